@@ -95,6 +95,7 @@ const filesOfBoth = [
     'layer-normalize',
     'max-pool-gradient',
     'own-operators',
+    'recurrence',
     'softmax-cross-entropy',
   ].map((name) => `packages/nn/test/${name}.test.ts`),
 ];

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+import torch.nn as nn
 
 
 def fill(shape, seed):
@@ -57,4 +58,30 @@ def operator_cases(table, fill_input):
             "inputs": shapes,
             "output": {"shape": list(output.shape), **summary(output)},
             "gradients": [summary(x.grad) for x in inputs],
+        }
+
+
+def module_cases(table):
+    """Parameters, output and gradients of modules as they are after torch.manual_seed(1), in double precision, without dropout."""
+    for name, (shapes, make, call) in table.items():
+        torch.manual_seed(1)
+        module = make()
+        parameters = {key: summary(value) for key, value in module.state_dict().items()}
+        module = module.double()
+        # Dropout only; in training mode no fused path computes the layers.
+        for part in module.modules():
+            if isinstance(part, nn.Dropout):
+                part.p = 0.0
+            if isinstance(part, nn.MultiheadAttention):
+                part.dropout = 0.0
+        inputs = [fill(shape, seed).double().requires_grad_() for seed, shape in enumerate(shapes)]
+        output = call(module, *inputs)
+        (output * fill(output.shape, 50).double()).sum().backward()
+        yield {
+            "name": name,
+            "inputs": shapes,
+            "output": {"shape": list(output.shape), **summary(output)},
+            "gradients": [summary(x.grad) for x in inputs],
+            "parameters": parameters,
+            "parameterGradients": {key: summary(value.grad) for key, value in module.named_parameters()},
         }

@@ -1,8 +1,6 @@
 # PyTorch's results for packages/nn/test/modules-golden.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
 #
 #   /usr/bin/python3 test/golden/modules.py > test/golden/modules.json
-#
-# Modules with the parameters that they have after torch.manual_seed(1), in evaluation mode, in double precision.
 
 import json
 import math
@@ -10,7 +8,7 @@ import math
 import torch
 import torch.nn as nn
 
-from common import fill, summary
+from common import fill, module_cases
 
 
 def attention(query, key, value, mask=None, causal=False, scale=None):
@@ -114,29 +112,4 @@ MODULES = {
 }
 
 
-def cases():
-    for name, (shapes, make, call) in MODULES.items():
-        torch.manual_seed(1)
-        module = make()
-        parameters = {key: summary(value) for key, value in module.state_dict().items()}
-        module = module.double()
-        # Dropout only; in training mode no fused path computes the layers.
-        for part in module.modules():
-            if isinstance(part, nn.Dropout):
-                part.p = 0.0
-            if isinstance(part, nn.MultiheadAttention):
-                part.dropout = 0.0
-        inputs = [fill(shape, seed).double().requires_grad_() for seed, shape in enumerate(shapes)]
-        output = call(module, *inputs)
-        (output * fill(output.shape, 50).double()).sum().backward()
-        yield {
-            "name": name,
-            "inputs": shapes,
-            "output": {"shape": list(output.shape), **summary(output)},
-            "gradients": [summary(x.grad) for x in inputs],
-            "parameters": parameters,
-            "parameterGradients": {key: summary(value.grad) for key, value in module.named_parameters()},
-        }
-
-
-print(json.dumps(list(cases()), separators=(",", ":")))
+print(json.dumps(list(module_cases(MODULES)), separators=(",", ":")))

@@ -10,6 +10,7 @@
 #include "onnxruntime/operators/elementwise.h"
 #include "onnxruntime/operators/layer_normalize.h"
 #include "onnxruntime/operators/max_pool_gradient.h"
+#include "onnxruntime/operators/recurrence.h"
 #include "onnxruntime/operators/softmax_cross_entropy.h"
 
 namespace ringrun::ort {
@@ -26,6 +27,8 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<LayerNormalize>(),
       customOperator<LayerNormalizeGradient>(),
       customOperator<MaxPoolGradient>(),
+      customOperator<Recurrence>(),
+      customOperator<RecurrenceGradient>(),
       customOperator<RunCall>(),
       customOperator<SoftmaxCrossEntropy>(),
       customOperator<SoftmaxCrossEntropyGradient>(),

@@ -37,6 +37,7 @@ import { gemm, matmul } from '../src/ops/linear-algebra.ts';
 import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
 import { dropout } from '../src/ops/own/dropout.ts';
 import { layerNormalize } from '../src/ops/own/layer-normalize.ts';
+import { recurrence } from '../src/ops/own/recurrence.ts';
 import { softmaxCrossEntropy } from '../src/ops/own/softmax-cross-entropy.ts';
 import { swapOuterAxes } from '../src/ops/swap-outer-axes.ts';
 import { normalize } from '../src/ops/normalization.ts';
@@ -83,6 +84,7 @@ const own = [
   'MaxPoolGradient',
   'SoftmaxCrossEntropyGradient',
   'LayerNormalizeGradient',
+  'RecurrenceGradient',
 ] as const satisfies readonly OpName[];
 type WithGradient = Exclude<OpName, (typeof withoutGradient | typeof collective | typeof own)[number]>;
 
@@ -216,6 +218,56 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
       },
       [3],
       [3],
+    ),
+  },
+
+  Recurrence: {
+    'tanh with the bias': of(
+      (gates, weight, state, bias) => {
+        const { states, last } = recurrence('tanh', false, { gates, weight, state, bias });
+        return [states, last];
+      },
+      [3, 2, 5],
+      [5, 5],
+      [2, 5],
+      [5],
+    ),
+    'relu, the last state alone': of(
+      (gates, weight, state) => [recurrence('relu', true, { gates, weight, state }).last],
+      [3, 2, 4],
+      [4, 4],
+      [2, 4],
+    ),
+    'lstm with lengths': of(
+      (gates, weight, state, cellState) => {
+        const lengths = integers(3, 1, 2);
+        const results = recurrence('lstm', false, { gates, weight, state, cellState, lengths });
+        return [results.states, results.last, results.lastCell!];
+      },
+      [3, 3, 12],
+      [12, 3],
+      [3, 3],
+      [3, 3],
+    ),
+    'lstm backwards, the last cell alone': of(
+      (gates, weight, state, cellState) => [
+        recurrence('lstm', true, { gates, weight, state, cellState }).lastCell!,
+      ],
+      [2, 3, 8],
+      [8, 2],
+      [3, 2],
+      [3, 2],
+    ),
+    'gru backwards with lengths': of(
+      (gates, weight, state, bias) => {
+        const lengths = integers(1, 3, 2);
+        const results = recurrence('gru', true, { gates, weight, state, bias, lengths });
+        return [results.states, results.last];
+      },
+      [3, 3, 9],
+      [9, 3],
+      [3, 3],
+      [9],
     ),
   },
 

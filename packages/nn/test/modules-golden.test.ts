@@ -1,18 +1,10 @@
 import { expect, test } from 'vitest';
 import { F, manualSeed, nn, Parameter, tensor, type Tensor } from '../src/index.ts';
 import { fill } from './fill.ts';
-import { checkCase, goldenFile, type GoldenCase } from './golden-cases.ts';
-import { expectSummary, type Summary } from './summary.ts';
+import { checkGoldenModules, made, type GoldenModule } from './golden-modules.ts';
 import './one-thread.ts';
 
 // PyTorch's numbers, as `test/golden/modules.py` wrote them.
-
-interface ModuleCase extends GoldenCase {
-  readonly parameters: Readonly<Record<string, Summary>>;
-  readonly parameterGradients: Readonly<Record<string, Summary>>;
-}
-
-const golden = goldenFile('modules') as readonly ModuleCase[];
 
 const filled = (shape: readonly number[], seed: number) => tensor(fill(shape, seed), shape);
 const padding = filled([3, 5], 4).gt(0.4);
@@ -22,18 +14,11 @@ const hidden = filled([4, 5], 7).gt(0.5);
 /** The output, to which the weights add a part of the loss. */
 const attended = ({ output, weights }: nn.Attended) => output.mul(weights.square().sum().add(1));
 
-/** A module after manualSeed(1), and a call of it. */
-type Made = readonly [module: nn.Module, call: (...inputs: Tensor[]) => Tensor];
-
-function made<M extends nn.Module>(module: M, call: (module: M, ...inputs: Tensor[]) => Tensor): Made {
-  return [module, (...inputs) => call(module, ...inputs)];
-}
-
 /** A function, of which no parameters are compared. */
-const functional = (call: (...inputs: Tensor[]) => Tensor): Made => [new nn.Sequential(), call];
+const functional = (call: (...inputs: Tensor[]) => Tensor): GoldenModule => [new nn.Sequential(), call];
 
 /** The modules of modules.py, under the names there. */
-const modules: Readonly<Record<string, () => Made>> = {
+const modules: Readonly<Record<string, () => GoldenModule>> = {
   attention: () => functional((q, k, v) => F.scaledDotProductAttention(q, k, v)),
   'causal attention': () =>
     functional((q, k, v) => F.scaledDotProductAttention(q, k, v, { isCausal: true, scale: 0.3 })),
@@ -93,24 +78,7 @@ const modules: Readonly<Record<string, () => Made>> = {
   },
 };
 
-test.each(golden)('$name: parameters, output and gradients equal those of torch', async (expected) => {
-  manualSeed(1);
-  const [module, call] = modules[expected.name]();
-  const state = module.stateDict();
-  expect([...state.keys()].sort()).toEqual(Object.keys(expected.parameters).sort());
-  for (const [key, { data }] of state) {
-    expectSummary(key, data, expected.parameters[key]);
-  }
-  await checkCase(expected, { [expected.name]: call });
-  const keys = [...state.keys()];
-  for (const [position, [, { grad }]] of [...module.namedParameters()].entries()) {
-    expectSummary(keys[position], grad!, expected.parameterGradients[keys[position]]);
-  }
-});
-
-test('every module of modules.py is tested', () => {
-  expect(golden.map(({ name }) => name)).toEqual(Object.keys(modules));
-});
+checkGoldenModules('modules', modules);
 
 test('a query that may look at no key gets NaN', async () => {
   const x = filled([1, 2, 3], 1);

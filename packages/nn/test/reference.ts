@@ -41,7 +41,8 @@ export function interpret(outputs: readonly Value[], leaves: Leaves = new Map())
 type Own =
   | ('Elementwise' | 'AddRows' | 'ClipNorm' | 'MaxPoolGradient')
   | ('SoftmaxCrossEntropy' | 'SoftmaxCrossEntropyGradient')
-  | ('LayerNormalize' | 'LayerNormalizeGradient');
+  | ('LayerNormalize' | 'LayerNormalizeGradient')
+  | ('Recurrence' | 'RecurrenceGradient');
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;
 type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];
 

@@ -92,6 +92,18 @@ export interface LayerNormalizeAttributes {
   hasBias: boolean;
 }
 
+/** The function of a step of a recurrent network: `act(x + p)`, LSTM or GRU (native/src/operators/recurrent_cell.h). */
+export type RecurrentCell = 'tanh' | 'relu' | 'lstm' | 'gru';
+
+export interface RecurrenceAttributes {
+  cell: RecurrentCell;
+  /** If true, from the last step to the first. */
+  reverse: boolean;
+  /** True if there are inputs with the recurrent bias and the lengths of the sequences. */
+  hasBias: boolean;
+  hasLengths: boolean;
+}
+
 export interface ClipNormAttributes {
   /** p of the norm; Infinity: the largest absolute value. */
   normType: number;
@@ -298,6 +310,21 @@ export interface Operators {
   LayerNormalize: LayerNormalizeAttributes;
   /** Inputs: gradient of the result, x, the numbers of the rows, the weight if there is one. Outputs: gradients of x, weight and bias. */
   LayerNormalizeGradient: LayerNormalizeAttributes;
+
+  /**
+   * An operator of the addon: all steps of a recurrent network in one direction, with G gates of H elements. Inputs: gates of
+   * the input [L,N,G·H], recurrent weights [G·H,H], the first state [N,H]; the first cell [N,H] of lstm; the recurrent bias
+   * [G·H] and the lengths [N] (int64) if there are any. Outputs: states [L,N,H], 0 behind a length; the last state [N,H]; the
+   * last cell [N,H] of lstm; and of lstm and gru two arrays for the gradient, [L,N,G·H] and [L,N,H].
+   */
+  Recurrence: RecurrenceAttributes;
+  /**
+   * Inputs: states, recurrent weights, the first state; of lstm the first cell; the lengths; of lstm and gru the two arrays of
+   * Recurrence; those gradients of states, last state and last cell that `given` has. Outputs: the gradient of the gates of the
+   * input; that of the products of states and weights (of gru; else the same); the states before each step [L,N,H]; the
+   * gradients of the first state and of the first cell.
+   */
+  RecurrenceGradient: RecurrenceAttributes & { given: readonly [boolean, boolean, boolean] };
 
   /**
    * Several elementwise operators in one, computed in one pass over memory. Replaces them in compiled programs. Inputs:

@@ -67,7 +67,17 @@ export { ParameterDict } from './parameter-dict.ts';
 export { ParameterList } from './parameter-list.ts';
 export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d } from './pooling.ts';
 export { BCELoss, GaussianNLLLoss, KLDivLoss, PoissonNLLLoss } from './probability-loss.ts';
+export { RecurrentNetwork, type RecurrentOptions } from './recurrent-network.ts';
 export { RMSNorm, type RMSNormModuleOptions } from './rms-norm.ts';
+export { GRU, LSTM, RNN, type RNNOptions } from './rnn.ts';
+export {
+  GRUCell,
+  LSTMCell,
+  RecurrentStep,
+  RNNCell,
+  type RecurrentCellOptions,
+  type RNNCellOptions,
+} from './rnn-cell.ts';
 export { CosineSimilarity, PairwiseDistance } from './similarity.ts';
 export { Sequential, type Layer } from './sequential.ts';
 export type { IncompatibleKeys, ModuleStateDict, StoredTensors } from './state-dict.ts';

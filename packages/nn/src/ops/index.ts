@@ -20,6 +20,7 @@ import { normClipping } from './own/clip-norm.ts';
 import { dropouts } from './own/dropout.ts';
 import { layerNormalization } from './own/layer-normalize.ts';
 import { maxPoolGradients } from './own/max-pool-gradient.ts';
+import { recurrences } from './own/recurrence.ts';
 import { softmaxCrossEntropies } from './own/softmax-cross-entropy.ts';
 import { pooling } from './pooling.ts';
 import { reductions } from './reduction.ts';
@@ -55,6 +56,7 @@ export const operators: OperatorFamily<OpName> = {
   ...dropouts,
   ...softmaxCrossEntropies,
   ...layerNormalization,
+  ...recurrences,
   ...collectives,
 };
 

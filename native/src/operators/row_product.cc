@@ -1,0 +1,135 @@
+#include "operators/row_product.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "operators/vectors.h"
+
+namespace ringrun {
+namespace {
+
+#define RINGRUN_INLINE inline __attribute__((always_inline))
+
+struct Products {
+  const float* matrix;
+  std::size_t inner;
+  std::size_t panels;
+  const float* const* from;
+  const float* const* start;
+  float* const* to;
+  std::size_t rows;
+};
+
+// `Rows` rows times `Panels` panels from `panel`, with all sums in registers.
+template <std::size_t Bytes, std::size_t Rows, std::size_t Panels>
+RINGRUN_INLINE void multiplyBlock(const Products& p, std::size_t row, std::size_t panel) {
+  typedef float Numbers __attribute__((vector_size(Bytes)));
+  constexpr std::size_t kWidth = Bytes / sizeof(float);
+  constexpr std::size_t kOfPanel = kLanes / kWidth;
+  constexpr std::size_t kVectors = Panels * kOfPanel;
+  const std::size_t column = panel * kLanes;
+  Numbers sums[Rows][kVectors];
+  const float* from[Rows];
+#pragma GCC unroll 16
+  for (std::size_t r = 0; r < Rows; ++r) {
+    from[r] = p.from[row + r];
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      sums[r][v] = Numbers{};
+      if (p.start != nullptr) std::memcpy(&sums[r][v], p.start[row + r] + column + v * kWidth, Bytes);
+    }
+  }
+  const float* const matrix = p.matrix + column * p.inner;
+  const std::size_t panelSize = p.inner * kLanes;
+  for (std::size_t k = 0; k < p.inner; ++k) {
+    Numbers weights[kVectors];
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      std::memcpy(&weights[v], matrix + (v / kOfPanel) * panelSize + k * kLanes + (v % kOfPanel) * kWidth, Bytes);
+    }
+#pragma GCC unroll 16
+    for (std::size_t r = 0; r < Rows; ++r) {
+      const float element = from[r][k];
+#pragma GCC unroll 16
+      for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] += weights[v] * element;
+    }
+  }
+#pragma GCC unroll 16
+  for (std::size_t r = 0; r < Rows; ++r) {
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < kVectors; ++v) std::memcpy(p.to[row + r] + column + v * kWidth, &sums[r][v], Bytes);
+  }
+}
+
+// Adds blocks of `Rows` rows and `Panels` panels while there are so many, first of the rows, then of the panels.
+template <std::size_t Bytes, std::size_t Rows, std::size_t Panels>
+RINGRUN_INLINE void multiplyRows(const Products& p, std::size_t& row) {
+  const std::size_t begin = row;
+  const std::size_t end = begin + (p.rows - begin) / Rows * Rows;
+  if (begin == end) return;
+  std::size_t panel = 0;
+  for (; panel + Panels <= p.panels; panel += Panels) {
+    for (row = begin; row < end; row += Rows) multiplyBlock<Bytes, Rows, Panels>(p, row, panel);
+  }
+  for (; panel < p.panels; ++panel) {
+    for (row = begin; row < end; row += Rows) multiplyBlock<Bytes, Rows, 1>(p, row, panel);
+  }
+  row = end;
+}
+
+// Blocks as large as the registers of an instruction set allow: 32 of 64 bytes, 16 of fewer.
+struct Multiply {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const Products& given) {
+    const Products p = given;
+    std::size_t row = 0;
+    if constexpr (Bytes == 64) {
+      multiplyRows<Bytes, 8, 3>(p, row);
+      multiplyRows<Bytes, 4, 4>(p, row);
+      multiplyRows<Bytes, 2, 6>(p, row);
+      multiplyRows<Bytes, 1, 8>(p, row);
+    } else if constexpr (Bytes == 32) {
+      multiplyRows<Bytes, 6, 1>(p, row);
+      multiplyRows<Bytes, 3, 2>(p, row);
+      multiplyRows<Bytes, 2, 3>(p, row);
+      multiplyRows<Bytes, 1, 4>(p, row);
+    } else {
+      multiplyRows<Bytes, 3, 1>(p, row);
+      multiplyRows<Bytes, 1, 3>(p, row);
+    }
+  }
+};
+
+#undef RINGRUN_INLINE
+
+}  // namespace
+
+void AlignedFloats::resize(std::size_t count) {
+  constexpr std::size_t kAlignment = 64;
+  memory_.resize(count + kAlignment / sizeof(float));
+  const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+  data_ = memory_.data() + (kAlignment - address % kAlignment) % kAlignment / sizeof(float);
+}
+
+std::size_t RowProduct::padded(std::size_t columns) { return (columns + kLanes - 1) / kLanes * kLanes; }
+
+void RowProduct::store(const float* elements, std::size_t inner, std::size_t columns, std::size_t innerStride, std::size_t columnStride) {
+  inner_ = inner;
+  panels_ = padded(columns) / kLanes;
+  elements_.resize(inner * panels_ * kLanes);
+  for (std::size_t panel = 0; panel < panels_; ++panel) {
+    float* const to = elements_.data() + panel * inner * kLanes;
+    for (std::size_t k = 0; k < inner; ++k) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        const std::size_t column = panel * kLanes + lane;
+        to[k * kLanes + lane] = column < columns ? elements[k * innerStride + column * columnStride] : 0;
+      }
+    }
+  }
+}
+
+void RowProduct::multiply(const float* const* from, const float* const* start, float* const* to, std::size_t rows) const {
+  runVectorised<Multiply>(Products{elements_.data(), inner_, panels_, from, start, to, rows});
+}
+
+}  // namespace ringrun

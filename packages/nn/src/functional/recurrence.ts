@@ -1,0 +1,44 @@
+import type { Value } from '../graph/node.ts';
+import type { RecurrentCell } from '../graph/operators.ts';
+import { add } from '../ops/elementwise.ts';
+import { gemm, overRows } from '../ops/linear-algebra.ts';
+import { recurrence, type RecurrenceInputs, type RecurrenceOutputs } from '../ops/own/recurrence.ts';
+
+/** The parameters of one direction of a layer, G gates of H elements. */
+export interface RecurrentWeights<T> {
+  /** [G·H, input size] */
+  readonly weightIh: T;
+  /** [G·H, H] */
+  readonly weightHh: T;
+  /** [G·H] */
+  readonly biasIh: T | undefined;
+  /** [G·H] */
+  readonly biasHh: T | undefined;
+}
+
+/** How a sequence starts, and its length. */
+export type RecurrentState = Pick<RecurrenceInputs, 'state' | 'cellState' | 'lengths'>;
+
+/**
+ * One direction of a layer of a recurrent network. The inputs of all steps are multiplied with their weights in one product.
+ *
+ * @param input [L, N, input size]
+ */
+export function recurrentLayer(
+  cell: RecurrentCell,
+  reverse: boolean,
+  input: Value,
+  { weightIh, weightHh, biasIh, biasHh }: RecurrentWeights<Value>,
+  state: RecurrentState,
+): RecurrenceOutputs {
+  // In gru, the last gate multiplies the recurrent bias; elsewhere both biases are one sum.
+  const addsBiases = cell !== 'gru';
+  const inputBias = addsBiases && biasIh && biasHh ? add(biasIh, biasHh) : biasIh;
+  const gates = overRows(input, (rows) => gemm(rows, weightIh, inputBias, { transB: true }));
+  return recurrence(cell, reverse, {
+    gates,
+    weight: weightHh,
+    bias: addsBiases ? undefined : biasHh,
+    ...state,
+  });
+}

@@ -1,0 +1,147 @@
+import { ShapeError } from '../errors.ts';
+import { recurrentLayer } from '../functional/recurrence.ts';
+import { describeType, type Value } from '../graph/node.ts';
+import type { RecurrentCell } from '../graph/operators.ts';
+import { uniformByFanIn } from '../init/uniform.ts';
+import { gatesOf } from '../ops/own/recurrence.ts';
+import { expand, reshape } from '../ops/shape.ts';
+import { constant } from '../ops/source.ts';
+import type { Parameter } from '../parameter.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+import { requirePositiveInteger } from './require.ts';
+import { requireNonlinearity } from './rnn.ts';
+
+/** Options of {@link LSTMCell} and {@link GRUCell}. */
+export interface RecurrentCellOptions {
+  /** If true, gates have biases. Default: true. */
+  bias?: boolean;
+}
+
+const cellOptions: OptionNames<RecurrentCellOptions> = { bias: true };
+
+/** One step of a recurrent network (torch.nn.RNNCellBase). For sequences, RNN, LSTM and GRU are faster. */
+export abstract class RecurrentStep extends Module {
+  /** [gates·hiddenSize, inputSize] */
+  readonly weightIh: Parameter;
+  /** [gates·hiddenSize, hiddenSize] */
+  readonly weightHh: Parameter;
+  /** [gates·hiddenSize] */
+  readonly biasIh: Parameter | undefined;
+  /** [gates·hiddenSize] */
+  readonly biasHh: Parameter | undefined;
+  readonly #cell: RecurrentCell;
+
+  /** @internal */
+  protected constructor(cell: RecurrentCell, inputSize: number, hiddenSize: number, bias = true) {
+    super();
+    requirePositiveInteger(this.constructor.name, { inputSize, hiddenSize });
+    this.#cell = cell;
+    const size = gatesOf[cell] * hiddenSize;
+    this.weightIh = uniformByFanIn([size, inputSize], hiddenSize);
+    this.weightHh = uniformByFanIn([size, hiddenSize], hiddenSize);
+    this.biasIh = bias ? uniformByFanIn([size], hiddenSize) : undefined;
+    this.biasHh = bias ? uniformByFanIn([size], hiddenSize) : undefined;
+  }
+
+  /**
+   * The next state, and the next cell of lstm.
+   *
+   * @param states the state, and the cell of lstm; undefined: zeros
+   * @internal
+   */
+  protected step(input: Tensor, states: readonly (Tensor | undefined)[]): Tensor[] {
+    const leading = input.shape.slice(0, -1);
+    const [, inputSize] = this.weightIh.shape;
+    if (input.dtype !== 'float32' || leading.length > 1 || input.shape.at(-1) !== inputSize) {
+      throw new ShapeError(
+        `${this.constructor.name}: expected float32[N,${inputSize}] or float32[${inputSize}], got ${describeType(input)}.`,
+      );
+    }
+    const rows = leading[0] ?? 1;
+    const [state, cellState] = states.map((one) => this.#stateOf(one, leading, rows));
+    const sequence = reshape(input.value, [1, rows, inputSize]);
+    const weights = {
+      weightIh: this.weightIh.value,
+      weightHh: this.weightHh.value,
+      biasIh: this.biasIh?.value,
+      biasHh: this.biasHh?.value,
+    };
+    const { last, lastCell } = recurrentLayer(this.#cell, false, sequence, weights, { state, cellState });
+    return [last, lastCell]
+      .filter((one) => one !== undefined)
+      .map((one) => new Tensor(reshape(one, [...leading, one.shape[1]])));
+  }
+
+  #stateOf(state: Tensor | undefined, leading: readonly number[], rows: number): Value {
+    const [, size] = this.weightHh.shape;
+    if (state === undefined) return expand(constant(0), [rows, size]);
+    const expected = [...leading, size];
+    if (state.dtype !== 'float32' || state.shape.join() !== expected.join()) {
+      throw new ShapeError(
+        `${this.constructor.name}: expected a state float32[${expected.join()}], got ${describeType(state)}.`,
+      );
+    }
+    return reshape(state.value, [rows, size]);
+  }
+}
+
+/** Options of {@link RNNCell}. */
+export interface RNNCellOptions extends RecurrentCellOptions {
+  /** The function of the step. Default: 'tanh'. */
+  nonlinearity?: 'tanh' | 'relu';
+}
+
+const rnnCellOptions: OptionNames<RNNCellOptions> = { ...cellOptions, nonlinearity: true };
+
+/** One step of {@link RNN} (torch.nn.RNNCell). */
+export class RNNCell extends RecurrentStep {
+  constructor(inputSize: number, hiddenSize: number, options: RNNCellOptions = {}) {
+    requireOptions('RNNCell', options, rnnCellOptions);
+    const { nonlinearity = 'tanh', bias } = options;
+    super(requireNonlinearity('RNNCell', nonlinearity), inputSize, hiddenSize, bias);
+  }
+
+  /**
+   * Returns the next state, [N, hiddenSize] or [hiddenSize].
+   *
+   * @param input [N, inputSize] or [inputSize]
+   * @param hx the state, [N, hiddenSize] or [hiddenSize]. Default: zeros.
+   */
+  forward(input: Tensor, hx?: Tensor): Tensor {
+    return this.step(input, [hx])[0];
+  }
+}
+
+/** One step of {@link GRU} (torch.nn.GRUCell). */
+export class GRUCell extends RecurrentStep {
+  constructor(inputSize: number, hiddenSize: number, options: RecurrentCellOptions = {}) {
+    requireOptions('GRUCell', options, cellOptions);
+    super('gru', inputSize, hiddenSize, options.bias);
+  }
+
+  /** As `forward` of {@link RNNCell}. */
+  forward(input: Tensor, hx?: Tensor): Tensor {
+    return this.step(input, [hx])[0];
+  }
+}
+
+/** One step of {@link LSTM} (torch.nn.LSTMCell). */
+export class LSTMCell extends RecurrentStep {
+  constructor(inputSize: number, hiddenSize: number, options: RecurrentCellOptions = {}) {
+    requireOptions('LSTMCell', options, cellOptions);
+    super('lstm', inputSize, hiddenSize, options.bias);
+  }
+
+  /**
+   * Returns the next state and the next cell.
+   *
+   * @param input as of {@link RNNCell}
+   * @param hx state and cell, each as `hx` of {@link RNNCell}. Default: zeros.
+   */
+  forward(input: Tensor, hx?: readonly [h0: Tensor, c0: Tensor]): [h1: Tensor, c1: Tensor] {
+    const [state, cell] = this.step(input, hx ?? [undefined, undefined]);
+    return [state, cell];
+  }
+}

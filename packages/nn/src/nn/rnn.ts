@@ -1,0 +1,85 @@
+import { ArgumentError } from '../errors.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { recurrentOptions, RecurrentNetwork, type RecurrentOptions } from './recurrent-network.ts';
+import type { PackedSequence } from './utils/rnn.ts';
+
+/** Options of {@link RNN}. */
+export interface RNNOptions extends RecurrentOptions {
+  /** The function of a step. Default: 'tanh'. */
+  nonlinearity?: 'tanh' | 'relu';
+}
+
+const rnnOptions: OptionNames<RNNOptions> = { ...recurrentOptions, nonlinearity: true };
+
+/**
+ * A recurrent network of h = act(x·Wᵢₕᵀ + bᵢₕ + h₋₁·Wₕₕᵀ + bₕₕ) (torch.nn.RNN; Elman, 1990). Parameters have torch's names
+ * in camelCase, such as `weightIhL0` and `biasHhL1Reverse`, and are initialized uniformly in ±1/√hiddenSize.
+ */
+export class RNN extends RecurrentNetwork {
+  constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
+    requireOptions('RNN', options, rnnOptions);
+    const { nonlinearity = 'tanh', ...others } = options;
+    super(requireNonlinearity('RNN', nonlinearity), inputSize, hiddenSize, others);
+  }
+
+  /**
+   * Returns the states of the last layer, D directions side by side, and the last states of all layers, `hN`.
+   *
+   * @param input [L, N, inputSize], [N, L, inputSize] with `batchFirst`, [L, inputSize] of one sequence, or a packed sequence
+   * @param hx the first states, [numLayers·D, N, hiddenSize], without N for one sequence. Default: zeros.
+   * @returns output [L, N, D·hiddenSize], of the kind of the input, and hN of the shape of hx
+   */
+  forward<Input extends Tensor | PackedSequence>(input: Input, hx?: Tensor): [output: Input, hN: Tensor] {
+    const { output, last } = this.run(input, [hx]);
+    return [output, last[0]];
+  }
+}
+
+/**
+ * A network with gated recurrent units (torch.nn.GRU; Cho and others, 2014): with gates in the order r, z, n,
+ * h = (1 − z)·n + z·h₋₁. Parameters as of {@link RNN}.
+ */
+export class GRU extends RecurrentNetwork {
+  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
+    requireOptions('GRU', options, recurrentOptions);
+    super('gru', inputSize, hiddenSize, options);
+  }
+
+  /** As `forward` of {@link RNN}. */
+  forward<Input extends Tensor | PackedSequence>(input: Input, hx?: Tensor): [output: Input, hN: Tensor] {
+    const { output, last } = this.run(input, [hx]);
+    return [output, last[0]];
+  }
+}
+
+/**
+ * A network with long short-term memory (torch.nn.LSTM; Hochreiter and Schmidhuber, 1997): with gates in the order
+ * i, f, g, o, c = f·c₋₁ + i·g and h = o·tanh(c). Parameters as of {@link RNN}.
+ */
+export class LSTM extends RecurrentNetwork {
+  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
+    requireOptions('LSTM', options, recurrentOptions);
+    super('lstm', inputSize, hiddenSize, options);
+  }
+
+  /**
+   * Returns the states of the last layer, and the last states and cells of all layers.
+   *
+   * @param input as of {@link RNN}
+   * @param hx the first states and the first cells, each as `hx` of {@link RNN}. Default: zeros.
+   */
+  forward<Input extends Tensor | PackedSequence>(
+    input: Input,
+    hx?: readonly [h0: Tensor, c0: Tensor],
+  ): [output: Input, hx: [hN: Tensor, cN: Tensor]] {
+    const { output, last } = this.run(input, hx ?? [undefined, undefined]);
+    return [output, [last[0], last[1]]];
+  }
+}
+
+/** The function of a step of RNN and RNNCell. */
+export function requireNonlinearity(name: string, given: 'tanh' | 'relu'): 'tanh' | 'relu' {
+  if (['tanh', 'relu'].includes(given)) return given;
+  throw new ArgumentError(`${name}: nonlinearity must be 'tanh' or 'relu', got '${given}'.`);
+}

@@ -1,0 +1,144 @@
+import { createNode, sizeOf, type Node, type Value } from '../../graph/node.ts';
+import type { RecurrenceAttributes, RecurrentCell } from '../../graph/operators.ts';
+import { sumToShape } from '../broadcast.ts';
+import { noGradient, type OperatorFamily } from '../definition.ts';
+import { gemm } from '../linear-algebra.ts';
+import { reshape } from '../shape.ts';
+import { unrolled } from '../unrolled-recurrence.ts';
+
+/** Gates of a step, in torch's order: i, f, g, o of lstm; r, z, n of gru. */
+export const gatesOf: Readonly<Record<RecurrentCell, number>> = { tanh: 1, relu: 1, lstm: 4, gru: 3 };
+
+/** One direction of a layer. */
+export interface RecurrenceInputs {
+  /** The input times its weights, plus biases: [L, N, G·H]. */
+  readonly gates: Value;
+  /** [G·H, H] */
+  readonly weight: Value;
+  /** The first state, [N, H]. */
+  readonly state: Value;
+  /** The first cell of lstm, [N, H]. */
+  readonly cellState?: Value | undefined;
+  /** Added to the product of state and weight, [G·H]. Default: 0. */
+  readonly bias?: Value | undefined;
+  /** Steps of each sequence, int64 [N]. Default: L. */
+  readonly lengths?: Value | undefined;
+}
+
+/** States, 0 behind a length; the states and cells after the last step. */
+export interface RecurrenceOutputs {
+  /** [L, N, H] */
+  readonly states: Value;
+  /** [N, H] */
+  readonly last: Value;
+  /** [N, H], of lstm. */
+  readonly lastCell: Value | undefined;
+}
+
+/** All steps of a recurrent network in one direction, as one operator. */
+export function recurrence(
+  cell: RecurrentCell,
+  reverse: boolean,
+  given: RecurrenceInputs,
+): RecurrenceOutputs {
+  const { gates, weight, state, cellState, bias, lengths } = given;
+  const inputs = [gates, weight, state, cellState, bias, lengths].filter((input) => input !== undefined);
+  const attributes = { cell, reverse, hasBias: bias !== undefined, hasLengths: lengths !== undefined };
+  const states = { dtype: 'float32', shape: [...gates.shape.slice(0, 2), weight.shape[1]] } as const;
+  const isLstm = cell === 'lstm';
+  const types = [states, state, ...(isLstm ? [state] : []), ...(savesGates(cell) ? [gates, states] : [])];
+  const { outputs } = createNode('Recurrence', inputs, attributes, types);
+  return { states: outputs[0], last: outputs[1], lastCell: isLstm ? outputs[2] : undefined };
+}
+
+export const recurrences: OperatorFamily<'Recurrence' | 'RecurrenceGradient'> = {
+  Recurrence: {
+    plain: ({ inputs, attributes }) => {
+      const { states, last, lastCell } = unrolled(
+        attributes.cell,
+        attributes.reverse,
+        named(inputs, attributes),
+      );
+      return [states, last, ...(lastCell ? [lastCell] : [])];
+    },
+    emit: (graph, { attributes }, inputs, outputs) => {
+      const { gates, weight, state, cellState = '', bias = '', lengths = '' } = named(inputs, attributes);
+      const [states, last, ...others] = outputs;
+      const [lastCell = '', ...saved] = attributes.cell === 'lstm' ? others : ['', ...others];
+      const places = [states || graph.freshName('unread'), last || graph.freshName('unread'), lastCell];
+      graph.ownNode(
+        'Recurrence',
+        [gates, weight, state, cellState, bias, lengths],
+        [...places, ...saved],
+        codes(attributes),
+      );
+    },
+    gradient: (node, gradients) => gradientOf(node, gradients),
+  },
+  RecurrenceGradient: {
+    emit: (graph, { attributes }, inputs, outputs) => {
+      const rest = [...inputs];
+      const next = (isThere: boolean) => (isThere ? rest.shift()! : '');
+      const { cell, hasLengths, given } = attributes;
+      const saves = savesGates(cell);
+      const first = [next(true), next(true), next(true), next(cell === 'lstm'), next(hasLengths)];
+      const places = [...first, next(saves), next(saves), ...given.map(next)];
+      const [dGates, ...others] = outputs;
+      graph.ownNode(
+        'RecurrenceGradient',
+        places,
+        [dGates || graph.freshName('unread'), ...others],
+        codes(attributes),
+      );
+    },
+    gradient: noGradient,
+  },
+};
+
+/** The gradient of the gates comes step by step; those of the weights are one product over all steps. */
+function gradientOf(
+  { inputs, outputs, attributes }: Node<'Recurrence'>,
+  gradients: readonly (Value | undefined)[],
+): readonly (Value | undefined)[] {
+  const { cell } = attributes;
+  const { gates, weight, state, cellState, bias, lengths } = named(inputs, attributes);
+  const isLstm = cell === 'lstm';
+  const received = [gradients[0], gradients[1], isLstm ? gradients[2] : undefined];
+  const given = received.map((one) => one !== undefined) as [boolean, boolean, boolean];
+  const saved = savesGates(cell) ? outputs.slice(-2) : [];
+  const [dGates, dProducts, previous, dState, dCell] = createNode(
+    'RecurrenceGradient',
+    [outputs[0], weight, state, cellState, lengths, ...saved, ...received].filter((one) => one !== undefined),
+    { ...attributes, given },
+    [gates, gates, outputs[0], state, state],
+  ).outputs;
+  const rows = sizeOf(gates.shape.slice(0, 2));
+  const products = reshape(cell === 'gru' ? dProducts : dGates, [rows, gates.shape[2]]);
+  const dWeight = gemm(products, reshape(previous, [rows, weight.shape[1]]), undefined, { transA: true });
+  const dBias = bias && sumToShape(products, bias.shape);
+  return [dGates, dWeight, dState, ...(isLstm ? [dCell] : []), ...(bias ? [dBias] : [])];
+}
+
+function named<T>(
+  inputs: readonly T[],
+  { cell, hasBias, hasLengths }: RecurrenceAttributes,
+): { gates: T; weight: T; state: T; cellState?: T; bias?: T; lengths?: T } {
+  const [gates, weight, state, ...rest] = inputs;
+  return {
+    gates,
+    weight,
+    state,
+    ...(cell === 'lstm' && { cellState: rest.shift()! }),
+    ...(hasBias && { bias: rest.shift()! }),
+    ...(hasLengths && { lengths: rest.shift()! }),
+  };
+}
+
+const savesGates = (cell: RecurrentCell): boolean => cell === 'lstm' || cell === 'gru';
+
+/** As the enumeration `Cell` of native/src/operators/recurrent_cell.h. */
+const cellCodes: Readonly<Record<RecurrentCell, number>> = { tanh: 0, relu: 1, lstm: 2, gru: 3 };
+
+function codes({ cell, reverse }: RecurrenceAttributes): { cell: number; reverse: number } {
+  return { cell: cellCodes[cell], reverse: Number(reverse) };
+}
