@@ -8,7 +8,7 @@ import type { TypedArray } from './dtype.ts';
  * the ranks before the optimizer reads it.
  */
 export interface DistributedModule {
-  /** Every trainable parameter once, in order of definition. The order must be the same on every rank. */
+  /** Every parameter once, in order of definition. The order must be the same on every rank. */
   namedParameters(): Iterable<readonly [name: string, parameter: DistributedParameter]>;
 
   /** State of the model that is not trained, such as running means. */
@@ -88,6 +88,11 @@ export interface DistributedParameter extends DistributedTensor {
    * gradients were last cleared.
    */
   readonly grad: Float32Array | undefined;
+  /**
+   * False if the parameter is frozen: it has no gradients, and none are sent of a parameter that is frozen when its model is
+   * wrapped. Omit it if the library does not freeze parameters. Default: `true`.
+   */
+  readonly requiresGrad?: boolean;
   /**
    * Receives this parameter's gradient. If it is undefined, the backward pass writes to the library's own
    * array.

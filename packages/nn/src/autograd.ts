@@ -217,10 +217,13 @@ async function runDetectingAnomalies(
 }
 
 function noGradientReason(loss: Value): string {
-  const depends = topologicalOrder([loss]).some(
-    (node) => isNode(node, 'Input') && node.attributes.source.parameter !== undefined,
+  const sources = topologicalOrder([loss]).flatMap((node) =>
+    isNode(node, 'Input') ? [node.attributes.source] : [],
   );
-  return depends
-    ? 'backward: the loss depends on Parameters only through noGrad or detach(), which block gradients. Compute it outside of them.'
+  if (sources.some(({ parameter }) => parameter !== undefined)) {
+    return 'backward: the loss depends on Parameters only through noGrad or detach(), which block gradients. Compute it outside of them.';
+  }
+  return sources.some(({ frozen }) => frozen !== undefined)
+    ? 'backward: the loss depends on frozen Parameters only, which have no gradient. Set requiresGrad = true of those to train before forward.'
     : 'backward: the loss does not depend on any Parameter, so there is no gradient to compute.';
 }

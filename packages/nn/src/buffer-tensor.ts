@@ -1,6 +1,7 @@
 import type { Arrival, DistributedBuffer, DistributedTensor } from 'ringrun';
 import { ManagedBuffer } from './executor/managed-buffer.ts';
 import type { ValueBuffer } from './executor/value-buffer.ts';
+import { recordChange, type Change } from './graph/changes.ts';
 import type { Source } from './graph/operators.ts';
 import { input } from './ops/source.ts';
 import { requireLength } from './require-length.ts';
@@ -28,6 +29,15 @@ export class BufferTensor extends Tensor implements DistributedTensor, Distribut
    */
   get data(): Float32Array {
     return this.#elements.data;
+  }
+
+  /**
+   * Records that the elements were changed, for graphs that were made before.
+   *
+   * @internal
+   */
+  recordChange(change: Change): void {
+    recordChange(this.value, change);
   }
 
   /**

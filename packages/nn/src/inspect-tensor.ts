@@ -21,7 +21,8 @@ export function inspectTensor(name: string, value: Value): string {
 }
 
 function describePath({ node }: Value): string {
-  const path = isNode(node, 'Input') ? node.attributes.source.parameter?.path : undefined;
+  const { parameter, frozen } = isNode(node, 'Input') ? node.attributes.source : {};
+  const path = (parameter ?? frozen)?.path;
   return path === undefined ? '' : ` ${path}`;
 }
 

@@ -3,9 +3,11 @@ import type { DistributedParameter, GradientSink } from 'ringrun';
 import { ManagedBuffer } from './executor/managed-buffer.ts';
 import type { ValueBuffer } from './executor/value-buffer.ts';
 import type { GradientReceiver, Source } from './graph/operators.ts';
-import { describeType } from './graph/node.ts';
+import { recordChange, type Change } from './graph/changes.ts';
+import { describeType, type Value } from './graph/node.ts';
 import { input } from './ops/source.ts';
 import { requireLength } from './require-length.ts';
+import { requireBoolean } from './require-boolean.ts';
 import { Tensor } from './tensor.ts';
 import { enqueueChange } from './operation-queue.ts';
 
@@ -14,6 +16,9 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   /** Set by DistributedDataParallel: provides the array of the gradient and averages it over the ranks. */
   gradientSink: GradientSink | undefined;
   readonly #elements: ParameterElements;
+  /** Reads the elements where the parameter is frozen: a leaf that is not trained. */
+  readonly #frozenValue: Value;
+  #requiresGrad = true;
   #ownGradient: ManagedBuffer | undefined;
   #averagedGradient: ManagedBuffer | undefined;
   #hasGradient = false;
@@ -25,6 +30,50 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     super(input('float32', shape, elements));
     elements.parameter = this;
     this.#elements = elements;
+    this.#frozenValue = input('float32', shape, new FrozenElements(elements, this));
+  }
+
+  /**
+   * The value that operations read from now on. A graph keeps the one that it was made with.
+   *
+   * @internal
+   */
+  override get value(): Value {
+    return this.#requiresGrad ? super.value : this.#frozenValue;
+  }
+
+  /**
+   * The trained value, also of a frozen parameter.
+   *
+   * @internal
+   */
+  get trainedValue(): Value {
+    return super.value;
+  }
+
+  /**
+   * False: the parameter is frozen (torch.nn.Parameter.requires_grad). Operations that are written while it is frozen compute
+   * no gradient for it, and optimizers skip it, also if it still has a gradient. A model that is wrapped in
+   * DistributedDataParallel while parameters are frozen sends no gradients of them; wrap it again after unfreezing them.
+   * Default: true.
+   */
+  override get requiresGrad(): boolean {
+    return this.#requiresGrad;
+  }
+  /** @throws ArgumentError if the value is not true or false */
+  override set requiresGrad(requires: boolean) {
+    requireBoolean(`requiresGrad of ${this.describe()}`, requires);
+    this.#requiresGrad = requires;
+  }
+
+  /**
+   * Records that the elements were changed, for graphs that were made before.
+   *
+   * @internal
+   */
+  recordChange(change: Change): void {
+    recordChange(super.value, change);
+    recordChange(this.#frozenValue, change);
   }
 
   /**
@@ -117,6 +166,29 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     // The sink reads and writes the array next, or has written it.
     if (this.gradientSink !== undefined) this.#averagedGradient?.toHost();
     else warnOfUnaveragedGradient();
+  }
+}
+
+/** The elements of a parameter as a leaf that has no gradient. */
+class FrozenElements implements Source {
+  readonly frozen: GradientReceiver;
+  readonly #elements: ParameterElements;
+
+  constructor(elements: ParameterElements, parameter: GradientReceiver) {
+    this.#elements = elements;
+    this.frozen = parameter;
+  }
+
+  get memory(): ManagedBuffer {
+    return this.#elements.memory;
+  }
+
+  get data(): Float32Array {
+    return this.#elements.data;
+  }
+
+  get buffer(): ValueBuffer {
+    return this.#elements.buffer;
   }
 }
 

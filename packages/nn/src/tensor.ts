@@ -2,6 +2,7 @@ import { backward, read, readNumber, type BackwardOptions } from './autograd.ts'
 import type { DType, TensorData } from './dtype.ts';
 import { ArgumentError, NnError, ShapeError } from './errors.ts';
 import { describeType, isNode, sizeOf, type Value } from './graph/node.ts';
+import { dependsOnParameter } from './graph/topology.ts';
 import { inspectTensor, recordRead } from './inspect-tensor.ts';
 import { asElements, type TensorElements } from './elements.ts';
 import { asRecorded } from './no-grad.ts';
@@ -33,13 +34,16 @@ export class Tensor extends MatrixMethods {
    *
    * @internal
    */
-  readonly value: Value;
+  get value(): Value {
+    return this.#value;
+  }
+  readonly #value: Value;
   #backwardCalled = false;
 
   /** @internal */
   constructor(value: Value) {
     super();
-    this.value = asRecorded(value);
+    this.#value = asRecorded(value);
   }
 
   protected of(value: Value): Tensor {
@@ -51,10 +55,14 @@ export class Tensor extends MatrixMethods {
     return this.value.dtype;
   }
 
-  /** Rejects torch's flag for freezing, which would have no effect. */
+  /** Whether `backward` reaches a parameter through this tensor (torch.Tensor.requires_grad). Settable for a {@link Parameter} only. */
+  get requiresGrad(): boolean {
+    return dependsOnParameter(this.value);
+  }
+  /** Throws: only parameters can be frozen. */
   set requiresGrad(_: boolean) {
     throw new ArgumentError(
-      'requiresGrad cannot be set: only Parameters are trained. To freeze a Parameter, pass it to no optimizer. To block the gradients of a tensor, use detach().',
+      'requiresGrad cannot be set: only Parameters are trained. Write new Parameter(data, shape) for a trained tensor, and x.detach() to block the gradients of a result.',
     );
   }
 

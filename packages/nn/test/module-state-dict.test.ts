@@ -62,7 +62,51 @@ test('not strict, keys of one side only are left alone and told', () => {
   expect(net.stateDict()).toEqual(before.set('scale.weight', state['scale.weight']));
 });
 
+test.each([
+  ['a table of prefixes', { 'module.': '', 'module.fc.': 'output_layer.' }],
+  ['a function', (key: string) => key.replace(/^module\./, '').replace(/^fc\./, 'output_layer.')],
+])('keyMapping: %s renames keys', (_, keyMapping) => {
+  const [from, to] = [new Net(), new Net()];
+  const state = new Map(
+    [...from.stateDict()].map(([key, stored]) => [`module.${key.replace('output_layer', 'fc')}`, stored]),
+  );
+  expect(to.loadStateDict(state, { keyMapping })).toEqual({ missingKeys: [], unexpectedKeys: [] });
+  expect(to.stateDict()).toEqual(from.stateDict());
+});
+
+test('keyMapping leaves tensors out, and the report has the keys of the module', () => {
+  const [from, to] = [new Net(), new Net()];
+  const keyMapping = (key: string) => (key.startsWith('scale.') ? undefined : key.replace('conv1', 'first'));
+  expect(to.loadStateDict(from.stateDict(), { keyMapping, strict: false })).toEqual({
+    missingKeys: [
+      'conv1.weight',
+      'conv1.bias',
+      'scale.weight',
+      'scale.running_mean',
+      'scale.num_batches_tracked',
+    ],
+    unexpectedKeys: ['first.weight', 'first.bias'],
+  });
+  expect(to.outputLayer.weight.data).toEqual(from.outputLayer.weight.data);
+});
+
 describe('rejects and changes nothing:', () => {
+  test.each([
+    ['two keys that become one', () => 'scale.weight', 'got scale.weight for conv1.weight and conv1.bias.'],
+    ['keys that are not strings', () => 1, 'expected a key or undefined for conv1.weight, got 1.'],
+    [
+      'a table of other values',
+      { 'conv1.': 1 },
+      "a table of prefixes such as { 'module.': '' }, got an object of Object.",
+    ],
+  ])('keyMapping: %s', (_, keyMapping, message) => {
+    const net = new Net();
+    const before = net.stateDict();
+    const options = { keyMapping: keyMapping as nn.KeyMapping };
+    expect(() => net.loadStateDict(new Net().stateDict(), options)).toThrow(message);
+    expect(net.stateDict()).toEqual(before);
+  });
+
   function refusal(spoil: (state: Map<string, StoredTensor>) => void, options?: { strict: boolean }): string {
     const net = new Net();
     const before = net.stateDict();

@@ -1,3 +1,4 @@
+import type { ActivityDetails } from '@ringrun/core';
 import type { Program } from '../executor/executor.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import { sizeOf, type Value, type ValueType } from '../graph/node.ts';
@@ -14,6 +15,8 @@ import { plainOperators } from './rewrites/plain-operators.ts';
 export interface CompileOptions extends Pick<ModelOptions, 'parts' | 'update'> {
   /** If true, values of the first half are kept for the second, as in a training step (see `emitModel`). Default: false. */
   keepsActivations?: boolean;
+  /** Figures that the profiler shows beside the name. Default: none. */
+  details?: ActivityDetails;
   /** If true, elementwise operators are fused (see `fuseElementwise`). Default: false. */
   fuses?: boolean;
 }
@@ -23,13 +26,14 @@ export function compile(
   name: string,
   leaves: readonly Leaf[],
   outputs: readonly Value[],
-  { keepsActivations = false, fuses = false, parts = [], update }: CompileOptions = {},
+  { keepsActivations = false, fuses = false, parts = [], update, details }: CompileOptions = {},
 ): Promise<Program> {
   const isLong = isLongAndSmall(outputs);
   const fused = (values: readonly Value[]) =>
     fuses && !isLong && usesOwnOperators() ? fuseElementwise(values) : values;
   return onnxruntimeExecutor.compile({
     name,
+    details,
     model: emitModel(leaves, fused(rewrite(withoutOwnOperators(outputs), [exactMaxPool])), {
       keepsActivations: keepsActivations && !isLong,
       parts,

@@ -158,6 +158,7 @@ function compileStep(
   return GraphProgram.compile(placed ? 'step' : 'forward and backward', structure, values, {
     keepsActivations: true,
     fuses: true,
+    details: { gradients: trainable.length },
     parts: parts.map(({ positions }) => positions.map((position) => rewritten.length + position)),
     ...(placed && { update: modelUpdateOf(placed, trainable, rewritten.length) }),
   });

@@ -1,4 +1,4 @@
-import type { StartableOperation } from '@ringrun/core';
+import type { ActivityDetails, StartableOperation } from '@ringrun/core';
 import type { TensorData } from '../dtype.ts';
 import type { ValueType } from '../graph/node.ts';
 import type { ValueBuffer } from './value-buffer.ts';
@@ -7,6 +7,8 @@ import type { ValueBuffer } from './value-buffer.ts';
 export interface ProgramDefinition {
   /** Name in the profiler: `backward`, `optimizer.step`, … */
   readonly name: string;
+  /** Figures beside the name in the profiler. Default: none. */
+  readonly details?: ActivityDetails | undefined;
   readonly model: Uint8Array;
   readonly inputs: readonly ValueType[];
   readonly outputs: readonly ValueType[];

@@ -98,7 +98,8 @@ class OnnxruntimeProgram implements Program {
     const startedAt = performance.now();
     try {
       const waits = (await (called ?? this.#session).run(inputs, outputs)) ?? noWaits;
-      recordActivity('compute', this.#definition.name, startedAt, performance.now() - waits.waitedMs);
+      const { name, details } = this.#definition;
+      recordActivity('compute', name, startedAt, performance.now() - waits.waitedMs, details);
       return waits;
     } catch (cause) {
       await called?.throwFailure(cause);

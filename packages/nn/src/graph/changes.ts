@@ -50,7 +50,6 @@ export function outdatedError(what: string, { leaf, change }: Outdated, advice: 
 }
 
 function describeLeaf(leaf: Value): string {
-  const { parameter } = isNode(leaf.node, 'Input') ? leaf.node.attributes.source : {};
-  if (parameter === undefined) return `a buffer (${describeType(leaf)})`;
-  return `${parameter.path === undefined ? 'a parameter' : `parameter ${parameter.path}`} (${describeType(leaf)})`;
+  const { parameter, frozen } = isNode(leaf.node, 'Input') ? leaf.node.attributes.source : {};
+  return (parameter ?? frozen)?.describe() ?? `a buffer (${describeType(leaf)})`;
 }

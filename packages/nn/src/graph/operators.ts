@@ -20,6 +20,8 @@ export interface Source {
   readonly isAvailable?: boolean;
   /** Receives this leaf's gradient. Undefined: the leaf is not trained. */
   readonly parameter?: GradientReceiver | undefined;
+  /** The parameter that has the elements, if it is frozen (`requiresGrad`). For messages. Default: undefined. */
+  readonly frozen?: GradientReceiver;
   /** True if the caller owns the array and may write to it at any time, so that a run reads a copy made at the call. */
   readonly isCallers?: boolean;
 }

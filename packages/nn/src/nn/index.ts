@@ -33,7 +33,7 @@ export {
   TripletMarginLoss,
   TripletMarginWithDistanceLoss,
 } from './margin-loss.ts';
-export { Module, type LoadStateDictOptions } from './module.ts';
+export { Module } from './module.ts';
 export { ModuleDict } from './module-dict.ts';
 export { ModuleList } from './module-list.ts';
 export {
@@ -80,7 +80,8 @@ export {
 } from './rnn-cell.ts';
 export { CosineSimilarity, PairwiseDistance } from './similarity.ts';
 export { Sequential, type Layer } from './sequential.ts';
-export type { IncompatibleKeys, ModuleStateDict, StoredTensors } from './state-dict.ts';
+export type { KeyMapping } from './key-mapping.ts';
+export type { IncompatibleKeys, LoadStateDictOptions, ModuleStateDict, StoredTensors } from './state-dict.ts';
 export { SyncBatchNorm, type Synchronized, type SyncBatchNormOptions } from './sync-batch-norm.ts';
 export {
   TransformerDecoderLayer,

@@ -2,26 +2,21 @@ import type { DistributedModule } from 'ringrun';
 import { BufferTensor } from '../buffer-tensor.ts';
 import { ArgumentError } from '../errors.ts';
 import { Parameter } from '../parameter.ts';
-import { changeBy, recordChange } from '../graph/changes.ts';
+import { changeBy } from '../graph/changes.ts';
 import { requireNothingPending } from '../operation-queue.ts';
 import {
-  keyOf,
   loadTensors,
   saveTensors,
   tensorsByKey,
   type IncompatibleKeys,
+  type LoadStateDictOptions,
   type ModuleStateDict,
   type StoredTensors,
 } from './state-dict.ts';
+import { requireBoolean } from '../require-boolean.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
-/** Options of {@link Module.loadStateDict}. */
-export interface LoadStateDictOptions {
-  /** If true, requires exactly the module's keys. If false, ignores missing and unexpected keys. Default: true. */
-  strict?: boolean;
-}
-
-const loadOptions: OptionNames<LoadStateDictOptions> = { strict: true };
+const loadOptions: OptionNames<LoadStateDictOptions> = { strict: true, keyMapping: true };
 
 /**
  * Base class of models and layers (torch.nn.Module). Parameters, buffers and submodules are public properties; every
@@ -68,10 +63,22 @@ export abstract class Module implements DistributedModule {
     }
   }
 
-  /** Rejects torch's flag for freezing, which would have no effect. */
-  set requiresGrad(_: boolean) {
+  /**
+   * `module.requiresGrad(false)` freezes all parameters of this module and its submodules, and `module.requiresGrad()`
+   * unfreezes them (torch.nn.Module.requires_grad_): see {@link Parameter.requiresGrad}. Buffers, such as running means,
+   * still change in training mode: call `eval()` of a frozen module too. Returns this module.
+   */
+  get requiresGrad(): (requires?: boolean) => this {
+    return (requires = true) => {
+      requireBoolean(`${this.constructor.name}.requiresGrad`, requires);
+      for (const parameter of this.parameters()) parameter.requiresGrad = requires;
+      return this;
+    };
+  }
+  /** Rejects an assignment, which freezes nothing in torch. */
+  set requiresGrad(_: unknown) {
     throw new ArgumentError(
-      `${this.constructor.name}: requiresGrad cannot be set. To freeze a module, pass its parameters to no optimizer, or compute it in noGrad().`,
+      `${this.constructor.name}: expected a call of requiresGrad, got an assignment. Write module.requiresGrad(false) to freeze its parameters.`,
     );
   }
 
@@ -135,23 +142,22 @@ export abstract class Module implements DistributedModule {
 
   /**
    * Copies a state dict into parameters and buffers (torch.nn.Module.load_state_dict): from `stateDict`, or from PyTorch's
-   * safetensors by `model.loadStateDict(await loadSafetensors(path))` of ringrun. Every dtype is converted to float32.
+   * safetensors by `model.loadStateDict(await loadSafetensors(path))` of ringrun. Every dtype is converted to float32. The
+   * option `keyMapping` renames keys; with `strict: false` the result reports which keys were not used.
    *
    * @param state a Map or a record of `{ shape, data }` by key
-   * @returns missing and unexpected keys; both empty if `strict`
+   * @returns missing and unexpected keys, as the module spells them; both empty if `strict`
    * @throws ArgumentError that lists missing and unexpected keys and different shapes; NnError (ERR_NOT_AWAITED) if an
    *   operation on the module is pending; nothing is changed then
    */
   loadStateDict(state: StoredTensors, options: LoadStateDictOptions = {}): IncompatibleKeys {
     requireOptions('loadStateDict', options, loadOptions);
-    const { strict = true } = options;
     const tensors = tensorsByKey(this.namedParameters(), this.namedBuffers());
     requireNothingPending('loadStateDict', tensors.values());
-    const keys = loadTensors(tensors, state, strict);
+    const keys = loadTensors(tensors, state, options);
     const change = changeBy('loadStateDict');
-    for (const [path, { value }] of [...this.namedParameters(), ...this.namedBuffers()]) {
-      if (!keys.missingKeys.includes(keyOf(path))) recordChange(value, change);
-    }
+    const missing = new Set(keys.missingKeys);
+    for (const [key, tensor] of tensors) if (!missing.has(key)) tensor.recordChange(change);
     return keys;
   }
 

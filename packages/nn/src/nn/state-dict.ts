@@ -1,5 +1,6 @@
 import type { DistributedTensor } from 'ringrun';
 import { ArgumentError } from '../errors.ts';
+import { withMappedKeys, type KeyMapping } from './key-mapping.ts';
 import {
   asFloat32,
   describeValue,
@@ -21,6 +22,14 @@ export interface IncompatibleKeys {
   readonly missingKeys: readonly string[];
   /** Keys of the state dict that are not in the module. */
   readonly unexpectedKeys: readonly string[];
+}
+
+/** Options of {@link Module.loadStateDict}. */
+export interface LoadStateDictOptions {
+  /** If true, requires exactly the module's keys. If false, ignores missing and unexpected keys. Default: true. */
+  strict?: boolean;
+  /** How keys of the state dict become keys of the module. Default: they are equal. */
+  keyMapping?: KeyMapping;
 }
 
 /** torch's key of a property path: `bn1.running_mean` for `bn1.runningMean`. */
@@ -58,9 +67,9 @@ export function saveTensors(tensors: ReadonlyMap<string, DistributedTensor>): Mo
 export function loadTensors(
   tensors: ReadonlyMap<string, DistributedTensor>,
   given: StoredTensors,
-  strict: boolean,
+  { strict = true, keyMapping }: LoadStateDictOptions,
 ): IncompatibleKeys {
-  const stored = asMap(given);
+  const stored = withMappedKeys(asMap(given), keyMapping);
   const missingKeys = [...tensors.keys()].filter((key) => !stored.has(key));
   const unexpectedKeys = [...stored.keys()].filter((key) => !tensors.has(key));
   const differences = [

@@ -126,7 +126,7 @@ export class UpdateGraph {
       this.#partsOfGradients.push(gradient);
     }
     const outputs = update({
-      parameter: part ? leaf(ownParameter) : parameter.value,
+      parameter: part ? leaf(ownParameter) : parameter.trainedValue,
       gradient: this.clip?.clipped(gradient) ?? gradient,
       state: mapValues(ownState, leaf),
       coefficients: mapValues(slots, ({ value }) => value),

@@ -1,6 +1,6 @@
 import type { ParameterSharing, StartableOperation } from 'ringrun';
 import { ArgumentError, NnError } from '../errors.ts';
-import { changeBy, recordChange, type Change } from '../graph/changes.ts';
+import { changeBy, type Change } from '../graph/changes.ts';
 import type { StepUpdate } from '../compiler/step-update.ts';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { GradientReceiver } from '../graph/operators.ts';
@@ -92,7 +92,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   /**
-   * Updates every parameter that has a gradient, in place, with the settings at the time of the call. Runs in call order
+   * Updates every parameter that has a gradient and is not frozen, in place, with the settings at the time of the call. Runs in call order
    * relative to backward passes, other steps and reads, even if it is not awaited.
    *
    * With `clipGradNorm` or `clipGradValue`, it clips the gradients in the program that updates the parameters.
@@ -140,7 +140,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const run = (update.run ??= fuseUpdates(update.graph));
     const { clip } = update.graph;
     for (const sharing of sharings) await sharing.synchronize();
-    for (const { value } of parameters) recordChange(value, change);
+    for (const parameter of parameters) parameter.recordChange(change);
     try {
       await run({ coefficients: sets.map(({ coefficients }) => coefficients), clipping });
     } catch (error) {
@@ -163,14 +163,12 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     { groups, change, clipping }: RequestedStep<Settings>,
   ): PartOfStep | undefined {
     const known = new Set(reached);
+    const all = groups.flatMap(({ params }) => params);
     const isReached = (parameter: Parameter) => known.has(parameter);
     if (hasUnlisted(reached)) return undefined;
-    for (const parameter of this.#states.keys()) {
-      if (parameter.gradientSink && !isReached(parameter)) return undefined;
-    }
+    if (all.some((parameter) => parameter.gradientSink && !isReached(parameter))) return undefined;
     // If it fails, gradients and running statistics have their new values on all ranks.
     if (clipping?.kind === 'norm' && clipping.errorIfNonfinite) return undefined;
-    const all = groups.flatMap(({ params }) => params);
     if (all.some(({ gradientSink }) => gradientSink?.mayRepeat === true)) return undefined;
     const barriers = sharingsOf(all).map((sharing) => sharing.prepareSynchronize());
     if (!barriers.every((one) => one !== undefined)) return undefined;
@@ -185,7 +183,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
       update: graph.stepUpdate,
       barriers,
       begins: () => {
-        for (const { value } of parameters) recordChange(value, change);
+        for (const parameter of parameters) parameter.recordChange(change);
       },
       ended: () => {
         for (const part of graph.parts) part.toHost();
@@ -441,13 +439,14 @@ export interface PartOfStep {
   ended(): void;
 }
 
-/** A copy, because a scheduler may change the settings before a queued step runs. */
+/** A copy without frozen parameters, because a program may change settings and freeze before a queued step runs. */
 function copyOfGroup<Settings extends object>(group: ParamGroup<Settings>): ParamGroup<Settings> {
   const copy: Record<string, unknown> = { ...group };
   for (const name in copy) {
     const setting = copy[name];
     if (Array.isArray(setting)) copy[name] = [...(setting as unknown[])];
   }
+  copy.params = group.params.filter(({ requiresGrad }) => requiresGrad);
   return copy as ParamGroup<Settings>;
 }
 

@@ -53,10 +53,12 @@ export class DistributedDataParallel<M extends ForwardModule> {
     const settings = checkedSettings(options, group);
     if (settings.shareParameters) requireMovable(module);
     requireSameModel(group, module, settings);
-    const parameters = [...module.namedParameters()].map(([, parameter]) => parameter);
+    const all = [...module.namedParameters()].map(([, parameter]) => parameter);
+    const parameters = all.filter(({ requiresGrad }) => requiresGrad !== false);
     if (parameters.length === 0) {
+      const got = all.length === 0 ? 'none' : `${all.length} frozen ones`;
       throw new InvalidArgumentError(
-        'DistributedDataParallel: expected a model with at least one parameter, got none. Wrap a model that can be trained.',
+        `DistributedDataParallel: expected a model with at least one parameter that is trained, got ${got}. Wrap a model that can be trained.`,
       );
     }
     this.module = module;
@@ -66,7 +68,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
       this.#faultTolerance = new FaultTolerance(module, settings, options);
     }
     this.#broadcastsBuffers = settings.broadcastBuffers && hasBuffers(module);
-    for (const { data } of parameters) group.broadcastSync(data, { src: 0 });
+    for (const { data } of all) group.broadcastSync(data, { src: 0 });
     broadcastBuffersSync(group, module);
     this.#buffers = new BufferBroadcasts(group, module);
     const cap = settings.bucketCapMb * 2 ** 20;
@@ -82,7 +84,8 @@ export class DistributedDataParallel<M extends ForwardModule> {
     });
     if (this.#faultTolerance) this.#faultTolerance.reducer = this.#reducer;
     if (settings.shareParameters) this.#reducer.shareParameters();
-    for (const parameter of parameters) parameter.gradientSink = this.#reducer;
+    // Of frozen ones too: a gradient after unfreezing is an error then.
+    for (const parameter of all) parameter.gradientSink = this.#reducer;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { dtypeOf, RingrunError, type ProcessGroup, type TypedArray } from '@ringrun/collectives';
-import type { DistributedBuffer, DistributedModule } from '@ringrun/core';
+import type { DistributedBuffer, DistributedModule, DistributedParameter } from '@ringrun/core';
 import type { Settings } from './options.ts';
 
 /**
@@ -32,7 +32,7 @@ type Kind = (typeof kinds)[number];
 export function requireSameModel(group: ProcessGroup, module: DistributedModule, settings: Settings): void {
   const difference = firstDifference(
     group.allGatherObjectSync<Outline>({
-      parameter: describeTensors(module.namedParameters()),
+      parameter: describeParameters(module.namedParameters()),
       buffer: describeTensors(module.namedBuffers()),
       'collective part': [...(module.namedCollectives?.() ?? [])],
       option: Object.entries(settings).map(([name, value]) => `${name} ${value}`),
@@ -77,6 +77,12 @@ function describeTensors(tensors: Iterable<readonly [string, DistributedBuffer]>
     tensors,
     ([name, { shape, data }]) => `${name}${dtypeBeside(data)} [${shape.join(', ')}]`,
   );
+}
+
+function describeParameters(parameters: Iterable<readonly [string, DistributedParameter]>): string[] {
+  const given = [...parameters];
+  const isFrozen = given.map(([, { requiresGrad }]) => (requiresGrad === false ? ' (frozen)' : ''));
+  return describeTensors(given).map((description, i) => `${description}${isFrozen[i]}`);
 }
 
 /** float32 is omitted, because most tensors have it. */

@@ -551,8 +551,9 @@ export class Reducer implements SynchronousGradientSink {
   #slotOf(parameter: DistributedParameter): BucketSlot {
     const slot = this.#slots.get(parameter);
     if (slot === undefined) {
-      throw new Error(
-        'DistributedDataParallel: got a gradient of a parameter that was added to the model after wrapping. Wrap the model after adding all parameters.',
+      throw new RingrunError(
+        'ERR_NOT_WRAPPED',
+        'DistributedDataParallel: got a gradient of a parameter that was frozen or not in the model when it was wrapped. Wrap the model again after unfreezing or adding parameters.',
       );
     }
     return slot;

@@ -27,8 +27,11 @@ export class UnusedParameters {
 
   /** @param step from 1 */
   record(step: number, unused: ReadonlySet<DistributedParameter>): void {
-    this.#last = [...this.#names].filter(([parameter]) => unused.has(parameter)).map(([, name]) => name);
-    const unwarned = this.#last.filter((name) => !this.#warned.has(name));
+    const last = [...this.#names].filter(([parameter]) => unused.has(parameter));
+    this.#last = last.map(([, name]) => name);
+    const unwarned = last
+      .filter(([{ requiresGrad }, name]) => requiresGrad !== false && !this.#warned.has(name))
+      .map(([, name]) => name);
     if (unwarned.length === 0) return;
     for (const name of unwarned) this.#warned.add(name);
     this.#warn(

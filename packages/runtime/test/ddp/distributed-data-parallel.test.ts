@@ -1,13 +1,13 @@
 import { InvalidArgumentError, type ProcessGroup } from '@ringrun/collectives';
 import { expect, test } from 'vitest';
 import { DistributedDataParallel } from '../../src/ddp/distributed-data-parallel.ts';
-import type { DistributedParameter } from '@ringrun/core';
+import type { DistributedParameter, GradientSink } from '@ringrun/core';
 
 class Scale implements DistributedParameter {
   readonly shape = [2];
   readonly data = new Float32Array(2);
   readonly grad = undefined;
-  gradientSink = undefined;
+  gradientSink: GradientSink | undefined = undefined;
 
   gradientWritten(): void {
     // No backward pass runs.
@@ -78,5 +78,34 @@ test('a model without modes is in training mode and rejects train() and eval()',
   expect(() => ddp.train()).toThrow(InvalidArgumentError);
   expect(() => ddp.eval()).toThrow(
     'DistributedDataParallel.eval: expected a model with a method train(mode)',
+  );
+});
+
+test('gradients of frozen parameters have no place in the buckets, and cannot be received later', () => {
+  const lengths: number[] = [];
+  const recorded = {
+    ...group,
+    allocateSync: (_: string, length: number) => {
+      lengths.push(length);
+      return new Float32Array(length);
+    },
+  } as unknown as ProcessGroup;
+  const model = new Model();
+  Object.assign(model.bias, { requiresGrad: false });
+  new DistributedDataParallel(model, { processGroup: recorded });
+  // Two elements, a number for the parameter, and one for the rank.
+  expect(lengths).toEqual([2 + 1 + 1]);
+  const sink: GradientSink = model.weight.gradientSink!;
+  expect(sink.arrayOf(model.weight)).toHaveLength(2);
+  const refused: unknown = expect.objectContaining({ code: 'ERR_NOT_WRAPPED' });
+  expect(() => sink.beginPass([model.weight, model.bias])).toThrow(refused);
+  expect(() => sink.arrayOf(model.bias)).toThrow('Wrap the model again after unfreezing');
+});
+
+test('rejects a model whose parameters are all frozen', () => {
+  const model = new Model();
+  for (const [, parameter] of model.namedParameters()) Object.assign(parameter, { requiresGrad: false });
+  expect(() => new DistributedDataParallel(model, { processGroup: group })).toThrow(
+    'expected a model with at least one parameter that is trained, got 2 frozen ones.',
   );
 });
