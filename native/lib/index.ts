@@ -526,6 +526,13 @@ export interface NativeBinding {
   unlockByte(fd: number, byte: number): void;
   /** Returns true if another descriptor holds the lock. */
   isByteLockedElsewhere(fd: number, byte: number): boolean;
+  /**
+   * Maps the first `bytes` of the open file `fd` as memory, copy-on-write: pages are read from the file on first
+   * access, and writes change this process only. `fd` may be closed afterwards; the memory is unmapped when the buffer
+   * is garbage-collected. `bytes` must not exceed the size of the file: access beyond its end, also after another
+   * process has truncated it, ends the process with SIGBUS.
+   */
+  mapFile(fd: number, bytes: number): ArrayBuffer;
 }
 
 /**

@@ -45,6 +45,11 @@ Mapping Mapping::anonymous(std::size_t bytes) { return {map(-1, bytes, MAP_PRIVA
 
 Mapping Mapping::shared(int fd, std::size_t bytes) { return {map(fd, bytes, MAP_SHARED), bytes}; }
 
+// Without MAP_NORESERVE, Linux refuses to map a file that is larger than memory, because it could be written whole.
+Mapping Mapping::copyOnWrite(int fd, std::size_t bytes) {
+  return {map(fd, bytes, MAP_PRIVATE | MAP_NORESERVE), bytes};
+}
+
 void Mapping::populate(std::size_t begin, std::size_t length) const {
 #ifdef __linux__
   constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, missing in the headers of older C libraries

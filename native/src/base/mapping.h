@@ -19,6 +19,10 @@ class Mapping {
   // Maps the file `fd` shared with other processes. `fd` may be closed afterwards.
   static Mapping shared(int fd, std::size_t bytes);
 
+  // Maps the file `fd` copy-on-write: writes change the memory of this process, never the file. `bytes` must not
+  // exceed the size of the file. `fd` may be closed afterwards.
+  static Mapping copyOnWrite(int fd, std::size_t bytes);
+
   std::uint8_t* data() const { return data_; }
 
   // Makes the pages of [begin, begin + length) present and writable, so that the first use causes no page

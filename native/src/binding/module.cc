@@ -9,6 +9,7 @@
 #include "binding/device_memory.h"
 #include "binding/elements.h"
 #include "binding/file_locks.h"
+#include "binding/file_maps.h"
 #include "binding/gradients.h"
 #include "binding/images.h"
 #include "binding/nccl.h"
@@ -103,6 +104,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("tryLockByte", Napi::Function::New(env, tryLockByteOf));
   exports.Set("unlockByte", Napi::Function::New(env, unlockByteOf));
   exports.Set("isByteLockedElsewhere", Napi::Function::New(env, isByteLockedElsewhereOf));
+  exports.Set("mapFile", Napi::Function::New(env, mapFile));
   return exports;
 }
 

@@ -41,7 +41,7 @@ export interface DataLoaderOptions<Sample, Batch> {
    * length is 0, so later uses fail instead of reading another batch. All batches in `[...loader]` are empty. A
    * loop that ends early (`break` or an error) keeps its last batch.
    *
-   * Reused are the arrays of `defaultCollate`, and those that the dataset's `atAll` or `collateFn` allocates in
+   * Reused are the arrays of `defaultCollate`, and those that the dataset's `batch` or `collateFn` allocates in
    * its `memory`. Other values may be kept.
    */
   reuseMemory?: boolean;
@@ -270,14 +270,14 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
 
   #samplesAt(indices: readonly number[], pass: DataPass, memory: BatchMemory | undefined): Sample[] {
     const { dataset } = this;
-    return dataset.atAll?.(indices, pass, memory) ?? indices.map((index) => dataset.at(index, pass));
+    return dataset.batch?.(indices, pass, memory) ?? indices.map((index) => dataset.at(index, pass));
   }
 
   /** Without `collateFn`, Batch is the result of `defaultCollate`. */
   #collate(samples: Sample[], memory: BatchMemory | undefined): Batch {
     if (this.#collateFn) return this.#collateFn(samples, memory);
     return this.#checkedBatch(
-      defaultCollate(samples, { adopt: this.dataset.atAll !== undefined, memory }) as Batch,
+      defaultCollate(samples, { adopt: this.dataset.batch !== undefined, memory }) as Batch,
     );
   }
 

@@ -27,7 +27,7 @@ export async function datasetFromModule<Sample>(
   return {
     length: dataset.length,
     at: (index, pass) => dataset.at(index, pass),
-    ...(dataset.atAll ? { atAll: (indices, pass, memory) => dataset.atAll!(indices, pass, memory) } : {}),
+    ...(dataset.batch ? { batch: (indices, pass, memory) => dataset.batch!(indices, pass, memory) } : {}),
     forWorkers: () => ({ module: url, args }),
   };
 }

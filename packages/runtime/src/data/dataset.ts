@@ -37,7 +37,7 @@ export interface Dataset<Sample> {
    * cheaper than one `at` per sample. DataLoader takes ownership of the returned arrays. Arrays allocated in
    * `memory` are reused for later batches; `memory` is undefined without `reuseMemory`.
    */
-  atAll?(indices: readonly number[], pass?: DataPass, memory?: BatchMemory): Sample[];
+  batch?(indices: readonly number[], pass?: DataPass, memory?: BatchMemory): Sample[];
 
   /**
    * How worker threads create this dataset. Required for `DataLoader`'s `numWorkers`. `datasetFromModule`

@@ -6,9 +6,10 @@ import { lengthOf } from './sampler.ts';
 import type { Sized } from './sampler.ts';
 import type { Tail } from './share.ts';
 import { SharedOrder } from './shared-order.ts';
+import type { ReplacementOptions } from './shared-order.ts';
 
 /** Options of a {@link DistributedSampler}. */
-export interface DistributedSamplerOptions {
+export interface DistributedSamplerOptions extends ReplacementOptions {
   /**
    * Number of ranks that share the dataset. Default: the default group's size, or 1 without a group. In a process that
    * joins a running job: WORLD_SIZE.
@@ -43,6 +44,8 @@ const optionNames: OptionNames<DistributedSamplerOptions> = {
   seed: true,
   dropLast: true,
   evenDivisible: true,
+  replacement: true,
+  numSamples: true,
 };
 
 /**
@@ -56,6 +59,9 @@ const optionNames: OptionNames<DistributedSamplerOptions> = {
  * The order of epoch `e` is `torch.randperm` seeded with `seed + e`. Unlike torch, where forgetting
  * `setEpoch` repeats one order forever, each iteration starts the next epoch automatically; `setEpoch`
  * overrides it. So ranks must start the same number of iterations, or call `setEpoch` before each.
+ *
+ * With `replacement`, which torch has only in RandomSampler, all ranks together draw `numSamples` indices, each
+ * from the hash of seed, epoch and its position. Ranks draw different ones.
  *
  * `stateDict` and `loadStateDict` resume mid-epoch on any number of ranks. No sample is lost or repeated,
  * except for padding at the end.
@@ -77,6 +83,8 @@ export class DistributedSampler extends SharedOrder {
       shuffle: options.shuffle ?? true,
       seed: options.seed ?? 0,
       tail: tailOf(options),
+      replacement: options.replacement,
+      numSamples: options.numSamples,
     });
   }
 }

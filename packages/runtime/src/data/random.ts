@@ -32,6 +32,14 @@ export class Random {
   }
 }
 
+/**
+ * An integer, uniform in 0 to `count` - 1, that depends only on `numbers`, integers. 53 bits: `count` may exceed 2^32.
+ */
+export function below(count: number, ...numbers: readonly number[]): number {
+  const bits = mixed(...numbers, 0) * 2 ** 21 + (mixed(...numbers, 1) >>> 11);
+  return Math.floor((bits / 2 ** 53) * count);
+}
+
 /** Hashes nonnegative integers to 32 bits (MurmurHash3 over their 32-bit halves). */
 export function mixed(...numbers: readonly number[]): number {
   let hash = 0;

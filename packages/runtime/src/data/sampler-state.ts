@@ -14,6 +14,8 @@ export interface SamplerState {
   shuffle: boolean;
   /** Number of samples in the dataset. */
   datasetLength: number;
+  /** Indices drawn per epoch by all ranks together; undefined without replacement. */
+  numSamples?: number;
 }
 
 /** A sampler that can resume from the state of another sampler of the same dataset, on any number of ranks. */
@@ -46,7 +48,7 @@ export function isStateful(sampler: Sampler): sampler is StatefulSampler {
 }
 
 /** The properties that a state must match. */
-type DatasetOrder = Pick<SamplerState, 'datasetLength' | 'shuffle'>;
+export type DatasetOrder = Pick<SamplerState, 'datasetLength' | 'shuffle' | 'numSamples'>;
 
 /**
  * Returns `state` if it belongs to such a dataset; otherwise throws an `InvalidArgumentError` that names
@@ -54,7 +56,7 @@ type DatasetOrder = Pick<SamplerState, 'datasetLength' | 'shuffle'>;
  */
 export function checkedState(
   state: SamplerState,
-  { datasetLength, shuffle }: DatasetOrder,
+  { datasetLength, shuffle, numSamples }: DatasetOrder,
   owner: string,
 ): SamplerState {
   const who = `${owner}.loadStateDict`;
@@ -73,6 +75,14 @@ export function checkedState(
         'Create the sampler with the same `shuffle` as before.',
     );
   }
-  requireInteger(state.samplesSeen, { who, what: 'samplesSeen', min: 0, max: datasetLength });
+  if (state.numSamples !== numSamples) {
+    const order = (count: number | undefined) =>
+      count === undefined ? 'an order without replacement' : `${count} indices drawn with replacement`;
+    throw new InvalidArgumentError(
+      `${who}: expected the state of ${order(numSamples)}, got the state of ${order(state.numSamples)}. ` +
+        'Create the sampler with the same `replacement` and `numSamples` as before.',
+    );
+  }
+  requireInteger(state.samplesSeen, { who, what: 'samplesSeen', min: 0, max: numSamples ?? datasetLength });
   return state;
 }

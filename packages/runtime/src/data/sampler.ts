@@ -1,5 +1,6 @@
 import { requireOptions } from '@ringrun/core';
 import { SharedOrder } from './shared-order.ts';
+import type { ReplacementOptions } from './shared-order.ts';
 import { requireInteger } from './require-integer.ts';
 
 /** Selects and orders the samples of a dataset. Each iteration yields the indices of one epoch. */
@@ -36,18 +37,24 @@ export class SequentialSampler extends SharedOrder {
   }
 }
 
+/** Options of a {@link RandomSampler}. */
+export interface RandomSamplerOptions extends ReplacementOptions {
+  /** Seed of the orders, an integer from -(2^53 - 1) to 2^53 - 1. Default: 0. */
+  seed?: number;
+}
+
 /**
- * Visits every index once, in a random order that differs in each epoch (torch.utils.data.RandomSampler
- * without replacement).
+ * Visits every index once, in a random order that differs in each epoch, or draws indices with replacement
+ * (torch.utils.data.RandomSampler).
  *
  * Unlike torch, whose order depends on a global generator, epoch `e` uses `seed + e`, so the order equals
  * that of a DistributedSampler with the same seed on one rank. Epochs and state work as there.
  */
 export class RandomSampler extends SharedOrder {
-  /** @param dataset a dataset, or its length. Default of `seed`: 0. */
-  constructor(dataset: Sized, options: { seed?: number } = {}) {
-    requireOptions('RandomSampler', options, { seed: true });
-    const { seed = 0 } = options;
-    super('RandomSampler', { datasetLength: lengthOf(dataset, 'RandomSampler'), shuffle: true, seed });
+  /** @param dataset a dataset, or its length */
+  constructor(dataset: Sized, options: RandomSamplerOptions = {}) {
+    const who = 'RandomSampler';
+    requireOptions(who, options, { seed: true, replacement: true, numSamples: true });
+    super(who, { ...options, datasetLength: lengthOf(dataset, who), shuffle: true });
   }
 }

@@ -1,14 +1,27 @@
+import { InvalidArgumentError } from '@ringrun/core';
+import { below } from './random.ts';
 import { randperm } from './randperm.ts';
 import { requireInteger, requireSeed } from './require-integer.ts';
 import { checkedState } from './sampler-state.ts';
-import type { EpochPass, SamplerState, StatefulSampler } from './sampler-state.ts';
+import type { DatasetOrder, EpochPass, SamplerState, StatefulSampler } from './sampler-state.ts';
 import { countOf, positionOf, seenAfter } from './share.ts';
 import type { Share } from './share.ts';
 
-export interface SharedOrderOptions extends Partial<Share> {
+export interface SharedOrderOptions extends Partial<Share>, ReplacementOptions {
   datasetLength: number;
   shuffle: boolean;
   seed?: number;
+}
+
+/** The options of samplers that draw with replacement. */
+export interface ReplacementOptions {
+  /**
+   * Draw each index independently, so that a sample may come several times in an epoch or not at all (torch's
+   * `replacement`). No permutation is made, so a dataset may have any length. Default: false.
+   */
+  replacement?: boolean | undefined;
+  /** Indices of all ranks together in an epoch; only with `replacement`. Default: the length of the dataset. */
+  numSamples?: number | undefined;
 }
 
 /** A position within an epoch. */
@@ -24,6 +37,10 @@ export class SharedOrder implements StatefulSampler {
   /** Number of this rank's indices per epoch. */
   readonly length: number;
   readonly #owner: string;
+  readonly #datasetLength: number;
+  /** Undefined without replacement. */
+  readonly #numSamples: number | undefined;
+  /** Of the order, which is longer or shorter than the dataset with replacement. */
   readonly #share: Share;
   readonly #shuffle: boolean;
   #seed: number;
@@ -40,7 +57,9 @@ export class SharedOrder implements StatefulSampler {
     this.#owner = owner;
     this.#seed = requireSeed(options.seed ?? 0, who);
     this.#shuffle = options.shuffle;
-    this.#share = { datasetLength, numReplicas, rank, tail };
+    this.#datasetLength = datasetLength;
+    this.#numSamples = drawnPerEpoch(options, who);
+    this.#share = { datasetLength: this.#numSamples ?? datasetLength, numReplicas, rank, tail };
     this.length = countOf(this.#share, 0);
   }
 
@@ -62,8 +81,7 @@ export class SharedOrder implements StatefulSampler {
    */
   stateDict(): SamplerState {
     const { epoch, samplesSeen } = this.#pass?.position ?? this.#next;
-    const { datasetLength } = this.#share;
-    return { epoch, samplesSeen, seed: this.#seed, shuffle: this.#shuffle, datasetLength };
+    return { epoch, samplesSeen, seed: this.#seed, ...this.#order };
   }
 
   /**
@@ -72,12 +90,7 @@ export class SharedOrder implements StatefulSampler {
    * dataset or order.
    */
   loadStateDict(state: SamplerState): void {
-    const { datasetLength } = this.#share;
-    const { epoch, samplesSeen, seed } = checkedState(
-      state,
-      { datasetLength, shuffle: this.#shuffle },
-      this.#owner,
-    );
+    const { epoch, samplesSeen, seed } = checkedState(state, this.#order, this.#owner);
     this.#seed = seed;
     this.#startAt({ epoch, samplesSeen });
   }
@@ -85,17 +98,50 @@ export class SharedOrder implements StatefulSampler {
   /** Starts the next epoch. Yields this rank's indices of it. */
   [Symbol.iterator](): EpochPass {
     const start = this.#next;
-    const { datasetLength } = this.#share;
-    const order = this.#shuffle ? randperm(datasetLength, orderSeed(this.#seed, start.epoch)) : undefined;
-    this.#pass = new Pass(start, this.#share, this.#seed, order);
+    this.#pass = new Pass(start, this.#share, this.#seed, this.#indicesOf(start.epoch));
     this.#next = { epoch: start.epoch + 1, samplesSeen: 0 };
     return this.#pass;
+  }
+
+  get #order(): DatasetOrder {
+    const replaced = this.#numSamples === undefined ? {} : { numSamples: this.#numSamples };
+    return { shuffle: this.#shuffle, datasetLength: this.#datasetLength, ...replaced };
+  }
+
+  /** Returns the index at each position of an epoch's order. */
+  #indicesOf(epoch: number): (position: number) => number {
+    const [length, seed] = [this.#datasetLength, this.#seed];
+    if (this.#numSamples !== undefined) return (position) => below(length, seed, epoch, position);
+    if (!this.#shuffle) return (position) => position;
+    const order = randperm(length, orderSeed(seed, epoch));
+    return (position) => order[position];
   }
 
   #startAt(position: EpochPosition): void {
     this.#next = position;
     this.#pass = undefined;
   }
+}
+
+/** Undefined without replacement. */
+function drawnPerEpoch(options: SharedOrderOptions, who: string): number | undefined {
+  const { datasetLength, shuffle, replacement = false, numSamples } = options;
+  if (!replacement) {
+    if (numSamples === undefined) return undefined;
+    throw new InvalidArgumentError(
+      `${who}: numSamples: expected it together with replacement: true, got ${numSamples} alone. Pass both, or neither.`,
+    );
+  }
+  if (!shuffle) {
+    throw new InvalidArgumentError(
+      `${who}: got replacement: true, which draws at random, and shuffle: false. Leave out one of them.`,
+    );
+  }
+  const count = requireInteger(numSamples ?? datasetLength, { who, what: 'numSamples', min: 0 });
+  if (count === 0 || datasetLength > 0) return count;
+  throw new InvalidArgumentError(
+    `${who}: expected a dataset with samples to draw ${count} from, got one of length 0.`,
+  );
 }
 
 /** Exact like Python's integers; a double is exact only up to 2^53. */
@@ -108,7 +154,7 @@ class Pass implements EpochPass {
   readonly seed: number;
   readonly #seenBefore: number;
   readonly #share: Share;
-  readonly #order: Uint32Array | undefined;
+  readonly #indexAt: (position: number) => number;
   readonly #count: number;
   #yielded = 0;
   #used: number | undefined;
@@ -118,13 +164,13 @@ class Pass implements EpochPass {
     { epoch, samplesSeen }: EpochPosition,
     share: Share,
     seed: number,
-    order: Uint32Array | undefined,
+    indexAt: (position: number) => number,
   ) {
     this.epoch = epoch;
     this.seed = seed;
     this.#seenBefore = samplesSeen;
     this.#share = share;
-    this.#order = order;
+    this.#indexAt = indexAt;
     this.#count = countOf(share, samplesSeen);
   }
 
@@ -153,6 +199,6 @@ class Pass implements EpochPass {
     }
     const position = positionOf(this.#share, this.#seenBefore, this.#yielded);
     this.#yielded += 1;
-    return { done: false, value: this.#order ? this.#order[position] : position };
+    return { done: false, value: this.#indexAt(position) };
   }
 }

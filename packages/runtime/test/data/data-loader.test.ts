@@ -40,14 +40,14 @@ describe('batches', () => {
     expect(loader.length).toBe(expected.length);
   });
 
-  test('are read with one atAll, and adopt its array', () => {
+  test('are read with one batch, and adopt its array', () => {
     const asked: (readonly number[])[] = [];
-    const atAll = (indices: readonly number[]) => {
+    const batch = (indices: readonly number[]) => {
       asked.push(indices);
       const whole = Float32Array.from(indices);
       return indices.map((_, position) => whole.subarray(position, position + 1));
     };
-    const dataset = { length: 5, at: (index: number) => Float32Array.of(index), atAll };
+    const dataset = { length: 5, at: (index: number) => Float32Array.of(index), batch };
     expect(valuesOf(new DataLoader(dataset, { batchSize: 3 }))).toEqual([
       [0, 1, 2],
       [3, 4],

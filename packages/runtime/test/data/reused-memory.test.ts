@@ -179,7 +179,7 @@ test('arrays that the dataset allocated elsewhere are unchanged', () => {
     const values = Float32Array.from(indices);
     return indices.map((_, place) => values.subarray(place, place + 1));
   };
-  const dataset = { length: 4, at: (index: number) => Float32Array.of(index), atAll: whole };
+  const dataset = { length: 4, at: (index: number) => Float32Array.of(index), batch: whole };
   const batches = [...new DataLoader(dataset, { batchSize: 2, reuseMemory })];
   expect(batches.map(({ data }) => [...data])).toEqual([
     [0, 1],

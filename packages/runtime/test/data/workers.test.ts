@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { WorkerOptions } from 'node:worker_threads';
 import { describe, expect, test, vi } from 'vitest';
 // What is built: threads of this Node may not run TypeScript.
 import { DataLoader, DistributedSampler, datasetFromModule } from '../../dist/data/index.js';
@@ -9,15 +8,9 @@ import { builtFile } from '../../../../test/support/built-script.ts';
 import type { Square } from './fixtures/squares.ts';
 import { images } from './noise-images.ts';
 
-// Threads inherit the options of their process, and this one's resolve packages to their TypeScript sources.
 vi.mock('node:worker_threads', async (original) => {
-  const threads = await original<typeof import('node:worker_threads')>();
-  class Worker extends threads.Worker {
-    constructor(entry: URL, options: WorkerOptions) {
-      super(entry, { ...options, execArgv: [] });
-    }
-  }
-  return { ...threads, Worker };
+  const { plainWorkers } = await import('../support/plain-workers.ts');
+  return await plainWorkers(original);
 });
 
 const fixture = (name: string) => builtFile(new URL(`fixtures/${name}.ts`, import.meta.url));
@@ -118,7 +111,7 @@ describe('batches', () => {
     expect(loader.stateDict()).toMatchObject({ epoch: 1, samplesSeen: 0 });
   });
 
-  test.each([false, true])('leave the dataset its memory (atAll: %s), also with collateFn', async (owned) => {
+  test.each([false, true])('leave the dataset its memory (batch: %s), also with collateFn', async (owned) => {
     const dataset = await squares({ length: 12, owned });
     for (const collateFn of [undefined, (samples: Square[]) => samples.map(({ pair }) => [...pair])]) {
       const options = { batchSize: 3, numWorkers: 1, sampler: [0, 1, 2, 2, 1, 0, 0, 1, 2] };

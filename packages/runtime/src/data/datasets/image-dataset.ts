@@ -53,14 +53,14 @@ export class ImageDataset implements Dataset<ImageSample> {
 
   /** Returns the sample at `index`, in its own memory. Throws a `RangeError` if `index` is out of range. */
   at(index: number, pass?: DataPass): ImageSample {
-    return this.atAll([index], pass)[0];
+    return this.batch([index], pass)[0];
   }
 
   /**
    * Returns several samples, whose images share one array: one array per image would load the garbage
    * collector.
    */
-  atAll(
+  batch(
     indices: readonly number[],
     { seed, epoch }: DataPass = { seed: 0, epoch: 0 },
     memory?: BatchMemory,

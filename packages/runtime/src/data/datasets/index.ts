@@ -10,3 +10,6 @@ export { loadMnist } from './mnist/load-mnist.ts';
 export type { LoadMnistOptions } from './mnist/load-mnist.ts';
 export { prepareMnist } from './mnist/prepare-mnist.ts';
 export type { PrepareOptions, PreparedData } from './prepare.ts';
+export { TextDataset } from './text/text-dataset.ts';
+export { TokenDataset } from './text/token-dataset.ts';
+export type { TokenArray, TokenDatasetOptions, TokenType, TokenWindow } from './text/token-dataset.ts';

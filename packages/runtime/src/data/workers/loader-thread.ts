@@ -37,13 +37,13 @@ function answer(dataset: Dataset<unknown>, request: BatchRequest): void {
   }
 }
 
-/** Copies the arrays of `at`, which may belong to the dataset; those of `atAll` belong to the batch. */
+/** Copies the arrays of `at`, which may belong to the dataset; those of `batch` belong to the batch. */
 function batchOf(
   dataset: Dataset<unknown>,
   { indices, pass }: BatchRequest,
   memory: BatchMemory | undefined,
 ): unknown {
-  const together = dataset.atAll?.(indices, pass, memory);
+  const together = dataset.batch?.(indices, pass, memory);
   const samples = together ?? indices.map((index) => dataset.at(index, pass));
   if (collates) return defaultCollate(samples, { adopt: together !== undefined, memory });
   const arrays = samples.map((sample) => withoutTensors(sample));

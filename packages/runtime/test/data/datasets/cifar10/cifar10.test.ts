@@ -190,14 +190,14 @@ describe('augmented images', () => {
   test('depend only on seed, epoch and index', async () => {
     const dataset = await loadCifar10({ split: 'train', location: unpacked(), transform });
     const pass = { seed: 3, epoch: 5 };
-    const all = dataset.atAll([0, 1, 2, 3, 4], pass).map(({ image }) => image.data.join());
+    const all = dataset.batch([0, 1, 2, 3, 4], pass).map(({ image }) => image.data.join());
     const backwards = [4, 3, 2, 1, 0].map((index) => dataset.at(index, pass).image.data.join());
     expect(backwards.toReversed()).toEqual(all);
     expect(
-      dataset.atAll([0, 1, 2, 3, 4], { seed: 3, epoch: 6 }).map(({ image }) => image.data.join()),
+      dataset.batch([0, 1, 2, 3, 4], { seed: 3, epoch: 6 }).map(({ image }) => image.data.join()),
     ).not.toEqual(all);
     expect(
-      dataset.atAll([0, 1, 2, 3, 4], { seed: 4, epoch: 5 }).map(({ image }) => image.data.join()),
+      dataset.batch([0, 1, 2, 3, 4], { seed: 4, epoch: 5 }).map(({ image }) => image.data.join()),
     ).not.toEqual(all);
   });
 });
