@@ -1,7 +1,13 @@
 import { rewrite } from '../src/compiler/rewrite.ts';
 import { plainOperators } from '../src/compiler/rewrites/plain-operators.ts';
 import { isNode, type Node, type Value } from '../src/graph/node.ts';
-import type { CollectiveOp, ConvAttributes, OpName, Operators } from '../src/graph/operators.ts';
+import type {
+  CollectiveOp,
+  ConvAttributes,
+  OpName,
+  Operators,
+  PoolAttributes,
+} from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { dropoutMask } from '../src/random/philox.ts';
 
@@ -127,12 +133,10 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Slice: ({ outputs: [y], attributes: { axis, start } }, [x]) => [
     tabulate(y.shape, (index) => element(x, index.with(axis, index[axis] + start))),
   ],
-  Pad: ({ outputs: [y], attributes: { before } }, [x]) => [
+  Pad: ({ outputs: [y], attributes: { before, value = 0 } }, [x]) => [
     tabulate(y.shape, (index) => {
       const place = index.map((position, axis) => position - before[axis]);
-      return place.every((position, axis) => position >= 0 && position < x.shape[axis])
-        ? element(x, place)
-        : 0;
+      return isInside(x.shape, place) ? element(x, place) : value;
     }),
   ],
   Expand: ({ outputs: [y] }, [x]) => [broadcast(x, y.shape)],
@@ -226,19 +230,14 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   ],
 
   Conv: ({ outputs: [y], attributes }, [image, weight, bias]) => {
-    const channels = y.shape[1];
-    const area = y.shape[2] * y.shape[3];
-    const result = new Float64Array(y.shape[0] * channels * area);
-    if ((bias as Reference | undefined) !== undefined) {
-      for (const place of result.keys()) result[place] = bias.data[Math.floor(place / area) % channels];
-    }
+    const result = biases(y.shape, bias);
     forEachTap(image.shape, y.shape, weight.shape, attributes, (large, small, tap) => {
       result[small] += image.data[large] * weight.data[tap];
     });
     return [result];
   },
-  ConvTranspose: ({ outputs: [y], attributes }, [image, weight]) => {
-    const result = new Float64Array(y.shape.reduce((size, dimension) => size * dimension, 1));
+  ConvTranspose: ({ outputs: [y], attributes }, [image, weight, bias]) => {
+    const result = biases(y.shape, bias);
     forEachTap(y.shape, image.shape, weight.shape, attributes, (large, small, tap) => {
       result[large] += image.data[small] * weight.data[tap];
     });
@@ -247,18 +246,12 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
 
   MaxPool: maxPool,
   ExactMaxPool: maxPool,
-  AveragePool: ({ outputs: [y], attributes: { kernelShape, strides, pads, countIncludePad } }, [x]) => [
-    tabulate(y.shape, ([n, channel, row, column]) => {
-      let [total, count] = [0, 0];
-      for (let i = 0; i < kernelShape[0]; i += 1) {
-        for (let j = 0; j < kernelShape[1]; j += 1) {
-          const [py, px] = [row * strides[0] + i - pads[0], column * strides[1] + j - pads[1]];
-          const inside = py >= 0 && py < x.shape[2] && px >= 0 && px < x.shape[3];
-          if (inside) total += element(x, [n, channel, py, px]);
-          if (inside || countIncludePad) count += 1;
-        }
-      }
-      return total / count;
+  AveragePool: ({ outputs: [y], attributes }, [x]) => [
+    tabulate(y.shape, (index) => {
+      const places = windowAt(index, attributes);
+      const inside = places.filter((place) => isInside(x.shape, place));
+      const total = inside.reduce((sum, place) => sum + element(x, place), 0);
+      return total / (attributes.countIncludePad ? places : inside).length;
     }),
   ],
   MaxUnpool: ({ outputs: [y] }, [values, positions]) => [scattered(y.shape, positions, values)],
@@ -341,47 +334,54 @@ function forEachTap(
   visit: (large: number, small: number, tap: number) => void,
 ): void {
   const [filters, perGroup] = weight;
-  let tap = 0;
-  forEachIndex(weight, ([m, c, i, j]) => {
+  forEachIndex(weight, ([m, c, ...taps], tap) => {
     const channel = Math.floor(m / (filters / group)) * perGroup + c;
-    for (let n = 0; n < small[0]; n += 1) {
-      for (let y = 0; y < small[2]; y += 1) {
-        const py = y * strides[0] + i * dilations[0] - pads[0];
-        if (py < 0 || py >= large[2]) continue;
-        for (let x = 0; x < small[3]; x += 1) {
-          const px = x * strides[1] + j * dilations[1] - pads[1];
-          if (px < 0 || px >= large[3]) continue;
-          visit(
-            ((n * large[1] + channel) * large[2] + py) * large[3] + px,
-            ((n * filters + m) * small[2] + y) * small[3] + x,
-            tap,
-          );
-        }
-      }
-    }
-    tap += 1;
+    forEachIndex([small[0], ...small.slice(2)], ([n, ...window]) => {
+      const place = window.map((k, axis) => k * strides[axis] + taps[axis] * dilations[axis] - pads[axis]);
+      const at = [n, channel, ...place];
+      if (isInside(large, at)) visit(offset(large, at), offset(small, [n, m, ...window]), tap);
+    });
   });
 }
 
+/** Zeros of a shape [N, C, …], or the bias [C] of each channel. */
+function biases(shape: readonly number[], bias: Reference | undefined): Float64Array {
+  return tabulate(shape, ([, channel]) => bias?.data[channel] ?? 0);
+}
+
+/** The elements that a pool's window reads, row-major; also those outside of the image. */
+function windowAt(
+  [n, channel, ...window]: readonly number[],
+  { kernelShape, strides, pads, dilations }: PoolAttributes,
+): number[][] {
+  const places: number[][] = [];
+  forEachIndex(kernelShape, (tap) => {
+    const place = tap.map(
+      (k, axis) => window[axis] * strides[axis] + k * (dilations?.[axis] ?? 1) - pads[axis],
+    );
+    places.push([n, channel, ...place]);
+  });
+  return places;
+}
+
 function maxPool(
-  { outputs: [y], attributes: { kernelShape, strides, pads } }: Node<'MaxPool' | 'ExactMaxPool'>,
+  { outputs: [y], attributes }: Node<'MaxPool' | 'ExactMaxPool'>,
   [x]: readonly Reference[],
 ): readonly Float64Array[] {
-  const [, , height, width] = x.shape;
-  const positions = tabulate(y.shape, ([n, channel, row, column]) => {
-    let best = -1;
-    for (let i = 0; i < kernelShape[0]; i += 1) {
-      for (let j = 0; j < kernelShape[1]; j += 1) {
-        const [py, px] = [row * strides[0] + i - pads[0], column * strides[1] + j - pads[1]];
-        if (py < 0 || py >= height || px < 0 || px >= width) continue;
-        const place = offset(x.shape, [n, channel, py, px]);
+  const positions = tabulate(y.shape, (index) => {
+    const places = windowAt(index, attributes).filter((place) => isInside(x.shape, place));
+    return places
+      .map((place) => offset(x.shape, place))
+      .reduce((best, place) =>
         // Strictly larger: the first of equal elements is the maximum.
-        if (best === -1 || x.data[place] > x.data[best] || Number.isNaN(x.data[place])) best = place;
-      }
-    }
-    return best;
+        x.data[place] > x.data[best] || Number.isNaN(x.data[place]) ? place : best,
+      );
   });
   return [positions.map((place) => x.data[place]), positions];
+}
+
+function isInside(shape: readonly number[], index: readonly number[]): boolean {
+  return index.every((position, axis) => position >= 0 && position < shape[axis]);
 }
 
 function sumOver(x: Reference, axes: Operators['ReduceSum']['axes']): Float64Array {
@@ -455,12 +455,12 @@ function tabulate(shape: readonly number[], compute: (index: number[]) => number
   return result;
 }
 
-/** Every index of a shape in row-major order; the array is reused from call to call. */
-function forEachIndex(shape: readonly number[], visit: (index: number[]) => void): void {
+/** Every index of a shape in row-major order, with its place; the array is reused from call to call. */
+function forEachIndex(shape: readonly number[], visit: (index: number[], place: number) => void): void {
   const index = shape.map(() => 0);
   const count = shape.reduce((size, dimension) => size * dimension, 1);
   for (let place = 0; place < count; place += 1) {
-    visit(index);
+    visit(index, place);
     for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
       index[axis] += 1;
       if (index[axis] < shape[axis]) break;

@@ -1,25 +1,33 @@
 import { ArgumentError } from '../errors.ts';
 import { conv } from '../ops/convolution.ts';
 import { Tensor } from '../tensor.ts';
-import { requireAtLeast, type Pair } from './pair.ts';
+import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from './sizes.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
+import { overBatch } from './unbatched.ts';
 
-/** Options of {@link conv2d}. */
-export interface Conv2dOptions {
+/** Options of {@link conv1d}, {@link conv2d} and {@link conv3d}. */
+export interface ConvOptions<Size extends Sizes> {
   /** Default: 1. */
-  stride?: Pair;
+  stride?: Size;
   /**
-   * Zeros on each side. 'same' keeps the image's size (stride 1 only), with one more zero at the end if the total is odd.
-   * Default: 0.
+   * Zeros on each side. 'same' keeps the image's size (stride 1 only), with one more zero at the end if the total is odd;
+   * 'valid' is 0. Default: 0.
    */
-  padding?: Pair | 'same';
+  padding?: Size | 'same' | 'valid';
   /** Distance between kernel elements. Default: 1. */
-  dilation?: Pair;
+  dilation?: Size;
   /** Number of independent channel groups. Default: 1. */
   groups?: number;
 }
 
-export const conv2dOptions: OptionNames<Conv2dOptions> = {
+/** Options of {@link conv1d}. */
+export type Conv1dOptions = ConvOptions<Single>;
+/** Options of {@link conv2d}. */
+export type Conv2dOptions = ConvOptions<Pair>;
+/** Options of {@link conv3d}. */
+export type Conv3dOptions = ConvOptions<Triple>;
+
+export const convOptions: OptionNames<ConvOptions<Sizes>> = {
   stride: true,
   padding: true,
   dilation: true,
@@ -27,40 +35,85 @@ export const conv2dOptions: OptionNames<Conv2dOptions> = {
 };
 
 /**
+ * Convolution of sequences (torch.nn.functional.conv1d).
+ *
+ * @param input [N, C, L] or [C, L]
+ * @param weight [M, C / groups, k]
+ * @param bias [M]
+ */
+export function conv1d(input: Tensor, weight: Tensor, bias?: Tensor, options: Conv1dOptions = {}): Tensor {
+  return convolve('conv1d', 1, input, weight, bias, options);
+}
+
+/**
  * 2-D convolution (torch.nn.functional.conv2d).
  *
- * @param input [N, C, H, W]
+ * @param input [N, C, H, W] or [C, H, W]
  * @param weight [M, C / groups, kH, kW]
  * @param bias [M]
  */
 export function conv2d(input: Tensor, weight: Tensor, bias?: Tensor, options: Conv2dOptions = {}): Tensor {
-  requireOptions('conv2d', options, conv2dOptions);
-  const strides = requireAtLeast('conv2d: stride', 1, options.stride ?? 1);
-  const dilations = requireAtLeast('conv2d: dilation', 1, options.dilation ?? 1);
-  const attributes = {
-    strides,
-    pads: padsOf(options.padding ?? 0, weight, strides, dilations),
-    dilations,
-    group: options.groups ?? 1,
-  } as const;
-  return new Tensor(conv(input.value, weight.value, bias?.value, attributes));
+  return convolve('conv2d', 2, input, weight, bias, options);
 }
 
-/** ONNX's [top, left, bottom, right]. */
-function padsOf(
-  padding: Pair | 'same',
+/**
+ * 3-D convolution (torch.nn.functional.conv3d).
+ *
+ * @param input [N, C, D, H, W] or [C, D, H, W]
+ * @param weight [M, C / groups, kD, kH, kW]
+ * @param bias [M]
+ */
+export function conv3d(input: Tensor, weight: Tensor, bias?: Tensor, options: Conv3dOptions = {}): Tensor {
+  return convolve('conv3d', 3, input, weight, bias, options);
+}
+
+function convolve(
+  name: string,
+  axes: number,
+  input: Tensor,
   weight: Tensor,
-  strides: readonly number[],
-  dilations: readonly number[],
-): readonly [number, number, number, number] {
+  bias: Tensor | undefined,
+  options: ConvOptions<Sizes>,
+): Tensor {
+  requireOptions(name, options, convOptions);
+  const strides = requireAtLeast(`${name}: stride`, 1, options.stride ?? 1, axes);
+  const dilations = requireAtLeast(`${name}: dilation`, 1, options.dilation ?? 1, axes);
+  const { padding = 0, groups: group = 1 } = options;
+  const kernel = Array.from({ length: axes }, (_, axis) => weight.shape[axis + 2] ?? 1);
+  const attributes = {
+    strides,
+    pads: convPads(name, padding, { kernel, strides, dilations }),
+    dilations,
+    group,
+  };
+  return overBatch(
+    input,
+    axes,
+    (batch) => new Tensor(conv(batch.value, weight.value, bias?.value, attributes)),
+  );
+}
+
+/** Along each axis. */
+interface ConvWindow {
+  readonly kernel: readonly number[];
+  readonly strides: readonly number[];
+  readonly dilations: readonly number[];
+}
+
+/** The elements before each axis, then those behind each axis. */
+export function convPads(
+  name: string,
+  padding: Sizes | 'same' | 'valid',
+  { kernel, strides, dilations }: ConvWindow,
+): number[] {
   if (padding !== 'same') {
-    const [top, left] = requireAtLeast('conv2d: padding', 0, padding);
-    return [top, left, top, left];
+    const before = requireAtLeast(`${name}: padding`, 0, padding === 'valid' ? 0 : padding, kernel.length);
+    return [...before, ...before];
   }
   if (strides.some((stride) => stride !== 1)) {
-    throw new ArgumentError(`conv2d: padding 'same' requires a stride of 1, got ${strides.join('x')}.`);
+    throw new ArgumentError(`${name}: padding 'same' requires a stride of 1, got ${strides.join('x')}.`);
   }
-  const [rows, columns] = dilations.map((dilation, axis) => dilation * ((weight.shape[axis + 2] ?? 1) - 1));
-  const [top, left] = [Math.floor(rows / 2), Math.floor(columns / 2)];
-  return [top, left, rows - top, columns - left];
+  const totals = dilations.map((dilation, axis) => dilation * (kernel[axis] - 1));
+  const before = totals.map((total) => Math.floor(total / 2));
+  return [...before, ...totals.map((total, axis) => total - before[axis])];
 }

@@ -35,7 +35,24 @@ export { batchNorm, type BatchNormOptions } from './batch-norm.ts';
 export { bilinear } from './bilinear.ts';
 export { alphaDropout, dropout1d, dropout2d, dropout3d } from './channel-dropout.ts';
 export { channelShuffle } from './channel-shuffle.ts';
-export { conv2d, type Conv2dOptions } from './convolution.ts';
+export {
+  conv1d,
+  conv2d,
+  conv3d,
+  type Conv1dOptions,
+  type Conv2dOptions,
+  type Conv3dOptions,
+  type ConvOptions,
+} from './convolution.ts';
+export {
+  convTranspose1d,
+  convTranspose2d,
+  convTranspose3d,
+  type ConvTranspose1dOptions,
+  type ConvTranspose2dOptions,
+  type ConvTranspose3dOptions,
+  type ConvTransposeOptions,
+} from './transposed-convolution.ts';
 export { dropout, type DropoutOptions } from './dropout.ts';
 export { embedding, type EmbeddingOptions } from './embedding.ts';
 export { localResponseNorm, type LocalResponseNormOptions } from './local-response-norm.ts';
@@ -94,12 +111,33 @@ export {
 export type { Reduction, ReductionOptions } from './reduction.ts';
 export { groupNorm, instanceNorm } from './group-norm.ts';
 export { layerNorm, type NormalizationOptions } from './normalization.ts';
-export { type Pair } from './pair.ts';
+export type { Pair, Single, Sizes, Triple } from './sizes.ts';
+export { interpolate, type InterpolateOptions, type InterpolationMode } from './interpolation.ts';
+export { pad, type PaddingMode, type PadOptions } from './padding.ts';
+export { pixelShuffle, pixelUnshuffle } from './pixel-shuffle.ts';
 export {
+  adaptiveAvgPool1d,
   adaptiveAvgPool2d,
+  adaptiveAvgPool3d,
+  adaptiveMaxPool1d,
+  adaptiveMaxPool2d,
+  adaptiveMaxPool3d,
+  type AdaptiveSize,
+} from './adaptive-pooling.ts';
+export {
+  avgPool1d,
   avgPool2d,
+  avgPool3d,
+  maxPool1d,
   maxPool2d,
+  maxPool3d,
+  type AvgPool1dOptions,
   type AvgPool2dOptions,
+  type AvgPool3dOptions,
+  type AvgPoolOptions,
+  type MaxPool1dOptions,
   type MaxPool2dOptions,
+  type MaxPool3dOptions,
+  type MaxPoolOptions,
 } from './pooling.ts';
 export { rmsNorm, type RMSNormOptions } from './rms-norm.ts';

@@ -1,62 +1,184 @@
 import { ArgumentError } from '../errors.ts';
-import { adaptiveAveragePool, averagePool, maxPool } from '../ops/pooling.ts';
+import { sizeOf } from '../graph/node.ts';
+import { mul } from '../ops/elementwise.ts';
+import { averagePool, elementsOfWindows, maxPool } from '../ops/pooling.ts';
+import { constant, constantTensor } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
-import { requireAtLeast, type Pair } from './pair.ts';
+import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from './sizes.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
+import { overBatch } from './unbatched.ts';
 
-/** Options of {@link maxPool2d} and of `nn.MaxPool2d`. */
-export interface MaxPool2dOptions {
+/** Options of {@link maxPool2d} and others, and of `nn.MaxPool2d` and others. */
+export interface MaxPoolOptions<Size extends Sizes> {
   /** Default: the window's size. */
-  stride?: Pair;
-  /** Padding on each side, at most half of the window. Default: 0. */
-  padding?: Pair;
+  stride?: Size;
+  /** Padding on each side, at most half of the window; never the largest element. Default: 0. */
+  padding?: Size;
+  /** Distance between the elements of a window. Default: 1. */
+  dilation?: Size;
+  /** If true, the last window may reach beyond the padding; it begins inside. Default: false. */
+  ceilMode?: boolean;
 }
 
-export const maxPool2dOptions: OptionNames<MaxPool2dOptions> = { stride: true, padding: true };
+/** Options of {@link maxPool1d}. */
+export type MaxPool1dOptions = MaxPoolOptions<Single>;
+/** Options of {@link maxPool2d}. */
+export type MaxPool2dOptions = MaxPoolOptions<Pair>;
+/** Options of {@link maxPool3d}. */
+export type MaxPool3dOptions = MaxPoolOptions<Triple>;
 
-/** Largest element of each window of [N, C, H, W] (torch.nn.functional.max_pool2d). */
+export const maxPoolOptions: OptionNames<MaxPoolOptions<Sizes>> = {
+  stride: true,
+  padding: true,
+  dilation: true,
+  ceilMode: true,
+};
+
+/** Largest element of each window of [N, C, L] or [C, L] (torch.nn.functional.max_pool1d). */
+export function maxPool1d(input: Tensor, kernelSize: Single, options: MaxPool1dOptions = {}): Tensor {
+  return poolMax('maxPool1d', 1, input, kernelSize, options);
+}
+
+/** Largest element of each window of [N, C, H, W] or [C, H, W] (torch.nn.functional.max_pool2d). */
 export function maxPool2d(input: Tensor, kernelSize: Pair, options: MaxPool2dOptions = {}): Tensor {
-  requireOptions('maxPool2d', options, maxPool2dOptions);
-  const kernelShape = requireAtLeast('maxPool2d: kernelSize', 1, kernelSize);
-  const strides = requireAtLeast('maxPool2d: stride', 1, options.stride ?? kernelSize);
-  const pads = padsOf('maxPool2d', options.padding ?? 0, kernelShape);
-  return new Tensor(maxPool(input.value, { kernelShape, strides, pads }));
+  return poolMax('maxPool2d', 2, input, kernelSize, options);
 }
 
-/** Options of {@link avgPool2d} and of `nn.AvgPool2d`. */
-export interface AvgPool2dOptions extends MaxPool2dOptions {
+/** Largest element of each window of [N, C, D, H, W] or [C, D, H, W] (torch.nn.functional.max_pool3d). */
+export function maxPool3d(input: Tensor, kernelSize: Triple, options: MaxPool3dOptions = {}): Tensor {
+  return poolMax('maxPool3d', 3, input, kernelSize, options);
+}
+
+/** Options of {@link avgPool2d} and others, and of `nn.AvgPool2d` and others. */
+export interface AvgPoolOptions<Size extends Sizes> {
+  /** Default: the window's size. */
+  stride?: Size;
+  /** Zeros on each side, at most half of the window. Default: 0. */
+  padding?: Size;
+  /** If true, the last window may reach beyond the padding; it begins inside. Default: false. */
+  ceilMode?: boolean;
   /** If true, the mean includes padding as zeros. Default: true. */
   countIncludePad?: boolean;
+  /** Divides the sum of each window, in place of its number of elements. Default: none. */
+  divisorOverride?: number;
 }
 
-export const avgPool2dOptions: OptionNames<AvgPool2dOptions> = { ...maxPool2dOptions, countIncludePad: true };
+/** Options of {@link avgPool1d}. */
+export type AvgPool1dOptions = Omit<AvgPoolOptions<Single>, 'divisorOverride'>;
+/** Options of {@link avgPool2d}. */
+export type AvgPool2dOptions = AvgPoolOptions<Pair>;
+/** Options of {@link avgPool3d}. */
+export type AvgPool3dOptions = AvgPoolOptions<Triple>;
 
-/** Mean of each window of [N, C, H, W] (torch.nn.functional.avg_pool2d, with ceil_mode off). */
+export const avgPoolOptions: OptionNames<AvgPoolOptions<Sizes>> = {
+  stride: true,
+  padding: true,
+  ceilMode: true,
+  countIncludePad: true,
+  divisorOverride: true,
+};
+
+/** Mean of each window of [N, C, L] or [C, L] (torch.nn.functional.avg_pool1d). */
+export function avgPool1d(input: Tensor, kernelSize: Single, options: AvgPool1dOptions = {}): Tensor {
+  return poolAverage('avgPool1d', 1, input, kernelSize, options);
+}
+
+/** Mean of each window of [N, C, H, W] or [C, H, W] (torch.nn.functional.avg_pool2d). */
 export function avgPool2d(input: Tensor, kernelSize: Pair, options: AvgPool2dOptions = {}): Tensor {
-  requireOptions('avgPool2d', options, avgPool2dOptions);
-  const kernelShape = requireAtLeast('avgPool2d: kernelSize', 1, kernelSize);
-  const strides = requireAtLeast('avgPool2d: stride', 1, options.stride ?? kernelSize);
-  const pads = padsOf('avgPool2d', options.padding ?? 0, kernelShape);
-  const { countIncludePad = true } = options;
-  return new Tensor(averagePool(input.value, { kernelShape, strides, pads, countIncludePad }));
+  return poolAverage('avgPool2d', 2, input, kernelSize, options);
 }
 
-/**
- * Averages images of any size to a fixed size (torch.nn.functional.adaptive_avg_pool2d): [N, C, H, W] to
- * [N, C, ...outputSize]. Window i of h covers rows ⌊i·H/h⌋ to ⌈(i + 1)·H/h⌉ of H.
- */
-export function adaptiveAvgPool2d(input: Tensor, outputSize: Pair): Tensor {
-  const size = requireAtLeast('adaptiveAvgPool2d: outputSize', 1, outputSize);
-  return new Tensor(adaptiveAveragePool(input.value, size));
+/** Mean of each window of [N, C, D, H, W] or [C, D, H, W] (torch.nn.functional.avg_pool3d). */
+export function avgPool3d(input: Tensor, kernelSize: Triple, options: AvgPool3dOptions = {}): Tensor {
+  return poolAverage('avgPool3d', 3, input, kernelSize, options);
 }
 
-/** ONNX's list of pads, equal on opposite sides. */
-function padsOf(name: string, padding: Pair, window: readonly [number, number]) {
-  const [top, left] = requireAtLeast(`${name}: padding`, 0, padding);
-  if (top * 2 > window[0] || left * 2 > window[1]) {
+function poolMax(
+  name: string,
+  axes: number,
+  input: Tensor,
+  kernelSize: Sizes,
+  options: MaxPoolOptions<Sizes>,
+): Tensor {
+  requireOptions(name, options, maxPoolOptions);
+  const dilations = requireAtLeast(`${name}: dilation`, 1, options.dilation ?? 1, axes);
+  const window = windowOf(name, axes, kernelSize, options);
+  return overBatch(input, axes, (batch) => {
+    const attributes = {
+      ...window,
+      pads: padsOf(batch, { ...window, dilations }, options.ceilMode ?? false),
+    };
+    const isDense = dilations.every((dilation) => dilation === 1);
+    return new Tensor(maxPool(batch.value, isDense ? attributes : { ...attributes, dilations }));
+  });
+}
+
+function poolAverage(
+  name: string,
+  axes: number,
+  input: Tensor,
+  kernelSize: Sizes,
+  options: AvgPoolOptions<Sizes>,
+): Tensor {
+  requireOptions(name, options, avgPoolOptions);
+  const window = windowOf(name, axes, kernelSize, options);
+  const { ceilMode = false, countIncludePad = true, divisorOverride } = options;
+  if (divisorOverride === 0) throw new ArgumentError(`${name}: divisorOverride must not be 0.`);
+  return overBatch(input, axes, (batch) => {
+    const pads = padsOf(batch, { ...window, dilations: window.strides.map(() => 1) }, ceilMode);
+    const isExtended = pads.slice(axes).some((pad, axis) => pad !== window.padding[axis]);
+    if (!isExtended && divisorOverride === undefined) {
+      return new Tensor(averagePool(batch.value, { ...window, pads, countIncludePad }));
+    }
+    const means = averagePool(batch.value, { ...window, pads, countIncludePad: true });
+    const size = sizeOf(window.kernelShape);
+    if (divisorOverride !== undefined) return new Tensor(mul(means, constant(size / divisorOverride)));
+    const [spatial, windows] = [batch.shape.slice(2), means.shape.slice(2)];
+    const margins = window.padding.map((pad) => (countIncludePad ? pad : 0));
+    const factors = elementsOfWindows(spatial, windows, { ...window, pads }, margins).map(
+      (count) => size / count,
+    );
+    return new Tensor(mul(means, constantTensor(windows, factors)));
+  });
+}
+
+interface PoolWindow {
+  readonly kernelShape: readonly number[];
+  readonly strides: readonly number[];
+  readonly padding: readonly number[];
+}
+
+function windowOf(
+  name: string,
+  axes: number,
+  kernelSize: Sizes,
+  options: Pick<MaxPoolOptions<Sizes>, 'stride' | 'padding'>,
+): PoolWindow {
+  const kernelShape = requireAtLeast(`${name}: kernelSize`, 1, kernelSize, axes);
+  const strides = requireAtLeast(`${name}: stride`, 1, options.stride ?? kernelSize, axes);
+  const padding = requireAtLeast(`${name}: padding`, 0, options.padding ?? 0, axes);
+  if (padding.some((pad, axis) => pad * 2 > kernelShape[axis])) {
     throw new ArgumentError(
-      `${name}: padding must be at most half of the window ${window.join('x')}, got ${top}x${left}.`,
+      `${name}: padding must be at most half of the window ${kernelShape.join('x')}, got ${padding.join('x')}.`,
     );
   }
-  return [top, left, top, left] as const;
+  return { kernelShape, strides, padding };
+}
+
+/** ONNX's list of pads: equal on opposite sides, but longer at the end where `ceilMode` adds a window. */
+function padsOf(
+  batch: Tensor,
+  { kernelShape, strides, padding, dilations }: PoolWindow & { readonly dilations: readonly number[] },
+  ceilMode: boolean,
+): number[] {
+  if (!ceilMode) return [...padding, ...padding];
+  const behind = padding.map((pad, axis) => {
+    const size = batch.shape[axis + 2];
+    const reach = dilations[axis] * (kernelShape[axis] - 1) + 1;
+    const windows = Math.ceil((size + 2 * pad - reach) / strides[axis]);
+    // The last window begins in the image or in the padding before it.
+    const last = windows * strides[axis] >= size + pad ? windows - 1 : windows;
+    return Math.max(pad, last * strides[axis] + reach - size - pad);
+  });
+  return [...padding, ...behind];
 }

@@ -59,18 +59,24 @@ export interface CollectiveAttributes {
   sequence: number;
 }
 
-/** Window of a convolution over an NCHW tensor; every list is [height, width], pads are ONNX's [top, left, bottom, right]. */
+/**
+ * Window of a convolution over [N, C, …]. Every list has one number for each axis of the images, such as [height, width]; pads
+ * are ONNX's: those before each axis, then those behind each axis.
+ */
 export interface ConvAttributes {
-  strides: readonly [number, number];
-  pads: readonly [number, number, number, number];
-  dilations: readonly [number, number];
+  strides: readonly number[];
+  pads: readonly number[];
+  dilations: readonly number[];
   group: number;
 }
 
+/** Window of a pool; lists as in `ConvAttributes`. */
 export interface PoolAttributes {
-  kernelShape: readonly [number, number];
-  strides: readonly [number, number];
-  pads: readonly [number, number, number, number];
+  kernelShape: readonly number[];
+  strides: readonly number[];
+  pads: readonly number[];
+  /** Distances between the elements of a window, for MaxPool. Default: 1. */
+  dilations?: readonly number[];
 }
 
 /** How the losses of rows become the result: their mean (weighted, if classes have weights), their sum, or all. */
@@ -213,8 +219,8 @@ export interface Operators {
   /** Several outputs: equal parts along an axis. */
   Split: { axis: number; parts: number };
   Slice: { axis: number; start: number; end: number };
-  /** Zeros before and after the elements of each axis. */
-  Pad: { before: readonly number[]; after: readonly number[] };
+  /** A number before and after the elements of each axis. Default: 0. */
+  Pad: { before: readonly number[]; after: readonly number[]; value?: number };
   Expand: { shape: readonly number[] };
   /** The matrices of the last two axes with zeros below (`upper`) or above diagonal `k`; 0 is the main diagonal, 1 the one above it. */
   Trilu: { upper: boolean; k: number };
@@ -245,10 +251,10 @@ export interface Operators {
   Gemm: { transA: boolean; transB: boolean };
   /** […,M,K] times […,K,N]: matrix products, over leading dimensions that broadcast. */
   MatMul: None;
-  /** Inputs: data [N,C,H,W], weight [M,C/group,kH,kW], optional bias [M]. */
+  /** Inputs: data [N,C,H,W], weight [M,C/group,kH,kW], optional bias [M]; or images of one or three axes. */
   Conv: ConvAttributes;
-  /** The transpose of Conv's linear map: inputs [N,M,h,w], weight [M,C/group,kH,kW]. */
-  ConvTranspose: ConvAttributes & { outputPadding: readonly [number, number] };
+  /** The transpose of Conv's linear map: inputs [N,M,h,w], weight [M,C/group,kH,kW], optional bias [C]. */
+  ConvTranspose: ConvAttributes & { outputPadding: readonly number[] };
   /** Two outputs: the maxima, and their flat positions (int64) for MaxUnpool. */
   MaxPool: PoolAttributes;
   /**

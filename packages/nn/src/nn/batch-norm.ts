@@ -11,7 +11,7 @@ import { Module } from './module.ts';
 import { requirePositive, requirePositiveInteger } from './require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
-/** Options of {@link BatchNorm1d} and {@link BatchNorm2d}. */
+/** Options of {@link BatchNorm1d}, {@link BatchNorm2d} and {@link BatchNorm3d}. */
 export interface BatchNormModuleOptions extends NormalizationOptions {
   /** Weight of each batch in the running statistics; null: their mean over all batches. Default: 0.1. */
   momentum?: number | null;
@@ -138,5 +138,13 @@ export class BatchNorm2d extends BatchNorm {
   /** @internal */
   protected override get inputs() {
     return { takes: (dims: number) => dims === 4, written: '[N,C,H,W]' };
+  }
+}
+
+/** Batch normalization of volumes, [N, C, D, H, W] (torch.nn.BatchNorm3d). */
+export class BatchNorm3d extends BatchNorm {
+  /** @internal */
+  protected override get inputs() {
+    return { takes: (dims: number) => dims === 5, written: '[N,C,D,H,W]' };
   }
 }

@@ -107,3 +107,11 @@ export class InstanceNorm2d extends InstanceNorm {
     return { count: 4, written: '[N,C,H,W]' };
   }
 }
+
+/** Normalizes each channel of [N, C, D, H, W] (torch.nn.InstanceNorm3d without running statistics): see `F.instanceNorm`. */
+export class InstanceNorm3d extends InstanceNorm {
+  /** @internal */
+  protected override get inputs() {
+    return { count: 5, written: '[N,C,D,H,W]' };
+  }
+}

@@ -10,15 +10,52 @@ export {
   Softmin,
   Tanh,
 } from './activation.ts';
-export { BatchNorm1d, BatchNorm2d, type BatchNorm, type BatchNormModuleOptions } from './batch-norm.ts';
+export {
+  AdaptiveAvgPool1d,
+  AdaptiveAvgPool2d,
+  AdaptiveAvgPool3d,
+  AdaptiveMaxPool1d,
+  AdaptiveMaxPool2d,
+  AdaptiveMaxPool3d,
+} from './adaptive-pooling.ts';
+export {
+  BatchNorm1d,
+  BatchNorm2d,
+  BatchNorm3d,
+  type BatchNorm,
+  type BatchNormModuleOptions,
+} from './batch-norm.ts';
 export { Bilinear } from './bilinear.ts';
 export { AlphaDropout, Dropout1d, Dropout2d, Dropout3d } from './channel-dropout.ts';
 export { ChannelShuffle } from './channel-shuffle.ts';
-export { Conv2d, type Conv2dModuleOptions } from './conv2d.ts';
+export {
+  Conv1d,
+  Conv2d,
+  Conv3d,
+  type Conv,
+  type Conv1dModuleOptions,
+  type Conv2dModuleOptions,
+  type Conv3dModuleOptions,
+  type ConvModuleOptions,
+  type ConvPaddingMode,
+} from './conv.ts';
+export {
+  ConvTranspose1d,
+  ConvTranspose2d,
+  ConvTranspose3d,
+  type ConvTranspose,
+  type ConvTransposeModuleOptions,
+} from './conv-transpose.ts';
 export { HuberLoss, L1Loss, SmoothL1Loss } from './distance-loss.ts';
 export { Dropout } from './dropout.ts';
 export { Embedding } from './embedding.ts';
-export { GroupNorm, InstanceNorm1d, InstanceNorm2d, type ChannelNormOptions } from './group-norm.ts';
+export {
+  GroupNorm,
+  InstanceNorm1d,
+  InstanceNorm2d,
+  InstanceNorm3d,
+  type ChannelNormOptions,
+} from './group-norm.ts';
 export { Flatten, Unflatten } from './flatten.ts';
 export { Identity } from './identity.ts';
 export { LayerNorm, type LayerNormOptions } from './layer-norm.ts';
@@ -65,7 +102,26 @@ export {
 export { MultiLabelSoftMarginLoss, MultiMarginLoss } from './multi-class-loss.ts';
 export { ParameterDict } from './parameter-dict.ts';
 export { ParameterList } from './parameter-list.ts';
-export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d } from './pooling.ts';
+export {
+  CircularPad1d,
+  CircularPad2d,
+  CircularPad3d,
+  ConstantPad1d,
+  ConstantPad2d,
+  ConstantPad3d,
+  type Padding,
+  ReflectionPad1d,
+  ReflectionPad2d,
+  ReflectionPad3d,
+  ReplicationPad1d,
+  ReplicationPad2d,
+  ReplicationPad3d,
+  ZeroPad1d,
+  ZeroPad2d,
+  ZeroPad3d,
+} from './padding.ts';
+export { PixelShuffle, PixelUnshuffle } from './pixel-shuffle.ts';
+export { AvgPool1d, AvgPool2d, AvgPool3d, MaxPool1d, MaxPool2d, MaxPool3d } from './pooling.ts';
 export { BCELoss, GaussianNLLLoss, KLDivLoss, PoissonNLLLoss } from './probability-loss.ts';
 export { RecurrentNetwork, type RecurrentOptions } from './recurrent-network.ts';
 export { RMSNorm, type RMSNormModuleOptions } from './rms-norm.ts';
@@ -92,4 +148,5 @@ export {
 } from './transformer-layers.ts';
 export { Transformer, type TransformerInputs, type TransformerOptions } from './transformer-model.ts';
 export { TransformerDecoder, TransformerEncoder, type TransformerStackOptions } from './transformer.ts';
+export { Upsample } from './upsample.ts';
 export * as utils from './utils/index.ts';

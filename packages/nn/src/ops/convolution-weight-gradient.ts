@@ -7,7 +7,7 @@ import { concat, pad, reshape, slice, split, transpose } from './shape.ts';
 import { unfold } from './unfold.ts';
 
 /**
- * The gradient of a convolution's weight, from the convolution's input and the gradient of its output:
+ * The gradient of a convolution's weight, from the convolution's input and the gradient of its output; of images of two axes:
  *
  *     dW[m, c, i, j] = Σ over n, y, x of small[n, m, y, x] · large[n, c, y·stride + i·dilation − pad, x·stride + j·dilation − pad]
  *
@@ -23,6 +23,10 @@ export function weightGradient(
 ): Value {
   const [, channels, height, width] = weightShape as [number, number, number, number];
   const { strides, pads, group } = attributes;
+  if (strides.length === 1) return ofSequences(large, small, weightShape, attributes);
+  if (strides.length === 3) {
+    return (group > 1 ? byGroup : swapped)(large, small, weightShape, attributes);
+  }
   if (width === 1 && strides[1] === 1 && pads[1] === 0 && pads[3] === 0) {
     // The smaller of the two images is copied kH times.
     const copiesGradient = strides[0] === 1 && weightShape[0] / group < channels;
@@ -32,6 +36,23 @@ export function weightGradient(
   // Rearranging pays off only if rows and channels of the weight fill a vector register.
   const wide = strides[0] === 1 && channels * height >= 16;
   return (wide ? sideBySide : swapped)(large, small, weightShape, attributes);
+}
+
+/** Sequences are images of one column. */
+function ofSequences(
+  large: Value,
+  small: Value,
+  weightShape: readonly number[],
+  { strides, pads: [before, after], dilations, group }: ConvAttributes,
+): Value {
+  const column = (value: Value) => reshape(value, [...value.shape, 1]);
+  const window = {
+    strides: [...strides, 1],
+    pads: [before, 0, after, 0],
+    dilations: [...dilations, 1],
+    group,
+  };
+  return reshape(weightGradient(column(large), column(small), [...weightShape, 1], window), weightShape);
 }
 
 /**
@@ -44,11 +65,11 @@ export function swapped(
   weightShape: readonly number[],
   { strides, pads, dilations }: ConvAttributes,
 ): Value {
-  const swap = [1, 0, 2, 3];
+  const swap = [1, 0, ...weightShape.slice(2).map((_, axis) => axis + 2)];
   const window = { strides: dilations, dilations: strides, pads, group: 1 };
   const result = conv(transpose(large, swap), transpose(small, swap), undefined, window);
   // If the stride does not divide the input, rows and columns that no window reads remain at the end.
-  const cropped = slice(slice(result, 2, 0, weightShape[2]), 3, 0, weightShape[3]);
+  const cropped = swap.slice(2).reduce((part, axis) => slice(part, axis, 0, weightShape[axis]), result);
   return transpose(cropped, swap);
 }
 

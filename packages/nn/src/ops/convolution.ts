@@ -4,10 +4,11 @@ import type { ConvAttributes } from '../graph/operators.ts';
 import type { AttributeValue } from '../onnx/graph-builder.ts';
 import { type OperatorFamily } from './definition.ts';
 import { weightGradient } from './convolution-weight-gradient.ts';
+import { requireImages } from './images.ts';
 import { reduceSum } from './reduction.ts';
 
 /**
- * 2-D cross-correlation, as torch.nn.functional.conv2d.
+ * Cross-correlation of images of one to three axes, as torch.nn.functional.conv2d.
  *
  * @param data [N, C, H, W]
  * @param weight [M, C / group, kH, kW]
@@ -15,21 +16,18 @@ import { reduceSum } from './reduction.ts';
  * @returns [N, M, oH, oW] with oH = floor((H + pads − dilation·(kH − 1) − 1) / stride) + 1
  */
 export function conv(data: Value, weight: Value, bias: Value | undefined, attributes: ConvAttributes): Value {
-  const [n, channels, ...spatial] = requireImages('Conv', data);
-  const [filters, perGroup, ...kernel] = requireImages('Conv', weight);
   const { strides, pads, dilations, group } = attributes;
+  const axes = strides.length;
+  const [n, channels, ...spatial] = requireImages('Conv', data, axes);
+  const [filters, perGroup, ...kernel] = requireImages('Conv', weight, axes);
   if (channels !== perGroup * group || filters % group !== 0) {
     throw new ShapeError(
       `Conv: expected ${perGroup * group} channels for a weight ${describeType(weight)} and ${group} group(s), got ${channels} in ${describeType(data)}.`,
     );
   }
-  if (bias !== undefined && (bias.shape.length !== 1 || bias.shape[0] !== filters)) {
-    throw new ShapeError(
-      `Conv: expected a bias float32[${filters}] for the weight ${describeType(weight)}, got ${describeType(bias)}.`,
-    );
-  }
+  requireBias('Conv', filters, weight, bias);
   const output = spatial.map((size, axis) => {
-    const room = size + pads[axis] + pads[axis + 2] - dilations[axis] * (kernel[axis] - 1) - 1;
+    const room = size + pads[axis] + pads[axis + axes] - dilations[axis] * (kernel[axis] - 1) - 1;
     if (room < 0) {
       throw new ShapeError(
         `Conv: the kernel ${kernel.join('x')} of ${describeType(weight)} is larger than the padded input ${describeType(data)}.`,
@@ -47,29 +45,33 @@ export function conv(data: Value, weight: Value, bias: Value | undefined, attrib
  * @param data [N, M, h, w]
  * @param weight [M, C / group, kH, kW], as in `conv`
  * @param spatial the [H, W] of the result; with a stride, several inputs of `conv` have one output size
+ * @param bias [C], added to the result
  * @returns [N, C, H, W]
  */
 export function convTranspose(
   data: Value,
   weight: Value,
   attributes: ConvAttributes,
-  spatial: readonly [number, number],
+  spatial: readonly number[],
+  bias?: Value,
 ): Value {
-  const [n, filters, ...small] = requireImages('ConvTranspose', data);
-  const [weightFilters, perGroup, ...kernel] = requireImages('ConvTranspose', weight);
   const { strides, pads, dilations, group } = attributes;
+  const axes = strides.length;
+  const [n, filters, ...small] = requireImages('ConvTranspose', data, axes);
+  const [weightFilters, perGroup, ...kernel] = requireImages('ConvTranspose', weight, axes);
   if (filters !== weightFilters) {
     throw new ShapeError(
       `ConvTranspose: expected ${weightFilters} channels for a weight ${describeType(weight)}, got ${filters} in ${describeType(data)}.`,
     );
   }
-  const [height, width] = spatial.map((size, axis) => {
+  requireBias('ConvTranspose', perGroup * group, weight, bias);
+  const outputPadding = spatial.map((size, axis) => {
     const least = (small[axis] - 1) * strides[axis] + dilations[axis] * (kernel[axis] - 1) + 1;
-    return size - (least - pads[axis] - pads[axis + 2]);
+    return size - (least - pads[axis] - pads[axis + axes]);
   });
-  const shape = [n, perGroup * group, ...spatial];
-  const all = { ...attributes, outputPadding: [height, width] as const };
-  return createValue('ConvTranspose', [data, weight], all, { dtype: 'float32', shape });
+  const inputs = bias === undefined ? [data, weight] : [data, weight, bias];
+  const type = { dtype: 'float32', shape: [n, perGroup * group, ...spatial] } as const;
+  return createValue('ConvTranspose', inputs, { ...attributes, outputPadding }, type);
 }
 
 export const convolution: OperatorFamily<'Conv' | 'ConvTranspose'> = {
@@ -80,11 +82,10 @@ export const convolution: OperatorFamily<'Conv' | 'ConvTranspose'> = {
     gradient: ({ inputs, attributes }, [d]) => {
       if (d === undefined) return [];
       const [data, weight, bias] = inputs as readonly [Value, Value, Value?];
-      const [height, width] = data.shape.slice(2);
       return [
-        convTranspose(d, weight, attributes, [height, width]),
+        convTranspose(d, weight, attributes, data.shape.slice(2)),
         weightGradient(data, d, weight.shape, attributes),
-        bias && reduceSum(d, [0, 2, 3]),
+        bias && sumOfChannels(d),
       ];
     },
   },
@@ -94,11 +95,16 @@ export const convolution: OperatorFamily<'Conv' | 'ConvTranspose'> = {
       graph.node('ConvTranspose', inputs, outputs, { ...onnxWindow(attributes), output_padding });
     },
     // The transpose of the transpose is Conv, with the roles of the two images exchanged.
-    gradient: ({ inputs: [data, weight], attributes }, [d]) => {
+    gradient: ({ inputs, attributes }, [d]) => {
       if (d === undefined) return [];
+      const [data, weight, bias] = inputs as readonly [Value, Value, Value?];
       const { strides, pads, dilations, group } = attributes;
       const window = { strides, pads, dilations, group };
-      return [conv(d, weight, undefined, window), weightGradient(d, data, weight.shape, window)];
+      return [
+        conv(d, weight, undefined, window),
+        weightGradient(d, data, weight.shape, window),
+        bias && sumOfChannels(d),
+      ];
     },
   },
 };
@@ -107,9 +113,17 @@ function onnxWindow({ strides, pads, dilations, group }: ConvAttributes): Record
   return { strides, pads, dilations, group };
 }
 
-function requireImages(op: string, value: Value): readonly number[] {
-  if (value.dtype !== 'float32' || value.shape.length !== 4) {
-    throw new ShapeError(`${op}: expected float32 with 4 dimensions (NCHW), got ${describeType(value)}.`);
-  }
-  return value.shape;
+/** [N, C, …] to [C]. */
+function sumOfChannels(images: Value): Value {
+  return reduceSum(
+    images,
+    [...images.shape.keys()].filter((axis) => axis !== 1),
+  );
+}
+
+function requireBias(op: string, channels: number, weight: Value, bias: Value | undefined): void {
+  if (bias === undefined || (bias.shape.length === 1 && bias.shape[0] === channels)) return;
+  throw new ShapeError(
+    `${op}: expected a bias float32[${channels}] for the weight ${describeType(weight)}, got ${describeType(bias)}.`,
+  );
 }

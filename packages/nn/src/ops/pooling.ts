@@ -6,17 +6,16 @@ import { convTranspose } from './convolution.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 import { div } from './elementwise.ts';
 import { gatherElements } from './indexing.ts';
-import { matmul } from './linear-algebra.ts';
+import { requireImages } from './images.ts';
 import { maxPoolGradient } from './own/max-pool-gradient.ts';
-import { reduceMean } from './reduction.ts';
-import { expand, reshape, transpose } from './shape.ts';
+import { expand, reshape } from './shape.ts';
 import { constant, constantTensor } from './source.ts';
 
 /**
  * Largest element of each window, as torch.nn.functional.max_pool2d.
  *
  * @param data [N, C, H, W]
- * @returns [N, C, floor((H + pads − kH) / stride) + 1, …]
+ * @returns [N, C, floor((H + pads − dilation·(kH − 1) − 1) / stride) + 1, …]
  */
 export function maxPool(data: Value, attributes: PoolAttributes): Value {
   const shape = pooledShape('MaxPool', data, attributes);
@@ -30,41 +29,14 @@ export function averagePool(data: Value, attributes: Operators['AveragePool']): 
   return createValue('AveragePool', [data], attributes, { dtype: 'float32', shape });
 }
 
-/**
- * Averages an image of any size to a fixed size, as torch.nn.functional.adaptive_avg_pool2d: window i of h covers rows
- * ⌊i·H/h⌋ to ⌈(i + 1)·H/h⌉ of H.
- *
- * @param data [N, C, H, W]
- * @returns [N, C, ...size]
- */
-export function adaptiveAveragePool(data: Value, size: readonly [height: number, width: number]): Value {
-  requireImages('AdaptiveAveragePool', data);
-  const [height, width] = data.shape.slice(2);
-  if (size[0] === 1 && size[1] === 1) return reduceMean(data, [2, 3], true);
-  if (height % size[0] === 0 && width % size[1] === 0) {
-    const window = [height / size[0], width / size[1]] as const;
-    const attributes = { kernelShape: window, strides: window, pads: [0, 0, 0, 0] } as const;
-    return averagePool(data, { ...attributes, countIncludePad: true });
-  }
-  // Along each axis, pooling is a linear map whose matrix has one row of equal weights per window.
-  const rows = windowMeans(height, size[0]);
-  const columns = transpose(windowMeans(width, size[1]), [1, 0]);
-  return matmul(rows, matmul(data, columns));
-}
-
-/** [windows, length] */
-function windowMeans(length: number, windows: number): Value {
-  const weights = Array.from({ length: windows }, (_, window) => {
-    const start = Math.floor((window * length) / windows);
-    const end = Math.ceil(((window + 1) * length) / windows);
-    return Array.from({ length }, (_, index) => (index >= start && index < end ? 1 / (end - start) : 0));
-  });
-  return constantTensor([windows, length], weights.flat());
-}
-
 /** True if windows do not overlap. */
-export function windowsAreDisjoint({ kernelShape, strides }: PoolAttributes): boolean {
-  return strides[0] >= kernelShape[0] && strides[1] >= kernelShape[1];
+export function windowsAreDisjoint(attributes: PoolAttributes): boolean {
+  return reachOf(attributes).every((reach, axis) => attributes.strides[axis] >= reach);
+}
+
+/** The elements from the first to the last of a window, along each axis. */
+function reachOf({ kernelShape, dilations }: PoolAttributes): number[] {
+  return kernelShape.map((size, axis) => (size - 1) * (dilations?.[axis] ?? 1) + 1);
 }
 
 export const pooling: OperatorFamily<'MaxPool' | 'ExactMaxPool' | 'AveragePool' | 'MaxUnpool'> = {
@@ -94,22 +66,23 @@ export const pooling: OperatorFamily<'MaxPool' | 'ExactMaxPool' | 'AveragePool' 
     gradient: ({ inputs: [x], attributes }, [d]) => {
       if (d === undefined) return [];
       const { kernelShape, strides, pads } = attributes;
-      const [n, channels, height, width] = x.shape;
-      const channelwise = reshape(div(d, elementsOfWindows(x, attributes)), [
+      const [n, channels, ...spatial] = x.shape;
+      const channelwise = reshape(div(d, divisorOf(x, d.shape.slice(2), attributes)), [
         n * channels,
         1,
         ...d.shape.slice(2),
       ]);
       const ones = expand(constant(1), [1, 1, ...kernelShape]);
-      const window = { strides, pads, dilations: [1, 1], group: 1 } as const;
-      return [reshape(convTranspose(channelwise, ones, window, [height, width]), x.shape)];
+      const window = { strides, pads, dilations: kernelShape.map(() => 1), group: 1 };
+      return [reshape(convTranspose(channelwise, ones, window, spatial), x.shape)];
     },
   },
   MaxUnpool: {
     emit: (graph, { attributes: { shape } }, inputs, outputs) => {
       // ONNX requires a kernel shape, but does not use it if the output's shape is passed.
       const outputShape = graph.constant('int64', [shape.length], shape);
-      graph.node('MaxUnpool', [...inputs, outputShape], outputs, { kernel_shape: [1, 1] });
+      const kernel_shape = shape.slice(2).map(() => 1);
+      graph.node('MaxUnpool', [...inputs, outputShape], outputs, { kernel_shape });
     },
     gradient: ({ inputs: [values, positions] }, [d]) => [
       d && reshape(gatherElements(flat(d), flat(positions)), values.shape),
@@ -119,13 +92,14 @@ export const pooling: OperatorFamily<'MaxPool' | 'ExactMaxPool' | 'AveragePool' 
 
 function emitMaxPool(
   graph: GraphBuilder,
-  { attributes: { kernelShape, strides, pads } }: Pick<Node<'MaxPool'>, 'attributes'>,
+  { attributes: { kernelShape, strides, pads, dilations = [] } }: Pick<Node<'MaxPool'>, 'attributes'>,
   inputs: readonly string[],
   [maxima, positions]: readonly string[],
 ): void {
   // Positions cost ten times as much as the maxima alone, so they are requested only if they are read.
   const outputs = positions ? [maxima || graph.freshName('unread'), positions] : [maxima];
-  graph.node('MaxPool', inputs, outputs, { kernel_shape: kernelShape, strides, pads });
+  const window = { kernel_shape: kernelShape, strides, pads };
+  graph.node('MaxPool', inputs, outputs, dilations.length === 0 ? window : { ...window, dilations });
 }
 
 /**
@@ -165,7 +139,7 @@ function emitIsFinite(graph: GraphBuilder, x: string): string {
 }
 
 /**
- * Maxima and positions as in at::native's max_pool2d: row by row from −Infinity and the window's first element; larger
+ * Maxima and positions as in at::native's max_pool2d: in row-major order from −Infinity and the window's first element; larger
  * elements and NaN replace the maximum.
  */
 function emitMaximaOneByOne(
@@ -174,6 +148,8 @@ function emitMaximaOneByOne(
   x: string,
 ): readonly [maxima: string, positions: string] {
   const { kernelShape, strides, pads } = attributes;
+  const axes = kernelShape.length;
+  const dilations = attributes.dilations ?? Array<number>(axes).fill(1);
   const add = (op: string, inputs: readonly string[], options: Readonly<Record<string, number>> = {}) => {
     const output = graph.freshName(op);
     graph.node(op, inputs, [output], options);
@@ -187,17 +163,20 @@ function emitMaximaOneByOne(
   ];
   // The batch may be dynamic, so everything that depends on it is computed.
   const indices = add('Reshape', [add('Range', [zero, add('Size', [x]), one]), add('Shape', [x])]);
-  const around = int64s(0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]);
+  const around = int64s(0, 0, ...pads.slice(0, axes), 0, 0, ...pads.slice(axes));
   const paddedIndices = add('Pad', [indices, around]);
   const padded = add('Pad', [x, around, least]);
   const ofTap = (image: string, tap: readonly number[]) =>
-    [0, 1].reduce((part, axis) => {
-      const end = tap[axis] + (pooled[axis + 2] - 1) * strides[axis] + 1;
-      return add('Slice', [part, int64s(tap[axis]), int64s(end), int64s(axis + 2), int64s(strides[axis])]);
+    tap.reduce((part, position, axis) => {
+      const start = position * dilations[axis];
+      const end = start + (pooled[axis + 2] - 1) * strides[axis] + 1;
+      return add('Slice', [part, int64s(start), int64s(end), int64s(axis + 2), int64s(strides[axis])]);
     }, image);
-  const firsts = [0, 1].map((axis) =>
+  const firsts = kernelShape.map((_, axis) =>
     int64s(
-      ...Array.from({ length: pooled[axis + 2] }, (_, k) => Math.max(k * strides[axis] - pads[axis], 0)),
+      ...Array.from({ length: pooled[axis + 2] }, (_, k) =>
+        firstInside(k * strides[axis] - pads[axis], dilations[axis]),
+      ),
     ),
   );
   let positions = firsts.reduce(
@@ -205,52 +184,78 @@ function emitMaximaOneByOne(
     indices,
   );
   let maxima = add('Expand', [least, add('Shape', [positions])]);
-  for (let row = 0; row < kernelShape[0]; row += 1) {
-    for (let column = 0; column < kernelShape[1]; column += 1) {
-      const elements = ofTap(padded, [row, column]);
-      const takesOver = add('Or', [add('Greater', [elements, maxima]), add('IsNaN', [elements])]);
-      maxima = add('Where', [takesOver, elements, maxima]);
-      positions = add('Where', [takesOver, ofTap(paddedIndices, [row, column]), positions]);
-    }
+  for (const tap of indicesOf(kernelShape)) {
+    const elements = ofTap(padded, tap);
+    const takesOver = add('Or', [add('Greater', [elements, maxima]), add('IsNaN', [elements])]);
+    maxima = add('Where', [takesOver, elements, maxima]);
+    positions = add('Where', [takesOver, ofTap(paddedIndices, tap), positions]);
   }
   return [maxima, positions];
 }
 
-/** Number of elements per window of `averagePool`: one number, or [oH, oW]. */
-function elementsOfWindows(data: Value, attributes: Operators['AveragePool']): Value {
-  const { kernelShape, strides, pads, countIncludePad } = attributes;
-  if (countIncludePad || pads.every((pad) => pad === 0)) return constant(kernelShape[0] * kernelShape[1]);
-  const [rows, columns] = pooledShape('AveragePool', data, attributes)
-    .slice(2)
-    .map((count, axis) =>
-      Array.from({ length: count }, (_, position) => {
-        const start = position * strides[axis] - pads[axis];
-        return Math.min(start + kernelShape[axis], data.shape[axis + 2]) - Math.max(start, 0);
-      }),
-    );
-  const counts = rows.flatMap((row) => columns.map((column) => row * column));
-  return constantTensor([rows.length, columns.length], counts);
+/** The first element of a window that is not padding. */
+function firstInside(start: number, dilation: number): number {
+  return start >= 0 ? start : start + Math.ceil(-start / dilation) * dilation;
 }
 
-function pooledShape(op: string, data: Value, { kernelShape, strides, pads }: PoolAttributes): number[] {
-  requireImages(op, data);
-  const [n, channels, ...spatial] = data.shape;
+/** All indices of an array of this shape, row-major. */
+function indicesOf(shape: readonly number[]): number[][] {
+  return shape.reduce<number[][]>(
+    (indices, size) => indices.flatMap((index) => Array.from({ length: size }, (_, k) => [...index, k])),
+    [[]],
+  );
+}
+
+/** Number of elements per window of `averagePool`: one number, or [oH, oW]. */
+function divisorOf(
+  { shape }: Value,
+  windows: readonly number[],
+  attributes: Operators['AveragePool'],
+): Value {
+  const { kernelShape, pads, countIncludePad } = attributes;
+  if (countIncludePad || pads.every((pad) => pad === 0)) return constant(sizeOf(kernelShape));
+  const none = windows.map(() => 0);
+  return constantTensor(windows, elementsOfWindows(shape.slice(2), windows, attributes, none));
+}
+
+/**
+ * Number of elements per window that are in the images or in margins around them, row-major.
+ *
+ * @param spatial the images' size
+ * @param windows the number of windows along each axis
+ * @param margins elements on each side of each axis that count, at most the pads
+ */
+export function elementsOfWindows(
+  spatial: readonly number[],
+  windows: readonly number[],
+  { kernelShape, strides, pads }: PoolAttributes,
+  margins: readonly number[],
+): number[] {
+  const inside = windows.map((count, axis) =>
+    Array.from({ length: count }, (_, position) => {
+      const start = position * strides[axis] - pads[axis];
+      const end = Math.min(start + kernelShape[axis], spatial[axis] + margins[axis]);
+      return end - Math.max(start, -margins[axis]);
+    }),
+  );
+  return inside.reduce((sizes, along) => sizes.flatMap((size) => along.map((count) => size * count)), [1]);
+}
+
+function pooledShape(op: string, data: Value, attributes: PoolAttributes): number[] {
+  const { kernelShape, strides, pads } = attributes;
+  const axes = kernelShape.length;
+  const [n, channels, ...spatial] = requireImages(op, data, axes);
+  const reach = reachOf(attributes);
   const output = spatial.map((size, axis) => {
-    const room = size + pads[axis] + pads[axis + 2] - kernelShape[axis];
+    const room = size + pads[axis] + pads[axis + axes] - reach[axis];
     if (room < 0) {
       throw new ShapeError(
-        `${op}: the window ${kernelShape.join('x')} is larger than the padded input ${describeType(data)}.`,
+        `${op}: the window ${reach.join('x')} is larger than the padded input ${describeType(data)}.`,
       );
     }
     return Math.floor(room / strides[axis]) + 1;
   });
   return [n, channels, ...output];
-}
-
-function requireImages(op: string, data: Value): void {
-  if (data.dtype !== 'float32' || data.shape.length !== 4) {
-    throw new ShapeError(`${op}: expected float32 with 4 dimensions (NCHW), got ${describeType(data)}.`);
-  }
 }
 
 function flat(value: Value): Value {

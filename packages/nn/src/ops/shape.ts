@@ -107,11 +107,12 @@ export function slice(value: Value, givenAxis: number, start: number, end: numbe
   return createValue('Slice', [value], { axis, start, end }, type);
 }
 
-/** Zeros around a float32 value. */
-export function pad(value: Value, before: readonly number[], after: readonly number[]): Value {
+/** A number around a value. */
+export function pad(value: Value, before: readonly number[], after: readonly number[], number = 0): Value {
   if ([...before, ...after].every((count) => count === 0)) return value;
   const shape = value.shape.map((size, axis) => size + before[axis] + after[axis]);
-  return createValue('Pad', [value], { before, after }, { dtype: value.dtype, shape });
+  const attributes = number === 0 ? { before, after } : { before, after, value: number };
+  return createValue('Pad', [value], attributes, { dtype: value.dtype, shape });
 }
 
 /** Repeats dimensions of size 1 until the shape is `shape`. */
@@ -207,9 +208,10 @@ export const shaping: OperatorFamily<Shaping> = {
     },
   },
   Pad: {
-    emit: (graph, { attributes: { before, after } }, inputs, outputs) => {
+    emit: (graph, { attributes: { before, after, value }, outputs: [{ dtype }] }, inputs, outputs) => {
       const pads = graph.constant('int64', [2 * before.length], [...before, ...after]);
-      graph.node('Pad', [...inputs, pads], outputs);
+      const number = value === undefined ? [] : [graph.constant(dtype, [], [value])];
+      graph.node('Pad', [...inputs, pads, ...number], outputs);
     },
     gradient: ({ inputs: [x], attributes: { before } }, [d]) => [
       d && x.shape.reduce((inner, size, axis) => slice(inner, axis, before[axis], before[axis] + size), d),

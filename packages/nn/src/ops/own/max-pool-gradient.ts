@@ -8,10 +8,17 @@ import { reshape } from '../shape.ts';
  *
  * @param d gradient of the maxima [N, C, h, w]
  * @param positions of the maxima among all elements of the images
- * @param shape of the images [N, C, H, W]
+ * @param shape of the images [N, C, H, W], or with another number of axes
  */
 export function maxPoolGradient(d: Value, positions: Value, shape: readonly number[]): Value {
-  return createValue('MaxPoolGradient', [d, positions], {}, { dtype: 'float32', shape });
+  const [images, places] = [d, positions].map((value) => reshape(value, asImages(value.shape)));
+  const type = { dtype: 'float32', shape: asImages(shape) } as const;
+  return reshape(createValue('MaxPoolGradient', [images, places], {}, type), shape);
+}
+
+/** Images of one or three axes as images of two with the same elements. */
+function asImages(shape: readonly number[]): number[] {
+  return [...shape.slice(0, 2), sizeOf(shape.slice(2, -1)), shape[shape.length - 1]];
 }
 
 export const maxPoolGradients: OperatorFamily<'MaxPoolGradient'> = {

@@ -4,6 +4,7 @@ import { conv } from '../../../ops/convolution.ts';
 import { gemm, matmul } from '../../../ops/linear-algebra.ts';
 import { concat, reshape, transpose } from '../../../ops/shape.ts';
 import { constantTensor } from '../../../ops/source.ts';
+import { matrixOf } from '../../../ops/resample.ts';
 import { unfoldByTap } from '../../../ops/unfold.ts';
 import { largestTile, toomCook, type ToomCook } from './toom-cook.ts';
 
@@ -119,14 +120,6 @@ function bestTile(results: number, taps: number): number {
   const tiles = Array.from({ length: Math.min(largestTile(taps), results) }, (_, k) => k + 1);
   const products = (tile: number) => Math.ceil(results / tile) * (tile + taps - 1);
   return tiles.reduce((best, tile) => (products(tile) < products(best) ? tile : best));
-}
-
-/** A constant matrix whose elements are a function of row and column. */
-function matrixOf(rows: number, columns: number, element: (row: number, column: number) => number): Value {
-  const elements = Array.from({ length: rows * columns }, (_, i) =>
-    element(Math.floor(i / columns), i % columns),
-  );
-  return constantTensor([rows, columns], elements);
 }
 
 /** The window along the height, after its columns have been unrolled. */

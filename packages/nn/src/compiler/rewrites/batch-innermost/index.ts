@@ -31,6 +31,7 @@ const maxColumns = 64;
 function convolution(node: Node): Value | undefined {
   if (!isNode(node, 'Conv')) return undefined;
   const [image, weight, bias] = node.inputs as [Value, Value, Value?];
+  if (!isImage(image)) return undefined;
   const fits = image.shape[0] >= minBatch && image.shape[3] <= maxColumns;
   if (node.attributes.group > 1 || !fits) return undefined;
   const result = convolveBatchInnermost(toBatchInnermost(image), weight, node.attributes);

@@ -6,9 +6,17 @@ import { reshape, split } from '../../../ops/shape.ts';
 import { everyNth } from '../../../ops/unfold.ts';
 
 /** True if the windows tile an NCHW image: no overlap, no padding, no remainder. */
-export function windowsTile({ shape }: Value, { kernelShape, strides, pads }: PoolAttributes): boolean {
+export function windowsTile(
+  { shape }: Value,
+  { kernelShape, strides, pads, dilations = [] }: PoolAttributes,
+): boolean {
   const [rows, columns] = kernelShape;
-  const seamless = strides[0] === rows && strides[1] === columns && pads.every((pad) => pad === 0);
+  if (shape.length !== 4) return false;
+  const seamless =
+    strides[0] === rows &&
+    strides[1] === columns &&
+    pads.every((pad) => pad === 0) &&
+    dilations.every((dilation) => dilation === 1);
   return seamless && shape[2] % rows === 0 && shape[3] % columns === 0;
 }
 
@@ -18,10 +26,7 @@ export function windowsTile({ shape }: Value, { kernelShape, strides, pads }: Po
  * MaxPool's gradient needs the positions of the maxima, which onnxruntime finds in a scalar loop: 3.4 ms for
  * [64,20,24,24], instead of 0.24 ms for the maxima alone. This form and its gradient use elementwise operators only.
  */
-export function maxPoolBatchInnermost(
-  image: Value,
-  [rows, columns]: readonly [height: number, width: number],
-): Value {
+export function maxPoolBatchInnermost(image: Value, [rows, columns]: readonly number[]): Value {
   const [width, channels, height, n] = image.shape as [number, number, number, number];
   const wide = width / columns;
   const high = height / rows;

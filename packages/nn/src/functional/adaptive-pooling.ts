@@ -1,0 +1,57 @@
+import type { Value } from '../graph/node.ts';
+import { adaptiveAveragePool, adaptiveMaxPool } from '../ops/adaptive-pooling.ts';
+import { Tensor } from '../tensor.ts';
+import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from './sizes.ts';
+import { overBatch } from './unbatched.ts';
+
+/** The size of an adaptive pool's result: one number, or one for each axis; null keeps an axis. */
+export type AdaptiveSize<Size extends Sizes> = Size | { readonly [Axis in keyof Size]: Size[Axis] | null };
+
+/** Averages sequences of any length to a fixed length (torch.nn.functional.adaptive_avg_pool1d). Windows: see `adaptiveAvgPool2d`. */
+export function adaptiveAvgPool1d(input: Tensor, outputSize: Single): Tensor {
+  return poolTo('adaptiveAvgPool1d', 1, input, outputSize, adaptiveAveragePool);
+}
+
+/**
+ * Averages images of any size to a fixed size (torch.nn.functional.adaptive_avg_pool2d): [N, C, H, W] to
+ * [N, C, ...outputSize]. Window i of h covers rows ⌊i·H/h⌋ to ⌈(i + 1)·H/h⌉ of H.
+ */
+export function adaptiveAvgPool2d(input: Tensor, outputSize: AdaptiveSize<Pair>): Tensor {
+  return poolTo('adaptiveAvgPool2d', 2, input, outputSize, adaptiveAveragePool);
+}
+
+/** Averages volumes of any size to a fixed size (torch.nn.functional.adaptive_avg_pool3d). Windows: see `adaptiveAvgPool2d`. */
+export function adaptiveAvgPool3d(input: Tensor, outputSize: AdaptiveSize<Triple>): Tensor {
+  return poolTo('adaptiveAvgPool3d', 3, input, outputSize, adaptiveAveragePool);
+}
+
+/** Largest elements of sequences of any length (torch.nn.functional.adaptive_max_pool1d). Windows: see `adaptiveAvgPool2d`. */
+export function adaptiveMaxPool1d(input: Tensor, outputSize: Single): Tensor {
+  return poolTo('adaptiveMaxPool1d', 1, input, outputSize, adaptiveMaxPool);
+}
+
+/** Largest elements of images of any size (torch.nn.functional.adaptive_max_pool2d). Windows: see `adaptiveAvgPool2d`. */
+export function adaptiveMaxPool2d(input: Tensor, outputSize: AdaptiveSize<Pair>): Tensor {
+  return poolTo('adaptiveMaxPool2d', 2, input, outputSize, adaptiveMaxPool);
+}
+
+/** Largest elements of volumes of any size (torch.nn.functional.adaptive_max_pool3d). Windows: see `adaptiveAvgPool2d`. */
+export function adaptiveMaxPool3d(input: Tensor, outputSize: AdaptiveSize<Triple>): Tensor {
+  return poolTo('adaptiveMaxPool3d', 3, input, outputSize, adaptiveMaxPool);
+}
+
+function poolTo(
+  name: string,
+  axes: number,
+  input: Tensor,
+  outputSize: Sizes | readonly (number | null)[],
+  pool: (data: Value, size: readonly number[]) => Value,
+): Tensor {
+  return overBatch(input, axes, (batch) => {
+    const given: unknown = outputSize;
+    const kept = Array.isArray(given)
+      ? given.map((size: number | null, axis) => size ?? batch.shape[axis + 2])
+      : given;
+    return new Tensor(pool(batch.value, requireAtLeast(`${name}: outputSize`, 1, kept as Sizes, axes)));
+  });
+}

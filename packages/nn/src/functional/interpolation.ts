@@ -1,0 +1,144 @@
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType, type Value } from '../graph/node.ts';
+import { adaptiveAveragePool } from '../ops/adaptive-pooling.ts';
+import { indexSelect } from '../ops/indexing.ts';
+import { expand, reshape } from '../ops/shape.ts';
+import { alongAxis, matrixOf } from '../ops/resample.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import { Tensor } from '../tensor.ts';
+import { cubicTaps, linearTaps, nearestPositions, type Sampling, type Taps } from './sampling.ts';
+import { requireAtLeast, sizesOf, type Sizes } from './sizes.ts';
+
+/** How {@link interpolate} computes new elements. */
+export type InterpolationMode =
+  ('nearest' | 'nearest-exact' | 'area') | ('linear' | 'bilinear' | 'bicubic' | 'trilinear');
+
+/** Options of {@link interpolate} and of `nn.Upsample`. Either `size` or `scaleFactor` is required. */
+export interface InterpolateOptions {
+  /** The size of the result, without N and C. */
+  size?: Sizes;
+  /** Factor of the size, for all axes or for each; sizes are rounded down. */
+  scaleFactor?: Sizes;
+  /** 'linear' is for [N, C, L], 'bilinear' and 'bicubic' for [N, C, H, W], 'trilinear' for volumes. Default: 'nearest'. */
+  mode?: InterpolationMode;
+  /**
+   * If true, the first and last elements of both images lie on each other; if false, the edges of both images do. For the
+   * modes with 'linear' and 'cubic' in their names. Default: false.
+   */
+  alignCorners?: boolean;
+  /** If true, elements lie where the rounded size puts them, not where the factor does. Default: false. */
+  recomputeScaleFactor?: boolean;
+}
+
+export const interpolateOptions: OptionNames<InterpolateOptions> = {
+  size: true,
+  scaleFactor: true,
+  mode: true,
+  alignCorners: true,
+  recomputeScaleFactor: true,
+};
+
+/** Numbers of axes behind N and C that a mode is for. */
+const axesOfMode: Readonly<Record<InterpolationMode, readonly number[]>> = {
+  nearest: [1, 2, 3],
+  'nearest-exact': [1, 2, 3],
+  area: [1, 2, 3],
+  linear: [1],
+  bilinear: [2],
+  bicubic: [2],
+  trilinear: [3],
+};
+
+/**
+ * Resizes [N, C, L], [N, C, H, W] or [N, C, D, H, W] (torch.nn.functional.interpolate, without `antialias`).
+ *
+ * @throws ShapeError for another number of dimensions; ArgumentError for options that contradict each other
+ */
+export function interpolate(input: Tensor, options: InterpolateOptions): Tensor {
+  requireOptions('interpolate', options, interpolateOptions);
+  const { mode = 'nearest', alignCorners } = options;
+  if (!Object.hasOwn(axesOfMode, mode)) {
+    throw new ArgumentError(
+      `interpolate: mode must be one of ${Object.keys(axesOfMode).join(', ')}, got ${JSON.stringify(mode)}.`,
+    );
+  }
+  if (alignCorners !== undefined && !/linear|cubic/.test(mode)) {
+    throw new ArgumentError(
+      `interpolate: alignCorners is for the modes linear, bilinear, bicubic and trilinear, got mode '${mode}'.`,
+    );
+  }
+  const spatial = input.shape.slice(2);
+  if (input.dtype !== 'float32' || !axesOfMode[mode].includes(spatial.length)) {
+    const dimensions = axesOfMode[mode].map((axes) => axes + 2).join(', ');
+    throw new ShapeError(
+      `interpolate: mode '${mode}' expects float32 with ${dimensions} dimensions, got ${describeType(input)}.`,
+    );
+  }
+  const samplings = samplingsOf(spatial, options);
+  if (mode === 'area') {
+    return new Tensor(
+      adaptiveAveragePool(
+        input.value,
+        samplings.map(({ size }) => size),
+      ),
+    );
+  }
+  const resized = samplings.reduce(
+    (image, sampling, axis) => resample(image, axis + 2, sampling, mode),
+    input.value,
+  );
+  return new Tensor(resized);
+}
+
+function samplingsOf(spatial: readonly number[], options: InterpolateOptions): Sampling[] {
+  const { size, scaleFactor, alignCorners = false, recomputeScaleFactor = false } = options;
+  if ((size === undefined) === (scaleFactor === undefined)) {
+    throw new ArgumentError('interpolate: expected either size or scaleFactor.');
+  }
+  if (size !== undefined) {
+    if (recomputeScaleFactor) {
+      throw new ArgumentError('interpolate: recomputeScaleFactor requires scaleFactor, got size.');
+    }
+    const sizes = requireAtLeast('interpolate: size', 1, size, spatial.length);
+    return spatial.map((length, axis) => ({ length, size: sizes[axis], factor: undefined, alignCorners }));
+  }
+  const factors = sizesOf(scaleFactor!, spatial.length);
+  return spatial.map((length, axis) => {
+    const factor = factors[axis];
+    const scaled = Math.floor(length * factor);
+    if (factors.length !== spatial.length || !Number.isFinite(factor) || scaled < 1) {
+      throw new ArgumentError(
+        `interpolate: expected one scaleFactor or ${spatial.length}, for a size of at least 1, got ${factors.join('x')} for ${spatial.join('x')}.`,
+      );
+    }
+    return { length, size: scaled, factor: recomputeScaleFactor ? undefined : factor, alignCorners };
+  });
+}
+
+function resample(image: Value, axis: number, sampling: Sampling, mode: InterpolationMode): Value {
+  const { length, size } = sampling;
+  if (mode === 'nearest' || mode === 'nearest-exact') {
+    const positions = nearestPositions(sampling, mode === 'nearest-exact');
+    const times = size / length;
+    // Copies of each element: its gradient is a sum, which is faster than that of chosen positions.
+    const repeats = Number.isInteger(times) && positions.every((from, to) => from === Math.floor(to / times));
+    return repeats ? repeatEach(image, axis, times) : indexSelect(image, axis, positions);
+  }
+  const taps = (mode === 'bicubic' ? cubicTaps : linearTaps)(sampling);
+  return alongAxis(image, axis, weightsOf(taps, length));
+}
+
+/** [size, length] */
+function weightsOf(taps: Taps, length: number): Value {
+  return matrixOf(taps.length, length, (row, column) =>
+    taps[row].reduce((sum, { position, weight }) => (position === column ? sum + weight : sum), 0),
+  );
+}
+
+/** Repeats each element along an axis: [a, b] three times is [a, a, a, b, b, b]. */
+function repeatEach(image: Value, axis: number, times: number): Value {
+  if (times === 1) return image;
+  const { shape } = image;
+  const copies = expand(reshape(image, shape.toSpliced(axis + 1, 0, 1)), shape.toSpliced(axis + 1, 0, times));
+  return reshape(copies, shape.with(axis, shape[axis] * times));
+}

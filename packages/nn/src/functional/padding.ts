@@ -1,0 +1,106 @@
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType, type Value } from '../graph/node.ts';
+import { concat, expand, pad as padWith, slice } from '../ops/shape.ts';
+import { flip } from '../ops/slicing.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import { Tensor } from '../tensor.ts';
+
+/**
+ * The elements around a tensor: a number; the tensor mirrored at its first and last element; its first and last element
+ * repeated; its elements from the other end.
+ */
+export type PaddingMode = 'constant' | 'reflect' | 'replicate' | 'circular';
+
+/** Options of {@link pad}. */
+export interface PadOptions {
+  /** Default: 'constant'. */
+  mode?: PaddingMode;
+  /** The number of mode 'constant'. Default: 0. */
+  value?: number;
+}
+
+const padOptions: OptionNames<PadOptions> = { mode: true, value: true };
+
+/**
+ * Adds elements around the last dimensions (torch.nn.functional.pad).
+ *
+ * @param input of any dtype; a mode other than 'constant' needs float32
+ * @param amounts numbers of elements before and after the last dimension, then before and after the one before it, and so
+ *   on: [left, right, top, bottom] for images. A negative number removes elements.
+ * @throws ShapeError if the tensor has too few dimensions, or a dimension is too short for the mode
+ */
+export function pad(input: Tensor, amounts: readonly number[], options: PadOptions = {}): Tensor {
+  requireOptions('pad', options, padOptions);
+  const { mode = 'constant', value } = options;
+  if (!['constant', 'reflect', 'replicate', 'circular'].includes(mode)) {
+    throw new ArgumentError(
+      `pad: mode must be 'constant', 'reflect', 'replicate' or 'circular', got ${JSON.stringify(mode)}.`,
+    );
+  }
+  if (value !== undefined && mode !== 'constant') {
+    throw new ArgumentError(`pad: a value requires mode 'constant', got mode '${mode}'.`);
+  }
+  const given: unknown = amounts;
+  if (!Array.isArray(given) || amounts.length % 2 !== 0 || !amounts.every(Number.isInteger)) {
+    throw new ArgumentError(
+      `pad: expected two integers for each of the last dimensions, got ${JSON.stringify(given)}.`,
+    );
+  }
+  const rank = input.shape.length;
+  if (amounts.length > 2 * rank) {
+    throw new ShapeError(
+      `pad: expected at most ${2 * rank} numbers for ${describeType(input)}, got [${amounts.join()}].`,
+    );
+  }
+  const sides = input.shape.map((_, axis) => {
+    const fromEnd = rank - 1 - axis;
+    return { before: amounts[2 * fromEnd] ?? 0, after: amounts[2 * fromEnd + 1] ?? 0 };
+  });
+  const grown = sides.map(({ before, after }) => ({
+    before: Math.max(before, 0),
+    after: Math.max(after, 0),
+  }));
+  const whole =
+    mode === 'constant'
+      ? padWith(
+          input.value,
+          grown.map(({ before }) => before),
+          grown.map(({ after }) => after),
+          value,
+        )
+      : grown.reduce((padded, side, axis) => extended(padded, axis, side, mode), input.value);
+  const cut = sides.reduce((part, { before, after }, axis) => {
+    const [start, end] = [Math.max(-before, 0), part.shape[axis] - Math.max(-after, 0)];
+    if (start > end) {
+      throw new ShapeError(`pad: ${describeType(input)} has too few elements for [${amounts.join()}].`);
+    }
+    return slice(part, axis, start, end);
+  }, whole);
+  return new Tensor(cut);
+}
+
+function extended(
+  value: Value,
+  axis: number,
+  { before, after }: { before: number; after: number },
+  mode: Exclude<PaddingMode, 'constant'>,
+): Value {
+  if (before === 0 && after === 0) return value;
+  const size = value.shape[axis];
+  const most = { reflect: size - 1, replicate: Infinity, circular: size }[mode];
+  if (size === 0 || before > most || after > most) {
+    throw new ShapeError(
+      `pad: mode '${mode}' adds at most ${Math.max(most, 0)} elements on each side of dimension ${axis} of ${describeType(value)}, got ${before} and ${after}.`,
+    );
+  }
+  const part = (start: number, end: number) => slice(value, axis, start, end);
+  const repeated = (position: number, count: number) =>
+    expand(part(position, position + 1), value.shape.with(axis, count));
+  const sides = {
+    reflect: () => [flip(part(1, before + 1), [axis]), flip(part(size - 1 - after, size - 1), [axis])],
+    replicate: () => [repeated(0, before), repeated(size - 1, after)],
+    circular: () => [part(size - before, size), part(0, after)],
+  }[mode]();
+  const parts = [sides[0], value, sides[1]].filter(({ shape }) => shape[axis] > 0);
+  return concat(parts, axis);
+}

@@ -1,0 +1,125 @@
+import { ArgumentError } from '../errors.ts';
+import { convTranspose } from '../ops/convolution.ts';
+import { Tensor } from '../tensor.ts';
+import { pad } from './padding.ts';
+import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from './sizes.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import { overBatch } from './unbatched.ts';
+
+/** Options of {@link convTranspose1d}, {@link convTranspose2d} and {@link convTranspose3d}. */
+export interface ConvTransposeOptions<Size extends Sizes> {
+  /** Stride of the convolution that this one transposes. Default: 1. */
+  stride?: Size;
+  /** Zeros around the input of that convolution: the result has so many elements less on each side. Default: 0. */
+  padding?: Size;
+  /** Elements at the end of the result, below the stride or the dilation; they choose one of several sizes. Default: 0. */
+  outputPadding?: Size;
+  /** Number of independent channel groups. Default: 1. */
+  groups?: number;
+  /** Distance between kernel elements. Default: 1. */
+  dilation?: Size;
+}
+
+/** Options of {@link convTranspose1d}. */
+export type ConvTranspose1dOptions = ConvTransposeOptions<Single>;
+/** Options of {@link convTranspose2d}. */
+export type ConvTranspose2dOptions = ConvTransposeOptions<Pair>;
+/** Options of {@link convTranspose3d}. */
+export type ConvTranspose3dOptions = ConvTransposeOptions<Triple>;
+
+export const convTransposeOptions: OptionNames<ConvTransposeOptions<Sizes>> = {
+  stride: true,
+  padding: true,
+  outputPadding: true,
+  groups: true,
+  dilation: true,
+};
+
+/**
+ * Transposed convolution of sequences (torch.nn.functional.conv_transpose1d).
+ *
+ * @param input [N, C, L] or [C, L]
+ * @param weight [C, M / groups, k]
+ * @param bias [M]
+ * @returns [N, M, (L − 1)·stride − 2·padding + dilation·(k − 1) + outputPadding + 1]
+ */
+export function convTranspose1d(
+  input: Tensor,
+  weight: Tensor,
+  bias?: Tensor,
+  options: ConvTranspose1dOptions = {},
+): Tensor {
+  return convolveTransposed('convTranspose1d', 1, input, weight, bias, options);
+}
+
+/**
+ * 2-D transposed convolution (torch.nn.functional.conv_transpose2d). Sizes: see `convTranspose1d`.
+ *
+ * @param input [N, C, H, W] or [C, H, W]
+ * @param weight [C, M / groups, kH, kW]
+ * @param bias [M]
+ */
+export function convTranspose2d(
+  input: Tensor,
+  weight: Tensor,
+  bias?: Tensor,
+  options: ConvTranspose2dOptions = {},
+): Tensor {
+  return convolveTransposed('convTranspose2d', 2, input, weight, bias, options);
+}
+
+/**
+ * 3-D transposed convolution (torch.nn.functional.conv_transpose3d). Sizes: see `convTranspose1d`.
+ *
+ * @param input [N, C, D, H, W] or [C, D, H, W]
+ * @param weight [C, M / groups, kD, kH, kW]
+ * @param bias [M]
+ */
+export function convTranspose3d(
+  input: Tensor,
+  weight: Tensor,
+  bias?: Tensor,
+  options: ConvTranspose3dOptions = {},
+): Tensor {
+  return convolveTransposed('convTranspose3d', 3, input, weight, bias, options);
+}
+
+function convolveTransposed(
+  name: string,
+  axes: number,
+  input: Tensor,
+  weight: Tensor,
+  bias: Tensor | undefined,
+  options: ConvTransposeOptions<Sizes>,
+): Tensor {
+  requireOptions(name, options, convTransposeOptions);
+  const strides = requireAtLeast(`${name}: stride`, 1, options.stride ?? 1, axes);
+  const dilations = requireAtLeast(`${name}: dilation`, 1, options.dilation ?? 1, axes);
+  const padding = requireAtLeast(`${name}: padding`, 0, options.padding ?? 0, axes);
+  const outputPadding = requireAtLeast(`${name}: outputPadding`, 0, options.outputPadding ?? 0, axes);
+  const { groups: group = 1 } = options;
+  if (outputPadding.some((count, axis) => count >= Math.max(strides[axis], dilations[axis]))) {
+    throw new ArgumentError(
+      `${name}: outputPadding must be below the stride or the dilation, got ${outputPadding.join('x')} for a stride of ${strides.join('x')}.`,
+    );
+  }
+  const window = { strides, dilations, group };
+  return overBatch(input, axes, (batch) => {
+    const full = batch.shape.slice(2).map((size, axis) => {
+      const reach = dilations[axis] * ((weight.shape[axis + 2] ?? 1) - 1) + 1;
+      return (size - 1) * strides[axis] + reach;
+    });
+    const ends = outputPadding.map((count, axis) => count - padding[axis]);
+    if (outputPadding.every((count, axis) => count < strides[axis])) {
+      const spatial = full.map((size, axis) => size - padding[axis] + ends[axis]);
+      const attributes = { ...window, pads: [...padding, ...padding] };
+      return new Tensor(convTranspose(batch.value, weight.value, attributes, spatial, bias?.value));
+    }
+    // onnxruntime rejects an output padding above the stride.
+    const none = [...padding, ...padding].map(() => 0);
+    const whole = new Tensor(convTranspose(batch.value, weight.value, { ...window, pads: none }, full));
+    const amounts = ends.map((end, axis) => [-padding[axis], end]).toReversed();
+    const cut = pad(whole, amounts.flat());
+    return bias ? cut.add(bias.view(-1, ...ends.map(() => 1))) : cut;
+  });
+}

@@ -1,0 +1,102 @@
+import {
+  adaptiveAvgPool1d,
+  adaptiveAvgPool2d,
+  adaptiveAvgPool3d,
+  adaptiveMaxPool1d,
+  adaptiveMaxPool2d,
+  adaptiveMaxPool3d,
+  type AdaptiveSize,
+} from '../functional/adaptive-pooling.ts';
+import type { Pair, Single, Triple } from '../functional/sizes.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+
+/** Averages sequences of any size to a fixed size (torch.nn.AdaptiveAvgPool1d). */
+export class AdaptiveAvgPool1d extends Module {
+  readonly #outputSize: Single;
+
+  constructor(outputSize: Single) {
+    super();
+    this.#outputSize = outputSize;
+  }
+
+  /** [N, C, L] to [N, C, ...outputSize], or the same without N. */
+  forward(input: Tensor): Tensor {
+    return adaptiveAvgPool1d(input, this.#outputSize);
+  }
+}
+
+/** Averages images of any size to a fixed size (torch.nn.AdaptiveAvgPool2d). */
+export class AdaptiveAvgPool2d extends Module {
+  readonly #outputSize: AdaptiveSize<Pair>;
+
+  constructor(outputSize: AdaptiveSize<Pair>) {
+    super();
+    this.#outputSize = outputSize;
+  }
+
+  /** [N, C, H, W] to [N, C, ...outputSize], or the same without N. */
+  forward(input: Tensor): Tensor {
+    return adaptiveAvgPool2d(input, this.#outputSize);
+  }
+}
+
+/** Averages volumes of any size to a fixed size (torch.nn.AdaptiveAvgPool3d). */
+export class AdaptiveAvgPool3d extends Module {
+  readonly #outputSize: AdaptiveSize<Triple>;
+
+  constructor(outputSize: AdaptiveSize<Triple>) {
+    super();
+    this.#outputSize = outputSize;
+  }
+
+  /** [N, C, D, H, W] to [N, C, ...outputSize], or the same without N. */
+  forward(input: Tensor): Tensor {
+    return adaptiveAvgPool3d(input, this.#outputSize);
+  }
+}
+
+/** Finds the largest elements of sequences of any size in a fixed number of windows (torch.nn.AdaptiveMaxPool1d). */
+export class AdaptiveMaxPool1d extends Module {
+  readonly #outputSize: Single;
+
+  constructor(outputSize: Single) {
+    super();
+    this.#outputSize = outputSize;
+  }
+
+  /** [N, C, L] to [N, C, ...outputSize], or the same without N. */
+  forward(input: Tensor): Tensor {
+    return adaptiveMaxPool1d(input, this.#outputSize);
+  }
+}
+
+/** Finds the largest elements of images of any size in a fixed number of windows (torch.nn.AdaptiveMaxPool2d). */
+export class AdaptiveMaxPool2d extends Module {
+  readonly #outputSize: AdaptiveSize<Pair>;
+
+  constructor(outputSize: AdaptiveSize<Pair>) {
+    super();
+    this.#outputSize = outputSize;
+  }
+
+  /** [N, C, H, W] to [N, C, ...outputSize], or the same without N. */
+  forward(input: Tensor): Tensor {
+    return adaptiveMaxPool2d(input, this.#outputSize);
+  }
+}
+
+/** Finds the largest elements of volumes of any size in a fixed number of windows (torch.nn.AdaptiveMaxPool3d). */
+export class AdaptiveMaxPool3d extends Module {
+  readonly #outputSize: AdaptiveSize<Triple>;
+
+  constructor(outputSize: AdaptiveSize<Triple>) {
+    super();
+    this.#outputSize = outputSize;
+  }
+
+  /** [N, C, D, H, W] to [N, C, ...outputSize], or the same without N. */
+  forward(input: Tensor): Tensor {
+    return adaptiveMaxPool3d(input, this.#outputSize);
+  }
+}

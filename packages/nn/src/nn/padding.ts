@@ -1,0 +1,255 @@
+import { pad, type PadOptions } from '../functional/padding.ts';
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+import { requireNumber } from './require.ts';
+
+/** Adds elements around the last dimensions: see `F.pad`. */
+export abstract class Padding extends Module {
+  readonly #amounts: readonly number[];
+  readonly #options: PadOptions;
+
+  /** @internal */
+  constructor(padding: number | readonly number[], options: PadOptions) {
+    super();
+    const count = 2 * this.axes();
+    const amounts: unknown = typeof padding === 'number' ? Array<number>(count).fill(padding) : padding;
+    if (!Array.isArray(amounts) || amounts.length !== count || !amounts.every(Number.isInteger)) {
+      throw new ArgumentError(
+        `${this.constructor.name}: expected one integer or ${count}, from the last dimension on, got ${JSON.stringify(padding)}.`,
+      );
+    }
+    this.#amounts = amounts as number[];
+    this.#options = options;
+  }
+
+  /**
+   * Number of dimensions that are padded.
+   *
+   * @internal
+   */
+  protected abstract axes(): number;
+
+  /**
+   * Pads the dimensions behind N and C, or behind C.
+   *
+   * @throws ShapeError for an input of another number of dimensions, or too short for the mode
+   */
+  forward(input: Tensor): Tensor {
+    const rank = input.shape.length;
+    if (rank !== this.axes() + 1 && rank !== this.axes() + 2) {
+      throw new ShapeError(
+        `${this.constructor.name}: expected ${this.axes() + 1} or ${this.axes() + 2} dimensions, got ${describeType(input)}.`,
+      );
+    }
+    return pad(input, this.#amounts, this.#options);
+  }
+}
+
+/** Pads sequences with a number (torch.nn.ConstantPad1d). */
+export class ConstantPad1d extends Padding {
+  /**
+   * @param padding one number for all sides, or [left, right]
+   * @param value the number
+   */
+  constructor(padding: number | readonly number[], value: number) {
+    super(padding, { value });
+    requireNumber('ConstantPad1d', { value });
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 1;
+  }
+}
+
+/** Pads images with a number (torch.nn.ConstantPad2d). */
+export class ConstantPad2d extends Padding {
+  /**
+   * @param padding one number for all sides, or [left, right, top, bottom]
+   * @param value the number
+   */
+  constructor(padding: number | readonly number[], value: number) {
+    super(padding, { value });
+    requireNumber('ConstantPad2d', { value });
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 2;
+  }
+}
+
+/** Pads volumes with a number (torch.nn.ConstantPad3d). */
+export class ConstantPad3d extends Padding {
+  /**
+   * @param padding one number for all sides, or [left, right, top, bottom, front, back]
+   * @param value the number
+   */
+  constructor(padding: number | readonly number[], value: number) {
+    super(padding, { value });
+    requireNumber('ConstantPad3d', { value });
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 3;
+  }
+}
+
+/** Pads sequences with zeros (torch.nn.ZeroPad1d). */
+export class ZeroPad1d extends Padding {
+  /** @param padding one number for all sides, or [left, right] */
+  constructor(padding: number | readonly number[]) {
+    super(padding, {});
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 1;
+  }
+}
+
+/** Pads images with zeros (torch.nn.ZeroPad2d). */
+export class ZeroPad2d extends Padding {
+  /** @param padding one number for all sides, or [left, right, top, bottom] */
+  constructor(padding: number | readonly number[]) {
+    super(padding, {});
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 2;
+  }
+}
+
+/** Pads volumes with zeros (torch.nn.ZeroPad3d). */
+export class ZeroPad3d extends Padding {
+  /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
+  constructor(padding: number | readonly number[]) {
+    super(padding, {});
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 3;
+  }
+}
+
+/** Pads sequences with the elements mirrored at the first and last one (torch.nn.ReflectionPad1d). */
+export class ReflectionPad1d extends Padding {
+  /** @param padding one number for all sides, or [left, right] */
+  constructor(padding: number | readonly number[]) {
+    super(padding, { mode: 'reflect' });
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 1;
+  }
+}
+
+/** Pads images with the elements mirrored at the first and last one (torch.nn.ReflectionPad2d). */
+export class ReflectionPad2d extends Padding {
+  /** @param padding one number for all sides, or [left, right, top, bottom] */
+  constructor(padding: number | readonly number[]) {
+    super(padding, { mode: 'reflect' });
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 2;
+  }
+}
+
+/** Pads volumes with the elements mirrored at the first and last one (torch.nn.ReflectionPad3d). */
+export class ReflectionPad3d extends Padding {
+  /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
+  constructor(padding: number | readonly number[]) {
+    super(padding, { mode: 'reflect' });
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 3;
+  }
+}
+
+/** Pads sequences with the first and last elements (torch.nn.ReplicationPad1d). */
+export class ReplicationPad1d extends Padding {
+  /** @param padding one number for all sides, or [left, right] */
+  constructor(padding: number | readonly number[]) {
+    super(padding, { mode: 'replicate' });
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 1;
+  }
+}
+
+/** Pads images with the first and last elements (torch.nn.ReplicationPad2d). */
+export class ReplicationPad2d extends Padding {
+  /** @param padding one number for all sides, or [left, right, top, bottom] */
+  constructor(padding: number | readonly number[]) {
+    super(padding, { mode: 'replicate' });
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 2;
+  }
+}
+
+/** Pads volumes with the first and last elements (torch.nn.ReplicationPad3d). */
+export class ReplicationPad3d extends Padding {
+  /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
+  constructor(padding: number | readonly number[]) {
+    super(padding, { mode: 'replicate' });
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 3;
+  }
+}
+
+/** Pads sequences with the elements from the other end (torch.nn.CircularPad1d). */
+export class CircularPad1d extends Padding {
+  /** @param padding one number for all sides, or [left, right] */
+  constructor(padding: number | readonly number[]) {
+    super(padding, { mode: 'circular' });
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 1;
+  }
+}
+
+/** Pads images with the elements from the other end (torch.nn.CircularPad2d). */
+export class CircularPad2d extends Padding {
+  /** @param padding one number for all sides, or [left, right, top, bottom] */
+  constructor(padding: number | readonly number[]) {
+    super(padding, { mode: 'circular' });
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 2;
+  }
+}
+
+/** Pads volumes with the elements from the other end (torch.nn.CircularPad3d). */
+export class CircularPad3d extends Padding {
+  /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
+  constructor(padding: number | readonly number[]) {
+    super(padding, { mode: 'circular' });
+  }
+
+  /** @internal */
+  protected override axes() {
+    return 3;
+  }
+}

@@ -1,0 +1,21 @@
+import { interpolate, interpolateOptions, type InterpolateOptions } from '../functional/interpolation.ts';
+import { requireOptions } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+
+/** Resizes sequences, images or volumes (torch.nn.Upsample): see `F.interpolate`. */
+export class Upsample extends Module {
+  readonly #options: InterpolateOptions;
+
+  /** @param options as `F.interpolate` takes them */
+  constructor(options: InterpolateOptions) {
+    super();
+    requireOptions('Upsample', options, interpolateOptions);
+    this.#options = options;
+  }
+
+  /** [N, C, …] to [N, C, ...size]. */
+  forward(input: Tensor): Tensor {
+    return interpolate(input, this.#options);
+  }
+}

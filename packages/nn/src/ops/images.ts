@@ -1,0 +1,20 @@
+import { ShapeError } from '../errors.ts';
+import { describeType, type Value } from '../graph/node.ts';
+
+/** Names of the dimensions of images of one, two and three axes. */
+const layouts = ['NCL', 'NCHW', 'NCDHW'];
+
+/**
+ * The shape of float32 images, [N, C, …].
+ *
+ * @param axes the number of dimensions behind N and C
+ * @throws ShapeError for another dtype or number of dimensions
+ */
+export function requireImages(op: string, value: Value, axes: number): readonly number[] {
+  if (value.dtype !== 'float32' || value.shape.length !== axes + 2) {
+    throw new ShapeError(
+      `${op}: expected float32 with ${axes + 2} dimensions (${layouts[axes - 1]}), got ${describeType(value)}.`,
+    );
+  }
+  return value.shape;
+}
