@@ -5,13 +5,13 @@ import type { CollectiveOp, OpName } from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { conv, convTranspose } from '../src/ops/convolution.ts';
 import { noGradient } from '../src/ops/definition.ts';
+import { floorDivide, fmod, remainder } from '../src/ops/division.ts';
 import { cumulativeSum } from '../src/ops/cumulative.ts';
 import { addDependency } from '../src/ops/dependency.ts';
 import * as elementwise from '../src/ops/elementwise.ts';
 import {
   abs,
   ceil,
-  cos,
   erf,
   floor,
   leakyRelu,
@@ -19,12 +19,11 @@ import {
   round,
   sigmoid,
   sign,
-  sin,
   softplus,
-  tan,
   tanh,
 } from '../src/ops/functions.ts';
 import { operators } from '../src/ops/index.ts';
+import * as trigonometry from '../src/ops/trigonometry.ts';
 import {
   gather,
   gatherElements,
@@ -72,6 +71,7 @@ const withoutGradient = [
   'ArgMin',
   'ExactMaxPool',
   'Sign',
+  'IntegerDiv',
   'Cast',
   'OneHot',
 ] as const;
@@ -134,9 +134,25 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
     'the constant 1': of((a) => [elementwise.add(a, pow(a, 0))], [3]),
   },
   Abs: unary(abs),
-  Sin: unary((a) => sin(elementwise.mul(a, constant(3)))),
-  Cos: unary((a) => cos(elementwise.mul(a, constant(3)))),
-  Tan: unary(tan),
+  Sin: unary((a) => trigonometry.sin(elementwise.mul(a, constant(3)))),
+  Cos: unary((a) => trigonometry.cos(elementwise.mul(a, constant(3)))),
+  Tan: unary(trigonometry.tan),
+  Asin: unary((a) => trigonometry.asin(elementwise.mul(a, constant(0.9)))),
+  Acos: unary((a) => trigonometry.acos(elementwise.mul(a, constant(0.9)))),
+  Atan: unary((a) => trigonometry.atan(elementwise.mul(a, constant(3)))),
+  Sinh: unary((a) => trigonometry.sinh(elementwise.mul(a, constant(2)))),
+  Cosh: unary((a) => trigonometry.cosh(elementwise.mul(a, constant(2)))),
+  Asinh: unary((a) => trigonometry.asinh(elementwise.mul(a, constant(3)))),
+  Acosh: unary((a) => trigonometry.acosh(elementwise.add(a, constant(2.5)))),
+  Atanh: unary((a) => trigonometry.atanh(elementwise.mul(a, constant(0.9)))),
+  Mod: {
+    ...broadcasting((a, b) => remainder(elementwise.mul(a, constant(4)), elementwise.add(b, constant(1.7)))),
+    'negative divisors': of(
+      (a, b) => [fmod(elementwise.mul(a, constant(4)), elementwise.sub(b, constant(1.7)))],
+      [3, 5],
+      [5],
+    ),
+  },
   Erf: unary((a) => erf(elementwise.mul(a, constant(2)))),
   Tanh: unary((a) => tanh(elementwise.mul(a, constant(2)))),
   Sigmoid: unary((a) => sigmoid(elementwise.mul(a, constant(3)))),
@@ -560,6 +576,7 @@ describe('values of operators without a gradient', () => {
     ['ArgMax', argMax(equalElements, 0)],
     ['ArgMin', argMin(x, 0)],
     ['ArgMin', argMin(equalElements, 0)],
+    ['IntegerDiv', floorDivide(integers(7, -7, 6), integers(3, 3, -4))],
     ['Sign', sign(elementwise.sub(x, y))],
     ['Sign', sign(constantTensor([3], [0, -0, 2]))],
     ['Cast', elementwise.cast(elementwise.greater(x, y), 'float32')],
