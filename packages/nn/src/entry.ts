@@ -1,0 +1,46 @@
+/**
+ * Neural networks: modules, automatic differentiation and optimizers. A training step compiles to one ONNX graph.
+ *
+ * What `import` loads: everything of index.ts. Names of PyTorch that ringrun spells otherwise throw an error with the name that
+ * works. index.ts has the types, in which those names do not exist.
+ */
+import * as functional from './functional/index.ts';
+import * as modules from './nn/index.ts';
+import * as optimizers from './optim/index.ts';
+import { Tensor } from './tensor.ts';
+import {
+  answerInPlace,
+  answerNames,
+  functionalNames,
+  moduleNames,
+  nnNames,
+  optimizerNames,
+  optimNames,
+  tensorNames,
+  type TorchNames,
+} from './torch-names/index.ts';
+
+export * from './index.ts';
+
+/** The functions of torch.nn.functional. */
+export const F = answering('F', functional, functionalNames);
+/** The modules of torch.nn. */
+export const nn = answering('nn', modules, nnNames);
+/** The optimizers of torch.optim. */
+export const optim = answering('optim', optimizers, optimNames);
+
+answerInPlace(Tensor.prototype, 'x');
+answerNames(Tensor.prototype, 'x', tensorNames);
+answerNames(modules.Module.prototype, 'module', moduleNames);
+answerNames(optimizers.Optimizer.prototype, 'optimizer', optimizerNames);
+
+/** A copy of a namespace, to which properties can be added. */
+function answering<Namespace extends object>(
+  owner: string,
+  namespace: Namespace,
+  torch: TorchNames,
+): Namespace {
+  const copy = { ...namespace };
+  answerNames(copy, owner, torch);
+  return copy;
+}
