@@ -90,6 +90,7 @@ const filesOfBoth = [
     'clip-norm',
     'combine-statistics',
     'dropout',
+    'embedding-bag',
     'executor',
     'graph-calls',
     'layer-normalize',

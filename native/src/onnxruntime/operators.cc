@@ -8,6 +8,7 @@
 #include "onnxruntime/operators/combine_statistics.h"
 #include "onnxruntime/operators/dropout.h"
 #include "onnxruntime/operators/elementwise.h"
+#include "onnxruntime/operators/embedding_bag.h"
 #include "onnxruntime/operators/layer_normalize.h"
 #include "onnxruntime/operators/max_pool_gradient.h"
 #include "onnxruntime/operators/recurrence.h"
@@ -24,6 +25,8 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<CombineStatistics>(),
       customOperator<Dropout>(),
       customOperator<Elementwise>(),
+      customOperator<EmbeddingBag>(),
+      customOperator<EmbeddingBagGradient>(),
       customOperator<LayerNormalize>(),
       customOperator<LayerNormalizeGradient>(),
       customOperator<MaxPoolGradient>(),

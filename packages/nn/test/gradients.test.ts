@@ -35,6 +35,7 @@ import {
 import { gemm, matmul } from '../src/ops/linear-algebra.ts';
 import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
 import { dropout } from '../src/ops/own/dropout.ts';
+import { embeddingBag } from '../src/ops/own/embedding-bag.ts';
 import { layerNormalize } from '../src/ops/own/layer-normalize.ts';
 import { recurrence } from '../src/ops/own/recurrence.ts';
 import { softmaxCrossEntropy } from '../src/ops/own/softmax-cross-entropy.ts';
@@ -86,6 +87,7 @@ const own = [
   'SoftmaxCrossEntropyGradient',
   'LayerNormalizeGradient',
   'RecurrenceGradient',
+  'EmbeddingBagGradient',
 ] as const satisfies readonly OpName[];
 type WithGradient = Exclude<OpName, (typeof withoutGradient | typeof collective | typeof own)[number]>;
 
@@ -235,6 +237,38 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
       },
       [3],
       [3],
+    ),
+  },
+
+  EmbeddingBag: {
+    'sums with weights and an empty bag': of(
+      (table, weights) => [
+        embeddingBag({
+          table,
+          rows: integers(3, 0, 3, 2, 1),
+          offsets: integers(0, 2, 2),
+          weights,
+          mode: 'sum',
+        }),
+      ],
+      [4, 3],
+      [5],
+    ),
+    'means without a padding row': of(
+      (table) => [
+        embeddingBag({
+          table,
+          rows: integers(3, 0, 3, 2, 0),
+          offsets: integers(0, 1),
+          mode: 'mean',
+          paddingRow: 0,
+        }),
+      ],
+      [4, 3],
+    ),
+    'maxima of bags of one size': of(
+      (table) => [embeddingBag({ table, rows: reshape(integers(3, 0, 1, 2, 2, 1), [2, 3]), mode: 'max' })],
+      [4, 3],
     ),
   },
 

@@ -48,7 +48,8 @@ type Own =
   | ('Elementwise' | 'AddRows' | 'ClipNorm' | 'MaxPoolGradient')
   | ('SoftmaxCrossEntropy' | 'SoftmaxCrossEntropyGradient')
   | ('LayerNormalize' | 'LayerNormalizeGradient')
-  | ('Recurrence' | 'RecurrenceGradient');
+  | ('Recurrence' | 'RecurrenceGradient')
+  | ('EmbeddingBag' | 'EmbeddingBagGradient');
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;
 type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];
 

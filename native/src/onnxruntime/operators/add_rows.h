@@ -1,11 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <string>
 
 #include "onnxruntime/library.h"
 #include "onnxruntime/operator.h"
+#include "onnxruntime/operators/table_rows.h"
 
 namespace ringrun::ort {
 
@@ -31,16 +30,10 @@ struct AddRows {
     if (updates.shape != expected) throw Error("expected updates " + describe(expected) + ", got " + describe(updates.shape));
     float* const table = computation.output<float>(0, {2, {count_, width}});
 
-    // A part owns some rows of the table and looks for their updates. More parts would search more.
-    const std::int64_t parts = std::clamp<std::int64_t>(count_ * width / kElementsOfPart, 1, kMostParts);
-    computation.parallelFor(static_cast<std::size_t>(parts), [&](std::size_t index) {
-      const auto part = static_cast<std::int64_t>(index);
-      const std::int64_t begin = count_ * part / parts;
-      const std::int64_t end = count_ * (part + 1) / parts;
-      std::fill(table + begin * width, table + end * width, 0.0f);
+    forEachTablePart(computation, table, count_, width, [&](std::int64_t begin, std::int64_t end) {
       const auto updateCount = static_cast<std::int64_t>(rows.count());
       for (std::int64_t i = 0; i < updateCount; ++i) {
-        const std::int64_t row = rowAt(rows.data[i]);
+        const std::int64_t row = tableRow(rows.data[i], count_);
         if (row < begin || row >= end || row == padding_) continue;
         float* const to = table + row * width;
         const float* const from = updates.data + i * width;
@@ -50,16 +43,6 @@ struct AddRows {
   }
 
  private:
-  static constexpr std::int64_t kElementsOfPart = 1 << 16;
-  static constexpr std::int64_t kMostParts = 16;
-
-  std::int64_t rowAt(std::int64_t row) const {
-    if (row < -count_ || row >= count_) {
-      throw Error("expected rows from " + std::to_string(-count_) + " to " + std::to_string(count_ - 1) + ", got " + std::to_string(row));
-    }
-    return row < 0 ? row + count_ : row;
-  }
-
   std::int64_t count_;
   std::int64_t padding_;
 };

@@ -30,7 +30,7 @@ export function embedding(input: Tensor, weight: Tensor, options: EmbeddingOptio
     );
   }
   const [count] = weight.shape;
-  requireRows(input, count);
+  requireRows('embedding', input, count);
   return new Tensor(gather(weight.value, input.value, paddingRow('embedding', paddingIdx, count)));
 }
 
@@ -46,13 +46,11 @@ export function paddingRow(name: string, paddingIdx: number | undefined, count: 
 }
 
 /** Rejects rows out of range. ONNX would count a negative row from the last. */
-function requireRows({ value: { node } }: Tensor, count: number): void {
+export function requireRows(name: string, { value: { node } }: Tensor, count: number): void {
   if (!isNode(node, 'Input')) return;
   for (const [index, row] of node.attributes.source.data.entries()) {
     if (row < 0 || row >= count) {
-      throw new ArgumentError(
-        `embedding: expected rows from 0 to ${count - 1}, got ${row} at index ${index}.`,
-      );
+      throw new ArgumentError(`${name}: expected rows from 0 to ${count - 1}, got ${row} at index ${index}.`);
     }
   }
 }

@@ -55,6 +55,7 @@ export {
 } from './transposed-convolution.ts';
 export { dropout, type DropoutOptions } from './dropout.ts';
 export { embedding, type EmbeddingOptions } from './embedding.ts';
+export { embeddingBag, type BagOptions, type EmbeddingBagOptions } from './embedding-bag.ts';
 export { localResponseNorm, type LocalResponseNormOptions } from './local-response-norm.ts';
 export { normalize, type NormalizeOptions } from './normalize.ts';
 export { oneHot } from './one-hot.ts';

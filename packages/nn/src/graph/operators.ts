@@ -100,6 +100,17 @@ export interface LayerNormalizeAttributes {
   hasBias: boolean;
 }
 
+/** What becomes of the rows of a bag. */
+export type BagMode = 'sum' | 'mean' | 'max';
+
+export interface EmbeddingBagAttributes {
+  mode: BagMode;
+  paddingRow?: number;
+  /** True if there are inputs with the offsets of the bags and the weights of the rows. */
+  hasOffsets: boolean;
+  hasWeights: boolean;
+}
+
 /** The function of a step of a recurrent network: `act(x + p)`, LSTM or GRU (native/src/operators/recurrent_cell.h). */
 export type RecurrentCell = 'tanh' | 'relu' | 'lstm' | 'gru';
 
@@ -318,6 +329,15 @@ export interface Operators {
   LayerNormalize: LayerNormalizeAttributes;
   /** Inputs: gradient of the result, x, the numbers of the rows, the weight if there is one. Outputs: gradients of x, weight and bias. */
   LayerNormalizeGradient: LayerNormalizeAttributes;
+
+  /**
+   * An operator of the addon. Inputs: table [V,D], rows (int64): [T] with the offsets of bags [B], or [B,L]; these offsets; the
+   * weights of the rows, of their shape. Outputs: sums, means or maxima [B,D] of the rows of each bag without the padding row;
+   * of the maximum, the row that has it (int64).
+   */
+  EmbeddingBag: EmbeddingBagAttributes;
+  /** Inputs: gradient of the bags, rows, table, the other inputs of EmbeddingBag and its second output. Outputs: gradients of table and weights. */
+  EmbeddingBagGradient: EmbeddingBagAttributes;
 
   /**
    * An operator of the addon: all steps of a recurrent network in one direction, with G gates of H elements. Inputs: gates of

@@ -19,18 +19,27 @@ export class Embedding extends Module {
     super();
     requireOptions('Embedding', options, embeddingOptions);
     const { paddingIdx } = options;
-    requirePositiveInteger('Embedding', { numEmbeddings, embeddingDim });
+    this.weight = embeddingTable('Embedding', numEmbeddings, embeddingDim, paddingIdx);
     this.#paddingIdx = paddingRow('Embedding', paddingIdx, numEmbeddings);
-    const data = new Float32Array(numEmbeddings * embeddingDim);
-    defaultGenerator.fillNormal(data, 0, 1);
-    if (this.#paddingIdx !== undefined) {
-      data.fill(0, this.#paddingIdx * embeddingDim, (this.#paddingIdx + 1) * embeddingDim);
-    }
-    this.weight = new Parameter(data, [numEmbeddings, embeddingDim]);
   }
 
   /** Looks up a row for each index: int64 […] to [..., embeddingDim]. */
   forward(input: Tensor): Tensor {
     return embedding(input, this.weight, { paddingIdx: this.#paddingIdx });
   }
+}
+
+/** A table [numEmbeddings, embeddingDim] from the standard normal distribution, with zeros in the padding row. */
+export function embeddingTable(
+  name: string,
+  numEmbeddings: number,
+  embeddingDim: number,
+  paddingIdx: number | undefined,
+): Parameter {
+  requirePositiveInteger(name, { numEmbeddings, embeddingDim });
+  const padding = paddingRow(name, paddingIdx, numEmbeddings);
+  const data = new Float32Array(numEmbeddings * embeddingDim);
+  defaultGenerator.fillNormal(data, 0, 1);
+  if (padding !== undefined) data.fill(0, padding * embeddingDim, (padding + 1) * embeddingDim);
+  return new Parameter(data, [numEmbeddings, embeddingDim]);
 }

@@ -49,6 +49,7 @@ export {
 export { HuberLoss, L1Loss, SmoothL1Loss } from './distance-loss.ts';
 export { Dropout } from './dropout.ts';
 export { Embedding } from './embedding.ts';
+export { EmbeddingBag } from './embedding-bag.ts';
 export {
   GroupNorm,
   InstanceNorm1d,

@@ -18,6 +18,7 @@ import { ordering } from './ordering.ts';
 import { rowSums } from './own/add-rows.ts';
 import { normClipping } from './own/clip-norm.ts';
 import { dropouts } from './own/dropout.ts';
+import { embeddingBags } from './own/embedding-bag.ts';
 import { layerNormalization } from './own/layer-normalize.ts';
 import { maxPoolGradients } from './own/max-pool-gradient.ts';
 import { recurrences } from './own/recurrence.ts';
@@ -57,6 +58,7 @@ export const operators: OperatorFamily<OpName> = {
   ...softmaxCrossEntropies,
   ...layerNormalization,
   ...recurrences,
+  ...embeddingBags,
   ...collectives,
 };
 

@@ -1,0 +1,96 @@
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
+import { embeddingBag as bagsOf } from '../ops/own/embedding-bag.ts';
+import { slice } from '../ops/shape.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import { Tensor } from '../tensor.ts';
+import { paddingRow, requireRows } from './embedding.ts';
+
+/** Options of `nn.EmbeddingBag`. */
+export interface BagOptions {
+  /** What becomes of the rows of a bag. Default: 'mean'. */
+  mode?: 'sum' | 'mean' | 'max';
+  /** Whether `offsets` also has the number of all rows, behind the last bag. Default: `false`. */
+  includeLastOffset?: boolean;
+  /** Row of the padding token, which is left out and receives no gradient. Negative values count from the last row. */
+  paddingIdx?: number | undefined;
+}
+
+/** Options of {@link embeddingBag}. */
+export interface EmbeddingBagOptions extends BagOptions {
+  /** A factor of each row of `input`, of its shape; for the sum only. Default: 1. */
+  perSampleWeights?: Tensor | undefined;
+}
+
+export const bagOptions: OptionNames<BagOptions> = { mode: true, includeLastOffset: true, paddingIdx: true };
+const embeddingBagOptions: OptionNames<EmbeddingBagOptions> = { ...bagOptions, perSampleWeights: true };
+
+/**
+ * The sum, mean or maximum of rows of a table, bag by bag (torch.nn.functional.embedding_bag), without an array of all rows. A
+ * bag without rows is 0. Gradients are added in the order of the input, so the result is deterministic.
+ *
+ * @param input int64, rows from 0 to V − 1: [B, L], or [T] with offsets
+ * @param weight the table, [V, D]
+ * @param offsets where each bag begins, int64 [B] in increasing order from 0. Other offsets do not compile again.
+ * @returns [B, D]
+ * @throws ArgumentError if a row is out of range, or for weights with another mode than 'sum'
+ */
+export function embeddingBag(
+  input: Tensor,
+  weight: Tensor,
+  offsets?: Tensor,
+  options: EmbeddingBagOptions = {},
+): Tensor {
+  requireOptions('embeddingBag', options, embeddingBagOptions);
+  const { mode = 'mean', includeLastOffset = false, paddingIdx, perSampleWeights } = options;
+  requireMode('embeddingBag', mode);
+  requireBags(input, weight, offsets);
+  if (perSampleWeights !== undefined) requireWeights(perSampleWeights, input, mode);
+  const [count] = weight.shape;
+  requireRows('embeddingBag', input, count);
+  const bags = offsets && includeLastOffset ? offsets.shape[0] - 1 : undefined;
+  if (bags !== undefined && bags < 0) {
+    throw new ShapeError('embeddingBag: expected at least one offset with includeLastOffset, got none.');
+  }
+  return new Tensor(
+    bagsOf({
+      table: weight.value,
+      rows: input.value,
+      offsets: offsets && (bags === undefined ? offsets.value : slice(offsets.value, 0, 0, bags)),
+      weights: perSampleWeights?.value,
+      mode,
+      paddingRow: paddingRow('embeddingBag', paddingIdx, count),
+    }),
+  );
+}
+
+export function requireMode(name: string, mode: string): void {
+  if (['sum', 'mean', 'max'].includes(mode)) return;
+  throw new ArgumentError(`${name}: mode must be 'sum', 'mean' or 'max', got '${mode}'.`);
+}
+
+function requireBags(input: Tensor, weight: Tensor, offsets: Tensor | undefined): void {
+  const hasOffsets = offsets !== undefined;
+  const fits =
+    input.dtype === 'int64' &&
+    input.shape.length === (hasOffsets ? 1 : 2) &&
+    weight.dtype === 'float32' &&
+    weight.shape.length === 2 &&
+    (!hasOffsets || (offsets.dtype === 'int64' && offsets.shape.length === 1));
+  if (fits) return;
+  const given = [input, weight, ...(hasOffsets ? [offsets] : [])].map(describeType).join(', ');
+  throw new ShapeError(
+    `embeddingBag: expected rows int64[B,L] and a table float32[V,D], or rows int64[T], a table and offsets int64[B], got ${given}.`,
+  );
+}
+
+function requireWeights(weights: Tensor, input: Tensor, mode: string): void {
+  if (mode !== 'sum') {
+    throw new ArgumentError(`embeddingBag: perSampleWeights need the mode 'sum', got '${mode}'.`);
+  }
+  if (weights.dtype !== 'float32' || weights.shape.join() !== input.shape.join()) {
+    throw new ShapeError(
+      `embeddingBag: expected perSampleWeights float32[${input.shape.join()}], as the rows, got ${describeType(weights)}.`,
+    );
+  }
+}

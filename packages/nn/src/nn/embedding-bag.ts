@@ -1,0 +1,36 @@
+import { paddingRow } from '../functional/embedding.ts';
+import { bagOptions, embeddingBag, requireMode, type BagOptions } from '../functional/embedding-bag.ts';
+import type { Parameter } from '../parameter.ts';
+import { requireOptions } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { embeddingTable } from './embedding.ts';
+import { Module } from './module.ts';
+
+/**
+ * Sums, means or maxima of vectors of a table (torch.nn.EmbeddingBag): int64 [B, L], or [T] with offsets, to
+ * [B, embeddingDim]. Initialized from the standard normal distribution; the padding row is 0 and is not trained.
+ */
+export class EmbeddingBag extends Module {
+  /** [numEmbeddings, embeddingDim] */
+  readonly weight: Parameter;
+  readonly #options: BagOptions;
+
+  constructor(numEmbeddings: number, embeddingDim: number, options: BagOptions = {}) {
+    super();
+    requireOptions('EmbeddingBag', options, bagOptions);
+    requireMode('EmbeddingBag', options.mode ?? 'mean');
+    this.weight = embeddingTable('EmbeddingBag', numEmbeddings, embeddingDim, options.paddingIdx);
+    this.#options = { ...options, paddingIdx: paddingRow('EmbeddingBag', options.paddingIdx, numEmbeddings) };
+  }
+
+  /**
+   * Reduces the rows of each bag to one vector, [B, embeddingDim].
+   *
+   * @param input int64 [B, L], or [T] with offsets
+   * @param offsets where each bag begins, int64 [B]
+   * @param perSampleWeights a factor of each row, with the mode 'sum'. Default: 1.
+   */
+  forward(input: Tensor, offsets?: Tensor, perSampleWeights?: Tensor): Tensor {
+    return embeddingBag(input, this.weight, offsets, { ...this.#options, perSampleWeights });
+  }
+}
