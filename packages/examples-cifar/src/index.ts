@@ -1,2 +1,2 @@
 export { Cnn } from './cnn.ts';
-export { ResNet18 } from './resnet18.ts';
+export { BasicBlock, conv3x3, ResNet18 } from './resnet18.ts';

@@ -23,7 +23,7 @@ export class ResNet18 extends nn.Module {
 }
 
 /** Two convolutions with a shortcut from input to output. */
-class BasicBlock extends nn.Module {
+export class BasicBlock extends nn.Module {
   readonly conv1: nn.Conv2d;
   readonly bn1: nn.BatchNorm2d;
   readonly conv2: nn.Conv2d;
@@ -53,6 +53,7 @@ function stage(from: number, to: number, stride: number): nn.Sequential {
   return new nn.Sequential(new BasicBlock(from, to, stride), new BasicBlock(to, to, 1));
 }
 
-function conv3x3(from: number, to: number, stride: number): nn.Conv2d {
+/** A 3×3 convolution without bias, which keeps the size if the stride is 1. */
+export function conv3x3(from: number, to: number, stride: number): nn.Conv2d {
   return new nn.Conv2d(from, to, 3, { stride, padding: 1, bias: false });
 }

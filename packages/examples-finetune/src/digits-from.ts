@@ -1,0 +1,23 @@
+import type { Dataset, ImageSample } from 'ringrun';
+
+/** The images of MNIST from one digit on, which becomes class 0. */
+export class DigitsFrom implements Dataset<ImageSample> {
+  readonly length: number;
+  readonly #images: Dataset<ImageSample>;
+  readonly #first: bigint;
+  readonly #indices: readonly number[];
+
+  /** @param count images of `images` that are looked at, at most all */
+  constructor(first: number, images: Dataset<ImageSample>, count = images.length) {
+    this.#first = BigInt(first);
+    this.#images = images;
+    const looked = [...Array(Math.min(count, images.length)).keys()];
+    this.#indices = looked.filter((index) => images.at(index).label >= this.#first);
+    this.length = this.#indices.length;
+  }
+
+  at(index: number): ImageSample {
+    const { image, label } = this.#images.at(this.#indices[index]);
+    return { image, label: label - this.#first };
+  }
+}

@@ -1,0 +1,2 @@
+export { DigitClassifier, ResNetEncoder } from './digit-classifier.ts';
+export { DigitsFrom } from './digits-from.ts';
