@@ -4,7 +4,7 @@ const host = 'Modules are in host memory: remove the call.';
 
 /** Attributes and methods of torch.nn.Module. */
 export const moduleNames: TorchNames = {
-  add_module: 'this.name = module, a property of the module',
+  add_module: 'Assign the module to a property: `this.name = module`.',
   bfloat16: 'Parameters are float32.',
   cpu: host,
   cuda: host,
@@ -14,10 +14,10 @@ export const moduleNames: TorchNames = {
   get_buffer: 'Object.fromEntries(module.namedBuffers())[name]',
   get_parameter: 'Object.fromEntries(module.namedParameters())[name]',
   half: 'Parameters are float32.',
-  register_buffer: 'this.name = new BufferTensor(data, shape), a property of the module',
-  register_module: 'this.name = module, a property of the module',
-  register_parameter: 'this.name = new Parameter(data, shape), a property of the module',
-  share_memory: '{ shareParameters: true } of DistributedDataParallel',
+  register_buffer: 'Assign it to a property: `this.name = new BufferTensor(data, shape)`.',
+  register_module: 'Assign the module to a property: `this.name = module`.',
+  register_parameter: 'Assign it to a property: `this.name = new Parameter(data, shape)`.',
+  share_memory: 'Use `new DistributedDataParallel(module, { shareParameters: true })`.',
   to: host,
   type: 'Parameters are float32.',
 };

@@ -4,7 +4,7 @@ const channels = 'The module needs its input channels: ringrun has no lazy modul
 
 /** Names of torch.nn. */
 export const nnNames: TorchNames = {
-  DataParallel: 'DistributedDataParallel of ringrun, one process for each device',
+  DataParallel: 'Use `DistributedDataParallel` of ringrun, with a process for each part of the batch.',
   LazyConv2d: channels,
   LazyLinear: channels,
   Parameter: "import { Parameter } from '@ringrun/nn'",

@@ -3,12 +3,12 @@ import type { TorchNames } from './torch-names.ts';
 const gpu = 'Tensors are in host memory: remove the call.';
 const sparse = 'Tensors are dense.';
 const complex = 'Numbers are real.';
-const shapes = 'Shapes are known before elements: use where(mask, x, y) or x.maskedFill(mask, value).';
+const shapes = 'Shapes are known before elements: use `where(mask, x, y)` or `x.maskedFill(mask, value)`.';
 
 /** Attributes and methods of torch.Tensor. */
 export const tensorNames: TorchNames = {
   H: 'x.t()',
-  T: 'x.t(), or x.permute(...)',
+  T: 'Use `x.t()`, or `x.permute(…)` for more than two dimensions.',
   mH: 'x.mT',
   absolute: 'x.abs()',
   addcdiv: 'x.add(a.div(b).mul(value))',
@@ -17,7 +17,7 @@ export const tensorNames: TorchNames = {
   addr: 'x.add(a.outer(b))',
   adjoint: 'x.mT',
   allclose: 'x.isclose(y).all()',
-  aminmax: 'x.amin() and x.amax()',
+  aminmax: 'Use `x.amin()` and `x.amax()`.',
   arccos: 'x.acos()',
   arccosh: 'x.acosh()',
   arcsin: 'x.asin()',
@@ -26,27 +26,25 @@ export const tensorNames: TorchNames = {
   arctanh: 'x.atanh()',
   argwhere: shapes,
   bfloat16: 'Tensors are float32, int64 or bool.',
-  bitwise_and: 'x.logicalAnd(y), of bool',
-  bitwise_not: 'x.logicalNot(), of bool',
-  bitwise_or: 'x.logicalOr(y), of bool',
-  bitwise_xor: 'x.logicalXor(y), of bool',
-  broadcast_to: 'x.expand(...)',
+  bitwise_and: 'Use `x.logicalAnd(y)` of bool tensors.',
+  bitwise_not: 'Use `x.logicalNot()` of bool tensors.',
+  bitwise_or: 'Use `x.logicalOr(y)` of bool tensors.',
+  bitwise_xor: 'Use `x.logicalXor(y)` of bool tensors.',
+  broadcast_to: 'x.expand(…)',
   byte: 'x.long()',
   char: 'x.long()',
   clamp_max: 'x.clamp(null, max)',
   clamp_min: 'x.clamp(min)',
   clip: 'x.clamp(min, max)',
-  clone:
-    'Operations return new tensors: remove the call. For a copy of the elements use tensor(await x.array(), x.shape).',
+  clone: 'Operations never change a tensor: remove the call.',
   contiguous: 'Tensors are contiguous: remove the call.',
-  copy_: 'parameter.data.set(...), for a parameter',
+  copy_: 'Use `parameter.data.set(…)`.',
   cpu: gpu,
   cuda: gpu,
   dense_dim: sparse,
   device: gpu,
   divide: 'x.div(y)',
   double: 'Tensors are float32, int64 or bool.',
-  element_size: 'x.dtype',
   equal: 'await x.eq(y).all().item()',
   fill_: 'full(shape, value)',
   fix: 'x.trunc()',
@@ -86,9 +84,8 @@ export const tensorNames: TorchNames = {
   not_equal: 'x.ne(y)',
   numpy: 'await x.array()',
   pin_memory: gpu,
-  positive: 'x',
   real: complex,
-  register_hook: 'parameter.grad after await loss.backward()',
+  register_hook: 'Read `parameter.grad` after `await loss.backward()`.',
   requires_grad_: 'parameter.requiresGrad = true',
   retain_grad: 'Only parameters have a gradient: make x a Parameter.',
   short: 'x.long()',
@@ -108,5 +105,5 @@ export const tensorNames: TorchNames = {
   unique: shapes,
   unsafe_chunk: 'x.chunk(count, dim)',
   unsafe_split: 'x.split(size, dim)',
-  zero_: 'parameter.zeroGrad(), or zeros(shape)',
+  zero_: 'Use `parameter.zeroGrad()` or `zeros(shape)`.',
 };
