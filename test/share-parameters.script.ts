@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { serialize, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { registry } from '@ringrun/core';
 import {
   compileStep,
   F,
@@ -38,19 +39,21 @@ if (process.env['TWO_HOSTS'] === '1') {
   process.env['RINGRUN_HOST_ID'] = isLast ? 'second' : 'first';
 }
 
-/** Sizes that no number of ranks divides, and parameters shorter than a cache line. */
+/** Sizes that no number of ranks divides, parameters shorter than a cache line, and one that ranks divide. */
 class Net extends nn.Module {
   conv = new nn.Conv2d(1, 3, 3);
   norm = new nn.BatchNorm2d(3);
   hidden = new nn.Linear(3 * 3 * 3, 37);
   extra = new nn.Linear(37, 37);
-  output = new nn.Linear(37, 5);
+  wide = new nn.Linear(37, 2003);
+  output = new nn.Linear(2003, 5);
 
   /** [N, 1, 8, 8] to the logarithms of 5 probabilities. */
   forward(images: Tensor, usesExtra = true): Tensor {
     const features = F.flatten(F.maxPool2d(F.relu(this.norm.forward(this.conv.forward(images))), 2));
     const hidden = F.relu(this.hidden.forward(features));
-    return F.logSoftmax(this.output.forward(usesExtra ? hidden.add(this.extra.forward(hidden)) : hidden), 1);
+    const wide = this.wide.forward(usesExtra ? hidden.add(this.extra.forward(hidden)) : hidden);
+    return F.logSoftmax(this.output.forward(F.relu(wide)), 1);
   }
 }
 
@@ -78,6 +81,8 @@ interface Variant {
   options?: DistributedDataParallelOptions;
   prepare?: (ddp: Ddp) => void;
   step?: Step;
+  /** Whether the step is compiled: then shared parameters have no gradients behind it. */
+  isCompiled?: boolean;
 }
 
 const variants: Readonly<Record<string, Variant>> = {
@@ -104,6 +109,7 @@ const variants: Readonly<Record<string, Variant>> = {
     },
   },
   clippedInStep: {
+    isCompiled: true,
     step: async (ddp, optimizer, step) => {
       await compileStep(optimizer, () => lossOf(ddp, step), { clipGradNorm: 0.05 })();
     },
@@ -137,12 +143,14 @@ const variants: Readonly<Record<string, Variant>> = {
     },
   },
   compiled: {
+    isCompiled: true,
     step: async (ddp, optimizer, step) => {
       await compileStep(optimizer, () => lossOf(ddp, step))();
     },
   },
   // Rank 0 has a gradient that is not finite in every second step, so that all ranks fail in it.
   notFinite: {
+    isCompiled: true,
     options: { verifyEvery: 3 },
     step: async (ddp, optimizer, step) => {
       const isBad = step % 2 === 1;
@@ -165,10 +173,21 @@ const variants: Readonly<Record<string, Variant>> = {
   },
   // In one run on the ranks whose loss uses all layers, in several runs on the others.
   compiledUnused: {
+    isCompiled: true,
     options: { overlap: true, bucketCapMb: 1e-6, verifyEvery: 4 },
     step: async (ddp, optimizer, step) => {
       const uses = step % 3 === 0 || (step % 3 === 1 && getRank() === 0);
-      await compileStep(optimizer, () => lossOf(ddp, step, uses))();
+      const clipGradNorm = { maxNorm: 0.01, normType: Infinity };
+      await compileStep(optimizer, () => lossOf(ddp, step, uses), { clipGradNorm })();
+    },
+  },
+  // Rank 0 makes its calls from JavaScript in some steps, the others from inside their graphs.
+  observed: {
+    isCompiled: true,
+    step: async (ddp, optimizer, step) => {
+      if (getRank() === 0) registry.activityObserver = step % 3 === 1 ? () => undefined : undefined;
+      await compileStep(optimizer, () => lossOf(ddp, step), { clipGradNorm: 0.05 })();
+      registry.activityObserver = undefined;
     },
   },
   // Rank 0 reads the model between the gradients and the step, while the others are ready for the step.
@@ -204,7 +223,9 @@ async function train(variant: Variant, shareParameters: boolean) {
   const gradients: unknown[] = [];
   for (let step = 0; step < 6; step += 1) {
     await (variant.step ?? plainStep)(ddp, optimizer, step);
-    gradients.push(Array.from(ddp.parameters(), ({ grad }) => grad?.slice()));
+    const now = Array.from(ddp.parameters(), ({ grad }) => grad?.slice());
+    if (!variant.isCompiled) gradients.push(now);
+    else if (shareParameters && now.some((grad) => grad !== undefined)) throw new Error('expected no grad');
   }
   ddp.syncBuffers();
   const { module } = ddp;
@@ -386,6 +407,32 @@ await runScenario({
     return { isEqual, isOwn, isContinued: parametersDigest(module) === expected };
   },
 
+  // What a step asks of the group when all calls come from JavaScript.
+  calls: async () => {
+    const group = (await newGroup([0, 1]))!;
+    const { ddp, optimizer } = wrapped({ options: { processGroup: group } }, true);
+    const compiled = compileStep(optimizer, (step: number) => lossOf(ddp, step), { clipGradNorm: 0.05 });
+    await plainStep(ddp, optimizer, 0);
+    registry.activityObserver = () => undefined;
+    const counts: Record<string, number> = {};
+    for (const name of ['allReduce', 'allGather', 'barrier'] as const) {
+      const call = group[name].bind(group) as (...operands: unknown[]) => Promise<void>;
+      group[name] = (...operands: unknown[]) => {
+        counts[name] = (counts[name] ?? 0) + 1;
+        return call(...operands);
+      };
+    }
+    const countsOf = async (step: Promise<unknown>) => {
+      await step;
+      return { ...counts };
+    };
+    const ofCompiled = await countsOf(compiled(1));
+    for (const name in counts) counts[name] = 0;
+    const ofPlain = await countsOf(plainStep(ddp, optimizer, 2));
+    registry.activityObserver = undefined;
+    return { ofCompiled, ofPlain };
+  },
+
   // The last rank is killed behind its update, before the barrier that ends the step.
   death: async () => {
     const group = (await newGroup([0, 1, 2]))!;
@@ -393,6 +440,8 @@ await runScenario({
     await plainStep(ddp, optimizer, 0);
     const barrier = group.barrier.bind(group);
     let barriers = 0;
+    // The other ranks make their calls from inside their graphs.
+    if (getRank() === getWorldSize() - 1) registry.activityObserver = () => undefined;
     group.barrier = (options) => {
       barriers += 1;
       if (barriers === 2 && getRank() === getWorldSize() - 1) process.kill(process.pid, 'SIGKILL');

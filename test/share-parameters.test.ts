@@ -38,7 +38,7 @@ test.each(
         expect(shared.parameters, name).toBe(ranks[0][name].plain.parameters);
       }
     }
-    expect(Object.keys(ranks[0])).toHaveLength(17);
+    expect(Object.keys(ranks[0])).toHaveLength(18);
   },
 );
 
@@ -56,7 +56,7 @@ test('a job has the same bits when values are in memory of the executor', async 
       expect(Math.min(...Object.values(copies)), name).toBeGreaterThan(100);
       expect(notFreed, name).toBe(0);
     }
-    expect(Object.keys(variants)).toHaveLength(isFull ? 17 : 6);
+    expect(Object.keys(variants)).toHaveLength(isFull ? 18 : 6);
   }
 });
 
@@ -88,6 +88,14 @@ test('shared parameters keep their values on all ranks if one cannot load a chec
 test('after destroyProcessGroup each rank has its own parameters, and another group trains them', async () => {
   const ranks = await scenarios.run(2, 'destroyed');
   expect(ranks).toEqual(Array(2).fill({ isEqual: true, isOwn: true, isContinued: true }));
+});
+
+test('a compiled step averages no gradients before its update, and waits twice', async () => {
+  const expected = {
+    ofCompiled: { barrier: 2, allGather: 1 },
+    ofPlain: { allReduce: 1, barrier: 2, allGather: 0 },
+  };
+  expect(await scenarios.run(2, 'calls')).toEqual([expected, expected]);
 });
 
 test('a rank killed in mid-step is named by the others, which keep parameters of their own', async () => {

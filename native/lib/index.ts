@@ -278,6 +278,12 @@ export interface NativeProcessGroup {
    * detached by `destroy`. Only in groups with shared memory.
    */
   allocateForHostSync(dtype: number, length: number, timeoutMs: number): NativeHostMemory;
+  /**
+   * Returns the same elements in the memory of each rank, in the order of the ranks, of an array in memory of `allocateSync`:
+   * null for this rank, whose memory is there already. Undefined unless this process has mapped the memory of all ranks.
+   * Call it once for each array. `destroy` detaches the result. Not a collective.
+   */
+  slicesOfSync(tensor: NativeTensor, dtype: number, timeoutMs: number): (ArrayBuffer | null)[] | undefined;
   allReduce(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): Promise<void>;
   allReduceSync(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): void;
   /**

@@ -181,6 +181,7 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::connect>("connect"),
                          InstanceMethod<&ProcessGroup::allocateSync>("allocateSync"),
                          InstanceMethod<&ProcessGroup::allocateForHostSync>("allocateForHostSync"),
+                         InstanceMethod<&ProcessGroup::slicesOfSync>("slicesOfSync"),
                          InstanceMethod<&ProcessGroup::settleSync>("settleSync"),
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::allReduceOf>>("allReduce"),
                          InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::allReduceOf>>("allReduceSync"),
@@ -313,6 +314,23 @@ Napi::Value ProcessGroup::allocateForHostSync(const Napi::CallbackInfo& info) {
   result.Set("place", shared.place);
   result.Set("ranks", shared.ranks);
   return result;
+}
+
+// (tensor, dtype, timeoutMs): the memory of the other ranks; null for this rank, whose memory JavaScript has.
+Napi::Value ProcessGroup::slicesOfSync(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
+  const std::size_t bytes = elements.count * bytesPerElement(elements.dtype);
+  std::vector<Allocation> slices;
+  const auto find = [&](Collectives& collectives, const Call&) { slices = collectives.memoryOfRanks(elements.data, bytes); };
+  const Fingerprint fingerprint = fingerprintOf(Op::Allocate, ReduceOp::None, elements.dtype, 0, elements.count);
+  if (!runSync(env, workAlone(fingerprint, info[2].As<Napi::Number>(), find)) || slices.empty()) return env.Undefined();
+  Napi::Array buffers = Napi::Array::New(env, slices.size());
+  for (std::uint32_t rank = 0; rank < slices.size(); ++rank) {
+    const bool isOwn = slices[rank].data == elements.data;
+    buffers.Set(rank, isOwn ? env.Null() : Napi::Value(bufferOf(env, std::move(slices[rank]), bytes, true)));
+  }
+  return buffers;
 }
 
 // The array buffer owns the memory too, so that it may outlive the group.

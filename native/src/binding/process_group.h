@@ -39,6 +39,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Napi::Value connect(const Napi::CallbackInfo& info);
   Napi::Value allocateSync(const Napi::CallbackInfo& info);
   Napi::Value allocateForHostSync(const Napi::CallbackInfo& info);
+  Napi::Value slicesOfSync(const Napi::CallbackInfo& info);
   Napi::ArrayBuffer bufferOf(Napi::Env env, Allocation allocation, std::size_t bytes, bool isDetached);
   void settleSync(const Napi::CallbackInfo& info);
   Napi::Value destroy(const Napi::CallbackInfo& info);

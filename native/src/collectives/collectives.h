@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "base/failure.h"
 #include "base/operation.h"
@@ -65,6 +67,10 @@ class Collectives {
   virtual HostAllocation allocateForHost(const Call&) {
     throw Failure(FailureCode::System, {}, "the ranks of this transport share no memory");
   }
+
+  // The same bytes in the memory of each rank, in the order of the ranks, of an array that lies in memory of allocate().
+  // Empty if this process has not mapped the memory of all ranks. Not a collective.
+  virtual std::vector<Allocation> memoryOfRanks(const void*, std::size_t) { return {}; }
 
   // Wakes ranks that sleep in shared memory, so that they check their connections now.
   virtual void wakeLocalRanks() noexcept {}

@@ -12,9 +12,6 @@ namespace {
 
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
-// Elements that one thread computes at a time.
-constexpr std::size_t kPart = std::size_t{1} << 15;
-
 struct Squares {
   // Exact in double precision, so a fused multiply-add has the same bits.
   template <typename D>
@@ -104,7 +101,9 @@ double largerOrNaN(double a, double b) { return std::isnan(a) || a > b ? a : b; 
 
 JointNorm::JointNorm(double p, const std::vector<Elements>& arrays) : p_(p) {
   for (const auto& [data, count] : arrays) {
-    for (std::size_t begin = 0; begin < count; begin += kPart) parts_.push_back({{data + begin, std::min(kPart, count - begin)}, 0});
+    for (std::size_t begin = 0; begin < count; begin += kPartElements) {
+      parts_.push_back({{data + begin, std::min(kPartElements, count - begin)}, 0});
+    }
   }
 }
 
@@ -122,11 +121,17 @@ void JointNorm::compute(std::size_t index) {
   }
 }
 
-double JointNorm::norm() const {
+std::vector<double> JointNorm::results() const {
+  std::vector<double> all;
+  for (const Part& part : parts_) all.push_back(part.result);
+  return all;
+}
+
+double JointNorm::combine(double p, const std::vector<double>& results) {
   double total = 0;
-  for (const Part& part : parts_) total = std::isinf(p_) ? largerOrNaN(total, part.result) : total + part.result;
-  if (p_ == 2) return std::sqrt(total);
-  return p_ == 1 || std::isinf(p_) ? total : std::pow(total, 1 / p_);
+  for (const double result : results) total = std::isinf(p) ? largerOrNaN(total, result) : total + result;
+  if (p == 2) return std::sqrt(total);
+  return p == 1 || std::isinf(p) ? total : std::pow(total, 1 / p);
 }
 
 }  // namespace ringrun

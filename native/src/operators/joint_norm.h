@@ -12,6 +12,10 @@ namespace ringrun {
 // alone: not on threads and vectors, and for p = 1, 2 and ∞ not on the processor.
 class JointNorm {
  public:
+  // Elements of one array that are a part: a multiple of them begins the share of a rank (kPartElements of
+  // packages/core/src/distributed-module.ts).
+  static constexpr std::size_t kPartElements = std::size_t{1} << 15;
+
   struct Elements {
     const float* data;
     std::size_t count;
@@ -23,12 +27,17 @@ class JointNorm {
   // Each part once, on any thread.
   void compute(std::size_t part);
   // When all parts have been computed.
-  double norm() const;
+  double norm() const { return combine(p_, results()); }
+
+  // The result of each part, in order, when it has been computed: the sum of powers, or the largest absolute value.
+  std::vector<double> results() const;
+  // The norm from the results of all parts.
+  static double combine(double p, const std::vector<double>& results);
 
  private:
   struct Part {
     Elements elements;
-    double result;  // the sum of powers, or the largest absolute value
+    double result;
   };
 
   double p_;

@@ -67,6 +67,7 @@ export {
   prepareAllReduce,
   prepareBarrier,
   shareMemorySync,
+  slicesOfRanks,
   whenDestroyed,
   type HostMemory,
 } from './native-group/native-group.ts';

@@ -35,6 +35,10 @@ export interface DistributedDataParallelOptions {
    * call it for the same gradients, and await it. Needs an optimizer of `@ringrun/nn` and shared memory between the ranks of
    * a host. Not possible with `join` and `faultTolerance: 'shrink'`. Default: `false`.
    *
+   * `backward` averages whole gradients on every rank. If all ranks are on one host, a step of `compileStep` averages on each
+   * rank only the gradients of its part, so it leaves the parameters' `grad` undefined. It does so with several hosts, too.
+   * To read or change averaged gradients, call `backward` and `step`.
+   *
    * Wrapping moves the values: read `parameter.data` again instead of keeping the array. A value that one rank writes there
    * is the value of all ranks of its host. `destroyProcessGroup` gives each rank its own copy. If a rank dies during
    * `optimizer.step()`, the parameters are partly updated: continue from a checkpoint.

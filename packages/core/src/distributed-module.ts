@@ -1,4 +1,5 @@
 import type { TypedArray } from './dtype.ts';
+import type { ProcessGroup } from './process-group.ts';
 
 /**
  * The interface between DistributedDataParallel and a model of any library.
@@ -148,17 +149,41 @@ export interface GradientSink {
   /**
    * Begins a backward pass that writes the gradients of these parameters. The library calls it before it computes, and
    * ends the pass with `done` or `abandon`.
+   *
+   * @param updated the parameters that an optimizer updates behind the pass, if nothing else reads their gradients. The
+   *   same on all ranks. Default: unknown.
    */
-  beginPass(parameters: readonly DistributedParameter[]): GradientPass;
+  beginPass(
+    parameters: readonly DistributedParameter[],
+    updated?: ReadonlySet<DistributedParameter>,
+  ): GradientPass;
 }
+
+/**
+ * Parts of an array that are never divided between ranks, in elements, from its beginning. The norm of gradients is summed
+ * by these parts, so its bits do not depend on the number of ranks.
+ */
+export const partElements = 2 ** 15;
 
 /**
  * Parameters in memory that the ranks of a host share. An optimizer updates this rank's parts only, and keeps its states
  * in shared memory too.
  */
 export interface ParameterSharing {
-  /** The elements of a parameter that this rank updates. The other ranks of its host update the others. May be empty. */
+  /**
+   * The elements of a parameter that this rank updates: whole parts of `partElements`. The other ranks of its host update
+   * the others. May be empty.
+   */
   ownPartOf(parameter: DistributedParameter): ElementRange;
+
+  /**
+   * The gradient arrays of all ranks, in their order. They may be read between `done` of a pass with `updateAverages` and the
+   * call of `synchronize` behind the update. Their average is their sum in this order, divided by their number.
+   */
+  gradientsOf(parameter: DistributedParameter): readonly Float32Array[];
+
+  /** The ranks, for collectives of an update. */
+  readonly group: ProcessGroup & Partial<PreparesCollectives>;
 
   /**
    * Returns an array of zeros for each length, which the ranks of a host share. A collective, which blocks the calling
@@ -189,6 +214,13 @@ export interface ElementRange {
 
 /** A backward pass and the average of its gradients. */
 export interface GradientPass {
+  /**
+   * True if the pass does not average, but ends when all ranks have written their gradients: the update averages those of
+   * the parts that it changes (`ParameterSharing.gradientsOf`). Equal on all ranks. Only if `beginPass` received `updated`.
+   * Default: `false`.
+   */
+  readonly updateAverages?: boolean;
+
   /**
    * Called in increasing order of `index`, when the gradients of the pass in buckets up to this one have been written.
    */

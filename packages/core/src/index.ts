@@ -9,7 +9,7 @@ export * from './bits16.ts';
 export * from './collectives.ts';
 export * from './device-tensor.ts';
 export type * from './distributed-data-parallel.ts';
-export type * from './distributed-module.ts';
+export * from './distributed-module.ts';
 export * from './dtype.ts';
 export * from './errors.ts';
 export * from './known-options.ts';

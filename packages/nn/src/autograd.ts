@@ -61,7 +61,7 @@ export async function backward(loss: Value, options: BackwardOptions = {}): Prom
  */
 export async function step(
   loss: Value,
-  optimizer: Pick<Optimizer, 'prepareStep' | 'zeroGradNow'>,
+  optimizer: Pick<Optimizer, 'prepareStep' | 'zeroGradNow' | 'zeroSharedGradNow'>,
   clipping?: Clipping,
 ): Promise<void> {
   const order = topologicalOrder([loss]);
@@ -70,9 +70,13 @@ export async function step(
     const update = optimizer.prepareStep(clipping);
     const { name, memory } = operationOn(order, 'step()', true);
     const all = () => new Set([...memory(), ...update.memory()]);
-    await enqueue({ name, changes: true, memory: all }, () => {
+    await enqueue({ name, changes: true, memory: all }, async () => {
       optimizer.zeroGradNow();
-      return backwardNow(loss, order, inputs, {}, update);
+      try {
+        await backwardNow(loss, order, inputs, {}, update);
+      } finally {
+        optimizer.zeroSharedGradNow();
+      }
     });
   } finally {
     inputs.release();
@@ -169,7 +173,7 @@ async function backwardNow(
   if (parameters.length === 0) {
     throw new NnError('ERR_BACKWARD', noGradientReason(written));
   }
-  const gradients = new Gradients(parameters, step.parts);
+  const gradients = new Gradients(parameters, step.parts, optimizerStep?.parameters());
   const startable = detectAnomaly ? undefined : gradients.startable();
   const number = onnxruntimeExecutor.allocate(loss);
   let part: PartOfStep | undefined;
@@ -179,10 +183,9 @@ async function backwardNow(
     if (detectAnomaly) checked = await runDetectingAnomalies(loss, step, number, gradients, { bufferOf });
     else {
       const starts = startable?.map((operations) => ({ operations })) ?? gradients.deliveries();
-      part = startable && optimizerStep?.asPartOf(parameters);
+      part = startable && optimizerStep?.asPartOf(parameters, gradients.areAveragedByUpdate);
       part?.begins();
-      const barrier = { operations: part?.barriers ?? [] };
-      const calls = barrier.operations.length > 0 ? [...starts, barrier, barrier] : starts;
+      const calls = part && part.calls.length > 0 ? [...starts, ...part.calls] : starts;
       waitedMs = await step.run(number, gradients.buffers, calls, { bufferOf, update: part?.update });
     }
   } catch (error) {
@@ -195,7 +198,7 @@ async function backwardNow(
   if (processed) await processed;
   part?.ended();
   cacheElements(written, checked ?? (await onnxruntimeExecutor.download(number)));
-  if (part === undefined && optimizerStep) await optimizerStep.run();
+  if (part === undefined && optimizerStep) await optimizerStep.run(gradients.areAveragedByUpdate);
 }
 
 /** Delivers no gradient, because all of them are checked first. Returns the loss. */

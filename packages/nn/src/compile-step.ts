@@ -19,8 +19,9 @@ import { Tensor } from './tensor.ts';
  * and computes the same numbers. A parameter is updated as soon as the bucket of its gradient has been averaged. `lossOf`
  * runs at every call, as it does without `compileStep`: a new structure or new shapes compile again, values do not.
  *
- * Gradients do not accumulate, and the parameters' `grad` have those of the last step. To accumulate or change
- * gradients, call `backward` and `step`. To clip them, pass `clipGradNorm` or `clipGradValue`. With a communication hook,
+ * Gradients do not accumulate, and the parameters' `grad` have those of the last step; they are undefined with
+ * DistributedDataParallel's `shareParameters`, because no rank averages all of them. To accumulate or change gradients, call
+ * `backward` and `step`. To clip them, pass `clipGradNorm` or `clipGradValue`. With a communication hook,
  * `join`, `faultTolerance` or `errorIfNonfinite`, and if the loss does not depend on all parameters, the step is several
  * runs. If a collective fails, some parameters may have been updated.
  *

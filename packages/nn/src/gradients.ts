@@ -5,6 +5,7 @@ import type { ManagedBuffer } from './executor/managed-buffer.ts';
 import { onnxruntimeExecutor } from './executor/onnxruntime.ts';
 import type { ValueBuffer } from './executor/value-buffer.ts';
 import type { GradientReceiver } from './graph/operators.ts';
+import { usesOwnOperators } from './own-operators.ts';
 
 /** The gradients of one backward pass, accumulated in place onto those of earlier passes. */
 export class Gradients {
@@ -18,15 +19,29 @@ export class Gradients {
   /** For each gradient, whether it is complete. */
   readonly #isDelivered: boolean[];
 
-  /** Begins a pass of each sink. `done` or `abandon` ends it. */
-  constructor(parameters: readonly GradientReceiver[], parts: readonly GradientPart[]) {
+  /**
+   * Begins a pass of each sink. `done` or `abandon` ends it.
+   *
+   * @param updated all parameters of the optimizer whose step is the only reader of the gradients. Default: unknown.
+   */
+  constructor(
+    parameters: readonly GradientReceiver[],
+    parts: readonly GradientPart[],
+    updated?: ReadonlySet<GradientReceiver>,
+  ) {
     this.#parameters = parameters;
     this.#parts = parts;
     this.#earlier = parameters.map(({ grad }) => grad?.slice());
-    this.#passes = parts.length === 0 ? noPasses : beginPasses(parameters);
+    this.#passes = parts.length === 0 ? noPasses : beginPasses(parameters, updated);
     this.#memory = parameters.map(({ gradientMemory }) => gradientMemory);
     this.buffers = this.#memory.map((memory) => memory.forWriting());
     this.#isDelivered = parameters.map(() => false);
+  }
+
+  /** See `GradientPass.updateAverages`. */
+  get areAveragedByUpdate(): boolean {
+    for (const { updateAverages } of this.#passes.values()) if (updateAverages) return true;
+    return false;
   }
 
   /** The gradients on the host. */
@@ -109,14 +124,21 @@ async function endPasses(
   for (const pass of passes) await pass.done(settings);
 }
 
-function beginPasses(parameters: readonly GradientReceiver[]): Map<GradientSink, GradientPass> {
+function beginPasses(
+  parameters: readonly GradientReceiver[],
+  updated: ReadonlySet<GradientReceiver> | undefined,
+): Map<GradientSink, GradientPass> {
   const passes = new Map<GradientSink, GradientPass>();
   const sinks = new Set(
     parameters.map(({ gradientSink }) => gradientSink).filter((sink) => sink !== undefined),
   );
+  // An update averages the gradients of one sink, in memory of the host.
+  const mayAverage = sinks.size === 1 && onnxruntimeExecutor.usesHostMemory && usesOwnOperators();
   try {
     for (const sink of sinks) {
-      passes.set(sink, sink.beginPass(parameters.filter(({ gradientSink }) => gradientSink === sink)));
+      const ofSink = (parameter: GradientReceiver) => parameter.gradientSink === sink;
+      const isOnly = mayAverage && sink.sharing !== undefined && updated && [...updated].every(ofSink);
+      passes.set(sink, sink.beginPass(parameters.filter(ofSink), isOnly ? updated : undefined));
     }
   } catch (error) {
     for (const pass of passes.values()) pass.abandon(error);

@@ -75,6 +75,7 @@ const withoutGradient = [
   'IntegerDiv',
   'Cast',
   'OneHot',
+  'AllGather',
 ] as const;
 /** These need ranks: test/sync-batch-norm.test.ts. */
 const collective = ['AllReduce', 'CombineStatistics'] as const satisfies readonly CollectiveOp[];
@@ -83,6 +84,8 @@ const own = [
   'Elementwise',
   'AddRows',
   'ClipNorm',
+  'NormParts',
+  'ClipNormOfParts',
   'MaxPoolGradient',
   'SoftmaxCrossEntropyGradient',
   'LayerNormalizeGradient',

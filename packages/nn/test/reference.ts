@@ -45,7 +45,7 @@ export function interpret(outputs: readonly Value[], leaves: Leaves = new Map())
 
 /** Operators of the addon. Some are replaced by others before they are interpreted. */
 type Own =
-  | ('Elementwise' | 'AddRows' | 'ClipNorm' | 'MaxPoolGradient')
+  | ('Elementwise' | 'AddRows' | 'ClipNorm' | 'NormParts' | 'ClipNormOfParts' | 'MaxPoolGradient')
   | ('SoftmaxCrossEntropy' | 'SoftmaxCrossEntropyGradient')
   | ('LayerNormalize' | 'LayerNormalizeGradient')
   | ('Recurrence' | 'RecurrenceGradient')

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "collectives/shm/shm_collectives.h"
 #include "transport/shm/shared_memory.h"
@@ -23,6 +24,14 @@ Allocation ShmCollectives::allocate(const Call& call) {
   Allocation allocation{shared.slice(rank_), memory};
   allocations_.add(std::move(shared));
   return allocation;
+}
+
+std::vector<Allocation> ShmCollectives::memoryOfRanks(const void* data, std::size_t bytes) {
+  const Placement placement = allocations_.placementOf(data, bytes);
+  std::vector<Allocation> slices;
+  if (!placement.isRegistered()) return slices;
+  for (int rank = 0; rank < size_; ++rank) slices.push_back({allocations_.locate(placement, rank), allocations_.ownerOf(placement)});
+  return slices;
 }
 
 // Pages are placed near the processor of the rank that touches them first.

@@ -44,6 +44,7 @@ class ShmCollectives : public Collectives {
   void barrier(const Call& call) override;
   Allocation allocate(const Call& call) override;
   HostAllocation allocateForHost(const Call& call) override;
+  std::vector<Allocation> memoryOfRanks(const void* data, std::size_t bytes) override;
   void wakeLocalRanks() noexcept override;
 
   // An all-reduce in parts: beginShares; for each range of the own share, counted from 0, reduceInShare and

@@ -24,6 +24,7 @@ class SharedAllocation {
   // The slice of the rank at `place` on this host.
   std::uint8_t* slice(int place) const { return memory_->data() + static_cast<std::size_t>(place) * stride_; }
   std::size_t stride() const { return stride_; }
+  const std::shared_ptr<const Mapping>& memory() const { return memory_; }
 
  private:
   static constexpr std::size_t kGapLines = 17;
@@ -56,6 +57,10 @@ class SharedAllocations {
   // The same location in the slice of the rank at `place`.
   std::uint8_t* locate(const Placement& placement, int place) const {
     return allocations_[placement.allocation - 1].slice(place) + placement.offset;
+  }
+
+  const std::shared_ptr<const Mapping>& ownerOf(const Placement& placement) const {
+    return allocations_[placement.allocation - 1].memory();
   }
 
  private:

@@ -167,6 +167,13 @@ class NativeGroupBase implements PreparesCollectives {
     return { data: new Float32Array(buffer), place, ranks };
   }
 
+  /** See the function of this name. */
+  slicesOfRanks(data: Float32Array): readonly Float32Array[] | undefined {
+    const dtype = checkedDType('float32');
+    const buffers = this.#calls.now((native) => native.slicesOfSync(data, dtype, this.#timeoutMs));
+    return buffers?.map((buffer) => (buffer === null ? data : new Float32Array(buffer)));
+  }
+
   /** See the function `whenDestroyed`. */
   addLeaving(leave: () => void): void {
     this.#leaving.push(leave);
@@ -411,6 +418,18 @@ export interface HostMemory {
 export function shareMemorySync(group: object, length: number): HostMemory {
   if (group instanceof NativeGroupBase) return group.shareMemorySync(length);
   throw new InvalidArgumentError('Memory can be shared only in a group of initProcessGroup or newGroup.');
+}
+
+/**
+ * The same elements in the memory of each rank, in the order of the ranks, of an array in memory of `allocateSync`, which is
+ * one of them. Undefined unless all ranks of the group share memory. Call it once for each array. The arrays are detached
+ * with that of this rank. Not a collective.
+ *
+ * @internal
+ */
+export function slicesOfRanks(group: object, data: Float32Array): readonly Float32Array[] | undefined {
+  if (!(group instanceof NativeGroupBase) || group.transport !== 'shm') return undefined;
+  return group.slicesOfRanks(data);
 }
 
 /**

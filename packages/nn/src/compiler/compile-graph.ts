@@ -28,7 +28,7 @@ export function compile(
   outputs: readonly Value[],
   { keepsActivations = false, fuses = false, parts = [], update, details }: CompileOptions = {},
 ): Promise<Program> {
-  const isLong = isLongAndSmall(outputs);
+  const isLong = isLongAndSmall(outputs.length > 0 || !update ? outputs : update.outputs);
   const fused = (values: readonly Value[]) =>
     fuses && !isLong && usesOwnOperators() ? fuseElementwise(values) : values;
   return onnxruntimeExecutor.compile({

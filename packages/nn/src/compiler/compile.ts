@@ -1,4 +1,4 @@
-import type { Program } from '../executor/executor.ts';
+import type { GraphCall, Program } from '../executor/executor.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
@@ -13,6 +13,7 @@ import { rewrite } from './rewrite.ts';
 import { removeIdentity } from './rewrites/remove-identity.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { GraphProgram } from './graph-program.ts';
+import type { StepUpdate } from './step-update.ts';
 import { warnIfSlow } from './slow-compilation.ts';
 
 /** By graph structure. */
@@ -88,25 +89,30 @@ export interface BufferAssignment {
   readonly into: ManagedBuffer;
 }
 
-/** Runs assignments on the buffers that it was created for. */
-export type InPlaceUpdate = () => Promise<void>;
-
 /**
- * Creates an update that assigns values to buffers that their own leaves read (`p ← p − lr·g`). Its program is compiled on the
- * first run. Each value must be an elementwise function of its target, and no other node may read the target after the
- * assignment, because onnxruntime writes in place.
+ * Runs the assignments of an update, which has at least one, on the buffers that their own leaves read (`p ← p − lr·g`). Each
+ * value must be an elementwise function of its target, and no other node may read the target after the assignment, because
+ * onnxruntime writes in place.
+ *
+ * @param calls those of a shared update, in the order of the program
  */
-export function inPlaceUpdate(assignments: readonly BufferAssignment[]): InPlaceUpdate {
-  if (assignments.length === 0) return () => Promise.resolve();
-  const values = assignments.map(({ value }) => value);
-  const { leaves, key } = structureOf(values);
-  const make = () => compile('optimizer.step', leaves, values, { fuses: true });
-  const run = async (program: Program) => {
+export async function updateInPlace(
+  { key, leaves, assignments, shared }: StepUpdate,
+  calls: readonly GraphCall[],
+): Promise<void> {
+  const make = () => {
+    const outputs = assignments.map(({ value }) => value);
+    return compile('optimizer.step', [], [], {
+      fuses: true,
+      update: { leaves, outputs, reads: new Map(), shared },
+    });
+  };
+  await updates.use(key, make, async (program: Program) => {
     const inputs = buffersOf(leaves);
     await program.run(
       inputs,
       assignments.map(({ into }) => into.forWriting()),
+      calls,
     );
-  };
-  return () => updates.use(key, make, run);
+  });
 }

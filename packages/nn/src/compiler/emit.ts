@@ -4,6 +4,7 @@ import { isNode, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { inputName, outputName } from '../executor/executor.ts';
 import { GraphBuilder, type Dimension } from '../onnx/graph-builder.ts';
+import { dataTypeCode } from '../onnx/schema.ts';
 import { definitionOf } from '../ops/index.ts';
 import type { SharedUpdate } from './step-update.ts';
 
@@ -21,14 +22,14 @@ export function emitNodes(
   graph: GraphBuilder,
   leaves: readonly NamedValue[],
   outputs: readonly NamedValue[],
-  { begins, copies = false }: EmitOptions = {},
+  { begins, copies = false, firstCall = 0, after }: EmitOptions = {},
 ): EmittedCollectives {
   // onnxruntime computes the output that is emitted last first, with everything that it depends on. Reversed, the loss
   // comes first, then the gradients from the last layer to the first, so that each layer's activations are freed early.
   const last = outputs.map(({ value }) => value).toReversed();
   const collectives = inSequence(topologicalOrder(last));
   const order = topologicalOrder([...collectives.map(({ outputs: [first] }) => first), ...last]);
-  let token: string | undefined;
+  let token = after;
   const read = new Set<Value>([
     ...order.flatMap(({ inputs }) => inputs),
     ...outputs.map(({ value }) => value),
@@ -46,7 +47,7 @@ export function emitNodes(
     if (isCollective(node)) {
       const after = token === undefined ? [] : [token];
       token = graph.freshName('token');
-      const call = collectives.indexOf(node);
+      const call = firstCall + collectives.indexOf(node);
       const received = [token, ...outputNames.map((name) => name || graph.freshName('unread'))];
       if (isNode(node, 'CombineStatistics')) {
         graph.ownNode('CombineStatistics', [...inputs, ...after], received, { call });
@@ -74,6 +75,10 @@ interface EmitOptions {
   readonly begins?: (node: Node) => void;
   /** If true, no node reads the memory of an output. Default: false. */
   readonly copies?: boolean;
+  /** Call of the first collective. Default: 0. */
+  readonly firstCall?: number;
+  /** Computed before the first collective. Default: none. */
+  readonly after?: string | undefined;
 }
 
 /** The collectives of a graph: calls from 0, each after the one before. */
@@ -105,7 +110,7 @@ export interface ModelUpdate {
   readonly outputs: readonly Value[];
   /** Leaves that read an output of the program after its call, by its position. */
   readonly reads: ReadonlyMap<number, Value>;
-  /** If it writes memory that other ranks read: two calls follow those of the parts, before and behind the update. */
+  /** If it writes memory that other ranks read. Its calls follow those of the parts. */
   readonly shared?: SharedUpdate | undefined;
 }
 
@@ -144,11 +149,10 @@ export function emitStarts(
 ): Tokens {
   const inParts = new Set(parts.flat());
   // Computed first, as without parts: the loss.
-  const others = results.filter(({ value }, i) => !inParts.has(i) && value.dtype === 'float32');
+  const others = results.filter((_, i) => !inParts.has(i)).flatMap((result) => asNumbers(graph, result));
   const tokens: string[] = [];
   for (const [index, outputs] of parts.entries()) {
-    const before =
-      index === 0 ? [...others.map(({ name }) => name), ...(token ? [token] : [])] : [tokens[index - 1]];
+    const before = index === 0 ? [...others, ...(token ? [token] : [])] : [tokens[index - 1]];
     tokens.push(graph.freshName('token'));
     graph.ownNode('StartCall', [...outputs.map(outputName), ...before], [tokens[index]], {
       call: count + index,
@@ -166,6 +170,15 @@ export function emitStarts(
       }
     },
   };
+}
+
+/** Float32 values that are computed when a result is, if the parameters that it reads may change behind it. */
+function asNumbers(graph: GraphBuilder, { name, value }: NamedValue): string[] {
+  if (value.dtype === 'float32') return [name];
+  if (!topologicalOrder([value]).some(({ outputs: [output] }) => isTrained(output))) return [];
+  const numbers = graph.freshName('numbers');
+  graph.node('Cast', [name], [numbers], { to: dataTypeCode.float32 });
+  return [numbers];
 }
 
 /** The tokens of the parts' calls. */
@@ -193,53 +206,58 @@ function emitUpdate(graph: GraphBuilder, { inputs, results, parts, update, token
     const results = outputs.map((output) => names.get(output)!);
     graph.ownNode('AwaitCall', [token, ...outputs.map(outputName)], results, { call, outputs });
   };
-  const token = tokens.last ?? emitToken(graph, results);
-  for (const [index, outputs] of parts.entries()) awaitCall(tokens.first + index, token, outputs);
+  for (const [index, outputs] of parts.entries()) awaitCall(tokens.first + index, tokens.last!, outputs);
   const others = [...update.reads.keys()].filter((output) => !names.has(output));
-  if (others.length > 0) awaitCall(-1, token, others);
+  if (others.length > 0) awaitCall(-1, tokens.last ?? emitToken(graph, results), others);
   const awaited = Array.from(update.reads, ([output, value]) => ({ name: names.get(output)!, value }));
+  const values = { inputs: [...inputs, ...ownInputs], awaited, results: ownResults };
   if (update.shared) {
     const calls = { first: tokens.first + parts.length, before: [...names.values()] };
-    emitShared(
-      graph,
-      calls,
-      { inputs: [...inputs, ...ownInputs], awaited, results: ownResults },
-      update.shared,
-    );
+    emitShared(graph, calls, values, update.shared);
     return;
   }
   for (const { name, value } of awaited) graph.value(name, value.dtype, value.shape);
-  emitNodes(graph, [...inputs, ...ownInputs, ...awaited], ownResults);
+  emitNodes(graph, [...values.inputs, ...awaited], ownResults);
 }
 
-/** Emits an update between its two calls. Each of its nodes that writes, or may fail, reads a gradient or a part of one. */
+/**
+ * Emits an update with its barriers. Each of its nodes that writes, or may fail, reads a gradient or a part of one.
+ *
+ * @param calls `first`: the first call of the update; `before`: what is computed behind the calls before, the last behind all
+ */
 function emitShared(
   graph: GraphBuilder,
-  { first, before }: { readonly first: number; readonly before: readonly string[] },
+  calls: { readonly first: number; readonly before: readonly string[] },
   { inputs, awaited, results }: Record<'inputs' | 'awaited' | 'results', readonly NamedValue[]>,
-  { partsOfGradients }: SharedUpdate,
+  { gradients, waitsBefore }: SharedUpdate,
 ): void {
-  const barrier = (call: number, inputs: readonly string[]) => {
+  const barrier = (call: number, after: readonly string[]) => {
     const passed = graph.freshName('token');
-    graph.ownNode('RunCall', inputs, [passed], { call, sends: 0, shapes: [] });
+    graph.ownNode('RunCall', after, [passed], { call, sends: 0, shapes: [] });
     return passed;
   };
-  const begun = barrier(first, before);
+  const before = waitsBefore && calls.before.length === 0 ? [inputs[0].name] : calls.before;
+  const begun = waitsBefore ? barrier(calls.first, before) : before.at(-1);
   const read = new Set(
     topologicalOrder(results.map(({ value }) => value)).map(({ outputs: [value] }) => value),
   );
-  const parts = new Set(partsOfGradients);
-  const behind = [...awaited, ...inputs.filter(({ value }) => parts.has(value))]
+  const exposed = new Set(gradients);
+  const behind = [...awaited, ...inputs.filter(({ value }) => exposed.has(value))]
     .filter(({ value }) => read.has(value))
     .map(({ name, value }) => ({ name: graph.freshName('awaited'), from: name, value }));
-  if (behind.length > 0) {
+  if (begun !== undefined && behind.length > 0) {
     const outputs = behind.map(() => -1);
     const names = behind.map(({ name }) => name);
     graph.ownNode('AwaitCall', [begun, ...behind.map(({ from }) => from)], names, { call: -1, outputs });
+    for (const { name, value } of behind) graph.value(name, value.dtype, value.shape);
   }
-  for (const { name, value } of behind) graph.value(name, value.dtype, value.shape);
-  emitNodes(graph, [...inputs, ...behind], results);
-  barrier(first + 1, [begun, ...results.map(({ name }) => name)]);
+  const firstCall = calls.first + (waitsBefore ? 1 : 0);
+  const { count } = emitNodes(graph, [...inputs, ...(begun === undefined ? [] : behind)], results, {
+    firstCall,
+    after: begun,
+  });
+  const ends = results.map(({ name }) => name);
+  barrier(firstCall + count, begun === undefined ? ends : [begun, ...ends]);
 }
 
 interface UpdateContext {

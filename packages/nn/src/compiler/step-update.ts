@@ -17,10 +17,15 @@ export interface StepUpdate {
   readonly shared: SharedUpdate | undefined;
 }
 
-/** An update of memory that other ranks read. The step has two further calls, before and behind it. */
+/**
+ * An update of memory that other ranks read. Behind those of the parts, the program has the calls of the update's
+ * collectives and of a barrier behind it.
+ */
 export interface SharedUpdate {
-  /** Leaves that read parts of gradients. */
-  readonly partsOfGradients: readonly Value[];
+  /** Leaves that read gradients or parts of them, which other ranks may write. */
+  readonly gradients: readonly Value[];
+  /** Whether the first call is another barrier, before the update. If not, the call of the last part is a barrier. */
+  readonly waitsBefore: boolean;
 }
 
 /** A step's leaves as its update uses them. */

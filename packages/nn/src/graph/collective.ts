@@ -5,6 +5,7 @@ export type CollectiveNode = Node & Node<CollectiveOp>;
 
 const collectives: Partial<Record<OpName, true>> = {
   AllReduce: true,
+  AllGather: true,
   CombineStatistics: true,
 } satisfies Record<CollectiveOp, true>;
 

@@ -130,6 +130,15 @@ export interface ClipNormAttributes {
   requiresFinite: boolean;
 }
 
+export interface NormPartsAttributes {
+  /** p of the norm; Infinity: the largest absolute value. */
+  normType: number;
+  /** For each array the number of its first part among those of all ranks. */
+  parts: readonly number[];
+  /** Number of parts of all ranks. */
+  total: number;
+}
+
 /** Values are numbered: the inputs in their order, then the results of the instructions. */
 export interface ElementwiseProgram {
   instructions: readonly { readonly op: ElementwiseOp; readonly operands: readonly number[] }[];
@@ -312,6 +321,12 @@ export interface Operators {
    */
   ClipNorm: ClipNormAttributes;
 
+  /** An operator of the addon. Inputs: arrays. Output: the results of parts of a norm, [2·total], 0 for other ranks' parts. */
+  NormParts: NormPartsAttributes;
+
+  /** An operator of the addon. Inputs: the largest norm, all ranks' outputs of NormParts. Outputs: those of ClipNorm. */
+  ClipNormOfParts: ClipNormAttributes;
+
   /** An operator of the addon. Inputs: gradient of MaxPool's maxima, their positions (int64). Output: gradient of its input. */
   MaxPoolGradient: None;
 
@@ -362,6 +377,8 @@ export interface Operators {
 
   /** The sum over the ranks of a group. Not an ONNX operator: a running graph calls it. */
   AllReduce: CollectiveAttributes;
+  /** The values of all ranks of a group, [size, …]. Only in updates, which have no gradient. Not an ONNX operator. */
+  AllGather: CollectiveAttributes;
   /**
    * Inputs: mean and variance of `count` values on this rank, of one shape. Outputs: mean, variance and number ([]) of the
    * values of all ranks of a group. Not an ONNX operator.
@@ -372,4 +389,4 @@ export interface Operators {
 export type OpName = keyof Operators;
 
 /** Operators that run on all ranks of a group. */
-export type CollectiveOp = 'AllReduce' | 'CombineStatistics';
+export type CollectiveOp = 'AllReduce' | 'AllGather' | 'CombineStatistics';

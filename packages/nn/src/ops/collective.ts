@@ -2,7 +2,7 @@ import { ShapeError } from '../errors.ts';
 import { nextSequence, type CollectiveNode } from '../graph/collective.ts';
 import { createNode, createValue, describeType, isNode, sizeOf, type Value } from '../graph/node.ts';
 import type { CollectiveGroup, CollectiveOp } from '../graph/operators.ts';
-import type { OperatorFamily } from './definition.ts';
+import { noGradient, type OperatorFamily } from './definition.ts';
 import { add, div, mul, sub } from './elementwise.ts';
 import { concat, expand, reshape, slice } from './shape.ts';
 import { constant } from './source.ts';
@@ -13,6 +13,12 @@ export function allReduce(value: Value, group: CollectiveGroup, sequence = nextS
     throw new ShapeError(`AllReduce: expected float32, got ${describeType(value)}.`);
   }
   return createValue('AllReduce', [value], { group, sequence }, value);
+}
+
+/** The float32 values of all ranks of a group, in their order: [size, …]. It has no gradient. */
+export function allGather(value: Value, group: CollectiveGroup): Value {
+  const type = { dtype: value.dtype, shape: [group.size, ...value.shape] };
+  return createValue('AllGather', [value], { group, sequence: nextSequence() }, type);
 }
 
 /** Mean and biased variance of a set of values, of one shape (one element per channel). */
@@ -44,6 +50,7 @@ export const collectives: OperatorFamily<CollectiveOp> = {
     // Each rank's input affects every rank's output, so its gradient is the sum of all ranks' output gradients.
     gradient: ({ attributes: { group, sequence } }, [d]) => [d && allReduce(d, group, -sequence)],
   },
+  AllGather: { emit: refuse, gradient: noGradient },
   CombineStatistics: {
     emit: refuse,
     // With n, m, v of this rank and N, M, V of all: M = Σ n·m / N and V = Σ n·(v + (m − M)²) / N, so
@@ -86,7 +93,8 @@ export interface CollectiveMessage {
  */
 export function messageOf(node: CollectiveNode): CollectiveMessage {
   const size = sizeOf(node.inputs[0].shape);
-  if (!isNode(node, 'CombineStatistics')) return { name: 'allReduce', length: size };
+  if (isNode(node, 'AllReduce')) return { name: 'allReduce', length: size };
+  if (!isNode(node, 'CombineStatistics')) return { name: 'allGather', length: size };
   const length = 2 * size + 1;
   const refusal = (received: Float32Array) =>
     tooFewValues(

@@ -2,10 +2,12 @@ import type { BufferAssignment } from '../compiler/compile.ts';
 import type { NnError } from '../errors.ts';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { Value } from '../graph/node.ts';
+import type { ClipNormAttributes } from '../graph/operators.ts';
 import { max, min, mul, neg } from '../ops/elementwise.ts';
-import { clipNorm } from '../ops/own/clip-norm.ts';
 import { input } from '../ops/source.ts';
 import { nonfiniteNorm, type Clipping } from './clipping.ts';
+
+type NormOf = (largest: Value, attributes: ClipNormAttributes) => { norm: Value; factor: Value };
 
 /** The clipping of gradients as a part of an update's graph. The limit is an input, so another one is the same program. */
 export class ClipGraph {
@@ -16,8 +18,8 @@ export class ClipGraph {
   readonly #norm: ManagedBuffer | undefined;
   readonly #clip: (gradient: Value) => Value;
 
-  /** @param gradients all gradients, whole */
-  constructor(clipping: Clipping, gradients: readonly Value[]) {
+  /** @param normOf returns the norm of all gradients and its factor */
+  constructor(clipping: Clipping, normOf: NormOf) {
     const limit = input('float32', [], { data: this.#limit });
     this.#requiresFinite = clipping.kind === 'norm' && clipping.errorIfNonfinite;
     if (clipping.kind === 'value') {
@@ -27,7 +29,7 @@ export class ClipGraph {
       return;
     }
     const { normType, errorIfNonfinite: requiresFinite } = clipping;
-    const { norm, factor } = clipNorm(gradients, limit, { normType, requiresFinite });
+    const { norm, factor } = normOf(limit, { normType, requiresFinite });
     this.#norm = new ManagedBuffer(new Float32Array(1));
     this.#clip = (gradient) => mul(gradient, factor);
     this.outputs = [{ value: norm, into: this.#norm }];

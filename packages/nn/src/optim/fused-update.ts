@@ -1,12 +1,20 @@
+import { partElements, type ParameterSharing } from '@ringrun/core';
 import type { ElementRange } from 'ringrun';
-import { inPlaceUpdate, type BufferAssignment } from '../compiler/compile.ts';
+import { BoundCollective } from '../compiler/bound-collective.ts';
+import { updateInPlace, type BufferAssignment } from '../compiler/compile.ts';
 import type { StepUpdate } from '../compiler/step-update.ts';
-import type { ManagedBuffer } from '../executor/managed-buffer.ts';
+import type { GraphCall } from '../executor/executor.ts';
+import { ManagedBuffer } from '../executor/managed-buffer.ts';
+import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
+import { inSequence } from '../graph/collective.ts';
 import type { Value } from '../graph/node.ts';
 import type { Source } from '../graph/operators.ts';
 import { structureOf } from '../graph/structure.ts';
-import { input } from '../ops/source.ts';
+import { topologicalOrder } from '../graph/topology.ts';
+import { add, div } from '../ops/elementwise.ts';
+import { clipNorm, clipNormOfParts, type NumberedArray } from '../ops/own/clip-norm.ts';
+import { constant, input } from '../ops/source.ts';
 import type { Parameter } from '../parameter.ts';
 import { ClipGraph } from './clip-graph.ts';
 import type { Clipping } from './clipping.ts';
@@ -34,17 +42,12 @@ export interface UpdateNumbers {
   readonly clipping: Clipping | undefined;
 }
 
-/** Updates all parameters of the sets with these numbers. */
-export type FusedUpdate = (numbers: UpdateNumbers) => Promise<void>;
-
-/** Compiles the in-place updates of all sets into one program. */
-export function fuseUpdates(graph: UpdateGraph): FusedUpdate {
-  const run = inPlaceUpdate(graph.updates);
-  return async (numbers) => {
-    graph.setNumbers(numbers);
-    await run();
-    for (const part of graph.parts) part.toHost();
-  };
+/** Whose memory an update writes, and what it reads as gradients. */
+export interface UpdateSharing {
+  /** Those of the parameters, in one order on all ranks. */
+  readonly sharings: readonly ParameterSharing[];
+  /** If true, the update averages the gradients of the ranks of the only sharing. */
+  readonly averages: boolean;
 }
 
 /** The in-place updates of all sets as graphs, with the current coefficients. */
@@ -56,8 +59,9 @@ export class UpdateGraph {
   readonly parts: ManagedBuffer[] = [];
   /** Undefined if gradients are not clipped. */
   readonly clip: ClipGraph | undefined;
-  readonly #isShared: boolean;
-  readonly #partsOfGradients: Value[] = [];
+  readonly #sharing: UpdateSharing;
+  readonly #exposedGradients: Value[] = [];
+  readonly #collectives: readonly BoundCollective[];
   readonly #coefficients: readonly Readonly<Record<string, CoefficientInput>>[];
   #stepUpdate: StepUpdate | undefined;
 
@@ -65,40 +69,90 @@ export class UpdateGraph {
     { update }: Pick<Rule<object>, 'update'>,
     updateSets: readonly UpdateSet[],
     clipping: Clipping | undefined,
+    sharing: UpdateSharing,
   ) {
+    this.#sharing = sharing;
     this.#coefficients = updateSets.map(({ coefficients }) => coefficientInputs(coefficients));
-    for (const { parameter } of updateSets.flatMap(({ members }) => members)) {
-      this.gradients.set(
-        parameter,
-        input('float32', parameter.shape, new ManagedSource(parameter.gradientMemory)),
-      );
+    const members = updateSets.flatMap((set, position) =>
+      set.members.map((member) => ({ member, slots: this.#coefficients[position] })),
+    );
+    for (const { parameter } of members.map(({ member }) => member)) {
+      this.gradients.set(parameter, leafOf(parameter.gradientMemory, parameter.shape));
     }
-    this.#isShared = updateSets.some(({ members }) => members.some(({ part }) => part !== undefined));
-    this.clip = clipping && new ClipGraph(clipping, [...this.gradients.values()]);
-    const updates = updateSets.flatMap(({ members }, position) =>
-      members
-        .filter(({ part }) => part === undefined || part.begin < part.end)
-        .flatMap((member) => this.#updateOf(update, member, this.#coefficients[position])),
+    if (sharing.sharings.length > 0) this.#exposedGradients.push(...this.gradients.values());
+    const updated = members
+      .filter(({ member: { part } }) => part === undefined || part.begin < part.end)
+      .map(({ member, slots }) => ({ member, slots, gradient: this.#gradientOf(member) }));
+    const ownGradients = new Map(updated.map(({ member, gradient }) => [member, gradient]));
+    this.clip =
+      clipping &&
+      new ClipGraph(clipping, (largest, attributes) =>
+        sharing.averages
+          ? clipNormOfParts(
+              {
+                ...numbered(
+                  ownGradients,
+                  members.map(({ member }) => member),
+                ),
+                group: sharing.sharings[0].group,
+              },
+              largest,
+              attributes,
+            )
+          : clipNorm([...this.gradients.values()], largest, attributes),
+      );
+    const updates = updated.flatMap(({ member, slots, gradient }) =>
+      this.#updateOf(update, member, gradient, slots),
     );
     this.updates = [...updates, ...(this.clip?.outputs ?? [])];
+    this.#collectives = inSequence(topologicalOrder(this.updates.map(({ value }) => value))).map(
+      (node) => new BoundCollective(node, 0),
+    );
   }
 
   /** The updates as a part of a training step. */
   get stepUpdate(): StepUpdate {
     if (this.#stepUpdate) return this.#stepUpdate;
     const { leaves, key } = structureOf(this.updates.map(({ value }) => value));
+    const { averages } = this.#sharing;
     const gradients = new Set(this.gradients.values());
-    const partsOfGradients = new Set(this.#partsOfGradients);
+    const exposed = new Set(this.#exposedGradients);
     // A gradient is no leaf of the program, and a part of one is read behind a barrier.
-    const role = (value: Value) => (gradients.has(value) ? 'g' : partsOfGradients.has(value) ? 'p' : '-');
-    key.addName(leaves.map(({ value }) => role(value)).join('') + (this.#isShared ? '|' : ''));
+    const role = (value: Value) => (gradients.has(value) ? 'g' : exposed.has(value) ? 'p' : '-');
+    const kind = !this.#hasBarriers ? '' : averages ? '|' : '||';
+    key.addName(leaves.map(({ value }) => role(value)).join('') + kind);
     return (this.#stepUpdate = {
       key,
       leaves,
       assignments: this.updates,
       gradients: this.gradients,
-      shared: this.#isShared ? { partsOfGradients: this.#partsOfGradients } : undefined,
+      shared: this.#hasBarriers ? { gradients: this.#exposedGradients, waitsBefore: !averages } : undefined,
     });
+  }
+
+  /** Whether the program contains its barriers: not if its results are on the host only behind the run. */
+  get #hasBarriers(): boolean {
+    return this.#sharing.sharings.length > 0 && onnxruntimeExecutor.usesHostMemory;
+  }
+
+  /** The calls of the updates' program. */
+  calls(): GraphCall[] {
+    if (!this.#hasBarriers) return [];
+    const { sharings, averages } = this.#sharing;
+    const barrier = barrierOf(sharings);
+    const collectives = this.#collectives.map((one) => one.callOn(sharings[0].group, () => undefined));
+    return averages ? [...collectives, barrier] : [barrier, ...collectives, barrier];
+  }
+
+  /** Runs the updates by themselves, when the gradients have been written. */
+  async run(): Promise<void> {
+    const { sharings, averages } = this.#sharing;
+    const isEmpty = this.updates.length === 0;
+    const outside = isEmpty || !this.#hasBarriers ? sharings : [];
+    if (!averages) for (const sharing of outside) await sharing.synchronize();
+    if (!isEmpty) await updateInPlace(this.stepUpdate, this.calls());
+    for (const part of this.parts) part.toHost();
+    for (const sharing of outside) await sharing.synchronize();
   }
 
   /** Call it before each run. */
@@ -110,25 +164,36 @@ export class UpdateGraph {
     }
   }
 
+  /** The averaged gradient that a member's update reads: that of its part. */
+  #gradientOf({ parameter, part }: Member): Value {
+    if (part === undefined) return this.gradients.get(parameter)!;
+    const leaf = (memory: ManagedBuffer) => {
+      const value = leafOf(memory.part(part.begin, part.end), [part.end - part.begin]);
+      this.#exposedGradients.push(value);
+      return value;
+    };
+    if (!this.#sharing.averages) return leaf(parameter.gradientMemory);
+    const ofRanks = parameter.gradientSink!.sharing!.gradientsOf(parameter);
+    // As an all-reduce computes it.
+    const sum = ofRanks.map((array) => leaf(new ManagedBuffer(array))).reduce((a, b) => add(a, b));
+    return div(sum, constant(ofRanks.length));
+  }
+
   #updateOf(
     update: Rule<object>['update'],
     { parameter, state, part }: Member,
+    gradient: Value,
     slots: Readonly<Record<string, CoefficientInput>>,
   ): BufferAssignment[] {
     const own = (memory: ManagedBuffer) => (part ? memory.part(part.begin, part.end) : memory);
     const shape = part ? [part.end - part.begin] : parameter.shape;
-    const leaf = (memory: ManagedBuffer) => input('float32', shape, new ManagedSource(memory));
-    const gradient = part ? leaf(own(parameter.gradientMemory)) : this.gradients.get(parameter)!;
     const ownParameter = own(parameter.memory);
     const ownState = mapValues(state, own);
-    if (part) {
-      this.parts.push(ownParameter, ...Object.values(ownState));
-      this.#partsOfGradients.push(gradient);
-    }
+    if (part) this.parts.push(ownParameter, ...Object.values(ownState));
     const outputs = update({
-      parameter: part ? leaf(ownParameter) : parameter.trainedValue,
+      parameter: part ? leafOf(ownParameter, shape) : parameter.trainedValue,
       gradient: this.clip?.clipped(gradient) ?? gradient,
-      state: mapValues(ownState, leaf),
+      state: mapValues(ownState, (memory) => leafOf(memory, shape)),
       coefficients: mapValues(slots, ({ value }) => value),
     });
     return [
@@ -136,6 +201,31 @@ export class UpdateGraph {
       ...Object.entries(ownState).map(([name, into]) => ({ value: outputs.state[name]!, into })),
     ];
   }
+}
+
+/** The gradients of the own parts of all members, numbered as a norm of whole gradients is summed. */
+function numbered(
+  gradients: ReadonlyMap<Member, Value>,
+  members: readonly Member[],
+): { arrays: NumberedArray[]; total: number } {
+  const arrays: NumberedArray[] = [];
+  let total = 0;
+  for (const member of members) {
+    const value = gradients.get(member);
+    if (value) arrays.push({ value, part: total + (member.part?.begin ?? 0) / partElements });
+    total += Math.ceil(member.parameter.memory.length / partElements);
+  }
+  return { arrays, total };
+}
+
+/** A call that ends when all ranks have made it. */
+function barrierOf(sharings: readonly ParameterSharing[]): GraphCall {
+  const operations = sharings.map((sharing) => sharing.prepareSynchronize());
+  if (operations.every((one) => one !== undefined)) return { operations: [...new Set(operations)] };
+  const perform = async () => {
+    for (const sharing of sharings) await sharing.synchronize();
+  };
+  return { perform, sends: [], receives: [] };
 }
 
 class ManagedSource implements Source {
@@ -152,6 +242,10 @@ class ManagedSource implements Source {
   get buffer(): ValueBuffer {
     return this.memory.forReading();
   }
+}
+
+function leafOf(memory: ManagedBuffer, shape: readonly number[]): Value {
+  return input('float32', shape, new ManagedSource(memory));
 }
 
 /** The float32 array of a coefficient, and the value that reads it. */

@@ -1,13 +1,14 @@
-import type { ParameterSharing, StartableOperation } from 'ringrun';
+import type { ParameterSharing } from 'ringrun';
 import { ArgumentError, NnError } from '../errors.ts';
 import { changeBy, type Change } from '../graph/changes.ts';
 import type { StepUpdate } from '../compiler/step-update.ts';
+import type { GraphCall } from '../executor/executor.ts';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { GradientReceiver } from '../graph/operators.ts';
 import type { Parameter } from '../parameter.ts';
 import { hasUnlisted, requireNoUnlistedParameters } from '../unlisted-parameters.ts';
 import { enqueue, enqueueChange, requireNothingPending } from '../operation-queue.ts';
-import { definedNames, fuseUpdates, UpdateGraph, type FusedUpdate } from './fused-update.ts';
+import { definedNames, UpdateGraph } from './fused-update.ts';
 import { clippingKey } from './clip-graph.ts';
 import { clippingOf, type Clipping, type ClippingOptions } from './clipping.ts';
 import { takeOwnership, releaseOwnership, requireUnowned } from './parameter-ownership.ts';
@@ -84,6 +85,17 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   /**
+   * Resets the gradients of the parameters that the ranks of a host share: after a compiled step, no rank has their average.
+   *
+   * @internal
+   */
+  zeroSharedGradNow(): void {
+    for (const parameter of this.#states.keys()) {
+      if (parameter.gradientSink?.sharing) parameter.clearGradient();
+    }
+  }
+
+  /**
    * The norm of all gradients before clipping, in float32, of the last step with `clipGradNorm` that has ended; undefined
    * before.
    */
@@ -106,7 +118,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    */
   async step(options: ClippingOptions = {}): Promise<void> {
     const { memory, run } = this.prepareStep(clippingOf('step', options));
-    await enqueue({ name: 'optimizer.step()', changes: true, memory }, run);
+    await enqueue({ name: 'optimizer.step()', changes: true, memory }, () => run(false));
   }
 
   /**
@@ -121,12 +133,13 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const change = changeBy('optimizer.step()');
     return {
       memory: () => new Set(groups.flatMap(({ params }) => params.map(({ memory }) => memory.identity))),
-      run: () => this.#stepNow({ groups, change, clipping }),
-      asPartOf: (reached) => this.#asPartOf(reached, { groups, change, clipping }),
+      parameters: () => new Set(groups.flatMap(({ params }) => params)),
+      run: (averages) => this.#stepNow({ groups, change, clipping, averages }),
+      asPartOf: (reached, averages) => this.#asPartOf(reached, { groups, change, clipping, averages }),
     };
   }
 
-  async #stepNow({ groups, change, clipping }: RequestedStep<Settings>): Promise<void> {
+  async #stepNow({ groups, change, clipping, averages }: RequestedStep<Settings>): Promise<void> {
     const sets = groups.flatMap((group) => this.#setsOf(group, hasGradient));
     if (sets.length === 0) {
       throw new NnError(
@@ -134,19 +147,16 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
         'step: no parameter has a gradient. Call await loss.backward() first.',
       );
     }
-    const update = this.#updateOf(sets, clipping);
-    const { parameters, sharings } = update;
+    const update = this.#updateOf(sets, clipping, averages);
+    const { parameters, graph } = update;
     requireNoUnlistedParameters(parameters);
-    const run = (update.run ??= fuseUpdates(update.graph));
-    const { clip } = update.graph;
-    for (const sharing of sharings) await sharing.synchronize();
+    graph.setNumbers({ coefficients: sets.map(({ coefficients }) => coefficients), clipping });
     for (const parameter of parameters) parameter.recordChange(change);
     try {
-      await run({ coefficients: sets.map(({ coefficients }) => coefficients), clipping });
+      await graph.run();
     } catch (error) {
-      throw clip?.failure ?? error;
+      throw graph.clip?.failure ?? error;
     }
-    for (const sharing of sharings) await sharing.synchronize();
     this.#endUpdate(update);
   }
 
@@ -160,7 +170,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   /** Undefined if other ranks may have gradients of parameters that this rank's loss does not reach, or for an error. */
   #asPartOf(
     reached: readonly GradientReceiver[],
-    { groups, change, clipping }: RequestedStep<Settings>,
+    { groups, change, clipping, averages }: RequestedStep<Settings>,
   ): PartOfStep | undefined {
     const known = new Set(reached);
     const all = groups.flatMap(({ params }) => params);
@@ -170,18 +180,16 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     // If it fails, gradients and running statistics have their new values on all ranks.
     if (clipping?.kind === 'norm' && clipping.errorIfNonfinite) return undefined;
     if (all.some(({ gradientSink }) => gradientSink?.mayRepeat === true)) return undefined;
-    const barriers = sharingsOf(all).map((sharing) => sharing.prepareSynchronize());
-    if (!barriers.every((one) => one !== undefined)) return undefined;
     // Other ranks may allocate the memory of states behind the average.
-    if (barriers.length > 0 && groups.some((group) => this.#lacksStates(group))) return undefined;
+    if (sharingsOf(all).length > 0 && groups.some((group) => this.#lacksStates(group))) return undefined;
     const sets = groups.flatMap((group) => this.#setsOf(group, isReached));
     if (sets.length === 0) return undefined;
-    const update = this.#updateOf(sets, clipping);
+    const update = this.#updateOf(sets, clipping, averages);
     const { graph, parameters } = update;
     graph.setNumbers({ coefficients: sets.map(({ coefficients }) => coefficients), clipping });
     return {
       update: graph.stepUpdate,
-      barriers,
+      calls: graph.calls(),
       begins: () => {
         for (const parameter of parameters) parameter.recordChange(change);
       },
@@ -318,11 +326,11 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     );
   }
 
-  #updateOf(sets: readonly RequestedSet[], clipping: Clipping | undefined): Update {
+  #updateOf(sets: readonly RequestedSet[], clipping: Clipping | undefined, averages: boolean): Update {
     // The parameters that have a gradient may change at any step, and settings may change the computation.
-    const parts = partsOf(sets, clipping);
+    const parts = [averages, ...partsOf(sets, clipping)];
     const position = this.#updates.findLastIndex((update) => isSameSequence(update.parts, parts));
-    const update = position < 0 ? this.#newUpdate(sets, clipping, parts) : this.#updates[position];
+    const update = position < 0 ? this.#newUpdate(sets, clipping, averages, parts) : this.#updates[position];
     // Least recently used first.
     if (position < 0 || position < this.#updates.length - 1) {
       this.#updates = [...this.#updates.filter((other) => other !== update), update].slice(-maxUpdates);
@@ -333,6 +341,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   #newUpdate(
     sets: readonly RequestedSet[],
     clipping: Clipping | undefined,
+    averages: boolean,
     parts: readonly unknown[],
   ): Update {
     const parameters = sets.flatMap((set) => set.parameters);
@@ -348,10 +357,11 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
       parts,
       parameters,
       states: parameters.map((parameter) => this.#stateOf(parameter)),
-      sharings: sharingsOf(parameters),
       shared: parameters.filter(({ gradientSink }) => gradientSink?.sharing !== undefined),
-      graph: new UpdateGraph(this.#rule, updateSets, clipping),
-      run: undefined,
+      graph: new UpdateGraph(this.#rule, updateSets, clipping, {
+        sharings: sharingsOf(parameters),
+        averages,
+      }),
     };
   }
 }
@@ -404,12 +414,9 @@ interface Update {
   readonly parts: readonly unknown[];
   readonly parameters: readonly Parameter[];
   readonly states: readonly ParameterState[];
-  readonly sharings: readonly ParameterSharing[];
   /** The parameters in memory that is shared with other ranks. */
   readonly shared: readonly Parameter[];
   readonly graph: UpdateGraph;
-  /** Its own programs. */
-  run: FusedUpdate | undefined;
 }
 
 /** A step with the settings and options of the time of the call. */
@@ -417,22 +424,27 @@ interface RequestedStep<Settings extends CommonSettings> {
   readonly groups: readonly ParamGroup<Settings>[];
   readonly change: Change;
   readonly clipping: Clipping | undefined;
+  /** Whether the step averages the gradients of the ranks, which share their memory. */
+  readonly averages: boolean;
 }
 
 /** A step with the settings of the time of the call. */
 export interface PreparedStep {
   /** `identity` of the memory of the parameters that it changes. */
   readonly memory: () => ReadonlySet<object>;
-  readonly run: () => Promise<void>;
+  /** All parameters of the optimizer. */
+  readonly parameters: () => ReadonlySet<Parameter>;
+  /** @param averages see `GradientPass.updateAverages` */
+  readonly run: (averages: boolean) => Promise<void>;
   /** The step as a part of one that computes the gradients of these parameters; undefined if it must run after it. */
-  readonly asPartOf: (reached: readonly GradientReceiver[]) => PartOfStep | undefined;
+  readonly asPartOf: (reached: readonly GradientReceiver[], averages: boolean) => PartOfStep | undefined;
 }
 
 /** An optimizer step that another program contains. */
 export interface PartOfStep {
   readonly update: StepUpdate;
-  /** The operations of a barrier before and behind the update. Empty if other ranks do not read what it writes. */
-  readonly barriers: readonly StartableOperation[];
+  /** The calls of the update, behind those of the gradients. */
+  readonly calls: readonly GraphCall[];
   /** Call it before the program runs. */
   begins(): void;
   /** Call it when the program has ended. */

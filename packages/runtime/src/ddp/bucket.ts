@@ -1,15 +1,12 @@
-import type { ProcessGroup } from '@ringrun/collectives';
+import { slicesOfRanks, type ProcessGroup } from '@ringrun/collectives';
 import type { DistributedParameter } from '@ringrun/core';
 
-/** Gradients that are contiguous in memory and averaged by one all-reduce. */
-export interface Bucket {
-  /** Position in the order in which buckets are averaged. */
-  readonly index: number;
+/** Views of the memory of a bucket, on one rank. */
+export interface BucketViews {
   /** The gradients, then `uses`, then `weight`: the input of one all-reduce. Allocated by the process group. */
   readonly data: Float32Array;
   /** The gradients without `uses` and `weight`. */
   readonly gradients: Float32Array;
-  readonly parameters: readonly DistributedParameter[];
   /** The gradient of each parameter: views of `gradients`. */
   readonly gradientViews: readonly Float32Array[];
   /**
@@ -21,6 +18,13 @@ export interface Bucket {
   readonly weight: Float32Array;
   /** `uses` and `weight`: everything after the gradients. */
   readonly tail: Float32Array;
+}
+
+/** Gradients that are contiguous in memory and averaged by one all-reduce. */
+export interface Bucket extends BucketViews {
+  /** Position in the order in which buckets are averaged. */
+  readonly index: number;
+  readonly parameters: readonly DistributedParameter[];
   /**
    * A copy of `data` before the all-reduce, to repeat it, also allocated by the process group. Undefined without fault
    * tolerance.
@@ -41,28 +45,35 @@ export function allocateBucket(
 ): Bucket {
   const length = parameters.reduce((sum, { data }) => sum + data.length, 0);
   const data = group.allocateSync('float32', length + parameters.length + 1);
-  const gradients = data.subarray(0, length);
-  const tail = data.subarray(length);
   return {
+    ...viewsOf(data, parameters),
     index,
-    data,
-    gradients,
     parameters,
-    gradientViews: viewsOf(gradients, parameters),
-    uses: tail.subarray(0, parameters.length),
-    weight: tail.subarray(parameters.length),
-    tail,
     local: isRepeatable ? group.allocateSync('float32', data.length) : undefined,
   };
 }
 
-function viewsOf(gradients: Float32Array, parameters: readonly DistributedParameter[]): Float32Array[] {
-  let offset = 0;
-  return parameters.map(({ data }) => {
-    const view = gradients.subarray(offset, offset + data.length);
-    offset += data.length;
-    return view;
-  });
+/** The memory of a bucket on each rank, in the order of the ranks. Undefined unless all ranks share memory. */
+export function bucketOnRanks(group: ProcessGroup, bucket: Bucket): readonly BucketViews[] | undefined {
+  return slicesOfRanks(group, bucket.data)?.map((data) => viewsOf(data, bucket.parameters));
+}
+
+function viewsOf(data: Float32Array, parameters: readonly DistributedParameter[]): BucketViews {
+  const gradientViews: Float32Array[] = [];
+  let length = 0;
+  for (const { data: elements } of parameters) {
+    gradientViews.push(data.subarray(length, length + elements.length));
+    length += elements.length;
+  }
+  const tail = data.subarray(length);
+  return {
+    data,
+    gradients: data.subarray(0, length),
+    gradientViews,
+    uses: tail.subarray(0, parameters.length),
+    weight: tail.subarray(parameters.length),
+    tail,
+  };
 }
 
 /** Multiplies this rank's gradients by its `weight`. */

@@ -10,7 +10,9 @@ import {
 } from '@ringrun/core';
 import { ddpEvents } from './events.ts';
 import type { CommHook, GradientBucket } from './hooks/index.ts';
+import type { GradientsOfRanks } from './gradients-of-ranks.ts';
 import { SharedParameters } from './shared-parameters.ts';
+import { unaveragedPass } from './unaveraged-pass.ts';
 import { inStep } from './uneven-inputs.ts';
 
 /** The position of a parameter's gradient. */
@@ -168,7 +170,7 @@ export class Reducer implements SynchronousGradientSink {
 
   /** Moves the parameters into memory that the ranks of a host share, until the group is destroyed. A collective. */
   shareParameters(): void {
-    this.#sharing = new SharedParameters(this.#group, this.#parameters, () => {
+    this.#sharing = new SharedParameters(this.#group, this.#parameters, this.#buckets, () => {
       this.#sharing = undefined;
       this.#version += 1;
     });
@@ -206,7 +208,10 @@ export class Reducer implements SynchronousGradientSink {
     return this.#overlaps ? this.#slotOf(parameter).bucket.index : 0;
   }
 
-  beginPass(parameters: readonly DistributedParameter[]): GradientPass {
+  beginPass(
+    parameters: readonly DistributedParameter[],
+    updated?: ReadonlySet<DistributedParameter>,
+  ): GradientPass {
     if (this.#averaging || this.#isInPass) {
       throw new RingrunError(
         'ERR_BACKWARD_UNDER_WAY',
@@ -216,13 +221,25 @@ export class Reducer implements SynchronousGradientSink {
     const accumulates = this.isAccumulating;
     if (!accumulates) this.#weight = this.#weigher?.weigh() ?? 1;
     this.#isInPass = true;
+    const gradientsOfRanks = this.#mayLeaveAverage(updated) ? this.#sharing?.gradients : undefined;
+    // Other ranks may have read those of the last pass until its update ended.
+    if (gradientsOfRanks) for (const { uses } of this.#buckets) uses.fill(0);
     const newlyUsed = this.#markUsed(parameters);
     const abandon = (error: unknown) => {
       for (const parameter of newlyUsed) this.#setUse(parameter, 0);
       this.#endPass();
       return inStep(this.#steps + 1, error);
     };
-    return accumulates ? this.#accumulatingPass(abandon) : this.#averagingPass(parameters, abandon);
+    if (accumulates) return this.#accumulatingPass(abandon);
+    return gradientsOfRanks
+      ? this.#unaveragedPass(parameters, gradientsOfRanks, abandon)
+      : this.#averagingPass(parameters, abandon);
+  }
+
+  /** Whether an update of these parameters may average the gradients. Equal on all ranks. */
+  #mayLeaveAverage(updated: ReadonlySet<DistributedParameter> | undefined): boolean {
+    if (updated === undefined || this.isAccumulating || this.#commHook !== undefined) return false;
+    return this.#parameters.every((parameter) => updated.has(parameter));
   }
 
   /** Number of steps whose gradients have been averaged; the same on every rank. */
@@ -381,6 +398,30 @@ export class Reducer implements SynchronousGradientSink {
     };
   }
 
+  #unaveragedPass(
+    parameters: readonly DistributedParameter[],
+    gradients: GradientsOfRanks,
+    abandon: GradientPass['abandon'],
+  ): GradientPass {
+    const absent = this.#contributeAbsent(parameters);
+    return unaveragedPass({
+      sharing: this.#sharing!,
+      last: Math.max(...parameters.map((parameter) => this.bucketIndexOf(parameter))),
+      needsJavaScript: this.#readsParameters?.(this.#steps + 1) === true,
+      end: async (wait, waitedMs) => {
+        const since = performance.now() - waitedMs;
+        try {
+          await this.#whileAveraging(wait);
+          ddpEvents.emit('waited', 'gradients', since, performance.now(), this.#steps + 1);
+          await this.#endStep(absent, gradients);
+        } finally {
+          this.#endPass();
+        }
+      },
+      abandon,
+    });
+  }
+
   /** The average, if its operations are all that it needs. */
   #startableAverage(): StartableAverage | undefined {
     const needsJavaScript =
@@ -442,18 +483,24 @@ export class Reducer implements SynchronousGradientSink {
     return absent;
   }
 
-  /** @param absent parameters for which this rank had no gradient; those used by other ranks receive one */
-  async #endStep(absent: readonly DistributedParameter[]): Promise<void> {
-    const step = this.#concludeStep(absent);
+  /**
+   * @param absent parameters for which this rank had no gradient; those used by other ranks receive one
+   * @param ofRanks the gradients, if they have not been averaged. Default: undefined.
+   */
+  async #endStep(absent: readonly DistributedParameter[], ofRanks?: GradientsOfRanks): Promise<void> {
+    const step = this.#concludeStep(absent, ofRanks);
     await this.#whileAveraging(async () => this.#afterAverage?.(step));
     this.#steps += 1;
   }
 
-  #concludeStep(absent: readonly DistributedParameter[]): AveragedStep {
+  #concludeStep(absent: readonly DistributedParameter[], ofRanks?: GradientsOfRanks): AveragedStep {
+    const isUsed = (parameter: DistributedParameter) =>
+      ofRanks ? ofRanks.isUsedByAnyRank(parameter) : this.#isUsedByAnyRank(parameter);
     if (this.#weigher?.divides) for (const bucket of this.#buckets) divideByWeight(bucket);
-    for (const parameter of absent) if (this.#isUsedByAnyRank(parameter)) parameter.gradientWritten();
-    const unused = new Set(this.#parameters.filter((parameter) => !this.#isUsedByAnyRank(parameter)));
-    for (const { uses } of this.#buckets) uses.fill(0);
+    for (const parameter of absent) if (isUsed(parameter)) parameter.gradientWritten();
+    const unused = new Set(this.#parameters.filter((parameter) => !isUsed(parameter)));
+    // Other ranks may still read them otherwise.
+    if (ofRanks === undefined) for (const { uses } of this.#buckets) uses.fill(0);
     return { step: this.#steps + 1, unused };
   }
 

@@ -6,6 +6,7 @@ import {
   type ProcessGroup,
 } from '@ringrun/collectives';
 import {
+  partElements,
   registry,
   type DistributedModule,
   type DistributedParameter,
@@ -13,16 +14,20 @@ import {
   type ParameterSharing,
   type StartableOperation,
 } from '@ringrun/core';
+import type { Bucket } from './bucket.ts';
+import { GradientsOfRanks } from './gradients-of-ranks.ts';
 
 /** Elements of a cache line: no two ranks write to one line. */
 const lineElements = 16;
 
 /**
  * The parameters of a model in memory that the ranks of a host share (option `shareParameters`). They follow one another,
- * and each rank updates an equal range of the whole, so most parameters have one owner.
+ * and each rank updates about an equal range of the whole, so most parameters have one owner.
  */
 export class SharedParameters implements ParameterSharing {
-  readonly #group: ProcessGroup;
+  readonly group: ProcessGroup;
+  /** Undefined unless all ranks share memory. */
+  readonly gradients: GradientsOfRanks | undefined;
   readonly #own: ElementRange;
   /** The elements of the whole that a parameter has. */
   readonly #places: ReadonlyMap<DistributedParameter, ElementRange>;
@@ -31,10 +36,17 @@ export class SharedParameters implements ParameterSharing {
    * Moves the parameters, which are equal on all ranks, into shared memory. When the group is destroyed, they leave it:
    * each is copied at its first use, because a program that ends needs no copies. A collective.
    *
+   * @param buckets the gradients
    * @param whenLeft called when they have left it
    */
-  constructor(group: ProcessGroup, parameters: readonly DistributedParameter[], whenLeft: () => void) {
-    this.#group = group;
+  constructor(
+    group: ProcessGroup,
+    parameters: readonly DistributedParameter[],
+    buckets: readonly Bucket[],
+    whenLeft: () => void,
+  ) {
+    this.group = group;
+    this.gradients = GradientsOfRanks.of(group, buckets);
     const lengths = parameters.map(({ data }) => data.length);
     const { offsets, length } = layoutOf(lengths);
     this.#places = new Map(
@@ -44,8 +56,7 @@ export class SharedParameters implements ParameterSharing {
       }),
     );
     const { data, place, ranks } = shareMemorySync(group, length);
-    const lines = length / lineElements;
-    const boundary = (rank: number) => Math.floor((lines * rank) / ranks) * lineElements;
+    const boundary = boundariesIn([...this.#places.values()], length, ranks);
     this.#own = { begin: boundary(place), end: boundary(place + 1) };
     const views = Array.from(this.#places.values(), ({ begin, end }) => data.subarray(begin, end));
     if (place === 0) for (const [position, view] of views.entries()) view.set(parameters[position].data);
@@ -65,19 +76,23 @@ export class SharedParameters implements ParameterSharing {
     return { begin: within(this.#own.begin), end: within(this.#own.end) };
   }
 
+  gradientsOf(parameter: DistributedParameter): readonly Float32Array[] {
+    return this.gradients!.of(parameter);
+  }
+
   allocateSync(lengths: readonly number[]): Float32Array[] {
     const { offsets, length } = layoutOf(lengths);
-    const { data } = shareMemorySync(this.#group, length);
+    const { data } = shareMemorySync(this.group, length);
     return lengths.map((one, position) => data.subarray(offsets[position], offsets[position] + one));
   }
 
   synchronize(): Promise<void> {
-    return this.#group.barrier();
+    return this.group.barrier();
   }
 
   prepareSynchronize(): StartableOperation | undefined {
     // An observer replaces the methods of the group, to record their calls.
-    return registry.activityObserver === undefined ? prepareBarrier(this.#group) : undefined;
+    return registry.activityObserver === undefined ? prepareBarrier(this.group) : undefined;
   }
 }
 
@@ -90,6 +105,26 @@ function layoutOf(lengths: readonly number[]): { offsets: number[]; length: numb
     length += Math.ceil(one / lineElements) * lineElements;
   }
   return { offsets, length };
+}
+
+/**
+ * Returns the function from a rank to the first element of its range: the beginning of a part of an array that is nearest to
+ * an equal division.
+ */
+function boundariesIn(
+  places: readonly ElementRange[],
+  length: number,
+  ranks: number,
+): (rank: number) => number {
+  const cuts = places.flatMap(({ begin, end }) =>
+    Array.from({ length: Math.ceil((end - begin) / partElements) }, (_, part) => begin + part * partElements),
+  );
+  return (rank) => {
+    if (rank === 0) return 0;
+    if (rank === ranks) return length;
+    const equal = (length * rank) / ranks;
+    return cuts.reduce((best, cut) => (Math.abs(cut - equal) < Math.abs(best - equal) ? cut : best));
+  };
 }
 
 /** @throws InvalidArgumentError if the library of the model cannot move its parameters */

@@ -1,12 +1,14 @@
-import { createNode, sizeOf, type Value } from '../../graph/node.ts';
-import type { ClipNormAttributes } from '../../graph/operators.ts';
+import { createNode, createValue, sizeOf, type Node, type Value } from '../../graph/node.ts';
+import type { ClipNormAttributes, CollectiveGroup } from '../../graph/operators.ts';
+import type { GraphBuilder } from '../../onnx/graph-builder.ts';
+import { allGather } from '../collective.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { add, cast, div, isNaN, max, min, mul, sqrt } from '../elementwise.ts';
 import { abs, pow } from '../functions.ts';
 import { gather } from '../indexing.ts';
 import { reduceMax, reduceSum } from '../reduction.ts';
 import { reshape } from '../shape.ts';
-import { constant } from '../source.ts';
+import { constant, constantTensor } from '../source.ts';
 
 /** The norm of some arrays together, and the factor that scales each of them so that it is at most `largest`: [] each. */
 export function clipNorm(
@@ -19,7 +21,37 @@ export function clipNorm(
   return { norm, factor };
 }
 
-export const normClipping: OperatorFamily<'ClipNorm'> = {
+/** An array that holds parts of one that is divided between ranks. */
+export interface NumberedArray {
+  readonly value: Value;
+  /** Number of its first part among those of all arrays of all ranks. */
+  readonly part: number;
+}
+
+/** Like `clipNorm`, for arrays of which each rank of a group has some parts, `total` together. A collective. */
+export function clipNormOfParts(
+  { arrays, total, group }: { arrays: readonly NumberedArray[]; total: number; group: CollectiveGroup },
+  largest: Value,
+  attributes: ClipNormAttributes,
+): { norm: Value; factor: Value } {
+  const type = { dtype: 'float32', shape: [] } as const;
+  const shape = [2 * total];
+  const parts = arrays.map(({ part }) => part);
+  const own =
+    arrays.length === 0
+      ? constantTensor(shape, Array<number>(2 * total).fill(0))
+      : createValue(
+          'NormParts',
+          arrays.map(({ value }) => value),
+          { normType: attributes.normType, parts, total },
+          { dtype: 'float32', shape },
+        );
+  const inputs = [largest, allGather(own, group)];
+  const [norm, factor] = createNode('ClipNormOfParts', inputs, attributes, [type, type]).outputs;
+  return { norm, factor };
+}
+
+export const normClipping: OperatorFamily<'ClipNorm' | 'NormParts' | 'ClipNormOfParts'> = {
   ClipNorm: {
     plain: ({ inputs: [largest, ...arrays], attributes: { normType, requiresFinite } }) => {
       const norm = normOf(
@@ -29,15 +61,29 @@ export const normClipping: OperatorFamily<'ClipNorm'> = {
       const factor = min(div(largest, add(norm, constant(1e-6))), constant(1));
       return [norm, requiresFinite ? failingUnlessFinite(factor, norm) : factor];
     },
-    emit: (graph, { attributes: { normType, requiresFinite } }, inputs, outputs) => {
-      graph.ownNode('ClipNorm', inputs, outputs, {
-        normType: { float: normType },
-        requiresFinite: Number(requiresFinite),
-      });
+    emit: emitClipping,
+    gradient: noGradient,
+  },
+  NormParts: {
+    emit: (graph, { attributes: { normType, parts, total } }, inputs, outputs) => {
+      graph.ownNode('NormParts', inputs, outputs, { normType: { float: normType }, parts, total });
     },
     gradient: noGradient,
   },
+  ClipNormOfParts: { emit: emitClipping, gradient: noGradient },
 };
+
+function emitClipping(
+  graph: GraphBuilder,
+  { op, attributes: { normType, requiresFinite } }: Node<'ClipNorm' | 'ClipNormOfParts'>,
+  inputs: readonly string[],
+  outputs: readonly string[],
+): void {
+  graph.ownNode(op, inputs, outputs, {
+    normType: { float: normType },
+    requiresFinite: Number(requiresFinite),
+  });
+}
 
 function normOf(arrays: readonly Value[], p: number): Value {
   const total = (terms: readonly Value[], combine: (a: Value, b: Value) => Value) =>
