@@ -1,6 +1,10 @@
 export { cifar10Mean, cifar10Std, loadCifar10 } from './cifar10/load-cifar10.ts';
 export type { LoadCifar10Options } from './cifar10/load-cifar10.ts';
 export { prepareCifar10 } from './cifar10/prepare-cifar10.ts';
+export { ConcatDataset } from './composed/concat-dataset.ts';
+export { randomSplit } from './composed/random-split.ts';
+export type { RandomSplitOptions } from './composed/random-split.ts';
+export { Subset } from './composed/subset.ts';
 export { DownloadError } from './download.ts';
 export { ImageDataset } from './image-dataset.ts';
 export type { ImageDatasetParts, ImageSample } from './image-dataset.ts';

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { InvalidArgumentError } from '@ringrun/collectives';
 import { emptied } from '../batch-memory.ts';
+import type { WorkerDataset } from '../dataset.ts';
 import type { BatchReply, BatchRequest, LoaderThreadData, MadeBatch } from './messages.ts';
 import { DataLoaderWorkerError } from './worker-error.ts';
 
@@ -120,7 +121,7 @@ function startWorker(data: LoaderThreadData): Worker {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const entry = new URL(`./loader-thread.${extension}`, import.meta.url);
   // Built datasets of ringrun do not need the program's loaders; a user's module may be TypeScript.
-  const isOwn = extension === 'js' && data.module.startsWith(new URL('../', import.meta.url).href);
+  const isOwn = extension === 'js' && isBuiltIn(data);
   try {
     return new Worker(entry, { workerData: data, ...(isOwn ? { execArgv: [] } : {}) });
   } catch (error) {
@@ -131,6 +132,15 @@ function startWorker(data: LoaderThreadData): Worker {
       { cause: error },
     );
   }
+}
+
+/** True for a dataset of ringrun, and for one composed of such datasets, as Subset. */
+function isBuiltIn({ module, args }: WorkerDataset): boolean {
+  const parts = args.filter(
+    (arg): arg is WorkerDataset =>
+      typeof arg === 'object' && arg !== null && 'module' in arg && 'args' in arg,
+  );
+  return module.startsWith(new URL('../', import.meta.url).href) && parts.every(isBuiltIn);
 }
 
 /** The worker's stack starts with the error message. */
