@@ -29,6 +29,7 @@ const ours = publicNames();
 
 /** The parts of the table: torch's name, how ringrun's names are written, and what replaces those that it lacks. */
 const families = [
+  ['torch', '', functionNames],
   ['torch.Tensor', 'x.', tensorNames],
   ['torch.nn', 'nn.', nnNames],
   ['torch.nn.Module', 'module.', moduleNames],

@@ -1,5 +1,26 @@
 // What replaces names of smaller parts of torch; see `TorchNames` of @ringrun/nn.
 
+/** Functions of torch that are no methods of tensors. */
+export const functionNames = {
+  as_tensor: 'tensor(data, shape)',
+  concat: 'cat(tensors, dim)',
+  concatenate: 'cat(tensors, dim)',
+  empty: 'zeros(shape)',
+  empty_like: 'zerosLike(x)',
+  enable_grad: 'Gradients are enabled outside `noGrad(() => …)`.',
+  from_numpy: 'tensor(data, shape)',
+  get_rng_state: 'defaultGenerator.stateDict()',
+  hstack: 'cat(tensors, 1)',
+  inference_mode: 'noGrad(() => model.forward(x))',
+  is_tensor: 'x instanceof Tensor',
+  load: 'await dist.loadSafetensors(path)',
+  save: 'await dist.openStorage(url)',
+  set_num_threads: 'OMP_NUM_THREADS=1',
+  set_rng_state: 'defaultGenerator.loadStateDict(state)',
+  use_deterministic_algorithms: 'Equal inputs give equal bits in every run.',
+  vstack: 'cat(tensors, 0)',
+};
+
 /** torch.nn.init */
 export const initNames = {};
 

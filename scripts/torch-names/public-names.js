@@ -27,6 +27,7 @@ export function publicNames() {
   const keys = (map) => new Set(map.keys());
   const runtime = keys(file(runtimeFile));
   return {
+    torch: keys(nn),
     'torch.Tensor': members(nn.get('Parameter')),
     'torch.nn': keys(inside(nn, 'nn')),
     'torch.nn.Module': members(inside(nn, 'nn').get('Module')),

@@ -31,8 +31,15 @@ def parts(owner, base=object):
     return [name for name in defined(owner, inspect.isclass) if issubclass(getattr(owner, name), base)]
 
 
-functions = {name for name in dir(torch.Tensor)}
+# Functions that are no methods of tensors, without those of backends and of torch's own use.
+creation = "arange as_tensor empty empty_like eye from_numpy full full_like linspace logspace manual_seed normal ones ones_like rand rand_like randint randint_like randn randn_like randperm tensor zeros zeros_like"
+combination = "atleast_1d block_diag broadcast_tensors cartesian_prod cat cdist chain_matmul column_stack concat concatenate dstack einsum hstack isin meshgrid stack std_mean tensordot tril_indices triu_indices vander var_mean vstack where"
+state = "autocast compile enable_grad get_num_threads get_rng_state inference_mode is_grad_enabled is_tensor load no_grad save set_default_dtype set_grad_enabled set_num_threads set_rng_state use_deterministic_algorithms vmap"
+functions = f"{creation} {combination} {state}".split()
+assert all(callable(getattr(torch, name)) for name in functions)
+
 families = {
+    "torch": functions,
     "torch.Tensor": [name for name in public(torch.Tensor) if not name.endswith("_")],
     "torch.nn.Module": [name for name in public(torch.nn.Module) if callable(getattr(torch.nn.Module, name))],
     "torch.nn": parts(torch.nn, torch.nn.Module) + ["Parameter", "functional", "init", "utils"],

@@ -28,6 +28,17 @@ export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
 }
 
 /**
+ * Vectors of n and m elements as two matrices [n, m] of all their pairs (torch.meshgrid with indexing='ij'); so for any number
+ * of vectors.
+ */
+export function meshgrid(...vectors: readonly Tensor[]): Tensor[] {
+  const shape = vectors.map((vector) => vector.numel());
+  return vectors.map((vector, axis) =>
+    vector.view(...shape.map((size, other) => (other === axis ? size : 1))).expand(...shape),
+  );
+}
+
+/**
  * The elements of `a` where the condition is true, else of `b` (torch.where). All three broadcast. A number gets the dtype
  * of the other operand; two numbers are float32.
  *

@@ -1,7 +1,6 @@
 import { newArray, type DType, type TensorData } from './dtype.ts';
 import { ArgumentError } from './errors.ts';
 import { sizeOf } from './graph/node.ts';
-import { defaultGenerator, type Generator } from './random/generator.ts';
 import { Tensor } from './tensor.ts';
 import { input } from './ops/source.ts';
 
@@ -9,12 +8,6 @@ import { input } from './ops/source.ts';
 export interface CreationOptions {
   /** Element type. Default: 'float32'. */
   dtype?: DType;
-}
-
-/** Options of functions that draw numbers. */
-export interface RandomOptions {
-  /** Draws the numbers. Default: the generator of `manualSeed`. */
-  generator?: Generator;
 }
 
 /** A tensor filled with zeros (torch.zeros). */
@@ -47,6 +40,11 @@ export function onesLike({ shape, dtype }: Tensor): Tensor {
   return ones(shape, { dtype });
 }
 
+/** One number, in the shape and dtype of another tensor (torch.full_like). */
+export function fullLike({ shape, dtype }: Tensor, value: number): Tensor {
+  return full(shape, value, { dtype });
+}
+
 /**
  * The numbers from `start` to `end` (exclusive) in steps (torch.arange): `arange(3)` is 0, 1, 2.
  *
@@ -74,30 +72,17 @@ export function linspace(start: number, end: number, steps: number): Tensor {
   return filled('float32', [steps], (i) => (i < steps / 2 ? start + i * step : end - (steps - 1 - i) * step));
 }
 
+/** `steps` powers of `base` whose exponents are at equal distances (torch.logspace). Default: `base` 10. */
+export function logspace(start: number, end: number, steps: number, base = 10): Tensor {
+  const exponents = linspace(start, end, steps).elements() as Float32Array;
+  return filled('float32', [steps], (i) => base ** exponents[i]);
+}
+
 /** A matrix with ones on the diagonal (torch.eye). Default: as many columns as rows. */
 export function eye(rows: number, columns = rows, { dtype = 'float32' }: CreationOptions = {}): Tensor {
   requireShape('eye', [rows, columns]);
   const isOne = (i: number) => Math.floor(i / columns) === i % columns;
   return filled(dtype, [rows, columns], (i) => Number(isOne(i)));
-}
-
-/** Numbers uniform in [0, 1) (torch.rand), with the bits that torch draws on the CPU. */
-export function rand(shape: readonly number[], { generator = defaultGenerator }: RandomOptions = {}): Tensor {
-  requireShape('rand', shape);
-  const array = new Float32Array(sizeOf(shape));
-  generator.fillUniform(array, 0, 1);
-  return of('float32', shape, array);
-}
-
-/** Numbers with mean 0 and variance 1 of the normal distribution (torch.randn), with the bits that torch draws on the CPU. */
-export function randn(
-  shape: readonly number[],
-  { generator = defaultGenerator }: RandomOptions = {},
-): Tensor {
-  requireShape('randn', shape);
-  const array = new Float32Array(sizeOf(shape));
-  generator.fillNormal(array, 0, 1);
-  return of('float32', shape, array);
 }
 
 function filled(dtype: DType, shape: readonly number[], element: (index: number) => number): Tensor {
@@ -106,14 +91,15 @@ function filled(dtype: DType, shape: readonly number[], element: (index: number)
     if (array instanceof BigInt64Array) array[i] = BigInt(Math.trunc(element(i)));
     else array[i] = dtype === 'bool' ? Number(element(i) !== 0) : element(i);
   }
-  return of(dtype, shape, array);
+  return tensorOf(dtype, shape, array);
 }
 
-function of(dtype: DType, shape: readonly number[], data: TensorData): Tensor {
+/** A tensor over an array of its own. */
+export function tensorOf(dtype: DType, shape: readonly number[], data: TensorData): Tensor {
   return new Tensor(input(dtype, shape, { data }));
 }
 
-function requireShape(where: string, shape: readonly number[]): void {
+export function requireShape(where: string, shape: readonly number[]): void {
   if (shape.every((size) => Number.isInteger(size) && size >= 0)) return;
   throw new ArgumentError(`${where}: expected whole lengths of at least 0, got [${shape.join()}].`);
 }

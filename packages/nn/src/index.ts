@@ -5,23 +5,32 @@
  */
 export type { BackwardOptions } from './autograd.ts';
 export { BufferTensor } from './buffer-tensor.ts';
-export { cat, einsum, stack, where } from './combine.ts';
+export { cat, einsum, meshgrid, stack, where } from './combine.ts';
 export { compileStep } from './compile-step.ts';
 export { programCache } from './compiler/program-cache.ts';
 export {
   arange,
   eye,
   full,
+  fullLike,
   linspace,
+  logspace,
   ones,
   onesLike,
-  rand,
-  randn,
   zeros,
   zerosLike,
   type CreationOptions,
-  type RandomOptions,
 } from './creation.ts';
+export {
+  normal,
+  rand,
+  randint,
+  randLike,
+  randn,
+  randnLike,
+  randperm,
+  type RandomOptions,
+} from './random-creation.ts';
 export type { ArrayOf, DType, TensorData } from './dtype.ts';
 export { ArgumentError, NnError, ShapeError } from './errors.ts';
 export * as F from './functional/index.ts';

@@ -85,6 +85,13 @@ export class Generator {
     return (BigInt(this.#state.next() >>> 0) << 32n) | low;
   }
 
+  /** Returns an integer from 0 to `range` − 1, as torch.randint draws it: from 32 random bits below 2²⁸, else from 64. */
+  nextBelow(range: number): bigint {
+    const high = this.#state.next() >>> 0;
+    if (range < 2 ** 28) return BigInt(high % range);
+    return ((BigInt(high) << 32n) | BigInt(this.#state.next() >>> 0)) % BigInt(range);
+  }
+
   #uniformFloat(): number {
     return (this.#state.next() & 0xffffff) * 2 ** -24;
   }
