@@ -132,6 +132,27 @@ FUNCTIONS = {
             x, y, z, distance_function=lambda a, b: (a - b).abs().sum(1), margin=0.5, swap=True
         ),
     ),
+    "cdist": ([(2, 3, 4), (2, 5, 4)], lambda x, y: torch.cdist(x, y)),
+    "cdist 1": ([(3, 4), (5, 4)], lambda x, y: torch.cdist(x, y, 1)),
+    "affineGrid": of((2, 2, 3), lambda x: F.affine_grid(x, (2, 1, 3, 4), align_corners=False)),
+    "affineGrid, corners": of((2, 2, 3), lambda x: F.affine_grid(x, (2, 1, 3, 4), align_corners=True)),
+    "gridSample": ([(2, 3, 4, 5), (2, 3, 2, 2)], lambda x, y: F.grid_sample(x, 1.3 * y, align_corners=False)),
+    "gridSample, border": (
+        [(2, 3, 4, 5), (2, 3, 2, 2)],
+        lambda x, y: F.grid_sample(x, 1.3 * y, padding_mode="border", align_corners=True),
+    ),
+    "gridSample, reflection": (
+        [(2, 3, 4, 5), (2, 3, 2, 2)],
+        lambda x, y: F.grid_sample(x, 3.1 * y, padding_mode="reflection", align_corners=False),
+    ),
+    "gridSample, reflection, corners": (
+        [(2, 3, 4, 5), (2, 3, 2, 2)],
+        lambda x, y: F.grid_sample(x, 3.1 * y, padding_mode="reflection", align_corners=True),
+    ),
+    "gridSample, nearest": (
+        [(2, 3, 4, 5), (2, 3, 2, 2)],
+        lambda x, y: F.grid_sample(x, 1.3 * y, mode="nearest", align_corners=True) + 0 * y.sum(),
+    ),
 }
 
 print(json.dumps(list(operator_cases(FUNCTIONS, fill)), separators=(",", ":")))

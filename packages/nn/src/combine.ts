@@ -66,3 +66,10 @@ export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor
     ),
   );
 }
+
+/**
+ * The p-norms of the differences of all pairs of rows (torch.cdist): [..., M, D] and [..., N, D] give [..., M, N]. Default: `p` 2.
+ */
+export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
+  return a.unsqueeze(-2).sub(b.unsqueeze(-3)).norm(p, [-1]);
+}

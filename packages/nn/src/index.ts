@@ -5,7 +5,7 @@
  */
 export type { BackwardOptions } from './autograd.ts';
 export { BufferTensor } from './buffer-tensor.ts';
-export { cat, einsum, meshgrid, stack, where } from './combine.ts';
+export { cat, cdist, einsum, meshgrid, stack, where } from './combine.ts';
 export { compileStep } from './compile-step.ts';
 export { programCache } from './compiler/program-cache.ts';
 export {

@@ -1,4 +1,4 @@
-import { F, tensor, where, type Tensor, type ValuesAndIndices } from '../src/index.ts';
+import { cdist, F, tensor, where, type Tensor, type ValuesAndIndices } from '../src/index.ts';
 import { fill, fillClasses, fillCoarse } from './fill.ts';
 import { checkGolden, goldenFile, type GoldenCase } from './golden-cases.ts';
 import './one-thread.ts';
@@ -117,6 +117,17 @@ const functions: Readonly<Record<string, (...inputs: Tensor[]) => Tensor>> = {
       margin: 0.5,
       swap: true,
     }),
+  cdist: (x, y) => cdist(x, y),
+  'cdist 1': (x, y) => cdist(x, y, 1),
+  affineGrid: (x) => F.affineGrid(x, [2, 1, 3, 4]),
+  'affineGrid, corners': (x) => F.affineGrid(x, [2, 1, 3, 4], { alignCorners: true }),
+  gridSample: (x, y) => F.gridSample(x, y.mul(1.3)),
+  'gridSample, border': (x, y) => F.gridSample(x, y.mul(1.3), { paddingMode: 'border', alignCorners: true }),
+  'gridSample, reflection': (x, y) => F.gridSample(x, y.mul(3.1), { paddingMode: 'reflection' }),
+  'gridSample, reflection, corners': (x, y) =>
+    F.gridSample(x, y.mul(3.1), { paddingMode: 'reflection', alignCorners: true }),
+  'gridSample, nearest': (x, y) =>
+    F.gridSample(x, y.mul(1.3), { mode: 'nearest', alignCorners: true }).add(y.mul(0).sum()),
 };
 
 checkGolden(goldenFile('tensor_functions') as readonly GoldenCase[], functions);

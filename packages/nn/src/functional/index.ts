@@ -56,6 +56,8 @@ export {
 export { dropout, type DropoutOptions } from './dropout.ts';
 export { embedding, type EmbeddingOptions } from './embedding.ts';
 export { embeddingBag, type BagOptions, type EmbeddingBagOptions } from './embedding-bag.ts';
+export { affineGrid, gridSample, type AffineGridOptions, type GridSampleOptions } from './grid-sample.ts';
+export { gumbelSoftmax, type GumbelSoftmaxOptions } from './gumbel-softmax.ts';
 export { localResponseNorm, type LocalResponseNormOptions } from './local-response-norm.ts';
 export { normalize, type NormalizeOptions } from './normalize.ts';
 export { oneHot } from './one-hot.ts';

@@ -1,0 +1,36 @@
+import { ArgumentError } from '../errors.ts';
+import { rand } from '../random-creation.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { oneHot } from './one-hot.ts';
+
+/** Options of {@link gumbelSoftmax}. */
+export interface GumbelSoftmaxOptions {
+  /** Temperature: smaller ones are closer to one class. Default: 1. */
+  tau?: number;
+  /** If true, returns one class with the gradient of the soft sample. Default: false. */
+  hard?: boolean;
+  /** Default: −1. */
+  dim?: number;
+}
+
+const gumbelSoftmaxOptions: OptionNames<GumbelSoftmaxOptions> = { tau: true, hard: true, dim: true };
+
+/**
+ * A random sample of classes that has gradients (torch.nn.functional.gumbel_softmax; Jang and others, 2017). Draws from the
+ * generator of `manualSeed`, but other numbers than torch.
+ *
+ * @param logits [..., C]
+ */
+export function gumbelSoftmax(logits: Tensor, options: GumbelSoftmaxOptions = {}): Tensor {
+  requireOptions('gumbelSoftmax', options, gumbelSoftmaxOptions);
+  const { tau = 1, hard = false, dim = -1 } = options;
+  if (!(tau > 0)) throw new ArgumentError(`gumbelSoftmax: expected tau above 0, got ${String(tau)}.`);
+  // In (0, 1), so that both logarithms are finite.
+  const uniform = rand(logits.shape).clamp(2 ** -25, 1 - 2 ** -24);
+  const noise = uniform.log().neg().log().neg();
+  const soft = logits.add(noise).div(tau).softmax(dim);
+  if (!hard) return soft;
+  const classes = oneHot(soft.argmax(dim), logits.size(dim)).movedim(-1, dim).float();
+  return classes.sub(soft.detach()).add(soft);
+}
