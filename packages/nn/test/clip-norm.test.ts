@@ -1,6 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
+import { partElements } from '@ringrun/core';
+import { evaluate } from '../src/compiler/compile.ts';
+import type { TensorData } from '../src/dtype.ts';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
+import type { Value } from '../src/graph/node.ts';
 import {
   ArgumentError,
   cat,
@@ -12,7 +15,10 @@ import {
   tensor,
   type Tensor,
 } from '../src/index.ts';
+import { clipNorm, clipNormOfParts } from '../src/ops/own/clip-norm.ts';
+import { input } from '../src/ops/source.ts';
 import { bothWays, onThreads } from './both-ways.ts';
+import { clipCases } from './clip-golden.ts';
 import { fill, fillNotFinite } from './fill.ts';
 import { expectClose } from './numeric.ts';
 import './one-thread.ts';
@@ -112,24 +118,67 @@ test('a gradient without elements has norm 0', async () => {
   expectClose('update', own.updates[1], [1.5, 2], 1e-6);
 });
 
-interface Case {
-  readonly maxNorm: number;
-  readonly normType: string;
-  readonly norm: number;
-  readonly gradients: readonly (readonly number[])[];
-}
-const fixture = new URL('../../../test/golden/optimizers.json', import.meta.url);
-const golden = JSON.parse(readFileSync(fixture, 'utf8')) as { readonly clipGradNorm: readonly Case[] };
-
-test.each(golden.clipGradNorm)(
+test.each(clipCases)(
   'a compiled step clips to $maxNorm, p = $normType, as torch',
-  async (expected) => {
-    const normType = expected.normType === 'inf' ? Infinity : Number(expected.normType);
-    const clipping = { clipGradNorm: { maxNorm: expected.maxNorm, normType } };
+  async ({ maxNorm, normType, norm: expected, gradients }) => {
+    const clipping = { clipGradNorm: { maxNorm, normType } };
     const { updates, norm } = await ways.compiled([fill([12], 1), fill([5], 2)], clipping);
-    expectClose('norm', [norm!], [expected.norm], 1e-6);
-    for (const [position, gradient] of expected.gradients.entries()) {
+    expectClose('norm', [norm!], [expected], 1e-6);
+    for (const [position, gradient] of gradients.entries()) {
       expectClose(`gradient ${position}`, updates[position], gradient, 1e-6);
+    }
+  },
+);
+
+/** The norm and the factor. */
+async function computed({ norm, factor }: { norm: Value; factor: Value }): Promise<TensorData[]> {
+  const buffers = [norm, factor].map((value) => onnxruntimeExecutor.allocate(value));
+  await evaluate([norm, factor], buffers);
+  return Promise.all(buffers.map((buffer) => onnxruntimeExecutor.download(buffer)));
+}
+
+test.each([1, 2, 3.3, Infinity])(
+  'a norm whose parts are on two ranks has the bits of the whole norm: p = %s',
+  async (normType) => {
+    const attributes = { normType, requiresFinite: false };
+    const leaf = (data: Float32Array) => input('float32', [data.length], { data });
+    const largest = leaf(Float32Array.of(0.5));
+    for (const make of [fill, fillNotFinite]) {
+      const arrays = [...sizes, 3 * partElements + 7].map((size, seed) => make([size], seed));
+      // The last array is divided behind its second part.
+      const last = arrays.length - 1;
+      const cut = 2 * partElements;
+      let lastPart = 0;
+      const numbered = arrays.slice(0, last).map((data) => {
+        const part = lastPart;
+        lastPart += Math.ceil(data.length / partElements);
+        return { value: leaf(data), part };
+      });
+      const ofRanks = [
+        [...numbered, { value: leaf(arrays[last].subarray(0, cut)), part: lastPart }],
+        [{ value: leaf(arrays[last].subarray(cut)), part: lastPart + 2 }],
+        [],
+      ];
+      const sent = Array<Float32Array | undefined>(ofRanks.length).fill(undefined);
+      const normOnRank = (rank: number) => {
+        const group = {
+          rank,
+          size: ofRanks.length,
+          allReduce: () => Promise.reject(new Error('expected no all-reduce')),
+          allGather: (output: unknown, own: unknown) => {
+            sent[rank] = (own as Float32Array).slice();
+            for (const [other, parts] of sent.entries()) {
+              if (parts) (output as Float32Array).set(parts, other * parts.length);
+            }
+            return Promise.resolve();
+          },
+        };
+        const total = lastPart + 4;
+        return computed(clipNormOfParts({ arrays: ofRanks[rank], total, group }, largest, attributes));
+      };
+      for (const rank of [2, 1]) await normOnRank(rank);
+      const whole = await computed(clipNorm(arrays.map(leaf), largest, attributes));
+      expect(await normOnRank(0)).toEqual(whole);
     }
   },
 );
