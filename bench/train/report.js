@@ -36,23 +36,26 @@ export function roundOf(reports, { communicates }) {
 
 /**
  * Mean ms per step that each rank waits between two runs of onnxruntime: from the end of its last run before the update
- * until the slowest rank has reached that point. All ranks read one clock. A wait inside a run counts as the run.
+ * until the slowest rank has reached that point. All ranks read one clock. A wait inside a run counts as the run. The steps
+ * of one row may have different numbers of runs: a compiled step of `verifyEvery` has two.
  */
 function waitsOf(reports) {
   const ends = reports.map(endsBeforeUpdate);
-  if (ends.some((one) => one === undefined)) return reports.map(() => 0);
-  return ends.map(
-    (own) => mean(own.map((end, step) => Math.max(...ends.map((one) => one[step])) - end)) / 1e6,
-  );
+  const waitIn = (step, end) => {
+    const all = ends.map((ofRank) => ofRank[step]);
+    return all.includes(undefined) ? 0 : Math.max(...all) - end;
+  };
+  return ends.map((own) => mean(own.map((end, step) => waitIn(step, end))) / 1e6);
 }
 
-/** Undefined if a step is a single run. */
-function endsBeforeUpdate({ startedAt, runs }) {
-  if (runs === undefined) return undefined;
-  const perStep = runs.length / startedAt.length;
-  if (!Number.isInteger(perStep)) throw new Error(`${runs.length} runs in ${startedAt.length} steps`);
-  if (perStep < 2) return undefined;
-  return startedAt.map((_, step) => runs[step * perStep + perStep - 2][1]);
+/** Of each step; undefined if it is a single run, or if the runs are unknown. */
+function endsBeforeUpdate({ startedAt, endedAt, runs = [] }) {
+  let next = 0;
+  return startedAt.map((_, step) => {
+    const first = next;
+    while (next < runs.length && runs[next][0] < endedAt[step]) next += 1;
+    return runs.slice(first, next).at(-2)?.[1];
+  });
 }
 
 /** A row: medians over the rounds, of the mean of the ranks and of each rank. Memory is the largest. */

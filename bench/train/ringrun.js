@@ -22,6 +22,7 @@ const ways = {
   'all-reduce': (model) => separate(model, averageOnThisThread(model)),
   ddp: (model) => separate(new DistributedDataParallel(model)),
   compiled: (model) => together(new DistributedDataParallel(model)),
+  shared: (model) => together(new DistributedDataParallel(model, { shareParameters: true })),
 };
 
 await ringrun.initProcessGroup();

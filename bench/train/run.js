@@ -51,6 +51,7 @@ try {
   const contenders = [
     ringrun('DDP', 'ddp'),
     ringrun('DDP, compileStep', 'compiled'),
+    ringrun('DDP, compileStep, shareParameters', 'shared'),
     ringrun('alone', 'alone'),
     ringrun('alone + barrier', 'barrier'),
     ringrun('alone + all-reduce', 'all-reduce'),

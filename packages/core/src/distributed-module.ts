@@ -193,7 +193,7 @@ export interface ParameterSharing {
 
   /**
    * Resolves when all ranks have called it. An optimizer calls it before and after an update: before, other ranks may read
-   * the parameters; afterwards they have their new values.
+   * the parameters; afterwards they have their new values. Behind a pass with `updateAverages`, it calls it only afterwards.
    */
   synchronize(): Promise<void>;
 
