@@ -92,6 +92,7 @@ const filesOfBoth = [
     'dropout',
     'embedding-bag',
     'executor',
+    'gelu',
     'graph-calls',
     'layer-normalize',
     'max-pool-gradient',

@@ -9,6 +9,7 @@
 #include "onnxruntime/operators/dropout.h"
 #include "onnxruntime/operators/elementwise.h"
 #include "onnxruntime/operators/embedding_bag.h"
+#include "onnxruntime/operators/gelu.h"
 #include "onnxruntime/operators/layer_normalize.h"
 #include "onnxruntime/operators/max_pool_gradient.h"
 #include "onnxruntime/operators/recurrence.h"
@@ -28,6 +29,8 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<Elementwise>(),
       customOperator<EmbeddingBag>(),
       customOperator<EmbeddingBagGradient>(),
+      customOperator<Gelu>(),
+      customOperator<GeluGradient>(),
       customOperator<LayerNormalize>(),
       customOperator<LayerNormalizeGradient>(),
       customOperator<MaxPoolGradient>(),

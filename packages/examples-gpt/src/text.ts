@@ -62,10 +62,15 @@ export class Windows implements Dataset<{ input: BigInt64Array; target: BigInt64
     };
   }
 
-  /** Windows that are scattered evenly over the text, at fractions of multiples of the golden ratio. */
-  static scattered(tokens: BigInt64Array, size: number, length: number): Windows {
+  /** Windows `from` to `until` (exclusive) of a sequence that scatters them evenly over the text: multiples of the golden ratio. */
+  static scattered(
+    tokens: BigInt64Array,
+    size: number,
+    { from = 0, until }: { from?: number; until: number },
+  ): Windows {
     const fraction = (index: number) => (Math.imul(index, 0x9e3779b1) >>> 0) / 2 ** 32;
-    return new Windows(tokens, size, length, (index) => Math.floor(fraction(index) * (tokens.length - size)));
+    const startOf = (index: number) => Math.floor(fraction(from + index) * (tokens.length - size));
+    return new Windows(tokens, size, until - from, startOf);
   }
 
   at(index: number) {

@@ -28,7 +28,7 @@ test('windows follow one another, each with the tokens that follow its own', () 
 
 test('scattered windows lie in the text, and reach all of it', () => {
   const tokens = BigInt64Array.from({ length: 100 }, (_, i) => BigInt(i));
-  const windows = Windows.scattered(tokens, 10, 1000);
+  const windows = Windows.scattered(tokens, 10, { until: 1000 });
   const starts = new Set<number>();
   for (let index = 0; index < windows.length; index += 1) {
     const { input, target } = windows.at(index);
@@ -36,6 +36,9 @@ test('scattered windows lie in the text, and reach all of it', () => {
     starts.add(Number(input[0]));
   }
   expect(starts.size).toBe(90);
+  const rest = Windows.scattered(tokens, 10, { from: 700, until: 1000 });
+  expect(rest.length).toBe(300);
+  expect(rest.at(5)).toEqual(windows.at(705));
 });
 
 test('reads a compressed file, and a URL', async () => {

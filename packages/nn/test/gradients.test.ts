@@ -36,6 +36,7 @@ import { gemm, matmul } from '../src/ops/linear-algebra.ts';
 import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
 import { dropout } from '../src/ops/own/dropout.ts';
 import { embeddingBag } from '../src/ops/own/embedding-bag.ts';
+import { gelu } from '../src/ops/own/gelu.ts';
 import { layerNormalize } from '../src/ops/own/layer-normalize.ts';
 import { recurrence } from '../src/ops/own/recurrence.ts';
 import { softmaxCrossEntropy } from '../src/ops/own/softmax-cross-entropy.ts';
@@ -88,6 +89,7 @@ const own = [
   'ClipNormOfParts',
   'MaxPoolGradient',
   'SoftmaxCrossEntropyGradient',
+  'GeluGradient',
   'LayerNormalizeGradient',
   'RecurrenceGradient',
   'EmbeddingBagGradient',
@@ -227,6 +229,7 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
       [3, 2, 5],
     ),
   },
+  Gelu: unary(gelu),
   LayerNormalize: {
     'the last axis': of((x, w, b) => [layerNormalize(x, 1, 1e-5, w, b)], [2, 3, 19], [19], [19]),
     'two axes, no bias': of((x, w) => [layerNormalize(x, 2, 1e-3, w, undefined)], [3, 4, 7], [4, 7]),

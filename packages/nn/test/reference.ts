@@ -47,9 +47,9 @@ export function interpret(outputs: readonly Value[], leaves: Leaves = new Map())
 type Own =
   | ('Elementwise' | 'AddRows' | 'ClipNorm' | 'NormParts' | 'ClipNormOfParts' | 'MaxPoolGradient')
   | ('SoftmaxCrossEntropy' | 'SoftmaxCrossEntropyGradient')
-  | ('LayerNormalize' | 'LayerNormalizeGradient')
   | ('Recurrence' | 'RecurrenceGradient')
-  | ('EmbeddingBag' | 'EmbeddingBagGradient');
+  | ('EmbeddingBag' | 'EmbeddingBagGradient')
+  | ('Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient');
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;
 type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];
 
@@ -421,7 +421,7 @@ function reduceOver(
 }
 
 /** The error function to double precision for |x| ≤ 3, by its Taylor series. */
-function erf(x: number): number {
+export function erf(x: number): number {
   let term = x;
   let total = x;
   for (let n = 1; n < 100; n += 1) {

@@ -1,6 +1,7 @@
 import { ArgumentError } from '../errors.ts';
 import { add, mul } from '../ops/elementwise.ts';
-import { erf, leakyRelu as leakyReluOf, pow, sigmoid as sigmoidOf } from '../ops/functions.ts';
+import { leakyRelu as leakyReluOf, pow, sigmoid as sigmoidOf } from '../ops/functions.ts';
+import { gelu as geluOf } from '../ops/own/gelu.ts';
 import { constant } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
@@ -29,7 +30,7 @@ export function gelu({ value: x }: Tensor, options: GELUOptions = {}): Tensor {
   const { approximate = 'none' } = options;
   switch (approximate) {
     case 'none':
-      return new Tensor(mul(mul(x, constant(0.5)), add(erf(mul(x, constant(Math.SQRT1_2))), constant(1))));
+      return new Tensor(geluOf(x));
     case 'tanh': {
       const cubic = add(x, mul(pow(x, 3), constant(0.044715)));
       // (1 + tanh u) / 2 is sigmoid(2u), which keeps its precision if the tanh is near −1.

@@ -340,6 +340,10 @@ export interface Operators {
   SoftmaxCrossEntropy: SoftmaxCrossEntropyAttributes;
   /** Inputs: gradient of the loss, logits, classes, the last two outputs of SoftmaxCrossEntropy, its other inputs. Output: [N,C]. */
   SoftmaxCrossEntropyGradient: SoftmaxCrossEntropyAttributes;
+  /** An operator of the addon: x·Φ(x), Φ the standard normal distribution. */
+  Gelu: None;
+  /** Inputs: gradient of the result, x. Output: gradient of x. */
+  GeluGradient: None;
   /** An operator of the addon. Inputs: x, weight and bias if there are any. Outputs: the result; two numbers of each row, [rows,2]. */
   LayerNormalize: LayerNormalizeAttributes;
   /** Inputs: gradient of the result, x, the numbers of the rows, the weight if there is one. Outputs: gradients of x, weight and bias. */

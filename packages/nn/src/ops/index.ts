@@ -19,6 +19,7 @@ import { rowSums } from './own/add-rows.ts';
 import { normClipping } from './own/clip-norm.ts';
 import { dropouts } from './own/dropout.ts';
 import { embeddingBags } from './own/embedding-bag.ts';
+import { gelus } from './own/gelu.ts';
 import { layerNormalization } from './own/layer-normalize.ts';
 import { maxPoolGradients } from './own/max-pool-gradient.ts';
 import { recurrences } from './own/recurrence.ts';
@@ -56,6 +57,7 @@ export const operators: OperatorFamily<OpName> = {
   ...maxPoolGradients,
   ...dropouts,
   ...softmaxCrossEntropies,
+  ...gelus,
   ...layerNormalization,
   ...recurrences,
   ...embeddingBags,

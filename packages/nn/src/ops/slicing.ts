@@ -2,7 +2,7 @@ import { ShapeError } from '../errors.ts';
 import { describeType, sizeOf, type Value } from '../graph/node.ts';
 import { normalizeAxis } from './axes.ts';
 import { gather, indexSelect } from './indexing.ts';
-import { concat, reshape, slice, transpose } from './shape.ts';
+import { concat, reshape, slice, split, transpose } from './shape.ts';
 
 /** The part of `length` elements from `start` on along an axis (torch.narrow). A negative start counts from the end. */
 export function narrow(value: Value, dim: number, start: number, length: number): Value {
@@ -102,6 +102,9 @@ export function splitSizes(value: Value, sizes: readonly number[], dim: number):
       `split: expected sizes with the sum ${value.shape[axis]}, dimension ${dim} of ${describeType(value)}, got [${sizes.join()}].`,
     );
   }
+  // One operator, whose gradient is one Concat.
+  if (sizes.length > 1 && sizes.every((size) => size === sizes[0]))
+    return [...split(value, axis, sizes.length)];
   let start = 0;
   return sizes.map((size) => slice(value, axis, start, (start += size)));
 }

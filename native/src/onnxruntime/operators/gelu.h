@@ -1,0 +1,56 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "onnxruntime/operator.h"
+#include "onnxruntime/operators/rows.h"
+#include "operators/gelu.h"
+
+namespace ringrun::ort {
+
+// Calls body(begin, count) for parts of `total` elements, on the threads of the session.
+template <typename Body>
+void forEachPart(const Computation& computation, std::size_t total, const Body& body) {
+  computation.parallelFor((total + kElementsOfPart - 1) / kElementsOfPart, [&](std::size_t part) {
+    const std::size_t begin = part * kElementsOfPart;
+    body(begin, std::min(kElementsOfPart, total - begin));
+  });
+}
+
+// x·Φ(x).
+struct Gelu {
+  static constexpr const char* kName = "Gelu";
+  static constexpr std::array kInputs = {Argument{kFloat32}};
+  static constexpr std::array kOutputs = {Argument{kFloat32}};
+  static constexpr std::array kInPlace = {Sharing{0, 0}};
+
+  explicit Gelu(const Attributes&) {}
+
+  void compute(Computation& computation) const {
+    const auto x = computation.input<float>(0);
+    float* const y = computation.output<float>(0, x.shape);
+    forEachPart(computation, x.count(), [&](std::size_t begin, std::size_t count) { gelu(x.data + begin, count, y + begin); });
+  }
+};
+
+// Inputs: the gradient of the result, x. Output: the gradient of x.
+struct GeluGradient {
+  static constexpr const char* kName = "GeluGradient";
+  static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32}};
+  static constexpr std::array kOutputs = {Argument{kFloat32}};
+  static constexpr std::array kInPlace = {Sharing{0, 0}};
+
+  explicit GeluGradient(const Attributes&) {}
+
+  void compute(Computation& computation) const {
+    const auto x = computation.input<float>(1);
+    const auto dy = computation.input<float>(0, x.shape);
+    float* const dx = computation.output<float>(0, x.shape);
+    forEachPart(computation, x.count(), [&](std::size_t begin, std::size_t count) {
+      geluGradient(dy.data + begin, x.data + begin, count, dx + begin);
+    });
+  }
+};
+
+}  // namespace ringrun::ort

@@ -1,0 +1,84 @@
+#include "operators/gelu.h"
+
+#include "operators/vectors.h"
+
+namespace ringrun {
+namespace {
+
+#define RINGRUN_INLINE inline __attribute__((always_inline))
+
+// x ← erf(x), with an absolute error of at most 2e-7: x times a quotient of polynomials in x² (the coefficients are
+// Eigen's). NaN stays.
+template <std::size_t Bytes>
+RINGRUN_INLINE void errorFunction(Lanes<Bytes>& x) {
+  using Numbers = typename Lanes<Bytes>::Numbers;
+  // Beyond, erf is ±1 in float32.
+  constexpr float kMost = 3.92f;
+  for (Numbers& vector : x.vectors) {
+    const Numbers v = vector;
+    const Numbers s = v * v;
+    Numbers p = s * -2.72614225801306e-10f + 2.77068142495902e-08f;
+    p = p * s + -2.10102402082508e-06f;
+    p = p * s + -5.69250639462346e-05f;
+    p = p * s + -7.34990630326855e-04f;
+    p = p * s + -2.95459980854025e-03f;
+    p = p * s + -1.60960333262415e-02f;
+    Numbers q = s * -1.45660718464996e-05f + -2.13374055278905e-04f;
+    q = q * s + -1.68282697438203e-03f;
+    q = q * s + -7.37332916720468e-03f;
+    q = q * s + -1.42647390514189e-02f;
+    Numbers result = v * p / q;
+    result = v > kMost ? 1.0f - Numbers{} : result;
+    vector = v < -kMost ? -1.0f - Numbers{} : result;
+  }
+}
+
+constexpr float kSqrtHalf = 0.707106781186547524f;
+constexpr float kDensityAt0 = 0.398942280401432678f;  // 1 / √(2π)
+
+struct Gelu {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const float* from, std::size_t count, float* to) {
+    Lanes<Bytes> x, erf;
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      x.load(from + i, count - i, 0);
+      for (std::size_t k = 0; k < x.kVectors; ++k) erf[k] = x[k] * kSqrtHalf;
+      errorFunction(erf);
+      for (std::size_t k = 0; k < x.kVectors; ++k) x[k] = (x[k] * 0.5f) * (erf[k] + 1.0f);
+      x.store(to + i, count - i);
+    }
+  }
+};
+
+struct GeluGradient {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const float* dy, const float* from, std::size_t count, float* dx) {
+    Lanes<Bytes> x, d, erf, density;
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      x.load(from + i, count - i, 0);
+      d.load(dy + i, count - i, 0);
+      for (std::size_t k = 0; k < x.kVectors; ++k) {
+        erf[k] = x[k] * kSqrtHalf;
+        density[k] = (x[k] * x[k]) * -0.5f;
+      }
+      errorFunction(erf);
+      exponentiate(density);
+      for (std::size_t k = 0; k < x.kVectors; ++k) {
+        d[k] *= (erf[k] + 1.0f) * 0.5f + x[k] * density[k] * kDensityAt0;
+      }
+      d.store(dx + i, count - i);
+    }
+  }
+};
+
+#undef RINGRUN_INLINE
+
+}  // namespace
+
+void gelu(const float* x, std::size_t count, float* y) { runVectorised<Gelu>(x, count, y); }
+
+void geluGradient(const float* dy, const float* x, std::size_t count, float* dx) {
+  runVectorised<GeluGradient>(dy, x, count, dx);
+}
+
+}  // namespace ringrun

@@ -1,0 +1,30 @@
+import { ShapeError } from '../../errors.ts';
+import { createValue, describeType, type Value } from '../../graph/node.ts';
+import { noGradient, type OperatorFamily } from '../definition.ts';
+import { add, mul } from '../elementwise.ts';
+import { erf } from '../functions.ts';
+import { constant } from '../source.ts';
+
+/** x·Φ(x), Φ the standard normal distribution. */
+export function gelu(x: Value): Value {
+  if (x.dtype !== 'float32') throw new ShapeError(`gelu: expected float32, got ${describeType(x)}.`);
+  return createValue('Gelu', [x], {}, x);
+}
+
+export const gelus: OperatorFamily<'Gelu' | 'GeluGradient'> = {
+  Gelu: {
+    plain: ({ inputs: [x] }) => [
+      mul(mul(x, constant(0.5)), add(erf(mul(x, constant(Math.SQRT1_2))), constant(1))),
+    ],
+    emit: (graph, _, inputs, outputs) => {
+      graph.ownNode('Gelu', inputs, outputs);
+    },
+    gradient: ({ inputs: [x] }, [d]) => [d && createValue('GeluGradient', [d, x], {}, x)],
+  },
+  GeluGradient: {
+    emit: (graph, _, inputs, outputs) => {
+      graph.ownNode('GeluGradient', inputs, outputs);
+    },
+    gradient: noGradient,
+  },
+};
