@@ -1,7 +1,7 @@
 import { ArgumentError } from '../errors.ts';
 import { sizeOf } from '../graph/node.ts';
 import { mul } from '../ops/elementwise.ts';
-import { averagePool, elementsOfWindows, maxPool } from '../ops/pooling.ts';
+import { averagePool, elementsOfWindows, maxPool, padsForLastWindow } from '../ops/pooling.ts';
 import { constant, constantTensor } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from './sizes.ts';
@@ -171,14 +171,8 @@ function padsOf(
   { kernelShape, strides, padding, dilations }: PoolWindow & { readonly dilations: readonly number[] },
   ceilMode: boolean,
 ): number[] {
-  if (!ceilMode) return [...padding, ...padding];
-  const behind = padding.map((pad, axis) => {
-    const size = batch.shape[axis + 2];
-    const reach = dilations[axis] * (kernelShape[axis] - 1) + 1;
-    const windows = Math.ceil((size + 2 * pad - reach) / strides[axis]);
-    // The last window begins in the image or in the padding before it.
-    const last = windows * strides[axis] >= size + pad ? windows - 1 : windows;
-    return Math.max(pad, last * strides[axis] + reach - size - pad);
-  });
-  return [...padding, ...behind];
+  const pads = [...padding, ...padding];
+  if (!ceilMode) return pads;
+  const reach = kernelShape.map((size, axis) => dilations[axis] * (size - 1) + 1);
+  return padsForLastWindow(batch.shape.slice(2), { reach, strides, pads });
 }

@@ -1,3 +1,4 @@
+import { BufferTensor } from '../buffer-tensor.ts';
 import { emitNodes } from '../compiler/emit.ts';
 import { rewrite } from '../compiler/rewrite.ts';
 import { plainOperators } from '../compiler/rewrites/plain-operators.ts';
@@ -13,6 +14,7 @@ import { Tensor } from '../tensor.ts';
 import { GraphBuilder } from './graph-builder.ts';
 import { dynamicDimension, writeWithDynamicBatch, type Trace } from './dynamic-batch.ts';
 import { RecordingGraph } from './recording-graph.ts';
+import { namesKeys } from './schema.ts';
 
 /** An input of the exported model. */
 export interface ExportInput {
@@ -89,6 +91,10 @@ export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Arra
   }
   const state = stateOf(module, calls[0].outputs);
   for (const { name, data, shape } of state) graph.initializer(name, 'float32', shape, data);
+  const namesOf = (kind: boolean) =>
+    state.filter(({ isBuffer }) => isBuffer === kind).map(({ name }) => name);
+  graph.metadata(namesKeys.parameters, JSON.stringify(namesOf(false)));
+  graph.metadata(namesKeys.buffers, JSON.stringify(namesOf(true)));
   requireDifferent([...inputs.map(({ name }) => name), ...names, ...state.map(({ name }) => name)]);
   const traces = calls.map((call): Trace => {
     const leaves = [...call.inputs.map((value, index) => ({ name: inputs[index].name, value })), ...state];
@@ -257,14 +263,16 @@ interface State {
   readonly value: Value;
   readonly data: Float32Array;
   readonly shape: readonly number[];
+  readonly isBuffer: boolean;
 }
 
 /** All parameters, and the buffers that `forward` reads. */
 function stateOf(module: Module, outputs: Call['outputs']): State[] {
   const read = new Set(topologicalOrder(outputs.map(({ value }) => value)));
   const buffers = [...module.namedBuffers()].filter(([, { value }]) => read.has(value.node));
-  return [...module.namedParameters(), ...buffers].map(([name, { value, data, shape }]) => {
-    return { name, value, data, shape };
+  return [...module.namedParameters(), ...buffers].map(([name, tensor]) => {
+    const { value, data, shape } = tensor;
+    return { name, value, data, shape, isBuffer: tensor instanceof BufferTensor };
   });
 }
 

@@ -32,6 +32,7 @@ export class GraphBuilder {
   readonly #outputs: object[] = [];
   readonly #values: object[] = [];
   readonly #constants = new Map<string, string>();
+  readonly #metadata: object[] = [];
   #names = 0;
   #hasOwnOperators = false;
 
@@ -117,6 +118,11 @@ export class GraphBuilder {
     }
   }
 
+  /** Adds an entry to the model's metadata. */
+  metadata(key: string, value: string): void {
+    this.#metadata.push({ key, value });
+  }
+
   freshName(prefix: string): string {
     this.#names += 1;
     return `${prefix}_${this.#names}`;
@@ -134,7 +140,9 @@ export class GraphBuilder {
     };
     const opsetImport = [{ domain: '', version: opsetVersion }];
     if (this.#hasOwnOperators) opsetImport.push({ domain: ownDomain, version: ownVersion });
-    return ModelProto.encode({ irVersion, producerName: 'ringrun', graph, opsetImport }).finish();
+    const metadataProps = this.#metadata;
+    const model = { irVersion, producerName: 'ringrun', graph, opsetImport, metadataProps };
+    return ModelProto.encode(model).finish();
   }
 }
 

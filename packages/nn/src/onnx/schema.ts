@@ -9,6 +9,7 @@ const schema: INamespace = {
         producerName: { type: 'string', id: 2 },
         graph: { type: 'GraphProto', id: 7 },
         opsetImport: { rule: 'repeated', type: 'OperatorSetIdProto', id: 8 },
+        metadataProps: { rule: 'repeated', type: 'StringStringEntryProto', id: 14 },
       },
     },
     OperatorSetIdProto: {
@@ -40,9 +41,11 @@ const schema: INamespace = {
         f: { type: 'float', id: 2 },
         i: { type: 'int64', id: 3 },
         s: { type: 'bytes', id: 4 },
+        t: { type: 'TensorProto', id: 5 },
         g: { type: 'GraphProto', id: 6 },
         floats: { rule: 'repeated', type: 'float', id: 7 },
         ints: { rule: 'repeated', type: 'int64', id: 8 },
+        strings: { rule: 'repeated', type: 'bytes', id: 9 },
         type: { type: 'int32', id: 20 },
       },
     },
@@ -50,9 +53,18 @@ const schema: INamespace = {
       fields: {
         dims: { rule: 'repeated', type: 'int64', id: 1 },
         dataType: { type: 'int32', id: 2 },
+        floatData: { rule: 'repeated', type: 'float', id: 4 },
+        int32Data: { rule: 'repeated', type: 'int32', id: 5 },
+        int64Data: { rule: 'repeated', type: 'int64', id: 7 },
         name: { type: 'string', id: 8 },
         rawData: { type: 'bytes', id: 9 },
+        doubleData: { rule: 'repeated', type: 'double', id: 10 },
+        externalData: { rule: 'repeated', type: 'StringStringEntryProto', id: 13 },
+        dataLocation: { type: 'int32', id: 14 },
       },
+    },
+    StringStringEntryProto: {
+      fields: { key: { type: 'string', id: 1 }, value: { type: 'string', id: 2 } },
     },
     ValueInfoProto: {
       fields: { name: { type: 'string', id: 1 }, type: { type: 'TypeProto', id: 2 } },
@@ -71,8 +83,19 @@ const schema: INamespace = {
 /** Encodes and decodes a whole ONNX model. */
 export const ModelProto: Type = Root.fromJSON(schema).lookupType('ModelProto');
 
+/** Keys of a model's metadata: names of the initializers that are parameters and buffers, as lists in JSON. */
+export const namesKeys = { parameters: 'ringrun.parameters', buffers: 'ringrun.buffers' } as const;
+
 /** onnx.TensorProto.DataType, of the element types that ringrun uses. */
 export const dataTypeCode = { float32: 1, int64: 7, bool: 9 } as const;
 
 /** onnx.AttributeProto.AttributeType. */
-export const attributeTypeCode = { float: 1, int: 2, string: 3, graph: 5, floats: 6, ints: 7 } as const;
+export const attributeTypeCode = {
+  float: 1,
+  int: 2,
+  string: 3,
+  tensor: 4,
+  graph: 5,
+  floats: 6,
+  ints: 7,
+} as const;

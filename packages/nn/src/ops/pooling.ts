@@ -241,6 +241,26 @@ export function elementsOfWindows(
   return inside.reduce((sizes, along) => sizes.flatMap((size) => along.map((count) => size * count)), [1]);
 }
 
+/**
+ * Pads for which the number of windows is rounded up, as ceil_mode does. A last window that would begin in the padding behind
+ * the images is left out.
+ *
+ * @param window the elements from the first to the last of a window, its strides and the given pads
+ */
+export function padsForLastWindow(
+  spatial: readonly number[],
+  { reach, strides, pads }: Readonly<Record<'reach' | 'strides' | 'pads', readonly number[]>>,
+): number[] {
+  const axes = spatial.length;
+  const behind = spatial.map((size, axis) => {
+    const [before, after] = [pads[axis], pads[axis + axes]];
+    const windows = Math.ceil((size + before + after - reach[axis]) / strides[axis]);
+    const last = windows * strides[axis] >= size + before ? windows - 1 : windows;
+    return Math.max(after, last * strides[axis] + reach[axis] - size - before);
+  });
+  return [...pads.slice(0, axes), ...behind];
+}
+
 function pooledShape(op: string, data: Value, attributes: PoolAttributes): number[] {
   const { kernelShape, strides, pads } = attributes;
   const axes = kernelShape.length;
