@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from '@ringrun/core';
 import { isTypeScript, runTypeScript } from '../typescript/run-typescript.ts';
-import type { Dataset } from './dataset.ts';
+import { isIterable, type AnyDataset } from './dataset-kind.ts';
+import type { Dataset, IterableDataset } from './dataset.ts';
 
 /** The exports of a dataset's module. */
 interface DatasetModule {
@@ -23,17 +24,50 @@ export async function datasetFromModule<Sample>(
   ...args: readonly unknown[]
 ): Promise<Dataset<Sample>> {
   const url = String(module);
-  const dataset = (await createFromModule(url, args)) as Dataset<Sample>;
+  const dataset = await createFromModule(url, args);
+  const forWorkers = () => ({ module: url, args });
+  if (!isIterable(dataset)) return { ...ofMap(dataset as Dataset<Sample>), forWorkers };
+  throw new InvalidArgumentError(
+    `datasetFromModule: createDataset of ${url} returned an iterable dataset. Call iterableDatasetFromModule.`,
+  );
+}
+
+/**
+ * Creates an {@link IterableDataset} that worker threads can create too; otherwise like {@link datasetFromModule}.
+ *
+ * @throws InvalidArgumentError if the module does not export `createDataset` or it does not return an iterable dataset
+ */
+export async function iterableDatasetFromModule<Sample>(
+  module: URL | string,
+  ...args: readonly unknown[]
+): Promise<IterableDataset<Sample>> {
+  const url = String(module);
+  const dataset = await createFromModule(url, args);
+  const forWorkers = () => ({ module: url, args });
+  if (isIterable(dataset)) return { ...ofIterable(dataset as IterableDataset<Sample>), forWorkers };
+  throw new InvalidArgumentError(
+    `iterableDatasetFromModule: createDataset of ${url} returned a dataset with at(index). Call datasetFromModule.`,
+  );
+}
+
+function ofMap<Sample>(dataset: Dataset<Sample>): Dataset<Sample> {
   return {
     length: dataset.length,
     at: (index, pass) => dataset.at(index, pass),
     ...(dataset.batch ? { batch: (indices, pass, memory) => dataset.batch!(indices, pass, memory) } : {}),
-    forWorkers: () => ({ module: url, args }),
+  };
+}
+
+function ofIterable<Sample>(dataset: IterableDataset<Sample>): IterableDataset<Sample> {
+  return {
+    ...(dataset.length === undefined ? {} : { length: dataset.length }),
+    iterate: (share) => dataset.iterate(share),
+    ...(dataset.batch ? { batch: (items, pass, memory) => dataset.batch!(items, pass, memory) } : {}),
   };
 }
 
 /** Creates a module's dataset in this thread. */
-export async function createFromModule(url: string, args: readonly unknown[]): Promise<Dataset<unknown>> {
+export async function createFromModule(url: string, args: readonly unknown[]): Promise<AnyDataset> {
   if (isTypeScript(url)) await runTypeScript(url);
   const exported = (await import(url)) as Partial<DatasetModule>;
   if (typeof exported.createDataset !== 'function') {
@@ -44,11 +78,11 @@ export async function createFromModule(url: string, args: readonly unknown[]): P
   const dataset = await exported.createDataset(...args);
   if (isDataset(dataset)) return dataset;
   throw new InvalidArgumentError(
-    `datasetFromModule: createDataset of ${url} did not return a dataset. Return an object with a length and a method at(index).`,
+    `datasetFromModule: createDataset of ${url} did not return a dataset. Return an object with a length and a method at(index), or with a method iterate(share).`,
   );
 }
 
-function isDataset(value: unknown): value is Dataset<unknown> {
-  const { length, at } = (value ?? {}) as Partial<Dataset<unknown>>;
-  return typeof length === 'number' && typeof at === 'function';
+function isDataset(value: unknown): value is AnyDataset {
+  const { length, at, iterate } = (value ?? {}) as Partial<Dataset<unknown> & IterableDataset<unknown>>;
+  return (typeof length === 'number' && typeof at === 'function') || typeof iterate === 'function';
 }

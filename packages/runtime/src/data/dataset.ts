@@ -20,29 +20,86 @@ export interface BatchMemory {
   array<Name extends ArrayTypeName>(name: Name, length: number): ArrayNamed<Name>;
 }
 
-/** Samples that are accessed by index (torch.utils.data.Dataset). */
+/**
+ * Samples that are accessed by index (torch.utils.data.Dataset).
+ *
+ * `at` and `batch` may return promises. Then `for await` over a `DataLoader` reads the samples of a batch at the same
+ * time, and later batches ahead; `for` without `await` throws.
+ */
 export interface Dataset<Sample> {
   /** Number of samples; constant. */
   readonly length: number;
 
   /**
-   * Returns the sample at `index`, from 0 to `length` - 1. The result must depend only on `index` and `pass`.
-   * A dataset without augmentation ignores `pass`; one with augmentation uses `DataLoader`'s, or seed 0 and
+   * Returns the sample at `index`, from 0 to `length` - 1, or a promise of it. The result must depend only on `index`
+   * and `pass`. A dataset without augmentation ignores `pass`; one with augmentation uses `DataLoader`'s, or seed 0 and
    * epoch 0 if it is undefined.
    */
-  at(index: number, pass?: DataPass): Sample;
+  at(index: number, pass?: DataPass): Sample | Promise<Sample>;
 
   /**
-   * Returns the samples at `indices` (torch's `__getitems__`). Implement it if reading a batch at once is
-   * cheaper than one `at` per sample. DataLoader takes ownership of the returned arrays. Arrays allocated in
+   * Returns the samples at `indices` (torch's `__getitems__`), or a promise of them. Implement it if reading a batch at
+   * once is cheaper than one `at` per sample. DataLoader takes ownership of the returned arrays. Arrays allocated in
    * `memory` are reused for later batches; `memory` is undefined without `reuseMemory`.
    */
-  batch?(indices: readonly number[], pass?: DataPass, memory?: BatchMemory): Sample[];
+  batch?(indices: readonly number[], pass?: DataPass, memory?: BatchMemory): Sample[] | Promise<Sample[]>;
 
   /**
    * How worker threads create this dataset. Required for `DataLoader`'s `numWorkers`. `datasetFromModule`
    * sets it.
    */
+  forWorkers?(): WorkerDataset;
+}
+
+/**
+ * The share of a dataset that one reader visits: a worker thread of a rank (torch's `get_worker_info`, together with
+ * rank and world size).
+ */
+export interface DataShare extends DataPass {
+  /** Number of this reader among all readers of the job, from 0: `worker * worldSize + rank`. */
+  index: number;
+  /** Number of readers of the job: `worldSize * numWorkers`, or `worldSize` without workers. */
+  count: number;
+  /** Rank of this process, from 0. */
+  rank: number;
+  /** Number of ranks. */
+  worldSize: number;
+  /** Index of this worker thread within the rank, from 0. 0 without workers. */
+  worker: number;
+  /** Number of worker threads of the rank; 0 without workers. */
+  numWorkers: number;
+}
+
+/**
+ * Samples that are read one after another, such as a stream or files too large to index
+ * (torch.utils.data.IterableDataset).
+ *
+ *     const lines = {
+ *       async *iterate({ index, count }) {
+ *         let number = 0;
+ *         for await (const line of readLines()) if (number++ % count === index) yield parse(line);
+ *       },
+ *     };
+ */
+export interface IterableDataset<Sample, Item = Sample> {
+  /** Number of samples of all shares together, if it is known. `DataLoader.length` is computed from it. */
+  readonly length?: number;
+
+  /**
+   * Yields the samples of one share, once each. All shares together must be the dataset: each worker of each rank calls
+   * it with another `index` below the same `count`. The result must depend only on `share`, so that a resumed run finds
+   * the same samples.
+   */
+  iterate(share: DataShare): Iterable<Item> | AsyncIterable<Item>;
+
+  /**
+   * Makes the samples of one batch from what `iterate` yielded, such as by decoding images. A loader calls it for one
+   * batch while `iterate` reads the next ones, and not for samples that a resumed run skips. Default: they are the
+   * samples. `memory`: as in {@link Dataset.batch}.
+   */
+  batch?(items: readonly Item[], pass: DataPass, memory?: BatchMemory): Sample[] | Promise<Sample[]>;
+
+  /** How worker threads create this dataset; see {@link Dataset.forWorkers}. */
   forWorkers?(): WorkerDataset;
 }
 

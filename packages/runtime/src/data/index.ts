@@ -3,6 +3,9 @@ export * from './pad-to.ts';
 export type { ArrayNamed, ArrayTypeName } from './numeric-array.ts';
 export type { TensorSample } from './tensor-sample.ts';
 export * from './data-loader.ts';
+export type { DataLoaderOptions } from './data-loader-options.ts';
+export type { AnyDataset } from './dataset-kind.ts';
+export type { StreamState } from './loading/stream-progress.ts';
 export * from './dataset.ts';
 export * from './distributed-sampler.ts';
 export { RandomSampler, SequentialSampler } from './sampler.ts';
@@ -12,5 +15,5 @@ export type { EpochPass, SamplerState, StatefulSampler } from './sampler-state.t
 export * from './datasets/index.ts';
 export * as transforms from './transforms/index.ts';
 export type { ImageShape } from './transforms/pipeline.ts';
-export { datasetFromModule } from './dataset-from-module.ts';
+export { datasetFromModule, iterableDatasetFromModule } from './dataset-from-module.ts';
 export { DataLoaderWorkerError } from './workers/worker-error.ts';

@@ -2,9 +2,15 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test, vi } from 'vitest';
 // What is built: threads of this Node may not run TypeScript.
-import { DataLoader, DistributedSampler, datasetFromModule } from '../../dist/data/index.js';
+import {
+  DataLoader,
+  DistributedSampler,
+  datasetFromModule,
+  iterableDatasetFromModule,
+} from '../../dist/data/index.js';
 import type { Batched } from '../../dist/data/index.js';
 import { builtFile } from '../../../../test/support/built-script.ts';
+import type { Dealt } from './fixtures/dealt.ts';
 import type { Square } from './fixtures/squares.ts';
 import { images } from './noise-images.ts';
 
@@ -238,10 +244,73 @@ describe('rejects, and says what to do:', () => {
   test.each([
     [{ numWorkers: -1 }, 'numWorkers must be an integer of at least 0, got -1'],
     [{ numWorkers: 1, prefetchFactor: 0 }, 'prefetchFactor must be an integer of at least 1, got 0'],
-    [{ prefetchFactor: 2 }, 'got prefetchFactor without numWorkers'],
   ])('%j', async (options, message) => {
     const dataset = await squares({ length: 3 });
     expect(() => new DataLoader(dataset, options)).toThrow(message);
+  });
+});
+
+describe('an iterable dataset', () => {
+  const dealt = async (options: object) => await iterableDatasetFromModule<Dealt>(fixture('dealt'), options);
+  const numbersOf = (batches: { number: Batched }[]) =>
+    batches.map(({ number }) => [...number.data].map(Number));
+
+  test('is read by all workers in turn, each sample once, in the same order whoever is slow', async () => {
+    const found = [];
+    for (const [slow, prefetchFactor] of [
+      [0, 1],
+      [3, 1],
+      [3, 4],
+    ]) {
+      const dataset = await dealt({ length: 20, slow });
+      const options = { batchSize: 2, numWorkers: 3, prefetchFactor, persistentWorkers: true };
+      const loader = new DataLoader(dataset, options);
+      const batches = await all(loader);
+      found.push(numbersOf(batches));
+      expect(new Set(batches.map(({ threadId }) => threadId.data[0])).size).toBe(3);
+      const again = await all(loader);
+      expect(numbersOf(again)).toEqual(numbersOf(batches));
+      expect(again.every(({ epoch }) => epoch.data[0] === 1n)).toBe(true);
+    }
+    // Worker 2 has 6 numbers, the others 7.
+    const first = [
+      [0, 3],
+      [1, 4],
+      [2, 5],
+      [6, 9],
+      [7, 10],
+      [8, 11],
+      [12, 15],
+      [13, 16],
+      [14, 17],
+      [18],
+      [19],
+    ];
+    expect(found).toEqual([first, first, first]);
+  });
+
+  test.each([0, 1, 4, 9, 11])('resumes after %i batches', async (before) => {
+    const options = { batchSize: 2, numWorkers: 3 };
+    const loader = new DataLoader(await dealt({ length: 20 }), options);
+    const batches = loader[Symbol.asyncIterator]();
+    for (let step = 0; step < before; step += 1) await batches.next();
+    const state = structuredClone(loader.stateDict());
+    const rest = await all(batches);
+    const resumed = new DataLoader(await dealt({ length: 20 }), { ...options, prefetchFactor: 5 });
+    resumed.loadStateDict(state);
+    expect(numbersOf(await all(resumed))).toEqual(numbersOf(rest));
+  });
+
+  test('ends the loop with the error of the worker', async () => {
+    const loader = new DataLoader(await dealt({ length: 20, failsAt: 10 }), { batchSize: 2, numWorkers: 2 });
+    await expect(all(loader)).rejects.toThrow(/worker 0 failed: RangeError: number 10 cannot be read/);
+  });
+
+  test('has its own function, because its samples have no index', async () => {
+    await expect(squares({}).then(() => datasetFromModule(fixture('dealt')))).rejects.toThrow(
+      'Call iterableDatasetFromModule',
+    );
+    await expect(iterableDatasetFromModule(fixture('squares'))).rejects.toThrow('Call datasetFromModule');
   });
 });
 

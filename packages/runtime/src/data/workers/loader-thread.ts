@@ -9,57 +9,116 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { ReusedMemory } from '../batch-memory.ts';
 import { defaultCollate } from '../collate.ts';
 import { createFromModule } from '../dataset-from-module.ts';
-import type { BatchMemory, Dataset } from '../dataset.ts';
-import type { BatchReply, BatchRequest, LoaderThreadData } from './messages.ts';
+import type { BatchMemory, Dataset, IterableDataset } from '../dataset.ts';
+import { isIterable, type AnyDataset } from '../dataset-kind.ts';
+import { SampleStream } from '../sample-stream.ts';
+import type {
+  BatchReply,
+  BatchRequest,
+  LoaderThreadData,
+  MadeBatch,
+  Wanted,
+  WantedNext,
+} from './messages.ts';
 import { ownCopy, transferable, withoutTensors } from './transfer.ts';
+
+type WantedAt = Exclude<Wanted, WantedNext>;
 
 const { module, args, collates } = workerData as LoaderThreadData;
 const port = parentPort!;
+/** The share of an iterable dataset that is being read. */
+let stream: SampleStream<unknown> | undefined;
+let batchSize = 0;
 // The port queues requests until the listener is added.
-const made: { dataset: Dataset<unknown> } | { failure: unknown } = await createFromModule(module, args).then(
+const made: { dataset: AnyDataset } | { failure: unknown } = await createFromModule(module, args).then(
   (dataset) => ({ dataset }),
   (failure: unknown) => ({ failure }),
 );
+/** Settles when all replies before the next one have been sent. */
+let replied: Promise<void> = Promise.resolve();
 port.on('message', (request: BatchRequest) => {
   if ('failure' in made) reply({ failure: asError(made.failure), index: undefined });
   else answer(made.dataset, request);
 });
 
-function answer(dataset: Dataset<unknown>, request: BatchRequest): void {
-  try {
-    const reused = request.memory && new ReusedMemory(request.memory);
-    const batch = batchOf(dataset, request, reused);
-    const memory = reused?.taken ?? [];
-    const handedOver = new Set([...transferable(batch), ...memory]);
-    port.postMessage({ batch, memory } satisfies BatchReply, [...handedOver]);
-  } catch (error) {
-    reply({ failure: asError(error), index: failingIndex(dataset, request) });
-  }
-}
-
-/** Copies the arrays of `at`, which may belong to the dataset; those of `batch` belong to the batch. */
-function batchOf(
-  dataset: Dataset<unknown>,
-  { indices, pass }: BatchRequest,
-  memory: BatchMemory | undefined,
-): unknown {
-  const together = dataset.batch?.(indices, pass, memory);
-  const samples = together ?? indices.map((index) => dataset.at(index, pass));
-  if (collates) return defaultCollate(samples, { adopt: together !== undefined, memory });
-  const arrays = samples.map((sample) => withoutTensors(sample));
-  return together ? arrays : ownCopy(arrays);
-}
-
-/** The first index whose sample fails on its own; undefined if only the batch fails. */
-function failingIndex(dataset: Dataset<unknown>, { indices, pass }: BatchRequest): number | undefined {
-  return indices.find((index) => {
+/** Batches of asynchronous datasets are made at the same time, and sent in the order of the requests. */
+function answer(dataset: AnyDataset, request: BatchRequest): void {
+  const making = makeBatch(dataset, request);
+  // It is awaited after the batches before it.
+  making.catch(() => undefined);
+  replied = replied.then(async () => {
     try {
-      dataset.at(index, pass);
-      return false;
-    } catch {
-      return true;
+      const { batch, memory, ended } = await making;
+      if (ended) reply({ ended });
+      else
+        port.postMessage({ batch, memory } satisfies BatchReply, [
+          ...new Set([...transferable(batch), ...memory]),
+        ]);
+    } catch (error) {
+      reply({ failure: asError(error), index: await failingIndex(dataset, request) });
     }
   });
+}
+
+async function makeBatch(dataset: AnyDataset, request: BatchRequest): Promise<MadeBatch & { ended?: true }> {
+  const reused = request.memory && new ReusedMemory(request.memory);
+  const made = isIterable(dataset)
+    ? await nextOf(dataset, request as WantedNext, reused)
+    : await samplesAt(dataset, request as WantedAt, reused);
+  if (made === 'ended') return { batch: undefined, memory: [], ended: true };
+  if (made === 'skipped') return { batch: undefined, memory: request.memory ?? [] };
+  const batch = batchOf(made, reused);
+  return { batch, memory: reused?.taken ?? [] };
+}
+
+/** Samples, and whether their arrays belong to the batch. */
+interface Made {
+  samples: unknown[];
+  owned: boolean;
+}
+
+async function samplesAt(
+  dataset: Dataset<unknown>,
+  { indices, pass }: WantedAt,
+  memory: BatchMemory | undefined,
+): Promise<Made> {
+  if (dataset.batch) return { samples: await dataset.batch(indices, pass, memory), owned: true };
+  return { samples: await Promise.all(indices.map((index) => dataset.at(index, pass))), owned: false };
+}
+
+async function nextOf(
+  dataset: IterableDataset<unknown>,
+  { begin, skip, dropLast }: WantedNext,
+  memory: BatchMemory | undefined,
+): Promise<Made | 'ended' | 'skipped'> {
+  if (begin) {
+    batchSize = begin.batchSize;
+    stream = new SampleStream(dataset, begin.share, batchSize);
+  }
+  const least = dropLast ? batchSize : 1;
+  if (skip) return (await stream!.skip()) < least ? 'ended' : 'skipped';
+  const samples = await stream!.next(memory);
+  return samples.length < least ? 'ended' : { samples, owned: dataset.batch !== undefined };
+}
+
+/** Copies arrays that may belong to the dataset. */
+function batchOf({ samples, owned }: Made, memory: BatchMemory | undefined): unknown {
+  if (collates) return defaultCollate(samples, { adopt: owned, memory });
+  const arrays = samples.map((sample) => withoutTensors(sample));
+  return owned ? arrays : ownCopy(arrays);
+}
+
+/** The first index whose sample fails on its own; undefined if only the batch fails, or has no indices. */
+async function failingIndex(dataset: AnyDataset, request: BatchRequest): Promise<number | undefined> {
+  if (isIterable(dataset) || !('indices' in request)) return undefined;
+  for (const index of request.indices) {
+    try {
+      await dataset.at(index, request.pass);
+    } catch {
+      return index;
+    }
+  }
+  return undefined;
 }
 
 function reply(message: BatchReply): void {

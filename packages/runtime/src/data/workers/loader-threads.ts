@@ -2,24 +2,20 @@ import { Worker } from 'node:worker_threads';
 import { InvalidArgumentError } from '@ringrun/collectives';
 import { emptied } from '../batch-memory.ts';
 import type { WorkerDataset } from '../dataset.ts';
-import type { BatchReply, BatchRequest, LoaderThreadData, MadeBatch } from './messages.ts';
+import type { BatchReply, BatchRequest, LoaderThreadData, MadeBatch, Wanted } from './messages.ts';
 import { DataLoaderWorkerError } from './worker-error.ts';
-
-/** A requested batch. */
-type Wanted = Omit<BatchRequest, 'memory'>;
 
 interface Pending {
   request: Wanted;
-  resolve: (made: MadeBatch) => void;
+  resolve: (made: MadeBatch | undefined) => void;
   reject: (error: Error) => void;
 }
 
-/** Worker threads that create batches. Requests are distributed round-robin, and each thread answers in order. */
+/** Worker threads that create batches. Each thread answers its requests in order. */
 export class LoaderThreads {
   readonly #threads: LoaderThread[];
   /** Memory of batches that are no longer in use; undefined without `reuseMemory`. */
   readonly #free: ArrayBuffer[][] | undefined;
-  #requests = 0;
 
   /** @throws InvalidArgumentError if `data` cannot be cloned */
   constructor(count: number, data: LoaderThreadData, { reuseMemory }: { reuseMemory: boolean }) {
@@ -27,11 +23,12 @@ export class LoaderThreads {
     this.#threads = Array.from({ length: count }, (_, index) => new LoaderThread(index, data));
   }
 
-  /** Requests a batch. Rejects with `DataLoaderWorkerError` if it cannot be created. */
-  load(wanted: Wanted): Promise<MadeBatch> {
-    const thread = this.#threads[this.#requests % this.#threads.length];
-    this.#requests += 1;
-    return thread.load(wanted, this.#free && (this.#free.pop() ?? []));
+  /**
+   * Requests a batch of thread `index`. Resolves with undefined at the end of its share, and rejects with
+   * `DataLoaderWorkerError` if the batch cannot be created.
+   */
+  load(index: number, wanted: Wanted): Promise<MadeBatch | undefined> {
+    return this.#threads[index].load(wanted, this.#free && (this.#free.pop() ?? []));
   }
 
   /** Releases a batch: its arrays are empty afterwards, and its memory is sent with a later request. */
@@ -80,8 +77,8 @@ class LoaderThread {
     });
   }
 
-  load(request: Wanted, memory: ArrayBuffer[] | undefined): Promise<MadeBatch> {
-    const batch = new Promise<MadeBatch>((resolve, reject) => {
+  load(request: Wanted, memory: ArrayBuffer[] | undefined): Promise<MadeBatch | undefined> {
+    const batch = new Promise<MadeBatch | undefined>((resolve, reject) => {
       if (this.#ended) {
         reject(this.#ended);
         return;
@@ -105,12 +102,13 @@ class LoaderThread {
     if (!request) return;
     const { resolve, reject } = request;
     if ('batch' in reply) resolve(reply);
+    else if ('ended' in reply) resolve(undefined);
     else reject(new DataLoaderWorkerError(this.#index, reply.index, describe(reply.failure), reply.failure));
   }
 
   #fail(what: string, cause?: unknown): void {
-    const indices = this.#pending.at(0)?.request.indices;
-    const doing = indices ? `, over a batch of ${nameSome(indices)}` : '';
+    const request = this.#pending.at(0)?.request;
+    const doing = request && 'indices' in request ? `, over a batch of ${nameSome(request.indices)}` : '';
     this.#ended ??= new DataLoaderWorkerError(this.#index, undefined, what + doing, cause);
     for (const { reject } of this.#pending.splice(0)) reject(this.#ended);
   }

@@ -1,4 +1,4 @@
-import type { DataPass, WorkerDataset } from '../dataset.ts';
+import type { DataPass, DataShare, WorkerDataset } from '../dataset.ts';
 
 /** The data of a new worker thread. */
 export interface LoaderThreadData extends WorkerDataset {
@@ -6,20 +6,32 @@ export interface LoaderThreadData extends WorkerDataset {
   collates: boolean;
 }
 
+/** The samples of a batch: those at `indices` of a dataset, or the next ones of a share of an iterable dataset. */
+export type Wanted = { indices: readonly number[]; pass: DataPass } | WantedNext;
+
+/** The next batch of an iterable dataset. */
+export interface WantedNext {
+  /** Begin reading this share, in batches of `batchSize`; undefined to continue. */
+  begin: { share: DataShare; batchSize: number } | undefined;
+  /** Pass over the batch without making it. */
+  skip: boolean;
+  /** Do not make a batch of fewer than `batchSize` samples. */
+  dropLast: boolean;
+}
+
 /** A requested batch. */
-export interface BatchRequest {
-  indices: readonly number[];
-  pass: DataPass;
+export type BatchRequest = Wanted & {
   /** Memory of earlier batches that are no longer in use; undefined without `reuseMemory`. */
   memory: ArrayBuffer[] | undefined;
-}
+};
 
 /** A created batch. */
 export interface MadeBatch {
+  /** Undefined if it was skipped. */
   batch: unknown;
   /** The parts of its memory that may be reused. */
   memory: readonly ArrayBuffer[];
 }
 
-/** A batch or a failure, in the order of the requests. */
-export type BatchReply = MadeBatch | { failure: unknown; index: number | undefined };
+/** A batch, the end of a share, or a failure; in the order of the requests. */
+export type BatchReply = MadeBatch | { ended: true } | { failure: unknown; index: number | undefined };

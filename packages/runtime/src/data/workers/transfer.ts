@@ -32,6 +32,8 @@ export function withoutTensors(value: unknown, path = 'sample'): unknown {
  * it from its owner.
  */
 export function ownCopy(value: unknown): unknown {
+  // The `slice` of a Buffer does not copy.
+  if (Buffer.isBuffer(value)) return new Uint8Array(value);
   if (ArrayBuffer.isView(value) && 'slice' in value) return (value as Uint8Array).slice();
   if (Array.isArray(value)) return value.map(ownCopy);
   if (!isContainer(value)) return value;

@@ -1,0 +1,102 @@
+import { setImmediate } from 'node:timers/promises';
+import type { ReusedMemory } from '../batch-memory.ts';
+import { isIterable, type AnyDataset } from '../dataset-kind.ts';
+import type { BatchMemory } from '../dataset.ts';
+import { SampleStream } from '../sample-stream.ts';
+import type { MadeBatch, Wanted, WantedNext } from '../workers/messages.ts';
+import type { BatchMaker } from './batch-maker.ts';
+import type { MemoryPool } from './memory-pool.ts';
+
+type Collate<Sample, Batch> = (samples: Sample[], memory: BatchMemory | undefined) => Batch;
+
+interface LocalBatch extends MadeBatch {
+  reused: ReusedMemory | undefined;
+}
+
+/** Makes batches in the thread of the loop. */
+export class LocalMaker<Sample, Batch> implements BatchMaker<Batch> {
+  readonly #dataset: AnyDataset<Sample>;
+  readonly #collate: Collate<Sample, Batch>;
+  readonly #pool: MemoryPool;
+  readonly #prefetchFactor: number;
+  /** Whether the dataset returns promises, which its first batch shows. */
+  #isAsynchronous = false;
+  #stream: SampleStream<Sample, unknown> | undefined;
+  #batchSize = 0;
+
+  constructor(
+    dataset: AnyDataset<Sample>,
+    collate: Collate<Sample, Batch>,
+    { pool, prefetchFactor }: { pool: MemoryPool; prefetchFactor: number },
+  ) {
+    this.#dataset = dataset;
+    this.#collate = collate;
+    this.#pool = pool;
+    this.#prefetchFactor = prefetchFactor;
+  }
+
+  get ahead(): number {
+    return this.#isAsynchronous ? this.#prefetchFactor : 0;
+  }
+
+  async load(_reader: number, wanted: Wanted): Promise<LocalBatch | undefined> {
+    const reused = this.#pool.take();
+    const samples =
+      'indices' in wanted ? await this.#samplesAt(wanted, reused) : await this.#next(wanted, reused);
+    if (samples === 'ended') return undefined;
+    const batch = samples === 'skipped' ? undefined : this.#collate(samples, reused);
+    return { batch, memory: [], reused };
+  }
+
+  waitFor<T>(loading: Promise<T>): Promise<T> {
+    return loading;
+  }
+
+  finish({ batch }: MadeBatch): Batch {
+    return batch as Batch;
+  }
+
+  reclaim(made: MadeBatch): void {
+    this.#pool.giveBack((made as LocalBatch).reused);
+  }
+
+  /** Other work of the event loop runs between batches. */
+  async pause(): Promise<void> {
+    await setImmediate();
+  }
+
+  /** Ends a share that has not been read to its end. */
+  async end(): Promise<void> {
+    await this.#stream?.end();
+  }
+
+  /** Does not wait for samples that are no promises, so that they are read in the loop's turn. */
+  #samplesAt(
+    { indices, pass }: Exclude<Wanted, WantedNext>,
+    memory: BatchMemory | undefined,
+  ): Sample[] | Promise<Sample[]> {
+    const dataset = this.#dataset;
+    if (isIterable(dataset)) throw new TypeError('an iterable dataset has no indices');
+    const samples = dataset.batch?.(indices, pass, memory) ?? indices.map((index) => dataset.at(index, pass));
+    const isPromise = samples instanceof Promise || samples.some((sample) => sample instanceof Promise);
+    if (!isPromise) return samples as Sample[];
+    this.#isAsynchronous = true;
+    return samples instanceof Promise ? samples : Promise.all(samples);
+  }
+
+  async #next(
+    { begin, skip, dropLast }: WantedNext,
+    memory: BatchMemory | undefined,
+  ): Promise<Sample[] | 'ended' | 'skipped'> {
+    if (begin) {
+      this.#batchSize = begin.batchSize;
+      this.#stream = new SampleStream(this.#dataset as never, begin.share, begin.batchSize);
+      this.#isAsynchronous = this.#stream.isAsynchronous;
+    }
+    const stream = this.#stream!;
+    const least = dropLast ? this.#batchSize : 1;
+    if (skip) return (await stream.skip()) < least ? 'ended' : 'skipped';
+    const samples = await stream.next(memory);
+    return samples.length < least ? 'ended' : samples;
+  }
+}
