@@ -17,3 +17,7 @@ export * as transforms from './transforms/index.ts';
 export type { ImageShape } from './transforms/pipeline.ts';
 export { datasetFromModule, iterableDatasetFromModule } from './dataset-from-module.ts';
 export { DataLoaderWorkerError } from './workers/worker-error.ts';
+export { ImageShards } from './shards/image-shards.ts';
+export type { ImageShardsOptions } from './shards/image-shards.ts';
+export { ShardDataset } from './shards/shard-dataset.ts';
+export type { ShardDatasetOptions, ShardSample } from './shards/shard-dataset.ts';

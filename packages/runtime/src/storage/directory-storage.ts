@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -7,6 +8,9 @@ import { directoryError } from './directory-errors.ts';
 import { makeFolder, syncFolder } from './make-folder.ts';
 import { byName, checkedName } from './names.ts';
 import type { Storage, StoredObject } from './storage.ts';
+
+/** Bytes of one chunk of a file. */
+const chunkBytes = 2 ** 18;
 
 /** Suffix of files that are being written, which are not listed. Only a crash leaves one behind. */
 const unfinished = '.part';
@@ -35,6 +39,15 @@ export class DirectoryStorage implements Storage {
   async read(name: string): Promise<Uint8Array<ArrayBuffer>> {
     const path = this.#path(name);
     return await this.#try('reading', path, () => readWhole(path));
+  }
+
+  async *chunks(name: string): AsyncGenerator<Uint8Array, void> {
+    const path = this.#path(name);
+    try {
+      yield* createReadStream(path, { highWaterMark: chunkBytes }) as AsyncIterable<Buffer>;
+    } catch (error) {
+      throw directoryError(`reading ${path}`, error);
+    }
   }
 
   async write(name: string, bytes: Uint8Array): Promise<void> {

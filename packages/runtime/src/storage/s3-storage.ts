@@ -57,6 +57,22 @@ export class S3Storage implements Storage {
     return await this.#try('reading', checkedName(name), (connection) => this.#readAll(connection, name));
   }
 
+  async *chunks(name: string): AsyncGenerator<Uint8Array, void> {
+    const connection = await this.#try('reading', checkedName(name), (connection) =>
+      Promise.resolve(connection),
+    );
+    const chunks = this.#chunksOf(connection, name);
+    try {
+      for (;;) {
+        const next = await this.#try('reading', name, () => chunks.next());
+        if (next.done) return;
+        yield next.value.chunk;
+      }
+    } finally {
+      await chunks.return();
+    }
+  }
+
   async write(name: string, bytes: Uint8Array): Promise<void> {
     await this.#try('writing', checkedName(name), async (connection) => {
       if (bytes.length > this.#partBytes) await this.#writeInParts(connection, name, bytes);
@@ -94,32 +110,50 @@ export class S3Storage implements Storage {
     }
   }
 
+  async #readAll(connection: Connection, name: string): Promise<Uint8Array<ArrayBuffer>> {
+    let whole = new Uint8Array(0);
+    let received = 0;
+    for await (const { chunk, total } of this.#chunksOf(connection, name)) {
+      if (received === 0) whole = new Uint8Array(total);
+      whole.set(chunk, received);
+      received += chunk.length;
+    }
+    return whole;
+  }
+
   /** If the connection breaks, requests the rest of the same version of the object. */
-  async #readAll({ client, s3 }: Connection, name: string): Promise<Uint8Array<ArrayBuffer>> {
-    let whole: Uint8Array<ArrayBuffer> | undefined;
+  async *#chunksOf({ client, s3 }: Connection, name: string): AsyncGenerator<Chunk, void> {
+    let total: number | undefined;
     let version: string | undefined;
     let received = 0;
     for (let attempt = 1; ; attempt += 1) {
-      const rest = whole && {
+      const rest = total !== undefined && {
         Range: `bytes=${received}-`,
         ...(version === undefined ? {} : { IfMatch: version }),
       };
       const answer = await client
         .send(new s3.GetObjectCommand({ ...this.#object(name), ...rest }))
         .catch((error: unknown) => {
-          throw whole ? brokenOff(received, whole.length, error) : error;
+          throw total === undefined ? error : brokenOff(received, total, error);
         });
-      whole ??= new Uint8Array(answer.ContentLength ?? 0);
+      total ??= answer.ContentLength ?? 0;
       version ??= answer.ETag;
+      const chunks = withPatience(answer.Body as Body, this.#patienceMs)[Symbol.asyncIterator]();
       try {
-        for await (const chunk of withPatience(answer.Body as Body, this.#patienceMs)) {
-          whole.set(chunk, received);
-          received += chunk.length;
+        // Not `for await`: what the reader throws must not look like a broken connection.
+        for (;;) {
+          const next = await chunks.next().catch((error: unknown) => ({ error }));
+          if ('error' in next || next.done) {
+            if (received === total) return;
+            const cause = 'error' in next ? next.error : new Error('the connection ended');
+            if (attempt === readAttempts) throw brokenOff(received, total, cause);
+            break;
+          }
+          received += next.value.length;
+          yield { chunk: next.value, total };
         }
-        if (received === whole.length) return whole;
-        throw new Error('the connection ended');
-      } catch (error) {
-        if (attempt === readAttempts) throw brokenOff(received, whole.length, error);
+      } finally {
+        await chunks.return();
       }
     }
   }
@@ -160,6 +194,12 @@ async function inTurn<T>(count: number, act: (index: number) => Promise<T>): Pro
   };
   await Promise.all(Array.from({ length: Math.min(partsAtOnce, count) }, work));
   return results;
+}
+
+/** A part of an object of `total` bytes. */
+interface Chunk {
+  chunk: Uint8Array;
+  total: number;
 }
 
 type Body = AsyncIterable<Uint8Array> & { destroy(error: Error): void };

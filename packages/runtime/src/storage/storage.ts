@@ -23,6 +23,12 @@ export interface Storage {
   read(name: string): Promise<Uint8Array<ArrayBuffer>>;
 
   /**
+   * The bytes of `name` in chunks, in order, for objects that should not be in memory whole. If a connection breaks, it
+   * continues with the same version of the object. Rejects like `read`.
+   */
+  chunks(name: string): AsyncIterable<Uint8Array>;
+
+  /**
    * Writes or replaces `name`, atomically: readers, also after a crash, find the complete old or new bytes. The bytes
    * are durable when the promise resolves.
    */

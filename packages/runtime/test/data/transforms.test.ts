@@ -10,7 +10,11 @@ import {
   RandomHorizontalFlip,
   ToTensor,
 } from '../../src/data/transforms/transforms.ts';
+import type { ImageFileTransform } from '../../src/data/transforms/image-file-transforms.ts';
 import type { Transform } from '../../src/data/transforms/transforms.ts';
+
+/** A transform of images in memory. */
+type MemoryTransform = Exclude<Transform, ImageFileTransform>;
 
 /** An image as a list of channels, of rows, of values: what the transforms say of themselves, one after the other. */
 type Image = number[][][];
@@ -22,7 +26,7 @@ const toImage = (values: ArrayLike<number>, [channels, height, width]: ImageShap
     ),
   );
 
-function applied(image: Image, transform: Transform, random: Random): Image {
+function applied(image: Image, transform: MemoryTransform, random: Random): Image {
   const eachValue = (change: (value: number, channel: number) => number) =>
     image.map((rows, channel) => rows.map((row) => row.map((value) => change(value, channel))));
   switch (transform.kind) {
@@ -53,7 +57,7 @@ const mean = [0.5, 0.4, 0.3];
 const std = [0.2, 0.25, 0.3];
 
 describe('one pass over the pixels equals the transforms in sequence:', () => {
-  test.each<[string, Transform[]]>([
+  test.each<[string, MemoryTransform[]]>([
     ['values', [new ToTensor(), new Normalize(mean, std)]],
     ['crop', [new RandomCrop([4, 3]), new ToTensor()]],
     ['crop with padding', [new RandomCrop([6, 5], { padding: 2 }), new ToTensor(), new Normalize(mean, std)]],
@@ -138,7 +142,7 @@ test('mixed depends on every number, its order and its upper half', () => {
 
 describe('rejects', () => {
   const make =
-    (...transforms: Transform[]) =>
+    (...transforms: MemoryTransform[]) =>
     () =>
       new Pipeline(transforms, shape);
   test.each<[string, () => unknown, string]>([

@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from '@ringrun/core';
 import { loadNative } from '@ringrun/native';
 import type { Random } from '../random.ts';
+import { isImageFileTransform } from './image-file-transforms.ts';
+import type { ImageFileTransform } from './image-file-transforms.ts';
 import type { Normalize, RandomCrop, Transform } from './transforms.ts';
 
 /** [channels, height, width] of an image. */
@@ -135,6 +137,7 @@ function tablesOf(transforms: readonly Transform[], channels: number): Table[] {
     tables[channel] = { values: values.map(change), outside: isPadded ? change(outside) : 0 };
   };
   for (const transform of transforms) {
+    if (isImageFileTransform(transform)) throw onlyOfFiles(transform);
     if (transform.kind === 'RandomCrop' && transform.padding > 0) {
       requireOnePadding(isPadded);
       isPadded = true;
@@ -154,6 +157,13 @@ function tablesOf(transforms: readonly Transform[], channels: number): Table[] {
       'Compose: expected a ToTensor among the transforms, got none. Add new ToTensor().',
     );
   return tables;
+}
+
+function onlyOfFiles({ kind }: ImageFileTransform): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `${kind}: expected it before all other transforms of image files, got it behind another one or for images in memory. ` +
+      'Put Resize, CenterCrop and RandomResizedCrop first.',
+  );
 }
 
 function requireOnePadding(isPadded: boolean): void {

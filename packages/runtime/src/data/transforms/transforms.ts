@@ -1,6 +1,7 @@
 import { InvalidArgumentError, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import { requireInteger } from '../require-integer.ts';
+import type { ImageFileTransform } from './image-file-transforms.ts';
 
 /*
  * Image transforms with the names and semantics of torchvision. Each is plain data that can be sent to a
@@ -8,7 +9,7 @@ import { requireInteger } from '../require-integer.ts';
  */
 
 /** A transform of images, as {@link Compose} takes them. */
-export type Transform = RandomCrop | RandomHorizontalFlip | ToTensor | Normalize;
+export type Transform = ImageFileTransform | RandomCrop | RandomHorizontalFlip | ToTensor | Normalize;
 
 /** Options of {@link RandomCrop}. */
 export interface RandomCropOptions {

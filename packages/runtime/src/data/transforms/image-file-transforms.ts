@@ -1,0 +1,94 @@
+import { InvalidArgumentError, requireOptions } from '@ringrun/core';
+import { requireInteger } from '../require-integer.ts';
+import type { Transform } from './transforms.ts';
+
+/*
+ * Transforms that change the size of decoded image files, with the names and semantics of torchvision. Pixels are
+ * interpolated linearly with antialiasing by libvips; torchvision's differ by a few of 255 levels.
+ */
+
+/** A transform of image files. In a `Compose`, these come before all others. */
+export type ImageFileTransform = Resize | CenterCrop | RandomResizedCrop;
+
+/** Height and width in pixels. */
+type Size = readonly [height: number, width: number];
+
+const kinds: readonly string[] = [
+  'Resize',
+  'CenterCrop',
+  'RandomResizedCrop',
+] satisfies ImageFileTransform['kind'][];
+
+export function isImageFileTransform(transform: Transform): transform is ImageFileTransform {
+  return kinds.includes(transform.kind);
+}
+
+/** Resizes the image (torchvision.transforms.Resize). */
+export class Resize {
+  /** Name of the transform, kept when it is sent to a worker thread. */
+  readonly kind = 'Resize';
+  /** One number: length of the smaller side, which keeps the aspect ratio. Two: height and width. */
+  readonly size: number | Size;
+
+  /** @param size length of the smaller side in pixels, or [height, width]; at least 1 */
+  constructor(size: number | Size) {
+    this.size = typeof size === 'number' ? side(size, 'Resize') : both(size, 'Resize');
+  }
+}
+
+/** Crops the middle of the image, with black borders if it is smaller (torchvision.transforms.CenterCrop). */
+export class CenterCrop {
+  /** Name of the transform, kept when it is sent to a worker thread. */
+  readonly kind = 'CenterCrop';
+  /** Height and width of the result in pixels. */
+  readonly size: Size;
+
+  /** @param size size of the crop in pixels: one number for both sides, or [height, width]; at least 1 */
+  constructor(size: number | Size) {
+    this.size = both(size, 'CenterCrop');
+  }
+}
+
+/** Options of {@link RandomResizedCrop}. */
+export interface RandomResizedCropOptions {
+  /** Smallest and largest area of the crop, as a share of the image's. Default: [0.08, 1]. */
+  scale?: readonly [smallest: number, largest: number];
+  /** Smallest and largest width / height of the crop. Default: [3/4, 4/3]. */
+  ratio?: readonly [smallest: number, largest: number];
+}
+
+/** Crops a random part of the image and resizes it (torchvision.transforms.RandomResizedCrop). */
+export class RandomResizedCrop {
+  /** Name of the transform, kept when it is sent to a worker thread. */
+  readonly kind = 'RandomResizedCrop';
+  /** Height and width of the result in pixels. */
+  readonly size: Size;
+  /** Smallest and largest area of the crop, as a share of the image's. */
+  readonly scale: readonly [smallest: number, largest: number];
+  /** Smallest and largest width / height of the crop. */
+  readonly ratio: readonly [smallest: number, largest: number];
+
+  /** @param size size of the result in pixels: one number for both sides, or [height, width]; at least 1 */
+  constructor(size: number | Size, options: RandomResizedCropOptions = {}) {
+    requireOptions('RandomResizedCrop', options, { scale: true, ratio: true });
+    this.size = both(size, 'RandomResizedCrop');
+    this.scale = range(options.scale ?? [0.08, 1], 'scale');
+    this.ratio = range(options.ratio ?? [3 / 4, 4 / 3], 'ratio');
+  }
+}
+
+function both(size: number | Size, who: string): Size {
+  const [height, width] = typeof size === 'number' ? [size, size] : size;
+  return [side(height, who), side(width, who)];
+}
+
+function side(length: number, who: string): number {
+  return requireInteger(length, { who, what: 'size', min: 1 });
+}
+
+function range([smallest, largest]: readonly [number, number], what: string): readonly [number, number] {
+  if (smallest > 0 && smallest <= largest && largest < Infinity) return [smallest, largest];
+  throw new InvalidArgumentError(
+    `RandomResizedCrop: ${what} must be two positive numbers, the smaller one first, got [${smallest}, ${largest}].`,
+  );
+}
