@@ -24,12 +24,8 @@ export async function datasetFromModule<Sample>(
   ...args: readonly unknown[]
 ): Promise<Dataset<Sample>> {
   const url = String(module);
-  const dataset = await createFromModule(url, args);
-  const forWorkers = () => ({ module: url, args });
-  if (!isIterable(dataset)) return { ...ofMap(dataset as Dataset<Sample>), forWorkers };
-  throw new InvalidArgumentError(
-    `datasetFromModule: createDataset of ${url} returned an iterable dataset. Call iterableDatasetFromModule.`,
-  );
+  const dataset = (await createFromModule(url, args)) as Dataset<Sample>;
+  return { ...ofMap(dataset), forWorkers: () => ({ module: url, args }) };
 }
 
 /**
@@ -42,7 +38,7 @@ export async function iterableDatasetFromModule<Sample>(
   ...args: readonly unknown[]
 ): Promise<IterableDataset<Sample>> {
   const url = String(module);
-  const dataset = await createFromModule(url, args);
+  const dataset = await createAnyFromModule(url, args);
   const forWorkers = () => ({ module: url, args });
   if (isIterable(dataset)) return { ...ofIterable(dataset as IterableDataset<Sample>), forWorkers };
   throw new InvalidArgumentError(
@@ -66,8 +62,17 @@ function ofIterable<Sample>(dataset: IterableDataset<Sample>): IterableDataset<S
   };
 }
 
+/** Creates a module's dataset with indices in this thread. */
+export async function createFromModule(url: string, args: readonly unknown[]): Promise<Dataset<unknown>> {
+  const dataset = await createAnyFromModule(url, args);
+  if (!isIterable(dataset)) return dataset;
+  throw new InvalidArgumentError(
+    `datasetFromModule: createDataset of ${url} returned an iterable dataset. Call iterableDatasetFromModule.`,
+  );
+}
+
 /** Creates a module's dataset in this thread. */
-export async function createFromModule(url: string, args: readonly unknown[]): Promise<AnyDataset> {
+export async function createAnyFromModule(url: string, args: readonly unknown[]): Promise<AnyDataset> {
   if (isTypeScript(url)) await runTypeScript(url);
   const exported = (await import(url)) as Partial<DatasetModule>;
   if (typeof exported.createDataset !== 'function') {

@@ -8,7 +8,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { ReusedMemory } from '../batch-memory.ts';
 import { defaultCollate } from '../collate.ts';
-import { createFromModule } from '../dataset-from-module.ts';
+import { createAnyFromModule } from '../dataset-from-module.ts';
 import type { BatchMemory, Dataset, IterableDataset } from '../dataset.ts';
 import { isIterable, type AnyDataset } from '../dataset-kind.ts';
 import { SampleStream } from '../sample-stream.ts';
@@ -30,7 +30,7 @@ const port = parentPort!;
 let stream: SampleStream<unknown> | undefined;
 let batchSize = 0;
 // The port queues requests until the listener is added.
-const made: { dataset: AnyDataset } | { failure: unknown } = await createFromModule(module, args).then(
+const made: { dataset: AnyDataset } | { failure: unknown } = await createAnyFromModule(module, args).then(
   (dataset) => ({ dataset }),
   (failure: unknown) => ({ failure }),
 );
