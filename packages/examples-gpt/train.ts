@@ -8,14 +8,13 @@
 // 2,000 steps on two ranks reach a validation loss of at most 1.88 per character.
 // All options: node launch packages/examples-gpt/train.ts --help
 
-import { folder, integerFrom } from '@ringrun/examples-common';
+import { folder, integerFrom, readText } from '@ringrun/examples-common';
 import {
   GPT,
   Windows,
   characterCorpus,
   decayedApart,
   lossOf,
-  readText,
   sample,
   syntheticText,
   warmupAndCosine,

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { gunzipSync } from 'node:zlib';
 import type { Dataset } from 'ringrun';
 
 /** A text as numbers of its characters: nine tenths for training, the rest for validation. */
@@ -8,19 +6,6 @@ export interface Corpus {
   characters: readonly string[];
   train: BigInt64Array;
   validation: BigInt64Array;
-}
-
-/** Reads a text from a file or from a URL. A name that ends with .gz is decompressed. */
-export async function readText(location: string): Promise<string> {
-  if (!/^https?:/.test(location)) {
-    const bytes = await readFile(location);
-    return (location.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
-  }
-  const response = await fetch(location);
-  if (response.ok) return response.text();
-  throw new Error(
-    `${location}: expected status 200, got ${response.status}. Use --data FILE or --synthetic.`,
-  );
 }
 
 /** 40,000 characters of English sentences, each a word of every list. */

@@ -1,0 +1,56 @@
+// One rank of the training of packages/examples-text: `node launch … bench/text/ringrun.js FILE`. FILE is what run.js
+// writes. Prints what pytorch.py prints.
+import { readFileSync } from 'node:fs';
+import { BagOfWords, TextTransformer } from '@ringrun/examples-text';
+import { F, compileStep, manualSeed, noGrad, optim, tensor } from '@ringrun/nn';
+import * as dist from 'ringrun';
+
+const task = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+await dist.initProcessGroup();
+const [rank, ranks] = [dist.getRank(), dist.getWorldSize()];
+const textsOf = (texts) =>
+  texts.map(([tokens, label]) => ({ tokens: BigInt64Array.from(tokens, BigInt), label: BigInt(label) }));
+const datasetOf = (samples) => ({ length: samples.length, at: (index) => samples[index] });
+const [train, heldBack] = [task.train, task.heldBack].map((texts) => datasetOf(textsOf(texts)));
+const { vocabSize, classes, lengths, seed } = task;
+
+manualSeed(seed);
+const model = new dist.DistributedDataParallel(
+  task.model === 'bag'
+    ? new BagOfWords(vocabSize, classes)
+    : new TextTransformer(vocabSize, classes, { length: lengths.at(-1) }),
+);
+const optimizer = new optim.Adam(model.parameters(), { lr: task.lr });
+const step = compileStep(optimizer, (tokens, labels) => F.crossEntropy(model.forward(tokens), labels));
+const sampler = new dist.DistributedSampler(train, { seed });
+const collateFn = dist.padTo(lengths, { tokens: 0 });
+const loader = new dist.DataLoader(train, { batchSize: task.batchSize / ranks, sampler, collateFn });
+let [tokenCount, began, used] = [0, 0, undefined];
+for (let epoch = 0; epoch < task.epochs; epoch += 1) {
+  sampler.setEpoch(epoch);
+  if (epoch === 1) {
+    await dist.barrier();
+    [began, used] = [performance.now(), process.cpuUsage()];
+  }
+  for await (const { tokens, label } of loader) {
+    await step(tensor(tokens.data, tokens.shape), tensor(label.data));
+    if (epoch > 0) tokenCount += tokens.mask.data.reduce((sum, one) => sum + one, 0);
+  }
+}
+await dist.barrier();
+const { user, system } = process.cpuUsage(used);
+const seconds = (performance.now() - began) / 1000;
+const sums = Float64Array.of(tokenCount, (user + system) / 1e6, 0);
+const share = new dist.DistributedSampler(heldBack, { shuffle: false, evenDivisible: false });
+const shareLoader = new dist.DataLoader(heldBack, { batchSize: 64, sampler: share, collateFn });
+for await (const { tokens, label } of shareLoader) {
+  const scores = noGrad(() => model.module.forward(tensor(tokens.data, tokens.shape)));
+  const found = await scores.argmax(1).array();
+  sums[2] += label.data.reduce((sum, one, row) => sum + Number(one === found[row]), 0);
+}
+await dist.allReduce(sums);
+if (rank === 0) {
+  const [tokens, processorSeconds, right] = sums;
+  console.log(JSON.stringify({ tokens, seconds, processorSeconds, accuracy: right / heldBack.length }));
+}
+await dist.destroyProcessGroup();

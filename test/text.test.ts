@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { launch } from './support/command.ts';
+import { isFull } from './support/extent.ts';
+import { withoutWaiting } from './support/without-waiting.ts';
+
+const shared = fileURLToPath(new URL('../../shared/data/text/ag-news-7600.csv.gz', import.meta.url));
+
+async function train(worldSize: number, args: readonly string[]): Promise<string> {
+  const { stdout, ...ended } = withoutWaiting(
+    await launch(['--nproc', String(worldSize), 'packages/examples-text/train.ts', ...args]).ended,
+  );
+  expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
+  expect(stdout).toMatch(/^\d+ tokens\/s on \d ranks? \(\d+\.\d\d s of training\)$/m);
+  return stdout;
+}
+
+const accuracyOf = (stdout: string) =>
+  Number(/^accuracy (\d\.\d{4}) on \d+ texts that were held back$/m.exec(stdout)?.[1]);
+const digestOf = (stdout: string) => /^parameters identical on \d ranks?: ([0-9a-f]{64})$/m.exec(stdout)?.[1];
+
+describe('the example learns synthetic texts on two ranks', () => {
+  test.each([
+    ['bag', '3'],
+    ['transformer', '1'],
+  ])('with the model %s', async (model, epochs) => {
+    const output = await train(2, ['--synthetic', '--model', model, '--epochs', epochs]);
+    // Guesses are right in 0.25 of the cases.
+    expect(accuracyOf(output)).toBeGreaterThan(0.9);
+    expect(digestOf(output)).toBeDefined();
+  });
+});
+
+/** Of the same models in PyTorch 2.15, trained on the same batches: `npm run bench:text`. */
+const accuracies = { bag: 0.8711, transformer: 0.8454 };
+
+test.skipIf(!isFull || !existsSync(shared)).each(Object.entries(accuracies))(
+  'the accuracy of the model %s on AG News equals that of PyTorch within 0.01',
+  async (model, accuracy) => {
+    const output = await train(2, ['--data', shared, '--model', model]);
+    expect(Math.abs(accuracyOf(output) - accuracy)).toBeLessThan(0.01);
+  },
+);
