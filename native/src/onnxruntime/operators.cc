@@ -6,6 +6,7 @@
 #include "onnxruntime/operators/calls.h"
 #include "onnxruntime/operators/clip_norm.h"
 #include "onnxruntime/operators/combine_statistics.h"
+#include "onnxruntime/operators/ctc_loss.h"
 #include "onnxruntime/operators/dropout.h"
 #include "onnxruntime/operators/elementwise.h"
 #include "onnxruntime/operators/embedding_bag.h"
@@ -25,6 +26,7 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<ClipNorm>(),
       customOperator<ClipNormOfParts>(),
       customOperator<CombineStatistics>(),
+      customOperator<CtcLoss>(),
       customOperator<Dropout>(),
       customOperator<Elementwise>(),
       customOperator<EmbeddingBag>(),

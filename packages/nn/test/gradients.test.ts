@@ -34,6 +34,7 @@ import {
 } from '../src/ops/indexing.ts';
 import { gemm, matmul } from '../src/ops/linear-algebra.ts';
 import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
+import { ctcLosses } from '../src/ops/own/ctc-loss.ts';
 import { dropout } from '../src/ops/own/dropout.ts';
 import { embeddingBag } from '../src/ops/own/embedding-bag.ts';
 import { gelu } from '../src/ops/own/gelu.ts';
@@ -48,7 +49,7 @@ import { reduceMax, reduceMean, reduceSum } from '../src/ops/reduction.ts';
 import { argMax, argMin, topK } from '../src/ops/ordering.ts';
 import { concat, expand, pad, reshape, slice, split, transpose, trilu } from '../src/ops/shape.ts';
 import { logSoftmax, negativeLogLikelihood, softmax } from '../src/ops/softmax.ts';
-import { constant, constantTensor, input, number } from '../src/ops/source.ts';
+import { constant, constantTensor, input, int64Constant, number } from '../src/ops/source.ts';
 import { checkGradients, checkValues, type Differentiable } from './check-gradients.ts';
 import { fill } from './fill.ts';
 
@@ -246,6 +247,22 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
     ),
   },
 
+  CtcLoss: {
+    'a repeated class and a short input': {
+      leaves: [[5, 2, 4]],
+      build: (x) => [
+        ctcLosses(
+          {
+            logProbs: logSoftmax(x, 2),
+            targets: int64Constant([2, 3], [1, 1, 2, 3, 0, 0]),
+            inputLengths: int64Constant([2], [5, 4]),
+            targetLengths: int64Constant([2], [3, 1]),
+          },
+          { blank: 0, zeroInfinity: false },
+        ),
+      ],
+    },
+  },
   EmbeddingBag: {
     'sums with weights and an empty bag': of(
       (table, weights) => [

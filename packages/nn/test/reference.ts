@@ -287,6 +287,39 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     return [result];
   },
 
+  CtcLoss: ({ attributes: { blank, zeroInfinity } }, [x, targets, inputLengths, targetLengths]) => {
+    const isPadded = targets.shape.length === 2;
+    let start = 0;
+    const losses = Array.from(inputLengths.data, (times, n) => {
+      const length = targetLengths.data[n];
+      const target = targets.data.slice(start, start + length);
+      start += isPadded ? targets.shape[1] : length;
+      // Sums of the probabilities of all paths, by the number of classes that they have and their last class.
+      let paths = new Map<string, { done: number; last: number; probability: number }>([
+        ['', { done: 0, last: blank, probability: 1 }],
+      ]);
+      for (let t = 0; t < times; t += 1) {
+        const next: typeof paths = new Map();
+        for (const { done, last, probability } of paths.values()) {
+          for (let c = 0; c < x.shape[2]; c += 1) {
+            const isNew = c !== blank && c !== last;
+            if (isNew && target.at(done) !== c) continue;
+            if (isNew && done >= length) continue;
+            const to = { done: done + Number(isNew), last: c };
+            const before = next.get(`${to.done} ${c}`)?.probability ?? 0;
+            const sum = before + probability * Math.exp(element(x, [t, n, c]));
+            next.set(`${to.done} ${c}`, { ...to, probability: sum });
+          }
+        }
+        paths = next;
+      }
+      const all = [...paths.values()].filter(({ done }) => done === length);
+      const loss = -Math.log(all.reduce((sum, { probability }) => sum + probability, 0));
+      return zeroInfinity && loss === Infinity ? 0 : loss;
+    });
+    return [Float64Array.from(losses)];
+  },
+
   Dropout: (_, [x, { data: numbers }, { data: scale }]) => {
     const mask = dropoutMask(x.data.length, BigInt(numbers[0]), numbers[1], scale[0]);
     return [x.data.map((element, place) => element * mask[place])];

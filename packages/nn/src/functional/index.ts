@@ -53,6 +53,7 @@ export {
   type ConvTranspose3dOptions,
   type ConvTransposeOptions,
 } from './transposed-convolution.ts';
+export { ctcLoss, type CTCLossOptions, type Lengths } from './ctc-loss.ts';
 export { dropout, type DropoutOptions } from './dropout.ts';
 export { embedding, type EmbeddingOptions } from './embedding.ts';
 export { embeddingBag, type BagOptions, type EmbeddingBagOptions } from './embedding-bag.ts';

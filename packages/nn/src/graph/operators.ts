@@ -327,6 +327,12 @@ export interface Operators {
   /** An operator of the addon. Inputs: the largest norm, all ranks' outputs of NormParts. Outputs: those of ClipNorm. */
   ClipNormOfParts: ClipNormAttributes;
 
+  /**
+   * An operator of the addon. Inputs: log-probabilities [T,N,C], targets (int64), lengths of inputs and targets [N] (int64).
+   * Outputs: losses [N]; of each loss its gradient, [T,N,C].
+   */
+  CtcLoss: { blank: number; zeroInfinity: boolean };
+
   /** An operator of the addon. Inputs: gradient of MaxPool's maxima, their positions (int64). Output: gradient of its input. */
   MaxPoolGradient: None;
 

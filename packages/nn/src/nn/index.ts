@@ -46,6 +46,7 @@ export {
   type ConvTranspose,
   type ConvTransposeModuleOptions,
 } from './conv-transpose.ts';
+export { CTCLoss } from './ctc-loss.ts';
 export { HuberLoss, L1Loss, SmoothL1Loss } from './distance-loss.ts';
 export { Dropout } from './dropout.ts';
 export { Embedding } from './embedding.ts';

@@ -17,6 +17,7 @@ import { normalization } from './normalization.ts';
 import { ordering } from './ordering.ts';
 import { rowSums } from './own/add-rows.ts';
 import { normClipping } from './own/clip-norm.ts';
+import { sequenceLosses } from './own/ctc-loss.ts';
 import { dropouts } from './own/dropout.ts';
 import { embeddingBags } from './own/embedding-bag.ts';
 import { gelus } from './own/gelu.ts';
@@ -55,6 +56,7 @@ export const operators: OperatorFamily<OpName> = {
   ...rowSums,
   ...normClipping,
   ...maxPoolGradients,
+  ...sequenceLosses,
   ...dropouts,
   ...softmaxCrossEntropies,
   ...gelus,

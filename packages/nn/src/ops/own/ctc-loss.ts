@@ -1,0 +1,35 @@
+import { createNode, type Value } from '../../graph/node.ts';
+import type { Operators } from '../../graph/operators.ts';
+import type { OperatorFamily } from '../definition.ts';
+import { mul } from '../elementwise.ts';
+import { reshape } from '../shape.ts';
+
+/** Arrays of sequences and of their targets. */
+export interface LabelledSequences {
+  /** [T, N, C] */
+  readonly logProbs: Value;
+  /** int64: [N, S], or all of them one behind the other. */
+  readonly targets: Value;
+  /** int64 [N] */
+  readonly inputLengths: Value;
+  /** int64 [N] */
+  readonly targetLengths: Value;
+}
+
+/** The losses of connectionist temporal classification, [N] (Graves and others, 2006). */
+export function ctcLosses(sequences: LabelledSequences, attributes: Operators['CtcLoss']): Value {
+  const { logProbs, targets, inputLengths, targetLengths } = sequences;
+  const losses = { dtype: 'float32', shape: [logProbs.shape[1]] } as const;
+  const inputs = [logProbs, targets, inputLengths, targetLengths];
+  return createNode('CtcLoss', inputs, attributes, [losses, logProbs]).outputs[0];
+}
+
+export const sequenceLosses: OperatorFamily<'CtcLoss'> = {
+  CtcLoss: {
+    emit: (graph, { attributes: { blank, zeroInfinity } }, inputs, [losses, gradient]) => {
+      const names = [losses || graph.freshName('unread'), gradient];
+      graph.ownNode('CtcLoss', inputs, names, { blank, zeroInfinity: Number(zeroInfinity) });
+    },
+    gradient: ({ outputs: [, gradient] }, [d]) => [d && mul(gradient, reshape(d, [1, -1, 1]))],
+  },
+};
