@@ -11,6 +11,9 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
+/** The images have no TensorFlow.js: with what its backends need, it has 260 MB. Its adapter, @ringrun/tfjs, is in them. */
+const leftOut = 'examples-mnist-tfjs';
+
 const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}`);
 
 if (existsSync(join(root, '.git'))) {
@@ -24,7 +27,8 @@ run(process.execPath, 'native/build.js');
 run(process.execPath, 'node_modules/typescript/bin/tsc', '--build', ...packages);
 // A fresh install, because removing development packages would leave their dependencies.
 for (const folder of dependencyFolders()) remove(folder);
-pnpm('install', '--frozen-lockfile', '--prod', '--prefer-offline');
+pnpm('install', '--frozen-lockfile', '--prod', '--prefer-offline', '--filter', `!@ringrun/${leftOut}`);
+remove(join(root, 'packages', leftOut));
 removeWhatOnlyBuilds();
 removeOtherPlatforms();
 
