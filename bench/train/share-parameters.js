@@ -6,6 +6,9 @@
 // the time and the processor time of a step, means of the ranks. With a `row`, the processes train that row only: then the
 // memory, the sum of their proportional set sizes without files, is that of the row.
 import { readFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { F, compileStep, manualSeed, nn, optim, tensor } from '@ringrun/nn';
 import {
   DistributedDataParallel,
@@ -38,7 +41,7 @@ for (const row of names) await block(row);
 for (let round = 0; round < Number(rounds); round += 1) {
   for (const row of round % 2 === 0 ? names : names.toReversed()) figures[row].push(await block(row));
 }
-const memory = Float64Array.of(proportionalMemory());
+const memory = Float64Array.of(await proportionalMemory());
 await allReduce(memory);
 if (getRank() === 0) print();
 await destroyProcessGroup();
@@ -82,8 +85,12 @@ function linear() {
   return { lossOf: (ddp) => ddp.forward(input).mean(), create };
 }
 
-/** MB of this process, with its part of memory that it shares. */
-function proportionalMemory() {
+/** MB of this process, with its part of memory that it shares, after a garbage collection. */
+async function proportionalMemory() {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  // Finalizers run in the next turn of the event loop.
+  await setImmediate();
   const lines = readFileSync('/proc/self/smaps_rollup', 'utf8').matchAll(/^Pss_(?:Anon|Shmem): *(\d+)/gm);
   return [...lines].reduce((sum, [, kilobytes]) => sum + Number(kilobytes), 0) / 1000;
 }
