@@ -104,7 +104,7 @@ async function accuracy(): Promise<number> {
   const sums = new Float64Array(2);
   for await (const { image, label } of new dist.DataLoader(testSet, { batchSize: 250, sampler: share })) {
     const scores = noGrad(() => classifier.forward(tensor(image.data, image.shape)));
-    sums[0] += Number(await scores.argmax(1).eq(tensor(label.data)).float().sum().item());
+    sums[0] += await scores.argmax(1).eq(tensor(label.data)).float().sum().item();
     sums[1] += label.data.length;
   }
   await dist.allReduce(sums);

@@ -1,7 +1,7 @@
 # What PyTorch's optimizers, schedulers and clipping compute, for optimizers-golden.test.ts, lr-scheduler.test.ts and clip-grad.test.ts of
-# packages/nn/test. Written with torch 1.13.0 and numpy 1.24 (Debian's python3-torch):
+# packages/nn/test. Written with torch 2.15.0 and numpy 2 (PyPI), because NAdam of torch 1.13 and of torch 2 differ:
 #
-#   /usr/bin/python3 test/golden/optimizers.py > test/golden/optimizers.json
+#   python3 test/golden/optimizers.py > test/golden/optimizers.json
 #
 # Computed in double precision from float32 inputs; elements of tensors are rounded to float32 at the end, learning rates are not.
 
@@ -13,6 +13,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch.optim import lr_scheduler
+from torch.optim.swa_utils import SWALR
 
 warnings.filterwarnings("ignore")
 
@@ -58,7 +59,41 @@ OPTIMIZERS = [
     ("RMSprop", dict(lr=0.02, alpha=0.9, momentum=0.7, centered=True)),
     ("Adadelta", dict()),
     ("Adadelta", dict(lr=2.0, rho=0.7, eps=1e-3, weight_decay=0.1)),
+    ("Adagrad", dict()),
+    ("Adagrad", dict(lr=0.1, lr_decay=0.2, weight_decay=0.1, initial_accumulator_value=0.3, eps=1e-3)),
+    ("NAdam", dict()),
+    ("NAdam", dict(lr=0.05, betas=(0.7, 0.95), eps=1e-3, weight_decay=0.1, momentum_decay=0.1)),
+    ("RAdam", dict(lr=0.05)),
+    ("RAdam", dict(lr=0.05, betas=(0.7, 0.8), eps=1e-3, weight_decay=0.1)),
+    ("Lion", dict(lr=0.02)),
+    ("Lion", dict(lr=0.02, betas=(0.5, 0.7), weight_decay=0.3)),
 ]
+
+
+class Lion(torch.optim.Optimizer):
+    """Algorithm 2 of Chen et al., "Symbolic Discovery of Optimization Algorithms", 2023. torch has no such optimizer."""
+
+    def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0):
+        super().__init__(params, dict(lr=lr, betas=betas, weight_decay=weight_decay))
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            first, second = group["betas"]
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                state = self.state[p]
+                if not state:
+                    state.update(step=0, exp_avg=torch.zeros_like(p))
+                m = state["exp_avg"]
+                c = first * m + (1 - first) * p.grad
+                p -= group["lr"] * (c.sign() + group["weight_decay"] * p)
+                m.copy_(second * m + (1 - second) * p.grad)
+                state["step"] += 1
+
+
+torch.optim.Lion = Lion
 
 STEPS = 12
 
@@ -92,7 +127,8 @@ def optimizer_case(name, settings):
             {
                 camel(key): float(value) if key == "step" else elements(value)
                 for key, value in state.items()
-                if value is not None
+                # NAdam's product of momenta is not a state here.
+                if value is not None and key != "mu_product"
             }
             for state in states
         ],
@@ -167,6 +203,15 @@ SCHEDULES = {
         lambda o: lr_scheduler.OneCycleLR(o, 0.4, total_steps=11, cycle_momentum=False),
         11,
     ),
+    "CosineAnnealingWarmRestarts": (sgd, lambda o: lr_scheduler.CosineAnnealingWarmRestarts(o, 4), 13),
+    "CosineAnnealingWarmRestarts with options": (
+        sgd,
+        lambda o: lr_scheduler.CosineAnnealingWarmRestarts(o, 3, T_mult=2, eta_min=0.01),
+        23,
+    ),
+    "SWALR": (sgd, lambda o: SWALR(o, 0.05), 14),
+    "SWALR, linear": (sgd, lambda o: SWALR(o, [0.05, 0.3], anneal_epochs=4, anneal_strategy="linear"), 7),
+    "SWALR at once": (sgd, lambda o: SWALR(o, 0.05, anneal_epochs=0), 3),
     "SequentialLR": (sgd, warm_up_then_cosine, 14),
     "SequentialLR of three": (sgd, three_after_another, 14),
 }
@@ -186,6 +231,26 @@ def schedule(make_optimizer, make_scheduler, steps):
     return {"rates": rates, "momenta": momenta}
 
 
+METRICS = [1.0, 0.9, 0.91, 0.92, 0.8, 0.8, 0.79995, 0.81, float("nan"), 0.7, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7, 0.6, 0.61]
+PLATEAUS = [
+    dict(patience=1),
+    dict(mode="max", patience=1, factor=0.5, min_lr=[0.1, 0.01]),
+    dict(patience=0, cooldown=2, threshold=0.05, threshold_mode="abs", factor=0.3),
+    dict(mode="max", patience=2, threshold=0.01, threshold_mode="rel", eps=0.02),
+]
+
+
+def plateau(settings):
+    """Rates of all groups after each metric."""
+    optimizer = sgd()
+    scheduler = lr_scheduler.ReduceLROnPlateau(optimizer, **settings)
+    rates = []
+    for metric in METRICS:
+        scheduler.step(metric)
+        rates.append([group["lr"] for group in optimizer.param_groups])
+    return {"settings": camel_keys(settings), "rates": rates}
+
+
 def clipped(max_norm, norm_type):
     """Norm of the gradients fill((3, 4), 1) and fill((5,), 2), and the clipped gradients."""
     parameters = [torch.zeros(shape, dtype=torch.double).requires_grad_() for shape in [(3, 4), (2,), (5,)]]
@@ -199,6 +264,8 @@ def clipped(max_norm, norm_type):
 fixture = {
     "clipGradNorm": [clipped(*case) for case in [(1, 2), (0.5, 1), (2, 3), (0.25, float("inf")), (100, 2), (0, 2)]],
     "optimizers": [optimizer_case(*case) for case in OPTIMIZERS],
+    "metrics": [str(metric) for metric in METRICS],
+    "plateaus": [plateau(settings) for settings in PLATEAUS],
     "schedules": {name: schedule(*case) for name, case in SCHEDULES.items()},
 }
 print(json.dumps(fixture, separators=(",", ":")))

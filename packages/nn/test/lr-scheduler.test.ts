@@ -73,6 +73,17 @@ const schedulers: Readonly<
     adam,
     (o) => new lrScheduler.OneCycleLR(o, 0.4, { totalSteps: 11, cycleMomentum: false }),
   ],
+  CosineAnnealingWarmRestarts: [sgd, (o) => new lrScheduler.CosineAnnealingWarmRestarts(o, 4)],
+  'CosineAnnealingWarmRestarts with options': [
+    sgd,
+    (o) => new lrScheduler.CosineAnnealingWarmRestarts(o, 3, { tMult: 2, etaMin: 0.01 }),
+  ],
+  SWALR: [sgd, (o) => new optim.swaUtils.SWALR(o, 0.05)],
+  'SWALR, linear': [
+    sgd,
+    (o) => new optim.swaUtils.SWALR(o, [0.05, 0.3], { annealEpochs: 4, annealStrategy: 'linear' }),
+  ],
+  'SWALR at once': [sgd, (o) => new optim.swaUtils.SWALR(o, 0.05, { annealEpochs: 0 })],
   SequentialLR: [
     sgd,
     (o) =>

@@ -8,7 +8,8 @@ import './one-thread.ts';
 // PyTorch's numbers, as `test/golden/optimizers.py` wrote them.
 
 interface OptimizerCase {
-  readonly optimizer: 'SGD' | 'Adam' | 'AdamW' | 'RMSprop' | 'Adadelta';
+  readonly optimizer:
+    'SGD' | 'Adam' | 'AdamW' | 'RMSprop' | 'Adadelta' | 'Adagrad' | 'NAdam' | 'RAdam' | 'Lion';
   readonly settings: Readonly<Record<string, unknown>>;
   readonly parameters: readonly (readonly number[])[];
   readonly states: readonly Readonly<Record<string, number | readonly number[]>>[];

@@ -2,6 +2,7 @@ import { BufferTensor } from '../buffer-tensor.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { normalizeBatch, type RunningStatistics } from '../functional/batch-norm.ts';
 import type { NormalizationOptions } from '../functional/normalization.ts';
+import { changeBy } from '../graph/changes.ts';
 import { describeType } from '../graph/node.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
 import { filledWith } from '../init/constant.ts';
@@ -44,7 +45,7 @@ export abstract class BatchNorm extends Module {
   /** One number, float32 as all buffers are: exact up to 2²⁴ batches, where it stops growing. */
   readonly numBatchesTracked: BufferTensor | undefined;
   readonly #numFeatures: number;
-  readonly #momentum: number | null;
+  #momentum: number | null;
   readonly #eps: number;
 
   constructor(numFeatures: number, options: BatchNormModuleOptions = {}) {
@@ -54,11 +55,8 @@ export abstract class BatchNorm extends Module {
     const { eps = 1e-5, momentum = 0.1, affine = true, trackRunningStats = true } = options;
     requirePositiveInteger(name, { numFeatures });
     requirePositive(name, { eps });
-    if (momentum !== null && !(momentum >= 0 && momentum <= 1)) {
-      throw new ArgumentError(`${name}: momentum must be from 0 to 1, or null, got ${momentum}.`);
-    }
     this.#numFeatures = numFeatures;
-    this.#momentum = momentum;
+    this.#momentum = requireMomentum(name, momentum);
     this.#eps = eps;
     this.weight = affine ? filledWith(1, [numFeatures]) : undefined;
     this.bias = affine ? filledWith(0, [numFeatures]) : undefined;
@@ -82,6 +80,25 @@ export abstract class BatchNorm extends Module {
    */
   protected group(): CollectiveGroup | undefined {
     return undefined;
+  }
+
+  /** Weight of each batch in the running statistics; null: their mean over all batches. May be changed at any time. */
+  get momentum(): number | null {
+    return this.#momentum;
+  }
+  /** @throws ArgumentError for numbers that are not from 0 to 1 */
+  set momentum(momentum: number | null) {
+    this.#momentum = requireMomentum(this.constructor.name, momentum);
+  }
+
+  /** Sets the running statistics to their initial values (torch's reset_running_stats). */
+  resetRunningStats(): void {
+    const change = changeBy('resetRunningStats()');
+    const initial = [this.runningMean, this.runningVar, this.numBatchesTracked];
+    for (const [position, buffer] of initial.entries()) {
+      buffer?.data.fill(position === 1 ? 1 : 0);
+      buffer?.recordChange(change);
+    }
   }
 
   /**
@@ -123,6 +140,11 @@ export abstract class BatchNorm extends Module {
     const { runningMean: mean, runningVar: variance, numBatchesTracked: batches } = this;
     return mean && variance && batches && { mean, variance, batches };
   }
+}
+
+function requireMomentum(name: string, momentum: number | null): number | null {
+  if (momentum === null || (momentum >= 0 && momentum <= 1)) return momentum;
+  throw new ArgumentError(`${name}: momentum must be from 0 to 1, or null, got ${momentum}.`);
 }
 
 /** Batch normalization of [N, C] or [N, C, L] (torch.nn.BatchNorm1d). */

@@ -152,3 +152,4 @@ export { Transformer, type TransformerInputs, type TransformerOptions } from './
 export { TransformerDecoder, TransformerEncoder, type TransformerStackOptions } from './transformer.ts';
 export { Upsample } from './upsample.ts';
 export * as utils from './utils/index.ts';
+export * as init from '../init/index.ts';

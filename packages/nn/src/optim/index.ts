@@ -1,9 +1,15 @@
 export { Adadelta, type AdadeltaOptions, type AdadeltaSettings } from './adadelta.ts';
+export { Adagrad, type AdagradOptions, type AdagradSettings } from './adagrad.ts';
 export { Adam, AdamW, type AdamOptions, type AdamSettings } from './adam.ts';
 export type { ClippingOptions, ClipToNorm } from './clipping.ts';
+export { LBFGS, type Closure, type LBFGSOptions, type LBFGSState } from './lbfgs.ts';
+export { Lion, type LionOptions, type LionSettings } from './lion.ts';
 export * as lrScheduler from './lr-scheduler/index.ts';
+export { NAdam, type NAdamOptions, type NAdamSettings } from './nadam.ts';
 export { Optimizer, type CommonSettings } from './optimizer.ts';
 export type { OptimizerParameters, ParamGroup, ParamGroupOptions } from './param-groups.ts';
+export { RAdam, type RAdamOptions, type RAdamSettings } from './radam.ts';
 export { RMSprop, type RMSpropOptions, type RMSpropSettings } from './rmsprop.ts';
 export { SGD, type SGDOptions, type SGDSettings } from './sgd.ts';
 export type { OptimizerStateDict, ParameterStateDict, StoredGroup } from './state-dict.ts';
+export * as swaUtils from './swa-utils/index.ts';

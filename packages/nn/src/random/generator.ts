@@ -79,6 +79,16 @@ export class Generator {
     boxMuller16(array, length - 16, center, spread);
   }
 
+  /** The numbers from 0 to `count` − 1 in random order (torch.randperm). */
+  permutation(count: number): Uint32Array {
+    const order = Uint32Array.from({ length: count }, (_, i) => i);
+    for (let i = 0; i < count - 1; i += 1) {
+      const other = i + ((this.#state.next() >>> 0) % (count - i));
+      [order[i], order[other]] = [order[other], order[i]];
+    }
+    return order;
+  }
+
   /** Returns 64 random bits, the key of a counter-based generator. */
   nextKey(): bigint {
     const low = BigInt(this.#state.next() >>> 0);

@@ -1,0 +1,86 @@
+import { ArgumentError } from '../errors.ts';
+import { defaultGenerator, type Generator } from '../random/generator.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import { erf, inverseErf } from './error-function.ts';
+import { initialize, requireNumbers, type Initializable } from './in-place.ts';
+
+/** Option of the random functions of `nn.init`. */
+export interface RandomInitOptions {
+  /** Where the numbers come from. Default: the generator that `manualSeed` seeds. */
+  generator?: Generator;
+}
+
+/** Options of {@link uniform}. */
+export interface UniformOptions extends RandomInitOptions {
+  /** Smallest number. Default: 0. */
+  a?: number;
+  /** Above all numbers. Default: 1. */
+  b?: number;
+}
+
+/** Options of {@link normal}. */
+export interface NormalOptions extends RandomInitOptions {
+  /** Default: 0. */
+  mean?: number;
+  /** Standard deviation, at least 0. Default: 1. */
+  std?: number;
+}
+
+/** Options of {@link truncNormal}. */
+export interface TruncNormalOptions extends NormalOptions {
+  /** Smallest number. Default: −2. */
+  a?: number;
+  /** Largest number. Default: 2. */
+  b?: number;
+}
+
+export const randomOptions: OptionNames<RandomInitOptions> = { generator: true };
+const uniformOptions: OptionNames<UniformOptions> = { ...randomOptions, a: true, b: true };
+const normalOptions: OptionNames<NormalOptions> = { ...randomOptions, mean: true, std: true };
+const truncNormalOptions: OptionNames<TruncNormalOptions> = { ...normalOptions, a: true, b: true };
+
+/** Fills with numbers uniform in [a, b), with torch's bits (torch.nn.init.uniform_). Returns the tensor. */
+export function uniform<T extends Initializable>(tensor: T, options: UniformOptions = {}): T {
+  requireOptions('nn.init.uniform', options, uniformOptions);
+  const { a = 0, b = 1, generator = defaultGenerator } = options;
+  requireNumbers('uniform', { a, b });
+  if (a > b) throw new ArgumentError(`nn.init.uniform: a must be at most b, got ${a} and ${b}.`);
+  return initialize('uniform', tensor, (data) => {
+    generator.fillUniform(data, a, b);
+  });
+}
+
+/** Fills with normal numbers, with torch's bits (torch.nn.init.normal_). Returns the tensor. */
+export function normal<T extends Initializable>(tensor: T, options: NormalOptions = {}): T {
+  requireOptions('nn.init.normal', options, normalOptions);
+  const { mean = 0, std = 1, generator = defaultGenerator } = options;
+  requireStd('normal', mean, std);
+  return initialize('normal', tensor, (data) => {
+    generator.fillNormal(data, mean, std);
+  });
+}
+
+/**
+ * Fills with numbers of a normal distribution that lie between a and b, by inversion as in torch (torch.nn.init.trunc_normal_).
+ * Returns the tensor.
+ */
+export function truncNormal<T extends Initializable>(tensor: T, options: TruncNormalOptions = {}): T {
+  requireOptions('nn.init.truncNormal', options, truncNormalOptions);
+  const { mean = 0, std = 1, a = -2, b = 2, generator = defaultGenerator } = options;
+  requireStd('truncNormal', mean, std);
+  requireNumbers('truncNormal', { a, b });
+  if (a > b) throw new ArgumentError(`nn.init.truncNormal: a must be at most b, got ${a} and ${b}.`);
+  /** 2Φ − 1 of the standardized bound. */
+  const bound = (x: number) => erf((x - mean) / std / Math.SQRT2);
+  return initialize('truncNormal', tensor, (data) => {
+    generator.fillUniform(data, bound(a), bound(b));
+    for (let i = 0; i < data.length; i += 1) {
+      data[i] = Math.min(Math.max(inverseErf(data[i]) * std * Math.SQRT2 + mean, a), b);
+    }
+  });
+}
+
+function requireStd(name: string, mean: number, std: number): void {
+  requireNumbers(name, { mean, std });
+  if (std < 0) throw new ArgumentError(`nn.init.${name}: std must be at least 0, got ${std}.`);
+}

@@ -1,0 +1,71 @@
+import type { Value } from '../graph/node.ts';
+import { add, div, mul, sqrt, sub } from '../ops/elementwise.ts';
+import { Optimizer } from './optimizer.ts';
+import { completeSettings, type OptimizerParameters } from './param-groups.ts';
+import { requireAtLeastZero } from './require.ts';
+import type { Rule } from './rule.ts';
+
+/** Settings of a parameter group of {@link Adagrad}. */
+export interface AdagradSettings {
+  /** Learning rate. Default: 0.01. */
+  lr: number;
+  /** The rate of update t is lr / (1 + (t − 1)·lrDecay). Default: 0. */
+  lrDecay: number;
+  /** L2 penalty. Default: 0. */
+  weightDecay: number;
+  /** Initial sum of squares. Default: 0. */
+  initialAccumulatorValue: number;
+  /** Added to the denominator. Default: 1e-10. */
+  eps: number;
+}
+
+/** Options of {@link Adagrad}: defaults of its groups' settings. */
+export type AdagradOptions = Partial<AdagradSettings>;
+
+/** Adagrad (torch.optim.Adagrad): s ← s + g², p ← p − lr/(1 + (t − 1)·lrDecay) · g / (√s + eps). */
+export class Adagrad extends Optimizer<AdagradSettings> {
+  constructor(parameters: OptimizerParameters<AdagradSettings>, options: AdagradOptions = {}) {
+    super(rule, parameters, completeSettings('Adagrad', defaults, options));
+  }
+}
+
+const defaults: AdagradSettings = {
+  lr: 0.01,
+  lrDecay: 0,
+  weightDecay: 0,
+  initialAccumulatorValue: 0,
+  eps: 1e-10,
+};
+
+type Coefficients = Readonly<{
+  rate: number;
+  decay: number | undefined;
+  start: number | undefined;
+  eps: number;
+}>;
+
+type State = Readonly<{ sum: Value }>;
+
+const rule: Rule<AdagradSettings, Coefficients, State> = {
+  name: 'Adagrad',
+
+  check({ lr, lrDecay, weightDecay, initialAccumulatorValue, eps }) {
+    requireAtLeastZero('Adagrad', { lr, lrDecay, weightDecay, initialAccumulatorValue, eps });
+  },
+
+  stateNames: () => ['sum'],
+
+  coefficients: ({ lr, lrDecay, weightDecay, initialAccumulatorValue, eps }, { step, isFresh }) => ({
+    rate: lr / (1 + (step - 1) * lrDecay),
+    decay: weightDecay === 0 ? undefined : weightDecay,
+    start: initialAccumulatorValue === 0 ? undefined : isFresh ? initialAccumulatorValue : 0,
+    eps,
+  }),
+
+  update({ parameter, gradient, state, coefficients: { rate, decay, start, eps } }) {
+    const slope = decay === undefined ? gradient : add(gradient, mul(parameter, decay));
+    const before = start === undefined ? state.sum : add(state.sum, start);
+    const sum = add(before, mul(slope, slope));
+    return { parameter: sub(parameter, div(mul(slope, rate), add(sqrt(sum), eps))), state: { sum } };
+  },
+};

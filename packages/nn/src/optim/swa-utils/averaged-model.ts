@@ -1,0 +1,160 @@
+import type { ForwardModule } from 'ringrun';
+import { ArgumentError } from '../../errors.ts';
+import { changeBy } from '../../graph/changes.ts';
+import { Module } from '../../nn/module.ts';
+import type { ModuleStateDict, StoredTensors } from '../../nn/state-dict.ts';
+import { requireNothingPending } from '../../operation-queue.ts';
+import { asFloat32, store, type LoadableTensor } from '../../stored-tensor.ts';
+import { requireOptions, type OptionNames } from '../../require-options.ts';
+
+/**
+ * The weight of the new parameters in an average: average ← average + weight·(new − average).
+ *
+ * @param numAveraged number of parameters that the average has so far, from 1
+ */
+export type AverageWeight = (numAveraged: number) => number;
+
+/** Options of {@link AveragedModel}. */
+export interface AveragedModelOptions {
+  /** Weight of new parameters. Default: `getSwaAvgFn()`, of which the average is the mean. */
+  avgFn?: AverageWeight;
+  /** If true, averages buffers too. If false, copies them from the model. Default: false. */
+  useBuffers?: boolean;
+}
+
+const optionNames: OptionNames<AveragedModelOptions> = { avgFn: true, useBuffers: true };
+
+/** The mean of all parameters (stochastic weight averaging; torch.optim.swa_utils.get_swa_avg_fn). */
+export function getSwaAvgFn(): AverageWeight {
+  return (numAveraged) => 1 / (numAveraged + 1);
+}
+
+/**
+ * An exponential moving average (torch.optim.swa_utils.get_ema_avg_fn).
+ *
+ * @param decay weight of the average before, from 0 to 1. Default: 0.999.
+ */
+export function getEmaAvgFn(decay = 0.999): AverageWeight {
+  if (!(decay >= 0 && decay <= 1)) {
+    throw new ArgumentError(`getEmaAvgFn: decay must lie between 0 and 1, got ${decay}.`);
+  }
+  return () => 1 - decay;
+}
+
+/**
+ * Averages the parameters of a model over training (torch.optim.swa_utils.AveragedModel). torch copies the model; here the
+ * averages are the parameters of a module that you pass: another instance of the model's class.
+ *
+ * ```ts
+ * const averaged = new optim.swaUtils.AveragedModel(new Net(), { avgFn: optim.swaUtils.getEmaAvgFn(0.99) });
+ * // After each step:
+ * averaged.updateParameters(model);
+ * ```
+ *
+ * Its state dict has the averages under `module.`, and `n_averaged`, as in torch.
+ */
+export class AveragedModel<M extends Module & ForwardModule> {
+  /** The module with the averages. Its parameters are frozen. */
+  readonly module: M;
+  readonly #options: Required<AveragedModelOptions>;
+  #numAveraged = 0;
+
+  /** @param module an instance of the model's class, which nothing else trains */
+  constructor(module: M, options: AveragedModelOptions = {}) {
+    if (!(module instanceof Module)) {
+      throw new ArgumentError(
+        "AveragedModel: expected a Module for the averages. Pass another instance of the model's class.",
+      );
+    }
+    requireOptions('AveragedModel', options, optionNames);
+    const { avgFn = getSwaAvgFn(), useBuffers = false } = options;
+    this.#options = { avgFn, useBuffers };
+    this.module = module;
+    module.requiresGrad(false);
+    module.eval();
+  }
+
+  /** Number of parameters that the averages have so far. */
+  get numAveraged(): number {
+    return this.#numAveraged;
+  }
+
+  /** Computes the output of the averaged model. */
+  forward(...inputs: Parameters<M['forward']>): ReturnType<M['forward']> {
+    return this.module.forward(...inputs) as ReturnType<M['forward']>;
+  }
+
+  /**
+   * Adds the current parameters of a model to the averages; the first time it copies them. Call it when steps have been
+   * awaited.
+   *
+   * @param model the trained model, or its DistributedDataParallel
+   * @throws ArgumentError if names or shapes differ; NnError (ERR_NOT_AWAITED) if a step is pending; nothing is changed then
+   */
+  updateParameters(model: Pick<Module, 'namedParameters' | 'namedBuffers'>): void {
+    const { avgFn, useBuffers } = this.#options;
+    const parameters = paired(this.module.namedParameters(), model.namedParameters());
+    const buffers = paired(this.module.namedBuffers(), model.namedBuffers());
+    const all = [...parameters, ...buffers];
+    requireNothingPending('updateParameters', all.flat());
+    const weight = this.#numAveraged === 0 ? 1 : avgFn(this.#numAveraged);
+    const change = changeBy('updateParameters()');
+    for (const [average, { data }] of parameters) blend(average.data, data, weight);
+    for (const [average, { data }] of buffers) blend(average.data, data, useBuffers ? weight : 1);
+    for (const [average] of all) average.recordChange(change);
+    this.#numAveraged += 1;
+  }
+
+  /** A copy of the averages and their number. */
+  stateDict(): ModuleStateDict {
+    const state: ModuleStateDict = new Map([['n_averaged', store([], Float32Array.of(this.#numAveraged))]]);
+    for (const [key, stored] of this.module.stateDict()) state.set(`module.${key}`, stored);
+    return state;
+  }
+
+  /**
+   * Loads what `stateDict` returned, or what torch's AveragedModel stored.
+   *
+   * @throws ArgumentError if keys or shapes differ; nothing is changed then
+   */
+  loadStateDict(state: StoredTensors): void {
+    const entries = new Map<string, LoadableTensor>(state instanceof Map ? state : Object.entries(state));
+    const count = entries.get('n_averaged');
+    if (count?.data.length !== 1) {
+      throw new ArgumentError('AveragedModel.loadStateDict: expected the key n_averaged with one number.');
+    }
+    entries.delete('n_averaged');
+    this.module.loadStateDict(entries, { keyMapping: { 'module.': '' } });
+    [this.#numAveraged] = asFloat32(count.data);
+  }
+}
+
+interface NamedTensor {
+  readonly shape: readonly number[];
+}
+
+/** Tensors of both models, which must have the same names and shapes. */
+function paired<T extends NamedTensor>(
+  own: Iterable<[name: string, tensor: T]>,
+  others: Iterable<[name: string, tensor: T]>,
+): (readonly [own: T, other: T])[] {
+  const [a, b] = [[...own], [...others]];
+  const describe = (entry: [string, T] | undefined) =>
+    entry === undefined ? 'none' : `${entry[0]} [${entry[1].shape.join()}]`;
+  for (let i = 0; i < Math.max(a.length, b.length); i += 1) {
+    if (describe(a.at(i)) === describe(b.at(i))) continue;
+    throw new ArgumentError(
+      `updateParameters: expected a model with ${describe(a.at(i))}, got ${describe(b.at(i))}. Pass an instance of the same class.`,
+    );
+  }
+  return a.map(([, tensor], i) => [tensor, b[i][1]] as const);
+}
+
+/** average ← average + weight·(added − average), elementwise. */
+function blend(average: Float32Array, added: Float32Array, weight: number): void {
+  if (weight === 1) {
+    average.set(added);
+    return;
+  }
+  for (let i = 0; i < average.length; i += 1) average[i] += (added[i] - average[i]) * weight;
+}

@@ -1,0 +1,45 @@
+import { ArgumentError } from '../../errors.ts';
+import { LRScheduler, forEachGroup } from '../lr-scheduler/lr-scheduler.ts';
+import type { Optimizer } from '../optimizer.ts';
+import { requireAtLeastZero } from '../require.ts';
+import { requireOptions, type OptionNames } from '../../require-options.ts';
+
+/** Options of {@link SWALR}. */
+export interface SWALROptions {
+  /** Epochs until the rate is reached. Default: 10. */
+  annealEpochs?: number;
+  /** Interpolation between the rates. Default: 'cos'. */
+  annealStrategy?: 'cos' | 'linear';
+}
+
+const optionNames: OptionNames<SWALROptions> = { annealEpochs: true, annealStrategy: true };
+
+const strategies = {
+  cos: (part: number) => (1 - Math.cos(Math.PI * part)) / 2,
+  linear: (part: number) => part,
+} as const;
+
+/** Anneals the rate to a constant one for averaging weights (torch.optim.swa_utils.SWALR). */
+export class SWALR extends LRScheduler {
+  /** @param swaLr the rate, for all groups or per group */
+  constructor(optimizer: Optimizer, swaLr: number | readonly number[], options: SWALROptions = {}) {
+    requireOptions('SWALR', options, optionNames);
+    const { annealEpochs = 10, annealStrategy = 'cos' } = options;
+    requireAtLeastZero('SWALR', { annealEpochs });
+    const rates = forEachGroup('SWALR', optimizer, swaLr);
+    for (const rate of rates) requireAtLeastZero('SWALR', { swaLr: rate });
+    if (!Object.hasOwn(strategies, annealStrategy)) {
+      throw new ArgumentError(`SWALR: annealStrategy must be 'cos' or 'linear', got '${annealStrategy}'.`);
+    }
+    /** The weight of swaLr after some epochs. */
+    const weightAt = (epoch: number) =>
+      strategies[annealStrategy](Math.max(0, Math.min(1, epoch / Math.max(1, annealEpochs))));
+    super(optimizer, ({ epoch, lr, group }) => {
+      const now = annealEpochs === 0 ? Math.max(1, epoch) : epoch;
+      const [before, weight] = [weightAt(now - 1), weightAt(now)];
+      // The rate that the annealing began with, from the current one.
+      const first = before === 1 ? rates[group] : (lr - before * rates[group]) / (1 - before);
+      return rates[group] * weight + first * (1 - weight);
+    });
+  }
+}
