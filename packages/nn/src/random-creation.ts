@@ -67,10 +67,5 @@ export function randint(
 /** The integers from 0 to `length` − 1 in a random order (torch.randperm), int64. For less than 2³² / 20 of them. */
 export function randperm(length: number, { generator = defaultGenerator }: RandomOptions = {}): Tensor {
   requireShape('randperm', [length]);
-  const array = BigInt64Array.from({ length }, (_, i) => BigInt(i));
-  for (let i = 0; i < length - 1; i += 1) {
-    const j = i + Number(generator.nextBelow(length - i));
-    [array[i], array[j]] = [array[j], array[i]];
-  }
-  return tensorOf('int64', [length], array);
+  return tensorOf('int64', [length], BigInt64Array.from(generator.permutation(length), BigInt));
 }

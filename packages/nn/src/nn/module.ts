@@ -13,6 +13,13 @@ import {
   type ModuleStateDict,
   type StoredTensors,
 } from './state-dict.ts';
+import { tiedKeys } from './tied-keys.ts';
+import {
+  registerHook,
+  type ForwardHook,
+  type ForwardPreHook,
+  type RemovableHandle,
+} from './forward-hooks.ts';
 import { requireBoolean } from '../require-boolean.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
@@ -146,6 +153,8 @@ export abstract class Module implements DistributedModule {
    * option `keyMapping` renames keys; with `strict: false` the result reports which keys were not used.
    *
    * @param state a Map or a record of `{ shape, data }` by key
+   * A tensor that the module has twice, such as a tied weight, is loaded from any of its keys.
+   *
    * @returns missing and unexpected keys, as the module spells them; both empty if `strict`
    * @throws ArgumentError that lists missing and unexpected keys and different shapes; NnError (ERR_NOT_AWAITED) if an
    *   operation on the module is pending; nothing is changed then
@@ -154,11 +163,41 @@ export abstract class Module implements DistributedModule {
     requireOptions('loadStateDict', options, loadOptions);
     const tensors = tensorsByKey(this.namedParameters(), this.namedBuffers());
     requireNothingPending('loadStateDict', tensors.values());
-    const keys = loadTensors(tensors, state, options);
+    const keys = loadTensors(tensors, state, options, tiedKeys(this));
     const change = changeBy('loadStateDict');
     const missing = new Set(keys.missingKeys);
     for (const [key, tensor] of tensors) if (!missing.has(key)) tensor.recordChange(change);
     return keys;
+  }
+
+  /**
+   * Calls `fn` with each submodule, then with this module (torch.nn.Module.apply), such as to initialize layers. Returns this
+   * module.
+   */
+  apply(fn: (module: Module) => void): this {
+    for (const child of this.children()) child.apply(fn);
+    fn(this);
+    return this;
+  }
+
+  /**
+   * Calls `hook` after each forward of this module (torch.nn.Module.register_forward_hook). A value that it returns replaces
+   * the output.
+   *
+   * @returns a handle that removes the hook
+   */
+  registerForwardHook(hook: ForwardHook<this>): RemovableHandle {
+    return registerHook('registerForwardHook', this, 'after', hook);
+  }
+
+  /**
+   * Calls `hook` before each forward of this module (torch.nn.Module.register_forward_pre_hook). A value that it returns
+   * replaces the inputs: a list of all, or the only one.
+   *
+   * @returns a handle that removes the hook
+   */
+  registerForwardPreHook(hook: ForwardPreHook<this>): RemovableHandle {
+    return registerHook('registerForwardPreHook', this, 'before', hook);
   }
 
   /** Clears the gradients of all parameters (torch.nn.Module.zero_grad). */

@@ -68,14 +68,20 @@ export function loadTensors(
   tensors: ReadonlyMap<string, DistributedTensor>,
   given: StoredTensors,
   { strict = true, keyMapping }: LoadStateDictOptions,
+  tied: ReadonlyMap<string, string> = new Map(),
 ): IncompatibleKeys {
-  const stored = withMappedKeys(asMap(given), keyMapping);
+  const stored = new Map(withMappedKeys(asMap(given), keyMapping));
+  const copies = separateTied(stored, tied);
   const missingKeys = [...tensors.keys()].filter((key) => !stored.has(key));
   const unexpectedKeys = [...stored.keys()].filter((key) => !tensors.has(key));
   const differences = [
     ...(strict && missingKeys.length > 0 ? [`missing: ${missingKeys.join(', ')}`] : []),
     ...(strict && unexpectedKeys.length > 0 ? [`unexpected: ${unexpectedKeys.join(', ')}`] : []),
     ...misfits(tensors, stored),
+    ...[...copies].flatMap(([key, [own, tensor]]) => {
+      const difference = loadableMisfit(tensor, tensors.get(own)!.shape);
+      return difference === undefined ? [] : [`${key} ${difference}`];
+    }),
   ];
   if (differences.length > 0) {
     const advice = adviceOnPrefix(missingKeys, unexpectedKeys);
@@ -85,6 +91,25 @@ export function loadTensors(
   }
   for (const [key, { data }] of stored) tensors.get(key)?.data.set(asFloat32(data));
   return { missingKeys, unexpectedKeys };
+}
+
+/**
+ * Removes further keys of tied tensors from a state dict. If a tensor is stored under a further key alone, that becomes the
+ * key of the module. Returns the tensors that are left, which are copies.
+ */
+function separateTied(
+  stored: Map<string, LoadableTensor>,
+  tied: ReadonlyMap<string, string>,
+): Map<string, readonly [own: string, tensor: LoadableTensor]> {
+  const copies = new Map<string, readonly [string, LoadableTensor]>();
+  for (const [key, own] of tied) {
+    const tensor = stored.get(key);
+    if (tensor === undefined) continue;
+    stored.delete(key);
+    if (stored.has(own)) copies.set(key, [own, tensor]);
+    else stored.set(own, tensor);
+  }
+  return copies;
 }
 
 /** Advice for keys that differ from the module's only by the prefix `module.`. */

@@ -1,0 +1,96 @@
+import { ArgumentError } from '../errors.ts';
+import { describeValue } from '../stored-tensor.ts';
+
+/** What a hook is registered on: a module with `forward`. */
+type WithForward = object & { forward?: (...inputs: never[]) => unknown };
+
+/** Called after `forward` of a module with its inputs and its output. If it returns a value, that becomes the output. */
+export type ForwardHook<M> = (
+  module: M,
+  inputs: M extends { forward(...inputs: infer I): unknown } ? I : unknown[],
+  output: M extends { forward(...inputs: never[]): infer O } ? O : unknown,
+) => unknown;
+
+/** Called before `forward` of a module with its inputs. If it returns a value, that becomes the inputs: a list, or the only one. */
+export type ForwardPreHook<M> = (
+  module: M,
+  inputs: M extends { forward(...inputs: infer I): unknown } ? I : unknown[],
+) => unknown;
+
+/** A registered hook (torch.utils.hooks.RemovableHandle). */
+export interface RemovableHandle {
+  /** Removes the hook. Does nothing the second time. */
+  remove(): void;
+}
+
+type Call = (...values: unknown[]) => unknown;
+
+/** The hooks of a module, and how its forward was defined before the first one. */
+interface Hooks {
+  readonly before: Set<{ readonly hook: Call }>;
+  readonly after: Set<{ readonly hook: Call }>;
+  readonly own: PropertyDescriptor | undefined;
+}
+
+const hooksOf = new WeakMap<object, Hooks>();
+
+/**
+ * Registers a hook. While a module has hooks, it has a `forward` of its own that calls them, so that every call of forward
+ * does, in torch's order: the hooks before it, the computation, the hooks behind it, each in the order of registration.
+ */
+export function registerHook(
+  where: string,
+  module: WithForward,
+  time: 'before' | 'after',
+  hook: unknown,
+): RemovableHandle {
+  if (typeof hook !== 'function') {
+    throw new ArgumentError(`${where}: expected a function, got ${describeValue(hook)}.`);
+  }
+  const { forward } = module;
+  if (typeof forward !== 'function') {
+    throw new ArgumentError(`${where}: expected a module with forward, got one without.`);
+  }
+  const hooks = hooksOf.get(module) ?? install(module, forward as Call);
+  const entry = { hook: hook as Call };
+  hooks[time].add(entry);
+  return {
+    remove: () => {
+      hooks[time].delete(entry);
+      if (hooks.before.size + hooks.after.size === 0 && hooksOf.get(module) === hooks)
+        uninstall(module, hooks);
+    },
+  };
+}
+
+function install(module: object, forward: Call): Hooks {
+  const own = Object.getOwnPropertyDescriptor(module, 'forward');
+  const hooks: Hooks = { before: new Set(), after: new Set(), own };
+  hooksOf.set(module, hooks);
+  // Not enumerable, because a module lists its enumerable properties.
+  Object.defineProperty(module, 'forward', {
+    configurable: true,
+    enumerable: false,
+    writable: true,
+    value: (...given: unknown[]) => {
+      let inputs = given;
+      for (const { hook } of [...hooks.before]) {
+        const changed = hook(module, inputs);
+        if (changed !== undefined) inputs = Array.isArray(changed) ? changed : [changed];
+      }
+      let output = forward.apply(module, inputs);
+      for (const { hook } of [...hooks.after]) {
+        const changed = hook(module, inputs, output);
+        if (changed !== undefined) output = changed;
+      }
+      return output;
+    },
+  });
+  return hooks;
+}
+
+function uninstall(module: object, { own }: Hooks): void {
+  hooksOf.delete(module);
+  if (own === undefined) Reflect.deleteProperty(module, 'forward');
+  else Object.defineProperty(module, 'forward', own);
+}
