@@ -59,6 +59,7 @@ export {
   type ChannelNormOptions,
 } from './group-norm.ts';
 export { Flatten, Unflatten } from './flatten.ts';
+export type { ForwardHook, ForwardPreHook, RemovableHandle } from './forward-hooks.ts';
 export { Identity } from './identity.ts';
 export { LayerNorm, type LayerNormOptions } from './layer-norm.ts';
 export { Linear, type LinearOptions } from './linear.ts';
