@@ -17,13 +17,13 @@ import {
   initProcessGroup,
   transforms,
 } from 'ringrun';
-import { models } from '../train/models.js';
+import { createModel } from '../train/models.js';
 
 const [rounds = 7, steps = 100] = process.argv.slice(2).map(Number);
 const batchSize = 64;
 await initProcessGroup();
 manualSeed(1);
-const model = new DistributedDataParallel(models.cifar.create());
+const model = new DistributedDataParallel(await createModel('cifar'));
 const optimizer = new optim.SGD(model.module.parameters(), { lr: 0.01, momentum: 0.5 });
 const dataset = randomImages(50_000);
 

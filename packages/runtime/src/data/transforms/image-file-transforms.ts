@@ -10,8 +10,8 @@ import type { Transform } from './transforms.ts';
 /** A transform of image files. In a `Compose`, these come before all others. */
 export type ImageFileTransform = Resize | CenterCrop | RandomResizedCrop;
 
-/** Height and width in pixels. */
-type Size = readonly [height: number, width: number];
+/** Height and width of an image in pixels. */
+export type ImageSize = readonly [height: number, width: number];
 
 const kinds: readonly string[] = [
   'Resize',
@@ -28,10 +28,10 @@ export class Resize {
   /** Name of the transform, kept when it is sent to a worker thread. */
   readonly kind = 'Resize';
   /** One number: length of the smaller side, which keeps the aspect ratio. Two: height and width. */
-  readonly size: number | Size;
+  readonly size: number | ImageSize;
 
   /** @param size length of the smaller side in pixels, or [height, width]; at least 1 */
-  constructor(size: number | Size) {
+  constructor(size: number | ImageSize) {
     this.size = typeof size === 'number' ? side(size, 'Resize') : both(size, 'Resize');
   }
 }
@@ -41,10 +41,10 @@ export class CenterCrop {
   /** Name of the transform, kept when it is sent to a worker thread. */
   readonly kind = 'CenterCrop';
   /** Height and width of the result in pixels. */
-  readonly size: Size;
+  readonly size: ImageSize;
 
   /** @param size size of the crop in pixels: one number for both sides, or [height, width]; at least 1 */
-  constructor(size: number | Size) {
+  constructor(size: number | ImageSize) {
     this.size = both(size, 'CenterCrop');
   }
 }
@@ -62,14 +62,14 @@ export class RandomResizedCrop {
   /** Name of the transform, kept when it is sent to a worker thread. */
   readonly kind = 'RandomResizedCrop';
   /** Height and width of the result in pixels. */
-  readonly size: Size;
+  readonly size: ImageSize;
   /** Smallest and largest area of the crop, as a share of the image's. */
   readonly scale: readonly [smallest: number, largest: number];
   /** Smallest and largest width / height of the crop. */
   readonly ratio: readonly [smallest: number, largest: number];
 
   /** @param size size of the result in pixels: one number for both sides, or [height, width]; at least 1 */
-  constructor(size: number | Size, options: RandomResizedCropOptions = {}) {
+  constructor(size: number | ImageSize, options: RandomResizedCropOptions = {}) {
     requireOptions('RandomResizedCrop', options, { scale: true, ratio: true });
     this.size = both(size, 'RandomResizedCrop');
     this.scale = range(options.scale ?? [0.08, 1], 'scale');
@@ -77,7 +77,7 @@ export class RandomResizedCrop {
   }
 }
 
-function both(size: number | Size, who: string): Size {
+function both(size: number | ImageSize, who: string): ImageSize {
   const [height, width] = typeof size === 'number' ? [size, size] : size;
   return [side(height, who), side(width, who)];
 }

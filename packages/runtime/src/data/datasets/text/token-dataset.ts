@@ -6,16 +6,16 @@ import { requireInteger } from '../../require-integer.ts';
 import { InvalidDataError } from '../invalid-data-error.ts';
 import { mappedFile } from './mapped-file.ts';
 
+/** Element type of a file of tokens, little-endian. */
+export type TokenType = 'uint8' | 'uint16' | 'uint32' | 'int32' | 'int64';
+
 const arrayTypes = {
   uint8: Uint8Array,
   uint16: Uint16Array,
   uint32: Uint32Array,
   int32: Int32Array,
   int64: BigInt64Array,
-} as const;
-
-/** Element type of a file of tokens, little-endian. */
-export type TokenType = keyof typeof arrayTypes;
+} as const satisfies Record<TokenType, unknown>;
 
 /** Tokens in memory. */
 export type TokenArray = Uint8Array | Uint16Array | Uint32Array | Int32Array | BigInt64Array;
