@@ -3,7 +3,6 @@ import type { BagMode, EmbeddingBagAttributes } from '../../graph/operators.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { and, cast, div, equal, greater, greaterOrEqual, max, mul, not, where } from '../elementwise.ts';
 import { gather } from '../indexing.ts';
-import { matmul } from '../linear-algebra.ts';
 import { reduceMax, reduceSum } from '../reduction.ts';
 import { concat, expand, reshape, slice } from '../shape.ts';
 import { constant, int64Constant } from '../source.ts';
@@ -51,10 +50,10 @@ export const embeddingBags: OperatorFamily<'EmbeddingBag' | 'EmbeddingBagGradien
       const places = withPlaces(options, attributes).map((name) => name ?? '');
       graph.ownNode('EmbeddingBag', [table, rows, ...places], outputs, codes(attributes));
     },
-    gradient: ({ inputs: [table, rows, ...options], outputs: [, winners], attributes }, [d]) => {
+    gradient: ({ inputs: [table, rows, ...options], outputs, attributes }, [d]) => {
       if (d === undefined) return [];
       const [offsets, weights] = withPlaces(options, attributes);
-      const inputs = [d, rows, table, ...options, winners].filter((input) => input !== undefined);
+      const inputs = [d, rows, table, ...options, ...outputs.slice(1)];
       const types = [table, ...(weights ? [weights] : [])];
       const [dTable, dWeights] = createNode('EmbeddingBagGradient', inputs, attributes, types).outputs;
       return [dTable, undefined, ...(offsets ? [undefined] : []), ...(weights ? [dWeights] : [])];
@@ -70,30 +69,27 @@ export const embeddingBags: OperatorFamily<'EmbeddingBag' | 'EmbeddingBagGradien
   },
 };
 
-/** The rows of all bags times a matrix that says which bag has which row; of the maximum, all rows for every bag. */
+/** Of all rows that a bag may have, [B, L, D] or [1, T, D], those that it has, [B, …, 1]. */
 function plainBags({ table, rows, offsets, weights, mode, paddingRow }: Bags): Value {
-  const total = sizeOf(rows.shape);
   const [count] = (offsets ?? rows).shape;
-  if (total === 0) return expand(constant(0), [count, table.shape[1]]);
-  const flat = reshape(rows, [total]);
-  const all = gather(table, flat);
-  const isIn = membership(flat, offsets ?? evenOffsets(rows.shape), paddingRow);
-  if (mode === 'max') {
-    const candidates = where(
-      reshape(isIn, [count, total, 1]),
-      reshape(all, [1, ...all.shape]),
-      constant(-3.4e38),
-    );
-    const isEmpty = not(cast(reduceMax(cast(isIn, 'float32'), [1], true), 'bool'));
-    return where(isEmpty, constant(0), reduceMax(candidates, [1]));
-  }
+  if (sizeOf(rows.shape) === 0) return expand(constant(0), [count, table.shape[1]]);
+  const places = offsets ? [1, ...rows.shape] : rows.shape;
+  const all = gather(table, reshape(rows, places));
+  const isIn = reshape(membership(rows, offsets, paddingRow), [count, places[1], 1]);
   const members = cast(isIn, 'float32');
-  const sums = matmul(weights ? mul(members, reshape(weights, [1, total])) : members, all);
-  return mode === 'sum' ? sums : div(sums, max(reduceSum(members, [1], true), constant(1)));
+  if (mode === 'max') {
+    const largest = reduceMax(where(isIn, all, constant(-3.4e38)), [1]);
+    return mul(largest, reduceMax(members, [1]));
+  }
+  const sums = reduceSum(mul(all, weights ? mul(members, reshape(weights, [...places, 1])) : members), [1]);
+  return mode === 'sum' ? sums : div(sums, max(reduceSum(members, [1]), constant(1)));
 }
 
-/** [B, T], bool: whether a bag has a row. */
-function membership(rows: Value, offsets: Value, paddingRow: number | undefined): Value {
+/** [B, L] or [B, T], bool: whether a bag has a row. */
+function membership(rows: Value, offsets: Value | undefined, paddingRow: number | undefined): Value {
+  const isWord =
+    paddingRow === undefined ? equal(rows, rows) : not(equal(rows, int64Constant([], [paddingRow])));
+  if (!offsets) return isWord;
   const [total] = rows.shape;
   const [count] = offsets.shape;
   const places = int64Constant(
@@ -101,19 +97,11 @@ function membership(rows: Value, offsets: Value, paddingRow: number | undefined)
     Array.from({ length: total }, (_, place) => place),
   );
   const ends = concat([slice(offsets, 0, 1, count), int64Constant([1], [total])], 0);
-  const isIn = and(
+  const isBetween = and(
     greaterOrEqual(places, reshape(offsets, [count, 1])),
     greater(reshape(ends, [count, 1]), places),
   );
-  if (paddingRow === undefined) return isIn;
-  return and(isIn, not(equal(reshape(rows, [1, total]), int64Constant([], [paddingRow]))));
-}
-
-function evenOffsets([count, length]: readonly number[]): Value {
-  return int64Constant(
-    [count],
-    Array.from({ length: count }, (_, bag) => bag * length),
-  );
+  return and(isBetween, reshape(isWord, [1, total]));
 }
 
 const modeCodes: Readonly<Record<BagMode, number>> = { sum: 0, mean: 1, max: 2 };
