@@ -4,7 +4,7 @@ import { rewrite } from '../compiler/rewrite.ts';
 import { plainOperators } from '../compiler/rewrites/plain-operators.ts';
 import { newArray } from '../dtype.ts';
 import { ArgumentError } from '../errors.ts';
-import { describeType, isNode, type Value } from '../graph/node.ts';
+import { describeType, isNode, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { Module } from '../nn/module.ts';
 import { input as inputOf } from '../ops/source.ts';
@@ -12,21 +12,19 @@ import { requireOptions, type OptionNames } from '../require-options.ts';
 import { describeValue } from '../stored-tensor.ts';
 import { Tensor } from '../tensor.ts';
 import { GraphBuilder } from './graph-builder.ts';
-import { dynamicDimension, writeWithDynamicBatch, type Trace } from './dynamic-batch.ts';
-import { RecordingGraph } from './recording-graph.ts';
+import { cannotBeDynamic, dynamicDimension, progressionOf, writeWithDynamicSizes } from './dynamic-sizes.ts';
+import {
+  describedShape,
+  inputsOf,
+  placesOf,
+  samplesOf,
+  shapeInCall,
+  type CompleteInput,
+  type ExportInput,
+} from './export-inputs.ts';
+import type { SizeSamples } from './size-formula.ts';
+import { RecordingGraph, type Entry } from './recording-graph.ts';
 import { namesKeys } from './schema.ts';
-
-/** An input of the exported model. */
-export interface ExportInput {
-  /** Name in the exported model. Default: `input`, or `input_0`, `input_1`, … if there are several. */
-  name?: string;
-  /** The first dimension is the batch. `forward` must accept this batch size and multiples of it. */
-  shape: readonly number[];
-  /** Default: 'float32'. */
-  dtype?: 'float32' | 'int64';
-  /** If true, this input keeps its exact shape: a mask without a batch, or a model that needs a fixed batch. Default: false. */
-  fixed?: boolean;
-}
 
 /** Either `inputShape` or `inputs` is required. */
 export interface ExportOptions {
@@ -62,33 +60,31 @@ export type Exportable =
  * `forward` is called in evaluation mode; the modes of all modules are restored afterwards. It must return a Tensor, an
  * array of Tensors, or an object of Tensors.
  *
- * The first dimension of each input is dynamic, named `batch`. `forward` is called with three batch sizes; sizes and
- * numbers that depend on the batch (`x.view(x.shape[0], 16)`, `.div(x.shape[0])`, `1 / (n − 1)`) are computed from the
- * input's size in the exported model. Output dimensions that depend on the batch are `batch` or a formula: `2*batch`.
+ * The first dimension of each input is dynamic, named `batch`; `dynamicAxes` makes others dynamic, such as the length of
+ * sequences. `forward` is called with three of each size; sizes and numbers that depend on them (`x.view(x.shape[0], 16)`,
+ * `.div(x.shape[0])`, `1 / (n − 1)`, `arange(x.shape[1])`) are computed from the sizes of inputs in the exported model.
+ * Output dimensions that depend on them are `batch` or a formula: `2*batch`.
  *
  * @example
  * await writeFile('model.onnx', exportOnnx(model, { inputShape: [1, 3, 32, 32] }));
  * exportOnnx(ddp, { inputs: [{ name: 'tokens', shape: [1, 128], dtype: 'int64' }, { name: 'mask', shape: [1, 128] }], outputNames: ['logits'] });
  *
  * @param model a module, or a DistributedDataParallel, whose module is exported
- * @throws ArgumentError if `forward` fails for a batch size; if a number depends on the batch size n other than by
- *   n·factor + offset or its reciprocal (the message names the operation); if `forward` reads a tensor that is not an
+ * @throws ArgumentError if `forward` fails for a size; if a number depends on sizes other than by a sum of their products or
+ *   its reciprocal (the message names the operation); if `forward` reads a tensor that is not an
  *   input, parameter or buffer; if names are not unique
  */
 export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Array {
   requireOptions('exportOnnx', options, optionNames);
   const module = unwrapped(model);
   const inputs = inputsOf(options);
-  const open = inputs.find(({ fixed }) => !fixed);
-  const calls = (open ? multiples : [1]).map((multiple) => callForward(module, inputs, multiple));
+  const samples = samplesOf(inputs);
+  const calls = samples.calls.map((_, call) => callForward(module, inputs, samples, call));
   const names = outputNamesOf(options, calls[0].outputs);
-  requireOneLayout(calls);
+  requireOneLayout(samples, calls);
 
   const graph = new GraphBuilder();
-  for (const { name, dtype, shape, fixed } of inputs) {
-    const size = dynamicDimension(sizesOf(calls), multiplesOf(shape[0], calls, fixed));
-    graph.input(name, dtype, fixed ? shape : [size, ...shape.slice(1)]);
-  }
+  for (const input of inputs) graph.input(input.name, input.dtype, describedShape(input, inputs, samples));
   const state = stateOf(module, calls[0].outputs);
   for (const { name, data, shape } of state) graph.initializer(name, 'float32', shape, data);
   const namesOf = (kind: boolean) =>
@@ -96,13 +92,13 @@ export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Arra
   graph.metadata(namesKeys.parameters, JSON.stringify(namesOf(false)));
   graph.metadata(namesKeys.buffers, JSON.stringify(namesOf(true)));
   requireDifferent([...inputs.map(({ name }) => name), ...names, ...state.map(({ name }) => name)]);
-  const traces = calls.map((call): Trace => {
+  const entries = calls.map((call) => {
     const leaves = [...call.inputs.map((value, index) => ({ name: inputs[index].name, value })), ...state];
-    return { size: call.size, entries: record(leaves, call, names) };
+    return record(leaves, call, names);
   });
-  writeWithDynamicBatch(graph, traces, open?.name);
+  writeWithDynamicSizes(graph, { samples, entries }, placesOf(samples, inputs));
   for (const [index, name] of names.entries()) {
-    graph.output(name, calls[0].outputs[index].value.dtype, shapeOf(calls, index));
+    graph.output(name, calls[0].outputs[index].value.dtype, shapeOf(samples, calls, index));
   }
   return graph.encode();
 }
@@ -115,21 +111,13 @@ const optionNames: OptionNames<ExportOptions> = {
   outputNames: true,
 };
 
-const inputOptionNames: OptionNames<ExportInput> = { name: true, shape: true, dtype: true, fixed: true };
-
-/** Multiples of the given batch size: large primes, so that a batch-dependent size does not equal another by chance. */
-const multiples = [97, 101, 103];
-
-/** A forward call with inputs of one batch size. */
+/** A forward call with inputs of some sizes. */
 interface Call {
-  /** Batch size: first dimension of the first input that is not fixed. */
-  readonly size: number;
   readonly inputs: readonly Value[];
   readonly outputs: readonly { readonly key: string | undefined; readonly value: Value }[];
 }
 
 type ForwardModule = Module & { forward(...inputs: readonly Tensor[]): unknown };
-type CompleteInput = Required<ExportInput>;
 
 function unwrapped(model: Exportable): ForwardModule {
   let inner: unknown = model;
@@ -142,61 +130,26 @@ function unwrapped(model: Exportable): ForwardModule {
   );
 }
 
-function inputsOf({ inputShape, inputName, inputs }: ExportOptions): CompleteInput[] {
-  if ((inputShape === undefined) === (inputs === undefined) || inputs?.length === 0) {
-    throw new ArgumentError(
-      'exportOnnx: expected either inputShape (one float32 input) or inputs, a list of { name, shape, dtype }.',
-    );
-  }
-  if (inputs !== undefined && inputName !== undefined) {
-    throw new ArgumentError(
-      'exportOnnx: inputName requires inputShape. With inputs, write inputs: [{ name, … }].',
-    );
-  }
-  const given: readonly ExportInput[] = inputs ?? [
-    { shape: inputShape!, ...(inputName !== undefined && { name: inputName }) },
-  ];
-  return given.map((input, index) => {
-    requireOptions(`exportOnnx: inputs[${index}]`, input, inputOptionNames);
-    const { name = given.length === 1 ? 'input' : `input_${index}`, shape, dtype = 'float32' } = input;
-    const fixed = input.fixed ?? shape.length === 0;
-    const valid = Array.isArray(shape) && shape.every((size) => Number.isInteger(size) && size >= 1);
-    if (!valid || (!fixed && shape.length === 0)) {
-      throw new ArgumentError(
-        `exportOnnx: the shape of ${name} must be a list of sizes of at least 1, got ${JSON.stringify(shape)}.`,
-      );
-    }
-    if (!['float32', 'int64'].includes(dtype)) {
-      throw new ArgumentError(
-        `exportOnnx: the dtype of ${name} must be 'float32' or 'int64', got '${dtype}'.`,
-      );
-    }
-    return { name, shape, dtype, fixed };
-  });
-}
-
-function callForward(module: ForwardModule, inputs: readonly CompleteInput[], multiple: number): Call {
-  const tensors = inputs.map(({ dtype, shape, fixed }) => {
-    const [batch = 1, ...rest] = shape;
-    const whole = fixed ? shape : [batch * multiple, ...rest];
+function callForward(
+  module: ForwardModule,
+  inputs: readonly CompleteInput[],
+  samples: SizeSamples,
+  call: number,
+): Call {
+  const tensors = inputs.map((input) => {
     // forward is only traced, so the input needs no elements.
-    return new Tensor(inputOf(dtype, whole, { data: newArray(dtype, 0) }));
+    const data = newArray(input.dtype, 0);
+    return new Tensor(inputOf(input.dtype, shapeInCall(input, inputs, samples, call), { data }));
   });
-  const first = inputs.findIndex(({ fixed }) => !fixed);
-  const size = first === -1 ? 1 : tensors[first].shape[0];
   let given: unknown;
   try {
     given = inEvaluation(module, () => module.forward(...tensors));
   } catch (cause) {
-    if (first === -1) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ArgumentError(
-      `exportOnnx: the batch cannot be dynamic: forward fails for a batch of ${size}: ${reason} ` +
-        'Use a shape whose multiples forward accepts, or export one batch size: inputs: [{ shape, fixed: true }].',
-      { cause },
-    );
+    if (samples.names.length === 0) throw cause;
+    const reason = cause instanceof Error ? cause.message.replace(/\.$/, '') : String(cause);
+    throw cannotBeDynamic(samples, `forward fails for ${samples.describe(call)}: ${reason}`, { cause });
   }
-  return { size, inputs: tensors.map(({ value }) => value), outputs: outputsOf(given) };
+  return { inputs: tensors.map(({ value }) => value), outputs: outputsOf(given) };
 }
 
 /** Calls a function with the model in evaluation mode and restores the mode of every module. */
@@ -227,12 +180,12 @@ function outputsOf(given: unknown): Call['outputs'] {
   return outputs;
 }
 
-function requireOneLayout(calls: readonly Call[]): void {
+function requireOneLayout(samples: SizeSamples, calls: readonly Call[]): void {
   const keys = calls.map(({ outputs }) => outputs.map(({ key }) => key ?? 'a Tensor').join(', '));
   const other = keys.findIndex((names) => names !== keys[0]);
   if (other === -1) return;
   throw new ArgumentError(
-    `exportOnnx: forward must return the same outputs for every batch, got ${keys[0]} for a batch of ${calls[0].size} and ${keys[other]} for ${calls[other].size}.`,
+    `exportOnnx: forward must return the same outputs for every size, got ${keys[0]} for ${samples.describe(0)} and ${keys[other]} for ${samples.describe(other)}.`,
   );
 }
 
@@ -280,39 +233,45 @@ function record(
   leaves: readonly { readonly name: string; readonly value: Value }[],
   { outputs }: Call,
   names: readonly string[],
-): Trace['entries'] {
+): readonly Entry[] {
   const known = new Set(leaves.map(({ value }) => value.node));
-  for (const node of topologicalOrder(outputs.map(({ value }) => value))) {
-    if (isNode(node, 'Input') && !known.has(node)) {
-      throw new ArgumentError(
-        `exportOnnx: forward uses a tensor (${describeType(node.outputs[0])}) that is not an input, parameter or buffer of the model. Make it a Parameter or a BufferTensor.`,
-      );
-    }
-  }
   const graph = new RecordingGraph();
+  const captured = topologicalOrder(outputs.map(({ value }) => value))
+    .filter((node) => isNode(node, 'Input') && !known.has(node))
+    .map((node) => ({ name: recordArange(graph, node), value: node.outputs[0] }));
   const plain = rewrite(
     outputs.map(({ value }) => value),
     [plainOperators],
   );
   const results = names.map((name, index) => ({ name, value: plain[index] }));
-  emitNodes(graph, leaves, results, { begins: graph.begin });
+  emitNodes(graph, [...leaves, ...captured], results, { begins: graph.begin });
   return graph.entries;
 }
 
-function sizesOf(calls: readonly Call[]): number[] {
-  return calls.map(({ size }) => size);
+/** Numbers at equal distances, such as positions, follow from sizes; other tensors are unknown to the exported model. */
+function recordArange(graph: RecordingGraph, node: Node): string {
+  const { dtype, shape } = node.outputs[0];
+  const values = isNode(node, 'Input')
+    ? Array.from<number | bigint>(node.attributes.source.data).map(Number)
+    : [];
+  if (dtype !== 'int64' || shape.length !== 1 || progressionOf(values) === undefined) {
+    throw new ArgumentError(
+      `exportOnnx: forward uses a tensor (${describeType(node.outputs[0])}) that is not an input, parameter or buffer of the model. Make it a Parameter or a BufferTensor.`,
+    );
+  }
+  graph.begin(node);
+  return graph.constant(dtype, shape, values);
 }
 
-/** The first dimension of an input in each call. */
-function multiplesOf(size: number, calls: readonly Call[], fixed: boolean): number[] {
-  return calls.map((_, call) => (fixed ? size : size * multiples[call]));
-}
-
-function shapeOf(calls: readonly Call[], index: number): ReturnType<typeof dynamicDimension>[] {
+function shapeOf(
+  samples: SizeSamples,
+  calls: readonly Call[],
+  index: number,
+): ReturnType<typeof dynamicDimension>[] {
   const shapes = calls.map(({ outputs }) => outputs[index].value.shape);
   return shapes[0].map((_, axis) =>
     dynamicDimension(
-      sizesOf(calls),
+      samples,
       shapes.map((shape) => shape[axis]),
     ),
   );

@@ -3,38 +3,39 @@ import type { DType } from '../dtype.ts';
 import { ArgumentError } from '../errors.ts';
 import { exactJson } from '../graph/exact-json.ts';
 import { describeType, isNode, type Node } from '../graph/node.ts';
-import { asFraction, formulaOf, type BatchFormula } from './batch-formula.ts';
+import { addNode, DimensionSizes, type DimensionPlace } from './dimension-sizes.ts';
+import type { SizeFormula, SizeSamples } from './size-formula.ts';
 import type { Dimension, GraphBuilder } from './graph-builder.ts';
 import type { ConstantEntry, Entry, NodeEntry } from './recording-graph.ts';
-import { dataTypeCode } from './schema.ts';
 
-/** The graph recorded for one batch size. */
-export interface Trace {
-  readonly size: number;
-  readonly entries: readonly Entry[];
+/** The graphs recorded for different sizes. */
+export interface Traces {
+  readonly samples: SizeSamples;
+  /** One graph for each call. */
+  readonly entries: readonly (readonly Entry[])[];
 }
 
-/** A number that is constant, or a formula of the batch size. */
-type Term = number | BatchFormula;
+/** A number that is constant, or a formula of the sizes. */
+type Term = number | SizeFormula;
 
 /**
- * Merges the traces of several batch sizes into one graph with a dynamic batch: numbers that depend on the batch size are
- * computed from the size of an input.
+ * Merges graphs for different sizes into one with dynamic sizes: numbers that depend on a size are computed from the sizes of
+ * inputs.
  *
- * @param input the input whose first dimension is the batch; undefined if there is only one trace
- * @throws ArgumentError that names the operation if the traces differ in another way
+ * @param places a dimension of an input that has each size
+ * @throws ArgumentError that names the operation if the graphs differ in another way
  */
-export function writeWithDynamicBatch(
+export function writeWithDynamicSizes(
   graph: GraphBuilder,
-  traces: readonly Trace[],
-  input: string | undefined,
+  traces: Traces,
+  places: readonly DimensionPlace[],
 ): void {
-  const [{ entries }] = traces;
-  const size = new BatchSize(graph, input);
+  const [entries] = traces.entries;
+  const size = new DimensionSizes(graph, places);
   const names = new Map<string, string>();
-  const longest = Math.max(...traces.map((trace) => trace.entries.length));
+  const longest = Math.max(...traces.entries.map((one) => one.length));
   for (let index = 0; index < longest; index += 1) {
-    const alternatives = traces.map((trace) => trace.entries.at(index));
+    const alternatives = traces.entries.map((one) => one.at(index));
     requireOneKind(traces, alternatives);
     const entry = entries[index];
     if (entry.kind === 'node') {
@@ -49,16 +50,20 @@ export function writeWithDynamicBatch(
 }
 
 /** A dimension of an output: its size, `batch`, or a formula; undefined if no formula matches. */
-export function dynamicDimension(sizes: readonly number[], dimensions: readonly number[]): Dimension {
+export function dynamicDimension(samples: SizeSamples, dimensions: readonly number[]): Dimension {
   if (dimensions.every((dimension) => dimension === dimensions[0])) return dimensions[0];
-  const formula = formulaOf(sizes, dimensions);
+  const formula = samples.formulaOf(dimensions);
   if (formula === undefined || formula.isReciprocal) return undefined;
-  const { factor, offset } = formula;
-  const product = factor === 1 ? 'batch' : `${factor}*batch`;
-  return offset === 0 ? product : `${product}${offset > 0 ? '+' : ''}${offset}`;
+  return formula.terms
+    .map(({ factor, positions }) => {
+      const names = positions.map((position) => samples.names[position]);
+      return (factor === 1 && names.length > 0 ? names : [factor, ...names]).join('*');
+    })
+    .join('+')
+    .replaceAll('+-', '-');
 }
 
-function requireOneKind(traces: readonly Trace[], alternatives: readonly (Entry | undefined)[]): void {
+function requireOneKind(traces: Traces, alternatives: readonly (Entry | undefined)[]): void {
   const kinds = alternatives.map((entry) => {
     if (entry?.kind !== 'node') return entry && `${entry.name}:${entry.dtype}:${entry.shape.length}`;
     return [entry.opType, entry.inputs, entry.outputs, Object.keys(entry.attributes)].join();
@@ -68,9 +73,9 @@ function requireOneKind(traces: readonly Trace[], alternatives: readonly (Entry 
     const [first, second] = [0, other].map((trace) => {
       const entry = alternatives[trace];
       const operation = entry === undefined ? 'no further operation' : describeOperation(entry.of);
-      return `${operation} for a batch of ${traces[trace].size}`;
+      return `${operation} for ${traces.samples.describe(trace)}`;
     });
-    throw cannotBeDynamic(`forward computes ${first}, and ${second}`);
+    throw cannotBeDynamic(traces.samples, `forward computes ${first}, and ${second}`);
   }
   if (alternatives[0]?.kind !== 'node') return;
   for (const name of Object.keys(alternatives[0].attributes)) {
@@ -92,19 +97,18 @@ function isShapeOfReshape(entries: readonly Entry[], index: number): boolean {
 
 function writeConstant(
   graph: GraphBuilder,
-  size: BatchSize,
-  traces: readonly Trace[],
+  size: DimensionSizes,
+  traces: Traces,
   constants: readonly ConstantEntry[],
   opensDimension: boolean,
 ): string {
   const [{ dtype, shape, values }] = constants;
-  const of = readerOf(traces[0].entries, constants[0]);
-  const sizes = traces.map((trace) => trace.size);
+  const of = readerOf(traces.entries[0], constants[0]);
   const term = (numbers: readonly number[]): Term => {
     if (numbers.every((number) => Object.is(number, numbers[0]))) return numbers[0];
     // emitReshape may choose another dimension as −1 for another size.
     if (opensDimension && numbers.includes(-1)) return -1;
-    const formula = formulaOf(sizes, numbers);
+    const formula = traces.samples.formulaOf(numbers);
     if (formula === undefined || !size.canCompute(dtype, formula)) {
       throw differenceError(traces, of, 'a number in it', numbers.map(String));
     }
@@ -115,7 +119,12 @@ function writeConstant(
     const terms = values.map((_, index) => term(constants.map((constant) => constant.values[index])));
     return writeTerms(graph, size, { dtype, shape, terms });
   }
-  // An array whose size depends on the batch is supported only if it repeats one number.
+  const range = shape.length === 1 ? constants.map(({ values }) => progressionOf(values)) : [];
+  if (range.length > 0 && range.every((one) => one !== undefined)) {
+    const [start, step] = (['start', 'step'] as const).map((name) => term(range.map((one) => one[name])));
+    return size.range(dtype, { start, step, count: dimensions[0] });
+  }
+  // Another array whose size is dynamic is supported only if it repeats one number.
   if (constants.some((constant) => constant.values.some((value) => !Object.is(value, constant.values[0])))) {
     const types = constants.map((constant) => describeType(constant));
     throw differenceError(traces, of, 'an array of numbers in it', types);
@@ -137,7 +146,7 @@ function readerOf(entries: readonly Entry[], { of }: ConstantEntry): Node {
 
 function writeTerms(
   graph: GraphBuilder,
-  size: BatchSize,
+  size: DimensionSizes,
   { dtype, shape, terms }: { dtype: DType; shape: readonly number[]; terms: readonly Term[] },
 ): string {
   if (terms.every((term) => typeof term === 'number')) return graph.constant(dtype, shape, terms);
@@ -149,92 +158,39 @@ function writeTerms(
   return addNode(graph, 'Reshape', [flat, graph.constant('int64', [shape.length], shape)]);
 }
 
-/** Computes numbers from the batch size when the graph runs, as arrays of one element. */
-class BatchSize {
-  readonly #graph: GraphBuilder;
-  readonly #input: string | undefined;
-  readonly #computed = new Map<string, string>();
-
-  constructor(graph: GraphBuilder, input: string | undefined) {
-    this.#graph = graph;
-    this.#input = input;
-  }
-
-  /** True if the formula is exact: integer formulas need a fraction of small integers. */
-  canCompute(dtype: DType, { factor, offset, isReciprocal }: BatchFormula): boolean {
-    if (dtype === 'float32') return true;
-    return dtype === 'int64' && !isReciprocal && Number.isInteger(offset) && asFraction(factor) !== undefined;
-  }
-
-  compute(dtype: DType, formula: BatchFormula): string {
-    return this.#once(`${dtype} ${exactJson(formula)}`, () =>
-      dtype === 'int64' ? this.#integer(formula) : this.#float(formula),
-    );
-  }
-
-  #integer({ factor, offset }: BatchFormula): string {
-    const { numerator, denominator } = asFraction(factor)!;
-    const product = this.#apply('int64', 'Mul', this.#size(), numerator, 1);
-    const quotient = this.#apply('int64', 'Div', product, denominator, 1);
-    return this.#apply('int64', 'Add', quotient, offset, 0);
-  }
-
-  #float({ factor, offset, isReciprocal }: BatchFormula): string {
-    const size = this.#once('float', () =>
-      addNode(this.#graph, 'Cast', [this.#size()], { to: dataTypeCode.float32 }),
-    );
-    const constant = (number: number) => this.#graph.constant('float32', [1], [number]);
-    // c / n as one division, so that it rounds like the original number.
-    if (isReciprocal && offset === 0) return addNode(this.#graph, 'Div', [constant(1 / factor), size]);
-    const line = this.#apply('float32', 'Add', this.#apply('float32', 'Mul', size, factor, 1), offset, 0);
-    return isReciprocal ? addNode(this.#graph, 'Div', [constant(1), line]) : line;
-  }
-
-  #apply(dtype: DType, op: string, to: string, number: number, neutral: number): string {
-    if (number === neutral) return to;
-    return addNode(this.#graph, op, [to, this.#graph.constant(dtype, [1], [number])]);
-  }
-
-  #size(): string {
-    return this.#once('size', () => addNode(this.#graph, 'Shape', [this.#input!], { start: 0, end: 1 }));
-  }
-
-  #once(key: string, write: () => string): string {
-    const known = this.#computed.get(key) ?? write();
-    this.#computed.set(key, known);
-    return known;
-  }
-}
-
-/** Adds a node and returns its output, with a fresh name. */
-function addNode(
-  graph: GraphBuilder,
-  op: string,
-  inputs: readonly string[],
-  attributes: Parameters<GraphBuilder['node']>[3] = {},
-): string {
-  const name = graph.freshName('batch');
-  graph.node(op, inputs, [name], attributes);
-  return name;
-}
-
 function differenceError(
-  traces: readonly Trace[],
+  { samples }: Traces,
   of: Node,
   what: string,
   values: readonly (string | undefined)[],
 ): ArgumentError {
-  const cases = values.map((value, trace) => `${value} for a batch of ${traces[trace].size}`).join(', ');
+  const cases = values.map((value, trace) => `${value} for ${samples.describe(trace)}`).join(', ');
   return cannotBeDynamic(
+    samples,
     `in ${describeOperation(of)}, ${what} is ${cases}, which matches no supported formula`,
   );
 }
 
-function cannotBeDynamic(reason: string): ArgumentError {
+/** An error with advice. */
+export function cannotBeDynamic(
+  { names }: SizeSamples,
+  reason: string,
+  options?: ErrorOptions,
+): ArgumentError {
+  const what = names.join(' and the ');
   return new ArgumentError(
-    `exportOnnx: the batch cannot be dynamic: ${reason}. ` +
-      'Make forward independent of the batch size, or export one batch size: inputs: [{ shape, fixed: true }].',
+    `exportOnnx: the ${what} cannot be dynamic: ${reason}. ` +
+      `Make forward independent of the ${what}, or export fixed sizes: inputs: [{ shape, fixed: true }].`,
+    options,
   );
+}
+
+/** Start and step of numbers at equal distances, as of arange; undefined for others. */
+export function progressionOf(values: readonly number[]): { start: number; step: number } | undefined {
+  const [start, next] = values;
+  const step = next - start;
+  const isOne = values.length > 1 && step !== 0 && values.every((value, k) => value === start + k * step);
+  return isOne ? { start, step } : undefined;
 }
 
 function describeOperation(node: Node): string {

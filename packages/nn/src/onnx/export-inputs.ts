@@ -1,0 +1,171 @@
+import { ArgumentError } from '../errors.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import type { DimensionPlace } from './dimension-sizes.ts';
+import type { ExportOptions } from './export.ts';
+import { dynamicDimension } from './dynamic-sizes.ts';
+import type { Dimension } from './graph-builder.ts';
+import { SizeSamples } from './size-formula.ts';
+
+/** An input of the exported model. */
+export interface ExportInput {
+  /** Name in the exported model. Default: `input`, or `input_0`, `input_1`, … if there are several. */
+  name?: string;
+  /**
+   * The first dimension is the batch. `forward` must accept this batch size and multiples of it. Other dynamic dimensions have
+   * their largest size here, at least 4.
+   */
+  shape: readonly number[];
+  /** Default: 'float32'. */
+  dtype?: 'float32' | 'int64';
+  /** If true, this input keeps its exact shape: a mask without a batch, or a model that needs a fixed batch. Default: false. */
+  fixed?: boolean;
+  /**
+   * Names of the dynamic dimensions by their positions (torch.onnx.export's dynamic_axes): `{ 0: 'batch', 1: 'length' }`. A
+   * name that several inputs have is one size. Default: `{ 0: 'batch' }`.
+   */
+  dynamicAxes?: Readonly<Record<number, string>>;
+}
+
+export type CompleteInput = Required<Omit<ExportInput, 'fixed'>>;
+
+const inputOptionNames: OptionNames<ExportInput> = {
+  name: true,
+  shape: true,
+  dtype: true,
+  fixed: true,
+  dynamicAxes: true,
+};
+
+/** The inputs, checked and complete. */
+export function inputsOf({ inputShape, inputName, inputs }: ExportOptions): CompleteInput[] {
+  if ((inputShape === undefined) === (inputs === undefined) || inputs?.length === 0) {
+    throw new ArgumentError(
+      'exportOnnx: expected either inputShape (one float32 input) or inputs, a list of { name, shape, dtype }.',
+    );
+  }
+  if (inputs !== undefined && inputName !== undefined) {
+    throw new ArgumentError(
+      'exportOnnx: inputName requires inputShape. With inputs, write inputs: [{ name, … }].',
+    );
+  }
+  const given: readonly ExportInput[] = inputs ?? [
+    { shape: inputShape!, ...(inputName !== undefined && { name: inputName }) },
+  ];
+  return given.map((input, index) => {
+    requireOptions(`exportOnnx: inputs[${index}]`, input, inputOptionNames);
+    const { name = given.length === 1 ? 'input' : `input_${index}`, shape, dtype = 'float32' } = input;
+    const fixed = input.fixed ?? shape.length === 0;
+    const valid = Array.isArray(shape) && shape.every((size) => Number.isInteger(size) && size >= 1);
+    if (!valid || (!fixed && shape.length === 0)) {
+      throw new ArgumentError(
+        `exportOnnx: the shape of ${name} must be a list of sizes of at least 1, got ${JSON.stringify(shape)}.`,
+      );
+    }
+    if (!['float32', 'int64'].includes(dtype)) {
+      throw new ArgumentError(
+        `exportOnnx: the dtype of ${name} must be 'float32' or 'int64', got '${dtype}'.`,
+      );
+    }
+    const dynamicAxes = input.dynamicAxes ?? (fixed ? {} : { 0: 'batch' });
+    requireAxes(name, shape, dynamicAxes);
+    return { name, shape, dtype, dynamicAxes };
+  });
+}
+
+function requireAxes(
+  name: string,
+  shape: readonly number[],
+  dynamicAxes: CompleteInput['dynamicAxes'],
+): void {
+  for (const [axis, size] of Object.entries(dynamicAxes)) {
+    if (!(Number(axis) in shape) || typeof (size as unknown) !== 'string' || !/^[A-Za-z_]\w*$/.test(size)) {
+      throw new ArgumentError(
+        `exportOnnx: dynamicAxes of ${name} must name dimensions from 0 to ${shape.length - 1}, as in { 0: 'batch', 1: 'length' }, got ${JSON.stringify(dynamicAxes)}.`,
+      );
+    }
+    if (Number(axis) > 0 && shape[Number(axis)] < 4) {
+      throw new ArgumentError(
+        `exportOnnx: the dynamic dimension ${axis} of ${name} must have its largest size, at least 4, got ${shape[Number(axis)]}.`,
+      );
+    }
+  }
+}
+
+/** The sizes for which `forward` is called. */
+export function samplesOf(inputs: readonly CompleteInput[]): SizeSamples {
+  return new SizeSamples(
+    new Map(
+      [...firstPlaces(inputs)].map(([name, { input, axis }]) => {
+        const size = input.shape[axis];
+        return [name, axis === 0 ? [size * 97, size * 101, size * 103] : [size, size - 1, size - 2]];
+      }),
+    ),
+  );
+}
+
+/** A dimension of an input for each size. */
+export function placesOf({ names }: SizeSamples, inputs: readonly CompleteInput[]): DimensionPlace[] {
+  const places = firstPlaces(inputs);
+  return names.map((name) => {
+    const { input, axis } = places.get(name)!;
+    return { input: input.name, axis };
+  });
+}
+
+/** The shape of an input in a call of `forward`. A batch that is a multiple of the first one stays one. */
+export function shapeInCall(
+  input: CompleteInput,
+  inputs: readonly CompleteInput[],
+  samples: SizeSamples,
+  call: number,
+): number[] {
+  const places = firstPlaces(inputs);
+  return input.shape.map((size, axis) => {
+    const name = input.dynamicAxes[axis] as string | undefined;
+    if (name === undefined) return size;
+    const first = places.get(name)!;
+    return (samples.calls[call][samples.names.indexOf(name)] * size) / first.input.shape[first.axis];
+  });
+}
+
+/** The shape of an input in the exported model. */
+export function describedShape(
+  input: CompleteInput,
+  inputs: readonly CompleteInput[],
+  samples: SizeSamples,
+): Dimension[] {
+  const shapes = samples.calls.map((_, call) => shapeInCall(input, inputs, samples, call));
+  return input.shape.map((_, axis) =>
+    dynamicDimension(
+      samples,
+      shapes.map((shape) => shape[axis]),
+    ),
+  );
+}
+
+/** Where each name is first, with the size of all its dimensions; a batch may be a multiple of the first one. */
+function firstPlaces(inputs: readonly CompleteInput[]): Map<string, Place> {
+  const places = new Map<string, Place>();
+  for (const input of inputs) {
+    for (const [axis, name] of Object.entries(input.dynamicAxes)) {
+      const first = places.get(name);
+      if (first === undefined) places.set(name, { input, axis: Number(axis) });
+      else requireOneSize(name, first, { input, axis: Number(axis) });
+    }
+  }
+  return places;
+}
+
+interface Place {
+  readonly input: CompleteInput;
+  readonly axis: number;
+}
+
+function requireOneSize(name: string, first: Place, other: Place): void {
+  const [size, own] = [first, other].map(({ input, axis }) => input.shape[axis]);
+  const isBatch = first.axis === 0 && other.axis === 0;
+  if (size === own || isBatch) return;
+  throw new ArgumentError(
+    `exportOnnx: the dimensions named ${name} must have one size, got ${size} for ${first.input.name} and ${own} for ${other.input.name}.`,
+  );
+}
