@@ -7,7 +7,7 @@ import { conv, convTranspose } from '../src/ops/convolution.ts';
 import { noGradient } from '../src/ops/definition.ts';
 import { floorDivide, fmod, remainder } from '../src/ops/division.ts';
 import { cumulativeSum } from '../src/ops/cumulative.ts';
-import { addDependency } from '../src/ops/dependency.ts';
+import { addDependency, checkpointBoundary } from '../src/ops/dependency.ts';
 import * as elementwise from '../src/ops/elementwise.ts';
 import {
   abs,
@@ -130,6 +130,7 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
   Max: broadcasting(elementwise.max),
   Min: broadcasting(elementwise.min),
   Neg: unary(elementwise.neg),
+  Checkpoint: unary((a) => checkpointBoundary(elementwise.neg(checkpointBoundary(a, 'input')), 'output')),
   Exp: unary(elementwise.exp),
   Log: unary((a) => elementwise.log(elementwise.add(a, constant(1.5)))),
   Sqrt: unary((a) => elementwise.sqrt(elementwise.add(a, constant(1.5)))),

@@ -18,7 +18,12 @@ test.each([
   [layer, 'module', 'to', 'Modules are in host memory: remove the call.'],
   [optimizer, 'optimizer', 'zero_grad', 'Use optimizer.zeroGrad.'],
   [F, 'F', 'cross_entropy', 'Use F.crossEntropy.'],
-  [nn, 'nn', 'DataParallel', 'Use `DistributedDataParallel` of ringrun, with a process for each part of the batch.'],
+  [
+    nn,
+    'nn',
+    'DataParallel',
+    'Use `DistributedDataParallel` of ringrun, with a process for each part of the batch.',
+  ],
   [optim, 'optim', 'lr_scheduler', 'Use optim.lrScheduler.'],
 ])('%#: reading it throws an error with the name that works', (object, owner, name, replacement) => {
   expect(() => read(object, name)).toThrow(

@@ -2,6 +2,7 @@ import { isNode, sizeOf, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { add } from '../ops/elementwise.ts';
 import { definitionOf } from '../ops/index.ts';
+import { Recomputation } from './recomputation.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 
@@ -19,12 +20,14 @@ export function differentiate(
 ): Map<Value, Value> {
   const order = topologicalOrder([loss]);
   const trainable = trainableDependents(order);
+  const recomputation = new Recomputation();
   const gradients = new Map<Value, Value>([[loss, expand(constant(1), loss.shape)]]);
   for (const node of order.toReversed()) {
     const delivered = node.outputs.map((output) => gradients.get(output));
     const isTrained = node.inputs.some((input) => trainable.has(input));
     if (!isTrained || delivered.every((gradient) => gradient === undefined)) continue;
-    const parts = definitionOf(node).gradient(node, delivered);
+    recomputation.begin(node, delivered[0]);
+    const parts = definitionOf(node).gradient(recomputation.of(node), delivered);
     for (const [position, input] of node.inputs.entries()) {
       const part = parts[position];
       if (part === undefined || !trainable.has(input)) continue;

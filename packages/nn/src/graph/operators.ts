@@ -169,6 +169,8 @@ export interface Operators {
   Identity: None;
   /** Inputs: a small float32 value that is not a scalar, and a value that must be computed before the output is read. */
   AddDependency: None;
+  /** Returns its input: the boundary of a part whose values are computed again in the backward pass (`checkpoint`). */
+  Checkpoint: { side: 'input' | 'output' };
 
   Add: None;
   Sub: None;

@@ -12,7 +12,19 @@ export function addDependency(value: Value, other: Value): Value {
   return createValue('AddDependency', [value, other], {}, value);
 }
 
-export const dependencies: OperatorFamily<'AddDependency'> = {
+/** Marks a value that enters or leaves a part of a graph that is computed again in the backward pass. */
+export function checkpointBoundary(value: Value, side: 'input' | 'output'): Value {
+  return createValue('Checkpoint', [value], { side }, value);
+}
+
+export const dependencies: OperatorFamily<'AddDependency' | 'Checkpoint'> = {
+  Checkpoint: {
+    emit: (graph, _, inputs, outputs) => {
+      graph.node('Identity', inputs, outputs);
+    },
+    gradient: (_, [gradient]) => [gradient],
+  },
+
   AddDependency: {
     emit: (graph, { inputs: [, other] }, [value, trigger], [y]) => {
       // An empty array has no element to depend on, and its readers are empty too.

@@ -1,6 +1,6 @@
 import { isNode, type Node, type Value } from '../../graph/node.ts';
 
-/** Identity only blocks gradients. Without a backward pass, it would only prevent rewrites of adjacent operators. */
+/** Identity and Checkpoint concern gradients. Without a backward pass, they would only prevent rewrites of adjacent operators. */
 export function removeIdentity(node: Node): Value | undefined {
-  return isNode(node, 'Identity') ? node.inputs[0] : undefined;
+  return isNode(node, 'Identity') || isNode(node, 'Checkpoint') ? node.inputs[0] : undefined;
 }

@@ -60,7 +60,7 @@ function asBiased({ node }: Value): { image: Value; bias: Value } | undefined {
 /** Operators that compute each element independently or per channel, so that the other axes may have any order. */
 const following = new Set<OpName>([
   ...(['Add', 'Sub', 'Mul', 'Div', 'Max', 'Min', 'Greater', 'GreaterOrEqual', 'Equal', 'Where'] as const),
-  ...(['Neg', 'Exp', 'Log', 'Sqrt', 'Pow', 'Abs', 'Sign', 'Erf', 'Identity', 'Cast'] as const),
+  ...(['Neg', 'Exp', 'Log', 'Sqrt', 'Pow', 'Abs', 'Sign', 'Erf', 'Identity', 'Checkpoint', 'Cast'] as const),
   ...(['Relu', 'LeakyRelu', 'Tanh', 'Sigmoid', 'Softplus'] as const),
   ...(['Affine', 'BatchNormalize'] as const),
 ]);
