@@ -14,13 +14,8 @@ const block = 512;
 
 /** Starts an S3-compatible server in a process of its own. Its objects are in `folder`. */
 export async function startServer(folder, bucket) {
-  const script = `
-    const S3rver = require(${JSON.stringify(require.resolve('s3rver'))});
-    new S3rver({ port: 0, address: '127.0.0.1', silent: true, directory: process.argv[1],
-      configureBuckets: [{ name: process.argv[2] }] }).run().then(({ port }) => console.log(port));`;
-  const child = spawn(process.execPath, ['-e', script, folder, bucket], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const script = join(root, 'packages/runtime/test/dist/fixtures/s3-server.js');
+  const child = spawn(process.execPath, [script, folder, bucket], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [port] = await once(child.stdout, 'data');
   const environment = {
     AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${Number(String(port))}`,

@@ -39,4 +39,7 @@ export const swaNames = {};
 /** torch.utils.data */
 export const dataNames = {
   default_collate: 'dist.defaultCollate',
+  get_worker_info: 'The argument of `iterate` of a `dist.IterableDataset`.',
+  BatchSampler: 'The option `batchSize` of `dist.DataLoader`.',
+  SubsetRandomSampler: '`new dist.Subset(dataset, indices)`, with `shuffle: true` of `dist.DataLoader`.',
 };

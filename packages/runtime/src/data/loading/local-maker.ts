@@ -43,7 +43,10 @@ export class LocalMaker<Sample, Batch> implements BatchMaker<Batch> {
     const reused = this.#pool.take();
     const samples =
       'indices' in wanted ? await this.#samplesAt(wanted, reused) : await this.#next(wanted, reused);
-    if (samples === 'ended') return undefined;
+    if (samples === 'ended') {
+      this.#pool.giveBack(reused);
+      return undefined;
+    }
     const batch = samples === 'skipped' ? undefined : this.#collate(samples, reused);
     return { batch, memory: [], reused };
   }

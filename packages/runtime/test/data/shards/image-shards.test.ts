@@ -69,6 +69,24 @@ test.each([0, 2])(
   },
 );
 
+test('a loader with workers resumes in the middle of an epoch, with each of the other images once', async () => {
+  const paths = await shards([7, 6, 9]);
+  const loader = () =>
+    new DataLoader(new ImageShards(paths, { shuffle: true, bufferSize: 4 }), { batchSize: 3, numWorkers: 2 });
+  const labelsOf = (batches: { label: { data: BigInt64Array } }[]) =>
+    batches.map(({ label }) => label.data.join());
+  const first = loader();
+  const batches = first[Symbol.asyncIterator]();
+  const before = [];
+  for (let step = 0; step < 4; step += 1) before.push((await batches.next()).value!);
+  const resumed = loader();
+  resumed.loadStateDict(structuredClone(first.stateDict()));
+  const rest = labelsOf(await all(resumed));
+  expect(rest).toEqual(labelsOf(await all(batches)));
+  const seen = [...labelsOf(before), ...rest].join().split(',').map(Number);
+  expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 22 }, (_, i) => i));
+});
+
 test('random transforms of an image do not depend on workers and shares', async () => {
   const transform = new transforms.Compose([
     new transforms.RandomCrop(3, { padding: 2 }),
