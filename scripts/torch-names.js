@@ -6,6 +6,7 @@ import { distributedNames } from './torch-names/distributed.js';
 import { publicNames } from './torch-names/public-names.js';
 import {
   dataNames,
+  functionNames,
   initNames,
   rnnNames,
   schedulerNames,
