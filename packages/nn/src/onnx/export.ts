@@ -42,7 +42,7 @@ export interface ExportOptions {
 
 /** A module, or a wrapper with a `module`, such as DistributedDataParallel. */
 export type Exportable =
-  | (Module & {
+  | (Pick<Module, 'namedParameters' | 'namedBuffers' | 'namedModules'> & {
       /** Computes the outputs: a Tensor, an array of Tensors, or an object of Tensors. */
       forward(...inputs: never[]): unknown;
     })
