@@ -1,3 +1,4 @@
+import { BFloat16Bits, decodeSafetensors, encodeSafetensors, Float16Bits } from 'ringrun';
 import { describe, expect, test } from 'vitest';
 import { ArgumentError, BufferTensor, nn, Parameter, type StoredTensor } from '../src/index.ts';
 
@@ -89,6 +90,26 @@ test('keyMapping leaves tensors out, and the report has the keys of the module',
   });
   expect(to.outputLayer.weight.data).toEqual(from.outputLayer.weight.data);
 });
+
+test.each([
+  ['bfloat16', BFloat16Bits, 2 ** -8],
+  ['float16', Float16Bits, 2 ** -11],
+] as const)(
+  'castStateDict stores %s in half the bytes, and a file of it is loaded',
+  (dtype, Class, error) => {
+    const [from, to] = [new Net(), new Net()];
+    const cast = nn.utils.castStateDict(from.stateDict(), dtype);
+    for (const { data } of cast.values()) expect(data).toBeInstanceOf(Class);
+    to.loadStateDict(decodeSafetensors(encodeSafetensors(cast)));
+    for (const [key, { data }] of from.stateDict()) {
+      const loaded = to.stateDict().get(key)!.data;
+      for (const [i, element] of data.entries()) {
+        expect(Math.abs(loaded[i] - element)).toBeLessThanOrEqual(error * Math.abs(element));
+      }
+    }
+    expect(() => nn.utils.castStateDict(from.stateDict(), 'int8' as never)).toThrow("'bfloat16', got int8.");
+  },
+);
 
 describe('rejects and changes nothing:', () => {
   test.each([

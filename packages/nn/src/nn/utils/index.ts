@@ -1,3 +1,3 @@
 export { clipGradNorm, clipGradValue, type ClipGradNormOptions } from './clip-grad.ts';
 export * as rnn from './rnn.ts';
-export { consumePrefixInStateDictIfPresent } from './state-dict.ts';
+export { castStateDict, consumePrefixInStateDictIfPresent, type StoredTensor16 } from './state-dict.ts';
