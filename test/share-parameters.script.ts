@@ -94,6 +94,11 @@ const variants: Readonly<Record<string, Variant>> = {
   amsgrad: { optimizer: (model) => new optim.AdamW(model.parameters(), { lr: 0.01, amsgrad: true }) },
   rmsprop: { optimizer: (model) => new optim.RMSprop(model.parameters(), { lr: 0.01, momentum: 0.5 }) },
   adadelta: { optimizer: (model) => new optim.Adadelta(model.parameters()) },
+  adagrad: {
+    optimizer: (model) =>
+      new optim.Adagrad(model.parameters(), { lr: 0.01, initialAccumulatorValue: 0.1, lrDecay: 0.1 }),
+  },
+  nadam: { optimizer: (model) => new optim.NAdam(model.parameters()) },
   overlapped: { options: { overlap: true, bucketCapMb: 1e-6, verifyEvery: 2 } },
   hook: {
     prepare: (ddp) => {

@@ -38,7 +38,7 @@ test.each(
         expect(shared.parameters, name).toBe(ranks[0][name].plain.parameters);
       }
     }
-    expect(Object.keys(ranks[0])).toHaveLength(18);
+    expect(Object.keys(ranks[0])).toHaveLength(20);
   },
 );
 
@@ -56,7 +56,7 @@ test('a job has the same bits when values are in memory of the executor', async 
       expect(Math.min(...Object.values(copies)), name).toBeGreaterThan(100);
       expect(notFreed, name).toBe(0);
     }
-    expect(Object.keys(variants)).toHaveLength(isFull ? 18 : 6);
+    expect(Object.keys(variants)).toHaveLength(isFull ? 20 : 7);
   }
 });
 

@@ -32,8 +32,8 @@ export interface DistributedDataParallelOptions {
   /**
    * Keep one copy of the parameters and of the optimizer states for all ranks of a host, in shared memory. Each rank
    * updates its part of them, which computes the same bits, and `optimizer.step()` becomes a collective: every rank must
-   * call it for the same gradients, and await it. Needs an optimizer of `@ringrun/nn` and shared memory between the ranks of
-   * a host. Not possible with `join` and `faultTolerance: 'shrink'`. Default: `false`.
+   * call it for the same gradients, and await it. Needs an optimizer of `@ringrun/nn` other than LBFGS, and shared memory
+   * between the ranks of a host. Not possible with `join` and `faultTolerance: 'shrink'`. Default: `false`.
    *
    * `backward` averages whole gradients on every rank. If all ranks are on one host, a step of `compileStep` averages on each
    * rank only the gradients of its part, so it leaves the parameters' `grad` undefined. It does so with several hosts, too.

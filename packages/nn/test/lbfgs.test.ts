@@ -1,7 +1,9 @@
+import type { ParameterSharing } from 'ringrun';
 import { expect, test } from 'vitest';
 import { F, optim, Parameter, tensor } from '../src/index.ts';
 import { fill } from './fill.ts';
 import { goldenFile } from './golden-cases.ts';
+import { gradientSink } from './gradient-sink.ts';
 import { expectClose } from './numeric.ts';
 import './one-thread.ts';
 
@@ -80,6 +82,15 @@ test.each([{ maxIter: 3 }, { maxIter: 3, lineSearchFn: 'strongWolfe' as const }]
     expect(next.stateDict()).toEqual(whole.optimizer.stateDict());
   },
 );
+
+test('rejects parameters that the ranks of a host share, and changes nothing', async () => {
+  const parameter = new Parameter(Float32Array.of(1), [1]);
+  parameter.gradientSink = { ...gradientSink(), sharing: {} as ParameterSharing };
+  const optimizer = new optim.LBFGS([parameter]);
+  const step = optimizer.step(() => Promise.reject(new Error('expected no call')));
+  await expect(step).rejects.toThrow('Leave shareParameters out of DistributedDataParallel');
+  expect(parameter.data).toEqual(Float32Array.of(1));
+});
 
 test('rejects closures, settings and states that cannot be used', async () => {
   const { parameters, closureOf, optimizer } = problem({});

@@ -146,12 +146,19 @@ export class LBFGS {
    * Minimizes the loss for up to `maxIter` iterations. Await it before anything else changes the parameters.
    *
    * @returns the loss before the step
-   * @throws ArgumentError if the closure is not a function or returns no number
+   * @throws ArgumentError if the closure is not a function or returns no number, and for parameters that the ranks of a host
+   *   share (DistributedDataParallel's `shareParameters`)
    */
   async step(closure: Closure): Promise<number> {
     if (typeof closure !== 'function') {
       throw new ArgumentError(
         `LBFGS.step: expected a closure that computes the loss, got ${describeValue(closure)}. Write step(async () => { …; await loss.backward(); return loss; }).`,
+      );
+    }
+    // Each rank would add its change.
+    if (this.#parameters.some(({ gradientSink }) => gradientSink?.sharing)) {
+      throw new ArgumentError(
+        'LBFGS.step: expected parameters of this rank alone, got some that the ranks of a host share. Leave shareParameters out of DistributedDataParallel.',
       );
     }
     const { maxIter, maxEval, toleranceGrad, toleranceChange, historySize, lineSearchFn } = this.#settings;
