@@ -108,8 +108,9 @@ export function requireOptionsOfKind(options: DataLoaderOptions<never, unknown>,
   );
 }
 
-/** The error for a loop without await whose dataset makes it wait. */
-export function needsAwait(): InvalidArgumentError {
+/** The error for a loop without await whose dataset makes it wait. An error of `samples` is not reported in addition. */
+export function needsAwait(samples?: Promise<unknown>): InvalidArgumentError {
+  samples?.catch(() => undefined);
   return new InvalidArgumentError(
     'DataLoader: expected a dataset that returns samples at once, got one that returns promises or is iterable. Write `for await (const batch of loader)`.',
   );

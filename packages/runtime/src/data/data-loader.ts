@@ -12,7 +12,7 @@ import {
 } from './data-loader-options.ts';
 import type { DataLoaderOptions } from './data-loader-options.ts';
 import { isIterable, type AnyDataset } from './dataset-kind.ts';
-import type { BatchMemory, DataPass, Dataset, IterableDataset } from './dataset.ts';
+import type { BatchMemory, Dataset, IterableDataset } from './dataset.ts';
 import { FieldTypes } from './field-types.ts';
 import type { DistributedSampler } from './distributed-sampler.ts';
 import type { BatchMaker } from './loading/batch-maker.ts';
@@ -21,6 +21,7 @@ import { IndexEpochs } from './loading/index-epochs.ts';
 import { LocalMaker } from './loading/local-maker.ts';
 import { MemoryPool } from './loading/memory-pool.ts';
 import { IndexPlan } from './loading/plan.ts';
+import { samplesAt } from './loading/samples-at.ts';
 import type { StreamState } from './loading/stream-progress.ts';
 import { Streams } from './loading/streams.ts';
 import { WorkerMaker } from './loading/worker-maker.ts';
@@ -140,7 +141,9 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     const epoch = this.#epochs!.begin();
     for (const indices of epoch.batches) {
       const memory = this.#pool.take();
-      const batch = this.#collate(samplesNow(dataset, indices, epoch.pass, memory), memory);
+      const samples = samplesAt(dataset, indices, epoch.pass, memory);
+      if (samples instanceof Promise) throw needsAwait(samples);
+      const batch = this.#collate(samples, memory);
       epoch.deliver();
       yield batch;
       this.#pool.giveBack(memory);
@@ -291,18 +294,4 @@ function defaultSampler(
   { shuffle, seed }: DataLoaderOptions<never, unknown>,
 ): Sampler {
   return shuffle ? new RandomSampler(dataset, { seed: seed ?? 0 }) : new SequentialSampler(dataset);
-}
-
-function samplesNow<Sample>(
-  dataset: Dataset<Sample>,
-  indices: readonly number[],
-  pass: DataPass,
-  memory: BatchMemory | undefined,
-): Sample[] {
-  const samples = dataset.batch?.(indices, pass, memory) ?? indices.map((index) => dataset.at(index, pass));
-  const promise = samples instanceof Promise ? samples : samples.find((sample) => sample instanceof Promise);
-  if (promise === undefined) return samples as Sample[];
-  // Its error would be reported in addition to this one.
-  Promise.allSettled([samples].flat()).catch(() => undefined);
-  throw needsAwait();
 }

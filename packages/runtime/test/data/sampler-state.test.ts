@@ -29,7 +29,7 @@ function train(loaders: Loaders, steps = Infinity): { seen: number[]; states: Sa
     running = drawn.filter(({ done }) => !done);
     seen.push(...drawn.flatMap(({ value }) => value ?? []));
   }
-  return { seen, states: running.map(({ loader }) => loader.stateDict()) };
+  return { seen, states: running.map(({ loader }) => loader.stateDict() as SamplerState) };
 }
 
 function resumed(state: SamplerState, loaders: Loaders): Loaders {
@@ -90,7 +90,7 @@ test('on as many ranks, this and later epochs equal those of an uninterrupted jo
   const epochs = [1, 2, 3].map(() => train(uninterrupted).seen);
   const before = loadersOf(50, 3, 2, { seed: 9 });
   const first = [train(before).seen, train(before, 4).seen];
-  const after = resumed(before[0].stateDict(), loadersOf(50, 3, 2, { seed: 1 }));
+  const after = resumed(before[0].stateDict() as SamplerState, loadersOf(50, 3, 2, { seed: 1 }));
   expect([first[0], [...first[1], ...train(after).seen], train(after).seen]).toEqual(epochs);
 });
 

@@ -6,6 +6,7 @@ import { SampleStream } from '../sample-stream.ts';
 import type { MadeBatch, Wanted, WantedNext } from '../workers/messages.ts';
 import type { BatchMaker } from './batch-maker.ts';
 import type { MemoryPool } from './memory-pool.ts';
+import { samplesAt } from './samples-at.ts';
 
 type Collate<Sample, Batch> = (samples: Sample[], memory: BatchMemory | undefined) => Batch;
 
@@ -80,11 +81,9 @@ export class LocalMaker<Sample, Batch> implements BatchMaker<Batch> {
   ): Sample[] | Promise<Sample[]> {
     const dataset = this.#dataset;
     if (isIterable(dataset)) throw new TypeError('an iterable dataset has no indices');
-    const samples = dataset.batch?.(indices, pass, memory) ?? indices.map((index) => dataset.at(index, pass));
-    const isPromise = samples instanceof Promise || samples.some((sample) => sample instanceof Promise);
-    if (!isPromise) return samples as Sample[];
-    this.#isAsynchronous = true;
-    return samples instanceof Promise ? samples : Promise.all(samples);
+    const samples = samplesAt(dataset, indices, pass, memory);
+    this.#isAsynchronous = samples instanceof Promise;
+    return samples;
   }
 
   async #next(

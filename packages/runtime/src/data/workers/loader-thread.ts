@@ -11,6 +11,7 @@ import { defaultCollate } from '../collate.ts';
 import { createAnyFromModule } from '../dataset-from-module.ts';
 import type { BatchMemory, Dataset, IterableDataset } from '../dataset.ts';
 import { isIterable, type AnyDataset } from '../dataset-kind.ts';
+import { samplesAt } from '../loading/samples-at.ts';
 import { SampleStream } from '../sample-stream.ts';
 import type {
   BatchReply,
@@ -64,7 +65,7 @@ async function makeBatch(dataset: AnyDataset, request: BatchRequest): Promise<Ma
   const reused = request.memory && new ReusedMemory(request.memory);
   const made = isIterable(dataset)
     ? await nextOf(dataset, request as WantedNext, reused)
-    : await samplesAt(dataset, request as WantedAt, reused);
+    : await madeAt(dataset, request as WantedAt, reused);
   if (made === 'ended') return { batch: undefined, memory: [], ended: true };
   if (made === 'skipped') return { batch: undefined, memory: request.memory ?? [] };
   const batch = batchOf(made, reused);
@@ -77,13 +78,13 @@ interface Made {
   owned: boolean;
 }
 
-async function samplesAt(
+async function madeAt(
   dataset: Dataset<unknown>,
   { indices, pass }: WantedAt,
   memory: BatchMemory | undefined,
 ): Promise<Made> {
-  if (dataset.batch) return { samples: await dataset.batch(indices, pass, memory), owned: true };
-  return { samples: await Promise.all(indices.map((index) => dataset.at(index, pass))), owned: false };
+  const samples = await samplesAt(dataset, indices, pass, memory);
+  return { samples, owned: dataset.batch !== undefined };
 }
 
 async function nextOf(
