@@ -1,8 +1,8 @@
 """One rank of PyTorch's training of packages/examples-text under DDP over gloo: `python3 pytorch.py MODE FILE`.
 
 MODE is eager or compile. FILE is what bench/text/run.js writes. Rank 0 prints JSON: the accuracy on the texts that were
-held back, and of the epochs after the first, in which programs are compiled, the tokens, the seconds and the processor
-seconds of all ranks.
+held back, and of the epochs after the first, in which programs are compiled, the tokens, the seconds, the processor seconds
+of all ranks, and the growth of the resident memory of rank 0 in MiB.
 """
 
 import json
@@ -36,6 +36,11 @@ def collate(samples):
     return tokens, torch.tensor([label for _, label in samples])
 
 
+def resident_mib():
+    with open("/proc/self/statm") as pages:
+        return int(pages.read().split()[1]) * resource.getpagesize() / 2**20
+
+
 def processor_seconds():
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
@@ -53,7 +58,7 @@ for epoch in range(task["epochs"]):
     sampler.set_epoch(epoch)
     if epoch == 1:
         dist.barrier()
-        began, used = time.perf_counter(), processor_seconds()
+        began, used, resident = time.perf_counter(), processor_seconds(), resident_mib()
     for words, labels in loader:
         optimizer.zero_grad()
         F.cross_entropy(trained(words), labels).backward()
@@ -63,6 +68,7 @@ for epoch in range(task["epochs"]):
 dist.barrier()
 sums = torch.tensor([tokens, processor_seconds() - used, 0], dtype=torch.float64)
 seconds = time.perf_counter() - began
+growth = resident_mib() - resident
 share = [task["heldBack"][i] for i in range(rank, len(task["heldBack"]), ranks)]
 with torch.no_grad():
     model.module.eval()
@@ -72,5 +78,6 @@ dist.all_reduce(sums)
 if rank == 0:
     total, processor, right = sums.tolist()
     accuracy = right / len(task["heldBack"])
-    print(json.dumps({"tokens": total, "seconds": seconds, "processorSeconds": processor, "accuracy": accuracy}))
+    result = {"tokens": total, "seconds": seconds, "processorSeconds": processor, "growth": growth, "accuracy": accuracy}
+    print(json.dumps(result))
 dist.destroy_process_group()

@@ -25,12 +25,13 @@ const step = compileStep(optimizer, (tokens, labels) => F.crossEntropy(model.for
 const sampler = new dist.DistributedSampler(train, { seed });
 const collateFn = dist.padTo(lengths, { tokens: 0 });
 const loader = new dist.DataLoader(train, { batchSize: task.batchSize / ranks, sampler, collateFn });
-let [tokenCount, began, used] = [0, 0, undefined];
+let [tokenCount, began, used, resident] = [0, 0, undefined, 0];
 for (let epoch = 0; epoch < task.epochs; epoch += 1) {
   sampler.setEpoch(epoch);
   if (epoch === 1) {
     await dist.barrier();
     [began, used] = [performance.now(), process.cpuUsage()];
+    resident = process.memoryUsage.rss();
   }
   for await (const { tokens, label } of loader) {
     await step(tensor(tokens.data, tokens.shape), tensor(label.data));
@@ -40,6 +41,7 @@ for (let epoch = 0; epoch < task.epochs; epoch += 1) {
 await dist.barrier();
 const { user, system } = process.cpuUsage(used);
 const seconds = (performance.now() - began) / 1000;
+const growth = (process.memoryUsage.rss() - resident) / 2 ** 20;
 const sums = Float64Array.of(tokenCount, (user + system) / 1e6, 0);
 const share = new dist.DistributedSampler(heldBack, { shuffle: false, evenDivisible: false });
 const shareLoader = new dist.DataLoader(heldBack, { batchSize: 64, sampler: share, collateFn });
@@ -51,6 +53,7 @@ for await (const { tokens, label } of shareLoader) {
 await dist.allReduce(sums);
 if (rank === 0) {
   const [tokens, processorSeconds, right] = sums;
-  console.log(JSON.stringify({ tokens, seconds, processorSeconds, accuracy: right / heldBack.length }));
+  const accuracy = right / heldBack.length;
+  console.log(JSON.stringify({ tokens, seconds, processorSeconds, growth, accuracy }));
 }
 await dist.destroyProcessGroup();
