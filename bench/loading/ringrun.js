@@ -8,16 +8,13 @@ import {
   DataLoader,
   DistributedDataParallel,
   DistributedSampler,
-  ImageDataset,
   barrier,
-  cifar10Mean,
-  cifar10Std,
   destroyProcessGroup,
   getRank,
   initProcessGroup,
-  transforms,
 } from 'ringrun';
 import { createModel } from '../train/models.js';
+import { noiseImages } from './noise-images.js';
 
 const [rounds = 7, steps = 100] = process.argv.slice(2).map(Number);
 const batchSize = 64;
@@ -25,7 +22,7 @@ await initProcessGroup();
 manualSeed(1);
 const model = new DistributedDataParallel(await createModel('cifar'));
 const optimizer = new optim.SGD(model.module.parameters(), { lr: 0.01, momentum: 0.5 });
-const dataset = randomImages(50_000);
+const dataset = noiseImages(50_000);
 
 const ways = {
   'in memory': repeated(await someBatches(64)),
@@ -93,27 +90,6 @@ async function someBatches(count) {
   const batches = [];
   for await (const batch of loader({})) if (batches.push(batch) === count) break;
   return batches;
-}
-
-/** Noise in CIFAR-10's shape: the content of the images does not affect the time. */
-function randomImages(count) {
-  const { Compose, Normalize, RandomCrop, RandomHorizontalFlip, ToTensor } = transforms;
-  const pixels = new Uint8Array(new SharedArrayBuffer(count * 3072));
-  for (let i = 0; i < pixels.length; i += 1) pixels[i] = Math.imul(i, 2654435761) >>> 24;
-  const labels = Uint8Array.from({ length: count }, (_, i) => i % 10);
-  const augment = new Compose([
-    new RandomCrop(32, { padding: 4 }),
-    new RandomHorizontalFlip(),
-    new ToTensor(),
-    new Normalize(cifar10Mean, cifar10Std),
-  ]);
-  return new ImageDataset({
-    title: 'noise',
-    pixels,
-    labels,
-    shape: [3, 32, 32],
-    transforms: augment.transforms,
-  });
 }
 
 function median(values) {

@@ -8,34 +8,24 @@ import {
   DataLoader,
   DistributedDataParallel,
   DistributedSampler,
-  ImageDataset,
   ImageShards,
   allReduce,
   barrier,
-  cifar10Mean,
-  cifar10Std,
   destroyProcessGroup,
   getRank,
   initProcessGroup,
-  transforms,
 } from 'ringrun';
 import { median } from '../support.js';
 import { createModel } from '../train/models.js';
+import { augment, noiseImages } from './noise-images.js';
 
 const [pattern, modelName, ...numbers] = process.argv.slice(2);
 const [images, rounds, steps, batchSize] = numbers.map(Number);
 const classes = 10n;
-const { Compose, Normalize, RandomCrop, RandomHorizontalFlip, ToTensor } = transforms;
-const transform = new Compose([
-  new RandomCrop(32, { padding: 4 }),
-  new RandomHorizontalFlip(),
-  new ToTensor(),
-  new Normalize(cifar10Mean, cifar10Std),
-]);
 
 await initProcessGroup();
 // 1 MiB ahead: the shards are read while the training runs, not before it.
-const dataset = new ImageShards(pattern, { shuffle: true, prefetchBytes: 2 ** 20, transform });
+const dataset = new ImageShards(pattern, { shuffle: true, prefetchBytes: 2 ** 20, transform: augment });
 const workers = { batchSize, numWorkers: 2, persistentWorkers: true, reuseMemory: true };
 const shards = new DataLoader(dataset, workers);
 await checkEpoch();
@@ -109,19 +99,8 @@ async function* endless(batches) {
   for (;;) yield* batches;
 }
 
-/** Noise: the content of the images does not affect the time. */
 function inMemory() {
-  const count = Math.max(images, 2 * batchSize);
-  const pixels = new Uint8Array(new SharedArrayBuffer(count * 3072));
-  for (let i = 0; i < pixels.length; i += 1) pixels[i] = Math.imul(i, 2654435761) >>> 24;
-  const labels = Uint8Array.from({ length: count }, (_, i) => i % 10);
-  const whole = new ImageDataset({
-    title: 'noise',
-    pixels,
-    labels,
-    shape: [3, 32, 32],
-    transforms: transform.transforms,
-  });
+  const whole = noiseImages(Math.max(images, 2 * batchSize));
   const sampler = new DistributedSampler(whole, { dropLast: true });
   return new DataLoader(whole, { ...workers, sampler, dropLast: true });
 }
