@@ -47,7 +47,8 @@ describe('the example', () => {
     const both = await train(2, [...length, ...saving]);
     // The letters alone have a loss above 2.5.
     expect(lossOf(both)).toBeLessThan(2);
-    if (isFull) expect(lossOf(await train(1, [...length, '--batch-size', '24']))).toBeCloseTo(lossOf(both), 2);
+    if (isFull)
+      expect(lossOf(await train(1, [...length, '--batch-size', '24']))).toBeCloseTo(lossOf(both), 2);
 
     const from = join(output, 'checkpoint-000001-step-300');
     const rest = await train(2, [...length, '--output', join(folder, 'rest'), '--resume', from]);

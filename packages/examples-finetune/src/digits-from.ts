@@ -1,14 +1,14 @@
-import type { Dataset, ImageSample } from 'ringrun';
+import type { Dataset, ImageDataset, ImageSample } from 'ringrun';
 
 /** The images of MNIST from one digit on, which becomes class 0. */
 export class DigitsFrom implements Dataset<ImageSample> {
   readonly length: number;
-  readonly #images: Dataset<ImageSample>;
+  readonly #images: ImageDataset;
   readonly #first: bigint;
   readonly #indices: readonly number[];
 
   /** @param count images of `images` that are looked at, at most all */
-  constructor(first: number, images: Dataset<ImageSample>, count = images.length) {
+  constructor(first: number, images: ImageDataset, count = images.length) {
     this.#first = BigInt(first);
     this.#images = images;
     const looked = [...Array(Math.min(count, images.length)).keys()];
