@@ -23,7 +23,7 @@ export function castStateDict(
   dtype: 'float16' | 'bfloat16',
 ): Map<string, StoredTensor16> {
   if (!Object.hasOwn(formats, dtype)) {
-    throw new ArgumentError(`castStateDict: expected 'float16' or 'bfloat16', got ${String(dtype)}.`);
+    throw new ArgumentError(`castStateDict: expected 'float16' or 'bfloat16', got ${dtype as string}.`);
   }
   return new Map(
     [...state].map(([key, { shape, data }]) => [key, { shape, data: formats[dtype].fromFloat32(data) }]),
