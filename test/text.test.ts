@@ -7,13 +7,12 @@ import { withoutWaiting } from './support/without-waiting.ts';
 
 const shared = fileURLToPath(new URL('../../shared/data/text/ag-news-7600.csv.gz', import.meta.url));
 
-async function train(worldSize: number, args: readonly string[]): Promise<string> {
-  const { stdout, stderr, ...ended } = withoutWaiting(
-    await launch(['--nproc', String(worldSize), 'packages/examples-text/train.ts', ...args]).ended,
+async function train(worldSize: number, args: readonly string[], limitMs = 50_000): Promise<string> {
+  const { stdout, ...ended } = withoutWaiting(
+    await launch(['--nproc', String(worldSize), 'packages/examples-text/train.ts', ...args], { limitMs })
+      .ended,
   );
-  expect(ended).toMatchObject({ code: 0, timedOut: false, left: [] });
-  // On a busy machine a compilation may take more than 2 s.
-  expect(stderr.replace(/^ringrun: compiling .*\n/gm, '')).toBe('');
+  expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
   expect(stdout).toMatch(/^\d+ tokens\/s on \d ranks? \(\d+\.\d\d s of training\)$/m);
   return stdout;
 }
@@ -37,10 +36,14 @@ describe('the example learns synthetic texts on two ranks', () => {
 /** Of the same models in PyTorch 2.15, trained on the same batches: `npm run bench:text`. */
 const accuracies = { bag: 0.8711, transformer: 0.8592 };
 
+/** Of a whole training on a busy machine. */
+const longestMs = 300_000;
+
 test.skipIf(!isFull || !existsSync(shared)).each(Object.entries(accuracies))(
   'the accuracy of the model %s on AG News equals that of PyTorch within 0.01',
   async (model, accuracy) => {
-    const output = await train(2, ['--data', shared, '--model', model]);
+    const output = await train(2, ['--data', shared, '--model', model], longestMs);
     expect(Math.abs(accuracyOf(output) - accuracy)).toBeLessThan(0.01);
   },
+  longestMs,
 );
