@@ -31,11 +31,28 @@ export function norm(value: Value, p: number, axes: readonly number[] | undefine
     return reduceSum(ones, axes, keepdims);
   }
   if (p === 1) return reduceSum(abs(value), axes, keepdims);
-  const total = reduceSum(p === 2 ? mul(value, value) : pow(abs(value), p), axes, keepdims);
-  if (p !== 2) return pow(total, 1 / p);
-  // The gradient of the norm is 0 where all elements are 0, as in torch, not NaN.
-  const isZero = equal(total, constant(0));
-  return where(isZero, constant(0), sqrt(where(isZero, constant(1), total)));
+  // Below 1, the slope of |x|ᵖ at 0 is infinite; torch takes 0.
+  const isNone = p < 1 ? equal(value, constant(0)) : undefined;
+  const size = isNone ? where(isNone, constant(1), abs(value)) : abs(value);
+  const powers = p === 2 ? mul(value, value) : pow(size, p);
+  const total = reduceSum(isNone ? where(isNone, constant(0), powers) : powers, axes, keepdims);
+  return withoutSlopeAt0(total, (positive) => (p === 2 ? sqrt(positive) : pow(positive, 1 / p)));
+}
+
+/** The square root of the variance. Its gradient is 0 where all elements are equal, as in torch. */
+export function standardDeviation(
+  value: Value,
+  axes: readonly number[] | undefined,
+  correction: number,
+  keepdims: boolean,
+): Value {
+  return withoutSlopeAt0(variance(value, axes, correction, keepdims), sqrt);
+}
+
+/** A root, whose gradient at 0 is 0 instead of NaN. */
+function withoutSlopeAt0(value: Value, root: (positive: Value) => Value): Value {
+  const isZero = equal(value, constant(0));
+  return where(isZero, constant(0), root(where(isZero, constant(1), value)));
 }
 
 /** log Σ exp x over axes (torch.logsumexp), without overflow. */

@@ -8,7 +8,7 @@ import { argMax, argMin, topK } from '../ops/ordering.ts';
 import { reduceMax, reduceMin, reduceSum } from '../ops/reduction.ts';
 import { flatten, reshape, slice, unsqueeze } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import { logSumExp, norm, product, variance } from '../ops/statistics.ts';
+import { logSumExp, norm, product, standardDeviation, variance } from '../ops/statistics.ts';
 import type { Tensor } from '../tensor.ts';
 import { PointwiseMethods } from './pointwise-methods.ts';
 import { allIfNone } from './tensor-methods.ts';
@@ -94,7 +94,7 @@ export abstract class ReductionMethods extends PointwiseMethods {
 
   /** Standard deviation over `axes`, the root of `var` (torch.std). */
   std(axes?: readonly number[], correction = 1, keepdims = false): Tensor {
-    return this.of(elementwise.sqrt(variance(this.value, allIfNone(axes), correction, keepdims)));
+    return this.of(standardDeviation(this.value, allIfNone(axes), correction, keepdims));
   }
 
   /**

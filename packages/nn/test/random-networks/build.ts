@@ -1,0 +1,85 @@
+import { F, Parameter, Tensor, cat, manualSeed, nn, tensor } from '../../src/index.ts';
+import { sizeOf } from '../../src/graph/node.ts';
+import { fill } from '../fill.ts';
+import type { Argument, Call, Filled, Network, Options, Step } from './network.ts';
+
+/** What a network computes. The input is a Parameter, unless it has integers. */
+export interface Built {
+  readonly input: Tensor;
+  readonly modules: readonly nn.Module[];
+  readonly output: Tensor;
+  readonly loss: Tensor;
+}
+
+export function build({ seed, training, input, steps, loss }: Network): Built {
+  manualSeed(seed);
+  const modules: nn.Module[] = [];
+  const given = tensorOf(input as Filled);
+  const x = given.dtype === 'float32' ? new Parameter(given.elements() as Float32Array, given.shape) : given;
+  const output = run(steps, x, modules, training);
+  return { input: x, modules, output, loss: run([loss], output, modules, training) };
+}
+
+export function run(steps: readonly Step[], x: Tensor, modules: nn.Module[], training: boolean): Tensor {
+  return steps.reduce((value, step) => {
+    if (step.kind !== 'branches') return call(step, value, modules, training);
+    const parts = step.paths.map((path) => run(path, value, modules, training));
+    if (step.join === 'cat') return cat(parts, -1);
+    return parts.reduce((a, b) => (step.join === 'add' ? a.add(b) : a.mul(b)));
+  }, x);
+}
+
+type Function = (...args: unknown[]) => unknown;
+type ModuleClass = new (...args: unknown[]) => nn.Module & { forward: Function };
+
+function call(
+  { kind, name, args, options, times = 1 }: Call,
+  x: Tensor,
+  modules: nn.Module[],
+  training: boolean,
+): Tensor {
+  const given = [...args.map(valueOf), ...(options === undefined ? [] : [optionsOf(options)])];
+  const inputs = Array<Tensor>(times).fill(x);
+  if (kind === 'method') return resultOf((x as unknown as Record<string, Function>)[name](...given));
+  if (kind === 'function')
+    return resultOf((F as unknown as Record<string, Function>)[name](...inputs, ...given));
+  const module = new (nn as unknown as Record<string, ModuleClass>)[name](...given);
+  modules.push(module.train(training));
+  return resultOf(module.forward(...inputs));
+}
+
+/** A tensor, the first one of a list, the values beside indices, or the output of attention. */
+function resultOf(result: unknown): Tensor {
+  if (result instanceof Tensor) return result;
+  if (Array.isArray(result)) return result[0] as Tensor;
+  const { values, output } = result as { values?: Tensor; output?: Tensor };
+  return (values ?? output)!;
+}
+
+function optionsOf(options: Options): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, valueOf(value)]));
+}
+
+function valueOf(argument: Argument): unknown {
+  if (Array.isArray(argument)) return argument.map((part: Argument) => valueOf(part));
+  if (typeof argument === 'object' && argument !== null) return tensorOf(argument as Filled);
+  return argument;
+}
+
+function tensorOf({ shape, seed, as }: Filled): Tensor {
+  const elements = fill(shape, seed);
+  if (as === 'numbers') return tensor(elements, shape);
+  if (as === 'mask') return tensor(elements, shape).gt(0);
+  if (as === 'fractions')
+    return tensor(
+      elements.map((one) => (one + 1) / 2),
+      shape,
+    );
+  const { below } = as;
+  return tensor(
+    BigInt64Array.from({ length: sizeOf(shape) }, (_, i) =>
+      BigInt(Math.floor(((elements[i] + 1) / 2) * below)),
+    ),
+    shape,
+  );
+}
