@@ -1,3 +1,4 @@
+import { DistributedDataParallel, type ProcessGroup } from 'ringrun';
 import { expect, test } from 'vitest';
 import { compileStep, F, manualSeed, nn, optim, type Parameter, tensor, type Tensor } from '../src/index.ts';
 import { expectClose } from './numeric.ts';
@@ -41,6 +42,24 @@ test('its gradient is the sum of both uses', async () => {
   await F.crossEntropy(parts[1].forward(parts[0].forward(rows)), target).backward();
   const sum = parts[0].weight.grad!.map((element, i) => element + parts[1].weight.grad![i]);
   expectClose('gradient', model.embedding.weight.grad!, [...sum], 1e-6);
+});
+
+test('DistributedDataParallel sends its gradient once', () => {
+  const lengths: number[] = [];
+  const group = {
+    rank: 0,
+    size: 1,
+    transport: 'shm',
+    allGatherObjectSync: (object: unknown) => [object],
+    broadcastSync: () => undefined,
+    allocateSync: (_: string, length: number) => {
+      lengths.push(length);
+      return new Float32Array(length);
+    },
+  } as unknown as ProcessGroup;
+  new DistributedDataParallel(made(), { processGroup: group });
+  // The elements, a number for the parameter, and one for the rank.
+  expect(lengths).toEqual([5 * 3 + 1 + 1]);
 });
 
 test('one step updates it once, with and without compileStep', async () => {
