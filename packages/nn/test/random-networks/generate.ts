@@ -3,10 +3,11 @@ import { sizeOf } from '../../src/graph/node.ts';
 import { fill } from '../fill.ts';
 import { run } from './build.ts';
 import { losses } from './losses.ts';
-import { modules, tokens, type Draw } from './modules.ts';
+import { modules, tokens } from './modules.ts';
 import { describeSteps, integers, numbers, type Filled, type Network, type Step } from './network.ts';
 import { operations } from './operations.ts';
 import { Random } from './random.ts';
+import type { Draw } from './windows.ts';
 
 /** Every network uses the next of these, so that a few hundred networks use all of them. */
 const table: readonly (readonly [name: string, draw: Draw])[] = [

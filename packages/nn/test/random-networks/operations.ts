@@ -8,8 +8,8 @@ import {
   type Branches,
   type Call,
 } from './network.ts';
-import type { Draw } from './modules.ts';
 import type { Random } from './random.ts';
+import type { Draw } from './windows.ts';
 
 const unary =
   (name: string, ...args: readonly Argument[]): Draw =>
