@@ -2,6 +2,8 @@
 
 /** Functions of torch that are no methods of tensors. */
 export const functionNames = {
+  autocast: 'Float32 is as fast on the CPU: see [performance](performance.md).',
+  compile: 'compileStep(optimizer, (batch) => loss)',
   as_tensor: 'tensor(data, shape)',
   concat: 'cat(tensors, dim)',
   concatenate: 'cat(tensors, dim)',

@@ -41,7 +41,7 @@ assert all(callable(getattr(torch, name)) for name in functions)
 families = {
     "torch": functions,
     "torch.Tensor": [name for name in public(torch.Tensor) if not name.endswith("_")],
-    "torch.nn.Module": [name for name in public(torch.nn.Module) if callable(getattr(torch.nn.Module, name))],
+    "torch.nn.Module": [name for name in public(torch.nn.Module) if callable(getattr(torch.nn.Module, name)) and name != "forward"],
     "torch.nn": parts(torch.nn, torch.nn.Module) + ["Parameter", "functional", "init", "utils"],
     "torch.nn.functional": [
         name

@@ -6,6 +6,8 @@ const host = 'Modules are in host memory: remove the call.';
 export const moduleNames: TorchNames = {
   add_module: 'Assign the module to a property: `this.name = module`.',
   bfloat16: 'Parameters are float32.',
+  buffers: 'module.namedBuffers()',
+  compile: 'compileStep(optimizer, (batch) => loss)',
   cpu: host,
   cuda: host,
   double: 'Parameters are float32.',
@@ -14,6 +16,7 @@ export const moduleNames: TorchNames = {
   get_buffer: 'Object.fromEntries(module.namedBuffers())[name]',
   get_parameter: 'Object.fromEntries(module.namedParameters())[name]',
   half: 'Parameters are float32.',
+  modules: 'module.namedModules()',
   register_buffer: 'Assign it to a property: `this.name = new BufferTensor(data, shape)`.',
   register_module: 'Assign the module to a property: `this.name = module`.',
   register_parameter: 'Assign it to a property: `this.name = new Parameter(data, shape)`.',
