@@ -358,11 +358,15 @@ describe('a process that ends while it writes a checkpoint', () => {
 
   const complete = ['holder.safetensors', 'state.json', 'manifest.json'];
 
-  test.each([
-    ['exits', { code: 0, signal: null }],
-    ['throws', { code: 1, signal: null }],
-    ['is told to end', { code: null, signal: 'SIGTERM' }],
-  ])('%s: completes the checkpoint first', async (how, end) => {
+  test.each(
+    ways<[string, object]>(
+      [
+        ['throws', { code: 1, signal: null }],
+        ['is told to end', { code: null, signal: 'SIGTERM' }],
+      ],
+      [['exits', { code: 0, signal: null }]],
+    ),
+  )('%s: completes the checkpoint first', async (how, end) => {
     const { env, written } = await bucketThatTakes(300);
     const command = node([script, how], { env });
     if (how === 'is told to end') {
@@ -397,10 +401,12 @@ describe('a process that ends while it writes a checkpoint', () => {
     expect(written).not.toContain('manifest.json');
   });
 
-  test.each([
-    ['peer dies', /root cause: rank 1 .*SIGKILL/],
-    ['is told to end', /ended by SIGTERM; all workers ended/],
-  ])('the launcher (%s) waits for it', async (how, line) => {
+  test.each(
+    ways<[string, RegExp]>(
+      [['peer dies', /root cause: rank 1 .*SIGKILL/]],
+      [['is told to end', /ended by SIGTERM; all workers ended/]],
+    ),
+  )('the launcher (%s) waits for it', async (how, line) => {
     // Longer than the grace of other workers after a failure.
     const { env, written } = await bucketThatTakes(how === 'peer dies' ? 1300 : 300);
     const command = launch(['--nproc', '2', script, how], { env });

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { builtScript } from './support/built-script.ts';
 import { launch } from './support/command.ts';
 import type { Command } from './support/command.ts';
+import { ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
 import { pidOfRank } from './support/pid-of-rank.ts';
 import { randomNumbers } from './support/random-numbers.ts';
@@ -62,7 +63,7 @@ test(
   },
 );
 
-test.each(['the launcher', 'rank 1'])(
+test.each(ways(['rank 1'], ['the launcher']))(
   'SIGTERM to %s saves one checkpoint at one step; the resumed run ends as an uninterrupted one',
   async (target) => {
     const [place, results] = [temporaryFolder(), temporaryFolder()];

@@ -293,10 +293,16 @@ function tensorsIn(dir: string): string {
   return sha256(files.sort().map((name) => [name, readFileSync(join(dir, newest, name))]));
 }
 
+/** Every n-th variant; all without EVERY. */
+function someVariants(): [name: string, variant: Variant][] {
+  const every = Number(process.env['EVERY'] ?? 1);
+  return Object.entries(variants).filter((_, position) => position % every === 0);
+}
+
 await runScenario({
   bits: async () => {
     const results: Record<string, unknown> = {};
-    for (const [name, variant] of Object.entries(variants)) {
+    for (const [name, variant] of someVariants()) {
       results[name] = { shared: await train(variant, true), plain: await train(variant, false) };
     }
     return results;
@@ -307,9 +313,7 @@ await runScenario({
     const executor = new URL('executor/onnxruntime.js', import.meta.resolve('@ringrun/nn')).href;
     const { onnxruntimeExecutor } = (await import(executor)) as { onnxruntimeExecutor: Executor };
     const results: Record<string, unknown> = {};
-    const every = Number(process.env['EVERY']);
-    const some = Object.entries(variants).filter((_, position) => position % every === 0);
-    for (const [name, variant] of some) {
+    for (const [name, variant] of someVariants()) {
       const host = await train(variant, false);
       programCache.clear();
       const { copies, notFreed, restore } = separateMemory(onnxruntimeExecutor);

@@ -47,14 +47,14 @@ export const settings: Setting[] = [...overOneTransport, ...overBoth];
 
 /**
  * Numbers of ranks with which the short form of the suite runs all cases, by transport. Every number is used at least
- * once, and an odd one above 1 with every transport. Seven ranks over TCP take a third of the time of the suite and are
- * in the full form only.
+ * once, and an odd one above 1 with every transport. Seven ranks take a third of the time of the suite and are in the
+ * full form only.
  */
 const sizesInShort: Record<string, readonly number[]> = {
   shm: [2, 3, 4],
   tcp: [1, 3],
   'encrypted tcp': [3],
-  mixed: [7],
+  mixed: [3],
   nccl: [3],
 };
 
