@@ -19,6 +19,7 @@ import type { LaunchOptions } from './options/launch-options.ts';
 import { findFreePort } from './ports.ts';
 import { readBackoff } from './read-backoff.ts';
 import { preemptionOf, rootCauseOf } from './root-cause.ts';
+import type { RootCause } from '../rendezvous/rendezvous-state.ts';
 import type { EndingSignals } from './signals.ts';
 import { exitCodeOf } from './signal-words.ts';
 import { writeTerminationLog } from './termination-log.ts';
@@ -39,8 +40,7 @@ export async function launchMultiNode(
   const store = jobStoreOf(options);
   try {
     await store.serveIfLocal();
-    const { end, leftBy } = await runNode(options, launcher, signals, store);
-    return reportEnd(end, leftBy);
+    return reportEnd(await runNode(options, launcher, signals, store));
   } catch (error) {
     if (!(error instanceof RingrunError)) throw error;
     throw new LaunchError(1, error.message, { cause: error });
@@ -49,16 +49,29 @@ export async function launchMultiNode(
   }
 }
 
+/** How this node's part ended. */
+interface NodeEnd {
+  end: RendezvousEnd;
+  /** The signal that ended this node. */
+  leftBy: NodeJS.Signals | undefined;
+  /**
+   * Why this node's workers ended, if they saved a checkpoint after SIGTERM. A node that leaves may not see its own report
+   * in the job's state: the node of the store may have ended before.
+   */
+  preemption: RootCause | undefined;
+}
+
 async function runNode(
   options: LaunchOptions,
   launcher: WorkerLauncher,
   signals: EndingSignals,
   store: JobStore,
-): Promise<{ end: RendezvousEnd; leftBy: NodeJS.Signals | undefined }> {
+): Promise<NodeEnd> {
   const leaving = new AbortController();
   const over = new AbortController();
   let leftBy: NodeJS.Signals | undefined;
   let workers: LaunchedWorkers | undefined;
+  let preemption: RootCause | undefined;
   signals.listen((signal) => {
     leftBy ??= signal;
     workers?.onSignal(signal);
@@ -67,6 +80,7 @@ async function runNode(
   const start = (round: Round, currentStore: () => Store | undefined): RunningWorkers => {
     log(describeRound(round, launcher.processesPerNode));
     workers = launcher.start(round, options.maxRestarts);
+    void workers.ended.then(({ run }) => (preemption = preemptionOf(run)));
     if (round.groupWorldSize > 1 && launcher.folder !== undefined) {
       const roundOver = new AbortController();
       void workers.ended.then(() => {
@@ -98,7 +112,8 @@ async function runNode(
     log,
   });
   try {
-    return { end: await rendezvous.run(), leftBy };
+    const end = await rendezvous.run();
+    return { end, leftBy, preemption };
   } finally {
     over.abort();
   }
@@ -164,11 +179,11 @@ function describeRound(
 }
 
 /** Prints how this node's part ended, and returns the exit code. */
-function reportEnd({ end, state }: RendezvousEnd, leftBy: NodeJS.Signals | undefined): number {
+function reportEnd({ end: { end, state }, leftBy, preemption }: NodeEnd): number {
   const history = (state?.events ?? []).map(describeEvent);
   if (leftBy !== undefined) {
-    const { rootCause } = state ?? {};
-    log(`ringrun: ended by ${leftBy}${rootCause?.isPreemption ? `; ${rootCause.headline}` : ''}`);
+    const cause = state?.rootCause?.isPreemption ? state.rootCause : preemption;
+    log(`ringrun: ended by ${leftBy}${cause ? `; ${cause.headline}` : ''}`);
     return exitCodeOf(leftBy);
   }
   switch (end.kind) {
