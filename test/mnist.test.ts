@@ -45,7 +45,7 @@ function accuracyOf({ stdout }: Ended): number {
   return Number(printed.at(-1)?.[1]);
 }
 
-describe.each(ways([1, 2], [3, 4]))('%d processes', (worldSize) => {
+describe.each(ways([2], [1, 3, 4]))('%d processes', (worldSize) => {
   test('end with identical parameters, and print the lines of the Kubeflow example', async () => {
     const ended = await (worldSize === 2
       ? plainTraining()

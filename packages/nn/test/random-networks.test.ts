@@ -14,7 +14,7 @@ import { describeSteps, type Network } from './random-networks/network.ts';
 // Random networks over all modules, operations and losses in the tables of random-networks/, beside PyTorch. A network
 // follows from its number alone.
 
-const networks = Array.from({ length: isFull ? 400 : 60 }, (_, i) => generate(isFull ? i : 7 * i));
+const networks = Array.from({ length: isFull ? 400 : 40 }, (_, i) => generate(isFull ? i : 10 * i));
 
 /** What test/golden/random_networks.py prints for a network: loss, output, gradients and state, or why torch cannot. */
 type Expected =
