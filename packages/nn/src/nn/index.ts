@@ -149,8 +149,12 @@ export {
   type EncoderInputs,
   type TransformerLayerOptions,
 } from './transformer-layers.ts';
-export { Transformer, type TransformerInputs, type TransformerOptions } from './transformer-model.ts';
-export { TransformerDecoder, TransformerEncoder, type TransformerStackOptions } from './transformer.ts';
+export { Transformer, type TransformerInputs, type TransformerOptions } from './transformer.ts';
+export {
+  TransformerDecoder,
+  TransformerEncoder,
+  type TransformerStackOptions,
+} from './transformer-stacks.ts';
 export { Upsample } from './upsample.ts';
 export * as utils from './utils/index.ts';
 export * as init from '../init/index.ts';

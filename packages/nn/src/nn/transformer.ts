@@ -1,83 +1,101 @@
+import { xavierUniform } from '../init/uniform.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import type { Tensor } from '../tensor.ts';
+import { LayerNorm } from './layer-norm.ts';
 import { Module } from './module.ts';
-import { ModuleList } from './module-list.ts';
-import { requirePositiveInteger } from './require.ts';
-import type { Layer } from './sequential.ts';
-import type {
-  DecoderInputs,
-  EncoderInputs,
+import { TransformerDecoder, TransformerEncoder } from './transformer-stacks.ts';
+import {
+  layerOptions,
   TransformerDecoderLayer,
   TransformerEncoderLayer,
+  type TransformerLayerOptions,
 } from './transformer-layers.ts';
 
-/** Options of {@link TransformerEncoder} and {@link TransformerDecoder}. */
-export interface TransformerStackOptions {
-  /** Normalizes the result. Default: none. */
-  norm?: Layer | undefined;
+/** Options of {@link Transformer}. */
+export interface TransformerOptions extends TransformerLayerOptions {
+  /** Default: 6. */
+  numEncoderLayers?: number;
+  /** Default: 6. */
+  numDecoderLayers?: number;
 }
 
-const optionNames: OptionNames<TransformerStackOptions> = { norm: true };
+const optionNames: OptionNames<TransformerOptions> = {
+  ...layerOptions,
+  numEncoderLayers: true,
+  numDecoderLayers: true,
+};
 
-/** Encoder layers one after the other (torch.nn.TransformerEncoder). They start with equal parameters, as in torch. */
-export class TransformerEncoder extends Module {
-  /** Copies of the layer. */
-  readonly layers: ModuleList<TransformerEncoderLayer>;
-  /** Normalizes the result; undefined: none. */
-  readonly norm: Layer | undefined;
+/** Options of {@link Transformer.forward}. See `EncoderInputs` and `DecoderInputs`. */
+export interface TransformerInputs {
+  /** Mask of the encoder's attention, [S, S]. Default: none. */
+  srcMask?: Tensor | undefined;
+  /** Mask of the target's attention to itself, [L, L]. Default: none. */
+  tgtMask?: Tensor | undefined;
+  /** Mask of the target's attention to the encoder's output, [L, S]. Default: none. */
+  memoryMask?: Tensor | undefined;
+  /** [N, S] of the source. Default: none. */
+  srcKeyPaddingMask?: Tensor | undefined;
+  /** [N, L] of the target. Default: none. */
+  tgtKeyPaddingMask?: Tensor | undefined;
+  /** [N, S] of the encoder's output. Default: none. */
+  memoryKeyPaddingMask?: Tensor | undefined;
+  /** Whether element i of the target sees elements 0 to i alone. Default: `false`. */
+  tgtIsCausal?: boolean;
+}
 
-  /** @param encoderLayer is copied `numLayers` times */
-  constructor(
-    encoderLayer: TransformerEncoderLayer,
-    numLayers: number,
-    options: TransformerStackOptions = {},
-  ) {
-    super();
-    requireOptions('TransformerEncoder', options, optionNames);
-    requirePositiveInteger('TransformerEncoder', { numLayers });
-    this.layers = new ModuleList(Array.from({ length: numLayers }, () => encoderLayer.clone()));
-    this.norm = options.norm;
-  }
+const inputNames: OptionNames<TransformerInputs> = {
+  srcMask: true,
+  tgtMask: true,
+  memoryMask: true,
+  srcKeyPaddingMask: true,
+  tgtKeyPaddingMask: true,
+  memoryKeyPaddingMask: true,
+  tgtIsCausal: true,
+};
+
+/**
+ * An encoder and a decoder, each with a last LayerNorm (torch.nn.Transformer; Vaswani and others, 2017). Matrices are initialized as
+ * Glorot and Bengio (2010).
+ */
+export class Transformer extends Module {
+  /** Reads the source. */
+  readonly encoder: TransformerEncoder;
+  /** Writes the target. */
+  readonly decoder: TransformerDecoder;
 
   /**
-   * Returns a tensor of the shape of `src`.
-   *
-   * @param src as of the layer
+   * @param dModel size of the elements, a multiple of `nhead`. Default: 512.
+   * @param nhead number of heads. Default: 8.
    */
-  forward(src: Tensor, options: EncoderInputs = {}): Tensor {
-    const output = [...this.layers].reduce((x, layer) => layer.forward(x, options), src);
-    return this.norm?.forward(output) ?? output;
-  }
-}
-
-/** Decoder layers one after the other (torch.nn.TransformerDecoder). They start with equal parameters, as in torch. */
-export class TransformerDecoder extends Module {
-  /** Copies of the layer. */
-  readonly layers: ModuleList<TransformerDecoderLayer>;
-  /** Normalizes the result; undefined: none. */
-  readonly norm: Layer | undefined;
-
-  /** @param decoderLayer is copied `numLayers` times */
-  constructor(
-    decoderLayer: TransformerDecoderLayer,
-    numLayers: number,
-    options: TransformerStackOptions = {},
-  ) {
+  constructor(dModel = 512, nhead = 8, options: TransformerOptions = {}) {
     super();
-    requireOptions('TransformerDecoder', options, optionNames);
-    requirePositiveInteger('TransformerDecoder', { numLayers });
-    this.layers = new ModuleList(Array.from({ length: numLayers }, () => decoderLayer.clone()));
-    this.norm = options.norm;
+    requireOptions('Transformer', options, optionNames);
+    const { numEncoderLayers = 6, numDecoderLayers = 6, ...layer } = options;
+    const eps = layer.layerNormEps ?? 1e-5;
+    const encoderLayer = new TransformerEncoderLayer(dModel, nhead, layer);
+    this.encoder = new TransformerEncoder(encoderLayer, numEncoderLayers, {
+      norm: new LayerNorm(dModel, { eps }),
+    });
+    const decoderLayer = new TransformerDecoderLayer(dModel, nhead, layer);
+    this.decoder = new TransformerDecoder(decoderLayer, numDecoderLayers, {
+      norm: new LayerNorm(dModel, { eps }),
+    });
+    for (const { shape, data } of this.parameters()) {
+      const [out, input] = shape;
+      if (shape.length > 1) data.set(xavierUniform([out, input]).data);
+    }
   }
 
   /**
    * Returns a tensor of the shape of `tgt`.
    *
-   * @param tgt as of the layer
-   * @param memory as of the layer
+   * @param src [S, N, E], or [N, S, E] with `batchFirst`
+   * @param tgt [L, N, E], or [N, L, E] with `batchFirst`
    */
-  forward(tgt: Tensor, memory: Tensor, options: DecoderInputs = {}): Tensor {
-    const output = [...this.layers].reduce((x, layer) => layer.forward(x, memory, options), tgt);
-    return this.norm?.forward(output) ?? output;
+  forward(src: Tensor, tgt: Tensor, options: TransformerInputs = {}): Tensor {
+    requireOptions('Transformer.forward', options, inputNames);
+    const { srcMask, srcKeyPaddingMask, ...decoderInputs } = options;
+    const memory = this.encoder.forward(src, { srcMask, srcKeyPaddingMask });
+    return this.decoder.forward(tgt, memory, decoderInputs);
   }
 }

@@ -1,0 +1,83 @@
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+import { ModuleList } from './module-list.ts';
+import { requirePositiveInteger } from './require.ts';
+import type { Layer } from './sequential.ts';
+import type {
+  DecoderInputs,
+  EncoderInputs,
+  TransformerDecoderLayer,
+  TransformerEncoderLayer,
+} from './transformer-layers.ts';
+
+/** Options of {@link TransformerEncoder} and {@link TransformerDecoder}. */
+export interface TransformerStackOptions {
+  /** Normalizes the result. Default: none. */
+  norm?: Layer | undefined;
+}
+
+const optionNames: OptionNames<TransformerStackOptions> = { norm: true };
+
+/** Encoder layers one after the other (torch.nn.TransformerEncoder). They start with equal parameters, as in torch. */
+export class TransformerEncoder extends Module {
+  /** Copies of the layer. */
+  readonly layers: ModuleList<TransformerEncoderLayer>;
+  /** Normalizes the result; undefined: none. */
+  readonly norm: Layer | undefined;
+
+  /** @param encoderLayer is copied `numLayers` times */
+  constructor(
+    encoderLayer: TransformerEncoderLayer,
+    numLayers: number,
+    options: TransformerStackOptions = {},
+  ) {
+    super();
+    requireOptions('TransformerEncoder', options, optionNames);
+    requirePositiveInteger('TransformerEncoder', { numLayers });
+    this.layers = new ModuleList(Array.from({ length: numLayers }, () => encoderLayer.clone()));
+    this.norm = options.norm;
+  }
+
+  /**
+   * Returns a tensor of the shape of `src`.
+   *
+   * @param src as of the layer
+   */
+  forward(src: Tensor, options: EncoderInputs = {}): Tensor {
+    const output = [...this.layers].reduce((x, layer) => layer.forward(x, options), src);
+    return this.norm?.forward(output) ?? output;
+  }
+}
+
+/** Decoder layers one after the other (torch.nn.TransformerDecoder). They start with equal parameters, as in torch. */
+export class TransformerDecoder extends Module {
+  /** Copies of the layer. */
+  readonly layers: ModuleList<TransformerDecoderLayer>;
+  /** Normalizes the result; undefined: none. */
+  readonly norm: Layer | undefined;
+
+  /** @param decoderLayer is copied `numLayers` times */
+  constructor(
+    decoderLayer: TransformerDecoderLayer,
+    numLayers: number,
+    options: TransformerStackOptions = {},
+  ) {
+    super();
+    requireOptions('TransformerDecoder', options, optionNames);
+    requirePositiveInteger('TransformerDecoder', { numLayers });
+    this.layers = new ModuleList(Array.from({ length: numLayers }, () => decoderLayer.clone()));
+    this.norm = options.norm;
+  }
+
+  /**
+   * Returns a tensor of the shape of `tgt`.
+   *
+   * @param tgt as of the layer
+   * @param memory as of the layer
+   */
+  forward(tgt: Tensor, memory: Tensor, options: DecoderInputs = {}): Tensor {
+    const output = [...this.layers].reduce((x, layer) => layer.forward(x, memory, options), tgt);
+    return this.norm?.forward(output) ?? output;
+  }
+}
