@@ -97,7 +97,7 @@ test('rejects what it cannot fill, and changes nothing', () => {
   );
   const [matrix, kernels] = [newWeight([2, 3]), newWeight([3, 1, 2])];
   expect(() => init.kaimingUniform(matrix, { mode: 'fan_in' as never })).toThrow(
-    "mode must be 'fanIn' or 'fanOut', got fan_in.",
+    "mode must be 'fanIn' or 'fanOut', got 'fan_in'.",
   );
   expect(() => init.calculateGain('gelu' as never)).toThrow('expected one of linear,');
   expect(() => init.dirac(kernels, 2)).toThrow('groups must divide the 3 output channels, got 2 groups.');

@@ -1,9 +1,9 @@
-import { ArgumentError } from '../errors.ts';
 import { add, mul } from '../ops/elementwise.ts';
 import { leakyRelu as leakyReluOf, pow, sigmoid as sigmoidOf } from '../ops/functions.ts';
 import { gelu as geluOf } from '../ops/own/gelu.ts';
 import { constant } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
+import { requireOneOf } from '../require-one-of.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 /** max(x, 0), elementwise (torch.nn.functional.relu). */
@@ -28,17 +28,11 @@ export const geluOptions: OptionNames<GELUOptions> = { approximate: true };
 export function gelu({ value: x }: Tensor, options: GELUOptions = {}): Tensor {
   requireOptions('gelu', options, geluOptions);
   const { approximate = 'none' } = options;
-  switch (approximate) {
-    case 'none':
-      return new Tensor(geluOf(x));
-    case 'tanh': {
-      const cubic = add(x, mul(pow(x, 3), constant(0.044715)));
-      // (1 + tanh u) / 2 is sigmoid(2u), which keeps its precision if the tanh is near −1.
-      return new Tensor(mul(x, sigmoidOf(mul(cubic, constant(2 * Math.sqrt(2 / Math.PI))))));
-    }
-    default:
-      throw new ArgumentError(`gelu: approximate must be 'none' or 'tanh', got '${String(approximate)}'.`);
-  }
+  requireOneOf('gelu', 'approximate', approximate, ['none', 'tanh']);
+  if (approximate === 'none') return new Tensor(geluOf(x));
+  const cubic = add(x, mul(pow(x, 3), constant(0.044715)));
+  // (1 + tanh u) / 2 is sigmoid(2u), which keeps its precision if the tanh is near −1.
+  return new Tensor(mul(x, sigmoidOf(mul(cubic, constant(2 * Math.sqrt(2 / Math.PI))))));
 }
 
 /** x·sigmoid(x), also called swish (torch.nn.functional.silu). */

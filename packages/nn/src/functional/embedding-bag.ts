@@ -2,6 +2,7 @@ import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
 import { embeddingBag as bagsOf } from '../ops/own/embedding-bag.ts';
 import { slice } from '../ops/shape.ts';
+import { requireOneOf } from '../require-one-of.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
 import { paddingRow, requireRows } from './embedding.ts';
@@ -65,8 +66,7 @@ export function embeddingBag(
 }
 
 export function requireMode(name: string, mode: string): void {
-  if (['sum', 'mean', 'max'].includes(mode)) return;
-  throw new ArgumentError(`${name}: mode must be 'sum', 'mean' or 'max', got '${mode}'.`);
+  requireOneOf(name, 'mode', mode, ['sum', 'mean', 'max']);
 }
 
 function requireBags(input: Tensor, weight: Tensor, offsets: Tensor | undefined): void {

@@ -1,7 +1,8 @@
 import { ones } from '../creation.ts';
 import { stack, where } from '../combine.ts';
-import { ArgumentError, ShapeError } from '../errors.ts';
+import { ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
+import { requireOneOf } from '../require-one-of.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { tensor, type Tensor } from '../tensor.ts';
 
@@ -32,8 +33,8 @@ const gridSampleOptions: OptionNames<GridSampleOptions> = {
 export function gridSample(input: Tensor, grid: Tensor, options: GridSampleOptions = {}): Tensor {
   requireOptions('gridSample', options, gridSampleOptions);
   const { mode = 'bilinear', paddingMode = 'zeros', alignCorners = false } = options;
-  requireOneOf('mode', mode, ['bilinear', 'nearest']);
-  requireOneOf('paddingMode', paddingMode, ['zeros', 'border', 'reflection']);
+  requireOneOf('gridSample', 'mode', mode, ['bilinear', 'nearest']);
+  requireOneOf('gridSample', 'paddingMode', paddingMode, ['zeros', 'border', 'reflection']);
   const [batch, channels, height, width] = input.shape;
   if (input.shape.length !== 4 || grid.shape.length !== 4 || grid.shape[0] !== batch || grid.shape[3] !== 2) {
     throw new ShapeError(
@@ -139,12 +140,4 @@ function interpolated(at: (column: Tensor, row: Tensor) => Tensor, x: Tensor, y:
     .add(at(right, top).mul(toRight.mul(toTop)))
     .add(at(left, bottom).mul(toLeft.mul(toBottom)))
     .add(at(right, bottom).mul(toRight.mul(toBottom)));
-}
-
-function requireOneOf(name: string, value: string, values: readonly string[]): void {
-  if (!values.includes(value)) {
-    throw new ArgumentError(
-      `gridSample: expected ${name} ${values.map((one) => `'${one}'`).join(', ')}, got '${value}'.`,
-    );
-  }
 }

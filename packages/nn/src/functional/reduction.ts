@@ -1,6 +1,7 @@
-import { ArgumentError, ShapeError } from '../errors.ts';
+import { ShapeError } from '../errors.ts';
 import { describeType, type Value } from '../graph/node.ts';
 import { reduced as reducedLosses } from '../ops/class-loss.ts';
+import { requireOneOf } from '../require-one-of.ts';
 import type { OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
 
@@ -22,9 +23,7 @@ export function reduced(name: string, losses: Value, reduction: Reduction): Tens
 }
 
 export function requireReduction(name: string, reduction: Reduction): void {
-  if (!['mean', 'sum', 'none'].includes(reduction)) {
-    throw new ArgumentError(`${name}: reduction must be 'mean', 'sum' or 'none', got '${reduction}'.`);
-  }
+  requireOneOf(name, 'reduction', reduction, ['mean', 'sum', 'none']);
 }
 
 export function requireEqualShapes(name: string, input: Tensor, target: Tensor): void {

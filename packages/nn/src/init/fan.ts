@@ -1,4 +1,5 @@
 import { ArgumentError } from '../errors.ts';
+import { requireOneOf } from '../require-one-of.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { normal, randomOptions, uniform, type RandomInitOptions } from './random.ts';
 import { initialize, requireNumbers, type Initializable } from './in-place.ts';
@@ -95,9 +96,7 @@ function kaiming(name: string, tensor: Initializable, options: KaimingOptions) {
   requireOptions(`nn.init.${name}`, options, kaimingOptions);
   const { a = 0, mode = 'fanIn', nonlinearity = 'leakyRelu', ...generator } = options;
   const fans: Readonly<Record<string, number>> = fansOf(name, tensor);
-  if (!Object.hasOwn(fans, mode)) {
-    throw new ArgumentError(`nn.init.${name}: mode must be 'fanIn' or 'fanOut', got ${mode}.`);
-  }
+  requireOneOf(`nn.init.${name}`, 'mode', mode, Object.keys(fans));
   return { std: calculateGain(nonlinearity, a) / Math.sqrt(fans[mode]), generator };
 }
 

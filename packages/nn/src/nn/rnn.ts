@@ -1,4 +1,4 @@
-import { ArgumentError } from '../errors.ts';
+import { requireOneOf } from '../require-one-of.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import type { Tensor } from '../tensor.ts';
 import { recurrentOptions, RecurrentNetwork, type RecurrentOptions } from './recurrent-network.ts';
@@ -80,6 +80,6 @@ export class LSTM extends RecurrentNetwork {
 
 /** The function of a step of RNN and RNNCell. */
 export function requireNonlinearity(name: string, given: 'tanh' | 'relu'): 'tanh' | 'relu' {
-  if (['tanh', 'relu'].includes(given)) return given;
-  throw new ArgumentError(`${name}: nonlinearity must be 'tanh' or 'relu', got '${given}'.`);
+  requireOneOf(name, 'nonlinearity', given, ['tanh', 'relu']);
+  return given;
 }

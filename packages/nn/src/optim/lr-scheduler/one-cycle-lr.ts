@@ -3,6 +3,7 @@ import { requirePositiveInteger } from '../../nn/require.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { requireAtLeastZero, requireFraction } from '../require.ts';
 import { forEachGroup, hasMomentum, LRScheduler, type Schedule } from './lr-scheduler.ts';
+import { requireOneOf } from '../../require-one-of.ts';
 import { requireOptions, type OptionNames } from '../../require-options.ts';
 
 /** Options of {@link OneCycleLR}. Either `totalSteps`, or `epochs` and `stepsPerEpoch`, are required. */
@@ -98,10 +99,8 @@ function curveOf(options: OneCycleLROptions): Curve {
   const { pctStart = 0.3, annealStrategy = 'cos', threePhase = false } = options;
   const totalSteps = totalStepsOf(options);
   requireFraction('OneCycleLR', { pctStart });
-  const anneal = strategies[annealStrategy] as (typeof strategies)['cos'] | undefined;
-  if (anneal === undefined) {
-    throw new ArgumentError(`OneCycleLR: annealStrategy must be 'cos' or 'linear', got '${annealStrategy}'.`);
-  }
+  requireOneOf('OneCycleLR', 'annealStrategy', annealStrategy, Object.keys(strategies));
+  const anneal = strategies[annealStrategy];
   const phases = phasesOf(pctStart, totalSteps, threePhase);
   return (step, corners) => {
     if (step > totalSteps) {

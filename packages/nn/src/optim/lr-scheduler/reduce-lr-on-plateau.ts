@@ -2,6 +2,7 @@ import { ArgumentError } from '../../errors.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { requireAtLeastZero } from '../require.ts';
 import { forEachGroup, requireOptimizer } from './lr-scheduler.ts';
+import { requireOneOf } from '../../require-one-of.ts';
 import { requireOptions, type OptionNames } from '../../require-options.ts';
 
 /** Options of {@link ReduceLROnPlateau}. */
@@ -66,8 +67,8 @@ export class ReduceLROnPlateau {
     const { mode = 'min', thresholdMode = 'rel', factor = 0.1, patience = 10 } = options;
     const { threshold = 1e-4, cooldown = 0, minLr = 0, eps = 1e-8 } = options;
     requireAtLeastZero('ReduceLROnPlateau', { factor, patience, threshold, cooldown, eps });
-    requireOneOf('mode', mode, ['min', 'max']);
-    requireOneOf('thresholdMode', thresholdMode, ['rel', 'abs']);
+    requireOneOf('ReduceLROnPlateau', 'mode', mode, ['min', 'max']);
+    requireOneOf('ReduceLROnPlateau', 'thresholdMode', thresholdMode, ['rel', 'abs']);
     if (factor >= 1) throw new ArgumentError(`ReduceLROnPlateau: factor must be below 1, got ${factor}.`);
     this.optimizer = optimizer;
     this.#minLrs = forEachGroup('ReduceLROnPlateau', optimizer, minLr);
@@ -142,9 +143,4 @@ export class ReduceLROnPlateau {
       if (group.lr - lr > eps) group.lr = lr;
     }
   }
-}
-
-function requireOneOf(name: string, value: string, values: readonly string[]): void {
-  if (values.includes(value)) return;
-  throw new ArgumentError(`ReduceLROnPlateau: ${name} must be '${values.join("' or '")}', got '${value}'.`);
 }

@@ -1,7 +1,7 @@
-import { ArgumentError } from '../../errors.ts';
 import { LRScheduler, forEachGroup } from '../lr-scheduler/lr-scheduler.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { requireAtLeastZero } from '../require.ts';
+import { requireOneOf } from '../../require-one-of.ts';
 import { requireOptions, type OptionNames } from '../../require-options.ts';
 
 /** Options of {@link SWALR}. */
@@ -28,9 +28,7 @@ export class SWALR extends LRScheduler {
     requireAtLeastZero('SWALR', { annealEpochs });
     const rates = forEachGroup('SWALR', optimizer, swaLr);
     for (const rate of rates) requireAtLeastZero('SWALR', { swaLr: rate });
-    if (!Object.hasOwn(strategies, annealStrategy)) {
-      throw new ArgumentError(`SWALR: annealStrategy must be 'cos' or 'linear', got '${annealStrategy}'.`);
-    }
+    requireOneOf('SWALR', 'annealStrategy', annealStrategy, Object.keys(strategies));
     /** The weight of swaLr after some epochs. */
     const weightAt = (epoch: number) =>
       strategies[annealStrategy](Math.max(0, Math.min(1, epoch / Math.max(1, annealEpochs))));
