@@ -255,7 +255,7 @@ describe('an iterable dataset', () => {
   const numbersOf = (batches: { number: Batched }[]) =>
     batches.map(({ number }) => [...number.data].map(Number));
 
-  test('is read by all workers in turn, each sample once, in the same order whoever is slow', async () => {
+  test('is read by all workers in turn, each sample once, in the same order if one worker is slow', async () => {
     const found = [];
     for (const [slow, prefetchFactor] of [
       [0, 1],

@@ -2,11 +2,11 @@ import { setImmediate } from 'node:timers/promises';
 import type { ReusedMemory } from '../batch-memory.ts';
 import { isIterable, type AnyDataset } from '../dataset-kind.ts';
 import type { BatchMemory } from '../dataset.ts';
-import { SampleStream } from '../sample-stream.ts';
 import type { MadeBatch, Wanted, WantedNext } from '../workers/messages.ts';
 import type { BatchMaker } from './batch-maker.ts';
 import type { MemoryPool } from './memory-pool.ts';
 import { samplesAt } from './samples-at.ts';
+import { StreamReader } from './stream-reader.ts';
 
 type Collate<Sample, Batch> = (samples: Sample[], memory: BatchMemory | undefined) => Batch;
 
@@ -20,10 +20,9 @@ export class LocalMaker<Sample, Batch> implements BatchMaker<Batch> {
   readonly #collate: Collate<Sample, Batch>;
   readonly #pool: MemoryPool;
   readonly #prefetchFactor: number;
-  /** Whether the dataset returns promises, which its first batch shows. */
-  #isAsynchronous = false;
-  #stream: SampleStream<Sample, unknown> | undefined;
-  #batchSize = 0;
+  readonly #stream: StreamReader<Sample>;
+  /** Whether the dataset returns promises for samples by index, which its first batch shows. */
+  #returnsPromises = false;
 
   constructor(
     dataset: AnyDataset<Sample>,
@@ -31,19 +30,20 @@ export class LocalMaker<Sample, Batch> implements BatchMaker<Batch> {
     { pool, prefetchFactor }: { pool: MemoryPool; prefetchFactor: number },
   ) {
     this.#dataset = dataset;
+    this.#stream = new StreamReader(dataset);
     this.#collate = collate;
     this.#pool = pool;
     this.#prefetchFactor = prefetchFactor;
   }
 
   get ahead(): number {
-    return this.#isAsynchronous ? this.#prefetchFactor : 0;
+    return this.#returnsPromises || this.#stream.isAsynchronous ? this.#prefetchFactor : 0;
   }
 
   async load(_reader: number, wanted: Wanted): Promise<LocalBatch | undefined> {
     const reused = this.#pool.take();
     const samples =
-      'indices' in wanted ? await this.#samplesAt(wanted, reused) : await this.#next(wanted, reused);
+      'indices' in wanted ? await this.#samplesAt(wanted, reused) : await this.#stream.next(wanted, reused);
     if (samples === 'ended') {
       this.#pool.giveBack(reused);
       return undefined;
@@ -71,7 +71,7 @@ export class LocalMaker<Sample, Batch> implements BatchMaker<Batch> {
 
   /** Ends a share that has not been read to its end. */
   async end(): Promise<void> {
-    await this.#stream?.end();
+    await this.#stream.end();
   }
 
   /** Does not wait for samples that are no promises, so that they are read in the loop's turn. */
@@ -82,23 +82,7 @@ export class LocalMaker<Sample, Batch> implements BatchMaker<Batch> {
     const dataset = this.#dataset;
     if (isIterable(dataset)) throw new TypeError('an iterable dataset has no indices');
     const samples = samplesAt(dataset, indices, pass, memory);
-    this.#isAsynchronous = samples instanceof Promise;
+    this.#returnsPromises = samples instanceof Promise;
     return samples;
-  }
-
-  async #next(
-    { begin, skip, dropLast }: WantedNext,
-    memory: BatchMemory | undefined,
-  ): Promise<Sample[] | 'ended' | 'skipped'> {
-    if (begin) {
-      this.#batchSize = begin.batchSize;
-      this.#stream = new SampleStream(this.#dataset as never, begin.share, begin.batchSize);
-      this.#isAsynchronous = this.#stream.isAsynchronous;
-    }
-    const stream = this.#stream!;
-    const least = dropLast ? this.#batchSize : 1;
-    if (skip) return (await stream.skip()) < least ? 'ended' : 'skipped';
-    const samples = await stream.next(memory);
-    return samples.length < least ? 'ended' : samples;
   }
 }

@@ -12,7 +12,7 @@ import { createAnyFromModule } from '../dataset-from-module.ts';
 import type { BatchMemory, Dataset, IterableDataset } from '../dataset.ts';
 import { isIterable, type AnyDataset } from '../dataset-kind.ts';
 import { samplesAt } from '../loading/samples-at.ts';
-import { SampleStream } from '../sample-stream.ts';
+import { StreamReader } from '../loading/stream-reader.ts';
 import type {
   BatchReply,
   BatchRequest,
@@ -25,26 +25,29 @@ import { ownCopy, transferable, withoutTensors } from './transfer.ts';
 
 type WantedAt = Exclude<Wanted, WantedNext>;
 
+/** A dataset, and where it is read if it is iterable. */
+interface Source {
+  readonly dataset: AnyDataset;
+  readonly reader: StreamReader<unknown>;
+}
+
 const { module, args, collates } = workerData as LoaderThreadData;
 const port = parentPort!;
-/** The share of an iterable dataset that is being read. */
-let stream: SampleStream<unknown> | undefined;
-let batchSize = 0;
 // The port queues requests until the listener is added.
-const made: { dataset: AnyDataset } | { failure: unknown } = await createAnyFromModule(module, args).then(
-  (dataset) => ({ dataset }),
+const made: { source: Source } | { failure: unknown } = await createAnyFromModule(module, args).then(
+  (dataset) => ({ source: { dataset, reader: new StreamReader(dataset) } }),
   (failure: unknown) => ({ failure }),
 );
 /** Settles when all replies before the next one have been sent. */
 let replied: Promise<void> = Promise.resolve();
 port.on('message', (request: BatchRequest) => {
   if ('failure' in made) reply({ failure: asError(made.failure), index: undefined });
-  else answer(made.dataset, request);
+  else answer(made.source, request);
 });
 
 /** Batches of asynchronous datasets are made at the same time, and sent in the order of the requests. */
-function answer(dataset: AnyDataset, request: BatchRequest): void {
-  const making = makeBatch(dataset, request);
+function answer(source: Source, request: BatchRequest): void {
+  const making = makeBatch(source, request);
   // It is awaited after the batches before it.
   making.catch(() => undefined);
   replied = replied.then(async () => {
@@ -56,15 +59,18 @@ function answer(dataset: AnyDataset, request: BatchRequest): void {
           ...new Set([...transferable(batch), ...memory]),
         ]);
     } catch (error) {
-      reply({ failure: asError(error), index: await failingIndex(dataset, request) });
+      reply({ failure: asError(error), index: await failingIndex(source.dataset, request) });
     }
   });
 }
 
-async function makeBatch(dataset: AnyDataset, request: BatchRequest): Promise<MadeBatch & { ended?: true }> {
+async function makeBatch(
+  { dataset, reader }: Source,
+  request: BatchRequest,
+): Promise<MadeBatch & { ended?: true }> {
   const reused = request.memory && new ReusedMemory(request.memory);
   const made = isIterable(dataset)
-    ? await nextOf(dataset, request as WantedNext, reused)
+    ? await nextOf(dataset, reader, request as WantedNext, reused)
     : await madeAt(dataset, request as WantedAt, reused);
   if (made === 'ended') return { batch: undefined, memory: [], ended: true };
   if (made === 'skipped') return { batch: undefined, memory: request.memory ?? [] };
@@ -89,17 +95,12 @@ async function madeAt(
 
 async function nextOf(
   dataset: IterableDataset<unknown>,
-  { begin, skip, dropLast }: WantedNext,
+  reader: StreamReader<unknown>,
+  request: WantedNext,
   memory: BatchMemory | undefined,
 ): Promise<Made | 'ended' | 'skipped'> {
-  if (begin) {
-    batchSize = begin.batchSize;
-    stream = new SampleStream(dataset, begin.share, batchSize);
-  }
-  const least = dropLast ? batchSize : 1;
-  if (skip) return (await stream!.skip()) < least ? 'ended' : 'skipped';
-  const samples = await stream!.next(memory);
-  return samples.length < least ? 'ended' : { samples, owned: dataset.batch !== undefined };
+  const samples = await reader.next(request, memory);
+  return typeof samples === 'string' ? samples : { samples, owned: dataset.batch !== undefined };
 }
 
 /** Copies arrays that may belong to the dataset. */
