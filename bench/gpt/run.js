@@ -4,12 +4,12 @@
 // A size is the batch per rank × the context. Each round measures every row (whose name contains TEXT) once, in processes
 // of its own; figures are medians over the rounds. Both sides compute on one thread per rank. PYTHON has torch
 // (docs/performance.md, "Peers").
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { freePort, mean, median, root, run } from '../support.js';
+import { runTorchRanks, torchOf } from '../pytorch.js';
+import { mean, median, root, run } from '../support.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -86,29 +86,11 @@ async function trainRingrun(args) {
 
 /** The modes of a Python's PyTorch. */
 function pytorch(python) {
-  const program = "import torch; print(torch.__version__, 'compile' if hasattr(torch, 'compile') else '')";
-  const { status, stdout } = spawnSync(python, ['-c', program], { encoding: 'utf8' });
-  if (status !== 0) {
-    console.error(`measuring without ${python}: it has no torch`);
-    return [];
-  }
-  const [version, compiles] = stdout.trim().split(' ');
-  const modes = compiles ? ['eager', 'eager+fused', 'compile', 'compile+fused'] : ['eager'];
+  const torch = torchOf(python);
+  if (torch === undefined) return [];
+  const modes = torch.compiles ? ['eager', 'eager+fused', 'compile', 'compile+fused'] : ['eager'];
   return modes.map((mode) => ({
-    name: `PyTorch ${version.split('+')[0]} ${mode}`,
-    train: (args) => trainPyTorch(python, [mode, ...args]),
+    name: `PyTorch ${torch.version} ${mode}`,
+    train: (args) => runTorchRanks(python, [join(root, 'bench/gpt/pytorch.py'), mode, ...args], ranks),
   }));
-}
-
-/** Starts PyTorch's processes as torchrun would; torchrun needs more than Debian's python3-torch provides. */
-async function trainPyTorch(python, args) {
-  const environment = {
-    ...threads,
-    WORLD_SIZE: String(ranks),
-    MASTER_ADDR: '127.0.0.1',
-    MASTER_PORT: String(await freePort()),
-  };
-  const start = (_, rank) =>
-    run(python, [join(root, 'bench/gpt/pytorch.py'), ...args], { ...environment, RANK: String(rank) });
-  await Promise.all(Array.from({ length: ranks }, start));
 }

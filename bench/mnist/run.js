@@ -1,11 +1,11 @@
 // One epoch of MNIST on two processes: `npm run bench:mnist -- --data DIR [--rounds 3] [--json FILE]`. Alternates
 // between ringrun and PyTorch DDP over gloo. PyTorch is python3-torch of the system's Python (`apt-get install
 // python3-torch libopenblas0-pthread`); without it, only ringrun is measured.
-import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { freePort, median, run } from '../support.js';
+import { runTorchRanks, torchOf } from '../pytorch.js';
+import { median, run } from '../support.js';
 
 const ranks = 2;
 const { values: options } = parseArgs({
@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
 
 const contenders = [
   { name: 'ringrun', train: trainWithRingrun },
-  ...(hasTorch() ? [{ name: 'PyTorch DDP (gloo)', train: trainWithPyTorch }] : []),
+  ...(torchOf(options.python) ? [{ name: 'PyTorch DDP (gloo)', train: trainWithPyTorch }] : []),
 ];
 const rows = [];
 for (let round = 1; round <= Number(options.rounds); round += 1) {
@@ -62,23 +62,7 @@ async function trainWithRingrun() {
 }
 
 async function trainWithPyTorch() {
-  const environment = {
-    WORLD_SIZE: String(ranks),
-    MASTER_ADDR: '127.0.0.1',
-    MASTER_PORT: String(await freePort()),
-    OMP_NUM_THREADS: '1',
-  };
   const script = fileURLToPath(new URL('pytorch_ddp.py', import.meta.url));
-  const outputs = await Promise.all(
-    Array.from({ length: ranks }, (_, rank) =>
-      run(options.python, [script, '--data', options.data], { ...environment, RANK: String(rank) }),
-    ),
-  );
-  return JSON.parse(outputs[0].trim().split('\n').at(-1));
-}
-
-function hasTorch() {
-  const found = spawnSync(options.python, ['-c', 'import torch']).status === 0;
-  if (!found) console.log(`${options.python} has no torch: only ringrun is measured`);
-  return found;
+  const [output] = await runTorchRanks(options.python, [script, '--data', options.data], ranks);
+  return JSON.parse(output.trim().split('\n').at(-1));
 }

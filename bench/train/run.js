@@ -13,7 +13,8 @@ import { createRequire } from 'node:module';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { compile, freePort, mean, median, percentile, root, run } from '../support.js';
+import { runTorchRanks, torchOf } from '../pytorch.js';
+import { compile, mean, median, percentile, root, run } from '../support.js';
 import { models } from './models.js';
 import { roundOf, rowOf, shown, speedRatio, tableOf } from './report.js';
 
@@ -176,36 +177,17 @@ function onnxruntimeOf(checkout) {
 
 /** The modes of a Python's PyTorch. */
 function pytorch(python) {
-  const program = "import torch; print(torch.__version__, 'compile' if hasattr(torch, 'compile') else '')";
-  const { status, stdout } = spawnSync(python, ['-c', program], { encoding: 'utf8' });
-  if (status !== 0) {
-    console.error(`measuring without ${python}: it has no torch`);
-    return [];
-  }
-  const [version, compiles] = stdout.trim().split(' ');
-  const modes = ['eager', 'channels_last', ...(compiles ? ['compile', 'compile+channels_last'] : [])];
+  const torch = torchOf(python);
+  if (torch === undefined) return [];
+  const modes = ['eager', 'channels_last', ...(torch.compiles ? ['compile', 'compile+channels_last'] : [])];
+  const script = join(root, 'bench/train/pytorch.py');
   return modes.map((mode) => ({
-    name: `PyTorch ${version.split('+')[0]} ${mode}`,
+    name: `PyTorch ${torch.version} ${mode}`,
     isPeer: true,
     communicates: true,
-    train: (model, steps, reports) => trainPyTorch(python, [mode, model, batch, steps, reports]),
+    train: (model, steps, reports) =>
+      runTorchRanks(python, [script, mode, model, batch, steps, reports], ranks),
   }));
-}
-
-/** Starts PyTorch's processes as torchrun would; torchrun needs more than Debian's python3-torch provides. */
-async function trainPyTorch(python, args) {
-  const environment = {
-    ...threads,
-    WORLD_SIZE: String(ranks),
-    MASTER_ADDR: '127.0.0.1',
-    MASTER_PORT: String(await freePort()),
-  };
-  const start = (_, rank) =>
-    run(python, [join(root, 'bench/train/pytorch.py'), ...args.map(String)], {
-      ...environment,
-      RANK: String(rank),
-    });
-  await Promise.all(Array.from({ length: ranks }, start));
 }
 
 /** Steps in C that take about as long as ringrun's alone, at most 0.5 s, for 3 s or 2 steps. */

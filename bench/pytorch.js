@@ -1,0 +1,37 @@
+// PyTorch as a peer of the benchmarks.
+import { spawnSync } from 'node:child_process';
+import { freePort, run } from './support.js';
+
+/**
+ * The PyTorch of a Python, or undefined, with a line that says so, if it has none.
+ *
+ * @returns its version, and whether it has torch.compile
+ */
+export function torchOf(python) {
+  const program = "import torch; print(torch.__version__, 'compile' if hasattr(torch, 'compile') else '')";
+  const { status, stdout } = spawnSync(python, ['-c', program], { encoding: 'utf8' });
+  if (status !== 0) {
+    console.error(`measuring without ${python}: it has no torch`);
+    return undefined;
+  }
+  const [version, compiles] = stdout.trim().split(' ');
+  return { version: version.split('+')[0], compiles: compiles !== undefined };
+}
+
+/**
+ * Starts PyTorch's processes as torchrun would, with one thread each; torchrun needs more than Debian's python3-torch
+ * provides.
+ *
+ * @param args the script and its arguments, the same for every rank
+ * @returns what each rank printed
+ */
+export async function runTorchRanks(python, args, ranks) {
+  const environment = {
+    OMP_NUM_THREADS: '1',
+    WORLD_SIZE: String(ranks),
+    MASTER_ADDR: '127.0.0.1',
+    MASTER_PORT: String(await freePort()),
+  };
+  const start = (_, rank) => run(python, args.map(String), { ...environment, RANK: String(rank) });
+  return Promise.all(Array.from({ length: ranks }, start));
+}
