@@ -28,8 +28,8 @@ export interface Trace {
 
 /** In the order of the viewer's rows. */
 const lanes: readonly Lane[] = ['step', 'input', 'compute', 'waiting', 'communication', 'function'];
-/** Maximum rows per lane. */
-const threadsPerLane = 100;
+/** Maximum rows per lane. More than most jobs have ranks: viewers call a thread whose number is its process's the main thread. */
+const threadsPerLane = 1000;
 
 /**
  * Builds one trace of all ranks: one process per rank, one row per lane (several if activities overlap). Time
@@ -52,9 +52,10 @@ function earliest(activities: readonly Activity[]): number {
   return activities.reduce((least, { startedAt }) => Math.min(least, startedAt), Infinity);
 }
 
+/** Viewers show a process as its name and number, such as `rank 0`. */
 function namesOfRank({ rank, host, pid }: RankTrace): TraceEvent[] {
   return [
-    { ph: 'M', pid: rank, tid: 0, name: 'process_name', args: { name: `rank ${rank}` } },
+    { ph: 'M', pid: rank, tid: 0, name: 'process_name', args: { name: 'rank' } },
     { ph: 'M', pid: rank, tid: 0, name: 'process_labels', args: { labels: `${host}, pid ${pid}` } },
     { ph: 'M', pid: rank, tid: 0, name: 'process_sort_index', args: { sort_index: rank } },
   ];
@@ -65,7 +66,7 @@ function eventsOfRank(rank: number, activities: readonly Activity[], zero: numbe
     const threads = rowsOf(activities.filter((activity) => activity.lane === lane));
     // Empty lanes are included too, so that all ranks have the same rows.
     return (threads.length > 0 ? threads : [[]]).flatMap((thread, number) => {
-      const tid = place * threadsPerLane + Math.min(number, threadsPerLane - 1) + 1;
+      const tid = (place + 1) * threadsPerLane + Math.min(number, threadsPerLane - 1);
       const name = number === 0 ? lane : `${lane} (${number + 1})`;
       return [...namesOfThread(rank, tid, name), ...thread.map((one) => eventOf(one, rank, tid, zero))];
     });

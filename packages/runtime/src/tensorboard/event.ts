@@ -48,8 +48,7 @@ const schema: INamespace = {
         stringVal: { rule: 'repeated', type: 'bytes', id: 8 },
       },
     },
-    TensorShapeProto: { fields: { dim: { rule: 'repeated', type: 'Dim', id: 2 } } },
-    Dim: { fields: { size: { type: 'int64', id: 1 } } },
+    TensorShapeProto: { fields: {} },
   },
 };
 
@@ -75,14 +74,14 @@ export function encodeEvent(event: Event): Uint8Array {
   return eventType.encode(eventType.fromObject(event)).finish();
 }
 
-/** A text, which may be Markdown, for the text dashboard: a tensor of one string. */
+/** A text, which may be Markdown, for the text dashboard. TensorBoard shows a scalar as it is, and [1] as a table. */
 export function textValue(tag: string, text: string): SummaryValue {
   return {
     tag: `${tag}/text_summary`,
     metadata: { pluginData: { pluginName: 'text' } },
     tensor: {
       dtype: stringType,
-      tensorShape: { dim: [{ size: 1 }] },
+      tensorShape: {},
       stringVal: [Buffer.from(text)],
     },
   };

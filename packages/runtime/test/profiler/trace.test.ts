@@ -73,8 +73,8 @@ test('a trace has a process per rank, a row per lane, and µs from the first act
   const names = traceEvents.filter(({ ph }) => ph === 'M');
   const namedAs = (name: string) => names.filter((event) => event.name === name);
   expect(namedAs('process_name')).toMatchObject([
-    { pid: 0, args: { name: 'rank 0' } },
-    { pid: 1, args: { name: 'rank 1' } },
+    { pid: 0, args: { name: 'rank' } },
+    { pid: 1, args: { name: 'rank' } },
   ]);
   const rows = namedAs('thread_name').map(({ pid, args }) => `${pid} ${(args as { name: string }).name}`);
   const lanes = ['step', 'input', 'compute', 'waiting', 'communication', 'function'];

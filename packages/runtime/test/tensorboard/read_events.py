@@ -18,7 +18,7 @@ print(
                 for tag in tags["histograms"]
             },
             "texts": {
-                tag: [[e.step, make_ndarray(e.tensor_proto)[0].decode()] for e in events.Tensors(tag)]
+                tag: [[e.step, make_ndarray(e.tensor_proto).item().decode()] for e in events.Tensors(tag)]
                 for tag in tags["tensors"]
             },
         }
