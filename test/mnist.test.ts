@@ -2,6 +2,8 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, test } from 'vitest';
+import { openStorage } from '../packages/runtime/src/storage/index.ts';
+import { startS3, useS3 } from '../packages/runtime/test/support/s3.ts';
 import { loadMnist } from '../packages/runtime/src/data/datasets/mnist/load-mnist.ts';
 import type { Trace } from '../packages/runtime/src/profiler/trace.ts';
 import { launch } from './support/command.ts';
@@ -17,7 +19,6 @@ const script = 'packages/examples-mnist/train.ts';
 const images = { train: 1600, test: 500 };
 const data = syntheticMnist(images);
 const overTcp = { env: { RINGRUN_TRANSPORT: 'tcp' } };
-const modelFolder = temporaryFolder();
 
 async function train(worldSize: number, args: string[], options: CommandOptions = {}): Promise<Ended> {
   const command = launch(['--nproc', String(worldSize), script, ...args], options);
@@ -90,13 +91,15 @@ function tableOf(worldSize: number): unknown[] {
   ];
 }
 
-test('--dir, --histograms, --profile and TCP do not change the parameters; the files are written', async () => {
+test('--dir, --histograms, --profile, --save-model and TCP keep the parameters; the files are written', async () => {
   const folder = temporaryFolder();
   const [dir, trace] = [join(folder, 'logs'), join(folder, 'trace.json')];
   // The sum of two numbers does not depend on the order of a transport.
-  const args = ['--data', data, '--dir', dir, '--histograms', '--profile', trace];
+  const model = join(folder, 'models', 'mnist.onnx');
+  const args = ['--data', data, '--dir', dir, '--histograms', '--profile', trace, '--save-model', model];
   const ended = await train(2, args, overTcp);
   expect(digestOf(ended, 2)).toBe(digestOf(await plainTraining(), 2));
+  expect((await InferenceSession.create(model)).outputNames).toEqual(['output']);
   const files = readdirSync(dir);
   expect(files).toEqual([expect.stringMatching(/^events\.out\.tfevents\./)]);
   const events = readFileSync(join(dir, files[0]), 'latin1');
@@ -128,13 +131,18 @@ test.runIf(isFull)(
   120_000,
 );
 
-test('--save-model: onnxruntime runs it at any batch size with the printed accuracy', async () => {
-  const file = join(modelFolder, 'mnist.onnx');
-  const ended = await train(2, ['--data', data, '--lr', '0.05', '--epochs', '3', '--save-model', file]);
+test('--save-model s3://…: onnxruntime runs it at any batch size with the printed accuracy', async () => {
+  useS3((await startS3('models')).port);
+  const file = 's3://models/mnist/cnn.onnx';
+  // Kubeflow's manifests pass --no-cuda.
+  const ended = await train(2, [
+    ...['--data', data, '--lr', '0.05', '--epochs', '3'],
+    ...['--no-cuda', '--save-model', file],
+  ]);
   expect(ended.stdout).toContain(`model saved to ${file}\n`);
   expect(accuracyOf(ended)).toBeGreaterThan(0.8);
 
-  const session = await InferenceSession.create(file);
+  const session = await InferenceSession.create(await openStorage('s3://models/mnist').read('cnn.onnx'));
   const inSevens = await classify(session, 7);
   const right = inSevens.filter(({ guess, label }) => guess === label).length;
   expect((right / images.test).toFixed(4)).toBe(accuracyOf(ended).toFixed(4));

@@ -31,6 +31,7 @@ import {
   getWorldSize,
   initProcessGroup,
   loadMnist,
+  openStorage,
   prepareMnist,
   trainingReport,
   verifyIdenticalParameters,
@@ -100,7 +101,9 @@ await model.fitDataset(tf.data.generator(batches), {
       },
     },
     ...(settings.scaleLr ? [learningRateScaling(optimizer)] : []),
-    ...(settings.saveModel === undefined ? [] : [modelCheckpoint(model, folder(settings.saveModel))]),
+    ...(settings.saveModel === undefined
+      ? []
+      : [modelCheckpoint(model, folder(openStorage(settings.saveModel)))]),
   ],
 });
 

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { fileLocation } from './saved-file.ts';
 
 /** Training options of an example, parsed from its command line. */
 export interface Settings {
@@ -31,6 +32,7 @@ export interface Settings {
   checkpointInterval: number | undefined;
   /** 'auto' (the newest checkpoint in `output`) or the path of a checkpoint. */
   resume: string | undefined;
+  /** File or s3://bucket/key for the trained model. */
   saveModel: string | undefined;
   /** TensorBoard log folder. */
   dir: string | undefined;
@@ -65,9 +67,12 @@ export interface Example {
 
 /** Parses the command line. Prints a message and exits the process on `--help` and on invalid options. */
 export function parseSettings(example: Example, args: readonly string[] = process.argv.slice(2)): Settings {
-  const { saveModel, resume, lr, batchSize, ...rest } = commandOf(example)
-    .parse(args, { from: 'user' })
-    .opts<Omit<Settings, 'saveModel' | 'resume' | 'lr'> & Given>();
+  const command = commandOf(example).parse(args, { from: 'user' });
+  const { cuda, saveModel, resume, lr, batchSize, ...rest } = command.opts<
+    Omit<Settings, 'saveModel' | 'resume' | 'lr'> & Given
+  >();
+  if (!cuda && rest.backend === 'nccl')
+    command.error('error: --no-cuda and --backend nccl contradict each other. Remove one.');
   return {
     ...rest,
     augment: example.augments && rest.augment,
@@ -80,6 +85,7 @@ export function parseSettings(example: Example, args: readonly string[] = proces
 
 /** Options with a computed default or an optional value. */
 interface Given {
+  cuda: boolean;
   lr?: number;
   resume?: string | true;
   saveModel?: string | true;
@@ -134,7 +140,8 @@ function commandOf(example: Example): Command {
     )
     .option(
       '--save-model [file]',
-      `save the trained model in ONNX format (default file: ${example.savedModel})`,
+      `save the trained model in ONNX format to a file or s3://bucket/key (default file: ${example.savedModel})`,
+      fileLocation,
     )
     .option('--dir <dir>', 'TensorBoard log folder (default: no logs)', folder)
     .addOption(
@@ -157,7 +164,11 @@ function commandOf(example: Example): Command {
         .default(false)
         .conflicts(['output', 'resume', 'saveModel', 'dir', 'profile']),
     )
-    .addOption(choice('--backend <name>', 'process group backend', ['gloo', 'nccl'], 'gloo'));
+    .addOption(choice('--backend <name>', 'process group backend', ['gloo', 'nccl'], 'gloo'))
+    .option(
+      '--no-cuda',
+      "changes nothing, because models train on the CPU; for commands of Kubeflow's example",
+    );
 }
 
 function choice(flags: string, description: string, choices: readonly string[], usual: string): Option {

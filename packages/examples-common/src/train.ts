@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { F, compileStep, exportOnnx, manualSeed, tensor, type Tensor } from '@ringrun/nn';
 import {
   Checkpointer,
@@ -13,6 +12,7 @@ import {
 import { effectiveBatch, learningRate } from './effective-batch.ts';
 import { evaluate, type Quality } from './evaluate.ts';
 import { optimizationOf } from './optimization.ts';
+import { saveFile } from './saved-file.ts';
 import type { Classifier, Task } from './task.ts';
 
 export interface Outcome extends Quality {
@@ -137,7 +137,7 @@ async function timed(group: ProcessGroup, work: () => Promise<void>): Promise<nu
 
 async function saveModel(model: Classifier, { settings, imageShape }: Task): Promise<void> {
   if (settings.saveModel === undefined) return;
-  await writeFile(settings.saveModel, exportOnnx(model, { inputShape: [1, ...imageShape] }));
+  await saveFile(settings.saveModel, exportOnnx(model, { inputShape: [1, ...imageShape] }));
   console.log(`model saved to ${settings.saveModel}`);
 }
 

@@ -19,7 +19,7 @@ export interface Settings {
   data?: string;
   /** Train on synthetic digits instead of downloading MNIST. */
   synthetic: boolean;
-  /** Folder for the trained model. */
+  /** Folder or s3://bucket/prefix for the trained model. */
   saveModel?: string;
   /** TensorBoard log folder. */
   dir?: string;
@@ -29,7 +29,7 @@ export interface Settings {
 
 /** Parses the command line. Prints a message and exits the process on `--help` and on invalid options. */
 export function parseSettings(args: readonly string[] = process.argv.slice(2)): Settings {
-  return new Command('train.ts')
+  const command = new Command('train.ts')
     .description('Trains the CNN of the Kubeflow MNIST example with TensorFlow.js')
     .allowExcessArguments(false)
     .option(
@@ -64,14 +64,21 @@ export function parseSettings(args: readonly string[] = process.argv.slice(2)): 
         .default(false)
         .conflicts('data'),
     )
-    .option('--save-model <folder>', 'save the model after each epoch, on rank 0')
+    .option(
+      '--save-model <location>',
+      'folder or s3://bucket/prefix for the model, which rank 0 saves after each epoch',
+    )
     .option('--dir <dir>', 'TensorBoard log folder (default: no logs)')
     .option(
       '--profile <file>',
       'trace file for ui.perfetto.dev: 50 steps of every rank, after 5 warmup steps',
     )
-    .parse(args, { from: 'user' })
-    .opts<Settings>();
+    .option('--no-cuda', 'train on the CPU, as all packages but @tensorflow/tfjs-node-gpu do')
+    .parse(args, { from: 'user' });
+  const { cuda, ...settings } = command.opts<Settings & { cuda: boolean }>();
+  if (!cuda && settings.tf === '@tensorflow/tfjs-node-gpu')
+    command.error(`error: --no-cuda and --tf ${settings.tf} contradict each other. Remove one.`);
+  return settings;
 }
 
 function integerFrom(least: number): (text: string) => number {

@@ -42,6 +42,24 @@ export interface ModelArtifactsInfo {
   modelTopologyType: 'JSON';
 }
 
+/** A file of a {@link ModelStorage}. */
+export interface ModelFile {
+  /** Its name in the storage. */
+  name: string;
+}
+
+/** Where a model is saved: named files. ringrun's `openStorage('s3://bucket/prefix')` returns one. */
+export interface ModelStorage {
+  /** Files whose names begin with `prefix`. */
+  list(prefix: string): Promise<ModelFile[]>;
+  /** All bytes of a file. */
+  read(name: string): Promise<Uint8Array>;
+  /** Writes or replaces a file, atomically. */
+  write(name: string, bytes: Uint8Array): Promise<void>;
+  /** Removes a file. */
+  delete(name: string): Promise<void>;
+}
+
 /** tf.io.IOHandler */
 export interface ModelFolder {
   /** Replaces the folder's model, atomically. */
@@ -63,31 +81,47 @@ const isWeightsFile = /^weights-[0-9a-f]{16}\.bin$/;
  * `model.save(folder('runs/1'))`, `tf.loadLayersModel(folder('runs/1'))`. Uses TensorFlow.js's format, `model.json` and a
  * weights file; tfjs-node reads it as `file://runs/1/model.json`.
  *
- * Saving is atomic: the weights are written to a new file, `model.json` is replaced by a rename, and then the previous
- * weights are deleted. Throws the errors of the file system.
+ * Saving is atomic: the weights are written to a new file, `model.json` is replaced, and then the previous weights are
+ * deleted. Throws the errors of the file system, or of the storage.
+ *
+ * @param location path of a folder, or a storage: `folder(openStorage('s3://bucket/runs/1'))`
  */
-export function folder(path: string): ModelFolder {
+export function folder(location: string | ModelStorage): ModelFolder {
+  const storage = typeof location === 'string' ? directory(location) : location;
   return {
     async save({ weightData = new ArrayBuffer(0), weightSpecs = [], ...rest }) {
-      await makeFolder(path);
       const weights = together(weightData);
       const weightsFile = `weights-${createHash('sha256').update(weights).digest('hex').slice(0, 16)}.bin`;
-      await writeWhole(path, weightsFile, weights);
+      await storage.write(weightsFile, weights);
       const json = { ...rest, weightsManifest: [{ paths: [weightsFile], weights: weightSpecs }] };
-      await writeWhole(path, modelFile, Buffer.from(JSON.stringify(json)));
-      const old = (await readdir(path)).filter((name) => isWeightsFile.test(name) && name !== weightsFile);
-      for (const name of old) await rm(join(path, name));
+      await storage.write(modelFile, Buffer.from(JSON.stringify(json)));
+      const names = (await storage.list('weights-')).map(({ name }) => name);
+      const old = names.filter((name) => isWeightsFile.test(name) && name !== weightsFile);
+      for (const name of old) await storage.delete(name);
       return { modelArtifactsInfo: { dateSaved: new Date(), modelTopologyType: 'JSON' } };
     },
 
     async load() {
-      const json = await readFile(join(path, modelFile), 'utf8');
+      const json = Buffer.from(await storage.read(modelFile)).toString('utf8');
       const { weightsManifest, ...rest } = JSON.parse(json) as ModelJson;
       const files = weightsManifest.flatMap(({ paths }) => paths);
-      const weights = Buffer.concat(await Promise.all(files.map((name) => readFile(join(path, name)))));
+      const weights = Buffer.concat(await Promise.all(files.map((name) => storage.read(name))));
       const weightSpecs = weightsManifest.flatMap((group) => group.weights);
       return { ...rest, weightSpecs, weightData: Uint8Array.from(weights).buffer };
     },
+  };
+}
+
+function directory(path: string): ModelStorage {
+  return {
+    list: async (prefix) =>
+      (await readdir(path)).filter((name) => name.startsWith(prefix)).map((name) => ({ name })),
+    read: (name) => readFile(join(path, name)),
+    async write(name, bytes) {
+      await makeFolder(path);
+      await writeWhole(path, name, bytes);
+    },
+    delete: (name) => rm(join(path, name)),
   };
 }
 

@@ -22,7 +22,9 @@ export type {
   LoadedArtifacts,
   ModelArtifacts,
   ModelArtifactsInfo,
+  ModelFile,
   ModelFolder,
+  ModelStorage,
   SaveResult,
   WeightSpec,
 } from './folder.ts';

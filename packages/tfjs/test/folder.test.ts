@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { afterAll, expect, test } from 'vitest';
+import { openStorage } from '../../runtime/src/storage/index.ts';
+import { startS3, useS3 } from '../../runtime/test/support/s3.ts';
 import { folder } from '../src/folder.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'ringrun-test-'));
@@ -58,4 +60,23 @@ test('keeps the previous model until the next one is complete, then deletes it',
   writeFileSync(join(left, 'weights-0123456789abcdef.bin'), 'of the save that was killed');
   expect(readFileSync(join(left, 'model.json'))).toEqual(json);
   expect(values(await tf.loadLayersModel(folder(left)))).toEqual(values(first));
+});
+
+test('saves to a prefix of a bucket, and deletes the previous weights there only', async () => {
+  useS3((await startS3('models')).port);
+  const storage = openStorage('s3://models/runs/1');
+  await openStorage('s3://models/runs/2').write(
+    'weights-0123456789abcdef.bin',
+    Buffer.from('of another run'),
+  );
+  const [first, second] = [createModel(), createModel()];
+  await first.save(folder(storage));
+  await second.save(folder(storage));
+  const names = (await openStorage('s3://models').list()).map(({ name }) => name);
+  expect(names).toEqual([
+    'runs/1/model.json',
+    expect.stringMatching(/^runs\/1\/weights-/),
+    'runs/2/weights-0123456789abcdef.bin',
+  ]);
+  expect(values(await tf.loadLayersModel(folder(storage)))).toEqual(values(second));
 });
