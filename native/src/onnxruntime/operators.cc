@@ -15,6 +15,7 @@
 #include "onnxruntime/operators/max_pool_gradient.h"
 #include "onnxruntime/operators/recurrence.h"
 #include "onnxruntime/operators/softmax_cross_entropy.h"
+#include "onnxruntime/operators/toom_cook_convolve.h"
 
 namespace ringrun::ort {
 
@@ -43,6 +44,8 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<SoftmaxCrossEntropy>(),
       customOperator<SoftmaxCrossEntropyGradient>(),
       customOperator<StartCall>(),
+      customOperator<ToomCookConvolve>(),
+      customOperator<ToomCookWeightGradient>(),
   };
   return all;
 }

@@ -1,5 +1,6 @@
 #include "operators/row_product.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -10,19 +11,19 @@ namespace {
 
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
-struct Products {
-  const float* matrix;
+// Rows of the matrix that are summed in one go: the partial sums of a long product stay small, which keeps their rounding
+// small, and three panels of so many rows stay in a first-level cache.
+constexpr std::size_t kInner = 192;
+
+struct Part {
+  std::size_t first;
   std::size_t inner;
-  std::size_t panels;
-  const float* const* from;
   const float* const* start;
-  float* const* to;
-  std::size_t rows;
 };
 
 // `Rows` rows times `Panels` panels from `panel`, with all sums in registers.
 template <std::size_t Bytes, std::size_t Rows, std::size_t Panels>
-RINGRUN_INLINE void multiplyBlock(const Products& p, std::size_t row, std::size_t panel) {
+RINGRUN_INLINE void multiplyBlock(const PanelProduct& p, const Part& part, std::size_t row, std::size_t panel) {
   typedef float Numbers __attribute__((vector_size(Bytes)));
   constexpr std::size_t kWidth = Bytes / sizeof(float);
   constexpr std::size_t kOfPanel = kLanes / kWidth;
@@ -32,20 +33,18 @@ RINGRUN_INLINE void multiplyBlock(const Products& p, std::size_t row, std::size_
   const float* from[Rows];
 #pragma GCC unroll 16
   for (std::size_t r = 0; r < Rows; ++r) {
-    from[r] = p.from[row + r];
+    from[r] = p.from[row + r] + part.first;
 #pragma GCC unroll 16
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      sums[r][v] = Numbers{};
-      if (p.start != nullptr) std::memcpy(&sums[r][v], p.start[row + r] + column + v * kWidth, Bytes);
-    }
+    for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = Numbers{};
   }
-  const float* const matrix = p.matrix + column * p.inner;
-  const std::size_t panelSize = p.inner * kLanes;
-  for (std::size_t k = 0; k < p.inner; ++k) {
+  const float* panels[Panels];
+#pragma GCC unroll 16
+  for (std::size_t q = 0; q < Panels; ++q) panels[q] = p.panels[panel + q] + part.first * kLanes;
+  for (std::size_t k = 0; k < part.inner; ++k) {
     Numbers weights[kVectors];
 #pragma GCC unroll 16
     for (std::size_t v = 0; v < kVectors; ++v) {
-      std::memcpy(&weights[v], matrix + (v / kOfPanel) * panelSize + k * kLanes + (v % kOfPanel) * kWidth, Bytes);
+      std::memcpy(&weights[v], panels[v / kOfPanel] + k * kLanes + (v % kOfPanel) * kWidth, Bytes);
     }
 #pragma GCC unroll 16
     for (std::size_t r = 0; r < Rows; ++r) {
@@ -57,22 +56,29 @@ RINGRUN_INLINE void multiplyBlock(const Products& p, std::size_t row, std::size_
 #pragma GCC unroll 16
   for (std::size_t r = 0; r < Rows; ++r) {
 #pragma GCC unroll 16
-    for (std::size_t v = 0; v < kVectors; ++v) std::memcpy(p.to[row + r] + column + v * kWidth, &sums[r][v], Bytes);
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      if (part.start != nullptr) {
+        Numbers before;
+        std::memcpy(&before, part.start[row + r] + column + v * kWidth, Bytes);
+        sums[r][v] += before;
+      }
+      std::memcpy(p.to[row + r] + column + v * kWidth, &sums[r][v], Bytes);
+    }
   }
 }
 
 // Adds blocks of `Rows` rows and `Panels` panels while there are so many, first of the rows, then of the panels.
 template <std::size_t Bytes, std::size_t Rows, std::size_t Panels>
-RINGRUN_INLINE void multiplyRows(const Products& p, std::size_t& row) {
+RINGRUN_INLINE void multiplyRows(const PanelProduct& p, const Part& part, std::size_t& row) {
   const std::size_t begin = row;
   const std::size_t end = begin + (p.rows - begin) / Rows * Rows;
   if (begin == end) return;
   std::size_t panel = 0;
-  for (; panel + Panels <= p.panels; panel += Panels) {
-    for (row = begin; row < end; row += Rows) multiplyBlock<Bytes, Rows, Panels>(p, row, panel);
+  for (; panel + Panels <= p.count; panel += Panels) {
+    for (row = begin; row < end; row += Rows) multiplyBlock<Bytes, Rows, Panels>(p, part, row, panel);
   }
-  for (; panel < p.panels; ++panel) {
-    for (row = begin; row < end; row += Rows) multiplyBlock<Bytes, Rows, 1>(p, row, panel);
+  for (; panel < p.count; ++panel) {
+    for (row = begin; row < end; row += Rows) multiplyBlock<Bytes, Rows, 1>(p, part, row, panel);
   }
   row = end;
 }
@@ -80,22 +86,31 @@ RINGRUN_INLINE void multiplyRows(const Products& p, std::size_t& row) {
 // Blocks as large as the registers of an instruction set allow: 32 of 64 bytes, 16 of fewer.
 struct Multiply {
   template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const Products& given) {
-    const Products p = given;
+  static RINGRUN_INLINE void run(const PanelProduct& given) {
+    const PanelProduct p = given;
+    multiplyPart<Bytes>(p, {0, std::min(kInner, p.inner), p.start});
+    for (std::size_t first = kInner; first < p.inner; first += kInner) {
+      multiplyPart<Bytes>(p, {first, std::min(kInner, p.inner - first), p.to});
+    }
+  }
+
+ private:
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void multiplyPart(const PanelProduct& p, const Part& part) {
     std::size_t row = 0;
     if constexpr (Bytes == 64) {
-      multiplyRows<Bytes, 8, 3>(p, row);
-      multiplyRows<Bytes, 4, 4>(p, row);
-      multiplyRows<Bytes, 2, 6>(p, row);
-      multiplyRows<Bytes, 1, 8>(p, row);
+      multiplyRows<Bytes, 8, 3>(p, part, row);
+      multiplyRows<Bytes, 4, 4>(p, part, row);
+      multiplyRows<Bytes, 2, 6>(p, part, row);
+      multiplyRows<Bytes, 1, 8>(p, part, row);
     } else if constexpr (Bytes == 32) {
-      multiplyRows<Bytes, 6, 1>(p, row);
-      multiplyRows<Bytes, 3, 2>(p, row);
-      multiplyRows<Bytes, 2, 3>(p, row);
-      multiplyRows<Bytes, 1, 4>(p, row);
+      multiplyRows<Bytes, 6, 1>(p, part, row);
+      multiplyRows<Bytes, 3, 2>(p, part, row);
+      multiplyRows<Bytes, 2, 3>(p, part, row);
+      multiplyRows<Bytes, 1, 4>(p, part, row);
     } else {
-      multiplyRows<Bytes, 3, 1>(p, row);
-      multiplyRows<Bytes, 1, 3>(p, row);
+      multiplyRows<Bytes, 3, 1>(p, part, row);
+      multiplyRows<Bytes, 1, 3>(p, part, row);
     }
   }
 };
@@ -106,19 +121,22 @@ struct Multiply {
 
 void AlignedFloats::resize(std::size_t count) {
   constexpr std::size_t kAlignment = 64;
-  memory_.resize(count + kAlignment / sizeof(float));
+  memory_.resize(std::max(memory_.size(), count + kAlignment / sizeof(float)));
   const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
   data_ = memory_.data() + (kAlignment - address % kAlignment) % kAlignment / sizeof(float);
 }
+
+void multiplyPanels(const PanelProduct& product) { runVectorised<Multiply>(product); }
 
 std::size_t RowProduct::padded(std::size_t columns) { return (columns + kLanes - 1) / kLanes * kLanes; }
 
 void RowProduct::store(const float* elements, std::size_t inner, std::size_t columns, std::size_t innerStride, std::size_t columnStride) {
   inner_ = inner;
-  panels_ = padded(columns) / kLanes;
-  elements_.resize(inner * panels_ * kLanes);
-  for (std::size_t panel = 0; panel < panels_; ++panel) {
+  panels_.resize(padded(columns) / kLanes);
+  elements_.resize(inner * padded(columns));
+  for (std::size_t panel = 0; panel < panels_.size(); ++panel) {
     float* const to = elements_.data() + panel * inner * kLanes;
+    panels_[panel] = to;
     for (std::size_t k = 0; k < inner; ++k) {
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
         const std::size_t column = panel * kLanes + lane;
@@ -129,7 +147,7 @@ void RowProduct::store(const float* elements, std::size_t inner, std::size_t col
 }
 
 void RowProduct::multiply(const float* const* from, const float* const* start, float* const* to, std::size_t rows) const {
-  runVectorised<Multiply>(Products{elements_.data(), inner_, panels_, from, start, to, rows});
+  multiplyPanels({panels_.data(), panels_.size(), inner_, from, start, to, rows});
 }
 
 }  // namespace ringrun

@@ -8,7 +8,7 @@ namespace ringrun {
 // Float32 numbers from an address that is a multiple of a cache line.
 class AlignedFloats {
  public:
-  // The contents are not kept.
+  // The contents are not kept. Memory grows and does not shrink.
   void resize(std::size_t count);
 
   float* data() const { return data_; }
@@ -18,10 +18,25 @@ class AlignedFloats {
   float* data_ = nullptr;
 };
 
-// Rows of numbers times one matrix, for products of few rows with a matrix that stays: the steps of a recurrent network.
+// to[r] = start[r] + from[r]·matrix, for `rows` rows and a matrix in panels of 16 columns, from the first to the last of its
+// `inner` rows: element (k, j) of panel p is panels[p][k·16 + j]. `start` and `to` point to 16 elements for each panel.
+// `start` may be null, which is 0, and start[r] may be to[r].
 //
-// The matrix is stored in panels of 16 columns, which a product reads from the first to the last element. Every element
-// of a product is summed in the order of the matrix' rows, so its bits depend neither on the other rows nor on their number.
+// The terms of an element are summed in runs of 192 in the order of the matrix' rows, then the runs are, so its bits depend
+// neither on the other rows nor on their number.
+struct PanelProduct {
+  const float* const* panels;
+  std::size_t count;
+  std::size_t inner;
+  const float* const* from;
+  const float* const* start;
+  float* const* to;
+  std::size_t rows;
+};
+
+void multiplyPanels(const PanelProduct& product);
+
+// Rows of numbers times one matrix, for products of few rows with a matrix that stays: the steps of a recurrent network.
 class RowProduct {
  public:
   // Columns in memory: the rows of results need room for them.
@@ -30,13 +45,12 @@ class RowProduct {
   // Stores the matrix [inner, columns] whose element (k, j) is elements[k·innerStride + j·columnStride].
   void store(const float* elements, std::size_t inner, std::size_t columns, std::size_t innerStride, std::size_t columnStride);
 
-  // to[r] = start[r] + from[r]·matrix, for `rows` rows. `start` and `to` point to padded(columns) elements. `start` may be
-  // null, which is 0, and start[r] may be to[r].
+  // See PanelProduct.
   void multiply(const float* const* from, const float* const* start, float* const* to, std::size_t rows) const;
 
  private:
   std::size_t inner_ = 0;
-  std::size_t panels_ = 0;
+  std::vector<const float*> panels_;
   AlignedFloats elements_;
 };
 

@@ -41,6 +41,7 @@ import { gelu } from '../src/ops/own/gelu.ts';
 import { layerNormalize } from '../src/ops/own/layer-normalize.ts';
 import { recurrence } from '../src/ops/own/recurrence.ts';
 import { softmaxCrossEntropy } from '../src/ops/own/softmax-cross-entropy.ts';
+import { toomCookConvolve } from '../src/ops/own/toom-cook-convolve.ts';
 import { swapOuterAxes } from '../src/ops/swap-outer-axes.ts';
 import { normalize } from '../src/ops/normalization.ts';
 import { adaptiveAveragePool } from '../src/ops/adaptive-pooling.ts';
@@ -93,6 +94,7 @@ const own = [
   'GeluGradient',
   'LayerNormalizeGradient',
   'RecurrenceGradient',
+  'ToomCookWeightGradient',
   'EmbeddingBagGradient',
 ] as const satisfies readonly OpName[];
 type WithGradient = Exclude<OpName, (typeof withoutGradient | typeof collective | typeof own)[number]>;
@@ -435,6 +437,19 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
       [3, 1, 3, 3],
       [3],
     ),
+  },
+  ToomCookConvolve: {
+    plain: of((x, w) => [toomCookConvolve(x, w, window)], [7, 3, 5, 6], [4, 3, 3, 3]),
+    'one column of results': of((x, w) => [toomCookConvolve(x, w, window)], [3, 2, 4, 17], [3, 2, 4, 3]),
+    'padding and dilation, all odd': of(
+      (x, w) => [
+        toomCookConvolve(x, w, { strides: [1, 1], pads: [3, 1, 1, 2], dilations: [2, 1], group: 1 }),
+      ],
+      [6, 5, 7, 5],
+      [9, 5, 3, 5],
+    ),
+    'more filters than a panel': of((x, w) => [toomCookConvolve(x, w, window)], [5, 2, 3, 33], [19, 2, 1, 2]),
+    'a kernel of width 7': of((x, w) => [toomCookConvolve(x, w, window)], [9, 2, 3, 4], [3, 2, 2, 7]),
   },
   ConvTranspose: {
     plain: of((x, w) => [convTranspose(x, w, window, [5, 5])], [2, 4, 3, 4], [4, 3, 3, 2]),

@@ -48,6 +48,7 @@ type Own =
   | ('Elementwise' | 'AddRows' | 'ClipNorm' | 'NormParts' | 'ClipNormOfParts' | 'MaxPoolGradient')
   | ('SoftmaxCrossEntropy' | 'SoftmaxCrossEntropyGradient')
   | ('Recurrence' | 'RecurrenceGradient')
+  | ('ToomCookConvolve' | 'ToomCookWeightGradient')
   | ('EmbeddingBag' | 'EmbeddingBagGradient')
   | ('Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient');
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;

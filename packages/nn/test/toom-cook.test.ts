@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { largestTile, toomCook } from '../src/compiler/rewrites/batch-innermost/toom-cook.ts';
+import { largestTile, toomCook } from '../src/ops/toom-cook.ts';
 import { fill } from './fill.ts';
 import { expectClose } from './numeric.ts';
 

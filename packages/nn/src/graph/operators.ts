@@ -70,6 +70,21 @@ export interface ConvAttributes {
   group: number;
 }
 
+/** Window of a convolution by Toom-Cook's algorithm: rows and columns of zeros around the image. */
+export interface ToomCookWindow {
+  before: number;
+  after: number;
+  left: number;
+  right: number;
+  /** Distance between the rows of the kernel. */
+  dilation: number;
+}
+
+export interface ToomCookAttributes extends ToomCookWindow {
+  /** True if the weight [C,M,kH,kW] is that of the map whose transpose this is. */
+  transposed: boolean;
+}
+
 /** Window of a pool; lists as in `ConvAttributes`. */
 export interface PoolAttributes {
   kernelShape: readonly number[];
@@ -334,6 +349,14 @@ export interface Operators {
    * Outputs: losses [N]; of each loss its gradient, [T,N,C].
    */
   CtcLoss: { blank: number; zeroInfinity: boolean };
+
+  /**
+   * An operator of the addon. Inputs: images with their batch innermost [W,C,H,N], weight [M,C,kH,kW], the three transforms of
+   * Toom-Cook's algorithm. Output: [oW,M,oH,N].
+   */
+  ToomCookConvolve: ToomCookAttributes;
+  /** Inputs: images, gradient of ToomCookConvolve's output, the transforms. Output: gradient of the weight. */
+  ToomCookWeightGradient: ToomCookWindow;
 
   /** An operator of the addon. Inputs: gradient of MaxPool's maxima, their positions (int64). Output: gradient of its input. */
   MaxPoolGradient: None;

@@ -25,6 +25,7 @@ import { layerNormalization } from './own/layer-normalize.ts';
 import { maxPoolGradients } from './own/max-pool-gradient.ts';
 import { recurrences } from './own/recurrence.ts';
 import { softmaxCrossEntropies } from './own/softmax-cross-entropy.ts';
+import { toomCookConvolutions } from './own/toom-cook-convolve.ts';
 import { pooling } from './pooling.ts';
 import { reductions } from './reduction.ts';
 import { shaping } from './shape.ts';
@@ -55,6 +56,7 @@ export const operators: OperatorFamily<OpName> = {
   ...softmaxes,
   ...rowSums,
   ...normClipping,
+  ...toomCookConvolutions,
   ...maxPoolGradients,
   ...sequenceLosses,
   ...dropouts,

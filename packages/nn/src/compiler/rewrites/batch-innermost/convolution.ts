@@ -1,12 +1,11 @@
-import { isNode, type Value } from '../../../graph/node.ts';
+import type { Value } from '../../../graph/node.ts';
 import type { ConvAttributes } from '../../../graph/operators.ts';
 import { conv } from '../../../ops/convolution.ts';
-import { gemm, matmul } from '../../../ops/linear-algebra.ts';
 import { concat, reshape, transpose } from '../../../ops/shape.ts';
-import { constantTensor } from '../../../ops/source.ts';
-import { matrixOf } from '../../../ops/resample.ts';
+import { toomCookConvolve } from '../../../ops/own/toom-cook-convolve.ts';
 import { unfoldByTap } from '../../../ops/unfold.ts';
-import { largestTile, toomCook, type ToomCook } from './toom-cook.ts';
+import { largestTile } from '../../../ops/toom-cook.ts';
+import { usesOwnOperators } from '../../../own-operators.ts';
 
 /**
  * A convolution of one group over an image with its batch innermost: [W, C, H, N] and [M, C, kH, kW] give [oW, M, oH, N].
@@ -19,9 +18,9 @@ export function convolveBatchInnermost(image: Value, weight: Value, window: Conv
   // Each saved multiplication costs additions per channel and per filter, so it needs several channels. A kernel of width 1
   // has no multiplications to save.
   const worth = channels >= minChannels && kernelWidth > 1 && largestTile(kernelWidth) >= 2;
-  const possible = strides[1] === 1 && dilations[1] === 1 && noTapReadsOnlyPadding(image, weight, window);
-  return worth && possible
-    ? withFewerProducts(image, weight, window)
+  const possible = strides.every((stride) => stride === 1) && dilations[1] === 1;
+  return worth && possible && noTapReadsOnlyPadding(image, weight, window) && usesOwnOperators()
+    ? toomCookConvolve(image, weight, window)
     : withShiftedColumns(image, weight, window);
 }
 
@@ -49,77 +48,6 @@ function withShiftedColumns(image: Value, weight: Value, window: ConvAttributes)
   const columns = concat(unfoldByTap(image, 0, kernelWidth, axisWindow), 1);
   const tall = reshape(transpose(weight, [0, 3, 1, 2]), [filters, kernelWidth * channels, kernelHeight, 1]);
   return conv(columns, tall, undefined, alongHeight(window, 1));
-}
-
-/**
- * Toom-Cook along the width: a tile of 4 results of a kernel of width 5 costs 8 products instead of 20. The products of one
- * point are a convolution, so points become groups and tiles become a batch.
- */
-function withFewerProducts(image: Value, weight: Value, window: ConvAttributes): Value {
-  const [filters, channels, kernelHeight, kernelWidth] = weight.shape as [number, number, number, number];
-  const [width, , height, n] = image.shape as [number, number, number, number];
-  const [, left, , right] = window.pads;
-  const outWidth = width + left + right - kernelWidth + 1;
-  const fast = toomCook(bestTile(outWidth, kernelWidth), kernelWidth);
-  const { tile, products } = fast;
-  const tiles = Math.ceil(outWidth / tile);
-
-  // Padding columns are zeros, so the transform omits them.
-  const toPoints = matrixOf(tiles * products, width, (row, column) => {
-    const start = Math.floor(row / products) * tile - left;
-    return fast.inputTransform[row % products][column - start] ?? 0;
-  });
-  const atPoints = reshape(timesImage(toPoints, image), [tiles, products * channels, height, n]);
-
-  const kernelToPoints = matrixOf(products, kernelWidth, (point, tap) => fast.weightTransform[point][tap]);
-  const taps = reshape(weight, [filters * channels * kernelHeight, kernelWidth]);
-  const kernels = reshape(gemm(kernelToPoints, taps, undefined, { transB: true }), [
-    products * filters,
-    channels,
-    kernelHeight,
-    1,
-  ]);
-
-  const multiplied = conv(atPoints, kernels, undefined, alongHeight(window, products));
-  const [, , outHeight] = multiplied.shape as [number, number, number, number];
-  const columns = filters * outHeight * n;
-  const results =
-    outWidth % tile === 0
-      ? matmul(
-          constantTensor([tile, products], fast.outputTransform.flat()),
-          reshape(multiplied, [tiles, products, columns]),
-        )
-      : gemm(alongTiles(outWidth, tiles, fast), reshape(multiplied, [tiles * products, columns]));
-  return reshape(results, [outWidth, filters, outHeight, n]);
-}
-
-/**
- * A linear map along the width: [K, W] times [W, C, H, N] gives [K, C·H·N]. If the image was transposed only for this, the
- * product reads it transposed (transB), so that only whole rows move.
- */
-function timesImage(matrix: Value, image: Value): Value {
-  const [width] = image.shape;
-  if (!isNode(image.node, 'SwapOuterAxes')) return gemm(matrix, reshape(image, [width, -1]));
-  const rows = reshape(transpose(image.node.inputs[0], [1, 2, 0, 3]), [-1, width]);
-  return gemm(matrix, rows, undefined, { transB: true });
-}
-
-/**
- * The output transform of all tiles as one matrix, for a last tile that is not full. Most of the matrix is zeros: if all
- * tiles are full, one product per tile takes a third of the time (7 tiles of 4 results, 10,752 columns).
- */
-function alongTiles(outWidth: number, tiles: number, { tile, products, outputTransform }: ToomCook): Value {
-  return matrixOf(outWidth, tiles * products, (row, column) => {
-    const sameTile = Math.floor(column / products) === Math.floor(row / tile);
-    return sameTile ? outputTransform[row % tile][column % products] : 0;
-  });
-}
-
-/** The tile size with the fewest products in total; among equals the smallest, whose transform rounds least. */
-function bestTile(results: number, taps: number): number {
-  const tiles = Array.from({ length: Math.min(largestTile(taps), results) }, (_, k) => k + 1);
-  const products = (tile: number) => Math.ceil(results / tile) * (tile + taps - 1);
-  return tiles.reduce((best, tile) => (products(tile) < products(best) ? tile : best));
 }
 
 /** The window along the height, after its columns have been unrolled. */

@@ -45,6 +45,13 @@ export function largestTile(taps: number): number {
   return points.length + 2 - taps;
 }
 
+/** The tile size with the fewest products in total; among equals the smallest, whose transform rounds least. */
+export function bestTile(results: number, taps: number): number {
+  const tiles = Array.from({ length: Math.min(largestTile(taps), results) }, (_, k) => k + 1);
+  const products = (tile: number) => Math.ceil(results / tile) * (tile + taps - 1);
+  return tiles.reduce((best, tile) => (products(tile) < products(best) ? tile : best));
+}
+
 function transposed(matrix: readonly (readonly number[])[]): number[][] {
   return matrix[0].map((_, column) => matrix.map((row) => row[column]));
 }

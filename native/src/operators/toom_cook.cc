@@ -1,0 +1,297 @@
+#include "operators/toom_cook.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "operators/row_product.h"
+#include "operators/vectors.h"
+
+namespace ringrun {
+namespace {
+
+#define RINGRUN_INLINE inline __attribute__((always_inline))
+
+constexpr std::size_t kMostPoints = ToomCookConvolution::kMostPoints;
+
+// outputs[i] = Σ over j of matrix[i,j]·inputs[j], elementwise; an input that is null is 0. At most kMostPoints inputs.
+struct Map {
+  const float* matrix;
+  std::size_t rows;
+  std::size_t columns;
+  const float* const* inputs;
+  float* const* outputs;
+  std::size_t count;
+};
+
+struct ApplyMap {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const Map& map) {
+    runFrom<Bytes, 1>(map);
+  }
+
+ private:
+  // The number of inputs is a constant of the compiler, so that they stay in registers.
+  template <std::size_t Bytes, std::size_t Columns>
+  static RINGRUN_INLINE void runFrom(const Map& given) {
+    if (given.columns != Columns) {
+      if constexpr (Columns < kMostPoints) runFrom<Bytes, Columns + 1>(given);
+      return;
+    }
+    const Map map = given;
+    const std::size_t whole = map.count / kLanes * kLanes;
+    for (std::size_t place = 0; place < whole; place += kLanes) mapLanes<Bytes, Columns>(map, place, kLanes);
+    if (whole < map.count) mapLanes<Bytes, Columns>(map, whole, map.count - whole);
+  }
+
+  template <std::size_t Bytes, std::size_t Columns>
+  static RINGRUN_INLINE void mapLanes(const Map& map, std::size_t place, std::size_t lanes) {
+    Lanes<Bytes> inputs[Columns];
+#pragma GCC unroll 8
+    for (std::size_t j = 0; j < Columns; ++j) {
+      inputs[j] = {};
+      if (map.inputs[j] != nullptr) inputs[j].load(map.inputs[j] + place, lanes, 0);
+    }
+    const float* factors = map.matrix;
+    for (std::size_t i = 0; i < map.rows; ++i, factors += Columns) {
+      Lanes<Bytes> sum{};
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < Columns; ++j) {
+#pragma GCC unroll 4
+        for (std::size_t v = 0; v < Lanes<Bytes>::kVectors; ++v) sum[v] += inputs[j][v] * factors[j];
+      }
+      sum.store(map.outputs[i] + place, lanes);
+    }
+  }
+};
+
+void apply(const Map& map) { runVectorised<ApplyMap>(map); }
+
+// Runs of 16 elements, `count` of them, from `from` with stride `fromStride` to `to` with stride `toStride`.
+struct CopyRuns {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const float* from, std::size_t fromStride, float* to, std::size_t toStride, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      Lanes<Bytes> lanes;
+      lanes.load(from + i * fromStride);
+      lanes.store(to + i * toStride);
+    }
+  }
+};
+
+// to[j,i] = from[i,j] for 16 rows of `columns` elements, `columns` a multiple of 4.
+void transposeRows(const float* from, std::size_t stride, std::size_t columns, float* to) {
+  typedef float Four __attribute__((vector_size(16)));
+  for (std::size_t j = 0; j < columns; j += 4) {
+    for (std::size_t i = 0; i < kLanes; i += 4) {
+      Four row[4];
+      for (std::size_t r = 0; r < 4; ++r) std::memcpy(&row[r], from + (i + r) * stride + j, sizeof(Four));
+      const Four a = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
+      const Four b = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
+      const Four c = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
+      const Four d = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+      const Four columnsOf[4] = {__builtin_shufflevector(a, c, 0, 1, 4, 5), __builtin_shufflevector(a, c, 2, 3, 6, 7),
+                                 __builtin_shufflevector(b, d, 0, 1, 4, 5), __builtin_shufflevector(b, d, 2, 3, 6, 7)};
+      for (std::size_t r = 0; r < 4; ++r) std::memcpy(to + (j + r) * kLanes + i, &columnsOf[r], sizeof(Four));
+    }
+  }
+}
+
+std::array<float, kMostPoints * kMostPoints> transposed(const float* matrix, std::size_t rows, std::size_t columns) {
+  std::array<float, kMostPoints * kMostPoints> to{};
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) to[j * rows + i] = matrix[i * columns + j];
+  }
+  return to;
+}
+
+// A channel of a tile's columns at the points, for the places of a part and of all taps: outputs of length + reach elements.
+void transformImage(const ToomCookConvolution& c, const float* image, const TilePart& part, std::size_t channel, float* const* outputs) {
+  const std::size_t size = c.height * c.batch;
+  const std::size_t count = part.length() + c.reach();
+  // Place 0 of the outputs is this place of the image.
+  const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(part.begin) - c.before * static_cast<std::ptrdiff_t>(c.batch);
+  const auto clamped = [&](std::ptrdiff_t place) {
+    return static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(place, 0, static_cast<std::ptrdiff_t>(count)));
+  };
+  const std::size_t begin = clamped(-first);
+  const std::size_t end = std::max(begin, clamped(static_cast<std::ptrdiff_t>(size) - first));
+  const float* inputs[kMostPoints];
+  float* inside[kMostPoints];
+  for (std::size_t j = 0; j < c.points; ++j) {
+    const std::ptrdiff_t column = static_cast<std::ptrdiff_t>(part.tile * c.tile + j) - c.left;
+    const bool exists = begin < end && column >= 0 && column < static_cast<std::ptrdiff_t>(c.width);
+    inputs[j] = exists ? image + (static_cast<std::size_t>(column) * c.channels + channel) * size + (first + static_cast<std::ptrdiff_t>(begin)) : nullptr;
+    std::fill(outputs[j], outputs[j] + begin, 0.0f);
+    std::fill(outputs[j] + end, outputs[j] + count, 0.0f);
+    inside[j] = outputs[j] + begin;
+  }
+  apply({c.inputTransform, c.points, c.points, inputs, inside, end - begin});
+}
+
+}  // namespace
+
+std::size_t ToomCookConvolution::paddedFilters() const { return RowProduct::padded(filters); }
+
+void weightsAtPoints(const ToomCookConvolution& c, const float* weights, bool isTransposed, std::size_t firstFilter, std::size_t endFilter, float* to) {
+  thread_local AlignedFloats taps;
+  const std::size_t inner = c.inner();
+  const std::size_t count = endFilter - firstFilter;
+  const std::size_t perPair = c.rowTaps * c.columnTaps;
+  // [filters, columnTaps, inner]. Filters are the inner loop where they are adjacent in memory.
+  taps.resize(count * c.columnTaps * inner);
+  const auto read = [&](std::size_t filter, std::size_t channel) {
+    const std::size_t pair = isTransposed ? channel * c.filters + filter : filter * c.channels + channel;
+    const float* const from = weights + pair * perPair;
+    float* const own = taps.data() + (filter - firstFilter) * c.columnTaps * inner + channel * c.rowTaps;
+    for (std::size_t k = 0; k < c.rowTaps; ++k) {
+      for (std::size_t j = 0; j < c.columnTaps; ++j) {
+        const std::size_t place = k * c.columnTaps + j;
+        own[j * inner + k] = from[isTransposed ? perPair - 1 - place : place];
+      }
+    }
+  };
+  if (isTransposed) {
+    for (std::size_t channel = 0; channel < c.channels; ++channel) {
+      for (std::size_t filter = firstFilter; filter < endFilter; ++filter) read(filter, channel);
+    }
+  } else {
+    for (std::size_t filter = firstFilter; filter < endFilter; ++filter) {
+      for (std::size_t channel = 0; channel < c.channels; ++channel) read(filter, channel);
+    }
+  }
+  for (std::size_t filter = firstFilter; filter < endFilter; ++filter) {
+    const float* inputs[kMostPoints];
+    float* outputs[kMostPoints];
+    for (std::size_t j = 0; j < c.columnTaps; ++j) inputs[j] = taps.data() + ((filter - firstFilter) * c.columnTaps + j) * inner;
+    for (std::size_t p = 0; p < c.points; ++p) outputs[p] = to + (p * c.filters + filter) * inner;
+    apply({c.weightTransform, c.points, c.columnTaps, inputs, outputs, inner});
+  }
+}
+
+void convolvePart(const ToomCookConvolution& c, const float* image, const float* weightsAtPoints, const TilePart& part, float* result) {
+  thread_local AlignedFloats channel, matrices, products;
+  thread_local std::vector<const float*> from, panels;
+  thread_local std::vector<float*> to;
+  const std::size_t inner = c.inner();
+  const std::size_t padded = RowProduct::padded(part.length());
+  const std::size_t count = padded / kLanes;
+  // The last panel may have lanes behind the last place, whose results nobody reads.
+  const std::size_t stride = RowProduct::padded(padded + c.reach());
+  channel.resize(c.points * stride);
+  matrices.resize(c.points * padded * inner);
+  products.resize(c.points * c.filters * padded);
+  float* outputs[kMostPoints];
+  for (std::size_t p = 0; p < c.points; ++p) outputs[p] = channel.data() + p * stride;
+  for (std::size_t one = 0; one < c.channels; ++one) {
+    transformImage(c, image, part, one, outputs);
+    for (std::size_t p = 0; p < c.points; ++p) {
+      for (std::size_t tap = 0; tap < c.rowTaps; ++tap) {
+        const float* const run = outputs[p] + tap * c.dilation * c.batch;
+        float* const row = matrices.data() + p * padded * inner + (one * c.rowTaps + tap) * kLanes;
+        runVectorised<CopyRuns>(run, kLanes, row, inner * kLanes, count);
+      }
+    }
+  }
+  panels.resize(count);
+  from.resize(c.filters);
+  to.resize(c.filters);
+  for (std::size_t p = 0; p < c.points; ++p) {
+    for (std::size_t panel = 0; panel < count; ++panel) panels[panel] = matrices.data() + (p * count + panel) * inner * kLanes;
+    for (std::size_t m = 0; m < c.filters; ++m) {
+      from[m] = weightsAtPoints + (p * c.filters + m) * inner;
+      to[m] = products.data() + (p * c.filters + m) * padded;
+    }
+    multiplyPanels({panels.data(), count, inner, from.data(), nullptr, to.data(), c.filters});
+  }
+  const std::size_t first = part.tile * c.tile;
+  for (std::size_t m = 0; m < c.filters; ++m) {
+    const float* inputs[kMostPoints];
+    for (std::size_t p = 0; p < c.points; ++p) inputs[p] = products.data() + (p * c.filters + m) * padded;
+    const std::size_t columns = std::min(c.tile, c.resultWidth - first);
+    for (std::size_t i = 0; i < columns; ++i) outputs[i] = result + ((first + i) * c.filters + m) * c.places() + part.begin;
+    apply({c.outputTransform, columns, c.points, inputs, outputs, part.length()});
+  }
+}
+
+void imageAtPoints(const ToomCookConvolution& c, const float* image, const TilePart& part, std::size_t channel, float* to) {
+  const std::size_t length = part.length() + c.reach();
+  float* outputs[kMostPoints];
+  for (std::size_t p = 0; p < c.points; ++p) outputs[p] = to + (p * c.channels + channel) * length;
+  transformImage(c, image, part, channel, outputs);
+}
+
+void gradientAtPoints(const ToomCookConvolution& c, const float* gradient, const TilePart& part, std::size_t panel, float* to) {
+  // Places that are transposed at once, in the first-level cache.
+  constexpr std::size_t kRun = 64;
+  alignas(64) float rows[kMostPoints][kLanes][kRun];
+  const auto matrix = transposed(c.outputTransform, c.tile, c.points);
+  const std::size_t length = part.length();
+  const std::size_t panels = c.paddedFilters() / kLanes;
+  for (std::size_t begin = 0; begin < length; begin += kRun) {
+    const std::size_t count = std::min(kRun, length - begin);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const std::size_t filter = panel * kLanes + lane;
+      const float* inputs[kMostPoints];
+      float* outputs[kMostPoints];
+      for (std::size_t i = 0; i < c.tile; ++i) {
+        const std::size_t column = part.tile * c.tile + i;
+        const bool exists = column < c.resultWidth && filter < c.filters;
+        inputs[i] = exists ? gradient + (column * c.filters + filter) * c.places() + part.begin + begin : nullptr;
+      }
+      for (std::size_t p = 0; p < c.points; ++p) outputs[p] = rows[p][lane];
+      apply({matrix.data(), c.points, c.tile, inputs, outputs, count});
+    }
+    for (std::size_t p = 0; p < c.points; ++p) {
+      float* const own = to + ((p * panels + panel) * length + begin) * kLanes;
+      const std::size_t whole = count / 4 * 4;
+      transposeRows(&rows[p][0][0], kRun, whole, own);
+      for (std::size_t place = whole; place < count; ++place) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) own[place * kLanes + lane] = rows[p][lane][place];
+      }
+    }
+  }
+}
+
+void addProducts(const ToomCookConvolution& c, const PartAtPoints& part, std::size_t point, std::size_t firstRow, std::size_t endRow, float* sums) {
+  thread_local std::vector<const float*> from, panels;
+  thread_local std::vector<float*> to;
+  const std::size_t count = c.paddedFilters() / kLanes;
+  const std::size_t imageLength = part.length + c.reach();
+  panels.resize(count);
+  for (std::size_t panel = 0; panel < count; ++panel) panels[panel] = part.gradient + (point * count + panel) * part.length * kLanes;
+  from.resize(endRow - firstRow);
+  to.resize(endRow - firstRow);
+  for (std::size_t row = firstRow; row < endRow; ++row) {
+    const std::size_t channel = row / c.rowTaps;
+    const std::size_t tap = row % c.rowTaps;
+    from[row - firstRow] = part.image + (point * c.channels + channel) * imageLength + tap * c.dilation * c.batch;
+    to[row - firstRow] = sums + (point * c.inner() + row) * count * kLanes;
+  }
+  multiplyPanels({panels.data(), count, part.length, from.data(), part.isFirst ? nullptr : to.data(), to.data(), to.size()});
+}
+
+void weightsFromPoints(const ToomCookConvolution& c, const float* sums, std::size_t channel, float* weights) {
+  thread_local AlignedFloats taps;
+  const std::size_t padded = c.paddedFilters();
+  const std::size_t perPair = c.rowTaps * c.columnTaps;
+  const auto matrix = transposed(c.weightTransform, c.points, c.columnTaps);
+  // [rowTaps, columnTaps, filters]
+  taps.resize(perPair * padded);
+  for (std::size_t k = 0; k < c.rowTaps; ++k) {
+    const float* inputs[kMostPoints];
+    float* outputs[kMostPoints];
+    for (std::size_t p = 0; p < c.points; ++p) inputs[p] = sums + (p * c.inner() + channel * c.rowTaps + k) * padded;
+    for (std::size_t j = 0; j < c.columnTaps; ++j) outputs[j] = taps.data() + (k * c.columnTaps + j) * padded;
+    apply({matrix.data(), c.columnTaps, c.points, inputs, outputs, c.filters});
+  }
+  for (std::size_t m = 0; m < c.filters; ++m) {
+    float* const own = weights + (m * c.channels + channel) * perPair;
+    for (std::size_t tap = 0; tap < perPair; ++tap) own[tap] = taps.data()[tap * padded + m];
+  }
+}
+
+#undef RINGRUN_INLINE
+
+}  // namespace ringrun
