@@ -21,7 +21,7 @@ export interface PodTemplate {
   spec: {
     containers: Container[];
     terminationGracePeriodSeconds?: number;
-    securityContext?: { runAsNonRoot?: boolean };
+    securityContext?: { runAsNonRoot?: boolean; runAsUser?: number };
   };
 }
 
