@@ -1,22 +1,10 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
-import { syntheticDigits } from '../../packages/runtime/src/data/datasets/mnist/synthetic-digits.ts';
-import { encodeIdx } from '../../packages/runtime/src/data/datasets/mnist/idx.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-
-const filePrefix = { train: 'train', test: 't10k' } as const;
+import { writeSyntheticMnist } from './write-synthetic-mnist.ts';
+import type { ImageCounts } from './write-synthetic-mnist.ts';
 
 /** A folder with MNIST's four files, filled with synthetic digits, the same in every run. One digit takes 50 µs. */
-export function syntheticMnist(counts: { train: number; test: number }): string {
+export function syntheticMnist(counts: ImageCounts): string {
   const folder = temporaryFolder();
-  for (const [seed, split] of (['train', 'test'] as const).entries()) {
-    const { images, labels } = syntheticDigits({ count: counts[split], seed });
-    const write = (kind: string, bytes: Uint8Array) => {
-      writeFileSync(join(folder, `${filePrefix[split]}-${kind}-ubyte.gz`), gzipSync(bytes, { level: 1 }));
-    };
-    write('images-idx3', encodeIdx(images));
-    write('labels-idx1', encodeIdx(labels));
-  }
+  writeSyntheticMnist(folder, counts);
   return folder;
 }
