@@ -1,13 +1,16 @@
-// One rank of run.js: `ringrun.js <batch> <rounds> <file>`. Rank 0 writes the milliseconds of each round to the file.
+// One rank of run.js: `ringrun.js <package> <batch> <rounds> <file>`. Rank 0 writes the milliseconds of each round to the file.
 import { writeFileSync } from 'node:fs';
-import { createNet } from '@ringrun/examples-mnist-tfjs';
+import { Net } from '@ringrun/examples-mnist';
+import { createNet, loadTensorFlow } from '@ringrun/examples-mnist-tfjs';
 import { registry } from '@ringrun/core';
+import { F, optim, tensor } from '@ringrun/nn';
 import { distribute } from '@ringrun/tfjs';
-import * as tf from '@tensorflow/tfjs';
-import { barrier, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';
+import { DistributedDataParallel, barrier, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';
 
-const [batch, rounds] = process.argv.slice(2, 4).map(Number);
-const file = process.argv[4];
+const [name, ...rest] = process.argv.slice(2);
+const [batch, rounds] = rest.map(Number);
+const file = rest[2];
+const tf = await loadTensorFlow(name);
 
 await initProcessGroup();
 const xs = tf.randomUniform([batch, 28, 28, 1]);
@@ -39,33 +42,53 @@ Object.defineProperty(optimizer, 'minimize', {
 });
 distributed.compile({ optimizer, loss: 'sparseCategoricalCrossentropy' });
 
+// The same network in @ringrun/nn.
+const images = tensor(await xs.data(), [batch, 1, 28, 28]);
+const classes = tensor(BigInt64Array.from(await ys.data(), BigInt));
+const own = new DistributedDataParallel(new Net());
+const ownOptimizer = new optim.SGD(own.module.parameters(), { lr: 0.01, momentum: 0.5 });
+
+const steps = {
+  alone: () => alone.trainOnBatch(xs, ys),
+  distributed: () => distributed.trainOnBatch(xs, ys),
+  async own() {
+    const loss = F.nllLoss(own.forward(images), classes);
+    ownOptimizer.zeroGrad();
+    await loss.backward();
+    await ownOptimizer.step();
+    return loss.item();
+  },
+};
+
 /** ringrun's sums so far, in milliseconds. */
 const { activityTotals: totals } = registry;
 
 /** Wall-clock and processor milliseconds of a step; the latter exclude other programs on the machine. */
-const timed = async (model) => {
+const timed = async (step) => {
   await barrier();
   const [start, before] = [performance.now(), process.cpuUsage()];
-  await model.trainOnBatch(xs, ys);
+  await step();
   const { user, system } = process.cpuUsage(before);
   return [performance.now() - start, (user + system) / 1000];
 };
 
+// Warm-up: compiles functions and programs, and allocates optimizer states and buckets.
+const warmup = tf.getBackend() === 'cpu' ? 1 : 10;
 const found = [];
-for (let round = 0; round <= rounds; round += 1) {
-  // The order alternates, so that neither is always first.
-  const order = round % 2 === 0 ? ['alone', 'distributed'] : ['distributed', 'alone'];
+for (let round = 0; round < warmup + rounds; round += 1) {
+  // The order alternates, so that none is always first.
+  const order = Object.keys(steps);
+  if (round % 2 === 1) order.reverse();
   const times = {};
   for (const name of order) {
     const before = { ...totals };
-    const [whole, processor] = await timed(name === 'alone' ? alone : distributed);
+    const [whole, processor] = await timed(steps[name]);
     Object.assign(times, { [name]: whole, [`${name}Processor`]: processor });
-    if (name === 'alone') continue;
+    if (name !== 'distributed') continue;
     const [compute, waiting] = ['compute', 'waiting'].map((lane) => totals[lane] - before[lane]);
     Object.assign(times, { compute, waiting, overhead: minimized - compute - waiting });
   }
   found.push(times);
 }
-// The first round is warm-up: it compiles functions and allocates optimizer states and buckets.
-if (getRank() === 0) writeFileSync(file, JSON.stringify(found.slice(1)));
+if (getRank() === 0) writeFileSync(file, JSON.stringify(found.slice(warmup)));
 await destroyProcessGroup();

@@ -5,7 +5,8 @@
 //   2 hosts:      on both: export WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500
 //                 on the host named first: RANK=0 node --import ringrun/typescript packages/examples-mnist-tfjs/train.ts
 //                 on the other host:       RANK=1 node --import ringrun/typescript packages/examples-mnist-tfjs/train.ts
-//   native:       npm install @tensorflow/tfjs-node, then add --tf @tensorflow/tfjs-node
+//   native:       npm install @tensorflow/tfjs-node, or node scripts/build-tfjs-node.js where its download fails; then add
+//                 --tf @tensorflow/tfjs-node
 //                 (one GPU per process: @tensorflow/tfjs-node-gpu)
 //
 // @tensorflow/tfjs computes in plain JavaScript: about 3 s per 8 images, so its default is 640 images (2 minutes).

@@ -56,9 +56,12 @@ export class Scenarios {
   }
 
   /** The result of a scenario in one process without a group. */
-  async runAlone<Result>(scenario: string, stderr: unknown = ''): Promise<Result> {
+  async runAlone<Result>(
+    scenario: string,
+    { stderr = '', env = {} }: Pick<ScenarioOptions, 'stderr' | 'env'> = {},
+  ): Promise<Result> {
     const folder = this.#newFolder(scenario);
-    await endsWell(node([this.#script, scenario, folder]), stderr);
+    await endsWell(node([this.#script, scenario, folder], { env }), stderr);
     return read(folder, scenario) as Result;
   }
 

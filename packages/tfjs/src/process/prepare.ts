@@ -1,15 +1,18 @@
 import util from 'node:util';
 import { ownDevice } from './devices.ts';
+import { ownThreads } from './threads.ts';
 
 /**
  * Prepares the process for TensorFlow.js; runs when @ringrun/tfjs is imported. Import @ringrun/tfjs first, because
- * TensorFlow reads CUDA_VISIBLE_DEVICES only when its package is loaded.
+ * TensorFlow reads CUDA_VISIBLE_DEVICES and TF_NUM_…_THREADS only when its package is loaded.
  */
 export function prepareProcess(): void {
-  const device = ownDevice(process.env);
-  // If TensorFlow is already loaded, the variable is unchanged, and `distribute` throws ERR_DEVICES.
-  if (device !== undefined && !isTensorFlowLoaded()) process.env.CUDA_VISIBLE_DEVICES = device;
   restoreRemovedUtil();
+  // If TensorFlow is already loaded, the variables are unchanged, and `distribute` throws ERR_DEVICES.
+  if (isTensorFlowLoaded()) return;
+  const device = ownDevice(process.env);
+  if (device !== undefined) process.env.CUDA_VISIBLE_DEVICES = device;
+  Object.assign(process.env, ownThreads(process.env));
 }
 
 function isTensorFlowLoaded(): boolean {
