@@ -91,7 +91,7 @@ describe('histograms equal those of torch.utils.tensorboard', () => {
 });
 
 test.skipIf(!hasTensorBoard)(
-  `TensorBoard reads what was written${hasTensorBoard ? '' : ': skipped, ${python} has no tensorboard'}`,
+  `TensorBoard reads what was written${hasTensorBoard ? '' : ': skipped, ' + python + ' has no tensorboard'}`,
   async () => {
     const logDir = temporaryFolder();
     const writer = new SummaryWriter({ logDir });
