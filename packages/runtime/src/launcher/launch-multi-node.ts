@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { RingrunError, hostIdentity } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
+import type { Dashboard } from '../dashboard/dashboard.ts';
+import type { EventLog } from '../dashboard/event-log.ts';
 import { printable } from '@ringrun/core';
 import { JobStore } from '../rendezvous/job-store.ts';
 import { Rendezvous, describeEvent } from '../rendezvous/rendezvous.ts';
@@ -16,6 +18,7 @@ import { countingOf } from './worker-launcher.ts';
 import type { LaunchedWorkers, WorkerLauncher } from './worker-launcher.ts';
 import { LaunchError } from './launch-error.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
+import { openDashboard } from './open-dashboard.ts';
 import { findFreePort } from './ports.ts';
 import { readBackoff } from './read-backoff.ts';
 import { preemptionOf, rootCauseOf } from './root-cause.ts';
@@ -36,15 +39,19 @@ export async function launchMultiNode(
   options: LaunchOptions,
   launcher: WorkerLauncher,
   signals: EndingSignals,
+  events: EventLog,
 ): Promise<number> {
   const store = jobStoreOf(options);
+  let dashboard: Dashboard | undefined;
   try {
     await store.serveIfLocal();
-    return reportEnd(await runNode(options, launcher, signals, store));
+    dashboard = await openDashboard(options, store.isServer, events);
+    return reportEnd(await runNode(options, launcher, signals, { store, events, dashboard }));
   } catch (error) {
     if (!(error instanceof RingrunError)) throw error;
     throw new LaunchError(1, error.message, { cause: error });
   } finally {
+    await dashboard?.close();
     await store.close();
   }
 }
@@ -65,7 +72,7 @@ async function runNode(
   options: LaunchOptions,
   launcher: WorkerLauncher,
   signals: EndingSignals,
-  store: JobStore,
+  { store, events, dashboard }: { store: JobStore; events: EventLog; dashboard: Dashboard | undefined },
 ): Promise<NodeEnd> {
   const leaving = new AbortController();
   const over = new AbortController();
@@ -79,7 +86,10 @@ async function runNode(
   }, over.signal);
   const start = (round: Round, currentStore: () => Store | undefined): RunningWorkers => {
     log(describeRound(round, launcher.processesPerNode));
-    workers = launcher.start(round, options.maxRestarts);
+    workers = launcher.start(round, options.maxRestarts, (what) => {
+      log(`ringrun: ${what}`);
+    });
+    dashboard?.startRound({ round, files: workers.figuresFiles, currentStore });
     void workers.ended.then(({ run }) => (preemption = preemptionOf(run)));
     if (round.groupWorldSize > 1 && launcher.folder !== undefined) {
       const roundOver = new AbortController();
@@ -110,6 +120,9 @@ async function runNode(
     closeTimeoutMs,
     leaving: leaving.signal,
     log,
+    onEvents: (all) => {
+      events.replace(all, launcher.eventsFolder);
+    },
   });
   try {
     const end = await rendezvous.run();

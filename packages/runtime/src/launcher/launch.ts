@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RingrunError } from '@ringrun/collectives';
+import { EventLog } from '../dashboard/event-log.ts';
 import { readBackoff } from './read-backoff.ts';
 import type { RestartBackoff } from '../rendezvous/restart-backoff.ts';
 import { decideRestart } from '../rendezvous/restart-policy.ts';
@@ -15,6 +16,7 @@ import type { LaunchedWorkers } from './worker-launcher.ts';
 import type { Executable } from './executable.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
 import { LaunchError } from './launch-error.ts';
+import { openDashboard } from './open-dashboard.ts';
 import { findFreePort, requireFreePort } from './ports.ts';
 import { preemptionOf, rootCauseOf } from './root-cause.ts';
 import { EndingSignals } from './signals.ts';
@@ -32,10 +34,11 @@ export async function launch(options: LaunchOptions, executable: Executable): Pr
   const signals = new EndingSignals(options.signalsToHandle);
   const launcher = await WorkerLauncher.prepare(options, executable);
   try {
-    if (options.nodes.max === 1) return await launchSingleNode(options, launcher, signals);
+    const events = new EventLog();
+    if (options.nodes.max === 1) return await launchSingleNode(options, launcher, signals, events);
     // Loaded only for several nodes.
     const { launchMultiNode } = await import('./launch-multi-node.ts');
-    return await launchMultiNode(options, launcher, signals);
+    return await launchMultiNode(options, launcher, signals, events);
   } finally {
     launcher.dispose();
   }
@@ -67,7 +70,9 @@ async function launchSingleNode(
   options: LaunchOptions,
   launcher: WorkerLauncher,
   signals: EndingSignals,
+  events: EventLog,
 ): Promise<number> {
+  const dashboard = await openDashboard(options, true, events);
   // Loopback only: no other host may connect.
   const store = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
   const over = new AbortController();
@@ -93,10 +98,17 @@ async function launchSingleNode(
       const round = await resolveRound(options, launcher, { restartCount, runId, store });
       // The signal arrived between two rounds, or before the first.
       if (endSignal) return exitCodeOf(endSignal);
-      workers = launcher.start(round, budget.maxRestarts - budget.restartsUsed);
+      const record = (what: string): void => {
+        events.add(what, launcher.eventsFolder);
+      };
+      workers = launcher.start(round, budget.maxRestarts - budget.restartsUsed, (what) => {
+        record(what);
+        process.stderr.write(`ringrun: ${what}\n`);
+      });
+      dashboard?.startRound({ round, files: workers.figuresFiles, currentStore: () => undefined });
       const ended = await workers.ended;
       budget = { ...budget, restartsUsed: budget.restartsUsed + ended.restarts };
-      const next = reportRound(ended, budget, backoff);
+      const next = reportRound(ended, budget, backoff, record);
       if ('exitCode' in next) return next.exitCode;
       budget = next.budget;
       workers = undefined;
@@ -104,6 +116,7 @@ async function launchSingleNode(
     }
   } finally {
     over.abort();
+    await dashboard?.close();
     await store.close();
   }
 }
@@ -113,6 +126,7 @@ function reportRound(
   { outcome, run }: Awaited<LaunchedWorkers['ended']>,
   budget: RestartBudget,
   backoff: RestartBackoff,
+  record: (what: string) => void,
 ): { exitCode: number } | { budget: RestartBudget; delayMs: number } {
   if (outcome.endedBy) {
     const preemption = preemptionOf(run);
@@ -132,7 +146,9 @@ function reportRound(
     failedSoon: Date.now() - run.startedAt < backoff.healthyMs,
   };
   const next = decideRestart(end, budget, backoff);
+  record(rootCause.headline);
   if (next.kind === 'restart') {
+    record(`restarting the workers: ${next.reason}`);
     process.stderr.write(`${rootCause.text}ringrun: restarting the workers: ${next.reason}\n`);
     return next;
   }

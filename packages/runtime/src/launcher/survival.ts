@@ -24,12 +24,17 @@ export interface Loss {
 /** Lets the workers of a fault-tolerant job outlive each other. */
 export class Survival {
   readonly #round: Round;
+  readonly #onLoss: (what: string) => void;
   #restartsLeft: number;
   #restarts = 0;
 
-  /** @param restartsLeft Number of processes that may be started in place of dead ones. */
-  constructor(round: Round, restartsLeft: number) {
+  /**
+   * @param restartsLeft Number of processes that may be started in place of dead ones.
+   * @param onLoss Receives a line when the job goes on without a process.
+   */
+  constructor(round: Round, restartsLeft: number, onLoss: (what: string) => void) {
     this.#round = round;
+    this.#onLoss = onLoss;
     this.#restartsLeft = restartsLeft;
   }
 
@@ -63,7 +68,7 @@ export class Survival {
       replacement === undefined
         ? 'the job goes on without it'
         : `the job goes on, and rank ${plan.rank} is started again (restart ${this.#restarts} of ${this.#restarts + this.#restartsLeft})`;
-    process.stderr.write(`ringrun: rank ${plan.rank} (pid ${outcome.pid}) ${end}; ${next}\n`);
+    this.#onLoss(`rank ${plan.rank} (pid ${outcome.pid}) ${end}; ${next}`);
     return replacement === undefined ? { isOutlived } : { isOutlived, replacement };
   }
 

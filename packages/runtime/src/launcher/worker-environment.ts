@@ -1,3 +1,4 @@
+import { figuresVariable } from '../dashboard/rank-figures.ts';
 import { firstRankOf, worldSizeOf } from '../rendezvous/round.ts';
 import type { Round } from '../rendezvous/round.ts';
 
@@ -28,12 +29,12 @@ export function cpusPerWorker({
  * Default of OMP_NUM_THREADS: an equal share of the CPUs, because libraries with one thread per CPU in every worker
  * slow each other down.
  *
- * @param errorFile File for the worker's error record; undefined for none.
+ * @param files Files for the worker's error record and for its figures; undefined for none.
  */
 export function workerEnvironment(
   job: JobSettings,
   localRank: number,
-  errorFile: string | undefined,
+  { errorFile, figuresFile }: { errorFile: string | undefined; figuresFile?: string | undefined },
   inherited: NodeJS.ProcessEnv,
 ): NodeJS.ProcessEnv {
   const { round } = job;
@@ -60,6 +61,7 @@ export function workerEnvironment(
     RINGRUN_GRACE: String(job.gracePeriodMs / 1000),
     RINGRUN_STORE: round.storeEndpoint,
     RINGRUN_ERROR_FILE: errorFile,
+    [figuresVariable]: figuresFile,
   };
 }
 

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { rmSync, symlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { logLinkName } from '../dashboard/figure-files.ts';
+import { figuresFileName, figuresVariable } from '../dashboard/rank-figures.ts';
 import { savingMarkOf } from '../checkpoint/saving-mark.ts';
 import type { Round } from '../rendezvous/round.ts';
 import { firstRankOf } from '../rendezvous/round.ts';
@@ -29,6 +31,8 @@ import type { WorkerOutcome, WorkerPlan } from './worker.ts';
 
 /** The workers of this node in one round. */
 export interface LaunchedWorkers extends Omit<StartedWorkers, 'ended'> {
+  /** The files of those workers that publish figures. */
+  readonly figuresFiles: readonly string[];
   /** Resolves when all workers have ended and the console shows their output. */
   readonly ended: Promise<{ outcome: NodeOutcome; run: FailedRun; restarts: number }>;
 }
@@ -73,17 +77,27 @@ export class WorkerLauncher {
     return this.#records;
   }
 
-  /** @param restartsLeft Number of workers of a fault-tolerant job that may be started again. */
-  start(round: Round, restartsLeft: number): LaunchedWorkers {
+  /** The folder for the events of the job: of this run below the log directory, or else the temporary one. */
+  get eventsFolder(): string | undefined {
+    return this.#logs?.folder ?? this.#records;
+  }
+
+  /**
+   * @param restartsLeft Number of workers of a fault-tolerant job that may be started again.
+   * @param onLoss Receives a line when the job goes on without a worker.
+   */
+  start(round: Round, restartsLeft: number, onLoss: (what: string) => void): LaunchedWorkers {
     const logs = this.#startLogs(round);
     const before = { startedAt: Date.now(), oomKills: readOomKills() };
-    const survival = new Survival(round, restartsLeft);
-    const workers = startWorkers(this.#plan(round, logs), this.#options.gracePeriodMs, survival);
+    const survival = new Survival(round, restartsLeft, onLoss);
+    const plans = this.#plan(round, logs);
+    const workers = startWorkers(plans, this.#options.gracePeriodMs, survival);
     const ended = workers.ended.then(async (outcome) => {
       await logs.finish();
       return { outcome, run: this.#runOf(outcome, before, round, logs), restarts: survival.restarts };
     });
-    return { ...workers, ended };
+    const figuresFiles = plans.map(({ environment }) => environment[figuresVariable]);
+    return { ...workers, ended, figuresFiles: figuresFiles.filter((file) => file !== undefined) };
   }
 
   /** Removes the launcher's temporary files. */
@@ -106,8 +120,10 @@ export class WorkerLauncher {
 
   #openLogs(runId: string): RunLogs {
     const logs = new RunLogs(this.#options.logs, runId, this.processesPerNode);
-    if (logs.folder !== undefined)
+    if (logs.folder !== undefined) {
       process.stderr.write(`ringrun: writing the output of the workers to ${logs.folder}\n`);
+      if (this.#records !== undefined) symlinkSync(logs.folder, join(this.#records, logLinkName));
+    }
     return logs;
   }
 
@@ -120,7 +136,8 @@ export class WorkerLauncher {
     return Array.from({ length: processesPerNode }, (_, localRank) => {
       const command = this.#commandOf(localRank);
       const errorFile = this.#recordFile(round, localRank);
-      const environment = workerEnvironment(job, localRank, errorFile, inherited);
+      const figuresFile = logs.figuresFileOf(localRank) ?? this.#figuresFile(round, localRank);
+      const environment = workerEnvironment(job, localRank, { errorFile, figuresFile }, inherited);
       return {
         rank: firstRankOf(round) + localRank,
         localRank,
@@ -163,6 +180,12 @@ export class WorkerLauncher {
 
   #recordFile({ restartCount }: Round, localRank: number): string | undefined {
     return this.#records && join(this.#records, `restart-${restartCount}-local-rank-${localRank}.json`);
+  }
+
+  /** Without log files, for the dashboard only. */
+  #figuresFile({ restartCount }: Round, localRank: number): string | undefined {
+    if (this.#options.dashboard === undefined || this.#records === undefined) return undefined;
+    return join(this.#records, `restart-${restartCount}-local-rank-${localRank}-${figuresFileName}`);
   }
 
   /**

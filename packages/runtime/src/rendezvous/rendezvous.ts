@@ -75,6 +75,8 @@ export interface RendezvousOptions {
   readonly leaving: AbortSignal;
   /** Prints a line for the user. */
   readonly log: (line: string) => void;
+  /** Receives the events of the job, the oldest first, after each change of the state. */
+  readonly onEvents?: (events: readonly JobEvent[]) => void;
 }
 
 /** How this node's part ended, and the last state that it read, with the events of the job. */
@@ -281,6 +283,7 @@ export class Rendezvous {
     const from = events.findLastIndex(({ at, what }) => at === last?.at && what === last.what) + 1;
     for (const event of events.slice(from)) this.#options.log(describeEvent(event));
     this.#printedEvents = events;
+    this.#options.onEvents?.(events);
   }
 
   #act(): void {

@@ -54,20 +54,45 @@ function rowOfAll(ranks: readonly RankSummary[]): string[] {
 
 function remarks(ranks: readonly RankSummary[], shown: readonly RankSummary[]): string[] {
   const lines = shown.length < ranks.length ? [`(the ${shown.length} slowest of ${ranks.length} ranks)`] : [];
-  if (ranks.length < 2) return lines;
-  const [slowest, ...others] = slowestFirst(ranks);
-  const waited = others.reduce((sum, { waiting }) => sum + waiting, 0) / others.length;
-  const isSlow = waited - slowest.waiting > evenUpTo * slowest.seconds;
-  const verdict = isSlow
-    ? `slowest: rank ${slowest.rank} on ${slowest.host}, which waited`
-    : `no rank is slow: rank ${slowest.rank} waited least,`;
+  const least = leastWaiting(ranks);
+  if (least === undefined) return lines;
+  const verdict = least.isSlow
+    ? `slowest: rank ${least.rank} on ${least.host}, which waited`
+    : `no rank is slow: rank ${least.rank} waited least,`;
   return [
     ...lines,
-    `${verdict} ${slowest.waiting.toFixed(2)} s, the others ${waited.toFixed(2)} s on average`,
+    `${verdict} ${least.waited.toFixed(2)} s, the others ${least.othersWaited.toFixed(2)} s on average`,
   ];
 }
 
-function slowestFirst(ranks: readonly RankSummary[]): RankSummary[] {
+/** The rank that the others wait for. Times are in seconds. */
+export interface SlowestRank {
+  readonly rank: number;
+  readonly host: string;
+  readonly waited: number;
+  /** Mean of the other ranks. */
+  readonly othersWaited: number;
+}
+
+type Waits = Pick<RankSummary, 'rank' | 'host' | 'seconds' | 'waiting'>;
+
+/** The slowest rank; undefined if the ranks wait equally long, except for random differences. */
+export function slowestRank(ranks: readonly Waits[]): SlowestRank | undefined {
+  const least = leastWaiting(ranks);
+  if (least === undefined || !least.isSlow) return undefined;
+  const { rank, host, waited, othersWaited } = least;
+  return { rank, host, waited, othersWaited };
+}
+
+/** Undefined with fewer than two ranks. */
+function leastWaiting(ranks: readonly Waits[]): (SlowestRank & { isSlow: boolean }) | undefined {
+  if (ranks.length < 2) return undefined;
+  const [{ rank, host, waiting: waited, seconds }, ...others] = slowestFirst(ranks);
+  const othersWaited = others.reduce((sum, { waiting }) => sum + waiting, 0) / others.length;
+  return { rank, host, waited, othersWaited, isSlow: othersWaited - waited > evenUpTo * seconds };
+}
+
+function slowestFirst<Rank extends Waits>(ranks: readonly Rank[]): Rank[] {
   return ranks.toSorted((a, b) => a.waiting - b.waiting || a.rank - b.rank);
 }
 

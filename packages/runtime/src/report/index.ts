@@ -1,3 +1,4 @@
+import { startPublishingSteps } from '../dashboard/publish-figures.ts';
 import { startCountingSteps } from './train-job/counted-steps.ts';
 
 export type { RankSummary } from './closing-table.ts';
@@ -14,3 +15,4 @@ export {
 } from './training-report.ts';
 
 startCountingSteps();
+startPublishingSteps();

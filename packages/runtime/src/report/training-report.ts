@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { registry, requireOptions, RingrunError } from '@ringrun/core';
 import type { Lane, OptionNames, ProcessGroup } from '@ringrun/core';
 import { preemptionListeners } from '../checkpoint/preemption.ts';
+import { figuresPublisher, stopPublishingSteps } from '../dashboard/publish-figures.ts';
 import { requireInteger } from '../data/require-integer.ts';
 import { profile, timedInput, type Profiler } from '../profiler/index.ts';
 import { SummaryWriter } from '../tensorboard/index.ts';
@@ -93,7 +94,8 @@ const stepNames: OptionNames<StepReport> = { loss: true, samples: true, lr: true
 
 /**
  * Reports on training: progress lines, TensorBoard curves, a trace, and a table at the end. Rank 0 writes;
- * the other ranks only measure. A collective if `profile` is set. In the pod of a TrainJob
+ * the other ranks only measure. Under a launcher with `--dashboard`, or with log files, every rank also publishes its
+ * figures once a second. A collective if `profile` is set. In the pod of a TrainJob
  * (KUBEFLOW_TRAINER_SERVER_URL, …_CA_CERT and …_TOKEN are set), rank 0 also reports to Kubeflow Trainer every
  * 5 s and at the end: loss, epoch, rate and learning rate, and, if `epochs` is set, percentage and remaining
  * time.
@@ -122,6 +124,7 @@ export async function trainingReport(options: TrainingReportOptions): Promise<Tr
     options.dir !== undefined && isRank0(group) ? new SummaryWriter({ logDir: options.dir }) : undefined;
   const profiler = options.profile === undefined ? undefined : await profile({ path: options.profile });
   const trainJob = isRank0(group) ? await openTrainJobProgress() : undefined;
+  stopPublishingSteps();
   return new TrainingReport(options, { group, writer, profiler, trainJob });
 }
 
@@ -244,8 +247,10 @@ export class TrainingReport {
     const plots = this.writer !== undefined && step % this.#logInterval === 0;
     const isLast = running.before.steps + running.steps === running.of;
     const sends = this.#trainJob !== undefined && (this.#trainJob.isDue || isLast);
-    if (displays || plots || sends) {
+    const publishes = figuresPublisher !== undefined && (figuresPublisher.step(samples) || isLast);
+    if (displays || plots || sends || publishes) {
       const value = typeof loss === 'number' ? loss : await loss.item();
+      if (publishes) this.#publishFigures(running, value, lr);
       if (sends) this.#sendStatus(running, value, lr);
       if (displays) this.#show(running, before, value);
       if (plots) this.#addPoints(running, value, lr);
@@ -277,6 +282,7 @@ export class TrainingReport {
     await this.#profiler?.stop();
     await this.writer?.close();
     await this.#trainJob?.end();
+    figuresPublisher?.end();
     const group = this.#group;
     const ranks = group === undefined ? [this.#summary] : await group.gatherObject(this.#summary);
     if (ranks !== undefined) this.#output.write(`${closingTable(ranks, this.#unit)}\n`);
@@ -305,6 +311,7 @@ export class TrainingReport {
     this.#lastPoint = { at: startedAt, samples: 0 };
     const { epochs, samples } = this.#options;
     this.#display.begin({ number, of: epochs, steps, stepsBefore: before.steps, samples });
+    figuresPublisher?.begin();
     this.#trainJob?.begin({ epoch: number, epochs, steps: before.steps, stepsOfEpoch: steps });
   }
 
@@ -312,6 +319,7 @@ export class TrainingReport {
     const running = this.#running!;
     this.#running = undefined;
     this.#display.end();
+    figuresPublisher?.pause();
     const totals = { ...registry.activityTotals };
     const secondsOf = (lane: 'input' | 'compute' | 'waiting') => (totals[lane] - running.totals[lane]) / 1000;
     const seconds = (performance.now() - running.startedAt) / 1000;
@@ -345,6 +353,21 @@ export class TrainingReport {
     const progress = { epoch: running.number, epochs: this.#options.epochs, steps, stepsOfEpoch: running.of };
     const rate = { [`${this.#unit}_per_second`]: samplesPerSecond };
     this.#trainJob?.show(progress, { loss, epoch: running.number, ...rate, learning_rate: lr });
+  }
+
+  /** For the dashboard and `ringrun top`. Also the last step of an epoch, so that an evaluation shows the final loss. */
+  #publishFigures({ number, of, before, steps }: Running, loss: number, lr: number | undefined): void {
+    const { epochs } = this.#options;
+    figuresPublisher?.publish({
+      unit: this.#unit,
+      epoch: number,
+      ...(epochs !== undefined && { epochs }),
+      stepOfEpoch: before.steps + steps,
+      stepsOfEpoch: of,
+      step: this.steps,
+      loss,
+      ...(lr !== undefined && { learningRate: lr }),
+    });
   }
 
   #addPoints(running: Running, loss: number, lr: number | undefined): void {

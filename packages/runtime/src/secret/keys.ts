@@ -43,6 +43,17 @@ export function dataConnectionKey(env: NodeJS.ProcessEnv = process.env): Uint8Ar
   return secret === undefined ? new Uint8Array(keyBytes) : derive(secret, 'data connections');
 }
 
+/**
+ * The token that the dashboard asks for: 32 characters of base64url. The secret cannot be derived from it. Undefined if the
+ * job has no secret.
+ *
+ * @throws InvalidArgumentError for an invalid secret.
+ */
+export function dashboardToken(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  const secret = jobSecret(env);
+  return secret === undefined ? undefined : derive(secret, 'dashboard').subarray(0, 24).toString('base64url');
+}
+
 function keyPair(secret: string, purpose: string): KeyPair {
   const secretKey = derive(secret, purpose);
   return { secretKey, publicKey: publicKeyOf(secretKey) };

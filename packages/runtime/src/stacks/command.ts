@@ -1,7 +1,7 @@
 // `ringrun stacks`: prints where the ranks of a job on this host are.
-import { lstatSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { launcherFolders } from '../launcher/launcher-folders.ts';
 import { collectStates } from './collect.ts';
 import { describeStates } from './rank-state.ts';
 import type { RankState } from './rank-state.ts';
@@ -54,18 +54,4 @@ async function statesOf(target: string): Promise<RankState[]> {
     readdirSync(path).some((name) => rankOfSocket(name)?.pid === pid),
   );
   return holding ? collectStates(holding.path, (one) => one === pid) : [];
-}
-
-/** The temporary folders of this user's launchers. */
-function launcherFolders(): { path: string; launcherPid: number }[] {
-  return readdirSync(tmpdir()).flatMap((name) => {
-    const found = /^ringrun-(\d+)-\d+-[\da-f]{8}-\w{6}$/.exec(name);
-    const path = join(tmpdir(), name);
-    return found && isOwnFolder(path) ? [{ path, launcherPid: Number(found[1]) }] : [];
-  });
-}
-
-function isOwnFolder(path: string): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  return found !== undefined && found.isDirectory() && found.uid === process.getuid?.();
 }

@@ -27,7 +27,9 @@ const job: JobSettings = {
 };
 
 test("a worker receives torchrun's variables", () => {
-  expect(workerEnvironment(job, 2, '/tmp/errors/rank-2.json', { HOME: '/root', RANK: '77' })).toEqual({
+  expect(
+    workerEnvironment(job, 2, { errorFile: '/tmp/errors/rank-2.json' }, { HOME: '/root', RANK: '77' }),
+  ).toEqual({
     HOME: '/root',
     OMP_NUM_THREADS: '2',
     RANK: '4',
@@ -55,7 +57,9 @@ test.each([
   ['as many CPUs as processes', { ...job, processesPerNode: 8 }, {}, '1'],
   ['a choice of the user', job, { OMP_NUM_THREADS: '5' }, '5'],
 ])('OMP_NUM_THREADS with %s', (_, settings, inherited, expected) => {
-  expect(workerEnvironment(settings, 0, undefined, inherited)['OMP_NUM_THREADS']).toBe(expected);
+  expect(workerEnvironment(settings, 0, { errorFile: undefined }, inherited)['OMP_NUM_THREADS']).toBe(
+    expected,
+  );
 });
 
 test('workers receive ranks, a free master port, a store that answers, and temporary files', async () => {

@@ -1,6 +1,7 @@
 import { closeSync, mkdtempSync, openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { figuresFileName } from '../../dashboard/rank-figures.ts';
 import { makeFolderSync } from '../../storage/make-folder.ts';
 import { LaunchError } from '../launch-error.ts';
 import type { LogOptions } from '../options/launch-options.ts';
@@ -75,6 +76,11 @@ export class RoundLogs {
     return destinationOf(this.#options, localRank, 'stderr') === 'file'
       ? this.#path(localRank, 'stderr')
       : undefined;
+  }
+
+  /** The file for the worker's figures, in the folder of its output; undefined if no output is written to files. */
+  figuresFileOf(localRank: number): string | undefined {
+    return this.#folder && join(this.#folder, String(localRank), figuresFileName);
   }
 
   /** Call after all these processes have exited. Resolves when the console shows all output. Never rejects. */

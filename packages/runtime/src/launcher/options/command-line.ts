@@ -46,6 +46,7 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     logs: resolveLogs(requested),
     signalsToHandle: [...new Set([...endingSignals, ...(requested.signalsToHandle?.value ?? [])])],
     gracePeriodMs: requested.gracePeriod?.value ?? 30_000,
+    dashboard: requested.dashboard?.value || undefined,
     numaBinding: requested.numaBinding?.value,
   };
   return {
@@ -97,11 +98,11 @@ function withDashes(
     const [name, ...value] = dashed[i].split('=');
     const option = name.replaceAll('_', '-');
     see(option);
+    const known = command.options.find(({ short, long }) => [short, long].includes(option));
+    // An optional value follows `=` only: the next argument is the script.
+    if (known?.optional && value.length === 0) value.push('1');
     dashed[i] = [option, ...value].join('=');
-    const takesNext =
-      value.length === 0 &&
-      command.options.some((known) => known.required && [known.short, known.long].includes(option));
-    if (takesNext) i++;
+    if (known?.required && value.length === 0) i++;
   }
   return dashed;
 }

@@ -14,6 +14,7 @@ Examples:
   ringrun --nnodes 1:3 --rdzv-backend c10d --rdzv-endpoint host0 --max-restarts 9 train.js
   ringrun --no-node --nproc 2 python3 train.py
   ringrun doctor --help                       check that training can work here, and how to fix what cannot
+  ringrun top                                 show loss, rate and waiting of each rank of a running job
   ringrun stacks <pid>                        print where each rank of a running job is, with its stack
   ringrun build-native                        compile the native addon, if no prebuilt binary fits
 
@@ -109,6 +110,11 @@ const groups: Readonly<Record<string, readonly (readonly [flags: string, help: s
     ['-t, --tee <streams>', 'write streams to files and to the console (default: 0)', values.parseStreams],
     ['--log-dir <folder>', 'parent folder of these files (default: the temporary folder)', values.parseText],
     ['--local-ranks-filter <ranks>', 'local ranks that the console shows (default: all)', values.parseRanks],
+    [
+      '--dashboard [=host:port]',
+      'serve a page with the figures of all ranks, and /metrics (default: off; place: 127.0.0.1:29600)',
+      values.parseDashboard,
+    ],
   ],
 };
 

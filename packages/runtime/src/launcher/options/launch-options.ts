@@ -1,3 +1,4 @@
+import type { DashboardPlace } from '../../dashboard/place.ts';
 import type { Program } from './program.ts';
 import type { RendezvousOptions } from './rendezvous-options.ts';
 import type { StreamsByRank } from './streams-by-rank.ts';
@@ -46,6 +47,8 @@ export interface LaunchOptions {
   signalsToHandle: readonly NodeJS.Signals[];
   /** --grace-period, RINGRUN_GRACE: time between such a signal and SIGKILL. Default: 30,000. */
   gracePeriodMs: number;
+  /** --dashboard, RINGRUN_DASHBOARD: where the node of the store serves the page. Default: no page. */
+  dashboard: DashboardPlace | undefined;
   /** --numa-binding: CPUs to which each worker is bound. Default: no binding. */
   numaBinding: NumaBinding | undefined;
 }

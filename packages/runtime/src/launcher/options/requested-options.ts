@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command, Option } from 'commander';
+import type { DashboardPlace } from '../../dashboard/place.ts';
 import { LaunchError } from '../launch-error.ts';
 import type { NodeRange, NumaBinding, ProcessesPerNode } from './launch-options.ts';
 import type { RendezvousConfig, RendezvousOptions } from './rendezvous-options.ts';
@@ -36,6 +37,7 @@ interface Values {
   tee: StreamsByRank;
   logDir: string;
   localRanksFilter: number[];
+  dashboard: DashboardPlace | false;
 }
 
 /** A value and its source: `--nnodes` or `PET_NNODES`. */
@@ -96,8 +98,17 @@ function variablesOf(option: Option): string[] {
       'nproc-per-node': ['PET_N_PROC_PER_NODE'],
       'grace-period': ['RINGRUN_GRACE'],
       encrypt: ['RINGRUN_ENCRYPT'],
+      dashboard: ['RINGRUN_DASHBOARD'],
     }[name] ?? [];
-  const isTorchs = !['version', 'nproc', 'no-node', 'grace-period', 'secret-file', 'encrypt'].includes(name);
+  const isTorchs = ![
+    'version',
+    'nproc',
+    'no-node',
+    'grace-period',
+    'secret-file',
+    'encrypt',
+    'dashboard',
+  ].includes(name);
   return [...(isTorchs ? [`PET_${name.replaceAll('-', '_').toUpperCase()}`] : []), ...own];
 }
 

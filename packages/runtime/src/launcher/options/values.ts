@@ -1,6 +1,8 @@
 import { isIPv6 } from 'node:net';
 import { constants } from 'node:os';
 import { InvalidArgumentError } from 'commander';
+import { defaultPlace } from '../../dashboard/place.ts';
+import type { DashboardPlace } from '../../dashboard/place.ts';
 import { isHostName } from '../../store/host-name.ts';
 import { numaBindings } from './launch-options.ts';
 import type { NodeRange, NumaBinding, ProcessesPerNode } from './launch-options.ts';
@@ -47,6 +49,13 @@ export function parseHostPort(text: string): { host: string; port: number | unde
   const isKnown = bracketed === undefined ? isHostName(host) : isIPv6(bracketed);
   if (isKnown && (port === undefined || (port >= 1 && port <= highestPort))) return { host, port };
   throw new InvalidArgumentError(`Expected host or host:port, with a port from 1 to ${highestPort}.`);
+}
+
+/** Parses `host:port`, or whether to serve at the default place. commander reads undefined as true. */
+export function parseDashboard(text: string): DashboardPlace | false {
+  if (/^\d+$|^[a-z]+$/i.test(text) && text !== 'localhost') return parseTruth(text) && defaultPlace;
+  const { host, port } = parseHostPort(text);
+  return port === undefined ? { ...defaultPlace, host } : { host, port, isChosen: true };
 }
 
 export function parseHost(text: string): string {

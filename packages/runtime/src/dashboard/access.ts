@@ -1,0 +1,46 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** What a request gets. */
+export type Access =
+  | { readonly kind: 'granted'; readonly path: string }
+  /** The browser gets a cookie and is sent to the page, so that the token leaves the address bar. */
+  | { readonly kind: 'signed in'; readonly cookie: string }
+  | { readonly kind: 'denied' };
+
+/**
+ * Pure: accepts the token as `?token=`, as `Authorization: Bearer`, or in the cookie that the page sets.
+ *
+ * @param url Path and query of the request.
+ */
+export function accessOf(url: string, headers: IncomingHttpHeaders, token: string): Access {
+  const [path, query = ''] = url.split('?', 2);
+  const given = new URLSearchParams(query).get('token');
+  if (given !== null) {
+    if (!isToken(given, token)) return { kind: 'denied' };
+    return path === '/' ? { kind: 'signed in', cookie: cookieOf(token) } : { kind: 'granted', path };
+  }
+  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+  const cookies = (headers.cookie ?? '').split(';').map((one) => one.trim());
+  const name = `${cookieName(token)}=`;
+  const ofCookie = cookies.find((one) => one.startsWith(name))?.slice(name.length);
+  return isToken(bearer, token) || isToken(ofCookie, token) ? { kind: 'granted', path } : { kind: 'denied' };
+}
+
+/** Browsers send a cookie to all ports of a host, so each job has a name of its own. */
+function cookieName(token: string): string {
+  return `ringrun-${digest(token).toString('hex').slice(0, 8)}`;
+}
+
+function cookieOf(token: string): string {
+  return `${cookieName(token)}=${token}; HttpOnly; SameSite=Lax`;
+}
+
+/** In constant time: the digests have the same length, whatever the texts are. */
+function isToken(given: string | undefined, token: string): boolean {
+  return given !== undefined && timingSafeEqual(digest(given), digest(token));
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,40 @@
+import { parsePrintable } from '@ringrun/core';
+import type { Point } from './curve.ts';
+import { checkEvents } from './event-log.ts';
+import type { JobView } from './job-view.ts';
+
+/** The page and `ringrun top` show at most these many ranks: those that wait least, which are the slowest. */
+const mostRanks = 64;
+const mostMissing = 64;
+
+/** What `/status.json` returns. */
+export interface Status extends JobView {
+  readonly curve: readonly Point[];
+  /** Ranks that are left out. */
+  readonly hidden: number;
+}
+
+/** The view and the curves, without the ranks for which a page has no room. */
+export function statusOf(view: JobView, curve: readonly Point[]): Status {
+  const slowestFirst = view.ranks.toSorted(
+    (a, b) => Number(b.state === 'silent') - Number(a.state === 'silent') || a.waiting - b.waiting,
+  );
+  const shown = slowestFirst.slice(0, mostRanks).sort((a, b) => a.rank - b.rank);
+  const missing = view.missing.slice(0, mostMissing);
+  return { ...view, ranks: shown, missing, curve, hidden: view.ranks.length - shown.length };
+}
+
+export function formatStatus(view: JobView, curve: readonly Point[]): string {
+  return JSON.stringify(statusOf(view, curve));
+}
+
+/** Parses the answer of a dashboard of this version. All of its texts are printable. */
+export function parseStatus(text: string): Status | undefined {
+  try {
+    const status = parsePrintable(text) as Partial<Status> | null;
+    const isStatus = Array.isArray(status?.ranks) && Array.isArray(status.missing);
+    return isStatus ? ({ ...status, events: checkEvents(status.events) } as Status) : undefined;
+  } catch {
+    return undefined;
+  }
+}

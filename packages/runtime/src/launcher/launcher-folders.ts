@@ -1,0 +1,17 @@
+import { lstatSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** The temporary folders of this user's launchers, which `makeRecordFolder` creates. */
+export function launcherFolders(): { path: string; launcherPid: number }[] {
+  return readdirSync(tmpdir()).flatMap((name) => {
+    const found = /^ringrun-(\d+)-\d+-[\da-f]{8}-\w{6}$/.exec(name);
+    const path = join(tmpdir(), name);
+    return found && isOwnFolder(path) ? [{ path, launcherPid: Number(found[1]) }] : [];
+  });
+}
+
+function isOwnFolder(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found !== undefined && found.isDirectory() && found.uid === process.getuid?.();
+}
