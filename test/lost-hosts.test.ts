@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { builtScript } from './support/built-script.ts';
 import { isFull, ways } from './support/extent.ts';
@@ -6,8 +8,10 @@ import { connectHosts } from './support/hosts.ts';
 import type { Host, Network } from './support/hosts.ts';
 import { startOnHosts } from './support/ranks-on-hosts.ts';
 import type { Job, RankOnHost } from './support/ranks-on-hosts.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
 
 const problem = hostsProblem();
+const script = join(temporaryFolder(), 'train.mjs');
 
 /** Resolves when all ranks are running; they run until they are stopped. */
 async function startWorking(
@@ -82,5 +86,27 @@ describe.skipIf(problem)(`lost hosts${problem ? `: skipped, ${problem}` : ''}`, 
       ...expectEnds(inTime, { error: 'CollectiveTimeoutError: .* Missing: ', withinSeconds: 6 }),
       ...expectEnds(inVain, { error: 'PeerDiedError: ', withinSeconds: 30 }),
     ]);
+  });
+
+  test('a store is found under its new address while the old one drops packets', async () => {
+    using network = connectHosts(2);
+    const [master, worker] = network.hosts;
+    const name = 'store';
+    const gone = { name, address: '10.0.0.99' };
+    worker.silence(gone.address);
+    worker.learnNames([gone]);
+    writeFileSync(script, "console.log('rank', process.env.RANK);");
+    const node = (host: Host, rank: number) =>
+      host.node(['launch', '--nnodes=2', `--node-rank=${rank}`, `--master-addr=${name}`, script]);
+    const waiting = node(worker, 1);
+    await waiting.sees(/10\.0\.0\.99 cannot be reached \(ETIMEDOUT\)/);
+    for (const host of network.hosts) host.learnNames([{ name, address: master.address }]);
+    const startedAt = performance.now();
+    const ends = await Promise.all([node(master, 0), waiting].map(({ ended }) => ended));
+    expect(ends.map(({ code, stdout }) => [code, stdout])).toEqual([
+      [0, 'rank 0\n'],
+      [0, 'rank 1\n'],
+    ]);
+    expect((performance.now() - startedAt) / 1000).toBeLessThan(15);
   });
 });

@@ -143,10 +143,15 @@ export class Host {
   }
 
   /** Makes the names of `others` resolvable on this host. Before, only its own name and `localhost` resolve. */
-  learnNames(others: readonly Host[]): void {
+  learnNames(others: readonly Pick<Host, 'address' | 'name'>[]): void {
     const known = [this, ...others].map(({ address, name }) => `${address} ${name}\n`);
     // Written in place, because the file is mounted.
     writeFileSync(this.#hostsFile, `127.0.0.1 localhost\n::1 localhost\n${known.join('')}`);
+  }
+
+  /** Makes an address of the network one that drops all packets silently, like that of a pod that has been deleted. */
+  silence(address: string): void {
+    this.#namespace.ip(`neighbour add ${address} lladdr 02:00:00:00:00:01 dev eth0 nud permanent`);
   }
 
   /** Starts `node` with these arguments on this host. */

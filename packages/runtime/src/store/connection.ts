@@ -33,6 +33,12 @@ const tickMs = 1000;
 /** Milliseconds that the client waits beyond the timeout of a `get` or `wait` for the store to report the timeout. */
 const graceMs = 1000;
 
+/**
+ * Milliseconds until an attempt to connect is given up and the name is resolved again. The kernel would try an address
+ * that drops packets for two minutes, although the name of a restarted pod has another one by then.
+ */
+const connectTimeoutMs = 3000;
+
 /** Calls that only read. */
 const readingCalls: ReadonlySet<Call['op']> = new Set(['get', 'wait', 'waitNumbered', 'check', 'numKeys']);
 
@@ -140,6 +146,7 @@ export class StoreConnection {
       linger: 0,
       reconnectInterval: 20,
       reconnectMaxInterval: 250,
+      connectTimeout: connectTimeoutMs,
       // Some firewalls drop idle connections.
       heartbeatInterval: 15_000,
       heartbeatTimeout: 60_000,
