@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EnvVar, Pod } from 'kubernetes-types/core/v1.js';
@@ -152,6 +152,68 @@ describe.skipIf(problem)(`Kubernetes${problem ? `: skipped, ${problem}` : ''}`, 
       expect(stdout).toMatch(/^resumed from \/volume\/checkpoints\/mnist/m);
       expect(stdout).toMatch(/^parameters identical on 6 ranks: /m);
       await remove('pytorchjob-gloo');
+    },
+  );
+
+  test(
+    'a PyTorchJob whose master pod is deleted continues in the new pod',
+    { timeout: limitMs },
+    async () => {
+      await apply('pytorchjob-gloo');
+      await follows('mnist-master-0');
+      await until(() => hasCheckpoint('mnist'));
+      const before = (await pod('mnist-master-0')).status!.podIP;
+      await cluster.kubectl(['delete', 'pod/mnist-master-0'], { timeoutMs: 2 * minute });
+      const log = await follows('mnist-master-0');
+      expect((await pod('mnist-master-0')).status!.podIP).not.toBe(before);
+      await reaches('Succeeded', 'pytorchjob/mnist');
+      const { stdout } = await log.ended;
+      expect(stdout).toMatch(/^resumed from \/volume\/checkpoints\/mnist/m);
+      expect(stdout).toMatch(/^parameters identical on 6 ranks: /m);
+      await remove('pytorchjob-gloo');
+    },
+  );
+
+  test(
+    'a container that exceeds its memory limit is OOMKilled, and says so',
+    { timeout: limitMs },
+    async () => {
+      const text = readFileSync(manifest('pytorchjob-gloo'), 'utf8');
+      const input = text.replaceAll('memory: 2Gi', 'memory: 150Mi');
+      expect(input).not.toBe(text);
+      await cluster.kubectl(['apply', '--filename=-'], { input });
+      const failed = () =>
+        cluster
+          .get<{ items: Pod[] }>('pods', '--selector=training.kubeflow.org/job-name=mnist')
+          .then(({ items }) =>
+            items.find(
+              ({ status }) => status?.containerStatuses?.[0].lastState?.terminated?.reason === 'OOMKilled',
+            ),
+          );
+      await until(async () => (await failed()) !== undefined);
+      const { message } = (await failed())!.status!.containerStatuses![0].lastState!.terminated!;
+      expect(message).toMatch(/root cause: .* killed by SIGKILL \(signal 9: out of memory/);
+      await remove('pytorchjob-gloo');
+    },
+  );
+
+  test(
+    'the pods of jobs without a Master meet the restricted Pod Security Standard',
+    { timeout: minute },
+    async () => {
+      await cluster.kubectl(['create', 'namespace', 'strict']);
+      await cluster.kubectl(['label', 'namespace/strict', 'pod-security.kubernetes.io/enforce=restricted']);
+      for (const name of ['debug-pod', 'doctors', 'pytorchjob-elastic', 'trainjob']) {
+        await cluster.kubectl(['apply', '--namespace=strict', `--filename=${manifest(name)}`]);
+      }
+      // Pending, as this namespace has no volume.
+      const expected = ['ringrun-debug', 'ringrun-doctors-1', 'mnist-elastic-worker-2', 'mnist-node-0-1'];
+      await until(async () => {
+        const { items } = await cluster.get<{ items: Pod[] }>('pods', '--namespace=strict');
+        const names = items.map(({ metadata }) => metadata!.name!);
+        return expected.every((each) => names.some((name) => name.startsWith(each)));
+      });
+      await cluster.kubectl(['delete', 'namespace/strict'], { timeoutMs: 2 * minute });
     },
   );
 

@@ -37,7 +37,7 @@ export interface Kubelet {
 /** Between two looks at contents of volumes, and at whatever a pod waits for. */
 const retryMs = 1000;
 const defaultTerminationLog = '/dev/termination-log';
-/** Longest message that the API accepts. */
+/** Longest message that a kubelet takes, from the end of the file. */
 const terminationMessageBytes = 4096;
 
 /** Runs one pod, from its assignment to a node until it is deleted. */
@@ -339,7 +339,7 @@ export class PodWorker {
 }
 
 function terminatedState({ exitCode, isOutOfMemory }: ContainerEnd, startedAt: string, log: string) {
-  const message = readFileSync(log).subarray(0, terminationMessageBytes).toString();
+  const message = readFileSync(log).subarray(-terminationMessageBytes).toString();
   return {
     exitCode,
     reason: isOutOfMemory && exitCode !== 0 ? 'OOMKilled' : exitCode === 0 ? 'Completed' : 'Error',
