@@ -5,7 +5,7 @@ import { parseDoctorOptions } from '../../packages/runtime/src/doctor/options.ts
 import { parseCommandLine } from '../../packages/runtime/src/launcher/options/command-line.ts';
 import { node } from '../support/command.ts';
 import { repository } from '../support/environment.ts';
-import { files, podsOf, read } from './manifests.ts';
+import { files, folder, parseManifests, podsOf, read } from './manifests.ts';
 import type { Container } from './manifests.ts';
 import { problemsOf, schemasProblem } from './schemas.ts';
 import type { Manifest } from './schemas.ts';
@@ -15,6 +15,11 @@ const { version } = JSON.parse(readFileSync(join(repository, 'packages/runtime/p
   version: string;
 };
 const inImage = '/opt/ringrun/';
+
+/** A field that an operator may want, in a comment of its own line. */
+const optionalLine =
+  /^(?<indent> +)# (?<field>(?:serviceAccountName|imagePullSecrets|nodeSelector|tolerations): .*)$/gm;
+const optionalLines = (file: string) => [...readFileSync(join(folder, file), 'utf8').matchAll(optionalLine)];
 
 /** A manifest with one value replaced; `undefined` removes it. */
 function changed(manifest: Manifest, path: string, value: unknown): Manifest {
@@ -34,11 +39,32 @@ function changed(manifest: Manifest, path: string, value: unknown): Manifest {
 describe.skipIf(schemasProblem)(
   `by the operators' schemas${schemasProblem ? `: skipped, ${schemasProblem}` : ''}`,
   () => {
-    // No CRD contains a Service.
-    test.each(all.filter(({ manifest }) => manifest.kind !== 'Service'))(
+    // No CRD contains a Service or a ServiceAccount.
+    test.each(all.filter(({ manifest }) => !['Service', 'ServiceAccount'].includes(manifest.kind)))(
       '$file: $manifest.kind $manifest.metadata.name',
       ({ manifest }) => {
         expect(problemsOf(manifest)).toEqual([]);
+      },
+    );
+
+    test.each(files.filter((file) => optionalLines(file).length > 0))(
+      '%s: the fields in comments are valid, too',
+      (file) => {
+        const text = readFileSync(join(folder, file), 'utf8').replaceAll(optionalLine, '$<indent>$<field>');
+        const manifests = parseManifests(text, file);
+        for (const manifest of manifests) expect(problemsOf(manifest)).toEqual([]);
+        const specs = manifests.flatMap(podsOf).map(({ spec }) => spec);
+        for (const spec of specs) {
+          expect(spec).toMatchObject({
+            serviceAccountName: 'ringrun',
+            imagePullSecrets: [{ name: 'registry' }],
+            nodeSelector: expect.any(Object) as unknown,
+            tolerations: [
+              { operator: 'Equal', effect: 'NoSchedule' },
+              ...(file.includes('nccl') ? [{}] : []),
+            ],
+          });
+        }
       },
     );
 
@@ -174,6 +200,7 @@ describe('requirements of operators and clusters', () => {
       'pytorchjob-elastic.yaml': 1,
       'pytorchjob-gloo.yaml': 2,
       'pytorchjob-nccl.yaml': 2,
+      'service-account.yaml': 0,
       'trainjob-runtime.yaml': 1,
       'trainjob.yaml': 0,
       'volume.yaml': 0,
@@ -206,7 +233,12 @@ describe('requirements of operators and clusters', () => {
     envOf.set('trainjob.yaml', (spec as unknown as { trainer: Required<Container> }).trainer.env);
     envOf.delete('trainjob-runtime.yaml');
     expect([...envOf.keys()].sort()).toEqual(
-      files.filter((file) => !['network-policy.yaml', 'trainjob-runtime.yaml', 'volume.yaml'].includes(file)),
+      files.filter(
+        (file) =>
+          !['network-policy.yaml', 'service-account.yaml', 'trainjob-runtime.yaml', 'volume.yaml'].includes(
+            file,
+          ),
+      ),
     );
     for (const [file, env] of envOf) {
       const isJob = /job/.test(file);
@@ -253,6 +285,25 @@ describe('requirements of operators and clusters', () => {
     });
   });
 
+  test('jobs on GPUs tolerate the taints of GPU nodes, and run on x64 as their image', () => {
+    for (const { pod } of pods.filter(({ file }) => file === 'pytorchjob-nccl.yaml')) {
+      expect(pod.spec.tolerations).toEqual([
+        { key: 'sku', operator: 'Equal', value: 'gpu', effect: 'NoSchedule' },
+        { key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' },
+      ]);
+      expect(pod.spec.nodeSelector).toEqual({ 'kubernetes.io/arch': 'amd64' });
+    }
+  });
+
+  test('the service account has the name that the jobs mention', () => {
+    const [account] = read('service-account.yaml');
+    const mentioned = files
+      .flatMap(optionalLines)
+      .flatMap(({ groups }) => (groups!['field'].startsWith('serviceAccountName') ? [groups!['field']] : []));
+    expect(new Set(mentioned)).toEqual(new Set([`serviceAccountName: ${account.metadata.name}`]));
+    expect(mentioned).toHaveLength(4);
+  });
+
   test('only NCCL jobs mount a /dev/shm', () => {
     for (const { file, pod } of pods) {
       const mounts = pod.spec.containers.flatMap(({ volumeMounts }) => volumeMounts ?? []);
@@ -267,7 +318,7 @@ describe('requirements of operators and clusters', () => {
 describe('commands of the containers', () => {
   /** Arguments of the image's entrypoint `ringrun`. */
   const commands = all.flatMap(({ file, manifest }) => {
-    const { trainer } = manifest.spec as { trainer?: { args: string[] } };
+    const { trainer } = (manifest.spec as { trainer?: { args: string[] } } | undefined) ?? {};
     // Replicas of one job run the same command.
     const container = podsOf(manifest)
       .flatMap(({ spec }) => spec.containers)

@@ -22,16 +22,23 @@ export interface PodTemplate {
     containers: Container[];
     terminationGracePeriodSeconds?: number;
     securityContext?: { runAsNonRoot?: boolean; runAsUser?: number };
+    serviceAccountName?: string;
+    nodeSelector?: Record<string, string>;
+    tolerations?: { key: string; operator: string; value?: string; effect: string }[];
   };
 }
 
-const folder = join(repository, 'deploy/manifests');
+export const folder = join(repository, 'deploy/manifests');
 
 export const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
 
 /** The objects of `deploy/manifests/<name>` as kubectl reads them, with aliases resolved. */
 export function read(name: string): Manifest[] {
-  return parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map((document) => {
+  return parseManifests(readFileSync(join(folder, name), 'utf8'), name);
+}
+
+export function parseManifests(text: string, name: string): Manifest[] {
+  return parseAllDocuments(text).map((document) => {
     if (document.errors.length > 0) throw new Error(`${name}: ${document.errors[0].message}`);
     return document.toJS() as Manifest;
   });

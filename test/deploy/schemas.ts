@@ -136,6 +136,8 @@ const places: Record<string, readonly [file: string, apiVersion: string, path: s
   PyTorchJob: ['pytorchjobs.crd.yaml', '', 'properties.spec'],
   TrainJob: ['trainjobs.crd.yaml', '', 'properties.spec'],
   ClusterTrainingRuntime: ['clustertrainingruntimes.crd.yaml', '', 'properties.spec'],
+  // The same spec as that of the whole cluster.
+  TrainingRuntime: ['clustertrainingruntimes.crd.yaml', 'trainer.kubeflow.org/v1alpha1', 'properties.spec'],
   Pod: ['pytorchjobs.crd.yaml', 'v1', podSpec],
   Job: [
     'clustertrainingruntimes.crd.yaml',

@@ -14,6 +14,7 @@ async function main(argv: readonly string[]): Promise<number> {
     if (argv[0] === 'doctor') return await (await import('../doctor/main.ts')).runDoctor(argv.slice(1));
     if (argv[0] === 'stacks') return await (await import('../stacks/command.ts')).runStacks(argv.slice(1));
     if (argv[0] === 'top') return await (await import('../dashboard/top/command.ts')).runTop(argv.slice(1));
+    if (argv[0] === 'deploy') return (await import('../deploy/main.ts')).runDeploy(argv.slice(1));
     if (argv[0] === 'build-native') return (await import('@ringrun/native')).buildNative();
     const { options, warnings } = parseCommandLine(argv, process.env);
     const executable = findExecutable(options.program);

@@ -16,6 +16,7 @@ Examples:
   ringrun doctor --help                       check that training can work here, and how to fix what cannot
   ringrun top                                 show loss, rate and waiting of each rank of a running job
   ringrun stacks <pid>                        print where each rank of a running job is, with its stack
+  ringrun deploy --help                       write Kubernetes manifests and a Dockerfile for a script
   ringrun build-native                        compile the native addon, if no prebuilt binary fits
 
 Arguments after the script are passed to the script. Option names accept underscores instead of dashes.

@@ -18,13 +18,13 @@ const highestPort = 65535;
 
 export function parseProcessCount(text: string): ProcessesPerNode {
   if (text === 'auto' || text === 'cpu' || text === 'gpu') return text;
-  return integer(text, 1, Number.MAX_SAFE_INTEGER, 'a number of processes of at least 1, auto, cpu or gpu');
+  return integerIn(text, 1, Number.MAX_SAFE_INTEGER, 'a number of processes of at least 1, auto, cpu or gpu');
 }
 
 export function parseNodes(text: string): NodeRange {
   const expected = 'a number of nodes of at least 1, or MIN:MAX, such as 1:3';
   const parts = text.split(':');
-  const [min, max = min] = parts.map((part) => integer(part, 1, Number.MAX_SAFE_INTEGER, expected));
+  const [min, max = min] = parts.map((part) => integerIn(part, 1, Number.MAX_SAFE_INTEGER, expected));
   if (parts.length <= 2 && min <= max) return { min, max };
   throw new InvalidArgumentError(`Expected ${expected}.`);
 }
@@ -65,7 +65,7 @@ export function parseHost(text: string): string {
 }
 
 export function parsePort(text: string): number {
-  return integer(
+  return integerIn(
     text,
     1,
     highestPort,
@@ -74,16 +74,16 @@ export function parsePort(text: string): number {
 }
 
 export function parseRank(text: string): number {
-  return integer(text, 0, Number.MAX_SAFE_INTEGER, 'the rank of a node, at least 0');
+  return integerIn(text, 0, Number.MAX_SAFE_INTEGER, 'the rank of a node, at least 0');
 }
 
 export function parseRestarts(text: string): number {
-  return integer(text, 0, Number.MAX_SAFE_INTEGER, 'a number of restarts of at least 0');
+  return integerIn(text, 0, Number.MAX_SAFE_INTEGER, 'a number of restarts of at least 0');
 }
 
 /** Parses whole seconds; returns milliseconds. */
 export function parseGracePeriod(text: string): number {
-  return 1000 * integer(text, 0, longestSeconds, `whole seconds from 0 to ${longestSeconds}`);
+  return 1000 * integerIn(text, 0, longestSeconds, `whole seconds from 0 to ${longestSeconds}`);
 }
 
 /** Parses seconds, also fractions; returns milliseconds. */
@@ -102,7 +102,9 @@ export function parseStreams(text: string): StreamsByRank {
 }
 
 export function parseRanks(text: string): number[] {
-  return text.split(',').map((rank) => integer(rank, 0, Number.MAX_SAFE_INTEGER, 'local ranks, such as 0,2'));
+  return text
+    .split(',')
+    .map((rank) => integerIn(rank, 0, Number.MAX_SAFE_INTEGER, 'local ranks, such as 0,2'));
 }
 
 /** Parses names with or without SIG. As in torch, a process must be able to catch the signal. */
@@ -138,7 +140,7 @@ export function parseText(text: string): string {
   throw new InvalidArgumentError('Expected a text that is not empty.');
 }
 
-function integer(text: string, least: number, most: number, expected: string): number {
+export function integerIn(text: string, least: number, most: number, expected: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= least && value <= most) return value;
   throw new InvalidArgumentError(`Expected ${expected}.`);

@@ -1,0 +1,70 @@
+/** What the folder of a training script has, as far as its image depends on it. */
+export interface FolderContents {
+  /** Whether the script's package.json depends on ringrun. */
+  dependsOnRingrun: boolean;
+  hasPackageJson: boolean;
+  hasPackageLock: boolean;
+}
+
+const nodeImage = 'node:20-bookworm-slim';
+
+/**
+ * Left out of images: dependencies of this machine, Git's files, variables and the manifests.
+ *
+ * @param output the folder of the manifests, relative to that of the image
+ */
+export function dockerignoreOf(output: string): string {
+  const isOwnFolder = output !== '.' && !output.startsWith('..');
+  return text('.git', '**/node_modules', '**/.env', ...(isOwnFolder ? [output] : []));
+}
+
+/**
+ * The Dockerfile of a training script.
+ *
+ * A folder whose package.json depends on ringrun gets Node's public image and its own dependencies; others get ringrun's
+ * image, which contains the packages. GPUs need ringrun's image for them, with CUDA and NCCL.
+ *
+ * @param version ringrun's version, the tag of its images
+ */
+export function dockerfileOf(
+  { dependsOnRingrun, hasPackageJson, hasPackageLock }: FolderContents,
+  { gpus, baseImage, version }: { gpus: number; baseImage: string | undefined; version: string },
+): string {
+  const install = [
+    `COPY --chown=1000:1000 package.json ${hasPackageLock ? 'package-lock.json ' : ''}./`,
+    `RUN npm ${hasPackageLock ? 'ci' : 'install'} --omit=dev`,
+  ];
+  if (dependsOnRingrun && gpus === 0 && baseImage === undefined) {
+    return text(
+      '# Node.js, the dependencies in package.json, and the files of this folder.',
+      `FROM ${nodeImage}`,
+      'RUN install -d -o node -g node /workspace /volume',
+      '# By number: Kubernetes cannot check that a user name is not root (runAsNonRoot). 1000 is `node`.',
+      'USER 1000:1000',
+      'WORKDIR /workspace',
+      ...install,
+      'COPY --chown=1000:1000 . .',
+      '# Downloaded data sets go to /volume, if a volume is mounted there.',
+      'ENV PATH=/workspace/node_modules/.bin:$PATH NODE_ENV=production XDG_CACHE_HOME=/volume/cache ORT_DISABLE_TELEMETRY=1',
+      'ENTRYPOINT ["ringrun"]',
+    );
+  }
+  const image = baseImage ?? `${gpus > 0 ? 'ringrun-gpu' : 'ringrun'}:${version}`;
+  // The images of ringrun need no npm, and that for GPUs has none.
+  const stage = hasPackageJson
+    ? [`FROM ${nodeImage} AS dependencies`, 'WORKDIR /workspace', ...install, '']
+    : [];
+  return text(
+    ...stage,
+    "# An image of ringrun, which contains Node.js and ringrun's packages, with the files of this folder. ringrun's",
+    '# repository builds it (deploy/README.md); --base-image names it in a registry.',
+    `FROM ${image}`,
+    'WORKDIR /workspace',
+    ...(hasPackageJson ? ['COPY --from=dependencies --chown=1000:1000 /workspace ./'] : []),
+    'COPY --chown=1000:1000 . .',
+  );
+}
+
+function text(...lines: readonly string[]): string {
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,36 @@
+import type { Deployment } from './options.ts';
+
+/** What was written, and the commands that build, push and apply it. */
+export function nextSteps(
+  { kind, name, namespace, image, secret }: Deployment,
+  { output, written }: { output: string; written: readonly string[] },
+): string {
+  const kubectl = namespace === undefined ? 'kubectl' : `kubectl -n ${namespace}`;
+  const logs =
+    kind === 'PyTorchJob'
+      ? `${kubectl} logs -f ${name}-master-0`
+      : `${kubectl} logs -f -l jobset.sigs.k8s.io/jobset-name=${name} --prefix`;
+  const note = written.includes('Dockerfile')
+    ? []
+    : [
+        '',
+        'The Dockerfile was kept. Its image needs the entrypoint ringrun, this folder as its working folder, and files that',
+        'user 1000 can read.',
+      ];
+  return [
+    ...written.map((path) => `wrote ${path}`),
+    '',
+    'Nothing was built or applied. Next:',
+    `  docker build -t ${image} .`,
+    `  docker push ${image}`,
+    `  ${kubectl} create secret generic ${secret} --from-literal=secret="$(openssl rand -base64 32)"   # once per namespace`,
+    `  ${kubectl} apply -f ${inShell(output)}`,
+    `  ${logs}`,
+    ...note,
+    '',
+  ].join('\n');
+}
+
+function inShell(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
