@@ -5,17 +5,19 @@ import { freePort, run } from './support.js';
 /**
  * The PyTorch of a Python, or undefined, with a line that says so, if it has none.
  *
- * @returns its version, and whether it has torch.compile
+ * @returns its version, and whether it has torch.compile and the backend ucc
  */
 export function torchOf(python) {
-  const program = "import torch; print(torch.__version__, 'compile' if hasattr(torch, 'compile') else '')";
+  const program = `import json, torch, torch.distributed as dist
+hasUcc = getattr(dist, 'is_ucc_available', lambda: False)()
+print(json.dumps({'version': torch.__version__, 'compiles': hasattr(torch, 'compile'), 'hasUcc': hasUcc}))`;
   const { status, stdout } = spawnSync(python, ['-c', program], { encoding: 'utf8' });
   if (status !== 0) {
     console.error(`measuring without ${python}: it has no torch`);
     return undefined;
   }
-  const [version, compiles] = stdout.trim().split(' ');
-  return { version: version.split('+')[0], compiles: compiles !== undefined };
+  const torch = JSON.parse(stdout);
+  return { ...torch, version: torch.version.split('+')[0] };
 }
 
 /**

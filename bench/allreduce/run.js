@@ -1,7 +1,7 @@
 // All-reduce of processes on one host: `npm run bench:allreduce -- [--ranks 2] [--rounds 3] [--most BYTES] [--before
-// CHECKOUT] [--json FILE] [--only TEXT]`. Each round runs every contender (whose name contains TEXT) over all sizes:
-// ringrun, the ringrun of another built checkout (`--before`), ringrun with encryption, PyTorch if the system's Python
-// has torch, Open MPI if mpicc is installed (`apt-get install python3-torch openmpi-bin libopenmpi-dev`), and for two
+// CHECKOUT] [--python PYTHON]... [--json FILE] [--only TEXT]`. Each round runs every contender (whose name contains TEXT)
+// over all sizes: ringrun, the ringrun of another built checkout (`--before`), ringrun with encryption, each PYTHON's PyTorch
+// over gloo and, if it was built with it, UCC (by default the system's Python), Open MPI if mpicc is installed (`apt-get install python3-torch openmpi-bin libopenmpi-dev`), and for two
 // ranks two limits in C. A row is the median over all rounds.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { compile, freePort, median, run } from '../support.js';
+import { runTorchRanks, torchOf } from '../pytorch.js';
 import { planOf } from './schedule.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -19,7 +20,7 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '3' },
     most: { type: 'string', default: String(2 ** 28) },
     before: { type: 'string' },
-    python: { type: 'string', default: '/usr/bin/python3' },
+    python: { type: 'string', multiple: true, default: ['/usr/bin/python3'] },
     json: { type: 'string' },
     only: { type: 'string', default: '' },
   },
@@ -62,7 +63,7 @@ try {
       ...ringrun('tcp', 'any', mode),
       encrypted(mode),
     ]),
-    ...gloo(),
+    ...options.python.flatMap(pytorch),
     ...openMpi(),
   ].filter(({ name, mode }) => `${name}, ${mode}`.includes(options.only));
   const times = new Map(contenders.map((contender) => [contender, new Map()]));
@@ -125,10 +126,19 @@ function limit(name, transport, source) {
   return { name, transport, mode: 'sync', lines: async () => parse(await run(program, plan)) };
 }
 
-function gloo() {
-  if (!isThere(options.python, ['-c', 'import torch'])) return [];
-  const lines = () => onAllRanks(options.python, [join(here, 'gloo.py'), ...plan], { OMP_NUM_THREADS: '1' });
-  return [{ name: 'PyTorch gloo', transport: 'tcp', mode: 'sync', lines }];
+function pytorch(python) {
+  const torch = torchOf(python);
+  if (torch === undefined) return [];
+  if (!torch.hasUcc) console.error(`PyTorch ${torch.version} was built without UCC: measuring gloo only`);
+  return ['gloo', ...(torch.hasUcc ? ['ucc'] : [])].map((backend) => ({
+    name: `PyTorch ${torch.version} ${backend}`,
+    transport: 'tcp',
+    mode: 'sync',
+    lines: async () => {
+      const [output] = await runTorchRanks(python, [join(here, 'pytorch.py'), backend, ...plan], ranks);
+      return parse(output);
+    },
+  }));
 }
 
 function openMpi() {

@@ -1,4 +1,4 @@
-"""One rank of PyTorch's all-reduce over gloo: `python3 gloo.py bytes:repetitions …`.
+"""One rank of PyTorch's all-reduce: `python3 pytorch.py gloo|ucc bytes:repetitions …`.
 
 Expects RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT. Rank 0 prints a JSON line per size.
 """
@@ -11,8 +11,8 @@ import torch
 import torch.distributed as dist
 
 torch.set_num_threads(1)
-dist.init_process_group("gloo")
-for step in sys.argv[1:]:
+dist.init_process_group(sys.argv[1])
+for step in sys.argv[2:]:
     size, repetitions = map(int, step.split(":"))
     tensor = torch.zeros(size // 4)
     times = []
@@ -24,3 +24,5 @@ for step in sys.argv[1:]:
     dist.barrier()
     if dist.get_rank() == 0:
         print(json.dumps({"bytes": size, "times": times}), flush=True)
+# Without it PyTorch 2.15 aborts at exit.
+dist.destroy_process_group()
