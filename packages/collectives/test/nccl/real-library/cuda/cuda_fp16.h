@@ -1,0 +1,2 @@
+// nccl.h includes it for users of __half.
+#pragma once
