@@ -8,6 +8,9 @@ import type { Phase } from './rank-figures.ts';
 /** A rank that has published nothing for this many seconds, and for this many of its steps, is silent. */
 const silentAfter = { seconds: 10, steps: 5 };
 
+/** The first steps compile and connect, so they do not show which rank is slow. */
+const leastSeconds = 3;
+
 /** What a person sees of a job, on the page and in `ringrun top`. */
 export interface JobView {
   readonly runId: string;
@@ -54,7 +57,9 @@ export interface RankView {
 /** Pure: the view of a job's figures. */
 export function viewOf({ runId, restartCount, worldSize, ranks, events }: JobFigures): JobView {
   const views = ranks.map(rankView);
-  const training = ranks.filter((_, i) => views[i].state !== 'silent');
+  const measured = ranks.filter(
+    ({ recent }, i) => views[i].state !== 'silent' && recent.seconds >= leastSeconds,
+  );
   const furthest = ranks.find(({ progress }) => progress !== undefined)?.progress;
   const rates = views.map(({ rate }) => rate).filter((rate) => rate !== undefined);
   const known = new Set(ranks.map(({ rank }) => rank));
@@ -69,7 +74,7 @@ export function viewOf({ runId, restartCount, worldSize, ranks, events }: JobFig
     rate: rates.length > 0 ? rates.reduce((sum, rate) => sum + rate, 0) : undefined,
     stepSeconds: mean(views.map(({ stepSeconds }) => stepSeconds).filter((one) => one !== undefined)),
     hasEnded: ranks.length > 0 && ranks.every(({ phase }) => phase === 'ended'),
-    slowest: slowestRank(training.map(({ rank, host, recent }) => ({ rank, host, ...recent }))),
+    slowest: slowestRank(measured.map(({ rank, host, recent }) => ({ rank, host, ...recent }))),
     ranks: views,
     missing: Array.from({ length: worldSize }, (_, rank) => rank).filter((rank) => !known.has(rank)),
     events,

@@ -52,8 +52,8 @@ const makers: Readonly<Record<string, () => Answer>> = {
   '/metrics': () => ({ type: metricsType, body: metricsOf(job) }),
 };
 
-// On Linux, the priority of this thread only.
-setPriority(19);
+// On Linux, of this thread only; elsewhere it would be that of the launcher.
+if (process.platform === 'linux') setPriority(19);
 const server = createServer(
   {
     maxHeaderSize: 8192,

@@ -267,6 +267,19 @@ test.runIf(isFull)('the node of the store shows the ranks of all nodes', async (
   expect((await nodes[1].ended).code).toBe(0);
 });
 
+test.runIf(isFull)('a script without a training report shows its steps and its waiting', async () => {
+  const stop = join(temporaryFolder(), 'stop');
+  const bare = fileURLToPath(builtFile(new URL('../report/train-job.script.ts', import.meta.url)));
+  const place = `--dashboard=127.0.0.1:${await freePort()}`;
+  const job = await dashboardOf(launch(['--nproc', '2', place, bare, 'asynchronous', stop]), stop);
+  const status = await job.until(
+    ({ ranks }) => ranks.length === 2 && ranks.every(({ steps }) => steps > 100),
+  );
+  expect(status.ranks.every(({ waiting }) => waiting > 0)).toBe(true);
+  expect([status.rate, status.loss, status.progress]).toEqual([undefined, undefined, undefined]);
+  expect(await job.stop()).toBe(0);
+});
+
 describe('a place that cannot be served ends the launcher before any worker starts', () => {
   test('an address beyond loopback without a secret', async () => {
     const args = ['--nnodes', '2', '--node-rank', '0', '--master-port', String(await freePort())];

@@ -81,6 +81,11 @@ describe('the view', () => {
     expect(view.ranks[1]).toMatchObject({ state: 'training', input: 0.1, compute: 0.6, waiting: 0.05 });
   });
 
+  test('names no rank in the first three seconds', () => {
+    const early = [figuresOf(0), slow].map((one) => ({ ...one, recent: { ...one.recent, seconds: 2.9 } }));
+    expect(viewOf(jobOf(early)).slowest).toBeUndefined();
+  });
+
   test('names no rank if all wait equally long', () => {
     expect(viewOf(jobOf([figuresOf(0), figuresOf(1)])).slowest).toBeUndefined();
   });
