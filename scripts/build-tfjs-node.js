@@ -9,8 +9,17 @@
 // Needs Linux on x64, a C++17 compiler, npm, and Python 3 with pip ($PYTHON, default python3). Downloads 200 MB (GPU: 480 MB)
 // and takes 1 GB on disk (GPU: 1.7 GB).
 import { spawnSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -30,14 +39,14 @@ const python = process.env.PYTHON ?? 'python3';
 const compiler = process.env.CXX ?? 'g++';
 const libraries = ['libtensorflow_cc.so.2', 'libtensorflow_framework.so.2'];
 
-/** Runs a program; on failure ends this one with its exit code. */
+/** Runs a program. Throws if it fails. */
 function run(program, args, cwd = root) {
   const { status, error } = spawnSync(program, args, { cwd, stdio: 'inherit' });
   if (status === 0) return;
-  console.error(
-    `build-tfjs-node: ${program} ${args.join(' ')} failed: ${error?.message ?? `exit code ${status}`}`,
+  throw new Error(
+    `${program} ${args.join(' ')} failed: ${error?.message ?? `exit code ${status}`}. ` +
+      'PYTHON names a Python 3 with pip, CXX a C++17 compiler.',
   );
-  process.exit(status ?? 1);
 }
 
 /** Installs the npm package without its install script, unless the project has it. Returns its folder. */
@@ -67,13 +76,19 @@ wheel.extractall(folder, [name for name in wheel.namelist() if name.startswith(p
   rmSync(unpacked, { recursive: true });
 }
 
-function downloadWheel(into) {
+function unpackDownloadedWheel(deps) {
+  const temporary = mkdtempSync(join(tmpdir(), 'ringrun-wheel-'));
   const anyPython = ['--no-deps', '--only-binary=:all:', '--python-version', '3.11'];
-  run(python, ['-m', 'pip', 'download', '-d', into, ...anyPython, `${wheel.package}==${wheel.version}`]);
-  return join(
-    into,
-    readdirSync(into).find((file) => file.endsWith('.whl')),
-  );
+  try {
+    run(python, [
+      ...['-m', 'pip', 'download', '-d', temporary],
+      ...[...anyPython, `${wheel.package}==${wheel.version}`],
+    ]);
+    const file = readdirSync(temporary).find((name) => name.endsWith('.whl'));
+    unpack(join(temporary, file), deps);
+  } finally {
+    rmSync(temporary, { recursive: true });
+  }
 }
 
 /** Compiles the addon to the path at which the package's loader expects it. */
@@ -101,18 +116,24 @@ function link(folder) {
   symlinkSync(folder, at);
 }
 
-if (process.platform !== 'linux' || process.arch !== 'x64') {
-  console.error(`build-tfjs-node: expected linux-x64, got ${process.platform}-${process.arch}.`);
-  process.exit(1);
+function build() {
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    throw new Error(`expected linux-x64, got ${process.platform}-${process.arch}.`);
+  }
+  const folder = install(resolve(options.project ?? join(root, 'build/tfjs-node')));
+  const deps = join(folder, 'deps');
+  if (options.wheel !== undefined) unpack(options.wheel, deps);
+  else if (!libraries.every((library) => existsSync(join(deps, 'lib', library)))) unpackDownloadedWheel(deps);
+  compile(folder);
+  if (options.project === undefined) link(folder);
+  const report = `const tf = require(${JSON.stringify(folder)});
+    console.log(tf.version['tfjs-node'], 'with TensorFlow', tf.backend().binding.TF_Version, 'computes 1 + 1 =', tf.add(1, 1).dataSync()[0]);`;
+  run(process.execPath, ['-e', report]);
 }
-const folder = install(resolve(options.project ?? join(root, 'build/tfjs-node')));
-if (options.wheel !== undefined || !libraries.every((name) => existsSync(join(folder, 'deps/lib', name)))) {
-  const temporary = mkdtempSync(join(tmpdir(), 'ringrun-wheel-'));
-  unpack(options.wheel ?? downloadWheel(temporary), join(folder, 'deps'));
-  rmSync(temporary, { recursive: true });
+
+try {
+  build();
+} catch (error) {
+  console.error(`build-tfjs-node: ${error.message}`);
+  process.exitCode = 1;
 }
-compile(folder);
-if (options.project === undefined) link(folder);
-const report = `const tf = require(${JSON.stringify(folder)});
-  console.log(tf.version['tfjs-node'], 'with TensorFlow', tf.backend().binding.TF_Version, 'computes 1 + 1 =', tf.add(1, 1).dataSync()[0]);`;
-run(process.execPath, ['-e', report]);
