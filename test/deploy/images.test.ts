@@ -11,7 +11,9 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { filesInContext, ignoredBy } from './build-context.ts';
 import { readDockerfile } from './dockerfile.ts';
 
-const builds = process.env['RINGRUN_IMAGE'] === '1';
+/** `gpu` also builds the image for GPUs. */
+const extent = process.env['RINGRUN_IMAGE'] ?? '';
+const builds = extent !== '';
 
 describe('the build context', () => {
   const context = filesInContext();
@@ -160,3 +162,35 @@ describe.runIf(builds)(`the tree of the image${builds ? '' : ': skipped, npm run
     },
   );
 });
+
+const buildahProblem = builds ? problemOfBuildah() : 'npm run test:image';
+
+// Builds both stages of the Dockerfiles from base images made of Debian; takes ten minutes.
+test.skipIf(buildahProblem)(
+  `scripts/build-images.sh: the entrypoints of the images train${buildahProblem ? `: skipped, ${buildahProblem}` : ''}`,
+  { timeout: 3_600_000 },
+  async () => {
+    const gpu = extent === 'gpu' ? ['--gpu'] : [];
+    const { code, stdout, stderr } = await start('scripts/build-images.sh', gpu, { limitMs: 3_500_000 })
+      .ended;
+    expect(code, stdout + stderr).toBe(0);
+    console.log(stdout);
+    const names = ['ringrun:', ...(extent === 'gpu' ? ['ringrun-gpu:'] : [])];
+    for (const name of names) {
+      const size = new RegExp(`${name}[\\d.]+ adds (\\d+) MB in /opt/ringrun`).exec(stdout);
+      expect(Number(size?.[1]), name).toBeLessThan(160);
+      expect(stdout).toMatch(new RegExp(`trained two ranks in ${name}`));
+    }
+    // Two ranks on the same data have the same bits in each image.
+    const digests = [...stdout.matchAll(/^parameters identical on 2 ranks: ([0-9a-f]{64})$/gm)];
+    expect(new Set(digests.map(([, digest]) => digest)).size).toBe(1);
+    expect(digests).toHaveLength(names.length);
+    expect(stdout).toContain('trained two ranks in the image of ringrun deploy');
+  },
+);
+
+function problemOfBuildah(): string | undefined {
+  if (process.getuid?.() !== 0) return 'debootstrap and chroot need root';
+  const missing = ['buildah', 'debootstrap'].filter((name) => spawnSync(name, ['--version']).error);
+  return missing.length === 0 ? undefined : `apt-get install ${missing.join(' ')}`;
+}
