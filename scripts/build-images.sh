@@ -164,6 +164,8 @@ try_build() {
   shift 2
   in_storage build --pull-never --ignorefile .dockerignore --file "deploy/$dockerfile" --tag "$image" "$@" . \
     > "$folder/$dockerfile.log" 2>&1 || return
+  # The image that had this name before.
+  in_storage rmi --prune > /dev/null
   report "built $image from deploy/$dockerfile"
 }
 
