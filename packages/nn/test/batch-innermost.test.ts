@@ -4,7 +4,7 @@ import { rewrite } from '../src/compiler/rewrite.ts';
 import { batchInnermost } from '../src/compiler/rewrites/batch-innermost/index.ts';
 import { reluAfterMaxPool } from '../src/compiler/rewrites/relu-after-max-pool.ts';
 import type { Value } from '../src/graph/node.ts';
-import type { OpName } from '../src/graph/operators.ts';
+import type { ConvAttributes, OpName } from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { conv } from '../src/ops/convolution.ts';
 import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
@@ -47,8 +47,23 @@ describe('Toom-Cook along the width', () => {
     ['width 2, height 1', [16, 8, 3, 9], [2, 8, 1, 2]],
     ['width 7, tiles of 2', [16, 8, 2, 9], [2, 8, 2, 7]],
   ])('%s', async (_, image, weight) => {
-    expect(await operatorsAfterCheck(convolution(image, weight))).toContain('ToomCookConvolve');
+    expect(await operatorsAfterCheck(convolution(image, weight))).toContain('Gemm');
   });
+});
+
+test.each<[string, Partial<ConvAttributes>, OpName]>([
+  ["of the image's size: the operator of the addon", { pads: [1, 1, 1, 1] }, 'ToomCookConvolve'],
+  ['smaller: matrix products', { pads: [1, 0, 1, 0] }, 'Gemm'],
+  ['of another stride: matrix products', { pads: [1, 1, 1, 1], strides: [2, 1] }, 'Gemm'],
+])('results %s', async (_, options, operator) => {
+  const padded: Differentiable = {
+    leaves: [
+      [16, 8, 6, 8],
+      [2, 8, 3, 3],
+    ],
+    build: (x, w) => [conv(x, w, undefined, { ...window, ...options })],
+  };
+  expect(await operatorsAfterCheck(padded)).toContain(operator);
 });
 
 describe('what meets padding alone is exactly 0', () => {

@@ -108,12 +108,13 @@ struct ToomCookConvolve {
  private:
   static constexpr std::size_t kFilters = 8;
 
-  // The matrices of a part have at most this many elements, half of a second-level cache of 1 MiB, or 48 columns, as many as a
-  // product computes at once.
+  // The matrices of a part have at most this many elements, half of a second-level cache of 1 MiB, unless the part would be
+  // shorter than the reach of the taps, whose places each part transforms too. A product computes 48 columns at once.
   static std::size_t placesOfPart(const ToomCookConvolution& c) {
     constexpr std::size_t kElements = 1 << 17;
     constexpr std::size_t kColumns = 48;
-    return std::max(kColumns, kElements / std::max<std::size_t>(1, c.points * c.inner()) / kColumns * kColumns);
+    const std::size_t fitting = kElements / std::max<std::size_t>(1, c.points * c.inner());
+    return std::max(kColumns, std::max(fitting, c.reach()) / kColumns * kColumns);
   }
 
   static std::int64_t integer(std::size_t size) { return static_cast<std::int64_t>(size); }

@@ -11,6 +11,7 @@ import { usesOwnOperators } from '../own-operators.ts';
 import { arrivalOf, buffersOf, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 import { GraphProgram } from './graph-program.ts';
+import { rematerializeParameterMaps } from './rematerialization.ts';
 import { summarizeProgram, type ProgramSummary } from './recompilation-warning.ts';
 import { ProgramCache, type ProgramKey } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
@@ -153,7 +154,7 @@ function compileStep(
   const gradients = differentiate(rewritten[0]);
   // A leaf that affects the loss only through a comparison has a gradient of zeros.
   const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
-  const values = [...rewritten, ...trainable.map(gradientOf)];
+  const values = rematerializeParameterMaps([...rewritten, ...trainable.map(gradientOf)]);
   return GraphProgram.compile(placed ? 'step' : 'forward and backward', structure, values, {
     keepsActivations: true,
     fuses: true,
