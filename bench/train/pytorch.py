@@ -60,3 +60,5 @@ report = {
 }
 with open(os.path.join(folder, f"{dist.get_rank()}.json"), "w") as file:
     json.dump(report, file)
+# Without destructors: gloo's threads abort some processes that end normally ("terminate called without an active exception").
+os._exit(0)
