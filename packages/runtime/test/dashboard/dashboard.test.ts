@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../../../../test/support/free-port.ts';
 import type { Status } from '../../src/dashboard/status.ts';
 import { builtFile } from '../../../../test/support/built-script.ts';
 import { isFull } from '../../../../test/support/extent.ts';
@@ -72,15 +73,6 @@ function ask(url: string, path: string): Promise<Response> {
   return fetch(new URL(path, origin), {
     headers: { authorization: `Bearer ${searchParams.get('token') ?? ''}` },
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 function top(args: readonly string[], env: NodeJS.ProcessEnv = {}) {

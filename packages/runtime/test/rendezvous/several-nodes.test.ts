@@ -1,10 +1,8 @@
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../../../../test/support/free-port.ts';
 import { decodeState, encodeState } from '../../src/rendezvous/rendezvous-state.ts';
 import type { RendezvousState } from '../../src/rendezvous/rendezvous-state.ts';
 import { StoreServer, connectStore } from '../../src/store/index.ts';
@@ -50,15 +48,6 @@ const finished: RendezvousState = {
   refused: [],
   events: [],
 };
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 interface AgentOptions {
   port: number;
