@@ -177,7 +177,7 @@ void convolvePart(const ToomCookConvolution& c, const float* image, const float*
   const std::size_t inner = c.inner();
   const std::size_t padded = RowProduct::padded(part.length());
   const std::size_t count = padded / kLanes;
-  // The last panel may have lanes behind the last place, whose results nobody reads.
+  // The last panel may have more lanes than places are left. The results of these lanes are not read.
   const std::size_t stride = RowProduct::padded(padded + c.reach());
   channel.resize(c.points * stride);
   matrices.resize(c.points * padded * inner);
