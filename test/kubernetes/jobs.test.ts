@@ -79,6 +79,14 @@ describe.skipIf(problem)(`Kubernetes${problem ? `: skipped, ${problem}` : ''}`, 
     return follow(pod);
   }
 
+  /** The job on MNIST succeeds, and the log of its master says that it has resumed. */
+  async function succeedsFromCheckpoint(log: Command): Promise<void> {
+    await reaches('Succeeded', 'pytorchjob/mnist');
+    const { stdout } = await log.ended;
+    expect(stdout).toMatch(/^resumed from \/volume\/checkpoints\/mnist/m);
+    expect(stdout).toMatch(/^parameters identical on 6 ranks: /m);
+  }
+
   async function pod(name: string): Promise<Pod> {
     return cluster.get<Pod>(`pod/${name}`);
   }
@@ -147,10 +155,7 @@ describe.skipIf(problem)(`Kubernetes${problem ? `: skipped, ${problem}` : ''}`, 
 
       await until(async () => restartsOf(await pod('mnist-master-0')) > 0);
       const log = await follows('mnist-master-0');
-      await reaches('Succeeded', 'pytorchjob/mnist');
-      const { stdout } = await log.ended;
-      expect(stdout).toMatch(/^resumed from \/volume\/checkpoints\/mnist/m);
-      expect(stdout).toMatch(/^parameters identical on 6 ranks: /m);
+      await succeedsFromCheckpoint(log);
       await remove('pytorchjob-gloo');
     },
   );
@@ -166,10 +171,7 @@ describe.skipIf(problem)(`Kubernetes${problem ? `: skipped, ${problem}` : ''}`, 
       await cluster.kubectl(['delete', 'pod/mnist-master-0'], { timeoutMs: 2 * minute });
       const log = await follows('mnist-master-0');
       expect((await pod('mnist-master-0')).status!.podIP).not.toBe(before);
-      await reaches('Succeeded', 'pytorchjob/mnist');
-      const { stdout } = await log.ended;
-      expect(stdout).toMatch(/^resumed from \/volume\/checkpoints\/mnist/m);
-      expect(stdout).toMatch(/^parameters identical on 6 ranks: /m);
+      await succeedsFromCheckpoint(log);
       await remove('pytorchjob-gloo');
     },
   );
