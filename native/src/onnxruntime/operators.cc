@@ -3,6 +3,7 @@
 #include "onnxruntime/operator.h"
 #include "onnxruntime/operators/add_dependency.h"
 #include "onnxruntime/operators/add_rows.h"
+#include "onnxruntime/operators/batch_normalize_activate.h"
 #include "onnxruntime/operators/calls.h"
 #include "onnxruntime/operators/clip_norm.h"
 #include "onnxruntime/operators/combine_statistics.h"
@@ -24,6 +25,8 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<AddDependency>(),
       customOperator<AddRows>(),
       customOperator<AwaitCall>(),
+      customOperator<BatchNormalizeActivate>(),
+      customOperator<BatchNormalizeActivateGradient>(),
       customOperator<ClipNorm>(),
       customOperator<ClipNormOfParts>(),
       customOperator<CombineStatistics>(),

@@ -37,6 +37,7 @@ import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
 import { ctcLosses } from '../src/ops/own/ctc-loss.ts';
 import { dropout } from '../src/ops/own/dropout.ts';
 import { embeddingBag } from '../src/ops/own/embedding-bag.ts';
+import { batchNormalizeActivate } from '../src/ops/own/batch-normalize-activate.ts';
 import { gelu } from '../src/ops/own/gelu.ts';
 import { layerNormalize } from '../src/ops/own/layer-normalize.ts';
 import { recurrence } from '../src/ops/own/recurrence.ts';
@@ -93,6 +94,7 @@ const own = [
   'SoftmaxCrossEntropyGradient',
   'GeluGradient',
   'LayerNormalizeGradient',
+  'BatchNormalizeActivateGradient',
   'RecurrenceGradient',
   'ToomCookWeightGradient',
   'EmbeddingBagGradient',
@@ -106,6 +108,9 @@ const of = (build: Differentiable['build'], ...leaves: Differentiable['leaves'])
 const window = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], group: 1 } as const;
 const integers = (...values: number[]) =>
   input('int64', [values.length], { data: BigInt64Array.from(values, BigInt) });
+
+const fusedBatchNorm = (x: Value, weight: Value, bias: Value, residual?: Value, activates = false) =>
+  batchNormalizeActivate([x, weight, bias], 1e-5, residual, activates).outputs[0];
 
 const column = elementwise.greater(constantTensor([3, 1], [1, -1, 1]), constant(0));
 
@@ -348,6 +353,33 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
     ),
   },
 
+  BatchNormalizeActivate: {
+    images: of((x, w, b) => [fusedBatchNorm(x, w, b)], [3, 2, 5, 3], [2], [2]),
+    'a residual and relu': of(
+      (x, w, b, r) => [fusedBatchNorm(x, w, b, r, true)],
+      [2, 3, 17],
+      [3],
+      [3],
+      [2, 3, 17],
+    ),
+    'two readers, mean and variance': of(
+      (x, w, b, r) => {
+        const [y, mean, variance] = batchNormalizeActivate([x, w, b], 0.25, r, true).outputs;
+        return [elementwise.mul(y, y), y, elementwise.neg(y), mean, variance];
+      },
+      [3, 2, 4, 6],
+      [2],
+      [2],
+      [3, 2, 4, 6],
+    ),
+    'mean and variance alone': of(
+      (x) => {
+        const ones = constantTensor([2], [1, 1]);
+        return batchNormalizeActivate([x, ones, ones], 1e-5, undefined, false).outputs.slice(1, 3);
+      },
+      [5, 2, 16],
+    ),
+  },
   BatchNormalize: {
     'a batch of rows': of((x, w, b) => [batchNormalize(x, w, b, 1e-5).normalized], [7, 3], [3], [3]),
     images: of((x, w, b) => [batchNormalize(x, w, b, 1e-5).normalized], [3, 2, 5, 3], [2], [2]),

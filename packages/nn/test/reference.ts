@@ -50,6 +50,7 @@ type Own =
   | ('Recurrence' | 'RecurrenceGradient')
   | ('ToomCookConvolve' | 'ToomCookWeightGradient')
   | ('EmbeddingBag' | 'EmbeddingBagGradient')
+  | ('BatchNormalizeActivate' | 'BatchNormalizeActivateGradient')
   | ('Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient');
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;
 type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];

@@ -16,6 +16,7 @@ import { summarizeProgram, type ProgramSummary } from './recompilation-warning.t
 import { ProgramCache, type ProgramKey } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
 import { batchInnermost } from './rewrites/batch-innermost/index.ts';
+import { fuseBatchNormalization } from './rewrites/fuse-batch-normalization.ts';
 import { plainOperators } from './rewrites/plain-operators.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { softmaxCrossEntropyOfLogSoftmax } from './rewrites/softmax-cross-entropy.ts';
@@ -150,7 +151,8 @@ function compileStep(
 ): Promise<GraphProgram> {
   // Before differentiation, because the gradient of an operator of the addon is another one.
   const own = usesOwnOperators() ? [softmaxCrossEntropyOfLogSoftmax] : [plainOperators];
-  const rewritten = rewrite(rewrite(forward, [...own, reluAfterMaxPool]), batchInnermost);
+  const innermost = rewrite(rewrite(forward, [...own, reluAfterMaxPool]), batchInnermost);
+  const rewritten = usesOwnOperators() ? fuseBatchNormalization(innermost) : innermost;
   const gradients = differentiate(rewritten[0]);
   // A leaf that affects the loss only through a comparison has a gradient of zeros.
   const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);

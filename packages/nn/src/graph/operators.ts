@@ -115,6 +115,23 @@ export interface LayerNormalizeAttributes {
   hasBias: boolean;
 }
 
+export interface BatchNormalizeActivateAttributes {
+  epsilon: number;
+  /** True if there is an input that is added to the normalized x. */
+  hasResidual: boolean;
+  /** True if the result is the relu of the sum. */
+  activates: boolean;
+}
+
+/** Which of the optional inputs there are, in this order. */
+export interface BatchNormalizeActivateGradientAttributes {
+  epsilon: number;
+  hasFlat: boolean;
+  hasOther: boolean;
+  hasMean: boolean;
+  hasVariance: boolean;
+}
+
 /** What becomes of the rows of a bag. */
 export type BagMode = 'sum' | 'mean' | 'max';
 
@@ -379,6 +396,16 @@ export interface Operators {
   LayerNormalize: LayerNormalizeAttributes;
   /** Inputs: gradient of the result, x, the numbers of the rows, the weight if there is one. Outputs: gradients of x, weight and bias. */
   LayerNormalizeGradient: LayerNormalizeAttributes;
+  /**
+   * An operator of the addon, only in compiled programs. Inputs: x [N,C,…], weight [C], bias [C], the residual if there is one.
+   * Outputs: the result; mean and variance of x [C]; flags where the result is at most 0 before the relu, [C,F] (int64).
+   */
+  BatchNormalizeActivate: BatchNormalizeActivateAttributes;
+  /**
+   * Inputs: gradient of the result, x, mean, variance, weight; if there are any: where the result is flat, another gradient of the
+   * result, the gradients of mean and variance. Outputs: gradients of x, weight, bias and residual.
+   */
+  BatchNormalizeActivateGradient: BatchNormalizeActivateGradientAttributes;
 
   /**
    * An operator of the addon. Inputs: table [V,D], rows (int64): [T] with the offsets of bags [B], or [B,L]; these offsets; the

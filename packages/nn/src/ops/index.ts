@@ -16,6 +16,7 @@ import { linearAlgebra } from './linear-algebra.ts';
 import { normalization } from './normalization.ts';
 import { ordering } from './ordering.ts';
 import { rowSums } from './own/add-rows.ts';
+import { batchNormalizeActivations } from './own/batch-normalize-activate.ts';
 import { normClipping } from './own/clip-norm.ts';
 import { sequenceLosses } from './own/ctc-loss.ts';
 import { dropouts } from './own/dropout.ts';
@@ -63,6 +64,7 @@ export const operators: OperatorFamily<OpName> = {
   ...softmaxCrossEntropies,
   ...gelus,
   ...layerNormalization,
+  ...batchNormalizeActivations,
   ...recurrences,
   ...embeddingBags,
   ...collectives,

@@ -1,0 +1,87 @@
+import { createNode, isNode, sizeOf, type Node, type Value } from '../../graph/node.ts';
+import { topologicalOrder } from '../../graph/topology.ts';
+import { batchNormalizeActivate } from '../../ops/own/batch-normalize-activate.ts';
+
+/**
+ * Replaces batch normalization, the addition of a residual and relu behind it by one operator of the addon. Its gradient reads
+ * x instead of x − mean, whose memory is the same.
+ */
+export function fuseBatchNormalization(outputs: readonly Value[]): Value[] {
+  const order = topologicalOrder(outputs);
+  const endings = endingsOf(order, outputs);
+  const fused = new Set([...endings.values()].flatMap(({ nodes }) => nodes));
+  const replaced = new Map<Value, Value>();
+  const current = (value: Value): Value => replaced.get(value) ?? value;
+  for (const node of order) {
+    if (fused.has(node)) continue;
+    const inputs = node.inputs.map(current);
+    const ending = endings.get(node);
+    if (isNode(node, 'BatchNormalize') && ending !== undefined) {
+      const { nodes, residual, activates } = ending;
+      const { epsilon } = node.attributes;
+      const made = batchNormalizeActivate(inputs, epsilon, residual && current(residual), activates);
+      const [result, mean, variance] = made.outputs;
+      for (const { outputs } of [node, ...nodes]) replaced.set(outputs[0], result);
+      replaced.set(node.outputs[1], mean).set(node.outputs[2], variance);
+      continue;
+    }
+    if (inputs.every((input, position) => input === node.inputs[position])) continue;
+    const { outputs } = createNode(node.op, inputs, node.attributes, node.outputs);
+    for (const [index, output] of outputs.entries()) replaced.set(node.outputs[index], output);
+  }
+  return outputs.map(current);
+}
+
+/** The nodes that a batch normalization computes as well, in order. */
+interface Ending {
+  readonly nodes: readonly Node[];
+  readonly residual: Value | undefined;
+  readonly activates: boolean;
+}
+
+function endingsOf(order: readonly Node[], outputs: readonly Value[]): Map<Node, Ending> {
+  const onlyReader = onlyReadersOf(order, outputs);
+  const places = new Map(order.map((node, place) => [node, place]));
+  const taken = new Set<Node>();
+  const endings = new Map<Node, Ending>();
+  // The last of two summands that are normalized becomes the one that adds the other, which it does not depend on.
+  for (const node of order.toReversed()) {
+    if (!isNode(node, 'BatchNormalize') || !isWorthIt(node)) continue;
+    const normalized = node.outputs[0];
+    const sum = onlyReader.get(normalized);
+    const residual = sum && !taken.has(sum) ? residualOf(sum, normalized) : undefined;
+    // One that is computed earlier does not depend on the statistics, which may be read elsewhere.
+    const isEarlier = (other: Node) => other.inputs.length === 0 || places.get(other)! < places.get(node)!;
+    const adds = residual !== undefined && isEarlier(residual.node);
+    const last = adds ? onlyReader.get(sum!.outputs[0]) : sum;
+    const activates = last !== undefined && isNode(last, 'Relu');
+    const nodes = [...(adds ? [sum!] : []), ...(activates ? [last] : [])];
+    for (const one of nodes) taken.add(one);
+    endings.set(node, { nodes, residual: adds ? residual : undefined, activates });
+  }
+  return endings;
+}
+
+/** The operator's vectors are along the inner axes: rows [N, C] and small images stay plain operators. */
+function isWorthIt({ inputs: [{ shape }] }: Node): boolean {
+  return sizeOf(shape) > 0 && sizeOf(shape.slice(2)) >= minInner;
+}
+
+const minInner = 16;
+
+/** The other summand, if both have the shape of the sum. */
+function residualOf(sum: Node, normalized: Value): Value | undefined {
+  if (!isNode(sum, 'Add')) return undefined;
+  const other = sum.inputs[0] === normalized ? sum.inputs[1] : sum.inputs[0];
+  if (other === normalized) return undefined;
+  return other.shape.join() === normalized.shape.join() ? other : undefined;
+}
+
+/** The readers of the values that are read once and are no outputs. */
+function onlyReadersOf(order: readonly Node[], outputs: readonly Value[]): Map<Value, Node | undefined> {
+  const readers = new Map<Value, Node | undefined>(outputs.map((output) => [output, undefined]));
+  for (const node of order) {
+    for (const input of node.inputs) readers.set(input, readers.has(input) ? undefined : node);
+  }
+  return readers;
+}
