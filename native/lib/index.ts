@@ -82,6 +82,11 @@ export interface NativeOnnxSlot {
 export interface NativeOnnxOptions {
   /** Threads that compute one operator; 0: one per core. */
   readonly intraOpThreads: number;
+  /**
+   * Steps of nice(2) by which threads that compute give way to others, on Linux; 0: none. The first session of a JavaScript
+   * thread decides. That thread then asks Linux (6.12 and later) for short slices, so that its timers are on time.
+   */
+  readonly computeNice: number;
   /** If true, fuses and removes operators. */
   readonly optimizes: boolean;
   /** Further settings by onnxruntime's names, such as `session.intra_op.allow_spinning`. */

@@ -4,17 +4,23 @@
 #include <optional>
 #include <utility>
 
+#include "base/thread_scheduling.h"
 #include "binding/held_arrays.h"
 #include "binding/prepared_operation.h"
 
 namespace ringrun {
 namespace {
 
-// The compute thread of the calling JavaScript thread. Ends with its last session.
-std::shared_ptr<WorkerThread> sharedThread() {
+// The compute thread of the calling JavaScript thread. Ends with its last session. The JavaScript thread answers while models
+// compute on all processors: threads of onnxruntime inherit the scheduling of the compute thread, which creates them.
+std::shared_ptr<WorkerThread> sharedThread(int nice) {
   thread_local std::weak_ptr<WorkerThread> shared;
   std::shared_ptr<WorkerThread> thread = shared.lock();
-  if (!thread) shared = thread = std::make_shared<WorkerThread>();
+  if (!thread) {
+    shared = thread = std::make_shared<WorkerThread>();
+    thread->submit([nice] { giveWayToOtherThreads(nice); });
+    preferShortSlices();
+  }
   return thread;
 }
 
@@ -138,7 +144,7 @@ OnnxSession::OnnxSession(const Napi::CallbackInfo& info)
       held_(inputs_.size() + outputs_.size()),
       options_(optionsOf(info[3].As<Napi::Object>())),
       events_(Events::New(info.Env(), "ringrun onnxruntime", 0, 1, this)),
-      thread_(sharedThread()) {
+      thread_(sharedThread(info[3].As<Napi::Object>().Get("computeNice").ToNumber())) {
   events_.Unref(info.Env());
   napi_add_env_cleanup_hook(info.Env(), &OnnxSession::endWithEnvironment, this);
 }

@@ -24,7 +24,7 @@ async function tryIt(): Promise<OnnxruntimeAnswer> {
     library.path,
     [{ name: doubling.input, ...float32 }],
     [{ name: doubling.output, ...float32 }],
-    { intraOpThreads: 1, optimizes: true, entries: {} },
+    { intraOpThreads: 1, computeNice: 0, optimizes: true, entries: {} },
   );
   try {
     await session.compile(doubling.model);
