@@ -210,13 +210,13 @@ function options({ isLong }: ProgramDefinition): NativeOnnxOptions {
 
 /**
  * Steps of nice(2) by which computing threads give way to the event loop and to communication. While ResNet-18 trains on as
- * many threads as cores, a timer of 5 ms is late by 3.9 ms with none and by 1.3 ms with 3 (99th percentile, Linux 6.18).
+ * many threads as cores, a timer of 5 ms is late by 4 ms without this and short slices, and by 1.5 to 2 ms with them (99th percentile, Linux 6.18).
  */
 function computeNice(): number {
-  const given = process.env.RINGRUN_COMPUTE_NICE ?? '3';
+  const given = process.env.RINGRUN_COMPUTE_NICE ?? '5';
   if (/^1?\d$/.test(given)) return Number(given);
   throw new NnError(
     'ERR_EXECUTOR',
-    `RINGRUN_COMPUTE_NICE: expected an integer from 0 to 19, got ${JSON.stringify(given)}. Unset it for the default, 3.`,
+    `RINGRUN_COMPUTE_NICE: expected an integer from 0 to 19, got ${JSON.stringify(given)}. Unset it for the default, 5.`,
   );
 }
