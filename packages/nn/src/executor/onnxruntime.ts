@@ -209,8 +209,9 @@ function options({ isLong }: ProgramDefinition): NativeOnnxOptions {
 }
 
 /**
- * Steps of nice(2) by which computing threads give way to the event loop and to communication. While ResNet-18 trains on as
- * many threads as cores, a timer of 5 ms is late by 4 ms without this and short slices, and by 1.5 to 2 ms with them (99th percentile, Linux 6.18).
+ * Steps of nice(2) by which computing threads give way to the event loop and to communication. With them and with short
+ * slices, a timer of 5 ms is late by 1.5 to 2 ms instead of 4 ms while ResNet-18 trains on as many threads as cores (99th
+ * percentile, Linux 6.18).
  */
 function computeNice(): number {
   const given = process.env.RINGRUN_COMPUTE_NICE ?? '5';
