@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "operators/inner_products.h"
 #include "operators/row_product.h"
 #include "operators/vectors.h"
 
@@ -250,6 +251,38 @@ void gradientAtPoints(const ToomCookConvolution& c, const float* gradient, const
       for (std::size_t place = whole; place < count; ++place) {
         for (std::size_t lane = 0; lane < kLanes; ++lane) own[place * kLanes + lane] = rows[p][lane][place];
       }
+    }
+  }
+}
+
+void gradientRowAtPoints(const ToomCookConvolution& c, const float* gradient, const TilePart& part, std::size_t filter, float* to) {
+  const auto matrix = transposed(c.outputTransform, c.tile, c.points);
+  const float* inputs[kMostPoints];
+  float* outputs[kMostPoints];
+  for (std::size_t i = 0; i < c.tile; ++i) {
+    const std::size_t column = part.tile * c.tile + i;
+    inputs[i] = column < c.resultWidth ? gradient + (column * c.filters + filter) * c.places() + part.begin : nullptr;
+  }
+  for (std::size_t p = 0; p < c.points; ++p) outputs[p] = to + (p * c.filters + filter) * part.length();
+  apply({matrix.data(), c.points, c.tile, inputs, outputs, part.length()});
+}
+
+void addInnerProducts(const ToomCookConvolution& c, const PartAtPoints& part, std::size_t point, float* lanes) {
+  thread_local std::vector<const float*> images, gradients;
+  const std::size_t imageLength = part.length + c.reach();
+  images.resize(c.inner());
+  gradients.resize(c.filters);
+  for (std::size_t row = 0; row < c.inner(); ++row) {
+    images[row] = part.image + (point * c.channels + row / c.rowTaps) * imageLength + row % c.rowTaps * c.dilation * c.batch;
+  }
+  for (std::size_t m = 0; m < c.filters; ++m) gradients[m] = part.gradient + (point * c.filters + m) * part.length;
+  innerProducts({images.data(), c.inner(), gradients.data(), c.filters, part.length}, !part.isFirst, lanes + point * c.inner() * c.filters * kLanesOfInnerProduct);
+}
+
+void sumLanes(const ToomCookConvolution& c, const float* lanes, std::size_t point, float* sums) {
+  for (std::size_t row = point * c.inner(); row < (point + 1) * c.inner(); ++row) {
+    for (std::size_t m = 0; m < c.filters; ++m) {
+      sums[row * c.paddedFilters() + m] = sumOfLanes(lanes + (row * c.filters + m) * kLanesOfInnerProduct);
     }
   }
 }

@@ -241,6 +241,12 @@ describe('windows', () => {
   });
 });
 
+test('a batch of data, whose gradient nobody needs: the operator for results of any size and for one channel', async () => {
+  const images = tensor(fill([17, 1, 7, 9], 1), [17, 1, 7, 9]);
+  const build = (w: Value) => [conv(images.value, w, undefined, window)];
+  expect(await operatorsAfterCheck({ leaves: [[5, 1, 3, 5]], build })).toContain('ToomCookConvolve');
+});
+
 test.each<[string, readonly number[], readonly number[], object]>([
   ['fewer than 16 images', [15, 2, 5, 5], [2, 2, 3, 3], {}],
   ['more than 64 columns', [16, 2, 2, 65], [2, 2, 1, 3], {}],

@@ -30,7 +30,9 @@ describe('equals a plain convolution', () => {
     ['a step of a residual network', [8, 32, 8, 16], [32, 32, 3, 3], padded],
     ['more places than a part has', [5, 7, 18, 64], [5, 7, 3, 3], padded],
     ['parts of 48 places, the last one smaller', [4, 150, 3, 33], [3, 150, 3, 3], padded],
-    ['filters in three panels', [6, 3, 5, 17], [33, 3, 5, 5], padded],
+    ['filters in three panels', [6, 8, 5, 17], [33, 8, 3, 5], padded],
+    ['few weights, whose gradient needs no panels', [6, 3, 5, 17], [33, 3, 5, 5], padded],
+    ['one channel, several parts that are no multiple of 16', [9, 1, 63, 33], [5, 1, 3, 3], padded],
     ['a tile that is not full', [13, 4, 6, 16], [6, 4, 3, 5], { ...padded, pads: [0, 2, 1, 2] }],
     [
       'dilation, and more padding than taps',
@@ -46,8 +48,8 @@ describe('equals a plain convolution', () => {
   });
 });
 
-test('the number of threads does not change bits', async () => {
-  const compute = () => trained([9, 12, 18, 64], [20, 12, 3, 3], padded);
+test.each([12, 3])('the number of threads does not change bits (%i channels)', async (channels) => {
+  const compute = () => trained([9, channels, 18, 64], [20, channels, 3, 3], padded);
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
 });
 

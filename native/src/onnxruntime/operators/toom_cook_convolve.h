@@ -145,31 +145,37 @@ struct ToomCookWeightGradient {
       std::fill_n(to, c.filters * c.inner() * c.columnTaps, 0.0f);
       return;
     }
-    thread_local AlignedFloats image, atPoints, sums;
+    thread_local AlignedFloats image, atPoints, sums, lanes;
     const std::size_t most = std::min(c.places(), kPlaces);
+    const bool isFew = c.hasFewWeights();
     const std::size_t panels = c.paddedFilters() / kLanes;
     image.resize(c.points * c.channels * (most + c.reach()));
     atPoints.resize(c.points * c.paddedFilters() * most);
     sums.resize(c.points * c.inner() * c.paddedFilters());
+    if (isFew) lanes.resize(c.points * c.inner() * c.filters * kLanes);
     // Other threads have arrays of the same names.
     float* const ofImage = image.data();
     float* const ofGradient = atPoints.data();
     float* const ofWeights = sums.data();
-    const std::size_t blocks = (c.inner() + kRows - 1) / kRows;
+    float* const ofLanes = lanes.data();
+    const std::size_t blocks = isFew ? 1 : (c.inner() + kRows - 1) / kRows;
     for (std::size_t tile = 0; tile < c.tiles(); ++tile) {
       for (std::size_t begin = 0; begin < c.places(); begin += most) {
         const TilePart part{tile, begin, std::min(c.places(), begin + most)};
-        computation.parallelFor(c.channels + panels, [&](std::size_t i) {
+        computation.parallelFor(c.channels + (isFew ? c.filters : panels), [&](std::size_t i) {
           if (i < c.channels) imageAtPoints(c, images.data, part, i, ofImage);
+          else if (isFew) gradientRowAtPoints(c, gradient.data, part, i - c.channels, ofGradient);
           else gradientAtPoints(c, gradient.data, part, i - c.channels, ofGradient);
         });
         const PartAtPoints atAll{ofImage, ofGradient, part.length(), tile == 0 && begin == 0};
         computation.parallelFor(c.points * blocks, [&](std::size_t i) {
+          if (isFew) return addInnerProducts(c, atAll, i, ofLanes);
           const std::size_t row = i % blocks * kRows;
           addProducts(c, atAll, i / blocks, row, std::min(c.inner(), row + kRows), ofWeights);
         });
       }
     }
+    if (isFew) computation.parallelFor(c.points, [&](std::size_t point) { sumLanes(c, ofLanes, point, ofWeights); });
     computation.parallelFor(c.channels, [&](std::size_t channel) { weightsFromPoints(c, ofWeights, channel, to); });
   }
 
