@@ -1,4 +1,4 @@
-"""One rank of PyTorch's training step under DDP over gloo: `python3 pytorch.py MODE MODEL BATCH STEPS FOLDER`.
+"""One rank of PyTorch's training step under DDP over gloo: `python3 pytorch.py MODE MODEL BATCH WARM-UP STEPS FOLDER`.
 
 MODE is eager, channels_last, compile or compile+channels_last. Writes FOLDER/RANK.json: when each step began and ended,
 in nanoseconds, and what the process used for the measured steps.
@@ -17,8 +17,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from models import MODELS
 
-mode, name, folder = sys.argv[1], sys.argv[2], sys.argv[5]
-batch, steps = int(sys.argv[3]), int(sys.argv[4])
+mode, name, folder = sys.argv[1], sys.argv[2], sys.argv[6]
+batch, warm_up, steps = (int(number) for number in sys.argv[3:6])
 torch.set_num_threads(1)
 torch.manual_seed(1)
 dist.init_process_group("gloo")
@@ -39,7 +39,7 @@ def step(i):
     optimizer.step()
 
 
-for i in range(max(2, min(50, steps // 4))):
+for i in range(warm_up):
     step(i)
 dist.barrier()
 started, ended = [], []

@@ -1,5 +1,5 @@
-// One rank that trains with ringrun: `node ringrun.js WAY MODEL BATCH STEPS FOLDER CHECKOUT`, started by run.js through
-// the launcher of CHECKOUT, whose packages it measures. Writes FOLDER/RANK.json: when each step and each run of
+// One rank that trains with ringrun: `node ringrun.js WAY MODEL BATCH WARM-UP STEPS FOLDER CHECKOUT`, started by run.js
+// through the launcher of CHECKOUT, whose packages it measures. Writes FOLDER/RANK.json: when each step and each run of
 // onnxruntime began and ended, and what the process used for the measured steps.
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
@@ -8,8 +8,9 @@ import { setImmediate } from 'node:timers';
 import { packagesOf } from '../support.js';
 import { createModel, models, randomBatch } from './models.js';
 
-const [way, name, batchArgument, stepsArgument, folder, checkout] = process.argv.slice(2);
-const [batch, steps] = [batchArgument, stepsArgument].map(Number);
+const [way, name, ...rest] = process.argv.slice(2);
+const [batch, warmUp, steps] = rest.slice(0, 3).map(Number);
+const [folder, checkout] = rest.slice(3);
 const load = packagesOf(checkout);
 const { F, compileStep, manualSeed, optim, tensor } = await load('@ringrun/nn');
 const ringrun = await load('ringrun');
@@ -31,7 +32,7 @@ const step = ways[way](await createModel(name, load));
 const batches = Array.from({ length: 4 }, (_, seed) => randomBatch(name, batch, seed + getRank()));
 const [startedAt, endedAt] = [new Float64Array(steps), new Float64Array(steps)];
 // V8 optimizes the functions of a step and onnxruntime's arena grows during the first steps.
-for (let i = 0; i < warmUpSteps(); i += 1) await step(batches[i % batches.length]);
+for (let i = 0; i < warmUp; i += 1) await step(batches[i % batches.length]);
 await barrier();
 const collections = countCollections();
 const since = process.resourceUsage();
@@ -103,10 +104,6 @@ function averageOnThisThread(model) {
     };
   }
   return () => defaultGroup().allReduceSync(gradients, { op: ReduceOp.AVG });
-}
-
-function warmUpSteps() {
-  return Math.max(2, Math.min(50, Math.floor(steps / 4)));
 }
 
 /** Nanoseconds of CLOCK_MONOTONIC, as timed_runs.c records them. */

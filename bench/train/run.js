@@ -47,7 +47,7 @@ try {
     name,
     communicates: way !== 'alone',
     train: (model, steps, reports) =>
-      trainRingrun(timedRuns, [way, model, batch, steps, reports, checkout], checkout),
+      trainRingrun(timedRuns, [way, model, batch, warmUpOf(model), steps, reports, checkout], checkout),
   });
   const contenders = [
     ringrun('DDP', 'ddp'),
@@ -143,6 +143,12 @@ function stepsOf(model) {
   return options.quick ? Math.max(2, Math.floor(steps / 10)) : steps;
 }
 
+/** Steps of each process before the measured ones. */
+function warmUpOf(model) {
+  const { warmUp } = models[model];
+  return options.quick ? Math.max(2, Math.floor(warmUp / 10)) : warmUp;
+}
+
 /** Runs ringrun through its launcher, as users do. */
 async function trainRingrun(timedRuns, args, checkout) {
   const runs = join(folder, 'runs');
@@ -186,7 +192,7 @@ function pytorch(python) {
     isPeer: true,
     communicates: true,
     train: (model, steps, reports) =>
-      runTorchRanks(python, [script, mode, model, batch, steps, reports], ranks),
+      runTorchRanks(python, [script, mode, model, batch, warmUpOf(model), steps, reports], ranks),
   }));
 }
 
