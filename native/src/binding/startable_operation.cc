@@ -36,6 +36,11 @@ bool StartableOperation::waitBriefly() {
   return ended_.wait_for(lock, kLivenessInterval, [this] { return !isRunning_; });
 }
 
+bool StartableOperation::hasSucceeded() {
+  const std::lock_guard lock(mutex_);
+  return !isRunning_ && !failure_;
+}
+
 std::optional<OperationFailure> StartableOperation::failure() {
   const std::lock_guard lock(mutex_);
   return failure_;

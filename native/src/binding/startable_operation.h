@@ -46,6 +46,9 @@ class StartableOperation : public std::enable_shared_from_this<StartableOperatio
   // Blocks until it does not run, or for about kLivenessInterval. Returns false if it still runs.
   bool waitBriefly();
 
+  // True if it does not run and the last run did not fail.
+  bool hasSucceeded();
+
   // The failure of the last run, if it failed.
   std::optional<OperationFailure> failure();
 
