@@ -17,14 +17,18 @@ export class WaitReporter {
     this.#write = write ?? ((line) => process.stderr.write(`${line}\n`));
   }
 
-  /** Writes a line, unless the wait has just begun or the last line was written a moment ago. */
+  /**
+   * Writes a line, unless the wait has just begun, the last line was written a moment ago, or the time is over: then an
+   * error follows, which says more.
+   */
   report(what: string, startedAt: number, timeoutMs: number): void {
     const now = performance.now();
-    if (now - startedAt < firstLineAfterMs || now - this.#lastAt < linesEveryMs) return;
+    const waitedMs = now - startedAt;
+    if (waitedMs < firstLineAfterMs || waitedMs >= timeoutMs || now - this.#lastAt < linesEveryMs) return;
     this.#lastAt = now;
     const who = this.#who === undefined ? '' : `${this.#who}: `;
     this.#write(
-      `ringrun: ${who}waiting for ${what} (${formatDuration(now - startedAt)} of ${formatDuration(timeoutMs)})`,
+      `ringrun: ${who}waiting for ${what} (${formatDuration(waitedMs)} of ${formatDuration(timeoutMs)})`,
     );
   }
 }
