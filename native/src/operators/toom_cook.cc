@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kMostPoints = ToomCookConvolution::kMostPoints;
 
-// outputs[i] = Σ over j of matrix[i,j]·inputs[j], elementwise; an input that is null is 0. At most kMostPoints inputs.
+// outputs[i] = Σ over j of matrix[i,j]·inputs[j], elementwise; an input that is null is 0. At most kMostPoints inputs. All inputs
+// are read from `from` on, and all outputs are written from `to` on.
 struct Map {
   const float* matrix;
   std::size_t rows;
@@ -24,6 +25,8 @@ struct Map {
   const float* const* inputs;
   float* const* outputs;
   std::size_t count;
+  std::size_t from = 0;
+  std::size_t to = 0;
 };
 
 struct ApplyMap {
@@ -49,20 +52,20 @@ struct ApplyMap {
   template <std::size_t Bytes, std::size_t Columns>
   static RINGRUN_INLINE void mapLanes(const Map& map, std::size_t place, std::size_t lanes) {
     Lanes<Bytes> inputs[Columns];
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (std::size_t j = 0; j < Columns; ++j) {
       inputs[j] = {};
-      if (map.inputs[j] != nullptr) inputs[j].load(map.inputs[j] + place, lanes, 0);
+      if (map.inputs[j] != nullptr) inputs[j].load(map.inputs[j] + map.from + place, lanes, 0);
     }
     const float* factors = map.matrix;
     for (std::size_t i = 0; i < map.rows; ++i, factors += Columns) {
       Lanes<Bytes> sum{};
-#pragma GCC unroll 8
+#pragma GCC unroll 9
       for (std::size_t j = 0; j < Columns; ++j) {
 #pragma GCC unroll 4
         for (std::size_t v = 0; v < Lanes<Bytes>::kVectors; ++v) sum[v] += inputs[j][v] * factors[j];
       }
-      sum.store(map.outputs[i] + place, lanes);
+      sum.store(map.outputs[i] + map.to + place, lanes);
     }
   }
 };
@@ -107,39 +110,94 @@ std::array<float, kMostPoints * kMostPoints> transposed(const float* matrix, std
   return to;
 }
 
-// A channel of a tile's columns at the points, for the places of a part and of all taps: outputs of length + reach elements.
-void transformImage(const ToomCookConvolution& c, const float* image, const TilePart& part, std::size_t channel, float* const* outputs) {
-  const std::size_t size = c.height * c.batch;
-  const std::size_t count = part.length() + c.reach();
-  // Place 0 of the outputs is this place of the image.
-  const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(part.begin) - c.before * static_cast<std::ptrdiff_t>(c.batch);
-  const auto clamped = [&](std::ptrdiff_t place) {
-    return static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(place, 0, static_cast<std::ptrdiff_t>(count)));
-  };
-  const std::size_t begin = clamped(-first);
-  const std::size_t end = std::max(begin, clamped(static_cast<std::ptrdiff_t>(size) - first));
+// The rows of one phase of a channel of a tile's columns at the points, for the places of a part and of all taps: outputs of
+// length + reach elements.
+void transformImage(const ToomCookConvolution& c, const float* image, const TilePart& part, std::size_t channel, std::size_t phase,
+                    float* const* outputs) {
+  const std::size_t count = part.length() + c.reach(phase);
+  const auto height = static_cast<std::ptrdiff_t>(c.height);
   const float* inputs[kMostPoints];
-  float* inside[kMostPoints];
-  for (std::size_t j = 0; j < c.points; ++j) {
-    const std::ptrdiff_t column = static_cast<std::ptrdiff_t>(part.tile * c.tile + j) - c.left;
-    const bool exists = begin < end && column >= 0 && column < static_cast<std::ptrdiff_t>(c.width);
-    inputs[j] = exists ? image + (static_cast<std::size_t>(column) * c.channels + channel) * size + (first + static_cast<std::ptrdiff_t>(begin)) : nullptr;
-    std::fill(outputs[j], outputs[j] + begin, 0.0f);
-    std::fill(outputs[j] + end, outputs[j] + count, 0.0f);
-    inside[j] = outputs[j] + begin;
+  for (std::size_t j = 0; j < c.span; ++j) {
+    const std::ptrdiff_t column = static_cast<std::ptrdiff_t>(part.tile * c.advance + j) + c.start;
+    const bool exists = column >= 0 && column < static_cast<std::ptrdiff_t>(c.width);
+    inputs[j] = exists ? image + (static_cast<std::size_t>(column) * c.channels + channel) * c.height * c.batch : nullptr;
   }
-  apply({c.inputTransform, c.points, c.points, inputs, inside, end - begin});
+  std::size_t begin = part.begin % c.batch;
+  std::ptrdiff_t row = static_cast<std::ptrdiff_t>(part.begin / c.batch * c.rowStride + phase) - c.before;
+  std::size_t place = 0;
+  while (place < count) {
+    const bool isInside = row >= 0 && row < height;
+    // Without a stride, all rows up to an edge of the image are adjacent.
+    const std::ptrdiff_t rows = c.rowStride > 1 || row >= height ? 1 : (isInside ? height : 0) - row;
+    const std::size_t length = std::min(static_cast<std::size_t>(rows) * c.batch - begin, count - place);
+    if (isInside) {
+      apply({c.inputTransform, c.points, c.span, inputs, outputs, length, static_cast<std::size_t>(row) * c.batch + begin, place});
+    } else {
+      for (std::size_t p = 0; p < c.points; ++p) std::fill_n(outputs[p] + place, length, 0.0f);
+    }
+    place += length;
+    row += rows * static_cast<std::ptrdiff_t>(c.rowStride);
+    begin = 0;
+  }
+}
+
+// Columns of results of one filter from its products [points] of a part.
+void transformResults(const ToomCookConvolution& c, const float* const* products, const TilePart& part, std::size_t filter, float* result) {
+  const std::size_t first = part.tile * c.tile;
+  const std::size_t columns = std::min(c.tile, c.resultWidth - first);
+  float* outputs[kMostPoints];
+  for (std::size_t i = 0; i < columns; ++i) outputs[i] = result + ((first + i) * c.filters + filter) * c.resultHeight * c.batch;
+  std::size_t begin = part.begin % c.batch;
+  std::size_t row = c.firstRow + part.begin / c.batch * c.rowStep;
+  std::size_t place = 0;
+  while (place < part.length()) {
+    const std::size_t left = part.length() - place;
+    const std::size_t length = c.rowStep == 1 ? left : std::min(c.batch - begin, left);
+    apply({c.outputTransform, columns, c.points, products, outputs, length, place, row * c.batch + begin});
+    place += length;
+    row += c.rowStep;
+    begin = 0;
+  }
+}
+
+// The image at a point, for one channel and tap.
+const float* imageRow(const ToomCookConvolution& c, const PartAtPoints& part, std::size_t point, std::size_t row) {
+  const std::size_t tap = row % c.rowTaps;
+  const float* const ofChannel = part.image + (point * c.channels + row / c.rowTaps) * c.imageLength(part.length);
+  return ofChannel + c.phaseBegin(c.phaseOf(tap), part.length) + c.shiftOf(tap);
 }
 
 }  // namespace
 
 std::size_t ToomCookConvolution::paddedFilters() const { return RowProduct::padded(filters); }
 
+std::size_t ToomCookConvolution::phaseBegin(std::size_t phase, std::size_t length) const {
+  std::size_t begin = 0;
+  for (std::size_t before = 0; before < phase; ++before) begin += length + reach(before);
+  return begin;
+}
+
+ToomCookConvolution transposedRows(const ToomCookConvolution& c, std::size_t phase) {
+  const std::size_t stride = c.rowStride;
+  // Row phase + i·stride of the result is row i·stride + shifted of the padded one.
+  const std::size_t shifted = phase + static_cast<std::size_t>(c.before);
+  ToomCookConvolution of = c;
+  of.rowStride = 1;
+  of.firstTap = shifted % stride;
+  of.tapStep = stride;
+  of.rowTaps = of.firstTap < c.kernelRows ? (c.kernelRows - 1 - of.firstTap) / stride + 1 : 0;
+  of.firstRow = phase;
+  of.rowStep = stride;
+  of.resultRows = phase < c.resultHeight ? (c.resultHeight - 1 - phase) / stride + 1 : 0;
+  if (of.rowTaps > 0) of.before = static_cast<std::ptrdiff_t>((of.rowTaps - 1) * c.dilation) - static_cast<std::ptrdiff_t>(shifted / stride);
+  return of;
+}
+
 void weightsAtPoints(const ToomCookConvolution& c, const float* weights, bool isTransposed, std::size_t firstFilter, std::size_t endFilter, float* to) {
   thread_local AlignedFloats taps;
   const std::size_t inner = c.inner();
   const std::size_t count = endFilter - firstFilter;
-  const std::size_t perPair = c.rowTaps * c.columnTaps;
+  const std::size_t perPair = c.kernelRows * c.columnTaps;
   // [filters, columnTaps, inner]. Filters are the inner loop where they are adjacent in memory.
   taps.resize(count * c.columnTaps * inner);
   const auto read = [&](std::size_t filter, std::size_t channel) {
@@ -147,9 +205,9 @@ void weightsAtPoints(const ToomCookConvolution& c, const float* weights, bool is
     const float* const from = weights + pair * perPair;
     float* const own = taps.data() + (filter - firstFilter) * c.columnTaps * inner + channel * c.rowTaps;
     for (std::size_t k = 0; k < c.rowTaps; ++k) {
+      const std::size_t row = c.firstTap + c.tapStep * (isTransposed ? c.rowTaps - 1 - k : k);
       for (std::size_t j = 0; j < c.columnTaps; ++j) {
-        const std::size_t place = k * c.columnTaps + j;
-        own[j * inner + k] = from[isTransposed ? perPair - 1 - place : place];
+        own[j * inner + k] = from[row * c.columnTaps + (isTransposed ? c.columnTaps - 1 - j : j)];
       }
     }
   };
@@ -179,17 +237,19 @@ void convolvePart(const ToomCookConvolution& c, const float* image, const float*
   const std::size_t padded = RowProduct::padded(part.length());
   const std::size_t count = padded / kLanes;
   // The last panel may have more lanes than places are left. The results of these lanes are not read.
-  const std::size_t stride = RowProduct::padded(padded + c.reach());
+  const std::size_t stride = RowProduct::padded(c.imageLength(padded));
   channel.resize(c.points * stride);
   matrices.resize(c.points * padded * inner);
   products.resize(c.points * c.filters * padded);
   float* outputs[kMostPoints];
-  for (std::size_t p = 0; p < c.points; ++p) outputs[p] = channel.data() + p * stride;
   for (std::size_t one = 0; one < c.channels; ++one) {
-    transformImage(c, image, part, one, outputs);
+    for (std::size_t phase = 0; phase < c.phases(); ++phase) {
+      for (std::size_t p = 0; p < c.points; ++p) outputs[p] = channel.data() + p * stride + c.phaseBegin(phase, padded);
+      transformImage(c, image, part, one, phase, outputs);
+    }
     for (std::size_t p = 0; p < c.points; ++p) {
       for (std::size_t tap = 0; tap < c.rowTaps; ++tap) {
-        const float* const run = outputs[p] + tap * c.dilation * c.batch;
+        const float* const run = channel.data() + p * stride + c.phaseBegin(c.phaseOf(tap), padded) + c.shiftOf(tap);
         float* const row = matrices.data() + p * padded * inner + (one * c.rowTaps + tap) * kLanes;
         runVectorised<CopyRuns>(run, kLanes, row, inner * kLanes, count);
       }
@@ -206,21 +266,21 @@ void convolvePart(const ToomCookConvolution& c, const float* image, const float*
     }
     multiplyPanels({panels.data(), count, inner, from.data(), nullptr, to.data(), c.filters});
   }
-  const std::size_t first = part.tile * c.tile;
   for (std::size_t m = 0; m < c.filters; ++m) {
     const float* inputs[kMostPoints];
     for (std::size_t p = 0; p < c.points; ++p) inputs[p] = products.data() + (p * c.filters + m) * padded;
-    const std::size_t columns = std::min(c.tile, c.resultWidth - first);
-    for (std::size_t i = 0; i < columns; ++i) outputs[i] = result + ((first + i) * c.filters + m) * c.places() + part.begin;
-    apply({c.outputTransform, columns, c.points, inputs, outputs, part.length()});
+    transformResults(c, inputs, part, m, result);
   }
 }
 
 void imageAtPoints(const ToomCookConvolution& c, const float* image, const TilePart& part, std::size_t channel, float* to) {
-  const std::size_t length = part.length() + c.reach();
+  const std::size_t length = c.imageLength(part.length());
   float* outputs[kMostPoints];
-  for (std::size_t p = 0; p < c.points; ++p) outputs[p] = to + (p * c.channels + channel) * length;
-  transformImage(c, image, part, channel, outputs);
+  for (std::size_t phase = 0; phase < c.phases(); ++phase) {
+    const std::size_t begin = c.phaseBegin(phase, part.length());
+    for (std::size_t p = 0; p < c.points; ++p) outputs[p] = to + (p * c.channels + channel) * length + begin;
+    transformImage(c, image, part, channel, phase, outputs);
+  }
 }
 
 void gradientAtPoints(const ToomCookConvolution& c, const float* gradient, const TilePart& part, std::size_t panel, float* to) {
@@ -269,12 +329,9 @@ void gradientRowAtPoints(const ToomCookConvolution& c, const float* gradient, co
 
 void addInnerProducts(const ToomCookConvolution& c, const PartAtPoints& part, std::size_t point, float* lanes) {
   thread_local std::vector<const float*> images, gradients;
-  const std::size_t imageLength = part.length + c.reach();
   images.resize(c.inner());
   gradients.resize(c.filters);
-  for (std::size_t row = 0; row < c.inner(); ++row) {
-    images[row] = part.image + (point * c.channels + row / c.rowTaps) * imageLength + row % c.rowTaps * c.dilation * c.batch;
-  }
+  for (std::size_t row = 0; row < c.inner(); ++row) images[row] = imageRow(c, part, point, row);
   for (std::size_t m = 0; m < c.filters; ++m) gradients[m] = part.gradient + (point * c.filters + m) * part.length;
   innerProducts({images.data(), c.inner(), gradients.data(), c.filters, part.length}, !part.isFirst, lanes + point * c.inner() * c.filters * kLanesOfInnerProduct);
 }
@@ -291,15 +348,12 @@ void addProducts(const ToomCookConvolution& c, const PartAtPoints& part, std::si
   thread_local std::vector<const float*> from, panels;
   thread_local std::vector<float*> to;
   const std::size_t count = c.paddedFilters() / kLanes;
-  const std::size_t imageLength = part.length + c.reach();
   panels.resize(count);
   for (std::size_t panel = 0; panel < count; ++panel) panels[panel] = part.gradient + (point * count + panel) * part.length * kLanes;
   from.resize(endRow - firstRow);
   to.resize(endRow - firstRow);
   for (std::size_t row = firstRow; row < endRow; ++row) {
-    const std::size_t channel = row / c.rowTaps;
-    const std::size_t tap = row % c.rowTaps;
-    from[row - firstRow] = part.image + (point * c.channels + channel) * imageLength + tap * c.dilation * c.batch;
+    from[row - firstRow] = imageRow(c, part, point, row);
     to[row - firstRow] = sums + (point * c.inner() + row) * count * kLanes;
   }
   multiplyPanels({panels.data(), count, part.length, from.data(), part.isFirst ? nullptr : to.data(), to.data(), to.size()});

@@ -54,7 +54,18 @@ describe('Toom-Cook along the width', () => {
 test.each<[string, Partial<ConvAttributes>, OpName]>([
   ["of the image's size: the operator of the addon", { pads: [1, 1, 1, 1] }, 'ToomCookConvolve'],
   ['smaller: matrix products', { pads: [1, 0, 1, 0] }, 'Gemm'],
-  ['of another stride: matrix products', { pads: [1, 1, 1, 1], strides: [2, 1] }, 'Gemm'],
+  ['of every second row: the operator', { pads: [1, 1, 1, 1], strides: [2, 1] }, 'ToomCookConvolve'],
+  [
+    'of every second row and column: the operator',
+    { pads: [1, 1, 1, 1], strides: [2, 2] },
+    'ToomCookConvolve',
+  ],
+  ['that leave a column unread: matrix products', { pads: [1, 1, 1, 0], strides: [2, 4] }, 'Concat'],
+  [
+    'of a stride and a dilation along the height: matrix products',
+    { pads: [2, 1, 2, 1], strides: [2, 1], dilations: [2, 1] },
+    'Gemm',
+  ],
 ])('results %s', async (_, options, operator) => {
   const padded: Differentiable = {
     leaves: [
@@ -188,6 +199,26 @@ describe('what lies between convolutions follows their layout', () => {
       (y, x, w) => add(y, plainConv(x, w)),
     );
     expect(transposes(operators)).toBe(needed + 2);
+  });
+
+  test('a convolution with a stride and its 1×1 shortcut, as in a residual network', async () => {
+    const strided = { ...window, strides: [2, 2] };
+    const operators = await operatorsAfterCheck({
+      leaves: [
+        [16, 3, 4, 6],
+        [4, 3, 1, 1],
+        [5, 4, 3, 3],
+        [5, 4, 1, 1],
+      ],
+      build: (x, first, w, shortcut) => {
+        const y = plainConv(x, first);
+        const half = relu(conv(y, w, undefined, { ...strided, pads: [1, 1, 1, 1] }));
+        return [add(half, conv(y, shortcut, undefined, strided))];
+      },
+    });
+    expect(operators.filter((op) => op === 'ToomCookConvolve')).toHaveLength(2);
+    // Those of the image, the result and the first weight.
+    expect(transposes(operators)).toBe(3);
   });
 
   test('what broadcasts: per image, per channel, along the rows, a number', async () => {

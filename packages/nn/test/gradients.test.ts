@@ -480,6 +480,16 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
       [6, 5, 7, 5],
       [9, 5, 3, 5],
     ),
+    'stride 2, odd sizes': of(
+      (x, w) => [toomCookConvolve(x, w, { ...window, strides: [2, 2], pads: [1, 1, 1, 1] })],
+      [7, 3, 5, 6],
+      [4, 3, 3, 3],
+    ),
+    'strides of 2 and 3, 1×1': of(
+      (x, w) => [toomCookConvolve(x, w, { ...window, strides: [2, 3] })],
+      [7, 3, 5, 6],
+      [4, 3, 1, 1],
+    ),
     'more filters than a panel': of((x, w) => [toomCookConvolve(x, w, window)], [5, 2, 3, 33], [19, 2, 1, 2]),
     'a kernel of width 7': of((x, w) => [toomCookConvolve(x, w, window)], [9, 2, 3, 4], [3, 2, 2, 7]),
   },

@@ -70,18 +70,14 @@ export interface ConvAttributes {
   group: number;
 }
 
-/** Window of a convolution by Toom-Cook's algorithm: rows and columns of zeros around the image. */
-export interface ToomCookWindow {
-  before: number;
-  after: number;
-  left: number;
-  right: number;
-  /** Distance between the rows of the kernel. */
-  dilation: number;
+/** Window of a convolution by Toom-Cook's algorithm. */
+export interface ToomCookWindow extends ConvAttributes {
+  /** The column of the image that the first tile begins with; negative in the padding. */
+  start: number;
 }
 
 export interface ToomCookAttributes extends ToomCookWindow {
-  /** True if the weight [C,M,kH,kW] is that of the map whose transpose this is. */
+  /** True if this is the transpose of the convolution that has the window. */
   transposed: boolean;
 }
 

@@ -8,7 +8,13 @@ import { constantTensor } from '../../../ops/source.ts';
 import { matrixOf } from '../../../ops/resample.ts';
 import { unfoldByTap } from '../../../ops/unfold.ts';
 import { toomCookConvolve } from '../../../ops/own/toom-cook-convolve.ts';
-import { bestTile, largestTile, toomCook, type ToomCook } from '../../../ops/toom-cook.ts';
+import {
+  bestTile,
+  largestStridedTile,
+  largestTile,
+  toomCook,
+  type ToomCook,
+} from '../../../ops/toom-cook.ts';
 import { usesOwnOperators } from '../../../own-operators.ts';
 
 /**
@@ -17,32 +23,38 @@ import { usesOwnOperators } from '../../../own-operators.ts';
  * The kernel is unrolled along the width, which leaves a convolution along the height with N innermost in its columns.
  */
 export function convolveBatchInnermost(image: Value, weight: Value, window: ConvAttributes): Value {
-  const [, channels, , kernelWidth] = weight.shape as [number, number, number, number];
+  const [, channels, kernelHeight, kernelWidth] = weight.shape as [number, number, number, number];
   const { strides, dilations } = window;
+  const possible = dilations[1] === 1 && noTapReadsOnlyPadding(image, weight, window);
+  if (!possible) return withShiftedColumns(image, weight, window);
   // A kernel of width 1 has no multiplications to save.
-  const worth = kernelWidth > 1 && largestTile(kernelWidth) >= 2;
-  const possible = strides[1] === 1 && dilations[1] === 1 && noTapReadsOnlyPadding(image, weight, window);
-  if (!worth || !possible) return withShiftedColumns(image, weight, window);
-  const suitsOperator = strides[0] === 1 && (keepsSize(image, weight, window) || !dependsOnParameter(image));
+  const saves = kernelWidth > 1 && largestTile(kernelWidth) >= 2;
+  const skipsRowsTwice = strides[0] > 1 && dilations[0] > 1 && kernelHeight > 1;
+  const isStrided = strides.some((stride) => stride > 1);
+  const fitsOperator = isStrided ? !skipsRowsTwice && largestStridedTile(kernelWidth, strides[1]) > 0 : saves;
+  const suitsOperator = fitsOperator && (keepsSize(image, weight, window) || !dependsOnParameter(image));
   if (usesOwnOperators() && suitsOperator) return toomCookConvolve(image, weight, window);
-  return channels < minChannels
-    ? withShiftedColumns(image, weight, window)
-    : withFewerProducts(image, weight, window);
+  return saves && strides[1] === 1 && channels >= minChannels
+    ? withFewerProducts(image, weight, window)
+    : withShiftedColumns(image, weight, window);
 }
 
 /**
- * True if the results are about as many as the places of the image. Otherwise the operator's gradient of the image, which is a
- * convolution with more padding, costs more products than the transpose of the products: a step of the MNIST CNN, whose second
- * convolution leaves 8×8 of 12×12, takes a quarter longer with the operator. A batch of data needs no gradient: a step of the
- * CIFAR-10 CNN takes a quarter less with the operator as its first convolution, 28×28 of 32×32.
+ * True if the results, times the strides, are about as many as the places of the image. Otherwise the operator's gradient of the
+ * image, which is a convolution with more padding, costs more products than the transpose of the products: a step of the MNIST CNN,
+ * whose second convolution leaves 8×8 of 12×12, takes a quarter longer with the operator. A batch of data needs no gradient: a step
+ * of the CIFAR-10 CNN takes a quarter less with the operator as its first convolution, 28×28 of 32×32.
  */
-function keepsSize(image: Value, weight: Value, { pads, dilations }: ConvAttributes): boolean {
+function keepsSize(image: Value, weight: Value, { strides, pads, dilations }: ConvAttributes): boolean {
   const [width, , height] = image.shape;
   const [, , kernelHeight, kernelWidth] = weight.shape;
   const [top, left, bottom, right] = pads;
+  const strided = (size: number, axis: number) => Math.ceil(size / strides[axis]);
   const results =
-    (height + top + bottom - (kernelHeight - 1) * dilations[0]) * (width + left + right - kernelWidth + 1);
-  return results > 0.8 * width * height && results < 1.25 * width * height;
+    strided(height + top + bottom - (kernelHeight - 1) * dilations[0], 0) *
+    strided(width + left + right - kernelWidth + 1, 1);
+  const places = strided(height, 0) * strided(width, 1);
+  return results > 0.8 * places && results < 1.25 * places;
 }
 
 /**
@@ -52,16 +64,26 @@ function keepsSize(image: Value, weight: Value, { pads, dilations }: ConvAttribu
 const minChannels = 3;
 
 /**
- * True if each column of the kernel and each output column reads the image, not only padding. Otherwise a gradient or value
- * is exactly 0, which the transforms would round to 3e-8; Adam divides by the gradient's size and would take full steps.
+ * True if each column of the kernel and each output column reads the image, not only padding, and each column of the image is
+ * read. Otherwise a gradient or value is exactly 0, which the transforms would round to 3e-8; Adam divides by the gradient's size
+ * and would take full steps. A kernel of width 1 is not transformed.
  */
-function noTapReadsOnlyPadding(image: Value, weight: Value, { pads }: ConvAttributes): boolean {
+function noTapReadsOnlyPadding(image: Value, weight: Value, { strides, pads }: ConvAttributes): boolean {
   const [width] = image.shape;
   const [, , , taps] = weight.shape;
   const [, left, , right] = pads;
-  const results = width + left + right - taps + 1;
-  const lastTapBegins = taps - 1 - left;
-  return left < Math.min(taps, results) && lastTapBegins < width && results - 1 - left < width;
+  const stride = strides[1];
+  if (taps === 1) return true;
+  const results = Math.floor((width + left + right - taps) / stride) + 1;
+  const lastBegins = (results - 1) * stride - left;
+  const reads = (tap: number) => {
+    // The first result whose column for this tap is not in the padding before the image.
+    const first = Math.max(0, Math.ceil((left - tap) / stride));
+    return first < results && first * stride + tap - left < width;
+  };
+  const readsTo = lastBegins + taps;
+  const tapsRead = Array.from({ length: taps }, (_, tap) => tap).every(reads);
+  return left < taps && tapsRead && lastBegins < width && (stride === 1 || readsTo >= width);
 }
 
 /** The kernel's columns become channels: the columns of the image that each of them reads are concatenated. */
