@@ -123,7 +123,7 @@ Run "ringrun stacks N" on that host.
     const text = normalised(stderr, isStopped).replaceAll(`stacks ${isStopped.pid}`, 'stacks N');
     expect(text).toContain(report);
     expect(stderr.match(/ringrun: timeout of /g)).toHaveLength(1);
-    expect(code).toBe(1);
+    expect(code, stderr).toBe(1);
   }
   const { stdout } = await waits.ended;
   expect(stdout).toContain(`got a report of ${report.split('\n').length} lines`);
@@ -145,7 +145,9 @@ test('without the launcher, the report of a timeout says why it has no stacks', 
 });
 
 test('ringrun stacks prints where the ranks of a running job are, by its launcher, a worker or a run id', async () => {
-  const command = launch(['--nproc', '3', '--rdzv-id', 'a-job', script, 'awaits,waits,computes', '1000000'], {
+  // Jobs of a host are found by their run id.
+  const runId = `job-of-${process.pid}`;
+  const command = launch(['--nproc', '3', '--rdzv-id', runId, script, 'awaits,waits,computes', '1000000'], {
     env: { RINGRUN_WAIT_REPORT_S: 0.1 },
   });
   // Rank 0 and rank 1 wait in the operation.
@@ -153,7 +155,7 @@ test('ringrun stacks prints where the ranks of a running job are, by its launche
   const one = await node(['launch', 'stacks', String(pidOfRank(command, 2))]).ended;
   expect(one.stdout).toContain(`rank 2 (pid ${pidOfRank(command, 2)}) runs JavaScript\n    at `);
   expect(one.stdout).not.toContain('rank 1');
-  for (const target of [String(command.pid), 'a-job']) {
+  for (const target of [String(command.pid), runId]) {
     const { stdout, stderr } = await node(['launch', 'stacks', target]).ended;
     expect(stderr).toBe('');
     expect(normalised(stdout, command)).toBe(
