@@ -2,6 +2,7 @@
 import type { Worker } from 'node:worker_threads';
 import { registry } from '@ringrun/core';
 import type { CollectiveTimeoutError } from '@ringrun/core';
+import { closeBeforeExit } from './connections.ts';
 import { awaitReply, replyBytes } from './timeout-record.ts';
 import type { TimeoutRecord } from './timeout-record.ts';
 
@@ -10,6 +11,7 @@ const mostMs = 4500;
 
 /** Makes errors of timeouts carry the stacks of the ranks of the job, which `helper` collects. */
 export function reportTimeouts(helper: Worker): void {
+  let connections: SharedArrayBuffer | undefined;
   registry.reportTimeout = (error: CollectiveTimeoutError) => {
     const reply = new SharedArrayBuffer(replyBytes);
     const record: TimeoutRecord = {
@@ -17,6 +19,7 @@ export function reportTimeouts(helper: Worker): void {
       stack: error.stack ?? '',
       missing: error.missing.map(({ rank, host, pid }) => ({ rank, host, pid })),
       reply,
+      connections: (connections ??= closeBeforeExit(helper)),
     };
     helper.postMessage(record);
     return awaitReply(reply, mostMs);

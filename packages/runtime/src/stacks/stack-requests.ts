@@ -1,7 +1,6 @@
 // On the helper thread of a worker in a job of several nodes: asks the launchers of the other nodes.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/collectives';
 import { connectStore } from '../store/client.ts';
@@ -27,9 +26,6 @@ const connectMs = 1500;
 const answersMs = 3000;
 const reportMs = 4000;
 
-/** Milliseconds for which ranks that time out later find the report in the store. */
-const keptMs = 60_000;
-
 /** Where this process is in the job. */
 export interface JobPlace {
   store: string;
@@ -48,10 +44,21 @@ export function jobPlace(env: NodeJS.ProcessEnv): JobPlace | undefined {
 }
 
 /**
+ * Connects to the job's store.
+ *
+ * @throws RingrunError if the store does not answer in time
+ */
+export function connectToJob({ store }: JobPlace): Promise<Store> {
+  const at = parseEndpoint(store, 'RINGRUN_STORE');
+  return connectStore({ ...at, timeoutMs: connectMs, callTimeoutMs: reportMs, log: () => undefined });
+}
+
+/**
  * The report of the whole job. The first process of the job that asks for the timeout `id` collects and composes it,
- * the others read it.
+ * the others read it. It stays in the store until a restart.
  *
  * @param own The ranks on this host.
+ * @param store The job's store.
  * @throws RingrunError if the store does not answer in time
  */
 export async function reportOfJob(
@@ -59,37 +66,25 @@ export async function reportOfJob(
   id: string,
   own: Promise<RankState[]>,
   compose: (nodes: readonly NodeStates[]) => string,
+  store: Store,
 ): Promise<string> {
   const startedAt = performance.now();
   const left = (limitMs: number) => Math.max(0, limitMs - (performance.now() - startedAt));
-  const at = parseEndpoint(place.store, 'RINGRUN_STORE');
-  const client = await connectStore({
-    ...at,
-    timeoutMs: connectMs,
-    callTimeoutMs: reportMs,
-    log: () => undefined,
-  });
-  const keys = new PrefixStore(storeOfStacks(place.restartCount), client);
-  let isKept = false;
-  try {
-    const { number, isOwn } = await request(keys, { id, from: place.groupRank, token: randomUUID() });
-    if (!isOwn) {
-      const report = await keys.get(reportKey(number), { timeoutMs: left(reportMs) });
-      return Buffer.from(report).toString();
-    }
-    const others = Array.from({ length: place.nodes }, (_, groupRank) => groupRank)
-      .filter((groupRank) => groupRank !== place.groupRank)
-      .map((groupRank) => readNode(keys, number, groupRank, () => left(answersMs)));
-    const here = own.then((states) => ({ groupRank: place.groupRank, name: nameHere(states), states }));
-    const nodes = await Promise.all([here, ...others]);
-    const report = compose(nodes.toSorted((a, b) => a.groupRank - b.groupRank));
-    await keys.set(reportKey(number), report);
-    isKept = true;
-    void forget(keys, number, client);
-    return report;
-  } finally {
-    if (!isKept) await client.close();
+  const keys = new PrefixStore(storeOfStacks(place.restartCount), store);
+  const { number, isOwn } = await request(keys, { id, from: place.groupRank, token: randomUUID() });
+  if (!isOwn) {
+    const report = await keys.get(reportKey(number), { timeoutMs: left(reportMs) });
+    return Buffer.from(report).toString();
   }
+  const others = Array.from({ length: place.nodes }, (_, groupRank) => groupRank)
+    .filter((groupRank) => groupRank !== place.groupRank)
+    .map((groupRank) => readNode(keys, number, groupRank, () => left(answersMs)));
+  const here = own.then((states) => ({ groupRank: place.groupRank, name: nameHere(states), states }));
+  const nodes = await Promise.all([here, ...others]);
+  const report = compose(nodes.toSorted((a, b) => a.groupRank - b.groupRank));
+  await keys.set(reportKey(number), report);
+  await deletePrefix(keys, answerKey(number, ''));
+  return report;
 }
 
 /** Writes the request, unless another process has written one for the same timeout. */
@@ -127,17 +122,4 @@ async function valueOf(keys: Store, key: string, timeoutMs: number): Promise<Uin
 function nameHere(states: readonly RankState[]): NodeName {
   const firstRank = Math.min(...states.map(({ rank }) => rank));
   return { host: hostname(), launcherPid: process.ppid, firstRank, ranks: states.length };
-}
-
-/** Deletes the answers now, and the report later. A restart deletes what is left. */
-async function forget(keys: Store, number: number, client: Store): Promise<void> {
-  try {
-    await deletePrefix(keys, answerKey(number, ''));
-    await sleep(keptMs, undefined, { ref: false });
-    await keys.deleteKey(reportKey(number));
-  } catch (error) {
-    if (!(error instanceof RingrunError)) throw error;
-  } finally {
-    await client.close();
-  }
 }

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
+import { Connections, exitMessage } from './connections.ts';
 import type { RankState } from './rank-state.ts';
 import { stackSocketName } from './stack-socket.ts';
 import type { TimeoutRecord } from './timeout-record.ts';
@@ -17,10 +18,16 @@ export function serveStacks(rank: string, errorFile: string, fromMain: MessagePo
   const path = join(folder, stackSocketName(rank, process.pid));
   let failed: TimeoutRecord | undefined;
   const waiting = new Set<() => void>();
-  fromMain.on('message', (record: TimeoutRecord) => {
+  let connections: Connections | undefined;
+  fromMain.on('message', (record: TimeoutRecord | typeof exitMessage) => {
+    if (record === exitMessage) {
+      void connections?.closeAll();
+      return;
+    }
     failed = record;
     for (const wake of waiting) wake();
-    void import('./timeout-report.ts').then(({ answerTimeout }) => answerTimeout(folder, record));
+    const ofProcess = (connections ??= new Connections(record.connections));
+    void import('./timeout-report.ts').then(({ answerTimeout }) => answerTimeout(folder, record, ofProcess));
   });
   const server = createServer((socket) => {
     void answer(socket);

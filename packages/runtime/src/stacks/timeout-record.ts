@@ -8,6 +8,8 @@ export interface TimeoutRecord {
   missing: readonly RankIdentity[];
   /** For the report: its number of bytes, or −1 for none, then the bytes. The main thread waits for the first word. */
   reply: SharedArrayBuffer;
+  /** Of `closeBeforeExit`. */
+  connections: SharedArrayBuffer;
 }
 
 const headBytes = 4;

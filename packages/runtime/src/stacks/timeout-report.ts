@@ -5,7 +5,9 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { printable, printableLines } from '@ringrun/core';
 import { collectStates } from './collect.ts';
+import type { Connections } from './connections.ts';
 import { describeStates } from './rank-state.ts';
+import type { NodeStates } from './node-states.ts';
 import type { RankState } from './rank-state.ts';
 import { ReportFile } from './report-file.ts';
 import { reply } from './timeout-record.ts';
@@ -23,20 +25,30 @@ const mostCharacters = 200_000;
  * Answers the main thread with the report. The first rank of the job that asks collects it, the first one of each node
  * prints it, and the others read its file.
  */
-export async function answerTimeout(folder: string, record: TimeoutRecord): Promise<void> {
+export async function answerTimeout(
+  folder: string,
+  record: TimeoutRecord,
+  connections: Connections,
+): Promise<void> {
   try {
     const named = JSON.stringify(record.missing);
     const id = createHash('sha256').update(named).digest('hex').slice(0, 16);
     const file = new ReportFile(folder, id);
-    reply(record, file.claim() ? await write(folder, file, id, record) : await file.read());
+    reply(record, file.claim() ? await write(folder, file, id, record, connections) : await file.read());
   } catch {
     reply(record, undefined);
   }
 }
 
-async function write(folder: string, file: ReportFile, id: string, record: TimeoutRecord): Promise<string> {
+async function write(
+  folder: string,
+  file: ReportFile,
+  id: string,
+  record: TimeoutRecord,
+  connections: Connections,
+): Promise<string> {
   const own = collectStates(folder);
-  const report = (await ofSeveralNodes(id, own, record)) ?? ofHost(await own, record);
+  const report = (await ofSeveralNodes(id, own, record, connections)) ?? ofHost(await own, record);
   file.write(report);
   await print(Buffer.from(report));
   await sleep(handOverMs);
@@ -60,21 +72,26 @@ async function ofSeveralNodes(
   id: string,
   own: Promise<RankState[]>,
   record: TimeoutRecord,
+  connections: Connections,
 ): Promise<string | undefined> {
   if (!(Number(process.env['GROUP_WORLD_SIZE']) > 1)) return undefined;
-  const [{ jobPlace, reportOfJob }, { describeNode }] = await Promise.all([
+  const [{ connectToJob, jobPlace, reportOfJob }, { describeNode }] = await Promise.all([
     import('./stack-requests.ts'),
     import('./node-states.ts'),
   ]);
   const place = jobPlace(process.env);
   if (!place) return undefined;
   try {
-    const report = await reportOfJob(place, id, own, (nodes) => {
+    const compose = (nodes: readonly NodeStates[]) => {
       const states = nodes.flatMap((node) => node.states ?? []);
       return shortened(
         headline(states, record) + nodes.map((node) => describeNode(node, record.missing)).join(''),
       );
-    });
+    };
+    const report = await connections.use(
+      () => connectToJob(place),
+      (client) => reportOfJob(place, id, own, compose, client),
+    );
     return printableLines(report);
   } catch (error) {
     const why = printable(error instanceof Error ? error.message : String(error));

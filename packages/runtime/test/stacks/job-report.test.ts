@@ -54,6 +54,7 @@ test('all nodes get and print one report, and the answers are deleted', async ()
         composed += 1;
         return nodes.map((node) => describeNode(node, [{ host: hostname(), pid: 100 }])).join('');
       },
+      store,
     );
   let answer!: (own: RankState[]) => void;
   const first = ask(0, new Promise((resolve) => (answer = resolve)));
