@@ -16,6 +16,7 @@ export * from './known-options.ts';
 export * from './options.ts';
 export * from './printable.ts';
 export type * from './process-group.ts';
+export * from './recorded-calls.ts';
 export * from './reduce-op.ts';
 export { registry, type Registry, type TfjsDistribution } from './registry.ts';
 export * from './require-options.ts';

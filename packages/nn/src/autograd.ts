@@ -19,6 +19,8 @@ import {
   withCachedLeaves,
   type UncachedPart,
 } from './value-cache.ts';
+import { sourceOfLeaf, type RecordedStep } from './recorded-step.ts';
+import type { Source } from './graph/operators.ts';
 import type { Clipping } from './optim/clipping.ts';
 import type { Optimizer, PartOfStep, PreparedStep } from './optim/optimizer.ts';
 import { recordReached } from './unlisted-parameters.ts';
@@ -59,13 +61,46 @@ export async function backward(loss: Value, options: BackwardOptions = {}): Prom
  * Clears the gradients of an optimizer, runs forward, backward and the optimizer's step, and keeps the value of the loss:
  * in one run, if that computes the same as several.
  */
-export async function step(
-  loss: Value,
-  optimizer: Pick<Optimizer, 'prepareStep' | 'zeroGradNow' | 'zeroSharedGradNow'>,
-  clipping?: Clipping,
-): Promise<void> {
+export async function step(loss: Value, optimizer: SteppedOptimizer, clipping?: Clipping): Promise<void> {
   const order = topologicalOrder([loss]);
   const inputs = new CapturedInputs(uncachedPartOf(loss, order, 'differentiate').nodes);
+  await stepOn(order, inputs, optimizer, clipping, (update) => backwardNow(loss, order, inputs, {}, update));
+}
+
+/**
+ * `step` for the graph of an earlier call.
+ *
+ * @param replaced the leaves to read in place of those of that call
+ * @returns the elements and the shape of the loss
+ */
+export async function stepAgain(
+  recorded: RecordedStep,
+  replaced: ReadonlyMap<Source, Value>,
+  optimizer: SteppedOptimizer,
+  clipping?: Clipping,
+): Promise<{ data: TensorData; shape: readonly number[] }> {
+  const inputs = new CapturedInputs([...replaced.values()].map(({ node }) => node));
+  const bufferOf = (source: Source) => inputs.of(sourceOfLeaf(replaced.get(source)) ?? source);
+  const training = recorded.training();
+  const { shape } = training.loss;
+  let data: TensorData = new Float32Array();
+  await stepOn(recorded.order, inputs, optimizer, clipping, async (update) => {
+    const { loss, updateAfterwards } = await runStep(training, { bufferOf }, update);
+    data = loss;
+    await updateAfterwards?.();
+  });
+  return { data, shape };
+}
+
+type SteppedOptimizer = Pick<Optimizer, 'prepareStep' | 'zeroGradNow' | 'zeroSharedGradNow'>;
+
+async function stepOn(
+  order: readonly Node[],
+  inputs: CapturedInputs,
+  optimizer: SteppedOptimizer,
+  clipping: Clipping | undefined,
+  run: (update: PreparedStep) => Promise<void>,
+): Promise<void> {
   try {
     const update = optimizer.prepareStep(clipping);
     const { name, memory } = operationOn(order, 'step()', true);
@@ -73,7 +108,7 @@ export async function step(
     await enqueue({ name, changes: true, memory: all }, async () => {
       optimizer.zeroGradNow();
       try {
-        await backwardNow(loss, order, inputs, {}, update);
+        await run(update);
       } finally {
         optimizer.zeroSharedGradNow();
       }
@@ -169,18 +204,38 @@ async function backwardNow(
   }
   const loss = withCachedLeaves(written, remainder);
   const step = new TrainingStep(loss, loss === written ? remainder.nodes : topologicalOrder([loss]));
+  if (step.trainable.length === 0) throw new NnError('ERR_BACKWARD', noGradientReason(written));
+  const anomalies = detectAnomaly ? loss : undefined;
+  const result = await runStep(step, { bufferOf, anomalies }, optimizerStep);
+  cacheElements(written, result.loss);
+  await result.updateAfterwards?.();
+}
+
+interface StepRunOptions extends RunOptions {
+  /** The loss whose anomalies are detected. Default: none are. */
+  readonly anomalies?: Value | undefined;
+}
+
+interface StepResult {
+  readonly loss: TensorData;
+  /** The optimizer's step, if it is not part of the run. */
+  readonly updateAfterwards: (() => Promise<void>) | undefined;
+}
+
+async function runStep(
+  step: TrainingStep,
+  { bufferOf, anomalies }: StepRunOptions,
+  optimizerStep?: PreparedStep,
+): Promise<StepResult> {
   const parameters = step.trainable.map(({ source }) => source.parameter!);
-  if (parameters.length === 0) {
-    throw new NnError('ERR_BACKWARD', noGradientReason(written));
-  }
   const gradients = new Gradients(parameters, step.parts, optimizerStep?.parameters());
-  const startable = detectAnomaly ? undefined : gradients.startable();
-  const number = onnxruntimeExecutor.allocate(loss);
+  const startable = anomalies ? undefined : gradients.startable();
+  const number = onnxruntimeExecutor.allocate(step.loss);
   let part: PartOfStep | undefined;
   let waitedMs = 0;
   let checked: TensorData | undefined;
   try {
-    if (detectAnomaly) checked = await runDetectingAnomalies(loss, step, number, gradients, { bufferOf });
+    if (anomalies) checked = await runDetectingAnomalies(anomalies, step, number, gradients, { bufferOf });
     else {
       const starts = startable?.map((operations) => ({ operations })) ?? gradients.deliveries();
       part = startable && optimizerStep?.asPartOf(parameters, gradients.areAveragedByUpdate);
@@ -197,8 +252,11 @@ async function backwardNow(
   const processed = gradients.done({ isStarted: startable !== undefined, waitedMs });
   if (processed) await processed;
   part?.ended();
-  cacheElements(written, checked ?? (await onnxruntimeExecutor.download(number)));
-  if (part === undefined && optimizerStep) await optimizerStep.run(gradients.areAveragedByUpdate);
+  const isAfterwards = part === undefined && optimizerStep !== undefined;
+  return {
+    loss: checked ?? (await onnxruntimeExecutor.download(number)),
+    updateAfterwards: isAfterwards ? () => optimizerStep.run(gradients.areAveragedByUpdate) : undefined,
+  };
 }
 
 /** Delivers no gradient, because all of them are checked first. Returns the loss. */

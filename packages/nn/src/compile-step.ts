@@ -1,9 +1,32 @@
-import { step } from './autograd.ts';
+import { recordedCallsVersion } from '@ringrun/core';
+import type { TensorData } from './dtype.ts';
+import { step, stepAgain } from './autograd.ts';
 import { ArgumentError } from './errors.ts';
+import { input } from './ops/source.ts';
+import { detach } from './ops/elementwise.ts';
 import { clippingOf, type ClippingOptions } from './optim/clipping.ts';
 import { Optimizer, type CommonSettings } from './optim/optimizer.ts';
+import { RecordedStep } from './recorded-step.ts';
+import { requireBoolean } from './require-boolean.ts';
 import { describeValue } from './stored-tensor.ts';
 import { Tensor } from './tensor.ts';
+import { cacheElements } from './value-cache.ts';
+
+/** Options of {@link compileStep}. */
+export interface CompileStepOptions extends ClippingOptions {
+  /**
+   * If true, `lossOf` runs once for each combination of shapes, dtypes and other arguments, and later calls repeat its graph
+   * with their tensors, as `jax.jit` does. Whatever else `lossOf` reads in JavaScript keeps the value of that call: numbers
+   * of its closure, branches, forward hooks. It runs again after `train`, `eval` and `requiresGrad` change a model or
+   * parameter, and after a model is wrapped. It runs at every call if the repetition would be wrong: with dropout, running
+   * statistics or collectives in the graph, buffers that DistributedDataParallel broadcasts, `join`, tensors made inside
+   * `lossOf`, and arguments that are computed tensors. Default: false.
+   */
+  traceOnce?: boolean;
+}
+
+/** Recorded graphs that a step keeps. */
+const maxRecorded = 16;
 
 /**
  * Compiles a whole training step: returns a function that computes the loss of its arguments, its gradients, their average
@@ -17,7 +40,8 @@ import { Tensor } from './tensor.ts';
  * ```
  *
  * and computes the same numbers. A parameter is updated as soon as the bucket of its gradient has been averaged. `lossOf`
- * runs at every call, as it does without `compileStep`: a new structure or new shapes compile again, values do not.
+ * runs at every call, as it does without `compileStep`, unless `traceOnce` is set: a new structure or new shapes compile
+ * again, values do not.
  *
  * Gradients do not accumulate, and the parameters' `grad` have those of the last step; they are undefined with
  * DistributedDataParallel's `shareParameters`, because no rank averages all of them. To accumulate or change gradients, call
@@ -27,7 +51,7 @@ import { Tensor } from './tensor.ts';
  *
  * @param optimizer has the parameters that are updated
  * @param lossOf returns the loss: one float32 number. Called synchronously.
- * @param options how gradients are clipped. Default: they are not.
+ * @param options how gradients are clipped (default: they are not), and how often `lossOf` runs
  * @returns a function that resolves with the loss when the parameters are updated. Calls run in their order, even if they
  * are not awaited. Reading the loss (`await loss.item()`) costs nothing.
  * @throws ArgumentError if an argument is not an optimizer or a function, and from the returned function if `lossOf` does
@@ -37,7 +61,7 @@ import { Tensor } from './tensor.ts';
 export function compileStep<Arguments extends unknown[], Settings extends CommonSettings>(
   optimizer: Optimizer<Settings>,
   lossOf: (...batch: Arguments) => Tensor,
-  options: ClippingOptions = {},
+  { traceOnce = false, ...options }: CompileStepOptions = {},
 ): (...batch: Arguments) => Promise<Tensor> {
   if (!(optimizer instanceof Optimizer)) {
     throw new ArgumentError(
@@ -49,15 +73,40 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
       `compileStep: expected a function that returns the loss, got ${describeValue(lossOf)}. Write compileStep(optimizer, (images, labels) => loss).`,
     );
   }
+  requireBoolean('compileStep: traceOnce', traceOnce);
   const clipping = clippingOf('compileStep', options);
+  const recorded: RecordedStep[] = [];
+  const repeat = (batch: Arguments): Promise<Tensor> | undefined => {
+    for (const known of recorded) {
+      const replacements = known.isCurrent ? known.replacements(batch) : undefined;
+      if (replacements) return stepAgain(known, replacements, optimizer, clipping).then(lossTensor);
+    }
+    return undefined;
+  };
   return async (...batch) => {
+    const repeated = repeat(batch);
+    if (repeated) return await repeated;
+    const version = recordedCallsVersion();
     const loss: unknown = lossOf(...batch);
     if (!(loss instanceof Tensor)) {
       throw new ArgumentError(
         `compileStep: expected a function that returns a tensor, got ${describeValue(loss)}. Return the loss; it is not async.`,
       );
     }
+    const record = traceOnce ? RecordedStep.of(loss.value, batch, version) : undefined;
     await step(loss.value, optimizer, clipping);
+    if (record) {
+      // Those that are not current are never used again.
+      const current = recorded.filter(({ isCurrent }) => isCurrent);
+      recorded.splice(0, recorded.length, ...current.slice(1 - maxRecorded), record);
+    }
     return loss;
   };
+}
+
+/** A loss whose number is known, and from which no gradient can be computed again. */
+function lossTensor({ data, shape }: { data: TensorData; shape: readonly number[] }): Tensor {
+  const loss = detach(input('float32', shape, { data }));
+  cacheElements(loss, data);
+  return new Tensor(loss);
 }

@@ -1,4 +1,4 @@
-import { warnOfUnaveragedGradient } from '@ringrun/core';
+import { invalidateRecordedCalls, warnOfUnaveragedGradient } from '@ringrun/core';
 import type { DistributedParameter, GradientSink } from 'ringrun';
 import { ManagedBuffer } from './executor/managed-buffer.ts';
 import type { ValueBuffer } from './executor/value-buffer.ts';
@@ -63,6 +63,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   /** @throws ArgumentError if the value is not true or false */
   override set requiresGrad(requires: boolean) {
     requireBoolean(`requiresGrad of ${this.describe()}`, requires);
+    if (requires !== this.#requiresGrad) invalidateRecordedCalls();
     this.#requiresGrad = requires;
   }
 

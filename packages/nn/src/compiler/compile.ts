@@ -25,9 +25,9 @@ export type ReplaceGroup = (group: CollectiveGroup) => CollectiveGroup;
 
 /** Inputs and groups of one run. Default: the leaves' own elements and the graph's groups. */
 export interface RunOptions {
-  readonly replaceGroup?: ReplaceGroup;
+  readonly replaceGroup?: ReplaceGroup | undefined;
   /** Returns the buffer to read for a leaf. */
-  readonly bufferOf?: (source: Source) => ValueBuffer;
+  readonly bufferOf?: ((source: Source) => ValueBuffer) | undefined;
 }
 
 /** Computes values from the leaves' current contents into `outputs`, and executes the graph's assignments. */

@@ -71,6 +71,7 @@ export class TrainingStep {
   readonly #forward: readonly Value[];
   readonly #assignments: Assignments;
   readonly #structure: Structure;
+  readonly #places: GradientPlaces;
   readonly #plan: StepPlan;
 
   /** @param order all nodes of the loss */
@@ -80,11 +81,25 @@ export class TrainingStep {
     this.#forward = [loss, ...values];
     this.#structure = values.length === 0 ? structureOf([loss], order) : structureOf(this.#forward);
     const places = gradientPlacesOf(this.#structure.leaves);
+    this.#places = places;
     this.#plan = planOf(loss, this.#structure, places);
     this.trainable = this.#plan.trainable.map((position) => this.#structure.leaves[position]);
     this.parts = this.#plan.parts.map(({ sink, bucketIndex, positions }) => {
       return { sink: places.sinks[sink], bucketIndex, positions };
     });
+  }
+
+  /** What `run` computes first. */
+  get loss(): Value {
+    return this.#forward[0];
+  }
+
+  /** False if gradients are received elsewhere since. */
+  hasItsPlaces(): boolean {
+    const { sinks, numbers } = gradientPlacesOf(this.#structure.leaves);
+    const known = this.#places;
+    if (sinks.length !== known.sinks.length || !isSameData(numbers, known.numbers)) return false;
+    return sinks.every((sink, position) => sink === known.sinks[position]);
   }
 
   /**

@@ -1,3 +1,4 @@
+import { invalidateRecordedCalls } from '@ringrun/core';
 import type { DistributedModule } from 'ringrun';
 import { BufferTensor } from '../buffer-tensor.ts';
 import { ArgumentError } from '../errors.ts';
@@ -125,6 +126,7 @@ export abstract class Module implements DistributedModule {
 
   /** Sets this module and all submodules to training mode, or to evaluation mode if `mode` is false (torch.nn.Module.train). */
   train(mode = true): this {
+    if (this.training !== mode) invalidateRecordedCalls();
     this.training = mode;
     for (const child of this.children()) child.train(mode);
     return this;

@@ -1,4 +1,10 @@
-import { InvalidArgumentError, registry, requireOptions, RingrunError } from '@ringrun/core';
+import {
+  InvalidArgumentError,
+  invalidateRecordedCalls,
+  registry,
+  requireOptions,
+  RingrunError,
+} from '@ringrun/core';
 import type {
   CommHook,
   DistributedDataParallelOptions,
@@ -86,6 +92,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     if (settings.shareParameters) this.#reducer.shareParameters();
     // Of frozen ones too: a gradient after unfreezing is an error then.
     for (const parameter of all) parameter.gradientSink = this.#reducer;
+    invalidateRecordedCalls();
   }
 
   /**
@@ -160,6 +167,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
       );
     }
     this.#join = new Join(this.#group, this.#reducer);
+    invalidateRecordedCalls();
     try {
       if (this.#broadcastsBuffers) await this.#buffers.run();
       const [result, furthest] = await this.#join.trainThenFollow(run, options);
@@ -322,6 +330,8 @@ export class DistributedDataParallel<M extends ForwardModule> {
 
   #beforeTrainingForward(inputs: readonly unknown[]): void {
     if (this.#faultTolerance) return;
+    // All ranks must do the following at the same calls.
+    if (this.#join !== undefined || this.#broadcastsBuffers) invalidateRecordedCalls();
     this.#join?.weights.addSamples(samplesOf(inputs));
     if (this.#join !== undefined || !this.#broadcastsBuffers || this.#reducer.isAccumulating) return;
     this.#buffers.begin({ step: this.#reducer.steps + 1 });

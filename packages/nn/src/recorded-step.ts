@@ -1,0 +1,86 @@
+import { recordedCallsVersion } from '@ringrun/core';
+import { TrainingStep } from './compiler/training-step.ts';
+import { assignmentsOf } from './graph/assignment.ts';
+import { isCollective } from './graph/collective.ts';
+import { isNode, type Node, type Value } from './graph/node.ts';
+import type { Source } from './graph/operators.ts';
+import { isSameData } from './graph/same-data.ts';
+import { topologicalOrder } from './graph/topology.ts';
+import { Tensor } from './tensor.ts';
+
+/** The graph of one call of a function that returns a loss, for later calls with other tensors of the same types. */
+export class RecordedStep {
+  /** All nodes of the loss. */
+  readonly order: readonly Node[];
+  readonly #loss: Value;
+  readonly #arguments: readonly unknown[];
+  readonly #version: number;
+  #training: TrainingStep | undefined;
+
+  private constructor(loss: Value, order: readonly Node[], given: readonly unknown[], version: number) {
+    this.#loss = loss;
+    this.order = order;
+    this.#arguments = given;
+    this.#version = version;
+  }
+
+  /**
+   * Undefined if another call could have another graph or effect for the same types of arguments, as far as the graph shows:
+   * for arrays that the function itself made, such as the keys of dropout, for running statistics, and for collectives.
+   *
+   * @param version `recordedCallsVersion()` before the call
+   */
+  static of(loss: Value, given: readonly unknown[], version: number): RecordedStep | undefined {
+    if (version !== recordedCallsVersion()) return undefined;
+    const sources = given.filter((one) => one instanceof Tensor).map(({ value }) => sourceOfLeaf(value));
+    // A parameter as an argument is a leaf of its own kind, and one tensor twice would have one replacement.
+    if (sources.some((source) => source === undefined || source.memory !== undefined)) return undefined;
+    if (new Set(sources).size < sources.length) return undefined;
+    const isRepeatable = (node: Node) => {
+      if (isCollective(node)) return false;
+      const source = sourceOfLeaf(node.outputs[0]);
+      return source === undefined || source.memory !== undefined || sources.includes(source);
+    };
+    const order = topologicalOrder([loss]);
+    if (!order.every(isRepeatable) || assignmentsOf([loss], order).values.length > 0) return undefined;
+    return new RecordedStep(loss, order, given, version);
+  }
+
+  /** False if the graph must be recorded again. */
+  get isCurrent(): boolean {
+    return this.#version === recordedCallsVersion() && this.#training?.hasItsPlaces() !== false;
+  }
+
+  /**
+   * The leaves to read in place of those of the recorded call; undefined if the arguments differ in more than the elements
+   * of tensors.
+   */
+  replacements(given: readonly unknown[]): ReadonlyMap<Source, Value> | undefined {
+    if (given.length !== this.#arguments.length) return undefined;
+    const replaced = new Map<Source, Value>();
+    for (const [position, recorded] of this.#arguments.entries()) {
+      const other = given[position];
+      if (!(recorded instanceof Tensor)) {
+        if (!Object.is(recorded, other)) return undefined;
+      } else if (!(other instanceof Tensor) || !isAlike(recorded.value, other.value)) return undefined;
+      else replaced.set(sourceOfLeaf(recorded.value)!, other.value);
+    }
+    return replaced;
+  }
+
+  training(): TrainingStep {
+    return (this.#training ??= new TrainingStep(this.#loss, this.order));
+  }
+}
+
+/** What an argument of a call reads; undefined if it is computed. */
+export function sourceOfLeaf(value: Value | undefined): Source | undefined {
+  return value && isNode(value.node, 'Input') ? value.node.attributes.source : undefined;
+}
+
+function isAlike(a: Value, b: Value): boolean {
+  const source = sourceOfLeaf(b);
+  return (
+    source !== undefined && source.memory === undefined && a.dtype === b.dtype && isSameData(a.shape, b.shape)
+  );
+}

@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest';
+import { compileStep, F, manualSeed, nn, optim, tensor, type Tensor } from '../src/index.ts';
+import { fill, fillClasses } from './fill.ts';
+import { gradientSink } from './gradient-sink.ts';
+import './one-thread.ts';
+
+class Net extends nn.Module {
+  conv = new nn.Conv2d(1, 4, 3, { padding: 1 });
+  dropout = new nn.Dropout(0.5);
+  fc = new nn.Linear(4 * 6 * 6, 5);
+
+  forward(images: Tensor): Tensor {
+    const pooled = F.maxPool2d(F.relu(this.conv.forward(images)), 2);
+    return F.logSoftmax(this.fc.forward(this.dropout.forward(pooled.flatten(1))), 1);
+  }
+}
+
+function batch(seed: number, size = 6): [Tensor, Tensor] {
+  const shape = [size, 1, 12, 12];
+  return [tensor(fill(shape, seed), shape), tensor(fillClasses(size, 5, seed))];
+}
+
+/** Two equal models, one of which is traced once. */
+function pair(prepare: (model: Net) => unknown = (model) => model.eval()) {
+  const [once, always] = [true, false].map((traceOnce) => {
+    manualSeed(3);
+    const model = new Net();
+    prepare(model);
+    const optimizer = new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9 });
+    const calls = { count: 0 };
+    const lossOf = (images: Tensor, labels: Tensor, smoothing = 0) => {
+      calls.count += 1;
+      return F.crossEntropy(model.forward(images), labels, { labelSmoothing: smoothing });
+    };
+    return { model, optimizer, calls, step: compileStep(optimizer, lossOf, { traceOnce }) };
+  });
+  const parametersOf = ({ model }: typeof once) => [...model.parameters()].map(({ data }) => [...data]);
+  const stepBoth = async (...given: Parameters<typeof once.step>) => {
+    manualSeed(given[0].shape[0]);
+    const loss = await (await once.step(...given)).item();
+    manualSeed(given[0].shape[0]);
+    expect(loss).toBe(await (await always.step(...given)).item());
+    expect(parametersOf(once)).toEqual(parametersOf(always));
+  };
+  return { once, always, stepBoth };
+}
+
+test('a step that is traced once computes the same bits and calls the function once for each type of arguments', async () => {
+  const { once, always, stepBoth } = pair();
+  for (const seed of [1, 2, 3]) await stepBoth(...batch(seed));
+  expect(once.calls.count).toBe(1);
+  for (const seed of [4, 5]) await stepBoth(...batch(seed, 4));
+  for (const seed of [6, 7]) await stepBoth(...batch(seed), 0.1);
+  await stepBoth(...batch(8));
+  expect(once.calls.count).toBe(3);
+  expect(always.calls.count).toBe(8);
+});
+
+test('a step that is traced once follows settings of the optimizer, and keeps the losses of its calls apart', async () => {
+  const { once, always, stepBoth } = pair();
+  for (const seed of [1, 2]) await stepBoth(...batch(seed));
+  for (const { optimizer } of [once, always]) optimizer.paramGroups[0].lr = 0.01;
+  await stepBoth(...batch(3));
+  const together = await Promise.all([once.step(...batch(4)), once.step(...batch(5))]);
+  const inTurn = [await always.step(...batch(4)), await always.step(...batch(5))];
+  const numbers = (losses: Tensor[]) => Promise.all(losses.map((loss) => loss.item()));
+  expect(await numbers(together)).toEqual(await numbers(inTurn));
+  expect(once.calls.count).toBe(1);
+});
+
+test('a step that is traced once reads the elements of the time of the call', async () => {
+  const { once, always } = pair();
+  await Promise.all([once, always].map(({ step }) => step(...batch(1))));
+  const shape = [6, 1, 12, 12];
+  const reused = fill(shape, 2);
+  const labels = tensor(fillClasses(6, 5, 2));
+  const pending = once.step(tensor(reused, shape), labels);
+  reused.fill(0);
+  const loss = await (await pending).item();
+  expect(loss).toBe(await (await always.step(tensor(fill(shape, 2), shape), labels)).item());
+});
+
+test('a step is traced again after the mode, the frozen parameters or the sink of gradients have changed', async () => {
+  const { once, always, stepBoth } = pair();
+  for (const seed of [1, 2]) await stepBoth(...batch(seed));
+  for (const { model } of [once, always]) model.conv.requiresGrad(false);
+  for (const seed of [3, 4]) await stepBoth(...batch(seed));
+  expect(once.calls.count).toBe(2);
+  for (const { model } of [once, always]) {
+    const sink = gradientSink();
+    for (const parameter of model.fc.parameters()) parameter.gradientSink = sink;
+  }
+  for (const seed of [5, 6]) await stepBoth(...batch(seed));
+  expect(once.calls.count).toBe(3);
+  // Dropout has another key at every call.
+  for (const { model } of [once, always]) model.train();
+  for (const seed of [7, 8]) await stepBoth(...batch(seed));
+  expect(once.calls.count).toBe(5);
+});
+
+test('a loss of computed arguments and of tensors made in the function is traced at every call', async () => {
+  const { once } = pair();
+  for (const seed of [1, 2]) {
+    const [images, labels] = batch(seed);
+    await once.step(images.mul(0.5), labels);
+  }
+  expect(once.calls.count).toBe(2);
+  let scale = 1;
+  const inside = compileStep(
+    once.optimizer,
+    (images: Tensor) =>
+      once.model
+        .forward(images)
+        .mul(tensor(Float32Array.of((scale *= 2))))
+        .sum(),
+    { traceOnce: true },
+  );
+  for (const seed of [1, 2]) await inside(batch(seed)[0]);
+  expect(scale).toBe(4);
+});
+
+test('traceOnce must be a boolean', () => {
+  const { once } = pair();
+  expect(() =>
+    compileStep(once.optimizer, once.model.forward.bind(once.model), { traceOnce: 1 as never }),
+  ).toThrow('compileStep: traceOnce');
+});
