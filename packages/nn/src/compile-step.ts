@@ -4,10 +4,11 @@ import { step, stepAgain } from './autograd.ts';
 import { ArgumentError } from './errors.ts';
 import { input } from './ops/source.ts';
 import { detach } from './ops/elementwise.ts';
-import { clippingOf, type ClippingOptions } from './optim/clipping.ts';
+import { clippingOf, clippingOptionNames, type ClippingOptions } from './optim/clipping.ts';
 import { Optimizer, type CommonSettings } from './optim/optimizer.ts';
 import { RecordedStep } from './recorded-step.ts';
 import { requireBoolean } from './require-boolean.ts';
+import { requireOptions, type OptionNames } from './require-options.ts';
 import { describeValue } from './stored-tensor.ts';
 import { Tensor } from './tensor.ts';
 import { cacheElements } from './value-cache.ts';
@@ -24,6 +25,8 @@ export interface CompileStepOptions extends ClippingOptions {
    */
   traceOnce?: boolean;
 }
+
+const optionNames: OptionNames<CompileStepOptions> = { ...clippingOptionNames, traceOnce: true };
 
 /** Recorded graphs that a step keeps. */
 const maxRecorded = 16;
@@ -61,7 +64,7 @@ const maxRecorded = 16;
 export function compileStep<Arguments extends unknown[], Settings extends CommonSettings>(
   optimizer: Optimizer<Settings>,
   lossOf: (...batch: Arguments) => Tensor,
-  { traceOnce = false, ...options }: CompileStepOptions = {},
+  options: CompileStepOptions = {},
 ): (...batch: Arguments) => Promise<Tensor> {
   if (!(optimizer instanceof Optimizer)) {
     throw new ArgumentError(
@@ -73,8 +76,10 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
       `compileStep: expected a function that returns the loss, got ${describeValue(lossOf)}. Write compileStep(optimizer, (images, labels) => loss).`,
     );
   }
+  requireOptions('compileStep', options, optionNames);
+  const { traceOnce = false, ...clippingOptions } = options;
   requireBoolean('compileStep: traceOnce', traceOnce);
-  const clipping = clippingOf('compileStep', options);
+  const clipping = clippingOf('compileStep', clippingOptions);
   const recorded: RecordedStep[] = [];
   const repeat = (batch: Arguments): Promise<Tensor> | undefined => {
     for (const known of recorded) {

@@ -29,7 +29,8 @@ export interface ClippingOptions {
   clipGradValue?: number;
 }
 
-const optionNames: OptionNames<ClippingOptions> = { clipGradNorm: true, clipGradValue: true };
+/** Names of {@link ClippingOptions}. */
+export const clippingOptionNames: OptionNames<ClippingOptions> = { clipGradNorm: true, clipGradValue: true };
 const normOptionNames: OptionNames<ClipGradNormOptions> = { normType: true, errorIfNonfinite: true };
 const toNormNames: OptionNames<ClipToNorm> = { ...normOptionNames, maxNorm: true };
 
@@ -51,7 +52,7 @@ export type Clipping = NormClipping | ValueClipping;
 
 /** @throws ArgumentError for unknown options, numbers out of range, and both ways of clipping */
 export function clippingOf(where: string, options: ClippingOptions): Clipping | undefined {
-  requireOptions(where, options, optionNames);
+  requireOptions(where, options, clippingOptionNames);
   const { clipGradNorm, clipGradValue } = options;
   if (clipGradNorm !== undefined && clipGradValue !== undefined) {
     throw new ArgumentError(
