@@ -1,5 +1,15 @@
 // One rank of a test of compileStep: see fixtures/run-scenario.ts.
-import { compileStep, F, manualSeed, nn, optim, programCache, tensor, type Tensor } from '@ringrun/nn';
+import {
+  compileStep,
+  F,
+  manualSeed,
+  nn,
+  optim,
+  programCache,
+  tensor,
+  type CompileStepOptions,
+  type Tensor,
+} from '@ringrun/nn';
 import {
   commHooks,
   DistributedDataParallel,
@@ -67,6 +77,30 @@ function wrapped({ options = {}, prepare, isSynchronized }: Variant): Distribute
   return ddp;
 }
 
+/** `calls` is how often the function of the loss ran. */
+async function trainCounting(
+  norm: Cnn['norm'],
+  options: DistributedDataParallelOptions,
+  compileOptions: CompileStepOptions,
+) {
+  manualSeed(5);
+  const model = new Cnn();
+  model.norm = norm;
+  const ddp = new DistributedDataParallel(model, options);
+  const optimizer = new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9 });
+  let calls = 0;
+  const lossOf = (images: Tensor, labels: Tensor) => {
+    calls += 1;
+    return F.nllLoss(ddp.forward(images), labels);
+  };
+  const step = compileStep(optimizer, lossOf, compileOptions);
+  const losses: number[] = [];
+  for (let i = 0; i < steps; i += 1) losses.push(await (await step(...batch(i))).item());
+  ddp.syncBuffers();
+  optimizer.release();
+  return { digest: parametersDigest(ddp), losses, calls };
+}
+
 function batch(step: number): [images: Tensor, labels: Tensor] {
   const numbers = Float32Array.from({ length: 6 * 64 }, (_, i) => Math.sin(i * (step + 1) + getRank()));
   return [tensor(numbers, [6, 1, 8, 8]), tensor(BigInt64Array.from([0n, 1n, 2n, 0n, 1n, 2n]))];
@@ -130,6 +164,26 @@ await runScenario({
     const clipping = { clipGradNorm: 0.05 };
     const shrinking = await train({ options: { faultTolerance: 'shrink' }, clipping }, compiled);
     return { variants: results, shrinking: shrinking.digest };
+  },
+
+  tracedOnce: async () => {
+    const norms = { none: () => new nn.Identity(), batch: () => new nn.BatchNorm2d(4) };
+    const layouts: Record<string, DistributedDataParallelOptions> = {
+      oneBucket: {},
+      oneBucketPerGradient: { bucketCapMb: tinyBucketMb },
+      overlapped: { bucketCapMb: tinyBucketMb, overlap: true },
+      shared: { shareParameters: true },
+    };
+    const results: Record<string, unknown> = {};
+    for (const [name, norm] of Object.entries(norms)) {
+      for (const [layout, options] of Object.entries(layouts)) {
+        results[`${name}, ${layout}`] = {
+          once: await trainCounting(norm(), options, { traceOnce: true }),
+          always: await trainCounting(norm(), options, {}),
+        };
+      }
+    }
+    return results;
   },
 
   death: async () => {

@@ -53,6 +53,19 @@ test('a compiled step has the bits of backward and step on every rank, in each v
   });
 });
 
+test('a step that is traced once has the bits of one that is traced always on every rank', async () => {
+  type Counted = Trained['separate'] & { calls: number };
+  const ranks = await scenarios.run<Record<string, Record<'once' | 'always', Counted>>>(2, 'tracedOnce');
+  for (const results of ranks) {
+    for (const [name, { once, always }] of Object.entries(results)) {
+      expect({ ...once, calls: always.calls }, name).toEqual(always);
+      expect(once.digest, name).toBe(ranks[0][name].always.digest);
+      // Running statistics are assigned by each call's graph.
+      expect([name, once.calls]).toEqual([name, name.startsWith('none') ? 1 : always.calls]);
+    }
+  }
+});
+
 test('a compiled step rejects with the dead rank and the step, and the process goes on', async () => {
   const error = await scenarios.runFirst<ReportedError>(2, 'death');
   expect(error).toMatchObject({ name: 'PeerDiedError', code: 'ERR_PEER_DIED' });

@@ -23,6 +23,7 @@ const ways = {
   'all-reduce': (model) => separate(model, averageOnThisThread(model)),
   ddp: (model) => separate(new DistributedDataParallel(model)),
   compiled: (model) => together(new DistributedDataParallel(model)),
+  traced: (model) => together(new DistributedDataParallel(model), { traceOnce: true }),
   shared: (model) => together(new DistributedDataParallel(model, { shareParameters: true })),
 };
 
@@ -60,7 +61,7 @@ await ringrun.destroyProcessGroup();
 function separate(model, average = () => undefined) {
   const optimizer = sgd(model);
   return async (data) => {
-    const loss = lossOf(model, data);
+    const loss = lossOf(model, ...tensorsOf(data));
     optimizer.zeroGrad();
     await loss.backward();
     average();
@@ -69,16 +70,21 @@ function separate(model, average = () => undefined) {
 }
 
 /** A step in one run. */
-function together(model) {
-  return compileStep(sgd(model), (data) => lossOf(model, data));
+function together(model, options) {
+  const step = compileStep(sgd(model), (...tensors) => lossOf(model, ...tensors), options);
+  return (data) => step(...tensorsOf(data));
 }
 
 function sgd(model) {
   return new optim.SGD((model.module ?? model).parameters(), { lr: 0.01, momentum: 0.5 });
 }
 
-function lossOf(model, { images, classes }) {
-  return F.nllLoss(model.forward(tensor(images, [batch, ...models[name].shape])), tensor(classes));
+function tensorsOf({ images, classes }) {
+  return [tensor(images, [batch, ...models[name].shape]), tensor(classes)];
+}
+
+function lossOf(model, images, classes) {
+  return F.nllLoss(model.forward(images), classes);
 }
 
 /** The gradients are in shared memory, as DDP's are, and averaged without its thread. */

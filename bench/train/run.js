@@ -52,6 +52,7 @@ try {
   const contenders = [
     ringrun('DDP', 'ddp'),
     ringrun('DDP, compileStep', 'compiled'),
+    ringrun('DDP, compileStep, traceOnce', 'traced'),
     ringrun('DDP, compileStep, shareParameters', 'shared'),
     ringrun('alone', 'alone'),
     ringrun('alone + barrier', 'barrier'),

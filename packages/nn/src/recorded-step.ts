@@ -5,7 +5,9 @@ import { isCollective } from './graph/collective.ts';
 import { isNode, type Node, type Value } from './graph/node.ts';
 import type { Source } from './graph/operators.ts';
 import { isSameData } from './graph/same-data.ts';
+import { substitute } from './graph/substitute.ts';
 import { topologicalOrder } from './graph/topology.ts';
+import { input } from './ops/source.ts';
 import { Tensor } from './tensor.ts';
 
 /** The graph of one call of a function that returns a loss, for later calls with other tensors of the same types. */
@@ -43,7 +45,18 @@ export class RecordedStep {
     };
     const order = topologicalOrder([loss]);
     if (!order.every(isRepeatable) || assignmentsOf([loss], order).values.length > 0) return undefined;
-    return new RecordedStep(loss, order, given, version);
+    // Leaves without elements, so that the batch of this call can be freed.
+    const places = new Map(sources.map((source) => [source, { data: source!.data.slice(0, 0) }]));
+    const replaced = new Map<Value, Value>();
+    const placeOf = (value: Value) => {
+      const place = places.get(sourceOfLeaf(value));
+      if (place && !replaced.has(value)) replaced.set(value, input(value.dtype, value.shape, place));
+      return replaced.get(value) ?? value;
+    };
+    for (const { outputs } of order) if (outputs.length === 1) placeOf(outputs[0]);
+    const recorded = given.map((one) => (one instanceof Tensor ? new Tensor(placeOf(one.value)) : one));
+    const [emptied] = substitute([loss], replaced);
+    return new RecordedStep(emptied, topologicalOrder([emptied]), recorded, version);
   }
 
   /** False if the graph must be recorded again. */

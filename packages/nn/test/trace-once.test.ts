@@ -1,8 +1,13 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { compileStep, F, manualSeed, nn, optim, tensor, type Tensor } from '../src/index.ts';
 import { fill, fillClasses } from './fill.ts';
 import { gradientSink } from './gradient-sink.ts';
 import './one-thread.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 class Net extends nn.Module {
   conv = new nn.Conv2d(1, 4, 3, { padding: 1 });
@@ -117,6 +122,19 @@ test('a loss of computed arguments and of tensors made in the function is traced
   );
   for (const seed of [1, 2]) await inside(batch(seed)[0]);
   expect(scale).toBe(4);
+});
+
+test('a step that is traced once does not keep the batch of its first call', async () => {
+  const { once } = pair();
+  const first = await (async () => {
+    const [images, labels] = batch(1);
+    await once.step(images, labels);
+    return new WeakRef(images.value.node.attributes);
+  })();
+  for (const seed of [2, 3]) await once.step(...batch(seed));
+  collectGarbage();
+  expect(first.deref()).toBeUndefined();
+  expect(once.calls.count).toBe(1);
 });
 
 test('traceOnce must be a boolean', () => {
