@@ -1,6 +1,6 @@
 import { rewrite } from '../src/compiler/rewrite.ts';
 import { plainOperators } from '../src/compiler/rewrites/plain-operators.ts';
-import { isNode, type Node, type Value } from '../src/graph/node.ts';
+import { isNode, sizeOf, type Node, type Value } from '../src/graph/node.ts';
 import type {
   CollectiveOp,
   ConvAttributes,
@@ -283,7 +283,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     tabulate(positions.shape, (index) => element(data, index.with(axis, element(positions, index)))),
   ],
   ScatterElements: ({ outputs: [y], attributes: { axis } }, [positions, updates]) => {
-    const result = new Float64Array(y.shape.reduce((size, dimension) => size * dimension, 1));
+    const result = new Float64Array(sizeOf(y.shape));
     forEachIndex(updates.shape, (index) => {
       result[offset(y.shape, index.with(axis, element(positions, index)))] += element(updates, index);
     });
@@ -384,13 +384,22 @@ function forEachTap(
   { strides, pads, dilations, group }: ConvAttributes,
   visit: (large: number, small: number, tap: number) => void,
 ): void {
-  const [filters, perGroup] = weight;
-  forEachIndex(weight, ([m, c, ...taps], tap) => {
-    const channel = Math.floor(m / (filters / group)) * perGroup + c;
-    forEachIndex([small[0], ...small.slice(2)], ([n, ...window]) => {
-      const place = window.map((k, axis) => k * strides[axis] + taps[axis] * dilations[axis] - pads[axis]);
-      const at = [n, channel, ...place];
-      if (isInside(large, at)) visit(offset(large, at), offset(small, [n, m, ...window]), tap);
+  const [filters, perGroup, ...kernel] = weight;
+  const [largeSizes, smallSizes] = [large.slice(2), small.slice(2)];
+  const [largeArea, smallArea, kernelArea] = [largeSizes, smallSizes, kernel].map(sizeOf);
+  forEachIndex(kernel, (taps, tap) => {
+    // The same for all images and channels, which are many: indices are arrays, places are numbers.
+    const places: [number, number][] = [];
+    forEachIndex(smallSizes, (window, to) => {
+      const at = window.map((k, axis) => k * strides[axis] + taps[axis] * dilations[axis] - pads[axis]);
+      if (isInside(largeSizes, at)) places.push([offset(largeSizes, at), to]);
+    });
+    forEachIndex([small[0], filters, perGroup], ([n, m, c]) => {
+      const channel = Math.floor(m / (filters / group)) * perGroup + c;
+      const from = (n * large[1] + channel) * largeArea;
+      const to = (n * small[1] + m) * smallArea;
+      const ofWeight = (m * perGroup + c) * kernelArea + tap;
+      for (const [place, window] of places) visit(from + place, to + window, ofWeight);
     });
   });
 }
@@ -446,7 +455,7 @@ function reduceOver(
   combine: (result: number, element: number) => number,
 ): Float64Array {
   const kept = shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
-  const result = new Float64Array(kept.reduce((size, dimension) => size * dimension, 1)).fill(start);
+  const result = new Float64Array(sizeOf(kept)).fill(start);
   let place = 0;
   forEachIndex(shape, (index) => {
     const into = offset(kept, index);
@@ -468,7 +477,7 @@ export function erf(x: number): number {
 }
 
 function scattered(shape: readonly number[], positions: Reference, updates: Reference): Float64Array {
-  const result = new Float64Array(shape.reduce((size, dimension) => size * dimension, 1));
+  const result = new Float64Array(sizeOf(shape));
   for (const [place, position] of positions.data.entries()) result[position] += updates.data[place];
   return result;
 }
@@ -476,6 +485,7 @@ function scattered(shape: readonly number[], positions: Reference, updates: Refe
 /** numpy's broadcasting: missing leading dimensions and dimensions of 1 are repeated. */
 function broadcast(value: Reference, shape: readonly number[]): Float64Array {
   const added = shape.length - value.shape.length;
+  if (value.data.length === sizeOf(shape)) return value.data;
   return tabulate(shape, (index) => value.data[offset(value.shape, index.slice(added))]);
 }
 
@@ -497,7 +507,7 @@ function sum(count: number, term: (k: number) => number, start = 0): number {
 }
 
 function tabulate(shape: readonly number[], compute: (index: number[]) => number): Float64Array {
-  const result = new Float64Array(shape.reduce((size, dimension) => size * dimension, 1));
+  const result = new Float64Array(sizeOf(shape));
   let place = 0;
   forEachIndex(shape, (index) => {
     result[place] = compute(index);
@@ -509,7 +519,7 @@ function tabulate(shape: readonly number[], compute: (index: number[]) => number
 /** Every index of a shape in row-major order, with its place; the array is reused from call to call. */
 function forEachIndex(shape: readonly number[], visit: (index: number[], place: number) => void): void {
   const index = shape.map(() => 0);
-  const count = shape.reduce((size, dimension) => size * dimension, 1);
+  const count = sizeOf(shape);
   for (let place = 0; place < count; place += 1) {
     visit(index, place);
     for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
@@ -522,8 +532,7 @@ function forEachIndex(shape: readonly number[], visit: (index: number[], place: 
 
 /** The channel of [N, C, …] in which an element is. */
 function channelOf({ shape }: Reference, place: number): number {
-  const pixels = shape.slice(2).reduce((product, size) => product * size, 1);
-  return Math.floor(place / pixels) % shape[1];
+  return Math.floor(place / sizeOf(shape.slice(2))) % shape[1];
 }
 
 function meansByChannel(
