@@ -13,6 +13,7 @@
 #include "onnxruntime/operators/embedding_bag.h"
 #include "onnxruntime/operators/gelu.h"
 #include "onnxruntime/operators/layer_normalize.h"
+#include "onnxruntime/operators/max_pool_activate.h"
 #include "onnxruntime/operators/max_pool_gradient.h"
 #include "onnxruntime/operators/recurrence.h"
 #include "onnxruntime/operators/softmax_cross_entropy.h"
@@ -39,6 +40,8 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<GeluGradient>(),
       customOperator<LayerNormalize>(),
       customOperator<LayerNormalizeGradient>(),
+      customOperator<MaxPoolActivate>(),
+      customOperator<MaxPoolActivateGradient>(),
       customOperator<MaxPoolGradient>(),
       customOperator<NormParts>(),
       customOperator<Recurrence>(),

@@ -39,6 +39,7 @@ import { dropout } from '../src/ops/own/dropout.ts';
 import { embeddingBag } from '../src/ops/own/embedding-bag.ts';
 import { batchNormalizeActivate } from '../src/ops/own/batch-normalize-activate.ts';
 import { gelu } from '../src/ops/own/gelu.ts';
+import { maxPoolActivate } from '../src/ops/own/max-pool-activate.ts';
 import { layerNormalize } from '../src/ops/own/layer-normalize.ts';
 import { recurrence } from '../src/ops/own/recurrence.ts';
 import { softmaxCrossEntropy } from '../src/ops/own/softmax-cross-entropy.ts';
@@ -91,6 +92,7 @@ const own = [
   'NormParts',
   'ClipNormOfParts',
   'MaxPoolGradient',
+  'MaxPoolActivateGradient',
   'SoftmaxCrossEntropyGradient',
   'GeluGradient',
   'LayerNormalizeGradient',
@@ -111,6 +113,9 @@ const integers = (...values: number[]) =>
 
 const fusedBatchNorm = (x: Value, weight: Value, bias: Value, residual?: Value, activates = false) =>
   batchNormalizeActivate([x, weight, bias], 1e-5, residual, activates).outputs[0];
+
+const pooled = (x: Value, bias: Value | undefined, kernelShape: readonly number[], activates = false) =>
+  maxPoolActivate(x, bias, { kernelShape, activates });
 
 const column = elementwise.greater(constantTensor([3, 1], [1, -1, 1]), constant(0));
 
@@ -353,6 +358,12 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
     ),
   },
 
+  MaxPoolActivate: {
+    'windows of 2 × 2': of((x) => [pooled(x, undefined, [2, 2])], [4, 3, 6, 17]),
+    'a bias and relu': of((x, b) => [pooled(x, b, [2, 2], true)], [6, 2, 4, 5], [2]),
+    'a bias alone, other windows': of((x, b) => [pooled(x, b, [3, 1])], [2, 3, 6, 33], [3]),
+    'relu alone, one window': of((x) => [pooled(x, undefined, [2, 5], true)], [5, 2, 2, 3]),
+  },
   BatchNormalizeActivate: {
     images: of((x, w, b) => [fusedBatchNorm(x, w, b)], [3, 2, 5, 3], [2], [2]),
     'a residual and relu': of(

@@ -50,6 +50,7 @@ type Own =
   | ('Recurrence' | 'RecurrenceGradient')
   | ('ToomCookConvolve' | 'ToomCookWeightGradient')
   | ('EmbeddingBag' | 'EmbeddingBagGradient')
+  | ('MaxPoolActivate' | 'MaxPoolActivateGradient')
   | ('BatchNormalizeActivate' | 'BatchNormalizeActivateGradient')
   | ('Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient');
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;

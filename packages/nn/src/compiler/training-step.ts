@@ -167,7 +167,9 @@ function compileStep(
   // Before differentiation, because the gradient of an operator of the addon is another one.
   const own = usesOwnOperators() ? [softmaxCrossEntropyOfLogSoftmax] : [plainOperators];
   const innermost = rewrite(rewrite(forward, [...own, reluAfterMaxPool]), batchInnermost);
-  const rewritten = usesOwnOperators() ? fuseBatchNormalization(innermost) : innermost;
+  const rewritten = usesOwnOperators()
+    ? fuseBatchNormalization(innermost)
+    : rewrite(innermost, [plainOperators]);
   const gradients = differentiate(rewritten[0]);
   // A leaf that affects the loss only through a comparison has a gradient of zeros.
   const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);

@@ -111,6 +111,15 @@ export interface LayerNormalizeAttributes {
   hasBias: boolean;
 }
 
+export interface MaxPoolActivateAttributes {
+  /** Rows and columns of a window. */
+  kernelShape: readonly number[];
+  /** True if there is a bias that is added to the maxima. */
+  hasBias: boolean;
+  /** True if the result is the relu of the sum. */
+  activates: boolean;
+}
+
 export interface BatchNormalizeActivateAttributes {
   epsilon: number;
   /** True if there is an input that is added to the normalized x. */
@@ -373,6 +382,14 @@ export interface Operators {
 
   /** An operator of the addon. Inputs: gradient of MaxPool's maxima, their positions (int64). Output: gradient of its input. */
   MaxPoolGradient: None;
+
+  /**
+   * An operator of the addon, only in compiled programs. Inputs: images with the batch innermost, [W,C,H,N], which the windows
+   * tile; the bias [C] if there is one. Outputs: [w,C,h,N]; the places of the maxima in their windows, packed (int64).
+   */
+  MaxPoolActivate: MaxPoolActivateAttributes;
+  /** Inputs: gradient of the result, places. Outputs: gradients of the images and the bias. */
+  MaxPoolActivateGradient: MaxPoolActivateAttributes;
 
   /** An operator of the addon. Inputs: x, key and limit of the mask [2] (int64), the scale, a number. Output: x with the mask. */
   Dropout: None;

@@ -23,6 +23,7 @@ import { dropouts } from './own/dropout.ts';
 import { embeddingBags } from './own/embedding-bag.ts';
 import { gelus } from './own/gelu.ts';
 import { layerNormalization } from './own/layer-normalize.ts';
+import { maxPoolActivations } from './own/max-pool-activate.ts';
 import { maxPoolGradients } from './own/max-pool-gradient.ts';
 import { recurrences } from './own/recurrence.ts';
 import { softmaxCrossEntropies } from './own/softmax-cross-entropy.ts';
@@ -59,6 +60,7 @@ export const operators: OperatorFamily<OpName> = {
   ...normClipping,
   ...toomCookConvolutions,
   ...maxPoolGradients,
+  ...maxPoolActivations,
   ...sequenceLosses,
   ...dropouts,
   ...softmaxCrossEntropies,

@@ -1,17 +1,36 @@
-import { isNode, sizeOf, type Value } from '../../../graph/node.ts';
+import { isNode, type Node, type Value } from '../../../graph/node.ts';
 import type { PoolAttributes } from '../../../graph/operators.ts';
-import { conv } from '../../../ops/convolution.ts';
-import { max } from '../../../ops/elementwise.ts';
-import { reshape, split } from '../../../ops/shape.ts';
-import { everyNth } from '../../../ops/unfold.ts';
+import { isSameData } from '../../../graph/same-data.ts';
+import { maxPlaces, maxPoolActivate } from '../../../ops/own/max-pool-activate.ts';
+import { reshape } from '../../../ops/shape.ts';
+import { isBatchInnermost, toBatchInnermost, toNchw } from './layout.ts';
+
+/** The bias of a convolution commutes with the maximum, after which there is a fraction of the elements. */
+export function maxPool(node: Node): Value | undefined {
+  if (!isNode(node, 'MaxPool')) return undefined;
+  const image = node.inputs[0];
+  if (!isBatchInnermost(image) || !windowsTile(image, node.attributes)) return undefined;
+  const { x, bias } = withoutBias(toBatchInnermost(image));
+  const { kernelShape } = node.attributes;
+  return toNchw(maxPoolActivate(x, bias, { kernelShape, activates: false }));
+}
+
+/** The relu behind a max-pool. */
+export function reluOfMaxPool(node: Node): Value | undefined {
+  if (!isNode(node, 'Relu') || !isBatchInnermost(node.inputs[0])) return undefined;
+  const pool = toBatchInnermost(node.inputs[0]).node;
+  if (!isNode(pool, 'MaxPoolActivate') || pool.attributes.activates) return undefined;
+  const [x, bias] = pool.inputs;
+  return toNchw(maxPoolActivate(x, bias, { ...pool.attributes, activates: true }));
+}
 
 /** True if the windows tile an NCHW image: no overlap, no padding, no remainder. */
-export function windowsTile(
+function windowsTile(
   { shape }: Value,
   { kernelShape, strides, pads, dilations = [] }: PoolAttributes,
 ): boolean {
   const [rows, columns] = kernelShape;
-  if (shape.length !== 4) return false;
+  if (shape.length !== 4 || rows * columns > maxPlaces) return false;
   const seamless =
     strides[0] === rows &&
     strides[1] === columns &&
@@ -20,37 +39,11 @@ export function windowsTile(
   return seamless && shape[2] % rows === 0 && shape[3] % columns === 0;
 }
 
-/**
- * Max-pooling as elementwise maxima over [W, C, H, N]: first over the columns of each window, then over its rows.
- *
- * MaxPool's gradient needs the positions of the maxima, which onnxruntime finds in a scalar loop: 3.4 ms for
- * [64,20,24,24], instead of 0.24 ms for the maxima alone. This form and its gradient use elementwise operators only.
- */
-export function maxPoolBatchInnermost(image: Value, [rows, columns]: readonly number[]): Value {
-  const [width, channels, height, n] = image.shape as [number, number, number, number];
-  const wide = width / columns;
-  const high = height / rows;
-  const ofColumns = maximum(everyNthColumn(image, columns));
-  const ofRows = maximum(split(reshape(ofColumns, [wide * channels * high, rows, n]), 1, rows));
-  return reshape(ofRows, [wide, channels, high, n]);
-}
-
-/** The columns 0, n, 2n, … of an image, the columns 1, n + 1, …, and so on. */
-function everyNthColumn(image: Value, n: number): readonly Value[] {
-  const { node } = image;
-  // A convolution along the height maps columns to columns, and its input is the smaller array to split.
-  if (isNode(node, 'Conv') && sizeOf(node.inputs[0].shape) < sizeOf(image.shape)) {
-    const [input, weight, bias] = node.inputs as [Value, Value, Value?];
-    return everyNthColumn(input, n).map((part) => conv(part, weight, bias, node.attributes));
-  }
-  return everyNth(image, 0, n);
-}
-
-/**
- * The first of equal elements wins at every step, first along columns and then along rows, so ties go to the first element
- * in row-major order, as in torch. Flat, because onnxruntime's Where broadcasts its scalar along the innermost axis only:
- * 4 times as fast as over rows of 12.
- */
-function maximum(values: readonly Value[]): Value {
-  return values.map((value) => reshape(value, [-1])).reduce((largest, value) => max(largest, value));
+/** An image without the bias of its channels, [C]; undefined if it has none. */
+function withoutBias(image: Value): { x: Value; bias: Value | undefined } {
+  const { node, shape } = image;
+  if (!isNode(node, 'Add')) return { x: image, bias: undefined };
+  const [x, bias] = node.inputs as [Value, Value];
+  const isBiased = isSameData(x.shape, shape) && isSameData(bias.shape, [1, shape[1], 1, 1]);
+  return isBiased ? { x, bias: reshape(bias, [shape[1]]) } : { x: image, bias: undefined };
 }

@@ -1,0 +1,157 @@
+#include "operators/max_pool.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "operators/vectors.h"
+
+namespace ringrun {
+namespace {
+
+#define RINGRUN_INLINE inline __attribute__((always_inline))
+
+// Places of 16 windows, as numbers of the width of the elements that they are compared with.
+template <std::size_t Bytes>
+struct Places {
+  using Bits = typename Lanes<Bytes>::Bits;
+  typedef Place Narrow __attribute__((vector_size(Bytes / sizeof(float))));
+  static constexpr std::size_t kVectors = Lanes<Bytes>::kVectors;
+
+  Bits vectors[kVectors];
+
+  RINGRUN_INLINE void load(const Place* from) {
+    for (std::size_t j = 0; j < kVectors; ++j) {
+      Narrow narrow;
+      std::memcpy(&narrow, from + j * sizeof narrow, sizeof narrow);
+      vectors[j] = __builtin_convertvector(narrow, Bits);
+    }
+  }
+  RINGRUN_INLINE void store(Place* to) const {
+    for (std::size_t j = 0; j < kVectors; ++j) {
+      const Narrow narrow = __builtin_convertvector(vectors[j], Narrow);
+      std::memcpy(to + j * sizeof narrow, &narrow, sizeof narrow);
+    }
+  }
+};
+
+// Calls body(offset in the image, in the result, in the places, elements) for every 16 adjacent windows.
+template <typename Body>
+RINGRUN_INLINE void forEachWindows(const PoolWindows& shape, const Body& body) {
+  const std::size_t placesRow = placesOfRow(shape.batch);
+  for (std::size_t w = 0; w < shape.wide; ++w) {
+    for (std::size_t h = 0; h < shape.high; ++h) {
+      const std::size_t x = w * shape.columns * shape.imageColumn() + h * shape.rows * shape.batch;
+      const std::size_t y = w * shape.resultColumn() + h * shape.batch;
+      const std::size_t places = (w * shape.channels * shape.high + h) * placesRow;
+      for (std::size_t n = 0; n < shape.batch; n += kLanes) body(x + n, y + n, places + n, std::min(shape.batch - n, kLanes));
+    }
+  }
+}
+
+// Calls body(offset from the window's first element, place) for the elements of a window.
+template <typename Body>
+RINGRUN_INLINE void forEachPlace(const PoolWindows& shape, const Body& body) {
+  const std::size_t column = shape.imageColumn();
+  std::uint32_t place = 0;
+  for (std::size_t r = 0; r < shape.rows; ++r) {
+    for (std::size_t c = 0; c < shape.columns; ++c) body(c * column + r * shape.batch, place++);
+  }
+}
+
+// The loops over a window of 2 × 2, the usual one, have no counters.
+template <typename Run>
+RINGRUN_INLINE void withWindows(const PoolWindows& given, const Run& run) {
+  if (given.rows == 2 && given.columns == 2) {
+    return run(PoolWindows{2, 2, given.high, given.wide, given.channels, given.batch});
+  }
+  run(PoolWindows(given));
+}
+
+struct Pooled {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const PoolWindows& given, const PooledChannel& of) {
+    const PooledChannel channel = of;
+    withWindows(given, [&](const PoolWindows& shape) __attribute__((always_inline)) {
+      using Numbers = typename Lanes<Bytes>::Numbers;
+      using Bits = typename Lanes<Bytes>::Bits;
+      const auto flat = static_cast<std::uint32_t>(shape.rows * shape.columns);
+      Lanes<Bytes> largest, v;
+      Places<Bytes> places;
+      forEachWindows(shape, [&](std::size_t from, std::size_t to, std::size_t at, std::size_t some) __attribute__((always_inline)) {
+        largest.load(channel.x + from, some, 0);
+        for (auto& vector : places.vectors) vector = Bits{};
+        forEachPlace(shape, [&](std::size_t offset, std::uint32_t place) __attribute__((always_inline)) {
+          if (place == 0) return;
+          v.load(channel.x + from + offset, some, 0);
+          for (std::size_t j = 0; j < v.kVectors; ++j) {
+            const auto isLarger = (v[j] > largest[j]) | (v[j] != v[j]);
+            largest[j] = isLarger ? v[j] : largest[j];
+            places.vectors[j] = isLarger ? Bits{} + place : places.vectors[j];
+          }
+        });
+        for (std::size_t j = 0; j < v.kVectors; ++j) {
+          largest[j] += channel.bias;
+          if (!channel.activates) continue;
+          const auto isFlat = largest[j] <= Numbers{};
+          largest[j] = isFlat ? Numbers{} : largest[j];
+          places.vectors[j] = isFlat ? Bits{} + flat : places.vectors[j];
+        }
+        largest.store(channel.y + to, some);
+        if (channel.places != nullptr) places.store(channel.places + at);
+      });
+    });
+  }
+};
+
+struct PooledGradient {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const PoolWindows& given, const PooledChannelGradient& of, double& to) {
+    const PooledChannelGradient channel = of;
+    double total = 0;
+    withWindows(given, [&](const PoolWindows& shape) __attribute__((always_inline)) {
+      using Numbers = typename Lanes<Bytes>::Numbers;
+      const auto flat = static_cast<std::uint32_t>(shape.rows * shape.columns);
+      // Vectors whose sum is in float32.
+      constexpr std::size_t kBlock = 64;
+      std::size_t added = 0;
+      Lanes<Bytes> d, sums, routed;
+      Places<Bytes> places;
+      sums.fill(0);
+      forEachWindows(shape, [&](std::size_t to, std::size_t from, std::size_t at, std::size_t some) __attribute__((always_inline)) {
+        d.load(channel.dy + from, some, 0);
+        places.load(channel.places + at);
+        for (std::size_t j = 0; j < d.kVectors; ++j) {
+          d[j] = places.vectors[j] != flat ? d[j] : Numbers{};
+          sums[j] += d[j];
+        }
+        if (++added % kBlock == 0) {
+          total += sums.sum();
+          sums.fill(0);
+        }
+        if (channel.dx == nullptr) return;
+        forEachPlace(shape, [&](std::size_t offset, std::uint32_t place) __attribute__((always_inline)) {
+          for (std::size_t j = 0; j < d.kVectors; ++j) routed[j] = places.vectors[j] == place ? d[j] : Numbers{};
+          routed.store(channel.dx + to + offset, some);
+        });
+      });
+      total += sums.sum();
+    });
+    to = total;
+  }
+};
+
+#undef RINGRUN_INLINE
+
+}  // namespace
+
+std::size_t placesOfRow(std::size_t batch) { return (batch + kLanes - 1) / kLanes * kLanes; }
+
+void poolChannel(const PoolWindows& windows, const PooledChannel& channel) { runVectorised<Pooled>(windows, channel); }
+
+double differentiatePool(const PoolWindows& windows, const PooledChannelGradient& channel) {
+  double sum = 0;
+  runVectorised<PooledGradient>(windows, channel, sum);
+  return sum;
+}
+
+}  // namespace ringrun

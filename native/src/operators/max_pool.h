@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ringrun {
+
+// The windows of one channel of images [W, C, H, N], which they tile, and the results [w, C, h, N]. Pointers are to the
+// channel's first element.
+struct PoolWindows {
+  std::size_t rows;  // of a window
+  std::size_t columns;
+  std::size_t high;  // windows of a column
+  std::size_t wide;  // windows of a row
+  std::size_t channels;
+  std::size_t batch;
+
+  std::size_t imageColumn() const { return channels * rows * high * batch; }
+  std::size_t resultColumn() const { return channels * high * batch; }
+};
+
+// The place of a window's maximum in the window, row-major; rows·columns where the relu is flat. One byte for each result, in
+// rows of placesOfRow(N) bytes instead of N.
+using Place = std::uint8_t;
+constexpr std::size_t kMaxPlaces = 255;
+
+std::size_t placesOfRow(std::size_t batch);
+
+// y = max of each window + bias, and its relu. The first of equal elements is the maximum, and the last NaN.
+struct PooledChannel {
+  const float* x;
+  float bias;
+  bool activates;  // if false, without the relu
+  float* y;
+  Place* places;  // null: not written
+};
+
+void poolChannel(const PoolWindows& windows, const PooledChannel& channel);
+
+struct PooledChannelGradient {
+  const float* dy;
+  const Place* places;
+  float* dx;  // null: not written
+};
+
+// Writes dy to the places of the maxima, and 0 to the others. Returns the gradient of the bias.
+double differentiatePool(const PoolWindows& windows, const PooledChannelGradient& channel);
+
+}  // namespace ringrun
