@@ -10,6 +10,9 @@ namespace {
 
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
+// The bits of ∞ without the sign.
+constexpr std::uint32_t kInfinity = 0xff000000u;
+
 // Places of 16 windows, as numbers of the width of the elements that they are compared with.
 template <std::size_t Bytes>
 struct Places {
@@ -24,6 +27,20 @@ struct Places {
       Narrow narrow;
       std::memcpy(&narrow, from + j * sizeof narrow, sizeof narrow);
       vectors[j] = __builtin_convertvector(narrow, Bits);
+    }
+  }
+  // Replaces numbers by larger ones, and by NaN, and sets the places of those. NaN + NaN is NaN, and storing a place removes
+  // the 256: g++ 12 joins choices of equal values, and computes the joint condition lane by lane.
+  RINGRUN_INLINE void takeLarger(Lanes<Bytes>& largest, const Lanes<Bytes>& v, std::uint32_t place) {
+    for (std::size_t j = 0; j < kVectors; ++j) {
+      Bits bits;
+      std::memcpy(&bits, &v[j], sizeof bits);
+      const auto isNaN = (bits << 1) > kInfinity;
+      const auto isLarger = v[j] > largest[j];
+      vectors[j] = isLarger ? Bits{} + place : vectors[j];
+      vectors[j] = isNaN ? Bits{} + (place + 256) : vectors[j];
+      largest[j] = isLarger ? v[j] : largest[j];
+      largest[j] = isNaN ? v[j] + v[j] : largest[j];
     }
   }
   RINGRUN_INLINE void store(Place* to) const {
@@ -83,11 +100,7 @@ struct Pooled {
         forEachPlace(shape, [&](std::size_t offset, std::uint32_t place) __attribute__((always_inline)) {
           if (place == 0) return;
           v.load(channel.x + from + offset, some, 0);
-          for (std::size_t j = 0; j < v.kVectors; ++j) {
-            const auto isLarger = (v[j] > largest[j]) | (v[j] != v[j]);
-            largest[j] = isLarger ? v[j] : largest[j];
-            places.vectors[j] = isLarger ? Bits{} + place : places.vectors[j];
-          }
+          places.takeLarger(largest, v, place);
         });
         for (std::size_t j = 0; j < v.kVectors; ++j) {
           largest[j] += channel.bias;
