@@ -39,9 +39,8 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
   const length = { stepsPerEpoch: trainLoader.length, epochs: settings.epochs };
   const lr = learningRate(settings, batch.global);
   const { optimizer, scheduler } = optimizationOf(model.module, lr, length, settings);
-  const trainStep = compileStep(optimizer, (images: Tensor, labels: Tensor) =>
-    F.nllLoss(model.forward(images), labels),
-  );
+  const lossOf = (images: Tensor, labels: Tensor) => F.nllLoss(model.forward(images), labels);
+  const trainStep = compileStep(optimizer, lossOf, { traceOnce: true });
   // Random numbers after initialization (dropout) differ between ranks.
   manualSeed(settings.seed + rank);
 

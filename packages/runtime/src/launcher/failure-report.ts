@@ -46,19 +46,34 @@ export function reportFailure(run: FailedRun): FailureReport | undefined {
     describeRoot(root, run),
     ...placeOf(root),
   ];
-  return { exitCode: exitCodeOfWorker(root.outcome), text: `${printableLines(lines.join('\n'))}\n` };
+  return {
+    exitCode: wasExiting(root) ? 1 : exitCodeOfWorker(root.outcome),
+    text: `${printableLines(lines.join('\n'))}\n`,
+  };
 }
 
 /**
  * The worker that failed first, by the time in its error record, or else by the time of its end.
  *
  * Two failures are consequences, and count only if no other worker failed: the loss of a peer, and an error after a
- * signal from the launcher. A worker that exited with 0, or by the launcher's signal, has not failed.
+ * signal from the launcher. A worker that exited with 0, or by the launcher's signal, has not failed, unless its end is the
+ * only explanation of the consequences: a peer may notice an error before the process that recorded it has exited.
  */
 export function findRootCause(workers: readonly WorkerRecord[]): WorkerRecord | undefined {
-  return workers
+  const first = workers
     .filter(({ outcome }) => failedByItself(outcome))
-    .sort((a, b) => Number(isConsequence(a)) - Number(isConsequence(b)) || failedAt(a) - failedAt(b))[0];
+    .sort((a, b) => Number(isConsequence(a)) - Number(isConsequence(b)) || failedAt(a) - failedAt(b))
+    .at(0);
+  if (first === undefined || !isConsequence(first)) return first;
+  const exiting = workers.filter(wasExiting).sort((a, b) => failedAt(a) - failedAt(b));
+  return exiting.at(0) ?? first;
+}
+
+/** Whether the launcher ended a worker that had recorded an error of its own before. */
+function wasExiting(worker: WorkerRecord): boolean {
+  const { outcome, error } = worker;
+  if (failedByItself(outcome) || outcome.sentSignal === undefined || error === undefined) return false;
+  return error.time < outcome.sentSignal.at && !isConsequence(worker);
 }
 
 function failedByItself({ exitCode, signal, sentSignal, forced }: WorkerOutcome): boolean {
@@ -98,10 +113,14 @@ function placeOf({ outcome, error }: WorkerRecord): string[] {
   return (error?.place ?? []).map((line) => `  ${line}`);
 }
 
-function describeEnd({ outcome, error, hiddenOutput }: WorkerRecord, oomKills: number | undefined): string {
+function describeEnd(worker: WorkerRecord, oomKills: number | undefined): string {
+  const { outcome, error, hiddenOutput } = worker;
   const { exitCode, signal, startError } = outcome;
   if (startError !== undefined) return `could not be started: ${startError}`;
   if (error?.code === 'ERR_LEASE_EXPIRED') return headline(error);
+  if (wasExiting(worker)) {
+    return `${headline(error!)} (the launcher sent ${outcome.sentSignal!.signal} before the process had exited)`;
+  }
   if (signal) return `killed by ${describeSignal(signal, oomKills)}`;
   return `exit code ${exitCode ?? 'unknown'}${error ? `, ${headline(error)}` : describeExitCode(exitCode, hiddenOutput)}`;
 }

@@ -94,6 +94,25 @@ describe('the root cause is', () => {
       1,
     ],
     [
+      'an error, although the launcher ended its process after a rank had noticed',
+      [
+        lostPeer(0, start + 920),
+        worker(1, { signal: 'SIGTERM', sentSignal }, { time: start + 910 }),
+        terminated(2),
+      ],
+      1,
+    ],
+    [
+      'not an error that a worker survived, if another worker failed by itself',
+      [worker(0, { exitCode: 1 }), worker(1, { signal: 'SIGTERM', sentSignal }, { time: start + 10 })],
+      0,
+    ],
+    [
+      'not an error after the signal of the launcher',
+      [lostPeer(0, start + 920), worker(1, { signal: 'SIGTERM', sentSignal }, { time: start + 1010 })],
+      0,
+    ],
+    [
       'not a worker that failed while it was stopped',
       [
         worker(0, { exitCode: 1, sentSignal, endedAt: start + 1200 }, { time: start + 1100 }),
@@ -120,6 +139,19 @@ describe('the root cause is', () => {
 });
 
 describe('the report', () => {
+  test('has the error of a process that the launcher ended while it exited', () => {
+    const workers = [
+      lostPeer(0, start + 920),
+      worker(1, { signal: 'SIGTERM', sentSignal }, { time: start + 910 }),
+    ];
+    const report = reportFailure({ host: 'node-7', startedAt: start, workers, oomKills: undefined });
+    expect(report?.exitCode).toBe(1);
+    expect(report?.text.trimEnd().split('\n').at(-1)).toBe(
+      'ringrun: root cause: rank 1 on host node-7 (pid 101, local rank 1), 0.9 s after the start: ' +
+        'Error: boom (the launcher sent SIGTERM before the process had exited)',
+    );
+  });
+
   test('ends with the root cause, after the other ranks', () => {
     const report = reportFailure({
       host: 'node-7',

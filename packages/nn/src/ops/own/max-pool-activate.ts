@@ -38,9 +38,9 @@ export function maxPoolActivate(
 
 export const maxPoolActivations: OperatorFamily<'MaxPoolActivate' | 'MaxPoolActivateGradient'> = {
   MaxPoolActivate: {
-    plain: ({ inputs: [x, bias], attributes: { kernelShape, activates } }) => {
+    plain: ({ inputs: [x, bias], attributes: { kernelShape, hasBias, activates } }) => {
       const maxima = maxPool(x, kernelShape);
-      const sum = bias ? add(maxima, reshape(bias, [1, -1, 1, 1])) : maxima;
+      const sum = hasBias ? add(maxima, reshape(bias, [1, -1, 1, 1])) : maxima;
       return [activates ? relu(sum) : sum];
     },
     emit: (graph, { attributes: { kernelShape, activates } }, inputs, outputs) => {
