@@ -52,9 +52,9 @@ const milliseconds = (events: readonly Complete[]) => events.map(({ dur }) => du
 const medianOf = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
-describe('a rank whose input takes 40 ms longer', () => {
+describe('a rank whose input takes 200 ms longer', () => {
   test.each(ways(['tcp'], ['shm']))('is named in the trace as the straggler (%s)', async (transport) => {
-    const slowness = 40;
+    const slowness = 200;
     await scenarios.run(2, 'slowed', { transport });
     const { events, clockError } = newTrace();
     const of = (pid: number, cat: string) => events.filter((event) => event.pid === pid && event.cat === cat);

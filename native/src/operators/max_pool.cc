@@ -109,7 +109,7 @@ struct Pooled {
           largest[j] = isFlat ? Numbers{} : largest[j];
           places.vectors[j] = isFlat ? Bits{} + flat : places.vectors[j];
         }
-        largest.store(channel.y + to, some);
+        if (channel.y != nullptr) largest.store(channel.y + to, some);
         if (channel.places != nullptr) places.store(channel.places + at);
       });
     });

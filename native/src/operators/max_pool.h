@@ -31,8 +31,8 @@ struct PooledChannel {
   const float* x;
   float bias;
   bool activates;  // if false, without the relu
-  float* y;
-  Place* places;  // null: not written
+  float* y;       // null: not written
+  Place* places;  // likewise
 };
 
 void poolChannel(const PoolWindows& windows, const PooledChannel& channel);

@@ -46,15 +46,15 @@ describe('of equal elements in a window, the first in row-major order takes the 
     ['MaxUnpool', nchw, square(2, 3, 1)],
     ['ScatterElements', nchw, square(3, 2)],
     ['ScatterElements', nchw, square(3, 1, 1)],
-    ['Max', turned, square(2, 2)],
-    ['Max', turned, square(3, 3)],
+    ['MaxPoolActivate', turned, square(2, 2)],
+    ['MaxPoolActivate', turned, square(3, 3)],
   ])('%s', async (form, make, attributes) => {
     const { leaf, image } = make(fillCoarse(shape, 1));
     const pooled = maxPool(image, attributes);
     const { gradient, weights } = await gradientAndWeights(leaf, pooled);
 
     const forms = topologicalOrder(rewrite([pooled], batchInnermost)).map(({ op }) => op);
-    expect(forms.includes('Max')).toBe(form === 'Max');
+    expect(forms.includes('MaxPoolActivate')).toBe(form === 'MaxPoolActivate');
     const [positions] = interpret([pooled.node.outputs[1]]);
     const [placesInLeaf] = interpret([image], new Map([[leaf.value, Float64Array.from(leaf.data.keys())]]));
     const expected = new Float32Array(sizeOf(shape));

@@ -68,12 +68,12 @@ class PoolOfWindows {
 
 // Max-pooling with windows that tile the images, an addition to each channel, and relu.
 //
-// Inputs: x [W,C,H,N]; bias [C], optional. Outputs: the result [w,C,h,N]; the places of the maxima (max_pool.h), optional.
+// Inputs: x [W,C,H,N]; bias [C], optional. Outputs, each optional: the result [w,C,h,N]; the places of the maxima (max_pool.h).
 // Attributes: rows, columns: of a window; activates: 1 for the relu.
 struct MaxPoolActivate : PoolOfWindows {
   static constexpr const char* kName = "MaxPoolActivate";
   static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32, kOptional}};
-  static constexpr std::array kOutputs = {Argument{kFloat32}, Argument{kInt64, kOptional}};
+  static constexpr std::array kOutputs = {Argument{kFloat32, kOptional}, Argument{kInt64, kOptional}};
 
   explicit MaxPoolActivate(const Attributes& attributes) : PoolOfWindows(attributes), activates_(attributes.integer("activates") != 0) {}
 
@@ -86,7 +86,7 @@ struct MaxPoolActivate : PoolOfWindows {
     auto* const places = computation.outputCount() > 1 ? computation.output<Place>(1, shapes.places) : nullptr;
     shapes.forEachChannel(computation, [&](std::size_t channel) {
       poolChannel(shapes.windows, {x.data + shapes.imageAt(channel), bias == nullptr ? 0 : bias[channel], activates_,
-                                   y + shapes.resultAt(channel), places == nullptr ? nullptr : places + shapes.placesAt(channel)});
+                                   y == nullptr ? nullptr : y + shapes.resultAt(channel), places == nullptr ? nullptr : places + shapes.placesAt(channel)});
     });
   }
 
