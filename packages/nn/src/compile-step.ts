@@ -1,6 +1,7 @@
 import { recordedCallsVersion } from '@ringrun/core';
 import type { TensorData } from './dtype.ts';
 import { step, stepAgain } from './autograd.ts';
+import { elementUseOf } from './element-checks.ts';
 import { ArgumentError } from './errors.ts';
 import { input } from './ops/source.ts';
 import { detach } from './ops/elementwise.ts';
@@ -21,7 +22,7 @@ export interface CompileStepOptions extends ClippingOptions {
    * of its closure, branches, forward hooks. It runs again after `train`, `eval` and `requiresGrad` change a model or
    * parameter, and after a model is wrapped. It runs at every call if the repetition would be wrong: with dropout, running
    * statistics or collectives in the graph, buffers that DistributedDataParallel broadcasts, `join`, tensors made inside
-   * `lossOf`, and arguments that are computed tensors. Default: false.
+   * `lossOf`, `tensor.elements()`, and arguments that are computed tensors. Default: false.
    */
   traceOnce?: boolean;
 }
@@ -92,13 +93,14 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
     const repeated = repeat(batch);
     if (repeated) return await repeated;
     const version = recordedCallsVersion();
-    const loss: unknown = lossOf(...batch);
+    const use = elementUseOf<unknown>(() => lossOf(...batch));
+    const loss = use.result;
     if (!(loss instanceof Tensor)) {
       throw new ArgumentError(
         `compileStep: expected a function that returns a tensor, got ${describeValue(loss)}. Return the loss; it is not async.`,
       );
     }
-    const record = traceOnce ? RecordedStep.of(loss.value, batch, version) : undefined;
+    const record = traceOnce ? RecordedStep.of(loss.value, batch, use, version) : undefined;
     await step(loss.value, optimizer, clipping);
     if (record) {
       // Those that are not current are never used again.

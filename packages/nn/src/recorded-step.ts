@@ -1,5 +1,6 @@
 import { recordedCallsVersion } from '@ringrun/core';
 import { TrainingStep } from './compiler/training-step.ts';
+import type { ElementCheck, ElementUse } from './element-checks.ts';
 import { assignmentsOf } from './graph/assignment.ts';
 import { isCollective } from './graph/collective.ts';
 import { isNode, type Node, type Value } from './graph/node.ts';
@@ -16,13 +17,21 @@ export class RecordedStep {
   readonly order: readonly Node[];
   readonly #loss: Value;
   readonly #arguments: readonly unknown[];
+  /** Of the leaves that are replaced. */
+  readonly #checks: readonly ElementCheck[];
   readonly #version: number;
   #training: TrainingStep | undefined;
 
-  private constructor(loss: Value, order: readonly Node[], given: readonly unknown[], version: number) {
+  private constructor(
+    loss: Value,
+    given: readonly unknown[],
+    checks: readonly ElementCheck[],
+    version: number,
+  ) {
     this.#loss = loss;
-    this.order = order;
+    this.order = topologicalOrder([loss]);
     this.#arguments = given;
+    this.#checks = checks;
     this.#version = version;
   }
 
@@ -32,8 +41,13 @@ export class RecordedStep {
    *
    * @param version `recordedCallsVersion()` before the call
    */
-  static of(loss: Value, given: readonly unknown[], version: number): RecordedStep | undefined {
-    if (version !== recordedCallsVersion()) return undefined;
+  static of(
+    loss: Value,
+    given: readonly unknown[],
+    { checks, readsElements }: ElementUse<unknown>,
+    version: number,
+  ): RecordedStep | undefined {
+    if (readsElements || version !== recordedCallsVersion()) return undefined;
     const sources = given.filter((one) => one instanceof Tensor).map(({ value }) => sourceOfLeaf(value));
     // A parameter as an argument is a leaf of its own kind, and one tensor twice would have one replacement.
     if (sources.some((source) => source === undefined || source.memory !== undefined)) return undefined;
@@ -46,17 +60,23 @@ export class RecordedStep {
     const order = topologicalOrder([loss]);
     if (!order.every(isRepeatable) || assignmentsOf([loss], order).values.length > 0) return undefined;
     // Leaves without elements, so that the batch of this call can be freed.
-    const places = new Map(sources.map((source) => [source, { data: source!.data.slice(0, 0) }]));
+    const places = new Map<Source | undefined, Source>(
+      sources.map((source) => [source, { data: source!.data.slice(0, 0) }]),
+    );
     const replaced = new Map<Value, Value>();
     const placeOf = (value: Value) => {
       const place = places.get(sourceOfLeaf(value));
       if (place && !replaced.has(value)) replaced.set(value, input(value.dtype, value.shape, place));
       return replaced.get(value) ?? value;
     };
-    for (const { outputs } of order) if (outputs.length === 1) placeOf(outputs[0]);
+    for (const { outputs } of order) placeOf(outputs[0]);
     const recorded = given.map((one) => (one instanceof Tensor ? new Tensor(placeOf(one.value)) : one));
     const [emptied] = substitute([loss], replaced);
-    return new RecordedStep(emptied, topologicalOrder([emptied]), recorded, version);
+    const repeated = checks.flatMap(({ source, check }) => {
+      const place = places.get(source);
+      return place ? [{ source: place, check }] : [];
+    });
+    return new RecordedStep(emptied, recorded, repeated, version);
   }
 
   /** False if the graph must be recorded again. */
@@ -67,6 +87,8 @@ export class RecordedStep {
   /**
    * The leaves to read in place of those of the recorded call; undefined if the arguments differ in more than the elements
    * of tensors.
+   *
+   * @throws what the call would have thrown for these elements
    */
   replacements(given: readonly unknown[]): ReadonlyMap<Source, Value> | undefined {
     if (given.length !== this.#arguments.length) return undefined;
@@ -78,6 +100,7 @@ export class RecordedStep {
       } else if (!(other instanceof Tensor) || !isAlike(recorded.value, other.value)) return undefined;
       else replaced.set(sourceOfLeaf(recorded.value)!, other.value);
     }
+    for (const { source, check } of this.#checks) check(sourceOfLeaf(replaced.get(source))!.data);
     return replaced;
   }
 

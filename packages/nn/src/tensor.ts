@@ -1,7 +1,8 @@
+import { readElements } from './element-checks.ts';
 import { backward, read, readNumber, type BackwardOptions } from './autograd.ts';
 import type { DType, TensorData } from './dtype.ts';
 import { ArgumentError, NnError, ShapeError } from './errors.ts';
-import { describeType, isNode, sizeOf, type Value } from './graph/node.ts';
+import { describeType, sizeOf, type Value } from './graph/node.ts';
 import { dependsOnParameter } from './graph/topology.ts';
 import { inspectTensor, recordRead } from './inspect-tensor.ts';
 import { asElements, type TensorElements } from './elements.ts';
@@ -241,8 +242,7 @@ export class Tensor extends MatrixMethods {
    * which need `await x.array()`. So samples of a dataset may be tensors. Blocks for a buffer as its `data` does.
    */
   elements(): TensorData | undefined {
-    const { node } = this.value;
-    return isNode(node, 'Input') ? node.attributes.source.data : undefined;
+    return readElements(this.value);
   }
 
   /**

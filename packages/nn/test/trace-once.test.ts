@@ -124,6 +124,22 @@ test('a loss of computed arguments and of tensors made in the function is traced
   expect(scale).toBe(4);
 });
 
+test('a loss that reads the elements of its arguments is traced at every call', async () => {
+  const { once } = pair();
+  let calls = 0;
+  const step = compileStep(
+    once.optimizer,
+    (images: Tensor, labels: Tensor) => {
+      calls += 1;
+      const scale = Number(labels.elements()![0]) + 1;
+      return F.crossEntropy(once.model.forward(images), labels).mul(scale);
+    },
+    { traceOnce: true },
+  );
+  for (const seed of [1, 2]) await step(...batch(seed));
+  expect(calls).toBe(2);
+});
+
 test('a step that is traced once does not keep the batch of its first call', async () => {
   const { once } = pair();
   const first = await (async () => {
@@ -135,6 +151,32 @@ test('a step that is traced once does not keep the batch of its first call', asy
   collectGarbage();
   expect(first.deref()).toBeUndefined();
   expect(once.calls.count).toBe(1);
+});
+
+test('a step that is traced once checks the classes and rows of each call, and changes nothing', async () => {
+  const words = new nn.Embedding(5, 4);
+  const optimizer = new optim.SGD(words.parameters(), { lr: 0.1 });
+  let calls = 0;
+  const step = compileStep(
+    optimizer,
+    (rows: Tensor, classes: Tensor) => {
+      calls += 1;
+      return F.crossEntropy(words.forward(rows), classes);
+    },
+    { traceOnce: true },
+  );
+  const integers = (...numbers: number[]) => tensor(BigInt64Array.from(numbers, BigInt));
+  await step(integers(0, 4), integers(0, 3));
+  const before = words.weight.data.slice();
+  await expect(step(integers(0, -1), integers(0, 3))).rejects.toThrow(
+    'embedding: expected rows from 0 to 4, got -1 at index 1',
+  );
+  await expect(step(integers(0, 4), integers(4, 3))).rejects.toThrow(
+    'crossEntropy: expected targets from 0 to 3 or ignoreIndex (-100), got 4 at index 0',
+  );
+  expect(words.weight.data).toEqual(before);
+  await step(integers(0, 4), integers(0, 3));
+  expect(calls).toBe(1);
 });
 
 test('traceOnce must be a boolean', () => {

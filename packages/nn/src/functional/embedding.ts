@@ -1,5 +1,6 @@
+import { checkElements } from '../element-checks.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType, isNode } from '../graph/node.ts';
+import { describeType } from '../graph/node.ts';
 import { gather } from '../ops/indexing.ts';
 import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
@@ -46,11 +47,14 @@ export function paddingRow(name: string, paddingIdx: number | undefined, count: 
 }
 
 /** Rejects rows out of range. ONNX would count a negative row from the last. */
-export function requireRows(name: string, { value: { node } }: Tensor, count: number): void {
-  if (!isNode(node, 'Input')) return;
-  for (const [index, row] of node.attributes.source.data.entries()) {
-    if (row < 0 || row >= count) {
-      throw new ArgumentError(`${name}: expected rows from 0 to ${count - 1}, got ${row} at index ${index}.`);
+export function requireRows(name: string, { value }: Tensor, count: number): void {
+  checkElements(value, (rows) => {
+    for (const [index, row] of rows.entries()) {
+      if (row < 0 || row >= count) {
+        throw new ArgumentError(
+          `${name}: expected rows from 0 to ${count - 1}, got ${row} at index ${index}.`,
+        );
+      }
     }
-  }
+  });
 }

@@ -1,5 +1,6 @@
+import { checkElements } from '../element-checks.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType, isNode, type Value } from '../graph/node.ts';
+import { describeType, type Value } from '../graph/node.ts';
 import { dependsOnParameter } from '../graph/topology.ts';
 import { broadcastShape } from '../ops/broadcast.ts';
 import { alongClasses, classLoss } from '../ops/class-loss.ts';
@@ -191,18 +192,18 @@ function requireWeight(name: string, weight: Tensor | undefined, x: Value): void
  * Rejects classes out of range: ONNX counts a negative class from the last and would train on the wrong one.
  * Checks input tensors only, since computed targets are unknown before the graph runs.
  */
-function requireClasses(name: string, { node }: Value, count: number, ignoreIndex: number): void {
+function requireClasses(name: string, target: Value, count: number, ignoreIndex: number): void {
   if (!Number.isInteger(ignoreIndex) || ignoreIndex < -(2 ** 63) || ignoreIndex >= 2 ** 63) {
     throw new ArgumentError(`${name}: ignoreIndex must be an integer of 64 bits, got ${ignoreIndex}.`);
   }
-  if (!isNode(node, 'Input')) return;
-  const labels = node.attributes.source.data as BigInt64Array;
-  const index = indexOfNoClass(labels, count, ignoreIndex);
-  if (index >= 0) {
-    throw new ArgumentError(
-      `${name}: expected targets from 0 to ${count - 1} or ignoreIndex (${ignoreIndex}), got ${labels[index]} at index ${index}.`,
-    );
-  }
+  checkElements(target, (labels) => {
+    const index = indexOfNoClass(labels as BigInt64Array, count, ignoreIndex);
+    if (index >= 0) {
+      throw new ArgumentError(
+        `${name}: expected targets from 0 to ${count - 1} or ignoreIndex (${ignoreIndex}), got ${labels[index]} at index ${index}.`,
+      );
+    }
+  });
 }
 
 /** The first label that is neither a class nor ignored; -1 if there is none. Reads 32 bits at a time, because bigints are allocated. */

@@ -1,0 +1,52 @@
+import type { TensorData } from './dtype.ts';
+import { isNode, type Value } from './graph/node.ts';
+import type { Source } from './graph/operators.ts';
+
+/** A check of the elements of a leaf. */
+export interface ElementCheck {
+  readonly source: Source;
+  readonly check: (elements: TensorData) => void;
+}
+
+/** What a call did with the elements of leaves. */
+export interface ElementUse<Result> {
+  readonly result: Result;
+  readonly checks: readonly ElementCheck[];
+  /** Whether its result may depend on elements otherwise than through the graph. */
+  readonly readsElements: boolean;
+}
+
+/** Of the call that is recorded; undefined outside of one. */
+let recorded: { checks: ElementCheck[]; readsElements: boolean } | undefined;
+
+/**
+ * Checks the elements of a leaf, of which a graph depends on the types only. Does nothing for computed values, which are
+ * unknown before the graph runs.
+ *
+ * @param check throws if the elements cannot be used
+ */
+export function checkElements({ node }: Value, check: (elements: TensorData) => void): void {
+  if (!isNode(node, 'Input')) return;
+  const { source } = node.attributes;
+  check(source.data);
+  recorded?.checks.push({ source, check });
+}
+
+/** The elements of a leaf, which decide about what follows; undefined for computed values. */
+export function readElements({ node }: Value): TensorData | undefined {
+  if (!isNode(node, 'Input')) return undefined;
+  if (recorded) recorded.readsElements = true;
+  return node.attributes.source.data;
+}
+
+/** Calls a function, and collects the checks that it makes, to repeat them for the leaves of other calls. */
+export function elementUseOf<Result>(call: () => Result): ElementUse<Result> {
+  const outer = recorded;
+  const own: NonNullable<typeof recorded> = { checks: [], readsElements: false };
+  recorded = own;
+  try {
+    return { result: call(), ...own };
+  } finally {
+    recorded = outer;
+  }
+}
