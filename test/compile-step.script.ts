@@ -1,15 +1,5 @@
 // One rank of a test of compileStep: see fixtures/run-scenario.ts.
-import {
-  compileStep,
-  F,
-  manualSeed,
-  nn,
-  optim,
-  programCache,
-  tensor,
-  type CompileStepOptions,
-  type Tensor,
-} from '@ringrun/nn';
+import { compileStep, F, manualSeed, nn, optim, programCache, tensor, type Tensor } from '@ringrun/nn';
 import {
   commHooks,
   DistributedDataParallel,
@@ -40,6 +30,8 @@ class Cnn extends nn.Module {
 }
 
 interface Variant {
+  /** Default: batch normalization. */
+  norm?: () => Cnn['norm'];
   options?: DistributedDataParallelOptions;
   prepare?: (ddp: DistributedDataParallel<Cnn>) => void;
   isSynchronized?: boolean;
@@ -68,37 +60,14 @@ function getRankOfEnvironment(): number {
   return Number(process.env['RANK']);
 }
 
-function wrapped({ options = {}, prepare, isSynchronized }: Variant): DistributedDataParallel<Cnn> {
+function wrapped({ norm, options = {}, prepare, isSynchronized }: Variant): DistributedDataParallel<Cnn> {
   manualSeed(5);
   const model = new Cnn();
+  if (norm) model.norm = norm();
   if (isSynchronized) nn.SyncBatchNorm.convertSyncBatchNorm(model);
   const ddp = new DistributedDataParallel(model, options);
   prepare?.(ddp);
   return ddp;
-}
-
-/** `calls` is how often the function of the loss ran. */
-async function trainCounting(
-  norm: Cnn['norm'],
-  options: DistributedDataParallelOptions,
-  compileOptions: CompileStepOptions,
-) {
-  manualSeed(5);
-  const model = new Cnn();
-  model.norm = norm;
-  const ddp = new DistributedDataParallel(model, options);
-  const optimizer = new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9 });
-  let calls = 0;
-  const lossOf = (images: Tensor, labels: Tensor) => {
-    calls += 1;
-    return F.nllLoss(ddp.forward(images), labels);
-  };
-  const step = compileStep(optimizer, lossOf, compileOptions);
-  const losses: number[] = [];
-  for (let i = 0; i < steps; i += 1) losses.push(await (await step(...batch(i))).item());
-  ddp.syncBuffers();
-  optimizer.release();
-  return { digest: parametersDigest(ddp), losses, calls };
 }
 
 function batch(step: number): [images: Tensor, labels: Tensor] {
@@ -126,6 +95,8 @@ const separately: Train = (lossOf, optimizer, clipping) => async (images, labels
 
 const compiled: Train = (lossOf, optimizer, clipping) => compileStep(optimizer, lossOf, clipping);
 
+const tracedOnce: Train = (lossOf, optimizer) => compileStep(optimizer, lossOf, { traceOnce: true });
+
 /** In the update's run. */
 const inStep: Train = (lossOf, optimizer, clipping) => async (images, labels) => {
   const loss = lossOf(images, labels);
@@ -135,11 +106,15 @@ const inStep: Train = (lossOf, optimizer, clipping) => async (images, labels) =>
   return loss;
 };
 
+/** `calls` is how often the function of the loss ran. */
 async function train(variant: Variant, makes: Train) {
   const ddp = wrapped(variant);
   const optimizer = new optim.SGD(ddp.module.parameters(), { lr: 0.1, momentum: 0.9 });
-  const lossOf = (images: Tensor, labels: Tensor) =>
-    F.nllLoss(ddp.forward(images, variant.usesExtra ?? true), labels);
+  let calls = 0;
+  const lossOf = (images: Tensor, labels: Tensor) => {
+    calls += 1;
+    return F.nllLoss(ddp.forward(images, variant.usesExtra ?? true), labels);
+  };
   const step = makes(lossOf, optimizer, variant.clipping);
   const losses: number[] = [];
   programCache.clear();
@@ -147,7 +122,7 @@ async function train(variant: Variant, makes: Train) {
   const programs = programCache.size;
   ddp.syncBuffers();
   optimizer.release();
-  return { digest: parametersDigest(ddp), losses, programs };
+  return { digest: parametersDigest(ddp), losses, programs, calls };
 }
 
 await runScenario({
@@ -167,7 +142,7 @@ await runScenario({
   },
 
   tracedOnce: async () => {
-    const norms = { none: () => new nn.Identity(), batch: () => new nn.BatchNorm2d(4) };
+    const norms = { none: { norm: () => new nn.Identity() }, batch: {} };
     const layouts: Record<string, DistributedDataParallelOptions> = {
       oneBucket: {},
       oneBucketPerGradient: { bucketCapMb: tinyBucketMb },
@@ -178,8 +153,8 @@ await runScenario({
     for (const [name, norm] of Object.entries(norms)) {
       for (const [layout, options] of Object.entries(layouts)) {
         results[`${name}, ${layout}`] = {
-          once: await trainCounting(norm(), options, { traceOnce: true }),
-          always: await trainCounting(norm(), options, {}),
+          once: await train({ ...norm, options }, tracedOnce),
+          always: await train({ ...norm, options }, compiled),
         };
       }
     }

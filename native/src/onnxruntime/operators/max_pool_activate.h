@@ -86,7 +86,8 @@ struct MaxPoolActivate : PoolOfWindows {
     auto* const places = computation.outputCount() > 1 ? computation.output<Place>(1, shapes.places) : nullptr;
     shapes.forEachChannel(computation, [&](std::size_t channel) {
       poolChannel(shapes.windows, {x.data + shapes.imageAt(channel), bias == nullptr ? 0 : bias[channel], activates_,
-                                   y == nullptr ? nullptr : y + shapes.resultAt(channel), places == nullptr ? nullptr : places + shapes.placesAt(channel)});
+                                   y == nullptr ? nullptr : y + shapes.resultAt(channel),
+                                   places == nullptr ? nullptr : places + shapes.placesAt(channel)});
     });
   }
 
