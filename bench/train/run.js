@@ -47,7 +47,11 @@ try {
     name,
     communicates: way !== 'alone',
     train: (model, steps, reports) =>
-      trainRingrun(timedRuns, [way, model, batch, warmUpOf(model), steps, reports, checkout], checkout),
+      trainRingrun(
+        timedRuns,
+        [way, model, batch, warmUpOf(model, 'ringrun'), steps, reports, checkout],
+        checkout,
+      ),
   });
   const contenders = [
     ringrun('DDP', 'ddp'),
@@ -144,10 +148,10 @@ function stepsOf(model) {
   return options.quick ? Math.max(2, Math.floor(steps / 10)) : steps;
 }
 
-/** Steps of each process before the measured ones. */
-function warmUpOf(model) {
-  const { warmUp } = models[model];
-  return options.quick ? Math.max(2, Math.floor(warmUp / 10)) : warmUp;
+/** Steps of each process of a library before the measured ones. */
+function warmUpOf(model, library) {
+  const steps = models[model].warmUp[library];
+  return options.quick ? Math.max(2, Math.floor(steps / 10)) : steps;
 }
 
 /** Runs ringrun through its launcher, as users do. */
@@ -193,7 +197,7 @@ function pytorch(python) {
     isPeer: true,
     communicates: true,
     train: (model, steps, reports) =>
-      runTorchRanks(python, [script, mode, model, batch, warmUpOf(model), steps, reports], ranks),
+      runTorchRanks(python, [script, mode, model, batch, warmUpOf(model, 'pytorch'), steps, reports], ranks),
   }));
 }
 
