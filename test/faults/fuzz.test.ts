@@ -251,7 +251,7 @@ class Job {
   /** @throws Error with the output of a process that has ended. */
   occupied(): Occupied[] {
     if (this.#ends.length > 0) throw new Error(`ended: ${JSON.stringify(this.#ends, undefined, 2)}`);
-    return this.#pids.map(occupiedBy);
+    return this.#pids.map((pid) => occupiedBy(pid, this.#folder));
   }
 
   async target() {
