@@ -87,6 +87,8 @@ float Computation::number(std::size_t index) const {
 }
 
 Computation::Found Computation::inputAt(std::size_t index) const {
+  // A node may leave out its last optional arguments, or give them no name.
+  if (index >= inputCount()) return {nullptr, {}};
   const Value* value = nullptr;
   call<KernelContextGetInput>(api_, context_, index, &value);
   if (value == nullptr) return {nullptr, {}};
@@ -99,6 +101,7 @@ Computation::Found Computation::inputAt(std::size_t index) const {
 }
 
 void* Computation::outputAt(std::size_t index, const Shape& shape) const {
+  if (index >= outputCount()) return nullptr;
   Value* value = nullptr;
   call<KernelContextGetOutput>(api_, context_, index, shape.sizes.data(), shape.axes, &value);
   if (value == nullptr) return nullptr;

@@ -59,7 +59,7 @@ struct Shape {
 // For messages: [64,10]
 std::string describe(const Shape& shape);
 
-// An array of a run. `data` is null if an optional argument is missing.
+// An array of a run. `data` is null if an optional input is missing.
 template <typename T>
 struct Array {
   T* data = nullptr;
@@ -68,6 +68,12 @@ struct Array {
   std::size_t count() const { return shape.count(); }
   explicit operator bool() const { return data != nullptr; }
 };
+
+// The elements of an array from `begin` on; null if there is no array.
+template <typename T>
+T* elementsFrom(T* array, std::size_t begin) {
+  return array == nullptr ? nullptr : array + begin;
+}
 
 // The attributes of a node. Throws Error if one is missing.
 class Attributes {
@@ -89,7 +95,6 @@ class Computation {
   Computation(const Table* api, KernelContext* context) : api_(api), context_(context) {}
 
   std::size_t inputCount() const;
-  std::size_t outputCount() const;
 
   template <typename T>
   Array<const T> input(std::size_t index) const {
@@ -105,10 +110,16 @@ class Computation {
     return found;
   }
 
+  // The elements of an optional input; null if it is missing. Requires it to have this shape otherwise.
+  template <typename T>
+  const T* optionalInput(std::size_t index, const Shape& shape) const {
+    return input<T>(index) ? input<T>(index, shape).data : nullptr;
+  }
+
   // A number, of any shape with one element.
   float number(std::size_t index) const;
 
-  // Allocates an output, unless the caller of the session provides its memory.
+  // Allocates an output, unless the caller of the session provides its memory. Null if nothing reads an optional output.
   template <typename T>
   T* output(std::size_t index, const Shape& shape) const {
     return static_cast<T*>(outputAt(index, shape));
@@ -153,6 +164,7 @@ class Computation {
     }
   };
 
+  std::size_t outputCount() const;
   Found inputAt(std::size_t index) const;
   void* outputAt(std::size_t index, const Shape& shape) const;
   void run(void (*body)(void*, std::size_t), std::size_t total, void* data) const;

@@ -66,25 +66,20 @@ struct BatchNormalizeActivate {
     const Channels channels(x.shape);
     const auto weight = computation.input<float>(1, channels.perChannel);
     const auto bias = computation.input<float>(2, channels.perChannel);
-    const bool hasResidual = computation.inputCount() > 3 && static_cast<bool>(computation.input<float>(3));
-    const float* const residual = hasResidual ? computation.input<float>(3, x.shape).data : nullptr;
-    const auto output = [&](std::size_t index) {
-      return index < computation.outputCount() ? computation.output<float>(index, channels.perChannel) : nullptr;
-    };
+    const float* const residual = computation.optionalInput<float>(3, x.shape);
     float* const y = computation.output<float>(0, x.shape);
-    float* const mean = output(1);
-    float* const variance = output(2);
-    const bool writesFlat = activates_ && computation.outputCount() > 3;
-    std::uint32_t* const flat = writesFlat ? computation.output<std::uint32_t>(3, channels.flags) : nullptr;
+    float* const mean = computation.output<float>(1, channels.perChannel);
+    float* const variance = computation.output<float>(2, channels.perChannel);
+    std::uint32_t* const flat = activates_ ? computation.output<std::uint32_t>(3, channels.flags) : nullptr;
     channels.forEach(computation, [&](std::size_t channel, std::size_t at) {
       const ChannelStatistics statistics = statisticsOf(channels.runs, x.data + at);
       if (mean != nullptr) mean[channel] = statistics.mean;
       if (variance != nullptr) variance[channel] = statistics.variance;
       if (y == nullptr) return;
       const auto inverse = static_cast<float>(inverseDeviation(statistics.variance, epsilon_));
-      normalizeChannel(channels.runs, {x.data + at, residual == nullptr ? nullptr : residual + at, statistics.mean,
+      normalizeChannel(channels.runs, {x.data + at, elementsFrom(residual, at), statistics.mean,
                                        inverse * weight.data[channel], bias.data[channel], activates_, y + at,
-                                       flat == nullptr ? nullptr : flat + channel * channels.flagWords});
+                                       elementsFrom(flat, channel * channels.flagWords)});
     });
   }
 
@@ -118,25 +113,22 @@ struct BatchNormalizeActivateGradient {
     const auto mean = computation.input<float>(2, channels.perChannel);
     const auto variance = computation.input<float>(3, channels.perChannel);
     const auto weight = computation.input<float>(4, channels.perChannel);
-    const auto* const flat = optional<std::uint32_t>(computation, 5, channels.flags);
-    const auto* const other = optional<float>(computation, 6, x.shape);
-    const auto* const dMean = optional<float>(computation, 7, channels.perChannel);
-    const auto* const dVariance = optional<float>(computation, 8, channels.perChannel);
-    const auto output = [&](std::size_t index, const Shape& of) {
-      return index < computation.outputCount() ? computation.output<float>(index, of) : nullptr;
-    };
-    float* const dx = output(0, x.shape);
-    float* const dWeight = output(1, channels.perChannel);
-    float* const dBias = output(2, channels.perChannel);
-    float* const dResidual = output(3, x.shape);
+    const auto* const flat = computation.optionalInput<std::uint32_t>(5, channels.flags);
+    const auto* const other = computation.optionalInput<float>(6, x.shape);
+    const auto* const dMean = computation.optionalInput<float>(7, channels.perChannel);
+    const auto* const dVariance = computation.optionalInput<float>(8, channels.perChannel);
+    float* const dx = computation.output<float>(0, x.shape);
+    float* const dWeight = computation.output<float>(1, channels.perChannel);
+    float* const dBias = computation.output<float>(2, channels.perChannel);
+    float* const dResidual = computation.output<float>(3, x.shape);
     const auto count = static_cast<double>(channels.elements());
     channels.forEach(computation, [&](std::size_t channel, std::size_t at) {
-      const auto from = [at](auto* data) { return data == nullptr ? nullptr : data + at; };
       const float* const ownX = x.data + at;
-      const std::uint32_t* const ownFlat = flat == nullptr ? nullptr : flat + channel * channels.flagWords;
-      float* const g = from(dResidual);
+      const std::uint32_t* const ownFlat = elementsFrom(flat, channel * channels.flagWords);
+      const float* const ownOther = elementsFrom(other, at);
+      float* const g = elementsFrom(dResidual, at);
       const auto [sum, dot] =
-          sumsOfGradient(channels.runs, {dy.data + at, from(other), ownFlat, ownX, mean.data[channel], g});
+          sumsOfGradient(channels.runs, {dy.data + at, ownOther, ownFlat, ownX, mean.data[channel], g});
       const double inverse = inverseDeviation(variance.data[channel], epsilon_);
       if (dWeight != nullptr) dWeight[channel] = static_cast<float>(dot * inverse);
       if (dBias != nullptr) dBias[channel] = static_cast<float>(sum);
@@ -145,19 +137,13 @@ struct BatchNormalizeActivateGradient {
       const double ofCentered = (dVariance == nullptr ? 0 : 2 * static_cast<double>(dVariance[channel])) - scale * dot * inverse * inverse;
       const double constant = (dMean == nullptr ? 0 : static_cast<double>(dMean[channel])) - scale * sum;
       const auto factor = [](double number) { return static_cast<float>(number); };
-      differentiateChannel(channels.runs, {g == nullptr ? dy.data + at : g, g == nullptr ? from(other) : nullptr,
+      differentiateChannel(channels.runs, {g == nullptr ? dy.data + at : g, g == nullptr ? ownOther : nullptr,
                                            g == nullptr ? ownFlat : nullptr, ownX, mean.data[channel], factor(scale),
                                            factor(ofCentered / count), factor(constant / count), dx + at});
     });
   }
 
  private:
-  template <typename T>
-  static const T* optional(const Computation& computation, std::size_t index, const Shape& shape) {
-    if (index >= computation.inputCount() || !computation.input<T>(index)) return nullptr;
-    return computation.input<T>(index, shape).data;
-  }
-
   float epsilon_;
 };
 

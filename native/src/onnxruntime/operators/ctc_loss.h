@@ -44,7 +44,7 @@ struct CtcLoss {
       const Sample sample{x.data + n * static_cast<std::size_t>(classes), static_cast<std::size_t>(count * classes),
                           static_cast<std::size_t>(classes), lengthOf("input", inputLengths.data[n], times, n),
                           statesOf(targets.data + starts[n], targetLengths.data[n], classes, n)};
-      float* const gradient = gradients == nullptr ? nullptr : gradients + n * sample.classes;
+      float* const gradient = elementsFrom(gradients, n * sample.classes);
       losses[n] = static_cast<float>(lossOf(sample, static_cast<std::size_t>(times), gradient));
     });
   }

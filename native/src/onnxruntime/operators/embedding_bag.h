@@ -86,8 +86,8 @@ struct EmbeddingBag {
   void compute(Computation& computation) const {
     const auto table = computation.input<float>(0);
     const auto rows = computation.input<std::int64_t>(1);
-    const bool isWeighted = static_cast<bool>(computation.input<float>(3));
-    const float* const given = isWeighted ? computation.input<float>(3, rows.shape).data : nullptr;
+    const float* const given = computation.optionalInput<float>(3, rows.shape);
+    const bool isWeighted = given != nullptr;
     bags_.read(rows, computation.input<std::int64_t>(2), table.shape);
     float* const output = computation.output<float>(0, bags_.shape());
     std::int64_t* const winners = bags_.mode == BagMode::Max ? computation.output<std::int64_t>(1, bags_.shape()) : nullptr;
@@ -99,7 +99,7 @@ struct EmbeddingBag {
     const std::size_t perBag = width * (1 + bags_.total() / std::max<std::size_t>(1, count));
     forEachRow(computation, count, perBag, [&](std::size_t bag) {
       float* const to = output + bag * width;
-      if (bags_.mode == BagMode::Max) return largest(table.data, bag, to, winners == nullptr ? nullptr : winners + bag * width);
+      if (bags_.mode == BagMode::Max) return largest(table.data, bag, to, elementsFrom(winners, bag * width));
       const float* const weights = isWeighted ? weights_.data() + bags_.begin(bag) : nullptr;
       sumOfRows(table.data, width, bags_.rows(bag), weights, bags_.size(bag), to);
       if (bags_.mode == BagMode::Sum || bags_.size(bag) == 0) return;
@@ -142,11 +142,10 @@ struct EmbeddingBagGradient {
     const auto table = computation.input<float>(2);
     bags_.read(rows, computation.input<std::int64_t>(3), table.shape);
     const auto gradient = computation.input<float>(0, bags_.shape());
-    const bool isWeighted = static_cast<bool>(computation.input<float>(4));
-    const float* const weights = isWeighted ? computation.input<float>(4, rows.shape).data : nullptr;
+    const float* const weights = computation.optionalInput<float>(4, rows.shape);
     const std::int64_t* const winners = bags_.mode == BagMode::Max ? computation.input<std::int64_t>(5, bags_.shape()).data : nullptr;
     float* const dTable = computation.output<float>(0, table.shape);
-    float* const dWeights = isWeighted && computation.outputCount() > 1 ? computation.output<float>(1, rows.shape) : nullptr;
+    float* const dWeights = weights != nullptr ? computation.output<float>(1, rows.shape) : nullptr;
     if (dTable != nullptr) {
       forEachTablePart(computation, dTable, table.shape.sizes[0], bags_.width, [&](std::int64_t begin, std::int64_t end) {
         if (winners != nullptr) addToWinners(gradient.data, winners, begin, end, dTable);

@@ -46,10 +46,8 @@ struct LayerNormalize {
   void compute(Computation& computation) const {
     const auto x = computation.input<float>(0);
     const NormalizedRows shape(x.shape, axes_);
-    const bool hasWeight = static_cast<bool>(computation.input<float>(1));
-    const bool hasBias = static_cast<bool>(computation.input<float>(2));
-    const float* const weight = hasWeight ? computation.input<float>(1, shape.weight).data : nullptr;
-    const float* const bias = hasBias ? computation.input<float>(2, shape.weight).data : nullptr;
+    const float* const weight = computation.optionalInput<float>(1, shape.weight);
+    const float* const bias = computation.optionalInput<float>(2, shape.weight);
     float* const y = computation.output<float>(0, x.shape);
     float* const saved = computation.output<float>(1, shape.statistics);
     forEachRow(computation, shape.rows, shape.width, [&](std::size_t row) {
@@ -83,14 +81,10 @@ struct LayerNormalizeGradient {
     const auto [rows, width] = std::pair(shape.rows, shape.width);
     const auto dy = computation.input<float>(0, x.shape);
     const auto statistics = computation.input<float>(2, shape.statistics);
-    const bool hasWeight = static_cast<bool>(computation.input<float>(3));
-    const float* const weight = hasWeight ? computation.input<float>(3, shape.weight).data : nullptr;
-    const auto output = [&](std::size_t index, const Shape& of) {
-      return index < computation.outputCount() ? computation.output<float>(index, of) : nullptr;
-    };
-    float* const dx = output(0, x.shape);
-    float* const dWeight = output(1, shape.weight);
-    float* const dBias = output(2, shape.weight);
+    const float* const weight = computation.optionalInput<float>(3, shape.weight);
+    float* const dx = computation.output<float>(0, x.shape);
+    float* const dWeight = computation.output<float>(1, shape.weight);
+    float* const dBias = computation.output<float>(2, shape.weight);
 
     // Each part has its own sums over rows, which are added in the order of the parts, so bits do not depend on threads.
     const std::size_t parts = partsOf(rows, width);
@@ -102,7 +96,7 @@ struct LayerNormalizeGradient {
       for (std::size_t row = rows * part / parts; row < rows * (part + 1) / parts; ++row) {
         differentiateRow({dy.data + row * width, x.data + row * width, weight, width,
                           {statistics.data[2 * row], statistics.data[2 * row + 1]},
-                          dx == nullptr ? nullptr : dx + row * width, ofWeight, ofBias});
+                          elementsFrom(dx, row * width), ofWeight, ofBias});
       }
     });
     addParts(parts, width, sums, dWeight);

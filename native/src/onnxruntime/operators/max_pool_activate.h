@@ -80,14 +80,13 @@ struct MaxPoolActivate : PoolOfWindows {
   void compute(Computation& computation) const {
     const auto x = computation.input<float>(0);
     const PoolShapes shapes = ofImage(x.shape);
-    const bool hasBias = computation.inputCount() > 1 && static_cast<bool>(computation.input<float>(1));
-    const float* const bias = hasBias ? computation.input<float>(1, shapes.perChannel).data : nullptr;
+    const float* const bias = computation.optionalInput<float>(1, shapes.perChannel);
     float* const y = computation.output<float>(0, shapes.result);
-    auto* const places = computation.outputCount() > 1 ? computation.output<Place>(1, shapes.places) : nullptr;
+    auto* const places = computation.output<Place>(1, shapes.places);
     shapes.forEachChannel(computation, [&](std::size_t channel) {
       poolChannel(shapes.windows, {x.data + shapes.imageAt(channel), bias == nullptr ? 0 : bias[channel], activates_,
-                                   y == nullptr ? nullptr : y + shapes.resultAt(channel),
-                                   places == nullptr ? nullptr : places + shapes.placesAt(channel)});
+                                   elementsFrom(y, shapes.resultAt(channel)),
+                                   elementsFrom(places, shapes.placesAt(channel))});
     });
   }
 
@@ -109,10 +108,10 @@ struct MaxPoolActivateGradient : PoolOfWindows {
     const PoolShapes shapes = ofResult(dy.shape);
     const auto places = computation.input<Place>(1, shapes.places);
     float* const dx = computation.output<float>(0, shapes.image);
-    float* const dBias = computation.outputCount() > 1 ? computation.output<float>(1, shapes.perChannel) : nullptr;
+    float* const dBias = computation.output<float>(1, shapes.perChannel);
     shapes.forEachChannel(computation, [&](std::size_t channel) {
       const double sum = differentiatePool(shapes.windows, {dy.data + shapes.resultAt(channel), places.data + shapes.placesAt(channel),
-                                                            dx == nullptr ? nullptr : dx + shapes.imageAt(channel)});
+                                                            elementsFrom(dx, shapes.imageAt(channel))});
       if (dBias != nullptr) dBias[channel] = static_cast<float>(sum);
     });
   }

@@ -147,7 +147,7 @@ struct Recurrence {
           // Without an output for all cells, only the present one is kept.
           float* const cell = isLstm ? cells_.data() + row * s.size : nullptr;
           stepForward(s.cell, {s.size, gates + place * s.gates, to[i], from[i], cell, states + place * s.size, cell,
-                               activations == nullptr ? nullptr : activations + place * s.gates,
+                               elementsFrom(activations, place * s.gates),
                                s.cell == Cell::Gru && further != nullptr ? further + place * s.size : nullptr});
           if (isLstm && further != nullptr) std::copy_n(cell, s.size, further + place * s.size);
         }
@@ -191,17 +191,14 @@ struct RecurrenceGradient {
     computation.input<float>(1, s.ofWeight());
     const float* const states = computation.input<float>(0, s.ofStates()).data;
     const float* const first = computation.input<float>(2, s.ofState()).data;
-    const auto optional = [&](std::size_t index, const Shape& of) -> const float* {
-      return computation.input<float>(index) ? computation.input<float>(index, of).data : nullptr;
-    };
     const bool isLstm = s.cell == Cell::Lstm;
     const bool isGru = s.cell == Cell::Gru;
     const float* const firstCell = isLstm ? computation.input<float>(3, s.ofState()).data : nullptr;
     const float* const activations = isLstm || isGru ? computation.input<float>(5, s.ofGates()).data : nullptr;
     const float* const further = isLstm || isGru ? computation.input<float>(6, s.ofStates()).data : nullptr;
-    const float* const dStates = optional(7, s.ofStates());
-    const float* const dLast = optional(8, s.ofState());
-    const float* const dLastCell = optional(9, s.ofState());
+    const float* const dStates = computation.optionalInput<float>(7, s.ofStates());
+    const float* const dLast = computation.optionalInput<float>(8, s.ofState());
+    const float* const dLastCell = computation.optionalInput<float>(9, s.ofState());
 
     float* const dGates = computation.output<float>(0, s.ofGates());
     float* const askedProducts = isGru ? computation.output<float>(1, s.ofGates()) : nullptr;
@@ -242,8 +239,8 @@ struct RecurrenceGradient {
           if (previous != nullptr) std::copy_n(before, s.size, previous + place * s.size);
           to[count] = dState_.data() + row * width;
           stepBackward(s.cell, {s.size, states + place * s.size, before, isLstm ? s.previous(further, firstCell, time, row) : nullptr,
-                                isLstm ? further + place * s.size : nullptr, activations == nullptr ? nullptr : activations + place * s.gates,
-                                isGru ? further + place * s.size : nullptr, dStates == nullptr ? nullptr : dStates + place * s.size, to[count],
+                                isLstm ? further + place * s.size : nullptr, elementsFrom(activations, place * s.gates),
+                                isGru ? further + place * s.size : nullptr, elementsFrom(dStates, place * s.size), to[count],
                                 isLstm ? dCell_.data() + row * s.size : nullptr, dGates + place * s.gates, dProduct});
           from[count++] = isGru ? dProduct : dGates + place * s.gates;
         }
