@@ -1,8 +1,10 @@
 // The models of bench:train, from the examples; bench/train/models.py has the same in PyTorch. `shape` is the shape of
-// one image, `steps` the number of measured steps of a row, and `warmUp` that of the steps before them in each process: V8
-// optimizes the functions of a small step in the background for the first 3,000 steps, on threads that compete with the
+// one image, `steps` the number of measured steps of a row, and `warmUp` that of the steps before them in each process.
+
+// V8 optimizes the functions of a small step in the background for the first 3,000 steps, on threads that compete with the
 // ranks: 0.13 ms of each step of the CIFAR-10 CNN.
 const small = { steps: 1000, warmUp: { ringrun: 4000, pytorch: 1000 } };
+
 export const models = {
   mnist: { from: '@ringrun/examples-mnist', model: 'Net', shape: [1, 28, 28], ...small },
   cifar: { from: '@ringrun/examples-cifar', model: 'Cnn', shape: [3, 32, 32], ...small },

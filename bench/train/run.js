@@ -144,13 +144,15 @@ function commitOf(checkout) {
 /** Measured steps of a row. */
 function stepsOf(model) {
   if (options.steps) return Number(options.steps);
-  const { steps } = models[model];
-  return options.quick ? Math.max(2, Math.floor(steps / 10)) : steps;
+  return inThisForm(models[model].steps);
 }
 
 /** Steps of each process of a library before the measured ones. */
 function warmUpOf(model, library) {
-  const steps = models[model].warmUp[library];
+  return inThisForm(models[model].warmUp[library]);
+}
+
+function inThisForm(steps) {
   return options.quick ? Math.max(2, Math.floor(steps / 10)) : steps;
 }
 
