@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { descriptorTargets } from './descriptors.ts';
 
 /** Where a process listens: a TCP port of 127.0.0.1, or an abstract Unix socket with its leading zero byte. */
 export type Listener = { host: '127.0.0.1'; port: number } | { path: string };
@@ -6,8 +7,8 @@ export type Listener = { host: '127.0.0.1'; port: number } | { path: string };
 /** The TCP ports and abstract Unix sockets on which a process listens (proc(5)). */
 export function listenersOf(pid: number): Listener[] {
   const inodes = new Set<string>();
-  for (const descriptor of readdirSync(`/proc/${pid}/fd`)) {
-    const inode = /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${descriptor}`))?.[1];
+  for (const target of descriptorTargets(pid)) {
+    const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
     if (inode !== undefined) inodes.add(inode);
   }
   const rows = (file: string) =>
@@ -29,13 +30,4 @@ export function listenersOf(pid: number): Listener[] {
     ...tcp.map(([, address]) => ({ host: '127.0.0.1' as const, port: parseInt(address.split(':')[1], 16) })),
     ...unix.map((row) => ({ path: `\0${row[7].slice(1)}` })),
   ];
-}
-
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    // It was closed after the folder was read.
-    return '';
-  }
 }

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { descriptorTargets } from './descriptors.ts';
 
 export interface Occupied {
   descriptors: number;
@@ -15,20 +15,8 @@ export interface Occupied {
  */
 export function occupiedBy(pid: number, reports: string): Occupied {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const open = `/proc/${pid}/fd`;
-  const targets = readdirSync(open).map((descriptor) => targetOf(join(open, descriptor)));
   return {
-    descriptors: targets.filter((target) => target !== undefined && !target.startsWith(reports)).length,
+    descriptors: descriptorTargets(pid).filter((target) => !target.startsWith(reports)).length,
     MB: Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1024,
   };
-}
-
-/** Undefined if the descriptor has been closed. */
-function targetOf(descriptor: string): string | undefined {
-  try {
-    return readlinkSync(descriptor);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
