@@ -11,6 +11,7 @@ import type { ValueBuffer } from './executor/value-buffer.ts';
 import { Gradients } from './gradients.ts';
 import { findOutdated, outdatedError } from './graph/changes.ts';
 import { describeType, isNode, type Node, type Value } from './graph/node.ts';
+import { sourceOfLeaf } from './graph/source-of-leaf.ts';
 import { topologicalOrder } from './graph/topology.ts';
 import {
   cacheElements,
@@ -19,7 +20,7 @@ import {
   withCachedLeaves,
   type UncachedPart,
 } from './value-cache.ts';
-import { sourceOfLeaf, type RecordedStep } from './recorded-step.ts';
+import type { RecordedStep } from './recorded-step.ts';
 import type { Source } from './graph/operators.ts';
 import type { Clipping } from './optim/clipping.ts';
 import type { Optimizer, PartOfStep, PreparedStep } from './optim/optimizer.ts';

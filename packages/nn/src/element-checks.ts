@@ -1,6 +1,7 @@
 import type { TensorData } from './dtype.ts';
-import { isNode, type Value } from './graph/node.ts';
+import type { Value } from './graph/node.ts';
 import type { Source } from './graph/operators.ts';
+import { sourceOfLeaf } from './graph/source-of-leaf.ts';
 
 /** A check of the elements of a leaf. */
 export interface ElementCheck {
@@ -25,18 +26,19 @@ let recorded: { checks: ElementCheck[]; readsElements: boolean } | undefined;
  *
  * @param check throws if the elements cannot be used
  */
-export function checkElements({ node }: Value, check: (elements: TensorData) => void): void {
-  if (!isNode(node, 'Input')) return;
-  const { source } = node.attributes;
+export function checkElements(value: Value, check: (elements: TensorData) => void): void {
+  const source = sourceOfLeaf(value);
+  if (source === undefined) return;
   check(source.data);
   recorded?.checks.push({ source, check });
 }
 
 /** The elements of a leaf, which decide about what follows; undefined for computed values. */
-export function readElements({ node }: Value): TensorData | undefined {
-  if (!isNode(node, 'Input')) return undefined;
+export function readElements(value: Value): TensorData | undefined {
+  const source = sourceOfLeaf(value);
+  if (source === undefined) return undefined;
   if (recorded) recorded.readsElements = true;
-  return node.attributes.source.data;
+  return source.data;
 }
 
 /** Calls a function, and collects the checks that it makes, to repeat them for the leaves of other calls. */

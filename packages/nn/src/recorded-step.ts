@@ -3,9 +3,10 @@ import { TrainingStep } from './compiler/training-step.ts';
 import type { ElementCheck, ElementUse } from './element-checks.ts';
 import { assignmentsOf } from './graph/assignment.ts';
 import { isCollective } from './graph/collective.ts';
-import { isNode, type Node, type Value } from './graph/node.ts';
+import type { Node, Value } from './graph/node.ts';
 import type { Source } from './graph/operators.ts';
 import { isSameData } from './graph/same-data.ts';
+import { sourceOfLeaf } from './graph/source-of-leaf.ts';
 import { substitute } from './graph/substitute.ts';
 import { topologicalOrder } from './graph/topology.ts';
 import { input } from './ops/source.ts';
@@ -107,11 +108,6 @@ export class RecordedStep {
   training(): TrainingStep {
     return (this.#training ??= new TrainingStep(this.#loss, this.order));
   }
-}
-
-/** What an argument of a call reads; undefined if it is computed. */
-export function sourceOfLeaf(value: Value | undefined): Source | undefined {
-  return value && isNode(value.node, 'Input') ? value.node.attributes.source : undefined;
 }
 
 function isAlike(a: Value, b: Value): boolean {
