@@ -10,32 +10,32 @@ import { valueOf, type Operand } from './tensor-methods.ts';
 export abstract class ComparisonMethods extends IndexingMethods {
   /** Where elements are equal (torch.eq). */
   eq(other: Operand): Tensor {
-    return this.#compare(elementwise.equal, other);
+    return this.of(compared(elementwise.equal, this.value, other));
   }
 
   /** Where elements differ (torch.ne). */
   ne(other: Operand): Tensor {
-    return this.#compare((a, b) => elementwise.not(elementwise.equal(a, b)), other);
+    return this.of(compared((a, b) => elementwise.not(elementwise.equal(a, b)), this.value, other));
   }
 
   /** Where elements are smaller (torch.lt). */
   lt(other: Operand): Tensor {
-    return this.#compare((a, b) => elementwise.greater(b, a), other);
+    return this.of(compared((a, b) => elementwise.greater(b, a), this.value, other));
   }
 
   /** Where elements are smaller or equal (torch.le). */
   le(other: Operand): Tensor {
-    return this.#compare((a, b) => elementwise.greaterOrEqual(b, a), other);
+    return this.of(compared((a, b) => elementwise.greaterOrEqual(b, a), this.value, other));
   }
 
   /** Where elements are larger (torch.gt). */
   gt(other: Operand): Tensor {
-    return this.#compare(elementwise.greater, other);
+    return this.of(compared(elementwise.greater, this.value, other));
   }
 
   /** Where elements are larger or equal (torch.ge). */
   ge(other: Operand): Tensor {
-    return this.#compare(elementwise.greaterOrEqual, other);
+    return this.of(compared(elementwise.greaterOrEqual, this.value, other));
   }
 
   /** Where elements of both are true or not 0 (torch.logical_and). */
@@ -90,10 +90,10 @@ export abstract class ComparisonMethods extends IndexingMethods {
   where(condition: Tensor, other: Operand): Tensor {
     return this.of(elementwise.where(condition.value, this.value, valueOf(other, this.value.dtype)));
   }
+}
 
-  #compare(compare: (a: Value, b: Value) => Value, other: Operand): Tensor {
-    return this.of(compare(this.value, valueOf(other, this.value.dtype)));
-  }
+function compared(compare: (a: Value, b: Value) => Value, value: Value, other: Operand): Value {
+  return compare(value, valueOf(other, value.dtype));
 }
 
 function condition(value: Value): Value {

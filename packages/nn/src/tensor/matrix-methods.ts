@@ -1,5 +1,5 @@
 import { ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { describeType, type Value } from '../graph/node.ts';
 import { normalizeAxis } from '../ops/axes.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import { indexSelect } from '../ops/indexing.ts';
@@ -12,29 +12,30 @@ import { ShapeMethods } from './shape-methods.ts';
 export abstract class MatrixMethods extends ShapeMethods {
   /** Product of two matrices (torch.mm): [M, K] and [K, N] give [M, N]. */
   mm(other: Tensor): Tensor {
-    return this.#product('mm', other, 2, 2);
+    return this.of(product('mm', this.value, other.value, 2, 2));
   }
 
   /** Products of two lists of matrices (torch.bmm): [B, M, K] and [B, K, N] give [B, M, N]. */
   bmm(other: Tensor): Tensor {
-    if (this.value.shape[0] !== other.shape[0]) this.#reject('bmm', other, 'the same number of matrices');
-    return this.#product('bmm', other, 3, 3);
+    if (this.value.shape[0] !== other.shape[0])
+      throw rejected('bmm', this.value, other.value, 'the same number of matrices');
+    return this.of(product('bmm', this.value, other.value, 3, 3));
   }
 
   /** Product of a matrix and a vector (torch.mv): [M, K] and [K] give [M]. */
   mv(vector: Tensor): Tensor {
-    return this.#product('mv', vector, 2, 1);
+    return this.of(product('mv', this.value, vector.value, 2, 1));
   }
 
   /** Sum of the products of two vectors' elements (torch.dot). */
   dot(other: Tensor): Tensor {
-    return this.#product('dot', other, 1, 1);
+    return this.of(product('dot', this.value, other.value, 1, 1));
   }
 
   /** Products of all pairs of two vectors' elements (torch.outer): [M] and [N] give [M, N]. */
   outer(other: Tensor): Tensor {
     if (this.value.shape.length !== 1 || other.shape.length !== 1)
-      this.#reject('outer', other, 'two vectors');
+      throw rejected('outer', this.value, other.value, 'two vectors');
     return this.of(elementwise.mul(unsqueeze(this.value, 1), unsqueeze(other.value, 0)));
   }
 
@@ -103,19 +104,19 @@ export abstract class MatrixMethods extends ShapeMethods {
     }
     return this.diagonal().sum();
   }
+}
 
-  #product(op: string, other: Tensor, rank: number, otherRank: number): Tensor {
-    if (this.value.shape.length !== rank || other.shape.length !== otherRank) {
-      this.#reject(op, other, `${rank} and ${otherRank} dimensions`);
-    }
-    return this.of(torchMatmul(this.value, other.value));
+function product(op: string, a: Value, b: Value, rank: number, otherRank: number): Value {
+  if (a.shape.length !== rank || b.shape.length !== otherRank) {
+    throw rejected(op, a, b, `${rank} and ${otherRank} dimensions`);
   }
+  return torchMatmul(a, b);
+}
 
-  #reject(op: string, other: Tensor, expected: string): never {
-    throw new ShapeError(
-      `${op}: expected ${expected}, got ${describeType(this.value)} and ${describeType(other.value)}. matmul takes other shapes.`,
-    );
-  }
+function rejected(op: string, a: Value, b: Value, expected: string): ShapeError {
+  return new ShapeError(
+    `${op}: expected ${expected}, got ${describeType(a)} and ${describeType(b)}. matmul takes other shapes.`,
+  );
 }
 
 /** Factors of `addmm` and `baddbmm`. */

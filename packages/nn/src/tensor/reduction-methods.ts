@@ -29,7 +29,8 @@ export abstract class ReductionMethods extends PointwiseMethods {
   max(dim: number, keepdims?: boolean): ValuesAndIndices;
   max(dim?: number, keepdims = false): Tensor | ValuesAndIndices {
     if (dim === undefined) return this.of(reduceMax(this.value));
-    return this.#extreme(argMax, 'max', dim, keepdims);
+    const { values, indices } = extreme(argMax, 'max', this.value, dim, keepdims);
+    return { values: this.of(values), indices: this.of(indices) };
   }
 
   /** The smallest element (torch.min). Equal elements share the gradient. */
@@ -38,17 +39,18 @@ export abstract class ReductionMethods extends PointwiseMethods {
   min(dim: number, keepdims?: boolean): ValuesAndIndices;
   min(dim?: number, keepdims = false): Tensor | ValuesAndIndices {
     if (dim === undefined) return this.of(reduceMin(this.value));
-    return this.#extreme(argMin, 'min', dim, keepdims);
+    const { values, indices } = extreme(argMin, 'min', this.value, dim, keepdims);
+    return { values: this.of(values), indices: this.of(indices) };
   }
 
   /** Position (int64) of the first of the largest elements along `dim` (torch.argmax). Default: in the flattened tensor. */
   argmax(dim?: number, keepdims = false): Tensor {
-    return this.#position(argMax, 'argmax', dim, keepdims);
+    return this.of(position(argMax, 'argmax', this.value, dim, keepdims));
   }
 
   /** Position (int64) of the first of the smallest elements along `dim` (torch.argmin). Default: in the flattened tensor. */
   argmin(dim?: number, keepdims = false): Tensor {
-    return this.#position(argMin, 'argmin', dim, keepdims);
+    return this.of(position(argMin, 'argmin', this.value, dim, keepdims));
   }
 
   /**
@@ -185,34 +187,36 @@ export abstract class ReductionMethods extends PointwiseMethods {
   any(axes?: readonly number[], keepdims = false): Tensor {
     return this.of(anyOf(elementwise.cast(this.value, 'bool'), allIfNone(axes), keepdims));
   }
+}
 
-  #extreme(
-    find: (value: Value, axis: number) => Value,
-    op: string,
-    dim: number,
-    keepdims: boolean,
-  ): ValuesAndIndices {
-    const axis = normalizeAxis(op, dim, this.value);
-    const positions = find(this.value, axis);
-    const values = gatherElements(this.value, positions, axis);
-    const shape = keepdims ? values.shape : values.shape.toSpliced(axis, 1);
-    return { values: this.of(reshape(values, shape)), indices: this.of(reshape(positions, shape)) };
-  }
+function extreme(
+  find: (value: Value, axis: number) => Value,
+  op: string,
+  value: Value,
+  dim: number,
+  keepdims: boolean,
+): { values: Value; indices: Value } {
+  const axis = normalizeAxis(op, dim, value);
+  const positions = find(value, axis);
+  const values = gatherElements(value, positions, axis);
+  const shape = keepdims ? values.shape : values.shape.toSpliced(axis, 1);
+  return { values: reshape(values, shape), indices: reshape(positions, shape) };
+}
 
-  #position(
-    find: (value: Value, axis: number) => Value,
-    op: string,
-    dim: number | undefined,
-    keepdims: boolean,
-  ): Tensor {
-    if (dim === undefined) {
-      const place = find(flatten(this.value, 0, -1), 0);
-      return this.of(reshape(place, keepdims ? this.value.shape.map(() => 1) : []));
-    }
-    const axis = normalizeAxis(op, dim, this.value);
-    const positions = find(this.value, axis);
-    return this.of(keepdims ? positions : reshape(positions, positions.shape.toSpliced(axis, 1)));
+function position(
+  find: (value: Value, axis: number) => Value,
+  op: string,
+  value: Value,
+  dim: number | undefined,
+  keepdims: boolean,
+): Value {
+  if (dim === undefined) {
+    const place = find(flatten(value, 0, -1), 0);
+    return reshape(place, keepdims ? value.shape.map(() => 1) : []);
   }
+  const axis = normalizeAxis(op, dim, value);
+  const positions = find(value, axis);
+  return keepdims ? positions : reshape(positions, positions.shape.toSpliced(axis, 1));
 }
 
 function anyOf(condition: Value, axes: readonly number[] | undefined, keepdims: boolean): Value {

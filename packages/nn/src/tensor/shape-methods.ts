@@ -1,5 +1,5 @@
 import { ShapeError } from '../errors.ts';
-import { describeType, sizeOf } from '../graph/node.ts';
+import { describeType, sizeOf, type Value } from '../graph/node.ts';
 import { normalizeAxis } from '../ops/axes.ts';
 import { indexSelect } from '../ops/indexing.ts';
 import { concat, expand, reshape, transpose, trilu } from '../ops/shape.ts';
@@ -173,20 +173,20 @@ export abstract class ShapeMethods extends ReductionMethods {
 
   /** Zeros below `diagonal` of the matrices of the last two dimensions (torch.triu); 0 is the main one, 1 the one above it. */
   triu(diagonal = 0): Tensor {
-    return this.#triangle('triu', diagonal, true);
+    return this.of(triangle('triu', this.value, diagonal, true));
   }
 
   /** Zeros above `diagonal` of the matrices of the last two dimensions (torch.tril); 0 is the main one, 1 the one above it. */
   tril(diagonal = 0): Tensor {
-    return this.#triangle('tril', diagonal, false);
+    return this.of(triangle('tril', this.value, diagonal, false));
   }
+}
 
-  #triangle(op: string, diagonal: number, upper: boolean): Tensor {
-    if (this.value.shape.length < 2 || !Number.isInteger(diagonal)) {
-      throw new ShapeError(
-        `${op}: expected at least 2 dimensions and a whole diagonal, got ${describeType(this.value)} and ${diagonal}.`,
-      );
-    }
-    return this.of(trilu(this.value, diagonal, upper));
+function triangle(op: string, value: Value, diagonal: number, upper: boolean): Value {
+  if (value.shape.length < 2 || !Number.isInteger(diagonal)) {
+    throw new ShapeError(
+      `${op}: expected at least 2 dimensions and a whole diagonal, got ${describeType(value)} and ${diagonal}.`,
+    );
   }
+  return trilu(value, diagonal, upper);
 }
