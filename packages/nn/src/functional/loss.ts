@@ -196,8 +196,9 @@ function requireClasses(name: string, target: Value, count: number, ignoreIndex:
   if (!Number.isInteger(ignoreIndex) || ignoreIndex < -(2 ** 63) || ignoreIndex >= 2 ** 63) {
     throw new ArgumentError(`${name}: ignoreIndex must be an integer of 64 bits, got ${ignoreIndex}.`);
   }
+  const ignored = wordsOf(ignoreIndex);
   checkElements(target, (labels) => {
-    const index = indexOfNoClass(labels as BigInt64Array, count, ignoreIndex);
+    const index = indexOfNoClass(labels as BigInt64Array, count, ignored);
     if (index >= 0) {
       throw new ArgumentError(
         `${name}: expected targets from 0 to ${count - 1} or ignoreIndex (${ignoreIndex}), got ${labels[index]} at index ${index}.`,
@@ -207,16 +208,26 @@ function requireClasses(name: string, target: Value, count: number, ignoreIndex:
 }
 
 /** The first label that is neither a class nor ignored; -1 if there is none. Reads 32 bits at a time, because bigints are allocated. */
-function indexOfNoClass(labels: BigInt64Array, count: number, ignoreIndex: number): number {
+function indexOfNoClass(labels: BigInt64Array, count: number, ignored: Words): number {
   // A detached array is reported when the graph runs.
   if (labels.length === 0) return -1;
   const words = new Uint32Array(labels.buffer, labels.byteOffset, 2 * labels.length);
-  const [ignoredLow, ignoredHigh] = new Uint32Array(BigInt64Array.of(BigInt(ignoreIndex)).buffer);
   for (let low = 0; low < words.length; low += 2) {
     const isClass = words[low + 1] === 0 && words[low] < count;
-    if (!isClass && !(words[low] === ignoredLow && words[low + 1] === ignoredHigh)) return low / 2;
+    if (!isClass && !(words[low] === ignored.low && words[low + 1] === ignored.high)) return low / 2;
   }
   return -1;
+}
+
+/** The halves of an integer of 64 bits, as unsigned ones. */
+interface Words {
+  readonly low: number;
+  readonly high: number;
+}
+
+function wordsOf(integer: number): Words {
+  const high = Math.floor(integer / 2 ** 32);
+  return { low: integer - high * 2 ** 32, high: high >>> 0 };
 }
 
 function requireBroadcast(what: string, weight: Tensor | undefined, logits: Tensor): void {
