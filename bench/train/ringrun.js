@@ -23,7 +23,7 @@ const ways = {
   'all-reduce': (model) => separate(model, averageOnThisThread(model)),
   ddp: (model) => separate(new DistributedDataParallel(model)),
   compiled: (model) => together(new DistributedDataParallel(model)),
-  traced: (model) => together(new DistributedDataParallel(model), { traceOnce: true }),
+  traced: (model) => together(new DistributedDataParallel(model), { traceOnce: true, copyInputs: false }),
   shared: (model) => together(new DistributedDataParallel(model, { shareParameters: true })),
 };
 

@@ -95,7 +95,7 @@ export interface NativeOnnxOptions {
 
 /**
  * A model that onnxruntime compiles and runs on the CPU, on a compute thread that all sessions of a JavaScript thread
- * share. Calls run in order. Arrays are read and written in place; each has the byte length of its slot.
+ * share. Its calls, and the runs of its bindings, run in order.
  */
 export interface NativeOnnxSession {
   /**
@@ -103,20 +103,6 @@ export interface NativeOnnxSession {
    * library cannot be used.
    */
   compile(model: Uint8Array): Promise<void>;
-  /**
-   * Computes the outputs. The arrays must stay allocated until the promise settles.
-   *
-   * @param calls What the graph's nodes call, by their attribute `call` (native/src/onnxruntime/operators/calls.h).
-   * @param onCall Called for each call of JavaScript that the graph starts. If the graph awaits it, `endCall` must follow.
-   * It must not throw.
-   * @returns The waits for calls; undefined without `calls`. If a call failed, the error has its index as `failedCall`.
-   */
-  run(
-    inputs: readonly NativeTensor[],
-    outputs: readonly NativeTensor[],
-    calls?: readonly NativeGraphCall[],
-    onCall?: (call: number, run: number) => void,
-  ): Promise<NativeWaits | undefined>;
   /** Reports the end of a call of JavaScript. Does nothing if the run has ended. */
   endCall(run: number, call: number, succeeded: boolean): void;
   /** Frees the session's memory after earlier calls. Later runs are rejected. */
@@ -125,12 +111,25 @@ export interface NativeOnnxSession {
   libraryVersion(): string;
 }
 
-/** How long a run has waited. */
-export interface NativeWaits {
-  /** Milliseconds for all calls. */
-  readonly waitedMs: number;
-  /** Milliseconds for calls that it started and awaited at once: collectives. */
-  readonly ranMs: number;
+/**
+ * The arrays and calls of runs of a session, in place of onnxruntime's IoBinding. Arrays are read and written in place; each
+ * has the byte length of its slot.
+ */
+export interface NativeOnnxBinding {
+  /** Replaces an array, for the next runs. Slots are the inputs, then the outputs. */
+  replace(slot: number, array: NativeTensor): void;
+  /** What the graph's nodes call in the next runs, by their attribute `call` (native/src/onnxruntime/operators/calls.h). */
+  setCalls(calls: readonly NativeGraphCall[]): void;
+  /**
+   * Computes the outputs. The arrays must stay allocated until the promise settles. If a call failed, the error has its
+   * index as `failedCall`.
+   *
+   * @param onCall Called for each call of JavaScript that the graph starts. If the graph awaits it, `endCall` of the session
+   * must follow. It must not throw.
+   */
+  run(onCall?: (call: number, run: number) => void): Promise<void>;
+  /** Milliseconds for which the last run waited for all calls, and for those that it started and awaited at once: collectives. */
+  readonly waits: Float64Array;
 }
 
 /** A call of a running graph: operations that are started one after another, or JavaScript if there is no list. */
@@ -315,8 +314,8 @@ export interface NativeProcessGroup {
   ): { operation: NativePreparedOperation; input: Float32Array; output: Float32Array };
   /** Prepares a barrier, which the run of a graph starts like `prepareAllReduce`. */
   prepareBarrier(monitored: boolean, timeoutMs: number): NativePreparedOperation;
-  /** Settles when an operation that was started has ended; at once if it is not running. */
-  ended(operation: NativePreparedOperation): Promise<void>;
+  /** Settles when an operation that was started has ended; at once if it is not running. Undefined if it has succeeded. */
+  ended(operation: NativePreparedOperation): Promise<void> | undefined;
   /** Reduces each of the tensors, which have the same dtype. `dtype` is ignored for an empty list. */
   allReduceCoalesced(
     tensors: NativePlacedTensor[],
@@ -449,6 +448,11 @@ export interface NativeBinding {
     outputs: readonly NativeOnnxSlot[],
     options: NativeOnnxOptions,
   ) => NativeOnnxSession;
+  OnnxBinding: new (
+    session: NativeOnnxSession,
+    inputs: readonly NativeTensor[],
+    outputs: readonly NativeTensor[],
+  ) => NativeOnnxBinding;
   /** `bytes` of GPU memory. `address`: wraps memory of another library, which must outlive this object. */
   DeviceMemory: new (device: number, bytes: number, address?: bigint) => NativeDeviceMemory;
   /** Opens the CUDA driver and NCCL and describes them; allocates nothing on a GPU. */

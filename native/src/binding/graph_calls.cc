@@ -9,8 +9,8 @@
 
 namespace ringrun {
 
-GraphCalls::GraphCalls(std::vector<Call> calls, std::vector<void*> outputs, std::function<void(std::size_t)> callJavaScript)
-    : calls_(std::move(calls)), outputs_(std::move(outputs)), callJavaScript_(std::move(callJavaScript)), states_(calls_.size(), State::Pending) {}
+GraphCalls::GraphCalls(std::shared_ptr<const std::vector<Call>> calls, std::vector<void*> outputs, std::function<void(std::size_t)> callJavaScript)
+    : calls_(std::move(calls)), outputs_(std::move(outputs)), callJavaScript_(std::move(callJavaScript)), states_(calls_->size(), State::Pending) {}
 
 void GraphCalls::start(std::size_t call) {
   for (const auto& operation : at(call).operations) operation->start();

@@ -29,7 +29,7 @@ class GraphCalls final : public ort::Calls {
   };
 
   // `callJavaScript` returns at once; end() follows on another thread if the graph awaits the call.
-  GraphCalls(std::vector<Call> calls, std::vector<void*> outputs, std::function<void(std::size_t)> callJavaScript);
+  GraphCalls(std::shared_ptr<const std::vector<Call>> calls, std::vector<void*> outputs, std::function<void(std::size_t)> callJavaScript);
 
   void start(std::size_t call) override;
   void await(std::size_t call) override;
@@ -54,13 +54,13 @@ class GraphCalls final : public ort::Calls {
  private:
   enum class State { Pending, Succeeded, Failed };
 
-  const Call& at(std::size_t call) const { return calls_.at(call); }
+  const Call& at(std::size_t call) const { return calls_->at(call); }
   bool isAborted();
   void awaitOperations(std::size_t call);
   void awaitJavaScript(std::size_t call);
   [[noreturn]] void fail(std::size_t call);
 
-  const std::vector<Call> calls_;
+  const std::shared_ptr<const std::vector<Call>> calls_;
   const std::vector<void*> outputs_;
   const std::function<void(std::size_t)> callJavaScript_;
   std::optional<std::size_t> failedCall_;

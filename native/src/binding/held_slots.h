@@ -7,34 +7,29 @@
 
 namespace ringrun {
 
-// Keeps the memory of the arrays of a session's slots, as HeldArrays does, for runs that mostly have the same arrays as the
-// run before. Holds an array that stays in its slot once, as long as its buffer exists, instead of once for each run.
+// Keeps the memory of the arrays of a binding's slots, as HeldArrays does, for runs that mostly have the same arrays as the
+// run before: an array that stays in its slot costs nothing from its third run on.
 //
 // Belongs to the JavaScript thread.
 class HeldSlots {
  public:
-  // What a run must keep reachable.
-  struct Run {
-    Run(Napi::Env env, std::size_t slots) : held(Napi::Array::New(env, slots)), added(Napi::Array::New(env)) {}
+  HeldSlots(Napi::Env env, std::size_t slots);
 
-    Napi::Array held;   // by slot
-    Napi::Array added;  // arrays that still need a hold
-  };
+  // Puts an array into a slot. It is reachable until it is replaced, or until this is destroyed.
+  void place(std::size_t slot, const Napi::Value& array);
 
-  explicit HeldSlots(std::size_t count) : slots_(count) {}
-
-  // Adds the array of a slot, whose elements are at `data`, to what `run` keeps.
-  void hold(std::size_t slot, const Napi::Value& array, const void* data, Run& run);
+  // Call it at the start of each run: the arrays whose memory the run must hold by itself. Undefined if there are none.
+  Napi::Value arraysToHold(Napi::Env env);
 
  private:
-  struct Slot {
-    const void* data = nullptr;  // in the last run
-    // The buffer that holds the memory, if the last runs had the same. Weak: it is kept by the array's own buffer. As long
-    // as it exists, no other array is at this address.
-    Napi::ObjectReference buffer;
-  };
+  enum class State { Placed, UsedOnce, Held };
 
-  std::vector<Slot> slots_;
+  bool hold(Napi::Env env, std::size_t slot);
+
+  // By slot, what is kept reachable: the array, or the buffer that holds its memory.
+  Napi::ObjectReference kept_;
+  std::vector<State> states_;
+  std::vector<std::size_t> notHeld_;  // slots
 };
 
 }  // namespace ringrun

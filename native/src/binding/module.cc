@@ -13,6 +13,7 @@
 #include "binding/gradients.h"
 #include "binding/images.h"
 #include "binding/nccl.h"
+#include "binding/onnx_binding.h"
 #include "binding/onnx_session.h"
 #include "binding/process_group.h"
 #include "binding/stacks.h"
@@ -86,6 +87,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("ProcessGroup", ProcessGroup::define(env));
   exports.Set("DeviceMemory", DeviceMemoryObject::define(env));
   exports.Set("OnnxSession", OnnxSession::define(env));
+  exports.Set("OnnxBinding", OnnxBinding::define(env));
   exports.Set("describeNccl", Napi::Function::New(env, describeNcclOf));
   exports.Set("measureCopies", Napi::Function::New(env, measureCopiesOf));
   exports.Set("ncclUniqueId", Napi::Function::New(env, ncclUniqueIdOf));

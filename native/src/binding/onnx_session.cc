@@ -6,7 +6,6 @@
 
 #include "base/thread_scheduling.h"
 #include "binding/held_arrays.h"
-#include "binding/prepared_operation.h"
 
 namespace ringrun {
 namespace {
@@ -52,74 +51,22 @@ ort::Options optionsOf(const Napi::Object& object) {
   return options;
 }
 
-std::size_t bytesPerElement(napi_typedarray_type type) {
-  switch (type) {
-    case napi_int16_array:
-    case napi_uint16_array:
-      return 2;
-    case napi_int32_array:
-    case napi_uint32_array:
-    case napi_float32_array:
-      return 4;
-    case napi_float64_array:
-    case napi_bigint64_array:
-    case napi_biguint64_array:
-      return 8;
-    default:
-      return 1;
-  }
-}
-
-// The address of a typed array that has the size of a slot. Throws a TypeError otherwise.
-void* addressOf(const Napi::Value& value, const ort::Slot& slot) {
-  napi_typedarray_type type = napi_int8_array;
-  std::size_t length = 0;
-  void* data = nullptr;
-  const bool isTypedArray = napi_get_typedarray_info(value.Env(), value, &type, &length, &data, nullptr, nullptr) == napi_ok;
-  const std::size_t bytes = length * bytesPerElement(type);
-  if (!isTypedArray || bytes != slot.bytes) {
-    const std::string given = isTypedArray ? std::to_string(bytes) + " bytes" : "no typed array";
-    throw Napi::TypeError::New(value.Env(), slot.name + ": expected a typed array of " + std::to_string(slot.bytes) + " bytes, got " + given);
-  }
-  // The library requires an address even for 0 bytes, and an empty array may have none.
-  static std::uint8_t nothing;
-  return bytes == 0 ? &nothing : data;
-}
-
-// [array, …]
-std::vector<ort::Span> spansOf(const Napi::Value& value) {
-  std::vector<ort::Span> spans;
-  if (!value.IsArray()) return spans;
-  const auto arrays = value.As<Napi::Array>();
-  for (std::uint32_t i = 0; i < arrays.Length(); ++i) {
-    auto array = static_cast<Napi::Value>(arrays.Get(i)).As<Napi::Float32Array>();
-    if (!array.IsTypedArray()) throw Napi::TypeError::New(value.Env(), "expected a typed array of a call, got another value");
-    spans.push_back({array.Data(), array.ByteLength()});
-  }
-  return spans;
-}
-
 }  // namespace
 
-// A promise, and the session and the arrays, which are kept until it settles.
+// A promise, and the session or binding and the arrays, which are kept until it settles.
 struct OnnxSession::Pending {
   Napi::Promise::Deferred deferred;
-  Napi::ObjectReference session;
-  Napi::ObjectReference held;
+  Napi::ObjectReference object;
   HeldArrays arrays;
   std::size_t run = 0;  // number of the run, for endCall
   Napi::FunctionReference onCall;
   std::optional<std::string> failure;
   bool isLibraryFailure = false;
   std::optional<std::size_t> failedCall;
-  double waitedMs = 0;
-  double ranMs = 0;
-  bool hasCalls = false;
 
   // An environment that is ending releases all references itself.
   void leaveReferencesToEnvironment() {
-    session.SuppressDestruct();
-    held.SuppressDestruct();
+    object.SuppressDestruct();
     onCall.SuppressDestruct();
     arrays.leaveToEnvironment();
   }
@@ -129,7 +76,6 @@ Napi::Function OnnxSession::define(Napi::Env env) {
   return DefineClass(env, "OnnxSession",
                      {
                          InstanceMethod<&OnnxSession::compile>("compile"),
-                         InstanceMethod<&OnnxSession::run>("run"),
                          InstanceMethod<&OnnxSession::endCall>("endCall"),
                          InstanceMethod<&OnnxSession::release>("release"),
                          InstanceMethod<&OnnxSession::libraryVersion>("libraryVersion"),
@@ -141,7 +87,6 @@ OnnxSession::OnnxSession(const Napi::CallbackInfo& info)
       libraryPath_(info[0].ToString()),
       inputs_(slotsOf(info[1])),
       outputs_(slotsOf(info[2])),
-      held_(inputs_.size() + outputs_.size()),
       options_(optionsOf(info[3].As<Napi::Object>())),
       events_(Events::New(info.Env(), "ringrun onnxruntime", 0, 1, this)),
       thread_(sharedThread(info[3].As<Napi::Object>().Get("computeNice").ToNumber())) {
@@ -172,9 +117,7 @@ void OnnxSession::endWithEnvironment(void* self) {
 // (model)
 Napi::Value OnnxSession::compile(const Napi::CallbackInfo& info) {
   const auto model = info[0].As<Napi::Uint8Array>();
-  Napi::Array holds = Napi::Array::New(info.Env());
-  holds.Set(0U, model);
-  return runAsync(info.Env(), holds, holds, info.Env().Undefined(), [this, data = model.Data(), bytes = model.ByteLength()](Pending&) {
+  return runAsync(info.Env(), Value(), model, info.Env().Undefined(), [this, data = model.Data(), bytes = model.ByteLength()](Pending&) {
     const ort::Library& library = ort::Library::at(libraryPath_);
     {
       const std::lock_guard lock(mutex_);
@@ -184,29 +127,23 @@ Napi::Value OnnxSession::compile(const Napi::CallbackInfo& info) {
   });
 }
 
-// (inputs, outputs, calls?, onCall?)
-Napi::Value OnnxSession::run(const Napi::CallbackInfo& info) {
-  Arrays arrays = arraysOf(info);
-  std::vector<GraphCalls::Call> calls = callsOf(info[2]);
-  auto& [inputs, outputs, held] = arrays;
-  if (calls.empty()) {
-    return runAsync(info.Env(), held.held, held.added, info[3], [this, inputs = std::move(inputs), outputs = std::move(outputs)](Pending&) {
+Napi::Value OnnxSession::run(Napi::Env env, Run run) {
+  auto& [binding, holds, inputs, outputs, calls, onCall, waits] = run;
+  if (calls == nullptr) {
+    return runAsync(env, binding, holds, onCall, [this, inputs = std::move(inputs), outputs = std::move(outputs)](Pending&) {
       session().run(inputs, outputs, nullptr);
     });
   }
-  // Operations, and the arrays of calls.
-  held.added.Set(held.added.Length(), info[2]);
-  return runAsync(info.Env(), held.held, held.added, info[3],
-                  [this, inputs = std::move(inputs), outputs = std::move(outputs), calls = std::move(calls)](Pending& pending) {
+  return runAsync(env, binding, holds, onCall,
+                  [this, inputs = std::move(inputs), outputs = std::move(outputs), calls = std::move(calls), waits = waits](Pending& pending) {
     const auto call = [this, &pending](std::size_t index) { send(&pending, index); };
     const auto current = std::make_shared<GraphCalls>(calls, outputs, call);
     setCalls(current, pending.run);
     const auto finish = [&] {
       setCalls(nullptr, 0);
       pending.failedCall = current->failedCall();
-      pending.waitedMs = current->waitedMs();
-      pending.ranMs = current->ranMs();
-      pending.hasCalls = true;
+      waits[0] = current->waitedMs();
+      waits[1] = current->ranMs();
     };
     try {
       session().run(inputs, outputs, current.get());
@@ -227,8 +164,8 @@ void OnnxSession::endCall(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value OnnxSession::release(const Napi::CallbackInfo& info) {
-  const Napi::Array nothing = Napi::Array::New(info.Env());
-  return runAsync(info.Env(), nothing, nothing, info.Env().Undefined(), [this](Pending&) { replaceSession(nullptr); });
+  const Napi::Value nothing = info.Env().Undefined();
+  return runAsync(info.Env(), Value(), nothing, nothing, [this](Pending&) { replaceSession(nullptr); });
 }
 
 Napi::Value OnnxSession::libraryVersion(const Napi::CallbackInfo& info) {
@@ -256,60 +193,16 @@ void OnnxSession::terminate() {
   if (session_) session_->terminate();
 }
 
-OnnxSession::Arrays OnnxSession::arraysOf(const Napi::CallbackInfo& info) {
-  HeldSlots::Run held(info.Env(), inputs_.size() + outputs_.size());
-  std::vector<void*> inputs = addressesOf(info[0], inputs_, 0, held);
-  std::vector<void*> outputs = addressesOf(info[1], outputs_, inputs_.size(), held);
-  return {std::move(inputs), std::move(outputs), held};
-}
-
-std::vector<void*> OnnxSession::addressesOf(const Napi::Value& value, const std::vector<ort::Slot>& slots, std::size_t firstSlot,
-                                            HeldSlots::Run& held) {
-  const auto arrays = value.As<Napi::Array>();
-  if (arrays.Length() != slots.size()) {
-    throw Napi::TypeError::New(value.Env(), "expected " + std::to_string(slots.size()) + " arrays, got " + std::to_string(arrays.Length()));
-  }
-  std::vector<void*> addresses;
-  addresses.reserve(slots.size());
-  for (std::uint32_t i = 0; i < slots.size(); ++i) {
-    const Napi::Value array = arrays.Get(i);
-    addresses.push_back(addressOf(array, slots[i]));
-    if (slots[i].bytes > 0) held_.hold(firstSlot + i, array, addresses.back(), held);
-  }
-  return addresses;
-}
-
 ort::Session& OnnxSession::session() const {
   if (!session_) throw ort::Error("the session was released, or its model was not compiled");
   return *session_;
 }
 
-// [{ operations?, sends?, receives? }]: a call without operations is one of JavaScript.
-std::vector<GraphCalls::Call> OnnxSession::callsOf(const Napi::Value& value) const {
-  std::vector<GraphCalls::Call> calls;
-  if (!value.IsArray()) return calls;
-  const auto list = value.As<Napi::Array>();
-  for (std::uint32_t i = 0; i < list.Length(); ++i) {
-    const auto object = static_cast<Napi::Value>(list.Get(i)).As<Napi::Object>();
-    GraphCalls::Call call;
-    const Napi::Value operations = object.Get("operations");
-    call.isJavaScript = !operations.IsArray();
-    if (!call.isJavaScript) {
-      const auto given = operations.As<Napi::Array>();
-      for (std::uint32_t j = 0; j < given.Length(); ++j) call.operations.push_back(operationOf(given.Get(j)));
-    }
-    call.sends = spansOf(object.Get("sends"));
-    call.receives = spansOf(object.Get("receives"));
-    calls.push_back(std::move(call));
-  }
-  return calls;
-}
-
-Napi::Value OnnxSession::runAsync(Napi::Env env, const Napi::Object& held, const Napi::Array& holds, const Napi::Value& onCall,
+Napi::Value OnnxSession::runAsync(Napi::Env env, const Napi::Object& object, const Napi::Value& holds, const Napi::Value& onCall,
                                    std::function<void(Pending&)> work) {
   const auto isKept = [](const void*) { return false; };
-  auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), Napi::Persistent(Value()), Napi::Persistent(held),
-                                                   HeldArrays(holds.Length() > 0 ? Napi::Value(holds) : env.Undefined(), isKept), ++runs_, {}, {}, {}, {}, 0, 0, false});
+  auto pending = std::make_unique<Pending>(
+      Pending{Napi::Promise::Deferred::New(env), Napi::Persistent(object), HeldArrays(holds, isKept), ++runs_, {}, {}, {}, {}});
   if (onCall.IsFunction()) pending->onCall = Napi::Persistent(onCall.As<Napi::Function>());
   const Napi::Value promise = pending->deferred.Promise();
   // A std::function must be copyable, so it holds a plain pointer. The JavaScript thread takes it back in `settle`. If
@@ -355,13 +248,7 @@ void OnnxSession::settle(Napi::Env env, Pending* pending) {
   const std::unique_ptr<Pending> settled(pending);
   if (env == nullptr) return settled->leaveReferencesToEnvironment();
   if (--pending_ == 0) events_.Unref(env);
-  if (!settled->failure) {
-    if (!settled->hasCalls) return settled->deferred.Resolve(env.Undefined());
-    Napi::Object waits = Napi::Object::New(env);
-    waits.Set("waitedMs", Napi::Number::New(env, settled->waitedMs));
-    waits.Set("ranMs", Napi::Number::New(env, settled->ranMs));
-    return settled->deferred.Resolve(waits);
-  }
+  if (!settled->failure) return settled->deferred.Resolve(env.Undefined());
   Napi::Object error = Napi::Error::New(env, *settled->failure).Value();
   if (settled->isLibraryFailure) error.Set("code", Napi::String::New(env, "LIBRARY"));
   if (settled->failedCall) error.Set("failedCall", Napi::Number::New(env, static_cast<double>(*settled->failedCall)));

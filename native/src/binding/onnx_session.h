@@ -12,7 +12,6 @@
 
 #include "base/worker_thread.h"
 #include "binding/graph_calls.h"
-#include "binding/held_slots.h"
 #include "onnxruntime/session.h"
 
 namespace ringrun {
@@ -27,6 +26,22 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   explicit OnnxSession(const Napi::CallbackInfo& info);
   ~OnnxSession() override;
 
+  const std::vector<ort::Slot>& inputs() const { return inputs_; }
+  const std::vector<ort::Slot>& outputs() const { return outputs_; }
+
+  struct Run {
+    Napi::Object binding;    // kept reachable until the run ends
+    Napi::Value holds;       // arrays whose memory is kept until then, or undefined
+    std::vector<void*> inputs;
+    std::vector<void*> outputs;
+    std::shared_ptr<const std::vector<GraphCalls::Call>> calls;  // null: none
+    Napi::Value onCall;
+    double* waits;  // milliseconds: receives waitedMs and ranMs, if it has calls
+  };
+
+  // A promise of the end of a run.
+  Napi::Value run(Napi::Env env, Run run);
+
  private:
   struct Pending;
   // Of the compute thread, for the JavaScript thread.
@@ -39,24 +54,13 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   void settle(Napi::Env env, Pending* pending);
   using Events = Napi::TypedThreadSafeFunction<OnnxSession, Event, &OnnxSession::receive>;
 
-  // The arrays of one run.
-  struct Arrays {
-    std::vector<void*> inputs;
-    std::vector<void*> outputs;
-    HeldSlots::Run held;
-  };
-
   Napi::Value compile(const Napi::CallbackInfo& info);
-  Napi::Value run(const Napi::CallbackInfo& info);
   void endCall(const Napi::CallbackInfo& info);
   Napi::Value release(const Napi::CallbackInfo& info);
   Napi::Value libraryVersion(const Napi::CallbackInfo& info);
 
-  Arrays arraysOf(const Napi::CallbackInfo& info);
-  std::vector<void*> addressesOf(const Napi::Value& value, const std::vector<ort::Slot>& slots, std::size_t firstSlot, HeldSlots::Run& held);
-  std::vector<GraphCalls::Call> callsOf(const Napi::Value& value) const;
-  // `work` gets the object that it settles. `held`: kept reachable until then. `holds`: arrays whose memory is kept, too.
-  Napi::Value runAsync(Napi::Env env, const Napi::Object& held, const Napi::Array& holds, const Napi::Value& onCall, std::function<void(Pending&)> work);
+  // `work` gets the object that it settles. `object`: kept reachable until then. `holds`: arrays whose memory is kept, too.
+  Napi::Value runAsync(Napi::Env env, const Napi::Object& object, const Napi::Value& holds, const Napi::Value& onCall, std::function<void(Pending&)> work);
   void send(Pending* pending, std::optional<std::size_t> call);
   void setCalls(std::shared_ptr<GraphCalls> calls, std::size_t run);
   ort::Session& session() const;
@@ -70,7 +74,6 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   std::string libraryVersion_;  // protected by mutex_
   std::vector<ort::Slot> inputs_;
   std::vector<ort::Slot> outputs_;
-  HeldSlots held_;  // of the inputs, then of the outputs
   ort::Options options_;
   Events events_;
   std::size_t pending_ = 0;

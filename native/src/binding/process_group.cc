@@ -453,16 +453,12 @@ Napi::Value ProcessGroup::prepareBarrier(const Napi::CallbackInfo& info) {
   return wrapOperation(info.Env(), std::make_shared<StartableOperation>(startingPoint_, barrierOf(info)));
 }
 
-// (operation): settles when an operation of prepareAllReduce that was started has ended.
+// (operation): settles when an operation of prepareAllReduce that was started has ended; undefined if it has succeeded.
 Napi::Value ProcessGroup::ended(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const std::shared_ptr<StartableOperation> operation = operationOf(info[0]);
   // As after a graph that has waited for it: a turn of the event loop would cost more than the rest of a step's end.
-  if (operation->hasSucceeded()) {
-    const auto deferred = Napi::Promise::Deferred::New(env);
-    deferred.Resolve(env.Undefined());
-    return deferred.Promise();
-  }
+  if (operation->hasSucceeded()) return env.Undefined();
   auto pending = makePending(env, env.Undefined());
   const Napi::Value promise = pending->deferred.Promise();
   keepAlive(env);

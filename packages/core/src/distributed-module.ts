@@ -233,12 +233,12 @@ export interface GradientPass {
   startableAt(index: number): readonly StartableOperation[] | undefined;
 
   /**
-   * Called when all gradients have been written. Resolves when the optimizer may use them.
+   * Called when all gradients have been written. Resolves when the optimizer may use them; undefined if it may use them now.
    *
    * @param settings `isStarted`: whether the library has started the operations of `startableAt`, all of them. Default:
    * `false`. `waitedMs`: time for which it has waited for them itself. Default: 0.
    */
-  done(settings?: { isStarted?: boolean; waitedMs?: number }): Promise<void>;
+  done(settings?: { isStarted?: boolean; waitedMs?: number }): Promise<void> | undefined;
 
   /** Called instead of `done` if the pass has failed. Returns the error, with the step if a collective failed. */
   abandon(error: unknown): unknown;
@@ -248,8 +248,8 @@ export interface GradientPass {
 export interface StartableOperation {
   /** The operation of the addon. */
   readonly native: object;
-  /** Resolves when the operation has ended, if it was started. Rejects if it failed. */
-  ended(): Promise<void>;
+  /** Resolves when the operation has ended, if it was started; undefined if it has succeeded already. Rejects if it failed. */
+  ended(): Promise<void> | undefined;
 }
 
 /** A collective of float32 numbers in memory of its own, which a library can start without JavaScript. */

@@ -40,7 +40,7 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
   const lr = learningRate(settings, batch.global);
   const { optimizer, scheduler } = optimizationOf(model.module, lr, length, settings);
   const lossOf = (images: Tensor, labels: Tensor) => F.nllLoss(model.forward(images), labels);
-  const trainStep = compileStep(optimizer, lossOf, { traceOnce: true });
+  const trainStep = compileStep(optimizer, lossOf, { traceOnce: true, copyInputs: false });
   // Random numbers after initialization (dropout) differ between ranks.
   manualSeed(settings.seed + rank);
 

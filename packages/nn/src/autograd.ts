@@ -1,3 +1,4 @@
+import { BorrowedInputs } from './borrowed-inputs.ts';
 import { CapturedInputs } from './captured-inputs.ts';
 import { allFinite, explainAnomaly } from './compiler/anomaly.ts';
 import { evaluate, type RunOptions } from './compiler/compile.ts';
@@ -11,7 +12,6 @@ import type { ValueBuffer } from './executor/value-buffer.ts';
 import { Gradients } from './gradients.ts';
 import { findOutdated, outdatedError } from './graph/changes.ts';
 import { describeType, isNode, type Node, type Value } from './graph/node.ts';
-import { sourceOfLeaf } from './graph/source-of-leaf.ts';
 import { topologicalOrder } from './graph/topology.ts';
 import {
   cacheElements,
@@ -21,11 +21,12 @@ import {
   type UncachedPart,
 } from './value-cache.ts';
 import type { RecordedStep } from './recorded-step.ts';
+import { sourcesOf, type RunInputs } from './run-inputs.ts';
 import type { Source } from './graph/operators.ts';
 import type { Clipping } from './optim/clipping.ts';
 import type { Optimizer, PartOfStep, PreparedStep } from './optim/optimizer.ts';
 import { recordReached } from './unlisted-parameters.ts';
-import { enqueue, type Operation } from './operation-queue.ts';
+import { beginAtOnce, enqueue, type Operation } from './operation-queue.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
 
 /** Options of {@link Tensor.backward}. */
@@ -48,7 +49,7 @@ const optionNames: OptionNames<BackwardOptions> = { detectAnomaly: true };
 export async function backward(loss: Value, options: BackwardOptions = {}): Promise<void> {
   requireOptions('backward', options, optionNames);
   const order = topologicalOrder([loss]);
-  const inputs = new CapturedInputs(uncachedPartOf(loss, order, 'differentiate').nodes);
+  const inputs = new CapturedInputs(sourcesOf(uncachedPartOf(loss, order, 'differentiate').nodes));
   try {
     await enqueue(operationOn(order, 'loss.backward()', true), () =>
       backwardNow(loss, order, inputs, options),
@@ -58,65 +59,103 @@ export async function backward(loss: Value, options: BackwardOptions = {}): Prom
   }
 }
 
+/** How a compiled step runs. */
+export interface SteppingOptions {
+  readonly clipping: Clipping | undefined;
+  /** Whether to copy the arrays of callers at the call, or to read them until the step has ended. */
+  readonly copyInputs: boolean;
+}
+
 /**
  * Clears the gradients of an optimizer, runs forward, backward and the optimizer's step, and keeps the value of the loss:
  * in one run, if that computes the same as several.
  */
-export async function step(loss: Value, optimizer: SteppedOptimizer, clipping?: Clipping): Promise<void> {
+export async function step(
+  loss: Value,
+  optimizer: SteppedOptimizer,
+  { clipping, copyInputs }: SteppingOptions,
+): Promise<void> {
   const order = topologicalOrder([loss]);
-  const inputs = new CapturedInputs(uncachedPartOf(loss, order, 'differentiate').nodes);
-  await stepOn(order, inputs, optimizer, clipping, (update) => backwardNow(loss, order, inputs, {}, update));
+  const sources = sourcesOf(uncachedPartOf(loss, order, 'differentiate').nodes);
+  const inputs = copyInputs ? new CapturedInputs(sources) : new BorrowedInputs(sources);
+  try {
+    await stepOn(order, optimizer, clipping, (update) => backwardNow(loss, order, inputs, {}, () => update));
+    if (inputs instanceof BorrowedInputs) inputs.requireUnchanged();
+  } finally {
+    inputs.release();
+  }
 }
 
 /**
  * `step` for the graph of an earlier call.
  *
- * @param replaced the leaves to read in place of those of that call
- * @returns the elements and the shape of the loss
+ * @param replaced what to read in place of the leaves of that call
+ * @returns the elements of the loss
  */
 export async function stepAgain(
   recorded: RecordedStep,
-  replaced: ReadonlyMap<Source, Value>,
+  replaced: ReadonlyMap<Source, Source>,
   optimizer: SteppedOptimizer,
-  clipping?: Clipping,
-): Promise<{ data: TensorData; shape: readonly number[] }> {
-  const inputs = new CapturedInputs([...replaced.values()].map(({ node }) => node));
-  const bufferOf = (source: Source) => inputs.of(sourceOfLeaf(replaced.get(source)) ?? source);
-  const training = recorded.training();
-  const { shape } = training.loss;
-  let data: TensorData = new Float32Array();
-  await stepOn(recorded.order, inputs, optimizer, clipping, async (update) => {
-    const { loss, updateAfterwards } = await runStep(training, { bufferOf }, update);
-    data = loss;
-    await updateAfterwards?.();
-  });
-  return { data, shape };
-}
-
-type SteppedOptimizer = Pick<Optimizer, 'prepareStep' | 'zeroGradNow' | 'zeroSharedGradNow'>;
-
-async function stepOn(
-  order: readonly Node[],
-  inputs: CapturedInputs,
-  optimizer: SteppedOptimizer,
-  clipping: Clipping | undefined,
-  run: (update: PreparedStep) => Promise<void>,
-): Promise<void> {
+  { clipping, copyInputs }: SteppingOptions,
+): Promise<TensorData> {
+  const inputs = copyInputs ? new CapturedInputs(replaced.values()) : new BorrowedInputs(replaced.values());
+  const bufferOf = (leaf: Source) => inputs.of(replaced.get(leaf) ?? leaf);
+  const run = (update: () => PreparedStep, part?: PartOfStep) =>
+    runStep(recorded.training, { bufferOf, part }, update);
+  const end = ({ loss, part }: StepResult) => {
+    recorded.part = part?.prepareAgain ? part : undefined;
+    if (inputs instanceof BorrowedInputs) inputs.requireUnchanged();
+    return loss;
+  };
+  const { order, part } = recorded;
+  const atOnce = part && beginAtOnce(stepOperation(order, () => optimizer.memory()));
   try {
-    const update = optimizer.prepareStep(clipping);
-    const { name, memory } = operationOn(order, 'step()', true);
-    const all = () => new Set([...memory(), ...update.memory()]);
-    await enqueue({ name, changes: true, memory: all }, async () => {
-      optimizer.zeroGradNow();
-      try {
-        await run(update);
-      } finally {
-        optimizer.zeroSharedGradNow();
-      }
-    });
+    if (!atOnce) {
+      return await stepOn(order, optimizer, clipping, async (update) => {
+        const result = await run(() => update);
+        await result.updateAfterwards?.();
+        return end(result);
+      });
+    }
+    // Fewer promises than in `stepOn`, because each takes a turn of V8's queue.
+    const again = part.prepareAgain!() ? part : undefined;
+    const prepared = again ? undefined : optimizer.prepareStep(clipping);
+    optimizer.zeroGradNow();
+    const result = await run(() => prepared ?? optimizer.prepareStep(clipping), again);
+    if (result.updateAfterwards) await result.updateAfterwards();
+    return end(result);
+  } catch (error) {
+    atOnce?.fail(error);
+    throw error;
   } finally {
+    atOnce?.end();
     inputs.release();
   }
+}
+
+type SteppedOptimizer = Pick<Optimizer, 'memory' | 'prepareStep' | 'zeroGradNow' | 'zeroSharedGradNow'>;
+
+function stepOn<Result>(
+  order: readonly Node[],
+  optimizer: SteppedOptimizer,
+  clipping: Clipping | undefined,
+  run: (update: PreparedStep) => Promise<Result>,
+): Promise<Result> {
+  const update = optimizer.prepareStep(clipping);
+  return enqueue(stepOperation(order, update.memory), async () => {
+    optimizer.zeroGradNow();
+    try {
+      return await run(update);
+    } finally {
+      optimizer.zeroSharedGradNow();
+    }
+  });
+}
+
+/** @param updated returns the memory of the parameters that the optimizer changes */
+function stepOperation(order: readonly Node[], updated: () => ReadonlySet<object>): Operation {
+  const { name, memory } = operationOn(order, 'step()', true);
+  return { name, changes: true, memory: () => new Set([...memory(), ...updated()]) };
 }
 
 /**
@@ -127,7 +166,7 @@ async function stepOn(
  */
 export async function read(value: Value, name: string): Promise<TensorData> {
   const order = topologicalOrder([value]);
-  const inputs = new CapturedInputs(uncachedPartOf(value, order, 'read').nodes);
+  const inputs = new CapturedInputs(sourcesOf(uncachedPartOf(value, order, 'read').nodes));
   try {
     return await enqueue(operationOn(order, `tensor.${name}()`, false), () =>
       readNow(value, order, name, inputs),
@@ -184,9 +223,9 @@ function operationOn(order: readonly Node[], name: string, changes: boolean): Op
 async function backwardNow(
   written: Value,
   order: readonly Node[],
-  { of: bufferOf }: CapturedInputs,
+  { of: bufferOf }: RunInputs,
   { detectAnomaly = false }: BackwardOptions,
-  optimizerStep?: PreparedStep,
+  optimizerStep?: () => PreparedStep,
 ): Promise<void> {
   if (!isScalar(written)) {
     throw new NnError(
@@ -215,21 +254,27 @@ async function backwardNow(
 interface StepRunOptions extends RunOptions {
   /** The loss whose anomalies are detected. Default: none are. */
   readonly anomalies?: Value | undefined;
+  /** The optimizer's step as a part of this one. Default: the optimizer is asked for it. */
+  readonly part?: PartOfStep | undefined;
 }
 
 interface StepResult {
   readonly loss: TensorData;
-  /** The optimizer's step, if it is not part of the run. */
+  /** The optimizer's step, if it was a part of the run. */
+  readonly part: PartOfStep | undefined;
+  /** The optimizer's step, if it was not. */
   readonly updateAfterwards: (() => Promise<void>) | undefined;
 }
 
+/** @param optimizerStep returns the optimizer's step. Default: there is none. */
 async function runStep(
   step: TrainingStep,
-  { bufferOf, anomalies }: StepRunOptions,
-  optimizerStep?: PreparedStep,
+  { bufferOf, anomalies, part: knownPart }: StepRunOptions,
+  optimizerStep?: () => PreparedStep,
 ): Promise<StepResult> {
-  const parameters = step.trainable.map(({ source }) => source.parameter!);
-  const gradients = new Gradients(parameters, step.parts, optimizerStep?.parameters());
+  const { parameters } = step;
+  const updated = optimizerStep && (() => optimizerStep().parameters());
+  const gradients = new Gradients(parameters, step.parts, updated);
   const startable = anomalies ? undefined : gradients.startable();
   const number = onnxruntimeExecutor.allocate(step.loss);
   let part: PartOfStep | undefined;
@@ -239,24 +284,27 @@ async function runStep(
     if (anomalies) checked = await runDetectingAnomalies(anomalies, step, number, gradients, { bufferOf });
     else {
       const starts = startable?.map((operations) => ({ operations })) ?? gradients.deliveries();
-      part = startable && optimizerStep?.asPartOf(parameters, gradients.areAveragedByUpdate);
+      part =
+        startable && (knownPart ?? optimizerStep?.().asPartOf(parameters, gradients.areAveragedByUpdate));
       part?.begins();
       const calls = part && part.calls.length > 0 ? [...starts, ...part.calls] : starts;
-      waitedMs = await step.run(number, gradients.buffers, calls, { bufferOf, update: part?.update });
+      ({ waitedMs } = await step.run(number, gradients.buffers, calls, { bufferOf, update: part?.update }));
     }
   } catch (error) {
     const reported = gradients.abandon(error);
     // Otherwise no bucket has been awaited: it is an error of the forward or backward pass.
     throw part ? reported : error;
   }
-  recordReached(parameters);
+  if (knownPart === undefined) recordReached(parameters);
   const processed = gradients.done({ isStarted: startable !== undefined, waitedMs });
   if (processed) await processed;
   part?.ended();
   const isAfterwards = part === undefined && optimizerStep !== undefined;
+  const loss = checked ?? onnxruntimeExecutor.download(number);
   return {
-    loss: checked ?? (await onnxruntimeExecutor.download(number)),
-    updateAfterwards: isAfterwards ? () => optimizerStep.run(gradients.areAveragedByUpdate) : undefined,
+    loss: loss instanceof Promise ? await loss : loss,
+    part,
+    updateAfterwards: isAfterwards ? () => optimizerStep().run(gradients.areAveragedByUpdate) : undefined,
   };
 }
 

@@ -3,8 +3,8 @@ import { bufferOf } from './compiler/compile.ts';
 import { freeBuffers } from './executor/free-buffers.ts';
 import { onnxruntimeExecutor } from './executor/onnxruntime.ts';
 import type { ValueBuffer } from './executor/value-buffer.ts';
-import { isNode, type Node } from './graph/node.ts';
 import type { Source } from './graph/operators.ts';
+import type { RunInputs } from './run-inputs.ts';
 
 /** Free buffers of earlier runs by size in bytes, at most as many as one run used: loops need similar sizes repeatedly. */
 const freeBySize = new Map<number, TensorData[]>();
@@ -16,13 +16,11 @@ const maxFreeBytes = 64e6;
  * Copies of the callers' arrays at the time of the call. The run starts later, after other operations and perhaps a
  * compilation, when the caller may have written the next batch into the same array.
  */
-export class CapturedInputs {
+export class CapturedInputs implements RunInputs {
   readonly #copies = new Map<Source, TensorData>();
 
-  constructor(nodes: readonly Node[]) {
-    for (const node of nodes) {
-      if (isNode(node, 'Input') && node.attributes.source.isCallers) this.#copy(node.attributes.source);
-    }
+  constructor(sources: Iterable<Source>) {
+    for (const source of sources) if (source.isCallers) this.#copy(source);
   }
 
   /** The buffer that a run reads for a leaf. */
@@ -31,7 +29,7 @@ export class CapturedInputs {
     return copy === undefined ? bufferOf(source) : onnxruntimeExecutor.upload(copy);
   };
 
-  /** Call after the run: keeps or frees the copies. */
+  /** Keeps or frees the copies. */
   release(): void {
     if (this.#copies.size === 0) return;
     // Sizes that this run did not use.

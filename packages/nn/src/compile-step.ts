@@ -3,8 +3,8 @@ import type { TensorData } from './dtype.ts';
 import { step, stepAgain } from './autograd.ts';
 import { elementUseOf } from './element-checks.ts';
 import { ArgumentError } from './errors.ts';
+import type { ValueType } from './graph/node.ts';
 import { input } from './ops/source.ts';
-import { detach } from './ops/elementwise.ts';
 import { clippingOf, clippingOptionNames, type ClippingOptions } from './optim/clipping.ts';
 import { Optimizer, type CommonSettings } from './optim/optimizer.ts';
 import { RecordedStep } from './recorded-step.ts';
@@ -12,7 +12,6 @@ import { requireBoolean } from './require-boolean.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
 import { describeValue } from './stored-tensor.ts';
 import { Tensor } from './tensor.ts';
-import { cacheElements } from './value-cache.ts';
 
 /** Options of {@link compileStep}. */
 export interface CompileStepOptions extends ClippingOptions {
@@ -25,9 +24,19 @@ export interface CompileStepOptions extends ClippingOptions {
    * `lossOf`, `tensor.elements()`, and arguments that are computed tensors. Default: false.
    */
   traceOnce?: boolean;
+  /**
+   * If false, a step reads the arrays of its tensors until its promise settles, without a copy. Change or transfer them only
+   * after `await step(…)`; a step that sees another batch in them fails with ERR_NOT_AWAITED. If true, a step copies them at
+   * the call, so that they may be changed at once. Default: true.
+   */
+  copyInputs?: boolean;
 }
 
-const optionNames: OptionNames<CompileStepOptions> = { ...clippingOptionNames, traceOnce: true };
+const optionNames: OptionNames<CompileStepOptions> = {
+  ...clippingOptionNames,
+  traceOnce: true,
+  copyInputs: true,
+};
 
 /** Recorded graphs that a step keeps. */
 const maxRecorded = 16;
@@ -55,12 +64,13 @@ const maxRecorded = 16;
  *
  * @param optimizer has the parameters that are updated
  * @param lossOf returns the loss: one float32 number. Called synchronously.
- * @param options how gradients are clipped (default: they are not), and how often `lossOf` runs
+ * @param options how gradients are clipped (default: they are not), how often `lossOf` runs, and whether arrays are copied
  * @returns a function that resolves with the loss when the parameters are updated. Calls run in their order, even if they
  * are not awaited. Reading the loss (`await loss.item()`) costs nothing.
  * @throws ArgumentError if an argument is not an optimizer or a function, and from the returned function if `lossOf` does
  *   not return a tensor; ArgumentError for options that cannot be used
- * @throws NnError (ERR_NONFINITE) from the returned function with `errorIfNonfinite`, without changing a parameter
+ * @throws NnError (ERR_NONFINITE) from the returned function with `errorIfNonfinite`, without changing a parameter;
+ *   (ERR_NOT_AWAITED) with `copyInputs: false`, if an array was changed during the step
  */
 export function compileStep<Arguments extends unknown[], Settings extends CommonSettings>(
   optimizer: Optimizer<Settings>,
@@ -78,20 +88,17 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
     );
   }
   requireOptions('compileStep', options, optionNames);
-  const { traceOnce = false, ...clippingOptions } = options;
+  const { traceOnce = false, copyInputs = true, ...clippingOptions } = options;
   requireBoolean('compileStep: traceOnce', traceOnce);
-  const clipping = clippingOf('compileStep', clippingOptions);
+  requireBoolean('compileStep: copyInputs', copyInputs);
+  const stepping = { clipping: clippingOf('compileStep', clippingOptions), copyInputs };
   const recorded: RecordedStep[] = [];
-  const repeat = (batch: Arguments): Promise<Tensor> | undefined => {
+  return async (...batch) => {
     for (const known of recorded) {
       const replacements = known.isCurrent ? known.replacements(batch) : undefined;
-      if (replacements) return stepAgain(known, replacements, optimizer, clipping).then(lossTensor);
+      if (replacements === undefined) continue;
+      return lossTensor(await stepAgain(known, replacements, optimizer, stepping), known.training.loss);
     }
-    return undefined;
-  };
-  return async (...batch) => {
-    const repeated = repeat(batch);
-    if (repeated) return await repeated;
     const version = recordedCallsVersion();
     const use = elementUseOf<unknown>(() => lossOf(...batch));
     const loss = use.result;
@@ -101,7 +108,7 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
       );
     }
     const record = traceOnce ? RecordedStep.of(loss.value, batch, use, version) : undefined;
-    await step(loss.value, optimizer, clipping);
+    await step(loss.value, optimizer, stepping);
     if (record) {
       // Those that are not current are never used again.
       const current = recorded.filter(({ isCurrent }) => isCurrent);
@@ -112,8 +119,6 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
 }
 
 /** A loss whose number is known, and from which no gradient can be computed again. */
-function lossTensor({ data, shape }: { data: TensorData; shape: readonly number[] }): Tensor {
-  const loss = detach(input('float32', shape, { data }));
-  cacheElements(loss, data);
-  return new Tensor(loss);
+function lossTensor(data: TensorData, { shape }: ValueType): Tensor {
+  return new Tensor(input('float32', shape, { data }));
 }

@@ -5,6 +5,7 @@ import type { ManagedBuffer } from './executor/managed-buffer.ts';
 import { onnxruntimeExecutor } from './executor/onnxruntime.ts';
 import type { ValueBuffer } from './executor/value-buffer.ts';
 import type { GradientReceiver } from './graph/operators.ts';
+import { insideOperation } from './operation-queue.ts';
 import { usesOwnOperators } from './own-operators.ts';
 
 /** The gradients of one backward pass, accumulated in place onto those of earlier passes. */
@@ -22,12 +23,12 @@ export class Gradients {
   /**
    * Begins a pass of each sink. `done` or `abandon` ends it.
    *
-   * @param updated all parameters of the optimizer whose step is the only reader of the gradients. Default: unknown.
+   * @param updated returns all parameters of the optimizer whose step is the only reader of the gradients. Default: unknown.
    */
   constructor(
     parameters: readonly GradientReceiver[],
     parts: readonly GradientPart[],
-    updated?: ReadonlySet<GradientReceiver>,
+    updated?: () => ReadonlySet<GradientReceiver>,
   ) {
     this.#parameters = parameters;
     this.#parts = parts;
@@ -63,7 +64,9 @@ export class Gradients {
   deliveries(): GraphCall[] {
     return this.#parts.map((part) => ({
       notify: () => {
-        this.#deliver(part);
+        insideOperation(() => {
+          this.#deliver(part);
+        });
       },
     }));
   }
@@ -83,7 +86,7 @@ export class Gradients {
   done(settings: { isStarted?: boolean; waitedMs?: number } = {}): Promise<void> | undefined {
     if (!settings.isStarted) for (const part of this.#parts) this.#deliver(part);
     for (let position = 0; position < this.#parameters.length; position += 1) this.#complete(position);
-    return this.#passes.size === 0 ? undefined : endPasses(this.#passes.values(), settings);
+    return this.#passes.size === 0 ? undefined : endPasses([...this.#passes], settings);
   }
 
   /**
@@ -117,28 +120,34 @@ export class Gradients {
 
 const noPasses: ReadonlyMap<GradientSink, GradientPass> = new Map();
 
-async function endPasses(
-  passes: Iterable<GradientPass>,
+/** Ends passes one after another; undefined if nothing is left to wait for. */
+function endPasses(
+  passes: readonly (readonly [GradientSink, GradientPass])[],
   settings: { isStarted?: boolean; waitedMs?: number },
-): Promise<void> {
-  for (const pass of passes) await pass.done(settings);
+): Promise<void> | undefined {
+  if (passes.length === 0) return undefined;
+  const [[sink, pass], ...others] = passes;
+  // Otherwise it may call the program: a communication hook, or a listener of changes of the group.
+  const needsNoProgram = settings.isStarted === true && sink.mayRepeat !== true;
+  const end = needsNoProgram ? pass.done(settings) : insideOperation(() => pass.done(settings));
+  return end ? end.then(() => endPasses(others, settings)) : endPasses(others, settings);
 }
 
 function beginPasses(
   parameters: readonly GradientReceiver[],
-  updated: ReadonlySet<GradientReceiver> | undefined,
+  updated: (() => ReadonlySet<GradientReceiver>) | undefined,
 ): Map<GradientSink, GradientPass> {
   const passes = new Map<GradientSink, GradientPass>();
-  const sinks = new Set(
-    parameters.map(({ gradientSink }) => gradientSink).filter((sink) => sink !== undefined),
-  );
+  const sinks = new Set<GradientSink>();
+  for (const { gradientSink } of parameters) if (gradientSink) sinks.add(gradientSink);
   // An update averages the gradients of one sink, in memory of the host.
   const mayAverage = sinks.size === 1 && onnxruntimeExecutor.usesHostMemory && usesOwnOperators();
   try {
     for (const sink of sinks) {
       const ofSink = (parameter: GradientReceiver) => parameter.gradientSink === sink;
-      const isOnly = mayAverage && sink.sharing !== undefined && updated && [...updated].every(ofSink);
-      passes.set(sink, sink.beginPass(parameters.filter(ofSink), isOnly ? updated : undefined));
+      const all = mayAverage && sink.sharing !== undefined ? updated?.() : undefined;
+      const isOnly = all !== undefined && [...all].every(ofSink);
+      passes.set(sink, sink.beginPass(parameters.filter(ofSink), isOnly ? all : undefined));
     }
   } catch (error) {
     for (const pass of passes.values()) pass.abandon(error);

@@ -12,56 +12,86 @@ export interface Operation {
   readonly memory: () => ReadonlySet<object>;
 }
 
-interface QueuedOperation {
+/** An operation that has been called. */
+export class QueuedOperation {
   readonly operation: Operation;
-  hasEnded: boolean;
+  hasEnded = false;
   /** Failure of this operation, or of an earlier one that it depends on. */
   failure: { readonly name: string; readonly error: unknown } | undefined;
+  /** Calls the operation that follows. */
+  next: (() => void) | undefined;
+
+  constructor(operation: Operation) {
+    this.operation = operation;
+    pending.add(this);
+  }
+
+  /** Records that the operation failed. `end` must follow. */
+  fail(error: unknown): void {
+    const { changes, name } = this.operation;
+    this.failure ??= changes ? { name, error } : undefined;
+  }
+
+  end(): void {
+    this.hasEnded = true;
+    pending.delete(this);
+    this.next?.();
+  }
 }
 
 /** Pending operations, in the order of the calls. */
 const pending = new Set<QueuedOperation>();
 /** The operation that the currently running code belongs to, such as the communication hook of a backward pass. */
 const current = new AsyncLocalStorage<QueuedOperation>();
-let end: Promise<unknown> = Promise.resolve();
+/** The operation that runs, or has run last. */
+let running: QueuedOperation | undefined;
+
+/**
+ * Calls code of the program, or code that may call it, such as a communication hook: its operations run immediately, as
+ * part of the running operation. Operations call it themselves, because the first call of AsyncLocalStorage makes every
+ * later promise of a process on Node 20 slower.
+ */
+export function insideOperation<Result>(call: () => Result): Result {
+  if (running === undefined || running.hasEnded || isInsideOperation()) return call();
+  return current.run(running, call);
+}
 
 /**
  * Runs an operation after all earlier ones, so that operations run in the order of the calls even if they are not
  * awaited, as in an eager framework.
  *
  * If an earlier operation with an effect fails, operations that were called before it ended do not run. They reject with
- * its error as their cause, because their caller did not await it. Nested operations run immediately, as part of their caller.
+ * its error as their cause, because their caller did not await it. See `insideOperation` for nested operations.
  */
-export function enqueue<Result>(operation: Operation, run: () => Promise<Result>): Promise<Result> {
-  if (isInsideOperation()) return run();
+export async function enqueue<Result>(operation: Operation, run: () => Promise<Result>): Promise<Result> {
+  if (isInsideOperation()) return await run();
   const before = lastElement(pending);
-  const queued: QueuedOperation = { operation, hasEnded: false, failure: undefined };
-  pending.add(queued);
-  const result = before === undefined ? perform(queued, run) : end.then(() => perform(queued, run, before));
-  end = result.catch(ignore);
-  return result;
-}
-
-async function perform<Result>(
-  queued: QueuedOperation,
-  run: () => Promise<Result>,
-  before?: QueuedOperation,
-): Promise<Result> {
-  const { operation } = queued;
+  const queued = new QueuedOperation(operation);
+  if (before !== undefined) {
+    await new Promise<void>((resolve) => {
+      before.next = resolve;
+    });
+  }
   try {
-    if (before?.failure) throw notRunError(operation, before.failure);
-    return await current.run(queued, run);
+    queued.failure = before?.failure;
+    if (queued.failure) throw notRunError(operation, queued.failure);
+    running = queued;
+    return await run();
   } catch (error) {
-    queued.failure = before?.failure ?? (operation.changes ? { name: operation.name, error } : undefined);
+    queued.fail(error);
     throw error;
   } finally {
-    queued.hasEnded = true;
-    pending.delete(queued);
+    queued.end();
   }
 }
 
-function ignore(): void {
-  // The caller has the promise.
+/**
+ * Begins an operation without a promise, if none is pending. `end` must follow.
+ *
+ * @returns undefined if another operation is pending: call `enqueue`
+ */
+export function beginAtOnce(operation: Operation): QueuedOperation | undefined {
+  return pending.size === 0 ? (running = new QueuedOperation(operation)) : undefined;
 }
 
 /** Makes a synchronous change: immediately if no operation is pending, else after the pending ones. */

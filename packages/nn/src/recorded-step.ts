@@ -10,6 +10,7 @@ import { sourceOfLeaf } from './graph/source-of-leaf.ts';
 import { substitute } from './graph/substitute.ts';
 import { topologicalOrder } from './graph/topology.ts';
 import { input } from './ops/source.ts';
+import type { PartOfStep } from './optim/optimizer.ts';
 import { Tensor } from './tensor.ts';
 
 /** The graph of one call of a function that returns a loss, for later calls with other tensors of the same types. */
@@ -22,6 +23,8 @@ export class RecordedStep {
   readonly #checks: readonly ElementCheck[];
   readonly #version: number;
   #training: TrainingStep | undefined;
+  /** The update of the last step, if it was a part of its program. */
+  part: PartOfStep | undefined;
 
   private constructor(
     loss: Value,
@@ -86,33 +89,36 @@ export class RecordedStep {
   }
 
   /**
-   * The leaves to read in place of those of the recorded call; undefined if the arguments differ in more than the elements
-   * of tensors.
+   * What to read in place of the leaves of the recorded call; undefined if the arguments differ in more than the elements of
+   * tensors.
    *
    * @throws what the call would have thrown for these elements
    */
-  replacements(given: readonly unknown[]): ReadonlyMap<Source, Value> | undefined {
+  replacements(given: readonly unknown[]): ReadonlyMap<Source, Source> | undefined {
     if (given.length !== this.#arguments.length) return undefined;
-    const replaced = new Map<Source, Value>();
-    for (const [position, recorded] of this.#arguments.entries()) {
-      const other = given[position];
+    const replaced = new Map<Source, Source>();
+    for (let position = 0; position < given.length; position += 1) {
+      const [recorded, other] = [this.#arguments[position], given[position]];
       if (!(recorded instanceof Tensor)) {
         if (!Object.is(recorded, other)) return undefined;
-      } else if (!(other instanceof Tensor) || !isAlike(recorded.value, other.value)) return undefined;
-      else replaced.set(sourceOfLeaf(recorded.value)!, other.value);
+      } else {
+        const source = other instanceof Tensor ? sourceLike(recorded.value, other.value) : undefined;
+        if (source === undefined) return undefined;
+        replaced.set(sourceOfLeaf(recorded.value)!, source);
+      }
     }
-    for (const { source, check } of this.#checks) check(sourceOfLeaf(replaced.get(source))!.data);
+    for (const { source, check } of this.#checks) check(replaced.get(source)!.data);
     return replaced;
   }
 
-  training(): TrainingStep {
+  get training(): TrainingStep {
     return (this.#training ??= new TrainingStep(this.#loss, this.order));
   }
 }
 
-function isAlike(a: Value, b: Value): boolean {
-  const source = sourceOfLeaf(b);
-  return (
-    source !== undefined && source.memory === undefined && a.dtype === b.dtype && isSameData(a.shape, b.shape)
-  );
+/** The source of a leaf of callers, if it has the type of another leaf. */
+function sourceLike(known: Value, leaf: Value): Source | undefined {
+  const source = sourceOfLeaf(leaf);
+  const isAlike = leaf.dtype === known.dtype && isSameData(leaf.shape, known.shape);
+  return isAlike && source?.memory === undefined ? source : undefined;
 }

@@ -1,5 +1,6 @@
 import type { TensorData } from './dtype.ts';
 import { isNode, type Node, type Value } from './graph/node.ts';
+import { sourceOfLeaf } from './graph/source-of-leaf.ts';
 import { substitute } from './graph/substitute.ts';
 import { topologicalOrder } from './graph/topology.ts';
 import { input } from './ops/source.ts';
@@ -13,8 +14,11 @@ export function cacheElements(value: Value, number: TensorData): void {
   if (!isNode(value.node, 'Input')) cache.set(value, number.slice());
 }
 
+/** The elements, if they are known and nothing changes them. */
 export function cachedElements(value: Value): TensorData | undefined {
-  return cache.get(value);
+  const source = sourceOfLeaf(value);
+  if (source === undefined) return cache.get(value);
+  return source.memory !== undefined || source.isCallers ? undefined : source.data;
 }
 
 /** 'read': cached elements replace any node. 'differentiate': only nodes behind `detach` or `noGrad`. */

@@ -134,7 +134,7 @@ test.each(clipCases)(
 async function computed({ norm, factor }: { norm: Value; factor: Value }): Promise<TensorData[]> {
   const buffers = [norm, factor].map((value) => onnxruntimeExecutor.allocate(value));
   await evaluate([norm, factor], buffers);
-  return Promise.all(buffers.map((buffer) => onnxruntimeExecutor.download(buffer)));
+  return Promise.all(buffers.map(async (buffer) => await onnxruntimeExecutor.download(buffer)));
 }
 
 test.each([1, 2, 3.3, Infinity])(

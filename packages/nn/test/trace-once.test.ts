@@ -25,19 +25,29 @@ function batch(seed: number, size = 6): [Tensor, Tensor] {
   return [tensor(fill(shape, seed), shape), tensor(fillClasses(size, 5, seed))];
 }
 
+interface PairSettings {
+  prepare?: (model: Net) => unknown;
+  trained?: (model: Net) => nn.Module;
+  copyInputs?: boolean;
+}
+
 /** Two equal models, one of which is traced once. */
-function pair(prepare: (model: Net) => unknown = (model) => model.eval()) {
+function pair({
+  prepare = (model) => model.eval(),
+  trained = (model) => model,
+  copyInputs = true,
+}: PairSettings = {}) {
   const [once, always] = [true, false].map((traceOnce) => {
     manualSeed(3);
     const model = new Net();
     prepare(model);
-    const optimizer = new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9 });
+    const optimizer = new optim.SGD(trained(model).parameters(), { lr: 0.1, momentum: 0.9 });
     const calls = { count: 0 };
     const lossOf = (images: Tensor, labels: Tensor, smoothing = 0) => {
       calls.count += 1;
       return F.crossEntropy(model.forward(images), labels, { labelSmoothing: smoothing });
     };
-    return { model, optimizer, calls, step: compileStep(optimizer, lossOf, { traceOnce }) };
+    return { model, optimizer, calls, step: compileStep(optimizer, lossOf, { traceOnce, copyInputs }) };
   });
   const parametersOf = ({ model }: typeof once) => [...model.parameters()].map(({ data }) => [...data]);
   const stepBoth = async (...given: Parameters<typeof once.step>) => {
@@ -83,6 +93,85 @@ test('a step that is traced once reads the elements of the time of the call', as
   reused.fill(0);
   const loss = await (await pending).item();
   expect(loss).toBe(await (await always.step(tensor(fill(shape, 2), shape), labels)).item());
+});
+
+test('a step that is traced once follows states, momentum and groups of the optimizer', async () => {
+  const { once, always, stepBoth } = pair({
+    // Lists the parameters that no optimizer has.
+    prepare: (model) => [...model.eval().parameters()],
+    trained: ({ conv }) => conv,
+  });
+  const [first, second] = [once, always].map(({ optimizer }) => optimizer);
+  const severalSteps = async () => {
+    for (const seed of [1, 2, 3]) await stepBoth(...batch(seed));
+  };
+  await severalSteps();
+  const saved = first.stateDict();
+  await severalSteps();
+  for (const optimizer of [first, second]) optimizer.loadStateDict(saved);
+  await severalSteps();
+  for (const { paramGroups } of [first, second]) paramGroups[0].momentum = 0;
+  await severalSteps();
+  for (const { paramGroups } of [first, second]) {
+    paramGroups[0].momentum = 0.5;
+    paramGroups[0].nesterov = true;
+  }
+  await severalSteps();
+  for (const { model, optimizer } of [once, always]) {
+    optimizer.addParamGroup({ params: [...model.fc.parameters()], lr: 0.01 });
+  }
+  await severalSteps();
+});
+
+test('without copies of its inputs, a step computes the same bits from arrays that are written again', async () => {
+  const copied = pair().always;
+  const { once, always } = pair({ copyInputs: false });
+  const shape = [6, 1, 12, 12];
+  const [images, labels] = [new Float32Array(6 * 12 * 12), new BigInt64Array(6)];
+  for (const seed of [1, 2, 3, 4]) {
+    images.set(fill(shape, seed));
+    labels.set(fillClasses(6, 5, seed));
+    const losses: number[] = [];
+    for (const { step } of [once, always, copied]) {
+      losses.push(await (await step(tensor(images, shape), tensor(labels))).item());
+    }
+    expect(losses).toEqual([losses[0], losses[0], losses[0]]);
+  }
+  expect(once.calls.count).toBe(1);
+});
+
+test.each(['once', 'always'] as const)(
+  'without copies of its inputs, a step that is traced %s fails if its batch is changed or transferred meanwhile',
+  async (which) => {
+    const { step } = pair({ copyInputs: false })[which];
+    await step(...batch(1));
+    for (const change of [
+      (array: Float32Array<ArrayBuffer>) => array.fill(0.5),
+      (array: Float32Array<ArrayBuffer>) => structuredClone(array, { transfer: [array.buffer] }),
+    ]) {
+      const shape = [6, 1, 12, 12];
+      const images = new Float32Array(fill(shape, 2));
+      const pending = step(tensor(images, shape), batch(2)[1]);
+      change(images);
+      await expect(pending).rejects.toMatchObject({
+        code: 'ERR_NOT_AWAITED',
+        message: expect.stringContaining('Write await step(…) before you change the arrays') as string,
+      });
+    }
+    await expect(step(...batch(3))).resolves.toBeDefined();
+  },
+);
+
+test('a step that is traced once goes on after a call that failed', async () => {
+  const { once, always, stepBoth } = pair();
+  for (const seed of [1, 2]) await stepBoth(...batch(seed));
+  const [images, labels] = batch(3);
+  const array = (images.elements() as Float32Array).slice();
+  const transferred = tensor(array, [6, 1, 12, 12]);
+  structuredClone(array, { transfer: [array.buffer] });
+  for (const { step } of [once, always]) await expect(step(transferred, labels)).rejects.toThrow('got 0');
+  for (const seed of [4, 5]) await stepBoth(...batch(seed));
+  expect(once.calls.count).toBe(1);
 });
 
 test('a step is traced again after the mode, the frozen parameters or the sink of gradients have changed', async () => {
@@ -179,9 +268,8 @@ test('a step that is traced once checks the classes and rows of each call, and c
   expect(calls).toBe(1);
 });
 
-test('traceOnce must be a boolean', () => {
+test.each(['traceOnce', 'copyInputs'])('%s must be a boolean', (name) => {
   const { once } = pair();
-  expect(() =>
-    compileStep(once.optimizer, once.model.forward.bind(once.model), { traceOnce: 1 as never }),
-  ).toThrow('compileStep: traceOnce');
+  const lossOf = once.model.forward.bind(once.model);
+  expect(() => compileStep(once.optimizer, lossOf, { [name]: 1 })).toThrow(`compileStep: ${name}`);
 });

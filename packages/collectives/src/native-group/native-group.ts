@@ -149,8 +149,9 @@ class NativeGroupBase implements PreparesCollectives {
     return (this.#barrier = { native, ended: () => this.#ended(native) });
   }
 
-  #ended(operation: NativePreparedOperation): Promise<void> {
-    return this.#calls.later((group) => group.ended(operation));
+  #ended(operation: NativePreparedOperation): Promise<void> | undefined {
+    const end = this.#calls.now((group) => group.ended(operation));
+    return end && this.#calls.later(() => end);
   }
 
   #prepareNow(data: Float32Array, op: ReduceOp, copy: Float32Array | undefined): PreparedAllReduce {

@@ -63,7 +63,7 @@ async function computeAll(order: readonly Node[], options: RunOptions): Promise<
   const values = order.flatMap(({ outputs }) => outputs).filter(({ dtype }) => dtype === 'float32');
   const buffers = values.map((value) => onnxruntimeExecutor.allocate(value));
   await evaluate(values, buffers, options);
-  const arrays = await Promise.all(buffers.map((buffer) => onnxruntimeExecutor.download(buffer)));
+  const arrays = await Promise.all(buffers.map(async (buffer) => await onnxruntimeExecutor.download(buffer)));
   return new Map(values.map((value, position) => [value, arrays[position] as Float32Array]));
 }
 

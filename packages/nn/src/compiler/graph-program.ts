@@ -1,5 +1,5 @@
 import { recordActivity } from '@ringrun/core';
-import type { GraphCall, Program } from '../executor/executor.ts';
+import type { GraphCall, Program, Waits } from '../executor/executor.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { inSequence } from '../graph/collective.ts';
 import type { Value } from '../graph/node.ts';
@@ -46,10 +46,16 @@ export class GraphProgram {
   /**
    * Collectives use the same arrays in every run, so runs must not overlap.
    *
-   * @returns the milliseconds for which the run waited for `starts`
+   * @returns how long the run has waited: `waitedMs` for `starts`
    */
-  async run({ inputs, outputs, groups, starts = [] }: Bindings): Promise<number> {
-    if (this.#collectives.length === 0) return (await this.#program.run(inputs, outputs, starts)).waitedMs;
+  run(bindings: Bindings): Promise<Waits> {
+    const { inputs, outputs, starts } = bindings;
+    return this.#collectives.length === 0
+      ? this.#program.run(inputs, outputs, starts)
+      : this.#runWithCollectives(bindings);
+  }
+
+  async #runWithCollectives({ inputs, outputs, groups, starts = [] }: Bindings): Promise<Waits> {
     let recordedMs = 0;
     const collectives = this.#collectives.map((collective) =>
       collective.callOn(groups[collective.group], (ms) => {
@@ -59,7 +65,7 @@ export class GraphProgram {
     const { waitedMs, ranMs } = await this.#program.run(inputs, outputs, [...collectives, ...starts]);
     const endedAt = performance.now();
     if (ranMs > recordedMs) recordActivity('waiting', 'collectives', endedAt - ranMs + recordedMs, endedAt);
-    return waitedMs - ranMs;
+    return { waitedMs: waitedMs - ranMs, ranMs };
   }
 
   /** Frees the program's memory. It cannot run afterwards. */

@@ -62,6 +62,14 @@ export class ProgramCache<Key extends ProgramKey, T extends Releasable> {
     }
   }
 
+  /**
+   * Returns the program of a graph, which becomes the most recent; undefined if it is not compiled. Run it at once: a program
+   * that is released later ends its runs first.
+   */
+  ready(key: Key): T | undefined {
+    return this.#find(key)?.program;
+  }
+
   /** Releases the least recently used programs. */
   shrinkTo(size: number, added?: ProgramSummary): void {
     while (this.#entries.length > size) {
@@ -74,9 +82,8 @@ export class ProgramCache<Key extends ProgramKey, T extends Releasable> {
 
   /** Makes the entry the most recent. */
   #find(key: Key): Entry<Key, T> | undefined {
-    const position = this.#entries.findLastIndex(
-      (entry) => key.hash === entry.key.hash && key.equals(entry.key),
-    );
+    let position = this.#entries.length - 1;
+    while (position >= 0 && !isEntryOf(this.#entries[position], key)) position -= 1;
     if (position < 0) return undefined;
     const entry = this.#entries[position];
     if (position < this.#entries.length - 1) this.#entries.push(...this.#entries.splice(position, 1));
@@ -112,6 +119,10 @@ export class ProgramCache<Key extends ProgramKey, T extends Releasable> {
       throw error;
     }
   }
+}
+
+function isEntryOf<Key extends ProgramKey>({ key: known }: Entry<Key, unknown>, key: Key): boolean {
+  return key.hash === known.hash && key.equals(known);
 }
 
 async function releaseIfUnused({ evicted, users, made }: Entry<unknown, Releasable>): Promise<void> {

@@ -1,8 +1,9 @@
 import type { GradientSink } from 'ringrun';
-import type { GraphCall } from '../executor/executor.ts';
+import type { GraphCall, Waits } from '../executor/executor.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { assignmentsOf, type Assignments } from '../graph/assignment.ts';
 import type { Node, Value } from '../graph/node.ts';
+import type { GradientReceiver } from '../graph/operators.ts';
 import { isSameData } from '../graph/same-data.ts';
 import { structureOf, type Leaf, type Structure, type StructureKey } from '../graph/structure.ts';
 import { expand } from '../ops/shape.ts';
@@ -41,10 +42,17 @@ class StepKey implements ProgramKey {
   }
 
   equals(other: StepKey): boolean {
+    if (this === other) return true;
     if (this.plan !== other.plan) return false;
     if (this.#update === undefined || other.#update === undefined) return this.#update === other.#update;
     return this.#update.equals(other.#update) && isSameData(this.#positions, other.#positions);
   }
+}
+
+/** An update of this step, and what its program is found by. */
+interface KeyedUpdate {
+  readonly placed: PlacedUpdate | undefined;
+  readonly key: StepKey;
 }
 
 const programs = new ProgramCache<StepKey, GraphProgram>();
@@ -66,6 +74,8 @@ export interface StepOptions extends RunOptions {
 export class TrainingStep {
   /** The trainable leaves in the order of the gradients: by bucket index, and within a bucket in reverse forward order. */
   readonly trainable: readonly Leaf[];
+  /** Those of `trainable`. */
+  readonly parameters: readonly GradientReceiver[];
   /** The gradients that are received together, in the order in which they are computed. */
   readonly parts: readonly GradientPart[];
   readonly #forward: readonly Value[];
@@ -73,6 +83,7 @@ export class TrainingStep {
   readonly #structure: Structure;
   readonly #places: GradientPlaces;
   readonly #plan: StepPlan;
+  #lastUpdate: KeyedUpdate | undefined;
 
   /** @param order all nodes of the loss */
   constructor(loss: Value, order: readonly Node[]) {
@@ -84,6 +95,7 @@ export class TrainingStep {
     this.#places = places;
     this.#plan = planOf(loss, this.#structure, places);
     this.trainable = this.#plan.trainable.map((position) => this.#structure.leaves[position]);
+    this.parameters = this.trainable.map(({ source }) => source.parameter!);
     this.parts = this.#plan.parts.map(({ sink, bucketIndex, positions }) => {
       return { sink: places.sinks[sink], bucketIndex, positions };
     });
@@ -96,10 +108,12 @@ export class TrainingStep {
 
   /** False if gradients are received elsewhere since. */
   hasItsPlaces(): boolean {
-    const { sinks, numbers } = gradientPlacesOf(this.#structure.leaves);
-    const known = this.#places;
-    if (sinks.length !== known.sinks.length || !isSameData(numbers, known.numbers)) return false;
-    return sinks.every((sink, position) => sink === known.sinks[position]);
+    const { sinks, numbers } = this.#places;
+    return this.#structure.leaves.every(({ source: { parameter } }, position) => {
+      const sink = numbers[2 * position];
+      if (parameter?.gradientSink !== (sink < 0 ? undefined : sinks[sink])) return false;
+      return (parameter?.gradientBucketIndex ?? 0) === numbers[2 * position + 1];
+    });
   }
 
   /**
@@ -107,37 +121,56 @@ export class TrainingStep {
    * assignments. Starts a call for each part when its gradients have been written, after the graph's collectives have
    * ended.
    *
-   * @returns the milliseconds for which the run waited for calls
+   * @returns how long the run waited for calls
    */
   run(
     loss: ValueBuffer,
     gradients: readonly ValueBuffer[],
     starts: readonly GraphCall[],
-    { replaceGroup, bufferOf, update }: StepOptions = {},
-  ): Promise<number> {
-    const { leaves, groups } = this.#structure;
-    const placed = update && placeUpdate(update, leaves);
-    const runOn = (program: GraphProgram) =>
-      this.#assignments.during((assigned) => {
-        const inputs = buffersOf(leaves, bufferOf);
-        const outputs = [loss, ...assigned, ...gradients];
-        if (placed) {
-          inputs.push(...buffersOf(placed.ownLeaves));
-          for (const { into } of placed.update.assignments) outputs.push(into.forWriting());
-        }
-        return program.run({
-          inputs,
-          outputs,
-          groups: replaceGroup ? groups.map(replaceGroup) : groups,
-          starts,
-        });
-      });
-    const runWhenArrived = (program: GraphProgram) => {
-      const arrival = arrivalOf(leaves);
-      return arrival ? arrival.then(() => runOn(program)) : runOn(program);
-    };
+    options: StepOptions = {},
+  ): Promise<Waits> {
+    const { leaves } = this.#structure;
+    const { placed, key } = this.#placedUpdate(options.update);
+    const runOn = (program: GraphProgram, assigned: readonly ValueBuffer[] = []) =>
+      this.#runOn(program, [loss, ...assigned, ...gradients], starts, placed, options);
+    const isReady = this.#assignments.values.length === 0 && leaves.every(isAvailable);
+    const program = isReady ? programs.ready(key) : undefined;
+    if (program) return runOn(program);
     const make = () => this.#compile(placed);
-    return programs.use(new StepKey(this.#plan, placed), make, runWhenArrived, () => this.#summary());
+    const runWhenArrived = async (compiled: GraphProgram) => {
+      await arrivalOf(leaves);
+      return await this.#assignments.during((assigned) => runOn(compiled, assigned));
+    };
+    return programs.use(key, make, runWhenArrived, () => this.#summary());
+  }
+
+  #runOn(
+    program: GraphProgram,
+    outputs: ValueBuffer[],
+    starts: readonly GraphCall[],
+    placed: PlacedUpdate | undefined,
+    { replaceGroup, bufferOf }: StepOptions,
+  ): Promise<Waits> {
+    const { leaves, groups } = this.#structure;
+    const inputs = buffersOf(leaves, bufferOf);
+    if (placed) {
+      inputs.push(...buffersOf(placed.ownLeaves));
+      for (const { into } of placed.update.assignments) outputs.push(into.forWriting());
+    }
+    return program.run({
+      inputs,
+      outputs,
+      groups: replaceGroup ? groups.map(replaceGroup) : groups,
+      starts,
+    });
+  }
+
+  #placedUpdate(update: StepUpdate | undefined): KeyedUpdate {
+    if (this.#lastUpdate === undefined || this.#lastUpdate.placed?.update !== update) {
+      const placed = update && placeUpdate(update, this.#structure.leaves);
+      this.#lastUpdate = { placed, key: new StepKey(this.#plan, placed) };
+    }
+    return this.#lastUpdate;
   }
 
   #summary(): ProgramSummary {
@@ -150,6 +183,10 @@ export class TrainingStep {
       compileStep(this.#forward, this.#structure, this.trainable, this.parts, placed),
     );
   }
+}
+
+function isAvailable({ source }: Leaf): boolean {
+  return source.isAvailable !== false;
 }
 
 function planOf(loss: Value, structure: Structure, places: GradientPlaces): StepPlan {

@@ -61,7 +61,7 @@ export interface Program {
     outputs: readonly ValueBuffer[],
     calls?: readonly GraphCall[],
   ): Promise<Waits>;
-  /** Frees the memory of the program. It cannot run afterwards. */
+  /** Frees the memory of the program when runs that were called before have ended. It cannot run afterwards. */
   release(): Promise<void>;
 }
 
@@ -74,8 +74,8 @@ export interface Executor {
   allocate(type: ValueType): ValueBuffer;
   /** Returns an input of one run, with the elements of an array. On the host it is the array itself. */
   upload(array: TensorData): ValueBuffer;
-  /** Returns the elements of an output of `allocate`, after the run, and frees it. */
-  download(output: ValueBuffer): Promise<TensorData>;
+  /** Returns the elements of an output of `allocate`, after the run, and frees it. On the host it returns them at once. */
+  download(output: ValueBuffer): TensorData | Promise<TensorData>;
   /** Copies an output of `allocate` into a buffer of its size, after the run, and frees it. */
   move(output: ValueBuffer, to: ValueBuffer): void;
   /**

@@ -3,11 +3,9 @@ import { recordActivity } from '@ringrun/core';
 import {
   findOnnxruntime,
   loadNative,
-  type NativeGraphCall,
   type NativeOnnxOptions,
   type NativeOnnxSession,
   type NativeOnnxSlot,
-  type NativePreparedOperation,
 } from '@ringrun/native';
 import { newArray, type TensorData } from '../dtype.ts';
 import { NnError } from '../errors.ts';
@@ -23,6 +21,7 @@ import {
   type ProgramDefinition,
   type Waits,
 } from './executor.ts';
+import { ProgramBinding } from './program-binding.ts';
 import { hostArrays, onHost, type ValueBuffer } from './value-buffer.ts';
 
 /** Runs graphs on onnxruntime's CPU provider, with values on the host and OMP_NUM_THREADS threads (default: one per core). */
@@ -47,7 +46,7 @@ export const onnxruntimeExecutor: Executor = {
   },
   allocate: ({ dtype, shape }) => onHost(newArray(dtype, sizeOf(shape))),
   upload: onHost,
-  download: (output) => Promise.resolve(hostArrays([output])[0]),
+  download: (output) => hostArrays([output])[0],
   move: (output, to) => {
     copyElements(hostArrays([output])[0], hostArrays([to])[0]);
   },
@@ -77,6 +76,8 @@ function isAboutTheLibrary(error: unknown): error is Error {
 class OnnxruntimeProgram implements Program {
   readonly #definition: ProgramDefinition;
   readonly #session: NativeOnnxSession;
+  /** Weak, because a program that waits for its next run must not keep the arrays of a model. */
+  #binding: WeakRef<ProgramBinding> | undefined;
 
   constructor(definition: ProgramDefinition, session: NativeOnnxSession) {
     this.#definition = definition;
@@ -89,20 +90,24 @@ class OnnxruntimeProgram implements Program {
     calls: readonly GraphCall[] = [],
   ): Promise<Waits> {
     const inputs = hostArrays(inputBuffers);
-    const outputs = hostArrays(outputBuffers);
     // An array may have been transferred (and emptied) since its tensor was created.
     for (let position = 0; position < inputs.length; position += 1) {
       if (inputs[position].length === 0) requireLength(inputs[position], this.#definition.inputs[position]);
     }
-    const called = calls.length === 0 ? undefined : new Calls(this.#session, calls);
+    const called = calls.every(isNative) ? undefined : new JavaScriptCalls(this.#session, calls);
     const startedAt = performance.now();
     try {
-      const waits = (await (called ?? this.#session).run(inputs, outputs)) ?? noWaits;
+      const binding = this.#bindingOf(inputs, hostArrays(outputBuffers));
+      binding.setCalls(calls);
+      await binding.run(called?.onCall);
+      called?.throwFailure();
+      const { waits } = binding;
       const { name, details } = this.#definition;
       recordActivity('compute', name, startedAt, performance.now() - waits.waitedMs, details);
       return waits;
     } catch (cause) {
-      await called?.throwFailure(cause);
+      called?.throwFailure();
+      await throwFailureOf(calls, cause);
       throw new NnError('ERR_EXECUTOR', `onnxruntime could not run a graph: ${String(cause)}`, { cause });
     }
   }
@@ -110,10 +115,35 @@ class OnnxruntimeProgram implements Program {
   release(): Promise<void> {
     return this.#session.release();
   }
+
+  #bindingOf(inputs: readonly TensorData[], outputs: readonly TensorData[]): ProgramBinding {
+    const known = this.#binding?.deref();
+    known?.place(inputs, outputs);
+    if (known) return known;
+    const binding = new ProgramBinding(this.#session, inputs, outputs);
+    this.#binding = new WeakRef(binding);
+    return binding;
+  }
 }
 
-/** The calls of one run. */
-class Calls {
+function isNative(call: GraphCall): boolean {
+  return 'operations' in call;
+}
+
+/** Throws the error of the call for which a run failed, if it failed for one. */
+async function throwFailureOf(calls: readonly GraphCall[], cause: unknown): Promise<void> {
+  const { failedCall } = cause as { failedCall?: number };
+  const call = failedCall === undefined ? undefined : calls[failedCall];
+  if (call && 'operations' in call) for (const operation of call.operations) await operation.ended();
+  if (call && 'refusal' in call) throw call.refusal();
+}
+
+/** The calls of one run, of which some need JavaScript. */
+class JavaScriptCalls {
+  /** For the run. A call belongs to the operation that runs the graph. */
+  readonly onCall = AsyncResource.bind((call: number, run: number) => {
+    this.#start(call, run);
+  });
   readonly #session: NativeOnnxSession;
   readonly #calls: readonly GraphCall[];
   #failure: { readonly error: unknown } | undefined;
@@ -123,29 +153,9 @@ class Calls {
     this.#calls = calls;
   }
 
-  async run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<Waits | undefined> {
-    const waits = await this.#session.run(inputs, outputs, this.#calls.map(nativeCall), this.#onCall());
+  /** Throws the error of the first call that failed. */
+  throwFailure(): void {
     if (this.#failure) throw this.#failure.error;
-    return waits;
-  }
-
-  /** Undefined if no call needs JavaScript. */
-  #onCall(): ((call: number, run: number) => void) | undefined {
-    if (this.#calls.every((call) => 'operations' in call)) return undefined;
-    // A call belongs to the operation that runs the graph.
-    return AsyncResource.bind((call: number, run: number) => {
-      this.#start(call, run);
-    });
-  }
-
-  /** Throws the error of the call that failed, if that is why a run failed. */
-  async throwFailure(cause: unknown): Promise<void> {
-    if (this.#failure) throw this.#failure.error;
-    const { failedCall } = cause as { failedCall?: number };
-    const call = failedCall === undefined ? undefined : this.#calls[failedCall];
-    if (call && 'operations' in call)
-      await Promise.all(call.operations.map((operation) => operation.ended()));
-    if (call && 'refusal' in call) throw call.refusal();
   }
 
   /** Must not throw. */
@@ -169,19 +179,6 @@ class Calls {
       );
     }
   }
-}
-
-const noWaits: Waits = { waitedMs: 0, ranMs: 0 };
-
-function nativeCall(call: GraphCall): NativeGraphCall {
-  if ('notify' in call) return {};
-  const { sends = [], receives = [] } = call;
-  if ('perform' in call) return { sends, receives };
-  return {
-    operations: call.operations.map(({ native }) => native as NativePreparedOperation),
-    sends,
-    receives,
-  };
 }
 
 function slot(name: string, { dtype, shape }: ValueType): NativeOnnxSlot {

@@ -1,4 +1,4 @@
-import type { ParameterSharing } from 'ringrun';
+import type { GradientSink, ParameterSharing } from 'ringrun';
 import { ArgumentError, NnError } from '../errors.ts';
 import { changeBy, type Change } from '../graph/changes.ts';
 import type { StepUpdate } from '../compiler/step-update.ts';
@@ -122,6 +122,15 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   /**
+   * `identity` of the memory of all parameters.
+   *
+   * @internal
+   */
+  memory(): ReadonlySet<object> {
+    return new Set(Array.from(this.#states.keys(), ({ memory }) => memory.identity));
+  }
+
+  /**
    * A step with the current settings that runs later, by itself or as a part of a training step.
    *
    * @internal
@@ -140,7 +149,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   async #stepNow({ groups, change, clipping, averages }: RequestedStep<Settings>): Promise<void> {
-    const sets = groups.flatMap((group) => this.#setsOf(group, hasGradient));
+    const sets = groups.flatMap((group, index) => this.#setsOf(group, index, hasGradient));
     if (sets.length === 0) {
       throw new NnError(
         'ERR_BACKWARD',
@@ -182,22 +191,60 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     if (all.some(({ gradientSink }) => gradientSink?.mayRepeat === true)) return undefined;
     // Other ranks may allocate the memory of states behind the average.
     if (sharingsOf(all).length > 0 && groups.some((group) => this.#lacksStates(group))) return undefined;
-    const sets = groups.flatMap((group) => this.#setsOf(group, isReached));
+    const sets = groups.flatMap((group, index) => this.#setsOf(group, index, isReached));
     if (sets.length === 0) return undefined;
     const update = this.#updateOf(sets, clipping, averages);
     const { graph, parameters } = update;
     graph.setNumbers({ coefficients: sets.map(({ coefficients }) => coefficients), clipping });
+    const ownGroups = this.#groups.slice(0, groups.length);
+    let ownChange = change;
     return {
       update: graph.stepUpdate,
       calls: graph.calls(),
+      ...(update.shared.length === 0 && {
+        prepareAgain: () => {
+          ownChange = changeBy('optimizer.step()');
+          return this.#canRepeat(update, sets, ownGroups, clipping);
+        },
+      }),
       begins: () => {
-        for (const parameter of parameters) parameter.recordChange(change);
+        for (const parameter of parameters) parameter.recordChange(ownChange);
       },
       ended: () => {
         for (const part of graph.parts) part.toHost();
         this.#endUpdate(update);
       },
     };
+  }
+
+  /** Prepares an update with the current settings, if they and the memory have the same one as before. */
+  #canRepeat(
+    update: Update,
+    sets: readonly RequestedSet[],
+    groups: readonly ParamGroup<Settings>[],
+    clipping: Clipping | undefined,
+  ): boolean {
+    if (this.#released || this.#groups.length !== groups.length || !this.#updates.includes(update))
+      return false;
+    const { graph, sinks, parameters } = update;
+    const isInPlace = ({ gradientSink }: Parameter, position: number) =>
+      gradientSink === sinks[position].sink && gradientSink?.version === sinks[position].version;
+    if (!parameters.every(isInPlace)) return false;
+    const coefficients: Coefficients[] = [];
+    for (const set of sets) {
+      const group = groups[set.group];
+      if (group.params.length !== set.groupSize) return false;
+      this.#rule.check(group);
+      const first = this.#stateOf(set.parameters[0]);
+      if (!set.parameters.every((parameter) => this.#stateOf(parameter).isAsFarAs(first))) return false;
+      coefficients.push(this.#rule.coefficients(group, first.progress));
+      const isSameRule =
+        isSameSequence(this.#rule.stateNames(group), set.stateNames) &&
+        isSameSequence(definedNames(coefficients.at(-1)!), definedNames(set.coefficients));
+      if (!isSameRule) return false;
+    }
+    graph.setNumbers({ coefficients, clipping });
+    return true;
   }
 
   /**
@@ -281,14 +328,19 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    * The parameters of a group that are updated: one set if all have been updated equally often, else one set per
    * parameter. So one set of parameters needs at most two programs.
    */
-  #setsOf(group: ParamGroup<Settings>, isUpdated: (parameter: Parameter) => boolean): RequestedSet[] {
+  #setsOf(
+    group: ParamGroup<Settings>,
+    index: number,
+    isUpdated: (parameter: Parameter) => boolean,
+  ): RequestedSet[] {
     const stateNames = this.#rule.stateNames(group);
     const parameters = group.params.filter(isUpdated);
     if (parameters.length === 0) return [];
     this.#placeStates(parameters, stateNames);
+    const groupSize = this.#groups[index].params.length;
     const setOf = (updated: readonly Parameter[]) => {
       const coefficients = this.#rule.coefficients(group, this.#stateOf(updated[0]).progress);
-      return { parameters: updated, stateNames, coefficients };
+      return { parameters: updated, stateNames, coefficients, group: index, groupSize };
     };
     const first = this.#stateOf(parameters[0]);
     return parameters.every((parameter) => this.#stateOf(parameter).isAsFarAs(first))
@@ -356,6 +408,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     return {
       parts,
       parameters,
+      sinks: parameters.map(({ gradientSink: sink }) => ({ sink, version: sink?.version })),
       states: parameters.map((parameter) => this.#stateOf(parameter)),
       shared: parameters.filter(({ gradientSink }) => gradientSink?.sharing !== undefined),
       graph: new UpdateGraph(this.#rule, updateSets, clipping, {
@@ -368,6 +421,9 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
 
 /** Parameters of one group that are updated with the same coefficients. */
 interface RequestedSet {
+  /** Index of the group, and the number of all its parameters. */
+  readonly group: number;
+  readonly groupSize: number;
   readonly parameters: readonly Parameter[];
   readonly stateNames: readonly string[];
   readonly coefficients: Coefficients;
@@ -413,6 +469,11 @@ interface Update {
   /** Equal for equal updates. */
   readonly parts: readonly unknown[];
   readonly parameters: readonly Parameter[];
+  /** Where the parameters' gradients are received. */
+  readonly sinks: readonly {
+    readonly sink: GradientSink | undefined;
+    readonly version: number | undefined;
+  }[];
   readonly states: readonly ParameterState[];
   /** The parameters in memory that is shared with other ranks. */
   readonly shared: readonly Parameter[];
@@ -445,6 +506,11 @@ export interface PartOfStep {
   readonly update: StepUpdate;
   /** The calls of the update, behind those of the gradients. */
   readonly calls: readonly GraphCall[];
+  /**
+   * Prepares the part for another step that reaches the same parameters, with the current settings. Returns false if it must
+   * be made anew. No parameter may have been frozen meanwhile. Undefined: it must always be made anew.
+   */
+  prepareAgain?: () => boolean;
   /** Call it before the program runs. */
   begins(): void;
   /** Call it when the program has ended. */

@@ -337,9 +337,15 @@ export class DistributedDataParallel<M extends ForwardModule> {
     this.#buffers.begin({ step: this.#reducer.steps + 1 });
   }
 
-  async #endStep({ step, unused }: AveragedStep): Promise<void> {
+  /** Undefined if there is nothing to wait for. */
+  #endStep({ step, unused }: AveragedStep): Promise<void> | undefined {
     this.#unused.record(step, unused);
     ddpEvents.emit('averaged', step, this.#group.rank);
+    const receivesBuffers = this.#join !== undefined && this.#broadcastsBuffers;
+    return receivesBuffers || this.#shouldVerify(step) ? this.#communicateAfterStep(step) : undefined;
+  }
+
+  async #communicateAfterStep(step: number): Promise<void> {
     if (this.#join !== undefined && this.#broadcastsBuffers) {
       await this.#buffers.run({ src: await this.#join.firstTrainingRank() });
     }

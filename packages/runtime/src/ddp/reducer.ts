@@ -67,6 +67,16 @@ export interface AveragedStep {
   unused: ReadonlySet<DistributedParameter>;
 }
 
+/** What follows from the parameters of a pass. */
+interface PassPlan {
+  readonly parameters: readonly DistributedParameter[];
+  readonly slots: readonly BucketSlot[];
+  /** All others. */
+  readonly absent: readonly DistributedParameter[];
+  /** The values of `bucketIndexOf`, in increasing order. */
+  readonly indices: readonly number[];
+}
+
 /** The operations of an average, which a library starts in this order without JavaScript. */
 interface StartableAverage {
   /** The all-reduce of each bucket. */
@@ -101,6 +111,8 @@ export class Reducer implements SynchronousGradientSink {
   readonly #synchronous: boolean;
   #buckets: readonly Bucket[];
   readonly #slots = new Map<DistributedParameter, BucketSlot>();
+  /** Of the last pass. */
+  #plan: PassPlan | undefined;
   readonly #recovery: AverageRecovery | undefined;
   /** The contents of each bucket between two groups. */
   #held: readonly { data: Float32Array; local: Float32Array }[] | undefined;
@@ -224,16 +236,31 @@ export class Reducer implements SynchronousGradientSink {
     const gradientsOfRanks = this.#mayLeaveAverage(updated) ? this.#sharing?.gradients : undefined;
     // Other ranks may have read those of the last pass until its update ended.
     if (gradientsOfRanks) for (const { uses } of this.#buckets) uses.fill(0);
-    const newlyUsed = this.#markUsed(parameters);
+    const plan = this.#planOf(parameters);
+    const newlyUsed = this.#markUsed(plan);
     const abandon = (error: unknown) => {
-      for (const parameter of newlyUsed) this.#setUse(parameter, 0);
+      for (const { bucket, position } of newlyUsed) bucket.uses[position] = 0;
       this.#endPass();
       return inStep(this.#steps + 1, error);
     };
     if (accumulates) return this.#accumulatingPass(abandon);
+    this.#contributeAbsent(plan);
     return gradientsOfRanks
-      ? this.#unaveragedPass(parameters, gradientsOfRanks, abandon)
-      : this.#averagingPass(parameters, abandon);
+      ? this.#unaveragedPass(plan, gradientsOfRanks, abandon)
+      : this.#averagingPass(plan, abandon);
+  }
+
+  #planOf(parameters: readonly DistributedParameter[]): PassPlan {
+    if (this.#plan !== undefined && isSameList(this.#plan.parameters, parameters)) return this.#plan;
+    const present = new Set(parameters);
+    return (this.#plan = {
+      parameters,
+      slots: parameters.map((parameter) => this.#slotOf(parameter)),
+      absent: this.#parameters.filter((parameter) => !present.has(parameter)),
+      indices: [...new Set(parameters.map((parameter) => this.bucketIndexOf(parameter)))].sort(
+        (a, b) => a - b,
+      ),
+    });
   }
 
   /** Whether an update of these parameters may average the gradients. Equal on all ranks. */
@@ -296,9 +323,10 @@ export class Reducer implements SynchronousGradientSink {
   averageSync(parameters: readonly DistributedParameter[]): void {
     const accumulates = this.isAccumulating;
     if (!accumulates) this.#weight = this.#weigher?.weigh() ?? 1;
-    this.#markUsed(parameters);
+    const plan = this.#planOf(parameters);
+    this.#markUsed(plan);
     if (accumulates) return;
-    const absent = this.#contributeAbsent(parameters);
+    this.#contributeAbsent(plan);
     const since = performance.now();
     this.#withStepInErrors(() => {
       for (const bucket of this.#buckets) {
@@ -306,8 +334,8 @@ export class Reducer implements SynchronousGradientSink {
         this.#reduceSync(bucket);
       }
     });
-    ddpEvents.emit('waited', 'gradients', since, performance.now(), this.#steps + 1);
-    const step = this.#concludeStep(absent);
+    this.#emitWait(since);
+    const step = this.#concludeStep(plan.absent);
     this.#withStepInErrors(() => void this.#afterAverage?.(step));
     this.#steps += 1;
   }
@@ -339,19 +367,15 @@ export class Reducer implements SynchronousGradientSink {
     return true;
   }
 
-  /** Returns the parameters that were not marked before. */
-  #markUsed(parameters: readonly DistributedParameter[]): DistributedParameter[] {
-    const newly = parameters.filter((parameter) => {
-      const { bucket, position } = this.#slotOf(parameter);
-      return bucket.uses[position] === 0;
-    });
-    for (const parameter of newly) this.#setUse(parameter, 1);
+  /** Returns the places that were not marked before. */
+  #markUsed({ slots }: PassPlan): readonly BucketSlot[] {
+    const newly: BucketSlot[] = [];
+    for (const slot of slots) {
+      if (slot.bucket.uses[slot.position] !== 0) continue;
+      slot.bucket.uses[slot.position] = 1;
+      newly.push(slot);
+    }
     return newly;
-  }
-
-  #setUse(parameter: DistributedParameter, use: number): void {
-    const { bucket, position } = this.#slotOf(parameter);
-    bucket.uses[position] = use;
   }
 
   #accumulatingPass(abandon: GradientPass['abandon']): GradientPass {
@@ -360,19 +384,14 @@ export class Reducer implements SynchronousGradientSink {
       startableAt: () => undefined,
       done: () => {
         this.#endPass();
-        return Promise.resolve();
+        return undefined;
       },
       abandon,
     };
   }
 
-  #averagingPass(
-    parameters: readonly DistributedParameter[],
-    abandon: GradientPass['abandon'],
-  ): GradientPass {
-    const absent = this.#contributeAbsent(parameters);
-    const indices = new Set(parameters.map((parameter) => this.bucketIndexOf(parameter)));
-    const last = Math.max(0, ...indices);
+  #averagingPass({ absent, indices }: PassPlan, abandon: GradientPass['abandon']): GradientPass {
+    const last = indices.at(-1) ?? 0;
     /** The number of buckets that are ready: nothing is missing in those after the last one that the pass writes. */
     const readyAt = (index: number) => (index >= last ? this.#buckets.length : index + 1);
     const startable = this.#startableAverage();
@@ -381,38 +400,37 @@ export class Reducer implements SynchronousGradientSink {
         if (this.#recovery?.mayStartEarly() !== false) this.#startBuckets(readyAt(index));
       },
       startableAt: (index) => {
-        const before = Math.max(-1, ...[...indices].filter((other) => other < index));
+        const before = indices.findLast((other) => other < index) ?? -1;
         const { buckets, commit } = startable ?? {};
         const ready = buckets?.slice(before + 1, readyAt(index));
         return commit !== undefined && index >= last ? ready?.concat(commit) : ready;
       },
-      done: async ({ isStarted = false, waitedMs = 0 } = {}) => {
-        try {
-          await this.#finishAverage(isStarted ? startable : undefined, waitedMs);
-          await this.#endStep(absent);
-        } finally {
-          this.#endPass();
-        }
+      done: ({ isStarted = false, waitedMs = 0 } = {}) => {
+        const started = isStarted ? startable : undefined;
+        const end = started && this.#recovery === undefined ? endOf(started) : undefined;
+        const since = performance.now() - waitedMs;
+        return started === undefined || this.#recovery !== undefined || end !== undefined
+          ? this.#endAverage(started, end, since, absent)
+          : this.#endAverageNow(since, absent);
       },
       abandon,
     };
   }
 
   #unaveragedPass(
-    parameters: readonly DistributedParameter[],
+    { absent, indices }: PassPlan,
     gradients: GradientsOfRanks,
     abandon: GradientPass['abandon'],
   ): GradientPass {
-    const absent = this.#contributeAbsent(parameters);
     return unaveragedPass({
       sharing: this.#sharing!,
-      last: Math.max(...parameters.map((parameter) => this.bucketIndexOf(parameter))),
+      last: indices.at(-1) ?? 0,
       needsJavaScript: this.#readsParameters?.(this.#steps + 1) === true,
       end: async (wait, waitedMs) => {
         const since = performance.now() - waitedMs;
         try {
           await this.#whileAveraging(wait);
-          ddpEvents.emit('waited', 'gradients', since, performance.now(), this.#steps + 1);
+          this.#emitWait(since);
           await this.#endStep(absent, gradients);
         } finally {
           this.#endPass();
@@ -438,18 +456,48 @@ export class Reducer implements SynchronousGradientSink {
     return { buckets: buckets as StartableOperation[], commit };
   }
 
-  /** @param started what the library has started; undefined if averaging has needed JavaScript */
-  async #finishAverage(started: StartableAverage | undefined, waitedMs: number): Promise<void> {
-    const since = performance.now() - waitedMs;
-    await this.#whileAveraging(async () => {
-      if (this.#recovery !== undefined) {
-        await this.#recovery.run(this.#averageRepeatably(started), started?.commit);
-      } else if (started !== undefined) await endOf(started);
-      else {
-        this.#startBuckets(this.#buckets.length);
-        await Promise.all(this.#started);
-      }
+  /**
+   * @param started what the library has started; undefined if averaging has needed JavaScript
+   * @param end of `started`, if only that is needed. Default: undefined.
+   */
+  async #endAverage(
+    started: StartableAverage | undefined,
+    end: Promise<void> | undefined,
+    since: number,
+    absent: readonly DistributedParameter[],
+  ): Promise<void> {
+    try {
+      await this.#whileAveraging(async () => {
+        if (this.#recovery !== undefined) {
+          await this.#recovery.run(this.#averageRepeatably(started), started?.commit);
+        } else if (end !== undefined) await end;
+        else {
+          this.#startBuckets(this.#buckets.length);
+          await Promise.all(this.#started);
+        }
+      });
+      this.#emitWait(since);
+      await this.#endStep(absent);
+    } finally {
+      this.#endPass();
+    }
+  }
+
+  /** Of operations that have succeeded. Undefined if nothing runs after the average. */
+  #endAverageNow(since: number, absent: readonly DistributedParameter[]): Promise<void> | undefined {
+    let ending: Promise<void> | undefined;
+    try {
+      this.#emitWait(since);
+      ending = this.#endStep(absent);
+    } finally {
+      if (ending === undefined) this.#endPass();
+    }
+    return ending?.finally(() => {
+      this.#endPass();
     });
+  }
+
+  #emitWait(since: number): void {
     ddpEvents.emit('waited', 'gradients', since, performance.now(), this.#steps + 1);
   }
 
@@ -475,22 +523,25 @@ export class Reducer implements SynchronousGradientSink {
     this.#started = [];
   }
 
-  /** Returns the parameters for which this rank has no gradient, after filling in their contribution. */
-  #contributeAbsent(present: readonly DistributedParameter[]): readonly DistributedParameter[] {
-    const known = new Set(present);
-    const absent = this.#parameters.filter((parameter) => !known.has(parameter));
+  /** Fills in the contribution for parameters of which this rank has no gradient. */
+  #contributeAbsent({ absent }: PassPlan): void {
     for (const parameter of absent) this.#contributeExistingGradient(parameter);
-    return absent;
   }
 
   /**
    * @param absent parameters for which this rank had no gradient; those used by other ranks receive one
    * @param ofRanks the gradients, if they have not been averaged. Default: undefined.
+   * @returns undefined if nothing runs after the average
    */
-  async #endStep(absent: readonly DistributedParameter[], ofRanks?: GradientsOfRanks): Promise<void> {
-    const step = this.#concludeStep(absent, ofRanks);
-    await this.#whileAveraging(async () => this.#afterAverage?.(step));
+  #endStep(absent: readonly DistributedParameter[], ofRanks?: GradientsOfRanks): Promise<void> | undefined {
+    const after = this.#afterAverage?.(this.#concludeStep(absent, ofRanks));
+    if (after) {
+      return this.#whileAveraging(() => after).then(() => {
+        this.#steps += 1;
+      });
+    }
     this.#steps += 1;
+    return undefined;
   }
 
   #concludeStep(absent: readonly DistributedParameter[], ofRanks?: GradientsOfRanks): AveragedStep {
@@ -498,10 +549,13 @@ export class Reducer implements SynchronousGradientSink {
       ofRanks ? ofRanks.isUsedByAnyRank(parameter) : this.#isUsedByAnyRank(parameter);
     if (this.#weigher?.divides) for (const bucket of this.#buckets) divideByWeight(bucket);
     for (const parameter of absent) if (isUsed(parameter)) parameter.gradientWritten();
-    const unused = new Set(this.#parameters.filter((parameter) => !isUsed(parameter)));
+    let unused: Set<DistributedParameter> | undefined;
+    for (const parameter of this.#parameters) {
+      if (!isUsed(parameter)) (unused ??= new Set()).add(parameter);
+    }
     // Other ranks may still read them otherwise.
     if (ofRanks === undefined) for (const { uses } of this.#buckets) uses.fill(0);
-    return { step: this.#steps + 1, unused };
+    return { step: this.#steps + 1, unused: unused ?? none };
   }
 
   /**
@@ -517,7 +571,7 @@ export class Reducer implements SynchronousGradientSink {
     }
   }
 
-  async #whileAveraging<Result>(average: () => Promise<Result>): Promise<Result> {
+  async #whileAveraging<Result>(average: () => Result): Promise<Awaited<Result>> {
     this.#averaging = true;
     try {
       return await average();
@@ -588,6 +642,7 @@ export class Reducer implements SynchronousGradientSink {
   }
 
   #fillSlots(): void {
+    this.#plan = undefined;
     for (const bucket of this.#buckets) {
       for (const [position, parameter] of bucket.parameters.entries()) {
         this.#slots.set(parameter, { bucket, position });
@@ -608,14 +663,20 @@ export class Reducer implements SynchronousGradientSink {
 }
 
 /**
- * Resolves when the all-reduces of an average have ended, which the library has started. Rejects with the failure of the
- * first that failed.
+ * Resolves when the all-reduces of an average have ended, which the library has started; undefined if they have succeeded.
+ * Rejects with the failure of the first that failed.
  */
-async function endOf({ buckets, commit }: StartableAverage): Promise<void> {
-  try {
-    // No operation of a group succeeds after one that has failed, and awaiting only the last wakes the event loop once.
-    await (commit ?? buckets.at(-1)!).ended();
-  } catch {
+function endOf({ buckets, commit }: StartableAverage): Promise<void> | undefined {
+  // No operation of a group succeeds after one that has failed, and awaiting only the last wakes the event loop once.
+  return (commit ?? buckets.at(-1)!).ended()?.catch(async () => {
     for (const operation of buckets) await operation.ended();
-  }
+  });
+}
+
+const none: ReadonlySet<DistributedParameter> = new Set();
+
+function isSameList(a: readonly DistributedParameter[], b: readonly DistributedParameter[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i]) return false;
+  return true;
 }

@@ -8,7 +8,7 @@ interface UnaveragedPassSettings {
   /** Whether the end of the pass needs JavaScript. */
   needsJavaScript: boolean;
   /** Runs `wait`, and then ends the pass. */
-  end: (wait: () => Promise<void>, waitedMs: number) => Promise<void>;
+  end: (wait: () => Promise<void> | undefined, waitedMs: number) => Promise<void>;
   abandon: GradientPass['abandon'];
 }
 

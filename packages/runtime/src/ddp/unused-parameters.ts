@@ -27,6 +27,10 @@ export class UnusedParameters {
 
   /** @param step from 1 */
   record(step: number, unused: ReadonlySet<DistributedParameter>): void {
+    if (unused.size === 0) {
+      this.#last = [];
+      return;
+    }
     const last = [...this.#names].filter(([parameter]) => unused.has(parameter));
     this.#last = last.map(([, name]) => name);
     const unwarned = last

@@ -152,7 +152,9 @@ test('accumulating passes reduce nothing; their parameters count as used in the 
   const { reducer, parameters, begin, lengths, endAll, uses } = fourParameters();
   const [a, b, , d] = parameters;
   await reducer.accumulating(async () => {
-    await reducer.accumulating(() => begin(a).done());
+    await reducer.accumulating(async () => {
+      await begin(a).done();
+    });
     const pass = begin(b);
     pass.bucketReady(0);
     await pass.done();

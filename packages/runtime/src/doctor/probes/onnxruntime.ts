@@ -13,7 +13,7 @@ process.stdout.write(JSON.stringify(await tryIt()));
 
 async function tryIt(): Promise<OnnxruntimeAnswer> {
   const startedAt = performance.now();
-  const { OnnxSession } = loadNative();
+  const { OnnxBinding, OnnxSession } = loadNative();
   const library = findOnnxruntime(pathToFileURL(join(process.cwd(), 'package.json')).href);
   if ('problem' in library) {
     const { problem, fix, isInstalled } = library;
@@ -33,7 +33,7 @@ async function tryIt(): Promise<OnnxruntimeAnswer> {
     return { usable: false, problem: error.message, fix: library.fix, isMissing: false };
   }
   const doubled = new Float32Array(2);
-  await session.run([Float32Array.from(doubling.values)], [doubled]);
+  await new OnnxBinding(session, [Float32Array.from(doubling.values)], [doubled]).run();
   return {
     usable: true,
     path: library.path,

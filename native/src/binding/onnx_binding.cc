@@ -1,0 +1,138 @@
+#include "binding/onnx_binding.h"
+
+#include <string>
+#include <utility>
+
+#include "binding/onnx_session.h"
+#include "binding/prepared_operation.h"
+
+namespace ringrun {
+namespace {
+
+std::size_t bytesPerElement(napi_typedarray_type type) {
+  switch (type) {
+    case napi_int16_array:
+    case napi_uint16_array:
+      return 2;
+    case napi_int32_array:
+    case napi_uint32_array:
+    case napi_float32_array:
+      return 4;
+    case napi_float64_array:
+    case napi_bigint64_array:
+    case napi_biguint64_array:
+      return 8;
+    default:
+      return 1;
+  }
+}
+
+// The address of a typed array that has the size of a slot. Throws a TypeError otherwise.
+void* addressOf(const Napi::Value& value, const ort::Slot& slot) {
+  napi_typedarray_type type = napi_int8_array;
+  std::size_t length = 0;
+  void* data = nullptr;
+  const bool isTypedArray = napi_get_typedarray_info(value.Env(), value, &type, &length, &data, nullptr, nullptr) == napi_ok;
+  const std::size_t bytes = length * bytesPerElement(type);
+  if (!isTypedArray || bytes != slot.bytes) {
+    const std::string given = isTypedArray ? std::to_string(bytes) + " bytes" : "no typed array";
+    throw Napi::TypeError::New(value.Env(), slot.name + ": expected a typed array of " + std::to_string(slot.bytes) + " bytes, got " + given);
+  }
+  // The library requires an address even for 0 bytes, and an empty array may have none.
+  static std::uint8_t nothing;
+  return bytes == 0 ? &nothing : data;
+}
+
+// [array, …]
+std::vector<ort::Span> spansOf(const Napi::Value& value) {
+  std::vector<ort::Span> spans;
+  if (!value.IsArray()) return spans;
+  const auto arrays = value.As<Napi::Array>();
+  for (std::uint32_t i = 0; i < arrays.Length(); ++i) {
+    auto array = static_cast<Napi::Value>(arrays.Get(i)).As<Napi::Float32Array>();
+    if (!array.IsTypedArray()) throw Napi::TypeError::New(value.Env(), "expected a typed array of a call, got another value");
+    spans.push_back({array.Data(), array.ByteLength()});
+  }
+  return spans;
+}
+
+// [{ operations?, sends?, receives? }]: a call without operations is one of JavaScript.
+std::vector<GraphCalls::Call> callsOf(const Napi::Array& list) {
+  std::vector<GraphCalls::Call> calls;
+  for (std::uint32_t i = 0; i < list.Length(); ++i) {
+    const auto object = static_cast<Napi::Value>(list.Get(i)).As<Napi::Object>();
+    GraphCalls::Call call;
+    const Napi::Value operations = object.Get("operations");
+    call.isJavaScript = !operations.IsArray();
+    if (!call.isJavaScript) {
+      const auto given = operations.As<Napi::Array>();
+      for (std::uint32_t j = 0; j < given.Length(); ++j) call.operations.push_back(operationOf(given.Get(j)));
+    }
+    call.sends = spansOf(object.Get("sends"));
+    call.receives = spansOf(object.Get("receives"));
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+}  // namespace
+
+Napi::Function OnnxBinding::define(Napi::Env env) {
+  return DefineClass(env, "OnnxBinding",
+                     {
+                         InstanceMethod<&OnnxBinding::replace>("replace"),
+                         InstanceMethod<&OnnxBinding::setCalls>("setCalls"),
+                         InstanceMethod<&OnnxBinding::run>("run"),
+                         InstanceAccessor<&OnnxBinding::waits>("waits"),
+                     });
+}
+
+OnnxBinding::OnnxBinding(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<OnnxBinding>(info),
+      session_(*OnnxSession::Unwrap(info[0].As<Napi::Object>())),
+      sessionObject_(Napi::Persistent(info[0].As<Napi::Object>())),
+      inputs_(session_.inputs().size()),
+      outputs_(session_.outputs().size()),
+      held_(info.Env(), inputs_.size() + outputs_.size()) {
+  auto waits = Napi::Float64Array::New(info.Env(), 2);
+  waits_ = waits.Data();
+  waitsArray_ = Napi::Persistent(waits.As<Napi::Object>());
+  placeAll(info[1], session_.inputs(), 0);
+  placeAll(info[2], session_.outputs(), inputs_.size());
+}
+
+void OnnxBinding::placeAll(const Napi::Value& value, const std::vector<ort::Slot>& slots, std::size_t firstSlot) {
+  const auto arrays = value.As<Napi::Array>();
+  if (arrays.Length() != slots.size()) {
+    throw Napi::TypeError::New(value.Env(), "expected " + std::to_string(slots.size()) + " arrays, got " + std::to_string(arrays.Length()));
+  }
+  for (std::uint32_t i = 0; i < slots.size(); ++i) place(firstSlot + i, arrays.Get(i));
+}
+
+void OnnxBinding::place(std::size_t slot, const Napi::Value& array) {
+  const bool isInput = slot < inputs_.size();
+  const std::size_t position = isInput ? slot : slot - inputs_.size();
+  const ort::Slot& expected = (isInput ? session_.inputs() : session_.outputs()).at(position);
+  void* const address = addressOf(array, expected);
+  (isInput ? inputs_ : outputs_)[position] = address;
+  held_.place(slot, array);
+}
+
+// (slot, array)
+void OnnxBinding::replace(const Napi::CallbackInfo& info) { place(info[0].As<Napi::Number>().Uint32Value(), info[1]); }
+
+// (calls)
+void OnnxBinding::setCalls(const Napi::CallbackInfo& info) {
+  const auto calls = info[0].As<Napi::Array>();
+  calls_ = calls.Length() == 0 ? nullptr : std::make_shared<const std::vector<GraphCalls::Call>>(callsOf(calls));
+  callsObject_ = Napi::Persistent(calls.As<Napi::Object>());
+}
+
+// (onCall?)
+Napi::Value OnnxBinding::run(const Napi::CallbackInfo& info) {
+  return session_.run(info.Env(), {Value(), held_.arraysToHold(info.Env()), inputs_, outputs_, calls_, info[0], waits_});
+}
+
+Napi::Value OnnxBinding::waits(const Napi::CallbackInfo&) { return waitsArray_.Value(); }
+
+}  // namespace ringrun

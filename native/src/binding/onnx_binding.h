@@ -1,0 +1,47 @@
+#pragma once
+
+#include <napi.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "binding/graph_calls.h"
+#include "binding/held_slots.h"
+#include "onnxruntime/session.h"
+
+namespace ringrun {
+
+class OnnxSession;
+
+// NativeOnnxBinding of native/lib/index.ts: the arrays and calls of runs of one session (onnxruntime's IoBinding). What a
+// run has in common with the run before costs it nothing.
+class OnnxBinding : public Napi::ObjectWrap<OnnxBinding> {
+ public:
+  static Napi::Function define(Napi::Env env);
+
+  // (session, inputs, outputs)
+  explicit OnnxBinding(const Napi::CallbackInfo& info);
+
+ private:
+  void replace(const Napi::CallbackInfo& info);
+  void setCalls(const Napi::CallbackInfo& info);
+  Napi::Value run(const Napi::CallbackInfo& info);
+  Napi::Value waits(const Napi::CallbackInfo& info);
+
+  void placeAll(const Napi::Value& arrays, const std::vector<ort::Slot>& slots, std::size_t firstSlot);
+  void place(std::size_t slot, const Napi::Value& array);
+
+  OnnxSession& session_;
+  // Keeps the session, the objects of the calls, and the array of `waits_`.
+  Napi::ObjectReference sessionObject_;
+  Napi::ObjectReference callsObject_;
+  Napi::ObjectReference waitsArray_;
+  double* waits_;
+  std::vector<void*> inputs_;
+  std::vector<void*> outputs_;
+  std::shared_ptr<const std::vector<GraphCalls::Call>> calls_;
+  HeldSlots held_;  // of the inputs, then of the outputs
+};
+
+}  // namespace ringrun
