@@ -31,6 +31,7 @@ template <std::size_t Bytes>
 struct Lanes {
   typedef float Numbers __attribute__((vector_size(Bytes)));
   typedef std::uint32_t Bits __attribute__((vector_size(Bytes)));
+  typedef float Unaligned __attribute__((vector_size(Bytes), aligned(alignof(float)), may_alias));
   static constexpr std::size_t kVectors = kLanes * sizeof(float) / Bytes;
 
   Numbers vectors[kVectors];
@@ -43,8 +44,13 @@ struct Lanes {
     for (float& one : elements) one = element;
     load(elements);
   }
-  RINGRUN_INLINE void load(const float* from) { std::memcpy(&vectors, from, sizeof vectors); }
-  RINGRUN_INLINE void store(float* to) const { std::memcpy(to, &vectors, sizeof vectors); }
+  // Each vector by itself: g++ 12 copies several of 32 bytes through memory, in halves, whose reload waits for the stores.
+  RINGRUN_INLINE void load(const float* from) {
+    for (std::size_t v = 0; v < kVectors; ++v) vectors[v] = reinterpret_cast<const Unaligned*>(from)[v];
+  }
+  RINGRUN_INLINE void store(float* to) const {
+    for (std::size_t v = 0; v < kVectors; ++v) reinterpret_cast<Unaligned*>(to)[v] = vectors[v];
+  }
 
   // At most kLanes elements, and `rest` in the other lanes.
   RINGRUN_INLINE void load(const float* from, std::size_t count, float rest) {
