@@ -9,7 +9,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { findOnnxruntime, onnxruntimeVersion } from '@ringrun/native';
 import { builtFile } from '../../../test/support/built-script.ts';
@@ -28,6 +31,9 @@ import { reduceSum } from '../src/ops/reduction.ts';
 import { expand } from '../src/ops/shape.ts';
 import { input } from '../src/ops/source.ts';
 import './one-thread.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 /** x·x + x, of square matrices. */
 function definitionOf(size: number): ProgramDefinition {
@@ -90,6 +96,49 @@ test.each([0, 1, 2])(
     expect(others.every((other) => other.every((element) => element === 7))).toBe(true);
   },
 );
+
+test('runs that overlap read and write their own arrays', async () => {
+  const program = await onnxruntimeExecutor.compile(definitionOf(2));
+  const runs = [1, 2, 3, 1].map((factor) => ({
+    factor,
+    x: Float32Array.of(1, 2, 3, 4).map((element) => factor * element),
+    result: new Float32Array(4),
+  }));
+  await Promise.all(runs.map(({ x, result }) => program.run(allOnHost([x]), allOnHost([result]))));
+  const products = [7, 10, 15, 22];
+  for (const { factor, x, result } of runs) {
+    expect(result).toEqual(Float32Array.from(products, (product, i) => factor * factor * product + x[i]));
+  }
+});
+
+test('a run fails if the array of the run before was transferred, and the next run computes', async () => {
+  const program = await onnxruntimeExecutor.compile(definitionOf(2));
+  const arrays = [Float32Array.of(1, 2, 3, 4), new Float32Array(4)];
+  const run = () => program.run(allOnHost(arrays.slice(0, 1)), allOnHost(arrays.slice(1)));
+  for (let i = 0; i < 3; i += 1) await run();
+  freeBuffers([arrays[0].buffer as ArrayBuffer]);
+  await expect(run()).rejects.toThrow('expected 4 elements for float32[2,2], got 0');
+  arrays[0] = Float32Array.of(1, 2, 3, 4);
+  freeBuffers([arrays[1].buffer as ArrayBuffer]);
+  await expect(run()).rejects.toThrow('output_0: expected a typed array of 16 bytes, got 0 bytes');
+  expect(await resultOf(program)).toEqual(right);
+});
+
+test('a program that waits for its next run keeps no array', async () => {
+  const program = await onnxruntimeExecutor.compile(definitionOf(2));
+  const last = await (async () => {
+    const arrays = [Float32Array.of(1, 2, 3, 4), new Float32Array(4)];
+    for (let i = 0; i < 3; i += 1) await program.run(allOnHost([arrays[0]]), allOnHost([arrays[1]]));
+    return arrays.map((array) => new WeakRef(array));
+  })();
+  // Node-API releases what an object refers to in a turn of the event loop behind the collection of the object.
+  for (let collections = 0; collections < 4; collections += 1) {
+    await nextTurn();
+    collectGarbage();
+  }
+  expect(last.map((array) => array.deref())).toEqual([undefined, undefined]);
+  expect(await resultOf(program)).toEqual(right);
+});
 
 describe('a library that cannot be used is an error that names it and the reason', () => {
   afterEach(() => {

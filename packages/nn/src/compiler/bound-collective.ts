@@ -4,6 +4,7 @@ import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { CollectiveNode } from '../graph/collective.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
 import { messageOf, type CollectiveMessage } from '../ops/collective.ts';
+import { insideOperation } from '../operation-queue.ts';
 
 /** The memory of a collective: what this rank sends, and what it receives. */
 type Memory = Pick<PreparedCollective, 'input' | 'output'>;
@@ -51,9 +52,10 @@ export class BoundCollective {
     const { input, output } = memory;
     const perform = async () => {
       const startedAt = performance.now();
-      await timed('waiting', this.#op, () =>
-        name === 'allReduce' ? group.allReduce(input) : group.allGather(output, input),
-      );
+      // The group may be one of the program.
+      const collective = () =>
+        name === 'allReduce' ? group.allReduce(input) : group.allGather(output, input);
+      await timed('waiting', this.#op, () => insideOperation(collective));
       waited(performance.now() - startedAt);
     };
     return { ...this.#arrays(memory), perform };
