@@ -116,10 +116,10 @@ test('a run fails if the array of the run before was transferred, and the next r
   const arrays = [Float32Array.of(1, 2, 3, 4), new Float32Array(4)];
   const run = () => program.run(allOnHost(arrays.slice(0, 1)), allOnHost(arrays.slice(1)));
   for (let i = 0; i < 3; i += 1) await run();
-  freeBuffers([arrays[0].buffer as ArrayBuffer]);
+  freeBuffers([arrays[0].buffer]);
   await expect(run()).rejects.toThrow('expected 4 elements for float32[2,2], got 0');
   arrays[0] = Float32Array.of(1, 2, 3, 4);
-  freeBuffers([arrays[1].buffer as ArrayBuffer]);
+  freeBuffers([arrays[1].buffer]);
   await expect(run()).rejects.toThrow('output_0: expected a typed array of 16 bytes, got 0 bytes');
   expect(await resultOf(program)).toEqual(right);
 });
