@@ -80,7 +80,7 @@ export async function step(
   const inputs = copyInputs ? new CapturedInputs(sources) : new BorrowedInputs(sources);
   try {
     await stepOn(order, optimizer, clipping, (update) => backwardNow(loss, order, inputs, {}, () => update));
-    if (inputs instanceof BorrowedInputs) inputs.requireUnchanged();
+    inputs.requireUnchanged();
   } finally {
     inputs.release();
   }
@@ -104,7 +104,7 @@ export async function stepAgain(
     runStep(recorded.training, { bufferOf, part }, update);
   const end = ({ loss, part }: StepResult) => {
     recorded.part = part?.prepareAgain ? part : undefined;
-    if (inputs instanceof BorrowedInputs) inputs.requireUnchanged();
+    inputs.requireUnchanged();
     return loss;
   };
   const { order, part } = recorded;

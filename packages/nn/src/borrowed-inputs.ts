@@ -24,12 +24,7 @@ export class BorrowedInputs implements RunInputs {
     // Nothing is kept.
   }
 
-  /**
-   * Call it after a successful run. Compares a sample of each array: a batch that was overwritten by the next one differs in
-   * it.
-   *
-   * @throws NnError (ERR_NOT_AWAITED) if an array was changed meanwhile, so that the results are wrong
-   */
+  /** Compares a sample of each array: a batch that was overwritten by the next one differs in it. */
   requireUnchanged(): void {
     for (const { data, elements } of this.#samples) {
       if (isSameData(sampleOf(data), elements)) continue;

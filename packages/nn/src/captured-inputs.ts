@@ -29,6 +29,10 @@ export class CapturedInputs implements RunInputs {
     return copy === undefined ? bufferOf(source) : onnxruntimeExecutor.upload(copy);
   };
 
+  requireUnchanged(): void {
+    // Nothing else writes the copies.
+  }
+
   /** Keeps or frees the copies. */
   release(): void {
     if (this.#copies.size === 0) return;

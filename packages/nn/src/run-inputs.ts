@@ -6,6 +6,12 @@ import type { Source } from './graph/operators.ts';
 export interface RunInputs {
   /** The buffer that the run reads for a leaf. */
   readonly of: (source: Source) => ValueBuffer;
+  /**
+   * Call it after a successful run.
+   *
+   * @throws NnError (ERR_NOT_AWAITED) if the run has read arrays that were changed meanwhile, so that its results are wrong
+   */
+  requireUnchanged(): void;
   /** Call it after the run, also if it has failed. */
   release(): void;
 }
