@@ -1,15 +1,15 @@
-// The ways to compute a step beside each other in one process per rank, where they alternate every 20 steps: the speed of
+// The ways to compute a step beside each other in one process per rank, where they alternate every 32 steps: the speed of
 // a virtual machine differs between processes by more than these ways do.
 //
 //   OMP_NUM_THREADS=1 node launch --nproc 2 bench/train/interleaved.js cifar 64 100     # model, batch, rounds
 //
-// Rank 0 prints the median step of each way, and how much faster it is than backward + step: the median over the rounds.
+// Rank 0 prints the mean step of each way, and how much faster it is than backward + step: medians over the rounds.
 import { packagesOf, median, root } from '../support.js';
 import { createModel, models, randomBatch } from './models.js';
 
 const [name = 'cifar', batchArgument = '64', roundsArgument = '100'] = process.argv.slice(2);
 const [batch, rounds] = [batchArgument, roundsArgument].map(Number);
-const stepsOfBlock = 20;
+const stepsOfBlock = 32;
 const load = packagesOf(root);
 const { F, compileStep, manualSeed, optim, tensor } = await load('@ringrun/nn');
 const { DistributedDataParallel, barrier, destroyProcessGroup, getRank, initProcessGroup } =
@@ -20,16 +20,20 @@ manualSeed(1);
 const model = new DistributedDataParallel(await createModel(name, load));
 const optimizer = new optim.SGD(model.parameters(), { lr: 0.01, momentum: 0.5 });
 const lossOf = (images, classes) => F.nllLoss(model.forward(images), classes);
+const traced = compileStep(optimizer, lossOf, { traceOnce: true, copyInputs: false });
+/** From a list of batches. */
 const ways = {
-  'backward + step': async (...given) => {
+  'backward + step': oneByOne(async (...given) => {
     const loss = lossOf(...given);
     optimizer.zeroGrad();
     await loss.backward();
     await optimizer.step();
-  },
-  compileStep: compileStep(optimizer, lossOf),
-  '… traceOnce': compileStep(optimizer, lossOf, { traceOnce: true }),
-  '… traceOnce, copyInputs: false': compileStep(optimizer, lossOf, { traceOnce: true, copyInputs: false }),
+  }),
+  compileStep: oneByOne(compileStep(optimizer, lossOf)),
+  '… traceOnce': oneByOne(compileStep(optimizer, lossOf, { traceOnce: true })),
+  '… traceOnce, copyInputs: false': oneByOne(traced),
+  '… the same, each of 8': together(8),
+  '… the same, each of 32': together(32),
 };
 const batches = Array.from({ length: 4 }, (_, seed) => randomBatch(name, batch, seed + getRank()));
 
@@ -52,15 +56,26 @@ if (getRank() === 0) {
 }
 await destroyProcessGroup();
 
-/** Median milliseconds of a step. */
-async function blockOf(step) {
+/** Mean milliseconds of a step. */
+async function blockOf(way) {
   await barrier();
-  const times = [];
-  for (let i = 0; i < stepsOfBlock; i += 1) {
-    const { images, classes } = batches[i % batches.length];
-    const startedAt = performance.now();
-    await step(tensor(images, [batch, ...models[name].shape]), tensor(classes));
-    times.push(performance.now() - startedAt);
-  }
-  return median(times);
+  const startedAt = performance.now();
+  await way(Array.from({ length: stepsOfBlock }, (_, i) => batches[i % batches.length]));
+  return (performance.now() - startedAt) / stepsOfBlock;
+}
+
+function oneByOne(step) {
+  return async (data) => {
+    for (const one of data) await step(...tensorsOf(one));
+  };
+}
+
+function together(count) {
+  return async (data) => {
+    for (let i = 0; i < data.length; i += count) await traced.each(data.slice(i, i + count).map(tensorsOf));
+  };
+}
+
+function tensorsOf({ images, classes }) {
+  return [tensor(images, [batch, ...models[name].shape]), tensor(classes)];
 }

@@ -16,6 +16,9 @@ const { F, compileStep, manualSeed, optim, tensor } = await load('@ringrun/nn');
 const ringrun = await load('ringrun');
 const { DistributedDataParallel, ReduceOp, barrier, defaultGroup, getRank } = ringrun;
 
+const tracedOnce = { traceOnce: true, copyInputs: false };
+const stepsOfCall = way === 'each' ? 8 : 1;
+
 /** The ladder: every way contains the communication of the ways above it. A row of run.js names one of them. */
 const ways = {
   alone: (model) => separate(model),
@@ -23,30 +26,35 @@ const ways = {
   'all-reduce': (model) => separate(model, averageOnThisThread(model)),
   ddp: (model) => separate(new DistributedDataParallel(model)),
   compiled: (model) => together(new DistributedDataParallel(model)),
-  traced: (model) => together(new DistributedDataParallel(model), { traceOnce: true, copyInputs: false }),
+  traced: (model) => together(new DistributedDataParallel(model), tracedOnce),
+  each: (model) => together(new DistributedDataParallel(model), tracedOnce),
   shared: (model) => together(new DistributedDataParallel(model, { shareParameters: true })),
 };
 
 await ringrun.initProcessGroup();
 manualSeed(1);
-const step = ways[way](await createModel(name, load));
+const run = ways[way](await createModel(name, load));
 const batches = Array.from({ length: 4 }, (_, seed) => randomBatch(name, batch, seed + getRank()));
-const [startedAt, endedAt] = [new Float64Array(steps), new Float64Array(steps)];
+const [startedAt, endedAt] = [[], []];
 // V8 optimizes the functions of a step and onnxruntime's arena grows during the first steps.
-for (let i = 0; i < warmUp; i += 1) await step(batches[i % batches.length]);
+for (let i = 0; i < warmUp; i += stepsOfCall) await run(batchesFrom(i));
 await barrier();
 const collections = countCollections();
 const since = process.resourceUsage();
-for (let i = 0; i < steps; i += 1) {
-  startedAt[i] = now();
-  await step(batches[i % batches.length]);
-  endedAt[i] = now();
+while (endedAt.length < steps) {
+  const began = now();
+  await run(batchesFrom(endedAt.length));
+  const duration = (now() - began) / stepsOfCall;
+  for (let step = 0; step < stepsOfCall; step += 1) {
+    startedAt.push(began + step * duration);
+    endedAt.push(began + (step + 1) * duration);
+  }
 }
 const used = process.resourceUsage();
 await barrier();
 const report = {
-  startedAt: [...startedAt],
-  endedAt: [...endedAt],
+  startedAt,
+  endedAt,
   runs: runsBetween(startedAt[0], endedAt.at(-1)),
   processorMs: (used.userCPUTime + used.systemCPUTime - since.userCPUTime - since.systemCPUTime) / 1000,
   minorFaults: used.minorPageFault - since.minorPageFault,
@@ -60,7 +68,7 @@ await ringrun.destroyProcessGroup();
 /** A step in two runs: `backward`, then `optimizer.step`. */
 function separate(model, average = () => undefined) {
   const optimizer = sgd(model);
-  return async (data) => {
+  return async ([data]) => {
     const loss = lossOf(model, ...tensorsOf(data));
     optimizer.zeroGrad();
     await loss.backward();
@@ -69,10 +77,14 @@ function separate(model, average = () => undefined) {
   };
 }
 
-/** A step in one run. */
+/** A step in one run. Several steps are one call. */
 function together(model, options) {
   const step = compileStep(sgd(model), (...tensors) => lossOf(model, ...tensors), options);
-  return (data) => step(...tensorsOf(data));
+  return (data) => (data.length === 1 ? step(...tensorsOf(data[0])) : step.each(data.map(tensorsOf)));
+}
+
+function batchesFrom(first) {
+  return Array.from({ length: stepsOfCall }, (_, i) => batches[(first + i) % batches.length]);
 }
 
 function sgd(model) {

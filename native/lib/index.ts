@@ -128,7 +128,12 @@ export interface NativeOnnxBinding {
    * must follow. It must not throw.
    */
   run(onCall?: (call: number, run: number) => void): Promise<void>;
-  /** Milliseconds for which the last run waited for all calls, and for those that it started and awaited at once: collectives. */
+  /**
+   * Runs once with the arrays of the slots and then once for each element of `later`, whose arrays take the place of those of
+   * `slots`. No call may be one of JavaScript. Behind it the slots have their own arrays.
+   */
+  runEach(slots: readonly number[], later: readonly (readonly NativeTensor[])[]): Promise<void>;
+  /** Milliseconds for which the last run or runs waited for all calls, and for those that it started and awaited at once: collectives. */
   readonly waits: Float64Array;
 }
 

@@ -83,6 +83,7 @@ Napi::Function OnnxBinding::define(Napi::Env env) {
                          InstanceMethod<&OnnxBinding::replace>("replace"),
                          InstanceMethod<&OnnxBinding::setCalls>("setCalls"),
                          InstanceMethod<&OnnxBinding::run>("run"),
+                         InstanceMethod<&OnnxBinding::runEach>("runEach"),
                          InstanceAccessor<&OnnxBinding::waits>("waits"),
                      });
 }
@@ -91,14 +92,13 @@ OnnxBinding::OnnxBinding(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<OnnxBinding>(info),
       session_(*OnnxSession::Unwrap(info[0].As<Napi::Object>())),
       sessionObject_(Napi::Persistent(info[0].As<Napi::Object>())),
-      inputs_(session_.inputs().size()),
-      outputs_(session_.outputs().size()),
-      held_(info.Env(), inputs_.size() + outputs_.size()) {
+      arrays_{std::vector<void*>(session_.inputs().size()), std::vector<void*>(session_.outputs().size())},
+      held_(info.Env(), arrays_.inputs.size() + arrays_.outputs.size()) {
   auto waits = Napi::Float64Array::New(info.Env(), 2);
   waits_ = waits.Data();
   waitsArray_ = Napi::Persistent(waits.As<Napi::Object>());
   placeAll(info[1], session_.inputs(), 0);
-  placeAll(info[2], session_.outputs(), inputs_.size());
+  placeAll(info[2], session_.outputs(), arrays_.inputs.size());
 }
 
 void OnnxBinding::placeAll(const Napi::Value& value, const std::vector<ort::Slot>& slots, std::size_t firstSlot) {
@@ -110,12 +110,18 @@ void OnnxBinding::placeAll(const Napi::Value& value, const std::vector<ort::Slot
 }
 
 void OnnxBinding::place(std::size_t slot, const Napi::Value& array) {
-  const bool isInput = slot < inputs_.size();
-  const std::size_t position = isInput ? slot : slot - inputs_.size();
-  const ort::Slot& expected = (isInput ? session_.inputs() : session_.outputs()).at(position);
-  void* const address = addressOf(array, expected);
-  (isInput ? inputs_ : outputs_)[position] = address;
+  placeOf(arrays_, slot) = addressOf(array, slotAt(slot));
   held_.place(slot, array);
+}
+
+const ort::Slot& OnnxBinding::slotAt(std::size_t slot) const {
+  const std::size_t inputs = session_.inputs().size();
+  return slot < inputs ? session_.inputs()[slot] : session_.outputs().at(slot - inputs);
+}
+
+void*& OnnxBinding::placeOf(OnnxSession::Arrays& arrays, std::size_t slot) {
+  const std::size_t inputs = arrays.inputs.size();
+  return slot < inputs ? arrays.inputs[slot] : arrays.outputs.at(slot - inputs);
 }
 
 // (slot, array)
@@ -130,7 +136,27 @@ void OnnxBinding::setCalls(const Napi::CallbackInfo& info) {
 
 // (onCall?)
 Napi::Value OnnxBinding::run(const Napi::CallbackInfo& info) {
-  return session_.run(info.Env(), {Value(), held_.arraysToHold(info.Env()), inputs_, outputs_, calls_, info[0], waits_});
+  return session_.run(info.Env(), {Value(), held_.arraysToHold(info.Env()), {arrays_}, calls_, info[0], waits_});
+}
+
+// (slots, arrays of each later run)
+Napi::Value OnnxBinding::runEach(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  std::vector<OnnxSession::Arrays> arrays{arrays_};
+  const auto slots = info[0].As<Napi::Array>();
+  const auto later = info[1].As<Napi::Array>();
+  for (std::uint32_t run = 0; run < later.Length(); ++run) {
+    arrays.push_back(arrays.front());
+    const auto own = static_cast<Napi::Value>(later.Get(run)).As<Napi::Array>();
+    for (std::uint32_t i = 0; i < slots.Length(); ++i) {
+      const auto slot = static_cast<Napi::Value>(slots.Get(i)).As<Napi::Number>().Uint32Value();
+      placeOf(arrays.back(), slot) = addressOf(own.Get(i), slotAt(slot));
+    }
+  }
+  const Napi::Array holds = Napi::Array::New(env, 2);
+  holds.Set(0U, held_.arraysToHold(env));
+  holds.Set(1U, later);
+  return session_.run(env, {Value(), holds, std::move(arrays), calls_, env.Undefined(), waits_});
 }
 
 Napi::Value OnnxBinding::waits(const Napi::CallbackInfo&) { return waitsArray_.Value(); }

@@ -8,11 +8,10 @@
 
 #include "binding/graph_calls.h"
 #include "binding/held_slots.h"
+#include "binding/onnx_session.h"
 #include "onnxruntime/session.h"
 
 namespace ringrun {
-
-class OnnxSession;
 
 // NativeOnnxBinding of native/lib/index.ts: the arrays and calls of runs of one session (onnxruntime's IoBinding). What a
 // run has in common with the run before costs it nothing.
@@ -27,10 +26,13 @@ class OnnxBinding : public Napi::ObjectWrap<OnnxBinding> {
   void replace(const Napi::CallbackInfo& info);
   void setCalls(const Napi::CallbackInfo& info);
   Napi::Value run(const Napi::CallbackInfo& info);
+  Napi::Value runEach(const Napi::CallbackInfo& info);
   Napi::Value waits(const Napi::CallbackInfo& info);
 
   void placeAll(const Napi::Value& arrays, const std::vector<ort::Slot>& slots, std::size_t firstSlot);
   void place(std::size_t slot, const Napi::Value& array);
+  const ort::Slot& slotAt(std::size_t slot) const;
+  static void*& placeOf(OnnxSession::Arrays& arrays, std::size_t slot);
 
   OnnxSession& session_;
   // Keeps the session, the objects of the calls, and the array of `waits_`.
@@ -38,8 +40,7 @@ class OnnxBinding : public Napi::ObjectWrap<OnnxBinding> {
   Napi::ObjectReference callsObject_;
   Napi::ObjectReference waitsArray_;
   double* waits_;
-  std::vector<void*> inputs_;
-  std::vector<void*> outputs_;
+  OnnxSession::Arrays arrays_;
   std::shared_ptr<const std::vector<GraphCalls::Call>> calls_;
   HeldSlots held_;  // of the inputs, then of the outputs
 };

@@ -1,5 +1,6 @@
 #include "binding/onnx_session.h"
 
+#include <algorithm>
 #include <future>
 #include <optional>
 #include <utility>
@@ -127,32 +128,36 @@ Napi::Value OnnxSession::compile(const Napi::CallbackInfo& info) {
   });
 }
 
-Napi::Value OnnxSession::run(Napi::Env env, Run run) {
-  auto& [binding, holds, inputs, outputs, calls, onCall, waits] = run;
-  if (calls == nullptr) {
-    return runAsync(env, binding, holds, onCall, [this, inputs = std::move(inputs), outputs = std::move(outputs)](Pending&) {
-      session().run(inputs, outputs, nullptr);
-    });
-  }
-  return runAsync(env, binding, holds, onCall,
-                  [this, inputs = std::move(inputs), outputs = std::move(outputs), calls = std::move(calls), waits = waits](Pending& pending) {
-    const auto call = [this, &pending](std::size_t index) { send(&pending, index); };
-    const auto current = std::make_shared<GraphCalls>(calls, outputs, call);
-    setCalls(current, pending.run);
-    const auto finish = [&] {
-      setCalls(nullptr, 0);
-      pending.failedCall = current->failedCall();
-      waits[0] = current->waitedMs();
-      waits[1] = current->ranMs();
-    };
-    try {
-      session().run(inputs, outputs, current.get());
-    } catch (...) {
-      finish();
-      throw;
+Napi::Value OnnxSession::run(Napi::Env env, Runs runs) {
+  return runAsync(env, runs.binding, runs.holds, runs.onCall,
+                  [this, arrays = std::move(runs.arrays), calls = std::move(runs.calls), waits = runs.waits](Pending& pending) {
+    if (calls == nullptr) {
+      for (const Arrays& own : arrays) session().run(own.inputs, own.outputs, nullptr);
+      return;
     }
-    finish();
+    std::fill_n(waits, 2, 0);
+    for (const Arrays& own : arrays) runWithCalls(pending, own, calls, waits);
   });
+}
+
+void OnnxSession::runWithCalls(Pending& pending, const Arrays& arrays, const std::shared_ptr<const std::vector<GraphCalls::Call>>& calls,
+                               double* waits) {
+  const auto call = [this, &pending](std::size_t index) { send(&pending, index); };
+  const auto current = std::make_shared<GraphCalls>(calls, arrays.outputs, call);
+  setCalls(current, pending.run);
+  const auto finish = [&] {
+    setCalls(nullptr, 0);
+    pending.failedCall = current->failedCall();
+    waits[0] += current->waitedMs();
+    waits[1] += current->ranMs();
+  };
+  try {
+    session().run(arrays.inputs, arrays.outputs, current.get());
+  } catch (...) {
+    finish();
+    throw;
+  }
+  finish();
 }
 
 // (run, call, succeeded): a JavaScript call of a run has ended. Does nothing if the run has ended.

@@ -29,18 +29,22 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   const std::vector<ort::Slot>& inputs() const { return inputs_; }
   const std::vector<ort::Slot>& outputs() const { return outputs_; }
 
-  struct Run {
-    Napi::Object binding;    // kept reachable until the run ends
-    Napi::Value holds;       // arrays whose memory is kept until then, or undefined
+  struct Arrays {
     std::vector<void*> inputs;
     std::vector<void*> outputs;
-    std::shared_ptr<const std::vector<GraphCalls::Call>> calls;  // null: none
-    Napi::Value onCall;
-    double* waits;  // milliseconds: receives waitedMs and ranMs, if it has calls
   };
 
-  // A promise of the end of a run.
-  Napi::Value run(Napi::Env env, Run run);
+  struct Runs {
+    Napi::Object binding;        // kept reachable until they end
+    Napi::Value holds;           // arrays whose memory is kept until then, or undefined
+    std::vector<Arrays> arrays;  // of each run, at least one
+    std::shared_ptr<const std::vector<GraphCalls::Call>> calls;  // of each; null: none
+    Napi::Value onCall;
+    double* waits;  // milliseconds: receives waitedMs and ranMs of all runs, if they have calls
+  };
+
+  // A promise of the end of runs that follow one another.
+  Napi::Value run(Napi::Env env, Runs runs);
 
  private:
   struct Pending;
@@ -63,6 +67,7 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   Napi::Value runAsync(Napi::Env env, const Napi::Object& object, const Napi::Value& holds, const Napi::Value& onCall, std::function<void(Pending&)> work);
   void send(Pending* pending, std::optional<std::size_t> call);
   void setCalls(std::shared_ptr<GraphCalls> calls, std::size_t run);
+  void runWithCalls(Pending& pending, const Arrays& arrays, const std::shared_ptr<const std::vector<GraphCalls::Call>>& calls, double* waits);
   ort::Session& session() const;
   void replaceSession(std::unique_ptr<ort::Session> session);
   void terminate();

@@ -233,15 +233,32 @@ export interface GradientPass {
   startableAt(index: number): readonly StartableOperation[] | undefined;
 
   /**
-   * Called when all gradients have been written. Resolves when the optimizer may use them; undefined if it may use them now.
-   *
-   * @param settings `isStarted`: whether the library has started the operations of `startableAt`, all of them. Default:
-   * `false`. `waitedMs`: time for which it has waited for them itself. Default: 0.
+   * How many passes of the same graph may follow one another, this one included and `limit` at most, before `done` is called
+   * for all of them: if the library starts the operations of `startableAt` in each, and awaits them. Default: 1.
    */
-  done(settings?: { isStarted?: boolean; waitedMs?: number }): Promise<void> | undefined;
+  mostPasses?(limit: number): number;
 
-  /** Called instead of `done` if the pass has failed. Returns the error, with the step if a collective failed. */
-  abandon(error: unknown): unknown;
+  /**
+   * Called when all gradients have been written. Resolves when the optimizer may use them; undefined if it may use them now.
+   */
+  done(settings?: PassEnd): Promise<void> | undefined;
+
+  /**
+   * Called instead of `done` if the pass has failed. Returns the error, with the step if a collective failed.
+   *
+   * @param passes of which one has failed. Default: 1.
+   */
+  abandon(error: unknown, passes?: number): unknown;
+}
+
+/** How a pass has ended. */
+export interface PassEnd {
+  /** Whether the library has started the operations of `startableAt`, all of them. Default: `false`. */
+  readonly isStarted?: boolean;
+  /** Milliseconds for which it has waited for them itself. Default: 0. */
+  readonly waitedMs?: number;
+  /** The number of passes: see `mostPasses`. Default: 1. */
+  readonly passes?: number;
 }
 
 /** A collective that a library can start without JavaScript, while it computes. */

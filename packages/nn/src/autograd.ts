@@ -1,9 +1,9 @@
 import { BorrowedInputs } from './borrowed-inputs.ts';
 import { CapturedInputs } from './captured-inputs.ts';
 import { allFinite, explainAnomaly } from './compiler/anomaly.ts';
-import { evaluate, type RunOptions } from './compiler/compile.ts';
+import { evaluate, type BufferOf, type RunOptions } from './compiler/compile.ts';
 import { isScalar } from './compiler/differentiate.ts';
-import { TrainingStep } from './compiler/training-step.ts';
+import { TrainingStep, type LaterRun } from './compiler/training-step.ts';
 import { CollectiveLog } from './compiler/collective-log.ts';
 import type { TensorData } from './dtype.ts';
 import { NnError } from './errors.ts';
@@ -94,43 +94,88 @@ export async function step(
  */
 export async function stepAgain(
   recorded: RecordedStep,
-  replaced: ReadonlyMap<Source, Source>,
+  replaced: Replacements,
   optimizer: SteppedOptimizer,
-  { clipping, copyInputs }: SteppingOptions,
+  options: SteppingOptions,
 ): Promise<TensorData> {
-  const inputs = copyInputs ? new CapturedInputs(replaced.values()) : new BorrowedInputs(replaced.values());
-  const bufferOf = (leaf: Source) => inputs.of(replaced.get(leaf) ?? leaf);
-  const run = (update: () => PreparedStep, part?: PartOfStep) =>
-    runStep(recorded.training, { bufferOf, part }, update);
-  const end = ({ loss, part }: StepResult) => {
-    recorded.part = part?.prepareAgain ? part : undefined;
-    inputs.requireUnchanged();
-    return loss;
-  };
   const { order, part } = recorded;
   const atOnce = part && beginAtOnce(stepOperation(order, () => optimizer.memory()));
+  if (!atOnce) return (await stepsAgain(recorded, [replaced], optimizer, options))[0];
+  const { clipping, copyInputs } = options;
+  const inputs = inputsOf([replaced], copyInputs);
   try {
-    if (!atOnce) {
-      return await stepOn(order, optimizer, clipping, async (update) => {
-        const result = await run(() => update);
-        await result.updateAfterwards?.();
-        return end(result);
-      });
-    }
     // Fewer promises than in `stepOn`, because each takes a turn of V8's queue.
     const again = part.prepareAgain!() ? part : undefined;
     const prepared = again ? undefined : optimizer.prepareStep(clipping);
     optimizer.zeroGradNow();
-    const result = await run(() => prepared ?? optimizer.prepareStep(clipping), again);
+    const update = () => prepared ?? optimizer.prepareStep(clipping);
+    const bufferOf = readerOf(inputs, replaced);
+    const result = await runStep(recorded.training, { bufferOf, part: again }, update);
     if (result.updateAfterwards) await result.updateAfterwards();
-    return end(result);
+    recorded.part = repeatable(result.part);
+    inputs.requireUnchanged();
+    return result.losses[0];
   } catch (error) {
-    atOnce?.fail(error);
+    atOnce.fail(error);
     throw error;
   } finally {
-    atOnce?.end();
+    atOnce.end();
     inputs.release();
   }
+}
+
+/**
+ * A step for each batch with the graph of an earlier call, with the optimizer's settings at the time of this call. As many as
+ * possible follow one another without JavaScript.
+ *
+ * @param batches what to read in place of the leaves of that call
+ * @returns the elements of the losses
+ */
+export async function stepsAgain(
+  recorded: RecordedStep,
+  batches: readonly Replacements[],
+  optimizer: SteppedOptimizer,
+  { clipping, copyInputs }: SteppingOptions,
+): Promise<readonly TensorData[]> {
+  const inputs = inputsOf(batches, copyInputs);
+  const readers = batches.map((replaced) => readerOf(inputs, replaced));
+  const losses: TensorData[] = [];
+  const runNext = async (update: PreparedStep) => {
+    const [bufferOf, ...later] = readers.slice(losses.length);
+    const result = await runStep(recorded.training, { bufferOf, later }, () => update);
+    await result.updateAfterwards?.();
+    recorded.part = repeatable(result.part);
+    losses.push(...result.losses);
+  };
+  try {
+    await stepOn(recorded.order, optimizer, clipping, async (update) => {
+      await runNext(update);
+      while (losses.length < batches.length) {
+        optimizer.zeroGradNow();
+        await runNext(update);
+      }
+    });
+    inputs.requireUnchanged();
+    return losses;
+  } finally {
+    inputs.release();
+  }
+}
+
+/** What a step reads in place of the leaves of an earlier one. */
+export type Replacements = ReadonlyMap<Source, Source>;
+
+function inputsOf(batches: readonly Replacements[], copyInputs: boolean): RunInputs {
+  const sources = batches.length === 1 ? batches[0].values() : batches.flatMap((one) => [...one.values()]);
+  return copyInputs ? new CapturedInputs(sources) : new BorrowedInputs(sources);
+}
+
+function readerOf(inputs: RunInputs, replaced: Replacements): BufferOf {
+  return (leaf) => inputs.of(replaced.get(leaf) ?? leaf);
+}
+
+function repeatable(part: PartOfStep | undefined): PartOfStep | undefined {
+  return part?.prepareAgain ? part : undefined;
 }
 
 type SteppedOptimizer = Pick<Optimizer, 'memory' | 'prepareStep' | 'zeroGradNow' | 'zeroSharedGradNow'>;
@@ -247,11 +292,15 @@ async function backwardNow(
   if (step.trainable.length === 0) throw new NnError('ERR_BACKWARD', noGradientReason(written));
   const anomalies = detectAnomaly ? loss : undefined;
   const result = await runStep(step, { bufferOf, anomalies }, optimizerStep);
-  cacheElements(written, result.loss);
+  cacheElements(written, result.losses[0]);
   await result.updateAfterwards?.();
 }
 
 interface StepRunOptions extends RunOptions {
+  /**
+   * What further runs of the same step would read, if they can follow without JavaScript. Default: none.
+   */
+  readonly later?: readonly BufferOf[];
   /** The loss whose anomalies are detected. Default: none are. */
   readonly anomalies?: Value | undefined;
   /** The optimizer's step as a part of this one. Default: the optimizer is asked for it. */
@@ -259,7 +308,8 @@ interface StepRunOptions extends RunOptions {
 }
 
 interface StepResult {
-  readonly loss: TensorData;
+  /** Of the first run and of those that followed. */
+  readonly losses: readonly TensorData[];
   /** The optimizer's step, if it was a part of the run. */
   readonly part: PartOfStep | undefined;
   /** The optimizer's step, if it was not. */
@@ -269,7 +319,7 @@ interface StepResult {
 /** @param optimizerStep returns the optimizer's step. Default: there is none. */
 async function runStep(
   step: TrainingStep,
-  { bufferOf, anomalies, part: knownPart }: StepRunOptions,
+  { bufferOf, later = [], anomalies, part: knownPart }: StepRunOptions,
   optimizerStep?: () => PreparedStep,
 ): Promise<StepResult> {
   const { parameters } = step;
@@ -278,6 +328,7 @@ async function runStep(
   const startable = anomalies ? undefined : gradients.startable();
   const number = onnxruntimeExecutor.allocate(step.loss);
   let part: PartOfStep | undefined;
+  let following: readonly LaterRun[] = [];
   let waitedMs = 0;
   let checked: TensorData | undefined;
   try {
@@ -286,26 +337,48 @@ async function runStep(
       const starts = startable?.map((operations) => ({ operations })) ?? gradients.deliveries();
       part =
         startable && (knownPart ?? optimizerStep?.().asPartOf(parameters, gradients.areAveragedByUpdate));
+      if (part && later.length > 0) {
+        const most = gradients.mostPasses(1 + later.length) - 1;
+        following = followingRuns(step, part, later.slice(0, most));
+      }
       part?.begins();
       const calls = part && part.calls.length > 0 ? [...starts, ...part.calls] : starts;
-      ({ waitedMs } = await step.run(number, gradients.buffers, calls, { bufferOf, update: part?.update }));
+      const options = { bufferOf, update: part?.update, later: following };
+      ({ waitedMs } = await step.run(number, gradients.buffers, calls, options));
     }
   } catch (error) {
-    const reported = gradients.abandon(error);
+    const reported = gradients.abandon(error, 1 + following.length);
     // Otherwise no bucket has been awaited: it is an error of the forward or backward pass.
     throw part ? reported : error;
   }
   if (knownPart === undefined) recordReached(parameters);
-  const processed = gradients.done({ isStarted: startable !== undefined, waitedMs });
+  const passes = 1 + following.length;
+  const processed = gradients.done({ isStarted: startable !== undefined, waitedMs, passes });
   if (processed) await processed;
-  part?.ended();
+  part?.ended(passes);
   const isAfterwards = part === undefined && optimizerStep !== undefined;
-  const loss = checked ?? onnxruntimeExecutor.download(number);
+  const numbers = [number, ...following.map((run) => run.loss)].map(onnxruntimeExecutor.download);
+  const isOnHost = numbers.every((one) => !(one instanceof Promise));
   return {
-    loss: loss instanceof Promise ? await loss : loss,
+    losses: checked ? [checked] : isOnHost ? (numbers as TensorData[]) : await Promise.all(numbers),
     part,
     updateAfterwards: isAfterwards ? () => optimizerStep().run(gradients.areAveragedByUpdate) : undefined,
   };
+}
+
+/** The runs that can follow the first one of a step with its calls. */
+function followingRuns(step: TrainingStep, part: PartOfStep, later: readonly BufferOf[]): LaterRun[] {
+  const runs: LaterRun[] = [];
+  for (const [index, bufferOf] of later.entries()) {
+    const numbers = part.numbersOfLater?.(index + 1);
+    if (numbers === undefined) break;
+    const ownBufferOf: BufferOf = (source) => {
+      const number = numbers.get(source);
+      return number ? onnxruntimeExecutor.upload(number) : bufferOf(source);
+    };
+    runs.push({ loss: onnxruntimeExecutor.allocate(step.loss), bufferOf: ownBufferOf });
+  }
+  return runs;
 }
 
 /** Delivers no gradient, because all of them are checked first. Returns the loss. */

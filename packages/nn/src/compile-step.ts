@@ -1,6 +1,6 @@
 import { recordedCallsVersion } from '@ringrun/core';
 import type { TensorData } from './dtype.ts';
-import { step, stepAgain } from './autograd.ts';
+import { step, stepAgain, stepsAgain, type Replacements } from './autograd.ts';
 import { elementUseOf } from './element-checks.ts';
 import { ArgumentError } from './errors.ts';
 import type { ValueType } from './graph/node.ts';
@@ -38,6 +38,27 @@ const optionNames: OptionNames<CompileStepOptions> = {
   copyInputs: true,
 };
 
+/** A compiled training step: see {@link compileStep}. */
+export interface CompiledStep<Arguments extends unknown[]> {
+  /**
+   * Computes one step. Resolves with the loss when the parameters are updated.
+   */
+  (...batch: Arguments): Promise<Tensor>;
+  /**
+   * Computes one step for each batch, in their order, with the numbers of as many single calls, and with the optimizer's settings
+   * at the time of the call. With `traceOnce`, steps follow one another without JavaScript in between, so that a step of a small
+   * model costs its kernels only (Keras: `steps_per_execution`); the event loop is free meanwhile. Where a step needs JavaScript,
+   * and with `shareParameters` or `faultTolerance`, the batches are single steps. All ranks must compute the same number of steps,
+   * but may divide them differently.
+   *
+   * @param batches the arguments of each step. With `copyInputs: false`, all of them stay unchanged until the promise settles.
+   * @returns the losses, when all steps have ended
+   * @throws ArgumentError if it is not a list of lists; what a single call throws. If one of the batches cannot be used, no step
+   *   has been computed. If a step fails, the steps before it have changed the parameters.
+   */
+  each(batches: readonly Arguments[]): Promise<Tensor[]>;
+}
+
 /** Recorded graphs that a step keeps. */
 const maxRecorded = 16;
 
@@ -65,8 +86,8 @@ const maxRecorded = 16;
  * @param optimizer has the parameters that are updated
  * @param lossOf returns the loss: one float32 number. Called synchronously.
  * @param options how gradients are clipped (default: they are not), how often `lossOf` runs, and whether arrays are copied
- * @returns a function that resolves with the loss when the parameters are updated. Calls run in their order, even if they
- * are not awaited. Reading the loss (`await loss.item()`) costs nothing.
+ * @returns a function that resolves with the loss when the parameters are updated; its method `each` computes several steps.
+ * Calls run in their order, even if they are not awaited. Reading the loss (`await loss.item()`) costs nothing.
  * @throws ArgumentError if an argument is not an optimizer or a function, and from the returned function if `lossOf` does
  *   not return a tensor; ArgumentError for options that cannot be used
  * @throws NnError (ERR_NONFINITE) from the returned function with `errorIfNonfinite`, without changing a parameter;
@@ -76,7 +97,7 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
   optimizer: Optimizer<Settings>,
   lossOf: (...batch: Arguments) => Tensor,
   options: CompileStepOptions = {},
-): (...batch: Arguments) => Promise<Tensor> {
+): CompiledStep<Arguments> {
   if (!(optimizer instanceof Optimizer)) {
     throw new ArgumentError(
       `compileStep: expected an optimizer, got ${describeValue(optimizer)}. Pass new optim.SGD(…), then the function that returns the loss.`,
@@ -93,11 +114,11 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
   requireBoolean('compileStep: copyInputs', copyInputs);
   const stepping = { clipping: clippingOf('compileStep', clippingOptions), copyInputs };
   const recorded: RecordedStep[] = [];
-  return async (...batch) => {
-    for (const known of recorded) {
+
+  const prepare = (batch: Arguments, records: readonly RecordedStep[]): PreparedCall => {
+    for (const known of records) {
       const replacements = known.isCurrent ? known.replacements(batch) : undefined;
-      if (replacements === undefined) continue;
-      return lossTensor(await stepAgain(known, replacements, optimizer, stepping), known.training.loss);
+      if (replacements) return { known, replacements };
     }
     const version = recordedCallsVersion();
     const use = elementUseOf<unknown>(() => lossOf(...batch));
@@ -107,7 +128,15 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
         `compileStep: expected a function that returns a tensor, got ${describeValue(loss)}. Return the loss; it is not async.`,
       );
     }
-    const record = traceOnce ? RecordedStep.of(loss.value, batch, use, version) : undefined;
+    return { loss, record: traceOnce ? RecordedStep.of(loss.value, batch, use, version) : undefined };
+  };
+
+  const run = async (call: PreparedCall): Promise<Tensor> => {
+    if ('known' in call) {
+      const { known, replacements } = call;
+      return lossTensor(await stepAgain(known, replacements, optimizer, stepping), known.training.loss);
+    }
+    const { loss, record } = call;
     await step(loss.value, optimizer, stepping);
     if (record) {
       // Those that are not current are never used again.
@@ -116,6 +145,64 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
     }
     return loss;
   };
+
+  const runTogether = async (calls: readonly PreparedCall[]): Promise<Tensor[]> => {
+    const [first, ...others] = calls;
+    if (others.length === 0 || !('known' in first)) return [await run(first)];
+    const { known } = first;
+    const batches = (calls as readonly RepeatedCall[]).map(({ replacements }) => replacements);
+    const losses = await stepsAgain(known, batches, optimizer, stepping);
+    return losses.map((loss) => lossTensor(loss, known.training.loss));
+  };
+
+  const each = async (batches: readonly Arguments[]): Promise<Tensor[]> => {
+    requireBatches(batches);
+    const records = [...recorded];
+    // All of them before the first step, so that a batch that cannot be used changes nothing.
+    const calls = batches.map((batch) => {
+      const call = prepare(batch, records);
+      if ('record' in call && call.record) records.push(call.record);
+      return call;
+    });
+    const losses = await Promise.all(alike(calls).map(runTogether));
+    return losses.flat();
+  };
+
+  return Object.assign(async (...batch: Arguments) => run(prepare(batch, recorded)), { each });
+}
+
+/** A call whose loss was traced, and its record for later calls. */
+interface TracedCall {
+  readonly loss: Tensor;
+  readonly record: RecordedStep | undefined;
+}
+
+/** A call that repeats the graph of an earlier one. */
+interface RepeatedCall {
+  readonly known: RecordedStep;
+  readonly replacements: Replacements;
+}
+
+type PreparedCall = TracedCall | RepeatedCall;
+
+/** Neighbours that repeat the same graph, together. */
+function alike(calls: readonly PreparedCall[]): PreparedCall[][] {
+  const lists: PreparedCall[][] = [];
+  for (const call of calls) {
+    const last = lists.at(-1);
+    const isAlike = last && 'known' in call && 'known' in last[0] && last[0].known === call.known;
+    if (isAlike) last.push(call);
+    else lists.push([call]);
+  }
+  return lists;
+}
+
+function requireBatches(batches: unknown): void {
+  const wrong = Array.isArray(batches) ? batches.find((batch) => !Array.isArray(batch)) : batches;
+  if (wrong === undefined) return;
+  throw new ArgumentError(
+    `each: expected a list of batches, each a list of the arguments of the loss, got ${describeValue(wrong)}. Write step.each([[images, labels], …]).`,
+  );
 }
 
 /** A loss whose number is known, and from which no gradient can be computed again. */

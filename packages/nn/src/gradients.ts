@@ -1,4 +1,4 @@
-import type { GradientPass, GradientSink, StartableOperation } from 'ringrun';
+import type { GradientPass, GradientSink, PassEnd, StartableOperation } from 'ringrun';
 import type { GradientPart } from './compiler/training-step.ts';
 import type { GraphCall } from './executor/executor.ts';
 import type { ManagedBuffer } from './executor/managed-buffer.ts';
@@ -60,6 +60,13 @@ export class Gradients {
     return operations.every((one) => one !== undefined) ? operations : undefined;
   }
 
+  /** How many passes may follow one another without JavaScript if `startable`: at least 1, and `limit` at most. */
+  mostPasses(limit: number): number {
+    let most = limit;
+    for (const pass of this.#passes.values()) most = Math.min(most, pass.mostPasses?.(limit) ?? 1);
+    return most;
+  }
+
   /** Calls that deliver each part. */
   deliveries(): GraphCall[] {
     return this.#parts.map((part) => ({
@@ -78,12 +85,9 @@ export class Gradients {
 
   /**
    * Completes the gradients. Resolves when they have been processed, such as averaged over ranks; undefined if they already
-   * are.
-   *
-   * @param settings `isStarted`: whether the operations of `startable` were started. `waitedMs`: time for which the run
-   * has waited for them. Defaults: false and 0.
+   * are. `isStarted` of the settings: whether the operations of `startable` were started.
    */
-  done(settings: { isStarted?: boolean; waitedMs?: number } = {}): Promise<void> | undefined {
+  done(settings: PassEnd = {}): Promise<void> | undefined {
     if (!settings.isStarted) for (const part of this.#parts) this.#deliver(part);
     for (let position = 0; position < this.#parameters.length; position += 1) this.#complete(position);
     return this.#passes.size === 0 ? undefined : endPasses([...this.#passes], settings);
@@ -92,11 +96,12 @@ export class Gradients {
   /**
    * Ends the passes after a failure. Gradients that are being averaged already are not restored.
    *
+   * @param count of passes that followed one another. Default: 1.
    * @returns the error to throw
    */
-  abandon(error: unknown): unknown {
+  abandon(error: unknown, count?: number): unknown {
     let reported = error;
-    for (const pass of this.#passes.values()) reported = pass.abandon(reported);
+    for (const pass of this.#passes.values()) reported = pass.abandon(reported, count);
     for (const [position, gradient] of this.#earlier.entries()) {
       if (gradient && !this.#isDelivered[position]) this.#memory[position].array.set(gradient);
     }
@@ -123,7 +128,7 @@ const noPasses: ReadonlyMap<GradientSink, GradientPass> = new Map();
 /** Ends passes one after another; undefined if nothing is left to wait for. */
 function endPasses(
   passes: readonly (readonly [GradientSink, GradientPass])[],
-  settings: { isStarted?: boolean; waitedMs?: number },
+  settings: PassEnd,
 ): Promise<void> | undefined {
   if (passes.length === 0) return undefined;
   const [[sink, pass], ...others] = passes;

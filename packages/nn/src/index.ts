@@ -7,7 +7,7 @@ export type { BackwardOptions } from './autograd.ts';
 export { BufferTensor } from './buffer-tensor.ts';
 export { cat, cdist, einsum, meshgrid, stack, where } from './combine.ts';
 export { checkpoint } from './checkpoint.ts';
-export { compileStep, type CompileStepOptions } from './compile-step.ts';
+export { compileStep, type CompiledStep, type CompileStepOptions } from './compile-step.ts';
 export { programCache } from './compiler/program-cache.ts';
 export {
   arange,

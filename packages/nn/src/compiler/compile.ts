@@ -23,11 +23,13 @@ const updates = new ProgramCache<StructureKey, Program>();
 /** Replaces the groups of the collectives in one run, to record or replay them. Default: the groups themselves. */
 export type ReplaceGroup = (group: CollectiveGroup) => CollectiveGroup;
 
+/** Returns the buffer that a run reads for a leaf. */
+export type BufferOf = (source: Source) => ValueBuffer;
+
 /** Inputs and groups of one run. Default: the leaves' own elements and the graph's groups. */
 export interface RunOptions {
   readonly replaceGroup?: ReplaceGroup | undefined;
-  /** Returns the buffer to read for a leaf. */
-  readonly bufferOf?: ((source: Source) => ValueBuffer) | undefined;
+  readonly bufferOf?: BufferOf | undefined;
 }
 
 /** Computes values from the leaves' current contents into `outputs`, and executes the graph's assignments. */
@@ -73,7 +75,7 @@ export function arrivalOf(leaves: readonly Leaf[]): Promise<unknown> | undefined
 /** The buffers that a run reads, one for each leaf. */
 export function buffersOf(
   leaves: readonly Leaf[],
-  bufferOfLeaf: (source: Source) => ValueBuffer = bufferOf,
+  bufferOfLeaf: BufferOf = bufferOf,
 ): ValueBuffer[] {
   return leaves.map(({ source }) => bufferOfLeaf(source));
 }

@@ -1,5 +1,5 @@
 import { recordActivity } from '@ringrun/core';
-import type { GraphCall, Program, Waits } from '../executor/executor.ts';
+import type { GraphCall, Program, RunBuffers, Waits } from '../executor/executor.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { inSequence } from '../graph/collective.ts';
 import type { Value } from '../graph/node.ts';
@@ -18,6 +18,8 @@ export interface Bindings {
   readonly groups: readonly CollectiveGroup[];
   /** A call for each part. Default: none. */
   readonly starts?: readonly GraphCall[];
+  /** The buffers of further runs: see `Program.run`. Default: none. */
+  readonly later?: readonly RunBuffers[];
 }
 
 /** A compiled graph with its collectives, which it calls while it runs. */
@@ -46,23 +48,24 @@ export class GraphProgram {
   /**
    * Collectives use the same arrays in every run, so runs must not overlap.
    *
-   * @returns how long the run has waited: `waitedMs` for `starts`
+   * @returns how long the runs have waited: `waitedMs` for `starts`
    */
   run(bindings: Bindings): Promise<Waits> {
-    const { inputs, outputs, starts } = bindings;
+    const { inputs, outputs, starts, later } = bindings;
     return this.#collectives.length === 0
-      ? this.#program.run(inputs, outputs, starts)
+      ? this.#program.run(inputs, outputs, starts, later)
       : this.#runWithCollectives(bindings);
   }
 
-  async #runWithCollectives({ inputs, outputs, groups, starts = [] }: Bindings): Promise<Waits> {
+  async #runWithCollectives({ inputs, outputs, groups, starts = [], later }: Bindings): Promise<Waits> {
     let recordedMs = 0;
     const collectives = this.#collectives.map((collective) =>
       collective.callOn(groups[collective.group], (ms) => {
         recordedMs += ms;
       }),
     );
-    const { waitedMs, ranMs } = await this.#program.run(inputs, outputs, [...collectives, ...starts]);
+    const calls = [...collectives, ...starts];
+    const { waitedMs, ranMs } = await this.#program.run(inputs, outputs, calls, later);
     const endedAt = performance.now();
     if (ranMs > recordedMs) recordActivity('waiting', 'collectives', endedAt - ranMs + recordedMs, endedAt);
     return { waitedMs: waitedMs - ranMs, ranMs };

@@ -9,7 +9,7 @@ import { structureOf, type Leaf, type Structure, type StructureKey } from '../gr
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import { usesOwnOperators } from '../own-operators.ts';
-import { arrivalOf, buffersOf, type RunOptions } from './compile.ts';
+import { arrivalOf, buffersOf, type BufferOf, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 import { GraphProgram } from './graph-program.ts';
 import { rematerializeParameterMaps } from './rematerialization.ts';
@@ -68,6 +68,15 @@ export interface GradientPart {
 export interface StepOptions extends RunOptions {
   /** Updates parameters in the same run, each when its part's call has ended. Default: none. */
   readonly update?: StepUpdate | undefined;
+  /** Further runs, which follow without JavaScript: see `Program.run`. Default: none. */
+  readonly later?: readonly LaterRun[];
+}
+
+/** A run of the same step that writes the same gradients and parameters. */
+export interface LaterRun {
+  readonly loss: ValueBuffer;
+  /** For the leaves of the step and of its update. */
+  readonly bufferOf: BufferOf;
 }
 
 /** Computes a loss and its gradients on the arrays of one forward call. Compiled on the first run. */
@@ -121,7 +130,7 @@ export class TrainingStep {
    * assignments. Starts a call for each part when its gradients have been written, after the graph's collectives have
    * ended.
    *
-   * @returns how long the run waited for calls
+   * @returns how long the runs waited for calls
    */
   run(
     loss: ValueBuffer,
@@ -149,7 +158,7 @@ export class TrainingStep {
     outputs: ValueBuffer[],
     starts: readonly GraphCall[],
     placed: PlacedUpdate | undefined,
-    { replaceGroup, bufferOf }: StepOptions,
+    { replaceGroup, bufferOf, later = [] }: StepOptions,
   ): Promise<Waits> {
     const { leaves, groups } = this.#structure;
     const inputs = buffersOf(leaves, bufferOf);
@@ -157,11 +166,16 @@ export class TrainingStep {
       inputs.push(...buffersOf(placed.ownLeaves));
       for (const { into } of placed.update.assignments) outputs.push(into.forWriting());
     }
+    const [, ...written] = outputs;
     return program.run({
       inputs,
       outputs,
       groups: replaceGroup ? groups.map(replaceGroup) : groups,
       starts,
+      later: later.map((run) => ({
+        inputs: [...buffersOf(leaves, run.bufferOf), ...buffersOf(placed?.ownLeaves ?? [], run.bufferOf)],
+        outputs: [run.loss, ...written],
+      })),
     });
   }
 

@@ -47,19 +47,28 @@ export interface Waits {
   readonly ranMs: number;
 }
 
+/** What one run reads and writes. */
+export interface RunBuffers {
+  readonly inputs: readonly ValueBuffer[];
+  readonly outputs: readonly ValueBuffer[];
+}
+
 /** A compiled graph. */
 export interface Program {
   /**
    * Computes every output from the inputs, in the order of the definition. Writes `outputs` in place; they are complete
    * when the promise resolves. A buffer may be both an input and an output if the output is an elementwise function of it.
    *
-   * @returns how long the run waited for calls
+   * @param later the buffers of further runs, which follow one another without JavaScript: each call must start operations.
+   * Default: none.
+   * @returns how long the runs waited for calls
    * @throws the error of a call that failed
    */
   run(
     inputs: readonly ValueBuffer[],
     outputs: readonly ValueBuffer[],
     calls?: readonly GraphCall[],
+    later?: readonly RunBuffers[],
   ): Promise<Waits>;
   /** Frees the memory of the program when runs that were called before have ended. It cannot run afterwards. */
   release(): Promise<void>;

@@ -19,6 +19,7 @@ import {
   type GraphCall,
   type Program,
   type ProgramDefinition,
+  type RunBuffers,
   type Waits,
 } from './executor.ts';
 import { ProgramBinding } from './program-binding.ts';
@@ -88,18 +89,17 @@ class OnnxruntimeProgram implements Program {
     inputBuffers: readonly ValueBuffer[],
     outputBuffers: readonly ValueBuffer[],
     calls: readonly GraphCall[] = [],
+    later: readonly RunBuffers[] = [],
   ): Promise<Waits> {
     const inputs = hostArrays(inputBuffers);
-    // An array may have been transferred (and emptied) since its tensor was created.
-    for (let position = 0; position < inputs.length; position += 1) {
-      if (inputs[position].length === 0) requireLength(inputs[position], this.#definition.inputs[position]);
-    }
+    this.#requireLengths(inputs);
+    for (const run of later) this.#requireLengths(hostArrays(run.inputs));
     const called = calls.every(isNative) ? undefined : new JavaScriptCalls(this.#session, calls);
     const startedAt = performance.now();
     try {
       const binding = this.#bindingOf(inputs, hostArrays(outputBuffers));
       binding.setCalls(calls);
-      await binding.run(called?.onCall);
+      await (later.length === 0 ? binding.run(called?.onCall) : binding.runEach(later));
       called?.throwFailure();
       const { waits } = binding;
       const { name, details } = this.#definition;
@@ -114,6 +114,13 @@ class OnnxruntimeProgram implements Program {
 
   release(): Promise<void> {
     return this.#session.release();
+  }
+
+  /** An array may have been transferred (and emptied) since its tensor was created. */
+  #requireLengths(inputs: readonly TensorData[]): void {
+    for (let position = 0; position < inputs.length; position += 1) {
+      if (inputs[position].length === 0) requireLength(inputs[position], this.#definition.inputs[position]);
+    }
   }
 
   #bindingOf(inputs: readonly TensorData[], outputs: readonly TensorData[]): ProgramBinding {

@@ -5,7 +5,8 @@ import {
   type NativeOnnxSession,
 } from '@ringrun/native';
 import type { TensorData } from '../dtype.ts';
-import type { GraphCall, Waits } from './executor.ts';
+import type { GraphCall, RunBuffers, Waits } from './executor.ts';
+import { hostArrays } from './value-buffer.ts';
 
 /** The arrays and calls of the last run of a session. The next run passes on only what differs. */
 export class ProgramBinding {
@@ -39,7 +40,18 @@ export class ProgramBinding {
     return this.#native.run(onCall);
   }
 
-  /** Of the last run. */
+  /** Runs with the arrays of the binding and then with those of `later`, one after another. */
+  runEach(later: readonly RunBuffers[]): Promise<void> {
+    const own = [...this.#inputs, ...this.#outputs];
+    const others = later.map(({ inputs, outputs }) => [...hostArrays(inputs), ...hostArrays(outputs)]);
+    const slots = [...own.keys()].filter((slot) => others.some((arrays) => arrays[slot] !== own[slot]));
+    return this.#native.runEach(
+      slots,
+      others.map((arrays) => slots.map((slot) => arrays[slot])),
+    );
+  }
+
+  /** Of the last runs. */
   get waits(): Waits {
     return this.#calls.length === 0 ? noWaits : { waitedMs: this.#waits[0], ranMs: this.#waits[1] };
   }

@@ -164,6 +164,19 @@ export class UpdateGraph {
     }
   }
 
+  /** What a run with other coefficients reads in place of leaves: those numbers that differ from the last `setNumbers`. */
+  numbersWith(coefficients: readonly Coefficients[]): ReadonlyMap<Source, Float32Array> {
+    const numbers = new Map<Source, Float32Array>();
+    for (const [set, slots] of this.#coefficients.entries()) {
+      for (const name in slots) {
+        const { array, source } = slots[name];
+        const number = Float32Array.of(coefficients[set][name]!);
+        if (number[0] !== array[0]) numbers.set(source, number);
+      }
+    }
+    return numbers;
+  }
+
   /** The averaged gradient that a member's update reads: that of its part. */
   #gradientOf({ parameter, part }: Member): Value {
     if (part === undefined) return this.gradients.get(parameter)!;
@@ -250,9 +263,10 @@ function leafOf(memory: ManagedBuffer, shape: readonly number[]): Value {
   return input('float32', shape, new ManagedSource(memory));
 }
 
-/** The float32 array of a coefficient, and the value that reads it. */
+/** The float32 array of a coefficient, and the leaf that reads it. */
 interface CoefficientInput {
   readonly array: Float32Array;
+  readonly source: Source;
   readonly value: Value;
 }
 
@@ -260,7 +274,8 @@ function coefficientInputs(coefficients: Coefficients): Readonly<Record<string, 
   return Object.fromEntries(
     definedNames(coefficients).map((name) => {
       const array = new Float32Array(1);
-      return [name, { array, value: input('float32', [], { data: array }) }];
+      const source: Source = { data: array };
+      return [name, { array, source, value: input('float32', [], source) }];
     }),
   );
 }

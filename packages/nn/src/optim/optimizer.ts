@@ -4,7 +4,7 @@ import { changeBy, type Change } from '../graph/changes.ts';
 import type { StepUpdate } from '../compiler/step-update.ts';
 import type { GraphCall } from '../executor/executor.ts';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
-import type { GradientReceiver } from '../graph/operators.ts';
+import type { GradientReceiver, Source } from '../graph/operators.ts';
 import type { Parameter } from '../parameter.ts';
 import { hasUnlisted, requireNoUnlistedParameters } from '../unlisted-parameters.ts';
 import { enqueue, enqueueChange, requireNothingPending } from '../operation-queue.ts';
@@ -170,9 +170,9 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   /** When other ranks have written their parts of the parameters, too. */
-  #endUpdate({ graph: { clip }, shared, states }: Update): void {
+  #endUpdate({ graph: { clip }, shared, states }: Update, runs = 1): void {
     for (const { memory } of shared) memory.toHost();
-    for (const state of states) state.count();
+    for (const state of states) state.count(runs);
     this.#gradNorm = clip?.norm ?? this.#gradNorm;
   }
 
@@ -206,13 +206,14 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
           ownChange = changeBy('optimizer.step()');
           return this.#canRepeat(update, sets, ownGroups, clipping);
         },
+        numbersOfLater: (run: number) => this.#numbersOfLater(update, sets, groups, run),
       }),
       begins: () => {
         for (const parameter of parameters) parameter.recordChange(ownChange);
       },
-      ended: () => {
+      ended: (runs) => {
         for (const part of graph.parts) part.toHost();
-        this.#endUpdate(update);
+        this.#endUpdate(update, runs);
       },
     };
   }
@@ -245,6 +246,23 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     }
     graph.setNumbers({ coefficients, clipping });
     return true;
+  }
+
+  /** See `PartOfStep.numbersOfLater`. */
+  #numbersOfLater(
+    { graph }: Update,
+    sets: readonly RequestedSet[],
+    groups: readonly ParamGroup<Settings>[],
+    run: number,
+  ): ReadonlyMap<Source, Float32Array> | undefined {
+    const coefficients = sets.map((set) => {
+      const { step } = this.#stateOf(set.parameters[0]).progress;
+      return this.#rule.coefficients(groups[set.group], { step: step + run, isFresh: false });
+    });
+    const isSameGraph = coefficients.every((own, set) =>
+      isSameSequence(definedNames(own), definedNames(sets[set].coefficients)),
+    );
+    return isSameGraph ? graph.numbersWith(coefficients) : undefined;
   }
 
   /**
@@ -511,10 +529,15 @@ export interface PartOfStep {
    * be made anew. No parameter may have been frozen meanwhile. Undefined: it must always be made anew.
    */
   prepareAgain?: () => boolean;
+  /**
+   * What a later run reads in place of leaves of the update, if it follows the first without another preparation: bias
+   * corrections depend on the number of the step. `run` counts from 1. Undefined if its update has another graph.
+   */
+  numbersOfLater?: (run: number) => ReadonlyMap<Source, Float32Array> | undefined;
   /** Call it before the program runs. */
   begins(): void;
-  /** Call it when the program has ended. */
-  ended(): void;
+  /** Call it when the program has run, once or several times. */
+  ended(runs: number): void;
 }
 
 /** A copy without frozen parameters, because a program may change settings and freeze before a queued step runs. */

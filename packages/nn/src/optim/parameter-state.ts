@@ -62,9 +62,9 @@ export class ParameterState {
     return Object.fromEntries(names.map((name) => [name, this.#states[name].memory]));
   }
 
-  /** Counts a completed update. */
-  count(): void {
-    this.#steps += 1;
+  /** Counts completed updates. */
+  count(updates = 1): void {
+    this.#steps += updates;
     this.#isFresh = false;
   }
 

@@ -14,6 +14,7 @@ export type {
   GradientPass,
   GradientSink,
   ParameterSharing,
+  PassEnd,
   StartableOperation,
   SynchronousGradientSink,
 } from '@ringrun/core';

@@ -238,10 +238,10 @@ export class Reducer implements SynchronousGradientSink {
     if (gradientsOfRanks) for (const { uses } of this.#buckets) uses.fill(0);
     const plan = this.#planOf(parameters);
     const newlyUsed = this.#markUsed(plan);
-    const abandon = (error: unknown) => {
+    const abandon: GradientPass['abandon'] = (error, passes) => {
       for (const { bucket, position } of newlyUsed) bucket.uses[position] = 0;
       this.#endPass();
-      return inStep(this.#steps + 1, error);
+      return inStep(this.#steps + 1, error, { passes });
     };
     if (accumulates) return this.#accumulatingPass(abandon);
     this.#contributeAbsent(plan);
@@ -335,8 +335,8 @@ export class Reducer implements SynchronousGradientSink {
       }
     });
     this.#emitWait(since);
-    const step = this.#concludeStep(plan.absent);
-    this.#withStepInErrors(() => void this.#afterAverage?.(step));
+    const unused = this.#concludeStep(plan.absent);
+    this.#withStepInErrors(() => void this.#afterAverage?.({ step: this.#steps + 1, unused }));
     this.#steps += 1;
   }
 
@@ -405,16 +405,29 @@ export class Reducer implements SynchronousGradientSink {
         const ready = buckets?.slice(before + 1, readyAt(index));
         return commit !== undefined && index >= last ? ready?.concat(commit) : ready;
       },
-      done: ({ isStarted = false, waitedMs = 0 } = {}) => {
+      mostPasses: (limit) => (startable === undefined ? 1 : this.#mostPasses(absent, limit)),
+      done: ({ isStarted = false, waitedMs = 0, passes = 1 } = {}) => {
         const started = isStarted ? startable : undefined;
         const end = started && this.#recovery === undefined ? endOf(started) : undefined;
         const since = performance.now() - waitedMs;
         return started === undefined || this.#recovery !== undefined || end !== undefined
           ? this.#endAverage(started, end, since, absent)
-          : this.#endAverageNow(since, absent);
+          : this.#endAverageNow(since, absent, passes);
       },
       abandon,
     };
+  }
+
+  /** See `GradientPass.mostPasses`. Other ranks may run fewer, since their collectives have the same order. */
+  #mostPasses(absent: readonly DistributedParameter[], limit: number): number {
+    // A gradient that the pass does not write must be contributed again, and a weight computed.
+    if (absent.length > 0 || this.#recovery !== undefined || this.#weigher !== undefined) return 1;
+    // `uses` stays as the last average has left it. Where only one rank marks a use again and again, it falls by a factor of
+    // the group's size with each pass, and must stay a normal number above 0.
+    const most = Math.min(limit, Math.floor(126 / Math.max(1, Math.log2(this.#group.size))));
+    let passes = 1;
+    while (passes < most && this.#readsParameters?.(this.#steps + passes + 1) !== true) passes += 1;
+    return passes;
   }
 
   #unaveragedPass(
@@ -431,7 +444,7 @@ export class Reducer implements SynchronousGradientSink {
         try {
           await this.#whileAveraging(wait);
           this.#emitWait(since);
-          await this.#endStep(absent, gradients);
+          await this.#endStep(absent, { ofRanks: gradients });
         } finally {
           this.#endPass();
         }
@@ -484,11 +497,15 @@ export class Reducer implements SynchronousGradientSink {
   }
 
   /** Of operations that have succeeded. Undefined if nothing runs after the average. */
-  #endAverageNow(since: number, absent: readonly DistributedParameter[]): Promise<void> | undefined {
+  #endAverageNow(
+    since: number,
+    absent: readonly DistributedParameter[],
+    passes: number,
+  ): Promise<void> | undefined {
     let ending: Promise<void> | undefined;
     try {
       this.#emitWait(since);
-      ending = this.#endStep(absent);
+      ending = this.#endStep(absent, { passes });
     } finally {
       if (ending === undefined) this.#endPass();
     }
@@ -530,11 +547,18 @@ export class Reducer implements SynchronousGradientSink {
 
   /**
    * @param absent parameters for which this rank had no gradient; those used by other ranks receive one
-   * @param ofRanks the gradients, if they have not been averaged. Default: undefined.
+   * @param options `ofRanks`: the gradients, if they have not been averaged. `passes`: how many steps end. Default: 1.
    * @returns undefined if nothing runs after the average
    */
-  #endStep(absent: readonly DistributedParameter[], ofRanks?: GradientsOfRanks): Promise<void> | undefined {
-    const after = this.#afterAverage?.(this.#concludeStep(absent, ofRanks));
+  #endStep(
+    absent: readonly DistributedParameter[],
+    { ofRanks, passes = 1 }: { ofRanks?: GradientsOfRanks; passes?: number } = {},
+  ): Promise<void> | undefined {
+    const last = this.#steps + passes;
+    const unused = this.#concludeStep(absent, ofRanks);
+    // Nothing runs after the average of a step that others follow: see `mostPasses`.
+    for (; this.#steps + 1 < last; this.#steps += 1) void this.#afterAverage?.({ step: this.#steps + 1, unused });
+    const after = this.#afterAverage?.({ step: last, unused });
     if (after) {
       return this.#whileAveraging(() => after).then(() => {
         this.#steps += 1;
@@ -544,7 +568,11 @@ export class Reducer implements SynchronousGradientSink {
     return undefined;
   }
 
-  #concludeStep(absent: readonly DistributedParameter[], ofRanks?: GradientsOfRanks): AveragedStep {
+  /** Returns the parameters on which no rank's loss depends. */
+  #concludeStep(
+    absent: readonly DistributedParameter[],
+    ofRanks?: GradientsOfRanks,
+  ): AveragedStep['unused'] {
     const isUsed = (parameter: DistributedParameter) =>
       ofRanks ? ofRanks.isUsedByAnyRank(parameter) : this.#isUsedByAnyRank(parameter);
     if (this.#weigher?.divides) for (const bucket of this.#buckets) divideByWeight(bucket);
@@ -555,7 +583,7 @@ export class Reducer implements SynchronousGradientSink {
     }
     // Other ranks may still read them otherwise.
     if (ofRanks === undefined) for (const { uses } of this.#buckets) uses.fill(0);
-    return { step: this.#steps + 1, unused: unused ?? none };
+    return unused ?? none;
   }
 
   /**
@@ -586,7 +614,7 @@ export class Reducer implements SynchronousGradientSink {
     try {
       average();
     } catch (error) {
-      throw inStep(this.#steps + 1, error, 'synchronous');
+      throw inStep(this.#steps + 1, error, { remedy: 'synchronous' });
     }
   }
 

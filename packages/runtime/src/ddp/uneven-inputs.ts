@@ -5,13 +5,13 @@ import { CollectiveMismatchError, PeerDiedError, RingrunError } from '@ringrun/c
  * loop.
  */
 export class UnevenInputsError extends RingrunError {
-  /** The step in which it was detected, from 1. */
+  /** The step in which it was detected, from 1; the first of several that ran in one call. */
   readonly step: number;
 
-  constructor(step: number, cause: CollectiveMismatchError, remedy: string = remedies.join) {
+  constructor(step: number, cause: CollectiveMismatchError, remedy: string = remedies.join, passes = 1) {
     super(
       'ERR_UNEVEN_INPUTS',
-      `step ${step} of DistributedDataParallel: ${cause.message}. If a rank has fewer batches than others, ${remedy}.`,
+      `${named(step, passes)} of DistributedDataParallel: ${cause.message}. If a rank has fewer batches than others, ${remedy}.`,
       { cause },
     );
     this.step = step;
@@ -27,12 +27,24 @@ const remedies = {
 /**
  * Adds the step, and a remedy for uneven numbers of batches, to an error of a step's collectives. Returns
  * other errors unchanged.
+ *
+ * @param options `passes`: the number of steps that ran in one call, of which `step` is the first. Default: 1.
  */
-export function inStep(step: number, error: unknown, remedy: keyof typeof remedies = 'join'): unknown {
-  if (error instanceof CollectiveMismatchError) return new UnevenInputsError(step, error, remedies[remedy]);
+export function inStep(
+  step: number,
+  error: unknown,
+  { passes = 1, remedy = 'join' }: { passes?: number | undefined; remedy?: keyof typeof remedies } = {},
+): unknown {
+  if (error instanceof CollectiveMismatchError) {
+    return new UnevenInputsError(step, error, remedies[remedy], passes);
+  }
   if (error instanceof PeerDiedError) {
-    const hint = `It was needed in step ${step} of DistributedDataParallel. If it ended because it had fewer batches, ${remedies[remedy]}.`;
+    const hint = `It was needed in ${named(step, passes)} of DistributedDataParallel. If it ended because it had fewer batches, ${remedies[remedy]}.`;
     return new PeerDiedError(error.peers, error.operation, `${error.message}. ${hint}`);
   }
   return error;
+}
+
+function named(step: number, passes: number): string {
+  return passes === 1 ? `step ${step}` : `one of the steps ${step} to ${step + passes - 1}`;
 }
