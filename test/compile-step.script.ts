@@ -95,7 +95,22 @@ const separately: Train = (lossOf, optimizer, clipping) => async (images, labels
 
 const compiled: Train = (lossOf, optimizer, clipping) => compileStep(optimizer, lossOf, clipping);
 
-const tracedOnce: Train = (lossOf, optimizer) => compileStep(optimizer, lossOf, { traceOnce: true });
+const tracedOnce: Train = (lossOf, optimizer, clipping) =>
+  compileStep(optimizer, lossOf, { traceOnce: true, ...clipping });
+
+/** The first step by itself, all others in one call. */
+const together: Train = (lossOf, optimizer, clipping) => {
+  const step = compileStep(optimizer, lossOf, { traceOnce: true, ...clipping });
+  const later: Tensor[] = [];
+  return async (...first) => {
+    if (later.length === 0) {
+      const [loss] = await step.each([first]);
+      later.push(...(await step.each(Array.from({ length: steps - 1 }, (_, i) => batch(i + 1)))));
+      return loss;
+    }
+    return later.shift()!;
+  };
+};
 
 /** In the update's run. */
 const inStep: Train = (lossOf, optimizer, clipping) => async (images, labels) => {
@@ -150,15 +165,40 @@ await runScenario({
       shared: { shareParameters: true },
     };
     const results: Record<string, unknown> = {};
+    // With `unused`, only rank 0 can run several steps in one call.
+    for (const [name, variant] of Object.entries(variants)) {
+      const plain = { norm: () => new nn.Identity(), ...variant };
+      if (name === 'synchronized') continue;
+      results[`none, ${name}`] = {
+        once: await train(plain, tracedOnce),
+        together: await train(plain, together),
+        always: await train(plain, compiled),
+      };
+    }
     for (const [name, norm] of Object.entries(norms)) {
       for (const [layout, options] of Object.entries(layouts)) {
         results[`${name}, ${layout}`] = {
           once: await train({ ...norm, options }, tracedOnce),
+          together: await train({ ...norm, options }, together),
           always: await train({ ...norm, options }, compiled),
         };
       }
     }
     return results;
+  },
+
+  deathInOneOfSeveral: async () => {
+    const ddp = wrapped({ norm: () => new nn.Identity() });
+    const optimizer = new optim.SGD(ddp.module.parameters(), { lr: 0.1 });
+    const lossOf = (images: Tensor, labels: Tensor) => F.nllLoss(ddp.forward(images), labels);
+    const step = compileStep(optimizer, lossOf, { traceOnce: true });
+    await step(...batch(0));
+    if (getRank() === 1) process.exit(0);
+    return await errorOf(() => step.each([batch(1), batch(2), batch(3)])).then((error) => ({
+      name: error?.name,
+      code: error?.code,
+      message: error?.message,
+    }));
   },
 
   death: async () => {

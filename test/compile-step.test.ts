@@ -53,17 +53,29 @@ test('a compiled step has the bits of backward and step on every rank, in each v
   });
 });
 
-test('a step that is traced once has the bits of one that is traced always on every rank', async () => {
+test('a step that is traced once has the bits of one that is traced always on every rank, also several in one call', async () => {
   type Counted = Trained['separate'] & { calls: number };
-  const ranks = await scenarios.run<Record<string, Record<'once' | 'always', Counted>>>(2, 'tracedOnce');
+  const ranks = await scenarios.run<Record<string, Record<'once' | 'together' | 'always', Counted>>>(
+    2,
+    'tracedOnce',
+  );
   for (const results of ranks) {
-    for (const [name, { once, always }] of Object.entries(results)) {
+    for (const [name, { once, together, always }] of Object.entries(results)) {
       expect({ ...once, calls: always.calls }, name).toEqual(always);
+      expect({ ...together, calls: always.calls }, name).toEqual(always);
+      expect(together.calls, name).toBe(once.calls);
       expect(once.digest, name).toBe(ranks[0][name].always.digest);
       // Running statistics are assigned by each call's graph.
       expect([name, once.calls]).toEqual([name, name.startsWith('none') ? 1 : always.calls]);
     }
   }
+});
+
+test('several steps in one call reject with the dead rank and the steps', async () => {
+  const error = await scenarios.runFirst<ReportedError>(2, 'deathInOneOfSeveral');
+  expect(error).toMatchObject({ name: 'PeerDiedError', code: 'ERR_PEER_DIED' });
+  expect(error.message).toContain('rank 1');
+  expect(error.message).toContain('in one of the steps 2 to 4 of DistributedDataParallel');
 });
 
 test('a compiled step rejects with the dead rank and the step, and the process goes on', async () => {

@@ -17,7 +17,7 @@ const ringrun = await load('ringrun');
 const { DistributedDataParallel, ReduceOp, barrier, defaultGroup, getRank } = ringrun;
 
 const tracedOnce = { traceOnce: true, copyInputs: false };
-const stepsOfCall = way === 'each' ? 8 : 1;
+const stepsOfCall = way === 'each' ? 32 : 1;
 
 /** The ladder: every way contains the communication of the ways above it. A row of run.js names one of them. */
 const ways = {

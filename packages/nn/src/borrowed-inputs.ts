@@ -12,7 +12,11 @@ import type { RunInputs } from './run-inputs.ts';
 export class BorrowedInputs implements RunInputs {
   readonly #samples: Sample[] = [];
 
-  constructor(sources: Iterable<Source>) {
+  readonly #call: string;
+
+  /** @param call as users write it. Default: `step`. */
+  constructor(sources: Iterable<Source>, call = 'step') {
+    this.#call = call;
     for (const { data, isCallers } of sources) {
       if (isCallers) this.#samples.push({ data, elements: sampleOf(data) });
     }
@@ -30,8 +34,8 @@ export class BorrowedInputs implements RunInputs {
       if (isSameData(sampleOf(data), elements)) continue;
       throw new NnError(
         'ERR_NOT_AWAITED',
-        'step(): expected the arrays of its tensors to keep their elements until the step has ended (copyInputs: false), but one was changed or transferred meanwhile. ' +
-          'The parameters are wrong now. Write await step(…) before you change the arrays, or leave copyInputs out.',
+        `${this.#call}(): expected the arrays of its tensors to keep their elements until its promise settles, because they are not copied; one was changed or transferred meanwhile. ` +
+          `The parameters are wrong now. Write await ${this.#call}(…) before you change the arrays.`,
       );
     }
   }

@@ -1,15 +1,19 @@
 import { recordedCallsVersion } from '@ringrun/core';
 import type { TensorData } from './dtype.ts';
-import { step, stepAgain, stepsAgain, type Replacements } from './autograd.ts';
+import { BorrowedInputs } from './borrowed-inputs.ts';
 import { elementUseOf } from './element-checks.ts';
 import { ArgumentError } from './errors.ts';
 import type { ValueType } from './graph/node.ts';
+import type { Source } from './graph/operators.ts';
+import { sourceOfLeaf } from './graph/source-of-leaf.ts';
+import { enqueue } from './operation-queue.ts';
 import { input } from './ops/source.ts';
 import { clippingOf, clippingOptionNames, type ClippingOptions } from './optim/clipping.ts';
 import { Optimizer, type CommonSettings } from './optim/optimizer.ts';
-import { RecordedStep } from './recorded-step.ts';
+import { RecordedStep, type Replacements } from './recorded-step.ts';
 import { requireBoolean } from './require-boolean.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
+import { step, stepAgain, stepNow, stepsNow } from './stepping.ts';
 import { describeValue } from './stored-tensor.ts';
 import { Tensor } from './tensor.ts';
 
@@ -40,21 +44,22 @@ const optionNames: OptionNames<CompileStepOptions> = {
 
 /** A compiled training step: see {@link compileStep}. */
 export interface CompiledStep<Arguments extends unknown[]> {
-  /**
-   * Computes one step. Resolves with the loss when the parameters are updated.
-   */
+  /** Computes one step. Resolves with the loss when the parameters are updated. */
   (...batch: Arguments): Promise<Tensor>;
   /**
-   * Computes one step for each batch, in their order, with the numbers of as many single calls, and with the optimizer's settings
-   * at the time of the call. With `traceOnce`, steps follow one another without JavaScript in between, so that a step of a small
-   * model costs its kernels only (Keras: `steps_per_execution`); the event loop is free meanwhile. Where a step needs JavaScript,
-   * and with `shareParameters` or `faultTolerance`, the batches are single steps. All ranks must compute the same number of steps,
-   * but may divide them differently.
+   * Computes one step for each batch, one after another, with the numbers of as many awaited single calls. With `traceOnce`,
+   * the steps follow one another without JavaScript in between, and the event loop is free meanwhile: a step of a small model
+   * costs little more than its kernels (Keras: `steps_per_execution`). The first step of a kind, steps that need JavaScript,
+   * and those with `shareParameters` or `faultTolerance` are single ones. All ranks must compute the same number of steps, but
+   * may divide them into calls as they like.
    *
-   * @param batches the arguments of each step. With `copyInputs: false`, all of them stay unchanged until the promise settles.
+   * The arrays of the batches are read until the promise settles, also with `copyInputs`: await it before you change them, or the
+   * settings of the optimizer.
+   *
+   * @param batches the arguments of each step
    * @returns the losses, when all steps have ended
-   * @throws ArgumentError if it is not a list of lists; what a single call throws. If one of the batches cannot be used, no step
-   *   has been computed. If a step fails, the steps before it have changed the parameters.
+   * @throws ArgumentError if it is not a list of lists; NnError (ERR_NOT_AWAITED) if an array was changed meanwhile; what a
+   *   single call throws. The steps before one that fails may have changed the parameters.
    */
   each(batches: readonly Arguments[]): Promise<Tensor[]>;
 }
@@ -115,11 +120,8 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
   const stepping = { clipping: clippingOf('compileStep', clippingOptions), copyInputs };
   const recorded: RecordedStep[] = [];
 
-  const prepare = (batch: Arguments, records: readonly RecordedStep[]): PreparedCall => {
-    for (const known of records) {
-      const replacements = known.isCurrent ? known.replacements(batch) : undefined;
-      if (replacements) return { known, replacements };
-    }
+  /** A call that no record stands for. */
+  const trace = async (batch: Arguments, run: (loss: Tensor) => Promise<void>): Promise<Tensor> => {
     const version = recordedCallsVersion();
     const use = elementUseOf<unknown>(() => lossOf(...batch));
     const loss = use.result;
@@ -128,16 +130,8 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
         `compileStep: expected a function that returns a tensor, got ${describeValue(loss)}. Return the loss; it is not async.`,
       );
     }
-    return { loss, record: traceOnce ? RecordedStep.of(loss.value, batch, use, version) : undefined };
-  };
-
-  const run = async (call: PreparedCall): Promise<Tensor> => {
-    if ('known' in call) {
-      const { known, replacements } = call;
-      return lossTensor(await stepAgain(known, replacements, optimizer, stepping), known.training.loss);
-    }
-    const { loss, record } = call;
-    await step(loss.value, optimizer, stepping);
+    const record = traceOnce ? RecordedStep.of(loss.value, batch, use, version) : undefined;
+    await run(loss);
     if (record) {
       // Those that are not current are never used again.
       const current = recorded.filter(({ isCurrent }) => isCurrent);
@@ -146,62 +140,66 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
     return loss;
   };
 
-  const runTogether = async (calls: readonly PreparedCall[]): Promise<Tensor[]> => {
-    const [first, ...others] = calls;
-    if (others.length === 0 || !('known' in first)) return [await run(first)];
-    const { known } = first;
-    const batches = (calls as readonly RepeatedCall[]).map(({ replacements }) => replacements);
-    const losses = await stepsAgain(known, batches, optimizer, stepping);
-    return losses.map((loss) => lossTensor(loss, known.training.loss));
+  const single = async (...batch: Arguments): Promise<Tensor> => {
+    for (const known of recorded) {
+      const replacements = known.isCurrent ? known.replacements(batch) : undefined;
+      if (replacements === undefined) continue;
+      return lossTensor(await stepAgain(known, replacements, optimizer, stepping), known.training.loss);
+    }
+    return await trace(batch, (loss) => step(loss.value, optimizer, stepping));
+  };
+
+  /** The next steps of a list, inside an operation: those that repeat one graph, or one that is traced. */
+  const nextSteps = async (batches: readonly Arguments[]): Promise<Tensor[]> => {
+    const { clipping } = stepping;
+    for (const known of recorded) {
+      const replaced = known.isCurrent ? leadingReplacements(known, batches) : [];
+      if (replaced.length === 0) continue;
+      const losses = await stepsNow(known, replaced, optimizer, clipping);
+      return losses.map((loss) => lossTensor(loss, known.training.loss));
+    }
+    return [await trace(batches[0], (loss) => stepNow(loss.value, optimizer, clipping))];
   };
 
   const each = async (batches: readonly Arguments[]): Promise<Tensor[]> => {
     requireBatches(batches);
-    const records = [...recorded];
-    // All of them before the first step, so that a batch that cannot be used changes nothing.
-    const calls = batches.map((batch) => {
-      const call = prepare(batch, records);
-      if ('record' in call && call.record) records.push(call.record);
-      return call;
+    const inputs = new BorrowedInputs(sourcesGiven(batches), 'step.each');
+    const operation = { name: 'step.each()', changes: true, memory: () => optimizer.memory() };
+    const losses = await enqueue(operation, async () => {
+      const ended: Tensor[] = [];
+      while (ended.length < batches.length) ended.push(...(await nextSteps(batches.slice(ended.length))));
+      return ended;
     });
-    const losses = await Promise.all(alike(calls).map(runTogether));
-    return losses.flat();
+    inputs.requireUnchanged();
+    return losses;
   };
 
-  return Object.assign(async (...batch: Arguments) => run(prepare(batch, recorded)), { each });
+  return Object.assign(single, { each });
 }
 
-/** A call whose loss was traced, and its record for later calls. */
-interface TracedCall {
-  readonly loss: Tensor;
-  readonly record: RecordedStep | undefined;
-}
-
-/** A call that repeats the graph of an earlier one. */
-interface RepeatedCall {
-  readonly known: RecordedStep;
-  readonly replacements: Replacements;
-}
-
-type PreparedCall = TracedCall | RepeatedCall;
-
-/** Neighbours that repeat the same graph, together. */
-function alike(calls: readonly PreparedCall[]): PreparedCall[][] {
-  const lists: PreparedCall[][] = [];
-  for (const call of calls) {
-    const last = lists.at(-1);
-    const isAlike = last && 'known' in call && 'known' in last[0] && last[0].known === call.known;
-    if (isAlike) last.push(call);
-    else lists.push([call]);
+/** For the first batches of a list, as many as a record stands for. */
+function leadingReplacements(known: RecordedStep, batches: readonly (readonly unknown[])[]): Replacements[] {
+  const leading: Replacements[] = [];
+  for (const batch of batches) {
+    const replacements = known.replacements(batch);
+    if (replacements === undefined) break;
+    leading.push(replacements);
   }
-  return lists;
+  return leading;
+}
+
+/** Those of the arguments that are tensors with elements. */
+function sourcesGiven(batches: readonly (readonly unknown[])[]): Source[] {
+  const tensors = batches.flat().filter((one) => one instanceof Tensor);
+  return tensors.map(({ value }) => sourceOfLeaf(value)).filter((source) => source !== undefined);
 }
 
 function requireBatches(batches: unknown): void {
-  const wrong = Array.isArray(batches) ? batches.find((batch) => !Array.isArray(batch)) : batches;
-  if (wrong === undefined) return;
+  const isList = Array.isArray(batches);
+  if (isList && batches.every((batch) => Array.isArray(batch))) return;
+  const wrong: unknown = isList ? batches.find((batch) => !Array.isArray(batch)) : batches;
   throw new ArgumentError(
-    `each: expected a list of batches, each a list of the arguments of the loss, got ${describeValue(wrong)}. Write step.each([[images, labels], …]).`,
+    `step.each: expected a list of batches, each a list of the arguments of the loss, got ${describeValue(wrong)}. Write step.each([[images, labels], …]).`,
   );
 }
 

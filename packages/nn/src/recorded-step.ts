@@ -13,6 +13,9 @@ import { input } from './ops/source.ts';
 import type { PartOfStep } from './optim/optimizer.ts';
 import { Tensor } from './tensor.ts';
 
+/** What a step reads in place of the leaves of an earlier one. */
+export type Replacements = ReadonlyMap<Source, Source>;
+
 /** The graph of one call of a function that returns a loss, for later calls with other tensors of the same types. */
 export class RecordedStep {
   /** All nodes of the loss. */
@@ -94,7 +97,7 @@ export class RecordedStep {
    *
    * @throws what the call would have thrown for these elements
    */
-  replacements(given: readonly unknown[]): ReadonlyMap<Source, Source> | undefined {
+  replacements(given: readonly unknown[]): Replacements | undefined {
     if (given.length !== this.#arguments.length) return undefined;
     const replaced = new Map<Source, Source>();
     for (let position = 0; position < given.length; position += 1) {

@@ -111,6 +111,64 @@ test('runs that overlap read and write their own arrays', async () => {
   }
 });
 
+test('runs that follow one another read and write their own arrays, and the next run those of the first', async () => {
+  const program = await onnxruntimeExecutor.compile(definitionOf(2));
+  const runOf = (factor: number) => ({
+    x: Float32Array.of(1, 2, 3, 4).map((element) => factor * element),
+    result: new Float32Array(4),
+  });
+  const [first, ...later] = [1, 2, 3].map(runOf);
+  const products = [7, 10, 15, 22];
+  const buffersOf = ({ x, result }: ReturnType<typeof runOf>) => ({
+    inputs: allOnHost([x]),
+    outputs: allOnHost([result]),
+  });
+  for (let round = 0; round < 3; round += 1) {
+    for (const { result } of [first, ...later]) result.fill(0);
+    const { inputs, outputs } = buffersOf(first);
+    await program.run(inputs, outputs, [], later.map(buffersOf));
+    for (const [index, { x, result }] of [first, ...later].entries()) {
+      const factor = index + 1;
+      expect(result).toEqual(Float32Array.from(products, (product, i) => factor * factor * product + x[i]));
+    }
+    first.result.fill(0);
+    await program.run(inputs, outputs);
+    expect(first.result).toEqual(right);
+  }
+});
+
+test('memory that its owner frees during runs that follow one another stays', async () => {
+  const size = 512;
+  const program = await onnxruntimeExecutor.compile(definitionOf(size));
+  const arrays = Array.from({ length: 6 }, (_, i) => new Float32Array(size * size).fill(i % 2 === 0 ? 1 : 0));
+  const [first, ...later] = [0, 2, 4].map((at) => ({
+    inputs: allOnHost([arrays[at]]),
+    outputs: allOnHost([arrays[at + 1]]),
+  }));
+  const ended = program.run(first.inputs, first.outputs, [], later);
+  freeBuffers(arrays.map(({ buffer }) => buffer));
+  // They would get the memory.
+  const others = Array.from({ length: 8 }, () => new Float32Array(size * size).fill(7));
+  await ended;
+  expect(others.every((other) => other.every((element) => element === 7))).toBe(true);
+});
+
+test('a wrong array of a later run is an error before the first run, and later runs compute', async () => {
+  const program = await onnxruntimeExecutor.compile(definitionOf(2));
+  const result = new Float32Array(4);
+  const [inputs, outputs] = [allOnHost([Float32Array.of(1, 2, 3, 4)]), allOnHost([result])];
+  const withLater = (x: Float32Array, y: Float32Array) =>
+    program.run(inputs, outputs, [], [{ inputs: allOnHost([x]), outputs: allOnHost([y]) }]);
+  await expect(withLater(new Float32Array(0), result)).rejects.toThrow(
+    'expected 4 elements for float32[2,2], got 0',
+  );
+  await expect(withLater(new Float32Array(4), new Float32Array(3))).rejects.toThrow(
+    'output_0: expected a typed array of 16 bytes, got 12 bytes',
+  );
+  expect([...result]).toEqual([0, 0, 0, 0]);
+  expect(await resultOf(program)).toEqual(right);
+});
+
 test('a run fails if the array of the run before was transferred, and the next run computes', async () => {
   const program = await onnxruntimeExecutor.compile(definitionOf(2));
   const arrays = [Float32Array.of(1, 2, 3, 4), new Float32Array(4)];

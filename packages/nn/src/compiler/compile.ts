@@ -73,10 +73,7 @@ export function arrivalOf(leaves: readonly Leaf[]): Promise<unknown> | undefined
 }
 
 /** The buffers that a run reads, one for each leaf. */
-export function buffersOf(
-  leaves: readonly Leaf[],
-  bufferOfLeaf: BufferOf = bufferOf,
-): ValueBuffer[] {
+export function buffersOf(leaves: readonly Leaf[], bufferOfLeaf: BufferOf = bufferOf): ValueBuffer[] {
   return leaves.map(({ source }) => bufferOfLeaf(source));
 }
 

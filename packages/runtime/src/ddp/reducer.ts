@@ -557,7 +557,8 @@ export class Reducer implements SynchronousGradientSink {
     const last = this.#steps + passes;
     const unused = this.#concludeStep(absent, ofRanks);
     // Nothing runs after the average of a step that others follow: see `mostPasses`.
-    for (; this.#steps + 1 < last; this.#steps += 1) void this.#afterAverage?.({ step: this.#steps + 1, unused });
+    for (; this.#steps + 1 < last; this.#steps += 1)
+      void this.#afterAverage?.({ step: this.#steps + 1, unused });
     const after = this.#afterAverage?.({ step: last, unused });
     if (after) {
       return this.#whileAveraging(() => after).then(() => {
@@ -569,10 +570,7 @@ export class Reducer implements SynchronousGradientSink {
   }
 
   /** Returns the parameters on which no rank's loss depends. */
-  #concludeStep(
-    absent: readonly DistributedParameter[],
-    ofRanks?: GradientsOfRanks,
-  ): AveragedStep['unused'] {
+  #concludeStep(absent: readonly DistributedParameter[], ofRanks?: GradientsOfRanks): AveragedStep['unused'] {
     const isUsed = (parameter: DistributedParameter) =>
       ofRanks ? ofRanks.isUsedByAnyRank(parameter) : this.#isUsedByAnyRank(parameter);
     if (this.#weigher?.divides) for (const bucket of this.#buckets) divideByWeight(bucket);
