@@ -399,12 +399,14 @@ test('the event loop is free during a run', async () => {
 });
 
 test.each([
-  ['exit', 7, ''],
-  ['error', 1, ''],
-  ['terminate', 0, 'terminated\n'],
-])('a process ends by %s during a run, without a crash', (how, exitCode, printed) => {
+  ['exit', 'run', 7, ''],
+  ['error', 'run', 1, ''],
+  ['terminate', 'run', 0, 'terminated\n'],
+  ['exit', 'steps', 7, ''],
+  ['terminate', 'steps', 0, 'terminated\n'],
+])('a process ends by %s during a %s, without a crash', (how, what, exitCode, printed) => {
   const script = fileURLToPath(builtFile(new URL('fixtures/ends-during-a-run.ts', import.meta.url)));
-  const { status, signal, stdout } = spawnSync(process.execPath, [script, how], {
+  const { status, signal, stdout } = spawnSync(process.execPath, [script, how, what], {
     encoding: 'utf8',
     timeout: 60_000,
   });
