@@ -20,8 +20,11 @@ import type { AddressedReply } from './key-value-state.ts';
 import { decodeRequest, encodeReply, protocolName } from './wire.ts';
 import type { Failure, Request, Result } from './wire.ts';
 
-/** Milliseconds for sending queued replies when the server closes. */
-const lingerMs = 1000;
+/**
+ * Milliseconds for sending queued replies when the server closes. Less than 500, because zeromq prints a warning if a process
+ * that exits waits longer for a client that does not read.
+ */
+const lingerMs = 400;
 
 /** Number of simultaneous connection attempts before the kernel makes clients retry. */
 const backlog = 4096;
