@@ -92,7 +92,8 @@ const maxRecorded = 16;
  * @param lossOf returns the loss: one float32 number. Called synchronously.
  * @param options how gradients are clipped (default: they are not), how often `lossOf` runs, and whether arrays are copied
  * @returns a function that resolves with the loss when the parameters are updated; its method `each` computes several steps.
- * Calls run in their order, even if they are not awaited. Reading the loss (`await loss.item()`) costs nothing.
+ * Calls run in their order, also if they are not awaited; await those before a call that runs `lossOf`, whose graph an update
+ * that comes later outdates (ERR_OUTDATED). Reading the loss (`await loss.item()`) costs nothing.
  * @throws ArgumentError if an argument is not an optimizer or a function, and from the returned function if `lossOf` does
  *   not return a tensor; ArgumentError for options that cannot be used
  * @throws NnError (ERR_NONFINITE) from the returned function with `errorIfNonfinite`, without changing a parameter;
