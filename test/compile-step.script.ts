@@ -140,6 +140,11 @@ async function train(variant: Variant, makes: Train) {
   return { digest: parametersDigest(ddp), losses, programs, calls };
 }
 
+async function failureOf(run: () => Promise<unknown>) {
+  const error = await errorOf(run);
+  return { name: error?.name, code: error?.code, message: error?.message };
+}
+
 await runScenario({
   variants: async () => {
     const results: Record<string, unknown> = {};
@@ -194,11 +199,7 @@ await runScenario({
     const step = compileStep(optimizer, lossOf, { traceOnce: true });
     await step(...batch(0));
     if (getRank() === 1) process.exit(0);
-    return await errorOf(() => step.each([batch(1), batch(2), batch(3)])).then((error) => ({
-      name: error?.name,
-      code: error?.code,
-      message: error?.message,
-    }));
+    return await failureOf(() => step.each([batch(1), batch(2), batch(3)]));
   },
 
   death: async () => {
@@ -209,10 +210,6 @@ await runScenario({
     );
     await step(...batch(0));
     if (getRank() === 1) process.exit(0);
-    return await errorOf(() => step(...batch(1))).then((error) => ({
-      name: error?.name,
-      code: error?.code,
-      message: error?.message,
-    }));
+    return await failureOf(() => step(...batch(1)));
   },
 });

@@ -45,7 +45,7 @@ try {
 
   const ringrun = (name, way, checkout = root) => ({
     name,
-    // The wait is outside of the runs.
+    // Whether a rank waits outside of its runs. The runs of `each` cannot be assigned to steps of equal length.
     communicates: way !== 'alone' && way !== 'each',
     train: (model, steps, reports) =>
       trainRingrun(

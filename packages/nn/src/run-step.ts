@@ -85,19 +85,10 @@ export async function runStep(
 
 /** Not a promise if the executor's values lie on the host, because a step must take few turns of V8's queue. */
 function downloaded(buffers: readonly ValueBuffer[]): TensorData[] | Promise<TensorData[]> {
-  const arrays: TensorData[] = [];
-  for (const [position, buffer] of buffers.entries()) {
-    const array = onnxruntimeExecutor.download(buffer);
-    if (array instanceof Promise) {
-      return array.then(async (first) => [
-        ...arrays,
-        first,
-        ...(await downloaded(buffers.slice(position + 1))),
-      ]);
-    }
-    arrays.push(array);
-  }
-  return arrays;
+  const arrays = buffers.map((buffer) => onnxruntimeExecutor.download(buffer));
+  return arrays.some((array) => array instanceof Promise)
+    ? Promise.all(arrays.map(async (array) => await array))
+    : (arrays as TensorData[]);
 }
 
 /** The runs that can follow the first one of a step with its calls. */

@@ -11,8 +11,8 @@ import {
   tensor,
   type Tensor,
 } from '../src/index.ts';
-import { fill, fillClasses } from './fill.ts';
 import { gradientSink } from './gradient-sink.ts';
+import { smallBatch as batch } from './small-cnn.ts';
 import './one-thread.ts';
 
 class Net extends nn.Module {
@@ -24,11 +24,6 @@ class Net extends nn.Module {
     const pooled = F.maxPool2d(F.relu(this.norm.forward(this.conv.forward(images))), 2);
     return F.logSoftmax(this.fc.forward(pooled.flatten(1)), 1);
   }
-}
-
-function batch(seed: number, size = 6): [Tensor, Tensor] {
-  const shape = [size, 1, 12, 12];
-  return [tensor(fill(shape, seed), shape), tensor(fillClasses(size, 5, seed))];
 }
 
 function seeded(): Net {

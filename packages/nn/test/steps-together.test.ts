@@ -5,34 +5,18 @@ import {
   compileStep,
   F,
   manualSeed,
-  nn,
   optim,
   tensor,
   type CompileStepOptions,
   type Parameter,
   type Tensor,
 } from '../src/index.ts';
-import { fill, fillClasses } from './fill.ts';
+import { fill } from './fill.ts';
 import { gradientSink } from './gradient-sink.ts';
+import { SmallCnn, smallBatch as batch } from './small-cnn.ts';
 import './one-thread.ts';
 
-class Net extends nn.Module {
-  conv = new nn.Conv2d(1, 4, 3, { padding: 1 });
-  dropout = new nn.Dropout(0.5);
-  fc = new nn.Linear(4 * 6 * 6, 5);
-
-  forward(images: Tensor): Tensor {
-    const pooled = F.maxPool2d(F.relu(this.conv.forward(images)), 2);
-    return F.logSoftmax(this.fc.forward(this.dropout.forward(pooled.flatten(1))), 1);
-  }
-}
-
-type Batch = [images: Tensor, labels: Tensor];
-
-function batch(seed: number, size = 6): Batch {
-  const shape = [size, 1, 12, 12];
-  return [tensor(fill(shape, seed), shape), tensor(fillClasses(size, 5, seed))];
-}
+type Batch = ReturnType<typeof batch>;
 
 const batches = (first: number, count: number, size?: number) =>
   Array.from({ length: count }, (_, i) => batch(first + i, size));
@@ -44,13 +28,13 @@ const sgd: MakeOptimizer = (parameters) => new optim.SGD(parameters, { lr: 0.1, 
 interface Settings {
   optimizer?: MakeOptimizer;
   options?: CompileStepOptions;
-  prepare?: (model: Net) => unknown;
+  prepare?: (model: SmallCnn) => unknown;
 }
 
 /** A model whose steps are computed with `options`. */
 function training({ optimizer: make = sgd, options = {}, prepare = (model) => model.eval() }: Settings = {}) {
   manualSeed(3);
-  const model = new Net();
+  const model = new SmallCnn();
   prepare(model);
   const optimizer = make(model.parameters());
   const calls = { count: 0 };

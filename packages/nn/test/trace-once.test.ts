@@ -4,30 +4,15 @@ import { expect, test } from 'vitest';
 import { compileStep, F, manualSeed, nn, optim, tensor, type Tensor } from '../src/index.ts';
 import { fill, fillClasses } from './fill.ts';
 import { gradientSink } from './gradient-sink.ts';
+import { SmallCnn, smallBatch as batch } from './small-cnn.ts';
 import './one-thread.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-class Net extends nn.Module {
-  conv = new nn.Conv2d(1, 4, 3, { padding: 1 });
-  dropout = new nn.Dropout(0.5);
-  fc = new nn.Linear(4 * 6 * 6, 5);
-
-  forward(images: Tensor): Tensor {
-    const pooled = F.maxPool2d(F.relu(this.conv.forward(images)), 2);
-    return F.logSoftmax(this.fc.forward(this.dropout.forward(pooled.flatten(1))), 1);
-  }
-}
-
-function batch(seed: number, size = 6): [Tensor, Tensor] {
-  const shape = [size, 1, 12, 12];
-  return [tensor(fill(shape, seed), shape), tensor(fillClasses(size, 5, seed))];
-}
-
 interface PairSettings {
-  prepare?: (model: Net) => unknown;
-  trained?: (model: Net) => nn.Module;
+  prepare?: (model: SmallCnn) => unknown;
+  trained?: (model: SmallCnn) => nn.Module;
   copyInputs?: boolean;
 }
 
@@ -39,7 +24,7 @@ function pair({
 }: PairSettings = {}) {
   const [once, always] = [true, false].map((traceOnce) => {
     manualSeed(3);
-    const model = new Net();
+    const model = new SmallCnn();
     prepare(model);
     const optimizer = new optim.SGD(trained(model).parameters(), { lr: 0.1, momentum: 0.9 });
     const calls = { count: 0 };
