@@ -22,15 +22,23 @@ void WorkerThread::submit(Task task) {
   changed_.notify_one();
 }
 
+void WorkerThread::awaitIdle() {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return !isBusy_ && tasks_.empty(); });
+}
+
 void WorkerThread::run() {
   for (;;) {
     Task task;
     {
       std::unique_lock lock(mutex_);
+      isBusy_ = false;
+      if (tasks_.empty()) idle_.notify_all();
       changed_.wait(lock, [this] { return isEnding_ || !tasks_.empty(); });
       if (tasks_.empty()) return;
       task = std::move(tasks_.front());
       tasks_.pop_front();
+      isBusy_ = true;
     }
     task();
   }

@@ -23,12 +23,17 @@ class WorkerThread {
   // Throws std::system_error if the first task gets no thread; the task is then not queued.
   void submit(Task task);
 
+  // Blocks until all submitted tasks have ended.
+  void awaitIdle();
+
  private:
   void run();
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::condition_variable idle_;
   std::deque<Task> tasks_;
+  bool isBusy_ = false;
   bool isEnding_ = false;
   std::thread thread_;
 };

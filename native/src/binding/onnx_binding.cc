@@ -83,6 +83,7 @@ Napi::Function OnnxBinding::define(Napi::Env env) {
                          InstanceMethod<&OnnxBinding::replace>("replace"),
                          InstanceMethod<&OnnxBinding::setCalls>("setCalls"),
                          InstanceMethod<&OnnxBinding::run>("run"),
+                         InstanceMethod<&OnnxBinding::runSync>("runSync"),
                          InstanceMethod<&OnnxBinding::runEach>("runEach"),
                          InstanceAccessor<&OnnxBinding::waits>("waits"),
                      });
@@ -137,6 +138,11 @@ void OnnxBinding::setCalls(const Napi::CallbackInfo& info) {
 // (onCall?)
 Napi::Value OnnxBinding::run(const Napi::CallbackInfo& info) {
   return session_.run(info.Env(), {Value(), held_.arraysToHold(info.Env()), {arrays_}, calls_, info[0], waits_});
+}
+
+void OnnxBinding::runSync(const Napi::CallbackInfo& info) {
+  if (calls_) throw Napi::Error::New(info.Env(), "a graph with calls cannot run synchronously");
+  session_.runSync(info.Env(), arrays_);
 }
 
 // (slots, arrays of each later run)

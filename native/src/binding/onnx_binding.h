@@ -26,6 +26,7 @@ class OnnxBinding : public Napi::ObjectWrap<OnnxBinding> {
   void replace(const Napi::CallbackInfo& info);
   void setCalls(const Napi::CallbackInfo& info);
   Napi::Value run(const Napi::CallbackInfo& info);
+  void runSync(const Napi::CallbackInfo& info);
   Napi::Value runEach(const Napi::CallbackInfo& info);
   Napi::Value waits(const Napi::CallbackInfo& info);
 

@@ -1,28 +1,17 @@
 #include "binding/onnx_session.h"
 
 #include <algorithm>
+#include <exception>
 #include <future>
 #include <optional>
 #include <utility>
 
 #include "base/thread_scheduling.h"
+#include "base/worker_thread.h"
 #include "binding/held_arrays.h"
 
 namespace ringrun {
 namespace {
-
-// The compute thread of the calling JavaScript thread. Ends with its last session. The JavaScript thread answers while models
-// compute on all processors: threads of onnxruntime inherit the scheduling of the compute thread, which creates them.
-std::shared_ptr<WorkerThread> sharedThread(int nice) {
-  thread_local std::weak_ptr<WorkerThread> shared;
-  std::shared_ptr<WorkerThread> thread = shared.lock();
-  if (!thread) {
-    shared = thread = std::make_shared<WorkerThread>();
-    thread->submit([nice] { giveWayToOtherThreads(nice); });
-    preferShortSlices();
-  }
-  return thread;
-}
 
 // [{ name, elementType, elementBytes, shape }]
 std::vector<ort::Slot> slotsOf(const Napi::Value& value) {
@@ -52,7 +41,32 @@ ort::Options optionsOf(const Napi::Object& object) {
   return options;
 }
 
+Napi::Error errorOf(Napi::Env env, const std::string& failure, bool isLibraryFailure) {
+  const Napi::Error error = Napi::Error::New(env, failure);
+  if (isLibraryFailure) error.Value().Set("code", Napi::String::New(env, "LIBRARY"));
+  return error;
+}
+
 }  // namespace
+
+// The thread that computes for one JavaScript thread.
+struct OnnxSession::ComputeThread {
+  WorkerThread worker;
+  std::size_t runsWithJavaScript = 0;  // pending ones, whose graphs may wait for JavaScript; of the JavaScript thread
+};
+
+// The compute thread of the calling JavaScript thread. Ends with its last session. The JavaScript thread answers while models
+// compute on all processors: threads of onnxruntime inherit the scheduling of the compute thread, which creates them.
+std::shared_ptr<OnnxSession::ComputeThread> OnnxSession::sharedThread(int nice) {
+  thread_local std::weak_ptr<ComputeThread> shared;
+  std::shared_ptr<ComputeThread> thread = shared.lock();
+  if (!thread) {
+    shared = thread = std::make_shared<ComputeThread>();
+    thread->worker.submit([nice] { giveWayToOtherThreads(nice); });
+    preferShortSlices();
+  }
+  return thread;
+}
 
 // A promise, and the session or binding and the arrays, which are kept until it settles.
 struct OnnxSession::Pending {
@@ -77,6 +91,7 @@ Napi::Function OnnxSession::define(Napi::Env env) {
   return DefineClass(env, "OnnxSession",
                      {
                          InstanceMethod<&OnnxSession::compile>("compile"),
+                         InstanceMethod<&OnnxSession::compileSync>("compileSync"),
                          InstanceMethod<&OnnxSession::endCall>("endCall"),
                          InstanceMethod<&OnnxSession::release>("release"),
                          InstanceMethod<&OnnxSession::libraryVersion>("libraryVersion"),
@@ -108,7 +123,7 @@ void OnnxSession::endWithEnvironment(void* self) {
   std::promise<void> ended;
   if (session.pending_ > 0) {
     session.terminate();
-    session.thread_->submit([&ended] { ended.set_value(); });
+    session.thread_->worker.submit([&ended] { ended.set_value(); });
     ended.get_future().wait();
   }
   session.session_.reset();
@@ -119,13 +134,40 @@ void OnnxSession::endWithEnvironment(void* self) {
 Napi::Value OnnxSession::compile(const Napi::CallbackInfo& info) {
   const auto model = info[0].As<Napi::Uint8Array>();
   return runAsync(info.Env(), Value(), model, info.Env().Undefined(), [this, data = model.Data(), bytes = model.ByteLength()](Pending&) {
-    const ort::Library& library = ort::Library::at(libraryPath_);
-    {
-      const std::lock_guard lock(mutex_);
-      libraryVersion_ = library.version();
-    }
-    replaceSession(std::make_unique<ort::Session>(library, data, bytes, options_, inputs_, outputs_));
+    load(data, bytes);
   });
+}
+
+// (model): on the compute thread, because onnxruntime's threads inherit its scheduling.
+void OnnxSession::compileSync(const Napi::CallbackInfo& info) {
+  requireNoJavaScriptCalls(info.Env());
+  const auto model = info[0].As<Napi::Uint8Array>();
+  std::exception_ptr failure;
+  thread_->worker.submit([this, &failure, data = model.Data(), bytes = model.ByteLength()] {
+    try {
+      load(data, bytes);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  });
+  thread_->worker.awaitIdle();
+  if (!failure) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const ort::LibraryError& error) {
+    throw errorOf(info.Env(), error.what(), true);
+  } catch (const std::exception& error) {
+    throw errorOf(info.Env(), error.what(), false);
+  }
+}
+
+void OnnxSession::load(const void* model, std::size_t bytes) {
+  const ort::Library& library = ort::Library::at(libraryPath_);
+  {
+    const std::lock_guard lock(mutex_);
+    libraryVersion_ = library.version();
+  }
+  replaceSession(std::make_unique<ort::Session>(library, model, bytes, options_, inputs_, outputs_));
 }
 
 Napi::Value OnnxSession::run(Napi::Env env, Runs runs) {
@@ -138,6 +180,21 @@ Napi::Value OnnxSession::run(Napi::Env env, Runs runs) {
     std::fill_n(waits, 2, 0);
     for (const Arrays& own : arrays) runWithCalls(pending, own, calls, waits);
   });
+}
+
+void OnnxSession::runSync(Napi::Env env, const Arrays& arrays) {
+  requireNoJavaScriptCalls(env);
+  thread_->worker.awaitIdle();
+  try {
+    session().run(arrays.inputs, arrays.outputs, nullptr);
+  } catch (const std::exception& error) {
+    throw errorOf(env, error.what(), false);
+  }
+}
+
+void OnnxSession::requireNoJavaScriptCalls(Napi::Env env) const {
+  if (thread_->runsWithJavaScript == 0) return;
+  throw errorOf(env, "a run that calls JavaScript is pending, which cannot end while this thread blocks: await it first", false);
 }
 
 void OnnxSession::runWithCalls(Pending& pending, const Arrays& arrays, const std::shared_ptr<const std::vector<GraphCalls::Call>>& calls,
@@ -208,12 +265,15 @@ Napi::Value OnnxSession::runAsync(Napi::Env env, const Napi::Object& object, con
   const auto isKept = [](const void*) { return false; };
   auto pending = std::make_unique<Pending>(
       Pending{Napi::Promise::Deferred::New(env), Napi::Persistent(object), HeldArrays(holds, isKept), ++runs_, {}, {}, {}, {}});
-  if (onCall.IsFunction()) pending->onCall = Napi::Persistent(onCall.As<Napi::Function>());
+  if (onCall.IsFunction()) {
+    pending->onCall = Napi::Persistent(onCall.As<Napi::Function>());
+    ++thread_->runsWithJavaScript;
+  }
   const Napi::Value promise = pending->deferred.Promise();
   // A std::function must be copyable, so it holds a plain pointer. The JavaScript thread takes it back in `settle`. If
   // that thread is ending, `pending` leaks, because references to JavaScript values must not be released on this one.
   Pending* const waiting = pending.get();
-  thread_->submit([this, work = std::move(work), waiting] {
+  thread_->worker.submit([this, work = std::move(work), waiting] {
     try {
       work(*waiting);
     } catch (const ort::LibraryError& error) {
@@ -252,10 +312,10 @@ void OnnxSession::callJavaScript(Napi::Env env, const Pending& pending, std::siz
 void OnnxSession::settle(Napi::Env env, Pending* pending) {
   const std::unique_ptr<Pending> settled(pending);
   if (env == nullptr) return settled->leaveReferencesToEnvironment();
+  if (!settled->onCall.IsEmpty()) --thread_->runsWithJavaScript;
   if (--pending_ == 0) events_.Unref(env);
   if (!settled->failure) return settled->deferred.Resolve(env.Undefined());
-  Napi::Object error = Napi::Error::New(env, *settled->failure).Value();
-  if (settled->isLibraryFailure) error.Set("code", Napi::String::New(env, "LIBRARY"));
+  Napi::Object error = errorOf(env, *settled->failure, settled->isLibraryFailure).Value();
   if (settled->failedCall) error.Set("failedCall", Napi::Number::New(env, static_cast<double>(*settled->failedCall)));
   settled->deferred.Reject(error);
 }

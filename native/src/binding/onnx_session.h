@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/worker_thread.h"
 #include "binding/graph_calls.h"
 #include "onnxruntime/session.h"
 
@@ -46,7 +45,11 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   // A promise of the end of runs that follow one another.
   Napi::Value run(Napi::Env env, Runs runs);
 
+  // Runs a graph without calls on the calling thread, the JavaScript thread.
+  void runSync(Napi::Env env, const Arrays& arrays);
+
  private:
+  struct ComputeThread;
   struct Pending;
   // Of the compute thread, for the JavaScript thread.
   struct Event {
@@ -58,7 +61,10 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   void settle(Napi::Env env, Pending* pending);
   using Events = Napi::TypedThreadSafeFunction<OnnxSession, Event, &OnnxSession::receive>;
 
+  static std::shared_ptr<ComputeThread> sharedThread(int nice);
+
   Napi::Value compile(const Napi::CallbackInfo& info);
+  void compileSync(const Napi::CallbackInfo& info);
   void endCall(const Napi::CallbackInfo& info);
   Napi::Value release(const Napi::CallbackInfo& info);
   Napi::Value libraryVersion(const Napi::CallbackInfo& info);
@@ -68,7 +74,10 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   void send(Pending* pending, std::optional<std::size_t> call);
   void setCalls(std::shared_ptr<GraphCalls> calls, std::size_t run);
   void runWithCalls(Pending& pending, const Arrays& arrays, const std::shared_ptr<const std::vector<GraphCalls::Call>>& calls, double* waits);
+  // Throws a JavaScript error if the compute thread may wait for this JavaScript thread, which is about to block.
+  void requireNoJavaScriptCalls(Napi::Env env) const;
   ort::Session& session() const;
+  void load(const void* model, std::size_t bytes);
   void replaceSession(std::unique_ptr<ort::Session> session);
   void terminate();
 
@@ -83,15 +92,15 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   Events events_;
   std::size_t pending_ = 0;
   std::size_t runs_ = 0;
-  // Created, run and destroyed on the compute thread. `mutex_` protects the pointers, because the JavaScript thread ends
-  // a run and its calls with them.
+  // Created and destroyed on the compute thread, and run there, or on the JavaScript thread while the compute thread is idle.
+  // `mutex_` protects the pointers, because the JavaScript thread ends a run and its calls with them.
   std::unique_ptr<ort::Session> session_;
   std::shared_ptr<GraphCalls> calls_;  // of the current run, and its number
   std::size_t currentRun_ = 0;
   bool isEnding_ = false;
   std::mutex mutex_;
   // Empty after the environment has ended.
-  std::shared_ptr<WorkerThread> thread_;
+  std::shared_ptr<ComputeThread> thread_;
 };
 
 }  // namespace ringrun

@@ -1,12 +1,13 @@
 import { CapturedInputs } from './captured-inputs.ts';
-import { evaluate } from './compiler/compile.ts';
+import { evaluate, evaluateSync } from './compiler/compile.ts';
 import { isScalar } from './compiler/differentiate.ts';
 import { TrainingStep } from './compiler/training-step.ts';
-import type { TensorData } from './dtype.ts';
+import { newArray, type TensorData } from './dtype.ts';
+import { recordElementRead } from './element-checks.ts';
 import { NnError } from './errors.ts';
 import { onnxruntimeExecutor } from './executor/onnxruntime.ts';
 import { findOutdated, outdatedError } from './graph/changes.ts';
-import { describeType, isNode, type Node, type Value } from './graph/node.ts';
+import { describeType, isNode, sizeOf, type Node, type Value } from './graph/node.ts';
 import { topologicalOrder } from './graph/topology.ts';
 import {
   cacheElements,
@@ -18,7 +19,7 @@ import {
 import { sourcesOf, type RunInputs } from './run-inputs.ts';
 import { runStep } from './run-step.ts';
 import type { PreparedStep } from './optim/optimizer.ts';
-import { enqueue, type Operation } from './operation-queue.ts';
+import { enqueue, requireIdle, type Operation } from './operation-queue.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
 
 /** Options of {@link Tensor.backward}. */
@@ -76,6 +77,26 @@ export async function readNumber(value: Value): Promise<number> {
   return Number(number[0]);
 }
 
+/** `read`, which blocks the event loop until the elements are computed. */
+export function readSync(value: Value, name: string): TensorData {
+  recordElementRead();
+  const kept = cachedElements(value);
+  if (kept !== undefined) return kept.slice();
+  requireIdle(`tensor.${name}()`);
+  const array = newArray(value.dtype, sizeOf(value.shape));
+  const buffer = onnxruntimeExecutor.keep(array);
+  evaluateSync([remainderOf(value, topologicalOrder([value]), name)], [buffer], `tensor.${name}()`);
+  onnxruntimeExecutor.read(buffer, array);
+  return array;
+}
+
+/** `readNumber`, which blocks the event loop. */
+export function readNumberSync(value: Value): number {
+  const number = readSync(value, 'itemSync');
+  cacheElements(value, number);
+  return Number(number[0]);
+}
+
 async function readNow(
   value: Value,
   order: readonly Node[],
@@ -85,6 +106,14 @@ async function readNow(
   // An earlier operation may have computed it since the call.
   const kept = cachedElements(value);
   if (kept !== undefined) return kept.slice();
+  const remainder = remainderOf(value, order, name);
+  const buffer = onnxruntimeExecutor.allocate(value);
+  await evaluate([remainder], [buffer], { bufferOf });
+  return await onnxruntimeExecutor.download(buffer);
+}
+
+/** The graph that computes a value from the elements that are known. */
+function remainderOf(value: Value, order: readonly Node[], name: string): Value {
   const remainder = uncachedPartOf(value, order, 'read');
   const outdated = findOutdated(computed(remainder));
   if (outdated) {
@@ -94,9 +123,7 @@ async function readNow(
       'Read it before the change and continue with the numbers: tensor(await x.array(), x.shape).',
     );
   }
-  const buffer = onnxruntimeExecutor.allocate(value);
-  await evaluate([withCachedLeaves(value, remainder)], [buffer], { bufferOf });
-  return await onnxruntimeExecutor.download(buffer);
+  return withCachedLeaves(value, remainder);
 }
 
 function computed({ nodes, isCached }: UncachedPart): readonly Node[] {

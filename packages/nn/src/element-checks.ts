@@ -37,8 +37,13 @@ export function checkElements(value: Value, check: (elements: TensorData) => voi
 export function readElements(value: Value): TensorData | undefined {
   const source = sourceOfLeaf(value);
   if (source === undefined) return undefined;
-  if (recorded) recorded.readsElements = true;
+  recordElementRead();
   return source.data;
+}
+
+/** The call that is recorded knows elements, and may do something else for others. */
+export function recordElementRead(): void {
+  if (recorded) recorded.readsElements = true;
 }
 
 /** Calls a function, and collects the checks that it makes, to repeat them for the leaves of other calls. */

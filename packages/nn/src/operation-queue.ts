@@ -108,6 +108,17 @@ export function enqueueChange(name: string, change: () => void): void {
 }
 
 /**
+ * For functions that block the event loop while they compute, after all earlier operations.
+ *
+ * @throws NnError (ERR_NOT_AWAITED) if an operation is pending
+ */
+export function requireIdle(where: string): void {
+  if (pending.size === 0) return;
+  const [{ operation }] = pending;
+  throw stillRunning(where, operation.name);
+}
+
+/**
  * For synchronous functions, which cannot wait in the queue.
  *
  * @param tensors parameters and buffers that the function reads or changes
@@ -125,12 +136,13 @@ export function requireNothingPending(
     if (besideReads && !operation.changes) continue;
     const concerned = operation.memory();
     if (own.some((one) => concerned.has(one))) {
-      throw new NnError(
-        'ERR_NOT_AWAITED',
-        `${where}: ${operation.name} is still running. Await it first: await ${operation.name}.`,
-      );
+      throw stillRunning(where, operation.name);
     }
   }
+}
+
+function stillRunning(where: string, name: string): NnError {
+  return new NnError('ERR_NOT_AWAITED', `${where}: ${name} is still running. Await it first: await ${name}.`);
 }
 
 function isInsideOperation(): boolean {

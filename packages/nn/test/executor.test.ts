@@ -404,6 +404,7 @@ test.each([
   ['terminate', 'run', 0, 'terminated\n'],
   ['exit', 'steps', 7, ''],
   ['terminate', 'steps', 0, 'terminated\n'],
+  ['terminate', 'synchronous run', 0, 'terminated\n'],
 ])('a process ends by %s during a %s, without a crash', (how, what, exitCode, printed) => {
   const script = fileURLToPath(builtFile(new URL('fixtures/ends-during-a-run.ts', import.meta.url)));
   const { status, signal, stdout } = spawnSync(process.execPath, [script, how, what], {

@@ -118,6 +118,30 @@ describe('a call of JavaScript', () => {
   });
 });
 
+test('a synchronous run waits for earlier runs, and is refused while one calls JavaScript', async () => {
+  const negated = await compiled(1, 1, (graph) => {
+    graph.node('Neg', ['input_0'], ['output_0']);
+  });
+  const calling = await negatedCall();
+  const [earlier, output] = arrays(2);
+  const negative = x.map((number) => -number);
+  const run = negated.run(allOnHost([x]), allOnHost([earlier]));
+  negated.runSync(allOnHost([doubled]), allOnHost([output]));
+  expect(earlier).toEqual(negative);
+  expect(output).toEqual(doubled.map((number) => -number));
+  await run;
+  const withCall = calling.run(allOnHost([x]), allOnHost([earlier]), [doubling()]);
+  expect(() => {
+    negated.runSync(allOnHost([x]), allOnHost([output]));
+  }).toThrow('a run that calls JavaScript is pending, which cannot end while this thread blocks');
+  await withCall;
+  expect(() => {
+    calling.runSync(allOnHost([x]), allOnHost([output]));
+  }).toThrow('a graph with calls cannot run synchronously');
+  negated.runSync(allOnHost([x]), allOnHost([output]));
+  expect(output).toEqual(negative);
+});
+
 test('a call starts as soon as its part is computed, before the next part is', async () => {
   // Two parts, each behind a call that records when it is computed. onnxruntime fuses the second one into a node that is
   // newer than all others, which its default order would compute first.

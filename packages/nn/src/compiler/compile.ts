@@ -1,3 +1,4 @@
+import { NnError } from '../errors.ts';
 import type { GraphCall, Program } from '../executor/executor.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { ManagedBuffer } from '../executor/managed-buffer.ts';
@@ -6,7 +7,7 @@ import { assignmentsOf } from '../graph/assignment.ts';
 import type { Value } from '../graph/node.ts';
 import type { CollectiveGroup, Source } from '../graph/operators.ts';
 import { structureOf, type Leaf, type StructureKey } from '../graph/structure.ts';
-import { compile } from './compile-graph.ts';
+import { definitionOf } from './program-definition.ts';
 import { summarizeProgram } from './recompilation-warning.ts';
 import { ProgramCache } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
@@ -14,7 +15,7 @@ import { removeIdentity } from './rewrites/remove-identity.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { GraphProgram } from './graph-program.ts';
 import type { StepUpdate } from './step-update.ts';
-import { warnIfSlow } from './slow-compilation.ts';
+import { warnIfSlow, warnIfSlowSync } from './slow-compilation.ts';
 
 /** By graph structure. */
 const programs = new ProgramCache<StructureKey, GraphProgram>();
@@ -38,14 +39,10 @@ export async function evaluate(
   outputs: readonly ValueBuffer[],
   { replaceGroup = (group) => group, bufferOf }: RunOptions = {},
 ): Promise<void> {
-  const assignments = assignmentsOf(values);
-  const all = [...values, ...assignments.values];
-  const { leaves, groups, key } = structureOf(all);
-  const shape = () => summarizeProgram(all, leaves);
+  const { assignments, structure, shape, rewritten } = forwardOf(values);
+  const { leaves, groups, key } = structure;
   const make = () =>
-    warnIfSlow('the forward pass', shape(), () =>
-      GraphProgram.compile('forward', { leaves, groups }, rewrite(all, [removeIdentity, reluAfterMaxPool])),
-    );
+    warnIfSlow(forwardPass, shape(), () => GraphProgram.compile('forward', structure, rewritten()));
   const run = async (program: GraphProgram) => {
     await arrivalOf(leaves);
     await assignments.during(async (assigned) => {
@@ -60,6 +57,59 @@ export async function evaluate(
 }
 
 /**
+ * `evaluate`, which blocks the event loop: for values whose elements depend on no collective and no pending operation.
+ *
+ * @param where the public method, in errors
+ * @throws NnError (ERR_NOT_AWAITED) if they depend on a collective, or on elements that are being received
+ */
+export function evaluateSync(values: readonly Value[], outputs: readonly ValueBuffer[], where: string): void {
+  const { assignments, structure, shape, rewritten } = forwardOf(values);
+  const { leaves, groups, key } = structure;
+  requireNoOtherRanks(where, leaves, groups);
+  const compile = () => {
+    const summary = shape();
+    const compiled = warnIfSlowSync(forwardPass, summary, () =>
+      GraphProgram.compileSync('forward', leaves, rewritten()),
+    );
+    programs.addReady(key, compiled, summary);
+    return compiled;
+  };
+  const program = programs.ready(key) ?? compile();
+  assignments.duringSync((assigned) => {
+    program.runSync(buffersOf(leaves), [...outputs, ...assigned]);
+  });
+}
+
+/** Other ranks are met while the event loop runs. */
+function requireNoOtherRanks(
+  where: string,
+  leaves: readonly Leaf[],
+  groups: readonly CollectiveGroup[],
+): void {
+  const isReceived = !leaves.every(isAvailable);
+  if (groups.length === 0 && !isReceived) return;
+  const reason = isReceived
+    ? 'elements that the tensor depends on are being received from another rank'
+    : 'the tensor depends on a collective, such as one of SyncBatchNorm, which needs the event loop';
+  throw new NnError('ERR_NOT_AWAITED', `${where}: ${reason}. Write await x.array() or await x.item().`);
+}
+
+const forwardPass = 'the forward pass';
+
+/** What computes values: a graph with its assignments. */
+function forwardOf(values: readonly Value[]) {
+  const assignments = assignmentsOf(values);
+  const all = [...values, ...assignments.values];
+  const structure = structureOf(all);
+  return {
+    assignments,
+    structure,
+    shape: () => summarizeProgram(all, structure.leaves),
+    rewritten: () => rewrite(all, [removeIdentity, reluAfterMaxPool]),
+  };
+}
+
+/**
  * Resolves when the elements of all leaves have been received, such as a model's buffers from another rank; undefined if
  * none are pending. Await it before `assignments.during`, whose targets are among the leaves.
  */
@@ -70,6 +120,11 @@ export function arrivalOf(leaves: readonly Leaf[]): Promise<unknown> | undefined
     if (arrived) (pending ??= []).push(arrived);
   }
   return pending && Promise.all(pending);
+}
+
+/** False while the elements of a leaf are being received from another rank. */
+export function isAvailable({ source }: Leaf): boolean {
+  return source.isAvailable !== false;
 }
 
 /** The buffers that a run reads, one for each leaf. */
@@ -101,10 +156,8 @@ export async function updateInPlace(
 ): Promise<void> {
   const make = () => {
     const outputs = assignments.map(({ value }) => value);
-    return compile('optimizer.step', [], [], {
-      fuses: true,
-      update: { leaves, outputs, reads: new Map(), shared },
-    });
+    const update = { leaves, outputs, reads: new Map(), shared };
+    return onnxruntimeExecutor.compile(definitionOf('optimizer.step', [], [], { fuses: true, update }));
   };
   await updates.use(key, make, async (program: Program) => {
     const inputs = buffersOf(leaves);

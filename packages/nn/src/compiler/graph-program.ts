@@ -1,13 +1,14 @@
 import { recordActivity } from '@ringrun/core';
 import type { GraphCall, Program, RunBuffers, Waits } from '../executor/executor.ts';
+import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { inSequence } from '../graph/collective.ts';
 import type { Value } from '../graph/node.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
-import type { Structure } from '../graph/structure.ts';
+import type { Leaf, Structure } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { BoundCollective } from './bound-collective.ts';
-import { compile, type CompileOptions } from './compile-graph.ts';
+import { definitionOf, type CompileOptions } from './program-definition.ts';
 
 /** Arguments of one run, in the order of the program's structure. */
 export interface Bindings {
@@ -42,7 +43,13 @@ export class GraphProgram {
     const collectives = inSequence(topologicalOrder(outputs)).map(
       (node) => new BoundCollective(node, groups.indexOf(node.attributes.group)),
     );
-    return new GraphProgram(await compile(name, leaves, outputs, options), collectives);
+    const program = await onnxruntimeExecutor.compile(definitionOf(name, leaves, outputs, options));
+    return new GraphProgram(program, collectives);
+  }
+
+  /** Blocks the event loop while it compiles a graph without collectives. */
+  static compileSync(name: string, leaves: readonly Leaf[], outputs: readonly Value[]): GraphProgram {
+    return new GraphProgram(onnxruntimeExecutor.compileSync(definitionOf(name, leaves, outputs)), []);
   }
 
   /**
@@ -55,6 +62,11 @@ export class GraphProgram {
     return this.#collectives.length === 0
       ? this.#program.run(inputs, outputs, starts, later)
       : this.#runWithCollectives(bindings);
+  }
+
+  /** Blocks the event loop while a graph without collectives runs. */
+  runSync(inputs: readonly ValueBuffer[], outputs: readonly ValueBuffer[]): void {
+    this.#program.runSync(inputs, outputs);
   }
 
   async #runWithCollectives({ inputs, outputs, groups, starts = [], later }: Bindings): Promise<Waits> {

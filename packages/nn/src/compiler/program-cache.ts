@@ -70,6 +70,11 @@ export class ProgramCache<Key extends ProgramKey, T extends Releasable> {
     return this.#find(key)?.program;
   }
 
+  /** Adds a compiled program, of which `ready` has returned none. */
+  addReady(key: Key, program: T, shape: ProgramSummary): void {
+    this.#push({ key, made: Promise.resolve(program), program, shape, users: 0, evicted: false });
+  }
+
   /** Releases the least recently used programs. */
   shrinkTo(size: number, added?: ProgramSummary): void {
     while (this.#entries.length > size) {
@@ -99,9 +104,13 @@ export class ProgramCache<Key extends ProgramKey, T extends Releasable> {
       users: 0,
       evicted: false,
     };
+    this.#push(entry);
+    return entry;
+  }
+
+  #push(entry: Entry<Key, T>): void {
     this.#entries.push(entry);
     this.shrinkTo(maxSize, entry.shape);
-    return entry;
   }
 
   #shapes(): ProgramSummary[] {

@@ -22,6 +22,24 @@ export async function warnIfSlow<T>(
   }
 }
 
+/** `warnIfSlow` for a compilation that blocks the event loop: prints the line behind it. */
+export function warnIfSlowSync<T>(
+  what: string,
+  shape: ProgramSummary,
+  compile: () => T,
+  afterMs = slowAfterMs,
+): T {
+  const startedAt = performance.now();
+  const result = compile();
+  const ms = performance.now() - startedAt;
+  if (ms > afterMs) {
+    process.stderr.write(
+      `ringrun: the event loop was blocked for ${Math.round(ms)} ms by compiling ${describeCompilation(what, shape)}\n`,
+    );
+  }
+  return result;
+}
+
 /** `the forward pass, 2,050 operators, from 128 × float32[8,16], int64[8]. …` */
 export function describeCompilation(what: string, { operators, inputs }: ProgramSummary): string {
   const counts = new Map<string, number>();

@@ -9,7 +9,7 @@ import { structureOf, type Leaf, type Structure, type StructureKey } from '../gr
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import { usesOwnOperators } from '../own-operators.ts';
-import { arrivalOf, buffersOf, type BufferOf, type RunOptions } from './compile.ts';
+import { arrivalOf, buffersOf, isAvailable, type BufferOf, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 import { GraphProgram } from './graph-program.ts';
 import { rematerializeParameterMaps } from './rematerialization.ts';
@@ -197,10 +197,6 @@ export class TrainingStep {
       compileStep(this.#forward, this.#structure, this.trainable, this.parts, placed),
     );
   }
-}
-
-function isAvailable({ source }: Leaf): boolean {
-  return source.isAvailable !== false;
 }
 
 function planOf(loss: Value, structure: Structure, places: GradientPlaces): StepPlan {

@@ -70,6 +70,11 @@ export interface Program {
     calls?: readonly GraphCall[],
     later?: readonly RunBuffers[],
   ): Promise<Waits>;
+  /**
+   * `run` on the calling thread, for a graph without calls. It blocks the event loop until the outputs are complete, and takes
+   * less time for a small graph, because no other thread wakes.
+   */
+  runSync(inputs: readonly ValueBuffer[], outputs: readonly ValueBuffer[]): void;
   /** Frees the memory of the program when runs that were called before have ended. It cannot run afterwards. */
   release(): Promise<void>;
 }
@@ -79,6 +84,8 @@ export interface Program {
  */
 export interface Executor {
   compile(definition: ProgramDefinition): Promise<Program>;
+  /** `compile`, which blocks the event loop until the program is compiled. */
+  compileSync(definition: ProgramDefinition): Program;
   /** Allocates an output of one run, with arbitrary elements. `download` or `move` takes it afterwards. */
   allocate(type: ValueType): ValueBuffer;
   /** Returns an input of one run, with the elements of an array. On the host it is the array itself. */

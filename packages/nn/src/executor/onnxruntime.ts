@@ -28,20 +28,20 @@ import { hostArrays, onHost, type ValueBuffer } from './value-buffer.ts';
 /** Runs graphs on onnxruntime's CPU provider, with values on the host and OMP_NUM_THREADS threads (default: one per core). */
 export const onnxruntimeExecutor: Executor = {
   async compile(definition) {
-    const { OnnxSession } = loadNative();
-    const library = findOnnxruntime();
-    if ('problem' in library) throw unusable(library.problem, library.fix);
-    const session = new OnnxSession(
-      library.path,
-      definition.inputs.map((type, position) => slot(inputName(position), type)),
-      definition.outputs.map((type, position) => slot(outputName(position), type)),
-      options(definition),
-    );
+    const { session, fix } = newSession(definition);
     try {
       await session.compile(definition.model);
     } catch (cause) {
-      if (isAboutTheLibrary(cause)) throw unusable(cause.message, library.fix, cause);
-      throw new NnError('ERR_EXECUTOR', `onnxruntime could not compile a graph: ${String(cause)}`, { cause });
+      throw notCompiled(cause, fix);
+    }
+    return new OnnxruntimeProgram(definition, session);
+  },
+  compileSync(definition) {
+    const { session, fix } = newSession(definition);
+    try {
+      session.compileSync(definition.model);
+    } catch (cause) {
+      throw notCompiled(cause, fix);
     }
     return new OnnxruntimeProgram(definition, session);
   },
@@ -64,6 +64,25 @@ export const onnxruntimeExecutor: Executor = {
 function copyElements(from: TensorData, to: TensorData): void {
   // Both have one dtype.
   if (from !== to) (to as Float32Array).set(from as Float32Array);
+}
+
+/** A session that has no model yet, and what to do if the library cannot be used. */
+function newSession(definition: ProgramDefinition): { session: NativeOnnxSession; fix: string } {
+  const { OnnxSession } = loadNative();
+  const library = findOnnxruntime();
+  if ('problem' in library) throw unusable(library.problem, library.fix);
+  const session = new OnnxSession(
+    library.path,
+    definition.inputs.map((type, position) => slot(inputName(position), type)),
+    definition.outputs.map((type, position) => slot(outputName(position), type)),
+    options(definition),
+  );
+  return { session, fix: library.fix };
+}
+
+function notCompiled(cause: unknown, fix: string): NnError {
+  if (isAboutTheLibrary(cause)) return unusable(cause.message, fix, cause);
+  return new NnError('ERR_EXECUTOR', `onnxruntime could not compile a graph: ${String(cause)}`, { cause });
 }
 
 function unusable(problem: string, fix: string, cause?: Error): NnError {
@@ -102,18 +121,34 @@ class OnnxruntimeProgram implements Program {
       await (later.length === 0 ? binding.run(called?.onCall) : binding.runEach(later));
       called?.throwFailure();
       const { waits } = binding;
-      const { name, details } = this.#definition;
-      recordActivity('compute', name, startedAt, performance.now() - waits.waitedMs, details);
+      this.#recordRun(startedAt, waits.waitedMs);
       return waits;
     } catch (cause) {
       called?.throwFailure();
       await throwFailureOf(calls, cause);
-      throw new NnError('ERR_EXECUTOR', `onnxruntime could not run a graph: ${String(cause)}`, { cause });
+      throw notRun(cause);
     }
+  }
+
+  runSync(inputBuffers: readonly ValueBuffer[], outputBuffers: readonly ValueBuffer[]): void {
+    const inputs = hostArrays(inputBuffers);
+    this.#requireLengths(inputs);
+    const startedAt = performance.now();
+    try {
+      this.#bindingOf(inputs, hostArrays(outputBuffers)).runSync();
+    } catch (cause) {
+      throw notRun(cause);
+    }
+    this.#recordRun(startedAt, 0);
   }
 
   release(): Promise<void> {
     return this.#session.release();
+  }
+
+  #recordRun(startedAt: number, waitedMs: number): void {
+    const { name, details } = this.#definition;
+    recordActivity('compute', name, startedAt, performance.now() - waitedMs, details);
   }
 
   /** An array may have been transferred (and emptied) since its tensor was created. */
@@ -131,6 +166,10 @@ class OnnxruntimeProgram implements Program {
     this.#binding = new WeakRef(binding);
     return binding;
   }
+}
+
+function notRun(cause: unknown): NnError {
+  return new NnError('ERR_EXECUTOR', `onnxruntime could not run a graph: ${String(cause)}`, { cause });
 }
 
 function isNative(call: GraphCall): boolean {

@@ -40,6 +40,10 @@ export class ProgramBinding {
     return this.#native.run(onCall);
   }
 
+  runSync(): void {
+    this.#native.runSync();
+  }
+
   /** Runs with the arrays of the binding and then with those of `later`, one after another. */
   runEach(later: readonly RunBuffers[]): Promise<void> {
     const own = [...this.#inputs, ...this.#outputs];

@@ -44,6 +44,8 @@ export interface Assignments {
    * @returns the result of `compute`
    */
   during<Result>(compute: (buffers: readonly ValueBuffer[]) => Promise<Result>): Promise<Result>;
+  /** `during`, for a function that blocks until the buffers are filled. */
+  duringSync(compute: (buffers: readonly ValueBuffer[]) => void): void;
 }
 
 /** @param order all nodes of the graph, if known */
@@ -64,11 +66,38 @@ export function assignmentsOf(
   }
   return {
     values: [...current.values()],
-    during: (compute) => assignOnce(pending, changes, compute),
+    during: async (compute) => {
+      const run = new AssigningRun(pending, changes);
+      let result;
+      try {
+        result = await compute(run.buffers);
+      } catch (error) {
+        run.fail();
+        throw error;
+      }
+      run.assign();
+      return result;
+    },
+    duringSync: (compute) => {
+      const run = new AssigningRun(pending, changes);
+      try {
+        compute(run.buffers);
+      } catch (error) {
+        run.fail();
+        throw error;
+      }
+      run.assign();
+    },
   };
 }
 
-const none: Assignments = { values: [], during: (compute) => compute([]) };
+const none: Assignments = {
+  values: [],
+  during: (compute) => compute([]),
+  duringSync: (compute) => {
+    compute([]);
+  },
+};
 
 /** The assignments that have not happened, in the order of the calls. */
 function pendingOf(order: readonly Node[]): readonly Pending[] {
@@ -80,30 +109,36 @@ function pendingOf(order: readonly Node[]): readonly Pending[] {
   return pending.sort((a, b) => a.change.at - b.change.at);
 }
 
-async function assignOnce<Result>(
-  pending: readonly Pending[],
-  changes: ReadonlyMap<Assignable, Change>,
-  compute: (buffers: readonly ValueBuffer[]) => Promise<Result>,
-): Promise<Result> {
-  // Another run of the same graph may have started while this one was compiled.
-  const first = pending.every(({ done }) => !done);
-  const targets = [...changes.keys()];
-  const buffers = targets.map(({ value }) => onnxruntimeExecutor.allocate(value));
-  for (const one of pending) one.done = true;
-  let result: Result;
-  try {
-    result = await compute(buffers);
-  } catch (error) {
-    if (first) for (const one of pending) one.done = false;
-    throw error;
+/** A run that computes assignments. */
+class AssigningRun {
+  /** One for each value. */
+  readonly buffers: readonly ValueBuffer[];
+  readonly #pending: readonly Pending[];
+  readonly #changes: ReadonlyMap<Assignable, Change>;
+  /** Another run of the same graph may have started while this one was compiled. */
+  readonly #isFirst: boolean;
+
+  constructor(pending: readonly Pending[], changes: ReadonlyMap<Assignable, Change>) {
+    this.#pending = pending;
+    this.#changes = changes;
+    this.#isFirst = pending.every(({ done }) => !done);
+    this.buffers = [...changes.keys()].map(({ value }) => onnxruntimeExecutor.allocate(value));
+    for (const one of pending) one.done = true;
   }
-  if (!first) return result;
-  for (const [index, target] of targets.entries()) {
-    const { memory } = target;
-    onnxruntimeExecutor.move(buffers[index], memory.forWriting());
-    // DistributedDataParallel broadcasts the array, and reads it without a call.
-    memory.toHost();
-    recordChange(target.value, changes.get(target)!);
+
+  /** The next run assigns. */
+  fail(): void {
+    if (this.#isFirst) for (const one of this.#pending) one.done = false;
   }
-  return result;
+
+  assign(): void {
+    if (!this.#isFirst) return;
+    for (const [index, target] of [...this.#changes.keys()].entries()) {
+      const { memory } = target;
+      onnxruntimeExecutor.move(this.buffers[index], memory.forWriting());
+      // DistributedDataParallel broadcasts the array, and reads it without a call.
+      memory.toHost();
+      recordChange(target.value, this.#changes.get(target)!);
+    }
+  }
 }

@@ -1,6 +1,5 @@
 import type { ActivityDetails } from '@ringrun/core';
-import type { Program } from '../executor/executor.ts';
-import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import type { ProgramDefinition } from '../executor/executor.ts';
 import { sizeOf, type Value, type ValueType } from '../graph/node.ts';
 import type { Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
@@ -21,17 +20,17 @@ export interface CompileOptions extends Pick<ModelOptions, 'parts' | 'update'> {
   fuses?: boolean;
 }
 
-/** Compiles a program that takes the leaves' arrays in order and computes the outputs. `name` appears in the profiler. */
-export function compile(
+/** A program that takes the leaves' arrays in order and computes the outputs. `name` appears in the profiler. */
+export function definitionOf(
   name: string,
   leaves: readonly Leaf[],
   outputs: readonly Value[],
   { keepsActivations = false, fuses = false, parts = [], update, details }: CompileOptions = {},
-): Promise<Program> {
+): ProgramDefinition {
   const isLong = isLongAndSmall(outputs.length > 0 || !update ? outputs : update.outputs);
   const fused = (values: readonly Value[]) =>
     fuses && !isLong && usesOwnOperators() ? fuseElementwise(values) : values;
-  return onnxruntimeExecutor.compile({
+  return {
     name,
     details,
     model: emitModel(leaves, fused(rewrite(withoutOwnOperators(outputs), [exactMaxPool])), {
@@ -42,7 +41,7 @@ export function compile(
     inputs: [...leaves, ...(update?.leaves ?? [])].map(({ value }) => typeOf(value)),
     outputs: [...outputs, ...(update?.outputs ?? [])].map(typeOf),
     isLong,
-  });
+  };
 }
 
 /** The type alone, so that a program does not keep a graph and its arrays. */
