@@ -57,12 +57,15 @@ const script = 'packages/examples-mnist/train.ts';
 /** The last line of the example: the digest of the parameters on all ranks. */
 const digestIn = (stdout: string) => /^parameters identical on \d ranks?: ([0-9a-f]{64})$/m.exec(stdout)?.[1];
 
+/** The number of threads decides about the last bits of a step; the launcher divides the processors, and `node` does not. */
+const oneThread = { OMP_NUM_THREADS: 1 };
+
 const endedWell = { code: 0, stderr: '', timedOut: false, left: [] };
 
 /** Trains on this host, each rank on its GPU; resolves with the digest. */
 async function trainOnOneHost(backend: string, ranks: number, data: string): Promise<string | undefined> {
   const args = ['--nproc', String(ranks), script, '--data', data, '--backend', backend];
-  const ended = await launch(args, { env: libraries }).ended;
+  const ended = await launch(args, { env: { ...libraries, ...oneThread } }).ended;
   expect(withoutWaiting(ended)).toMatchObject(endedWell);
   return digestIn(ended.stdout);
 }
@@ -74,7 +77,7 @@ async function trainOnOneGpu(data: string): Promise<string | undefined> {
   const args = ['--import', 'tsx', script, '--data', data, '--backend', 'nccl'];
   const ends = await Promise.all(
     [0, 1].map((RANK) => {
-      const env = { ...libraries, ...rendezvous, ...apart, RANK, NCCL_HOSTID: `host ${RANK}` };
+      const env = { ...libraries, ...oneThread, ...rendezvous, ...apart, RANK, NCCL_HOSTID: `host ${RANK}` };
       return node(args, { env }).ended;
     }),
   );

@@ -51,13 +51,22 @@ function factor(at, rank, size) {
 }
 
 /**
- * For nccl, which rounds at every step, multiplies by 1/size before adding, and ignores NaN in MIN and MAX: quarters
- * whose sums over 4 ranks have 8 significant bits, as bfloat16, and factors whose product has 7. So the result is exact
- * in any order.
+ * For nccl, which rounds at every step and ignores NaN in MIN and MAX: quarters whose sums over 4 ranks have 8 significant
+ * bits, as bfloat16, and factors whose product has 7. So the result is exact in any order.
  */
 function gentleAddend(at, rank) {
   if (at === 11 && rank === 0) return Infinity;
   return (((at * 5 + rank * 37) % 101) - 50) / 4;
+}
+
+/**
+ * AVG of nccl multiplies by 1/size before adding, and 1/3 is not exact: its error is 2^-25 of it in float32. Multiples of the
+ * size that have one sign on all ranks make the result exact nevertheless, with and without a fused multiply-add: the error
+ * of their sum is less than half of its last bit.
+ */
+function averaged(at, rank, size) {
+  if (at === 11 && rank === 0) return Infinity;
+  return ((at % 2 === 0 ? size : -size) * (((at * 5 + rank * 37) % 50) + 1)) / 4;
 }
 
 const gentleFactors = [1, -1, 2, -0.5, 1.5, -1.5, 0.5, -2];
@@ -68,6 +77,7 @@ const isInteger = (dtype) => dtype in wrapOf;
 /** Element `at` of the period of `rank`'s values, as its dtype is computed: BigInt for integers. */
 function termAt({ dtype, op, size, backend }, at, rank) {
   if (isInteger(dtype)) return wrapOf[dtype](integerTerm(at, rank));
+  if (backend === 'nccl' && op === 'AVG') return averaged(at, rank, size);
   if (backend === 'nccl' && op !== undefined)
     return op === 'PRODUCT' ? gentleFactor(at, rank) : gentleAddend(at, rank);
   return op === 'PRODUCT' ? factor(at, rank, size) : addend(at, rank, size);
@@ -119,7 +129,8 @@ function patternOf(name, dtype, phase, valueAt) {
  */
 export function patternOfTerms(one, from, to = 0) {
   const { dtype, op, size } = one;
-  const formula = op === 'PRODUCT' ? 'factors' : op === undefined ? 'elements' : 'addends';
+  const formulas = { PRODUCT: 'factors', AVG: 'averaged numbers' };
+  const formula = op === undefined ? 'elements' : (formulas[op] ?? 'addends');
   return patternOf(`${formula} of ${from} among ${size}`, dtype, phaseFor(to), (at) => termAt(one, at, from));
 }
 

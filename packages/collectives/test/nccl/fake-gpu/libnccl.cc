@@ -1,7 +1,7 @@
 // A fake NCCL (libnccl.so.2): see fake_gpu.h. Signatures and numbers are those of nccl.h. Every rank sends its
-// data to all others over local sockets, and reduces in the order of the ranks. Sums of 16-bit numbers are kept
-// in float32 and AVG divides once. Real NCCL also rounds in between, or multiplies by 1/ranks before, so
-// results are equal only if nothing must be rounded.
+// data to all others over local sockets, and reduces in the order of the ranks. AVG multiplies by 1/ranks before it adds,
+// as NCCL does. Sums of 16-bit numbers are kept in float32, where real NCCL also rounds in between, so results are equal
+// only if nothing must be rounded.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netinet/in.h>
@@ -11,10 +11,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "fake_gpu.h"
@@ -252,13 +254,22 @@ void reduceAs(const std::vector<const std::uint8_t*>& inputs, std::uint8_t* outp
   using Of = Arithmetic<T>;
   std::vector<T> result(count);
   for (std::size_t i = 0; i < count; ++i) {
-    typename Of::Wide value{};
+    using Wide = typename Of::Wide;
+    const Wide ranks = static_cast<Wide>(inputs.size());
+    Wide value{};
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
       T element;
       std::memcpy(&element, inputs[rank] + i * sizeof(T), sizeof(T));
-      value = rank == 0 ? Of::widen(element) : combine(value, Of::widen(element), op);
+      const Wide term = Of::widen(element);
+      if constexpr (std::is_floating_point_v<Wide>) {
+        if (op == 4) {
+          value = rank == 0 ? term * (1 / ranks) : std::fma(term, 1 / ranks, value);
+          continue;
+        }
+      }
+      value = rank == 0 ? term : combine(value, term, op);
     }
-    if (op == 4) value = static_cast<typename Of::Wide>(value / static_cast<typename Of::Wide>(inputs.size()));
+    if (!std::is_floating_point_v<Wide> && op == 4) value = static_cast<Wide>(value / ranks);
     result[i] = Of::narrow(value);
   }
   std::memcpy(output, result.data(), count * sizeof(T));
