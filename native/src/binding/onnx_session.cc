@@ -273,7 +273,7 @@ Napi::Value OnnxSession::runAsync(Napi::Env env, const Napi::Object& object, con
   // A std::function must be copyable, so it holds a plain pointer. The JavaScript thread takes it back in `settle`. If
   // that thread is ending, `pending` leaks, because references to JavaScript values must not be released on this one.
   Pending* const waiting = pending.get();
-  thread_->worker.submit([this, work = std::move(work), waiting] {
+  thread_->worker.submit([this, work = std::move(work), waiting]() mutable {
     try {
       work(*waiting);
     } catch (const ort::LibraryError& error) {
@@ -282,6 +282,8 @@ Napi::Value OnnxSession::runAsync(Napi::Env env, const Napi::Object& object, con
     } catch (const std::exception& error) {
       waiting->failure = error.what();
     }
+    // The JavaScript thread may replace what the work shares with the binding as soon as it knows of the end.
+    work = nullptr;
     send(waiting, std::nullopt);
   });
   static_cast<void>(pending.release());
