@@ -141,6 +141,8 @@ export interface NativeOnnxBinding {
    * `slots`. No call may be one of JavaScript. Behind it the slots have their own arrays.
    */
   runEach(slots: readonly number[], later: readonly (readonly NativeTensor[])[]): Promise<void>;
+  /** Lets go of the arrays, whose memory the garbage collector otherwise frees turns later. No run may be pending or follow. */
+  release(): void;
   /** Milliseconds for which the last run or runs waited for all calls, and for those that it started and awaited at once: collectives. */
   readonly waits: Float64Array;
 }

@@ -15,6 +15,8 @@ void HeldSlots::place(std::size_t slot, const Napi::Value& array) {
   states_[slot] = State::Placed;
 }
 
+void HeldSlots::clear(Napi::Env env) { kept_.Reset(Napi::Array::New(env, states_.size()).As<Napi::Object>(), 1); }
+
 Napi::Value HeldSlots::arraysToHold(Napi::Env env) {
   if (notHeld_.empty()) return env.Undefined();
   Napi::Array arrays = Napi::Array::New(env);

@@ -18,6 +18,9 @@ class HeldSlots {
   // Puts an array into a slot. It is reachable until it is replaced, or until this is destroyed.
   void place(std::size_t slot, const Napi::Value& array);
 
+  // Lets go of all arrays. No run may be pending.
+  void clear(Napi::Env env);
+
   // Call it at the start of each run: the arrays whose memory the run must hold by itself. Undefined if there are none.
   Napi::Value arraysToHold(Napi::Env env);
 

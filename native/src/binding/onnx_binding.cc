@@ -85,6 +85,7 @@ Napi::Function OnnxBinding::define(Napi::Env env) {
                          InstanceMethod<&OnnxBinding::run>("run"),
                          InstanceMethod<&OnnxBinding::runSync>("runSync"),
                          InstanceMethod<&OnnxBinding::runEach>("runEach"),
+                         InstanceMethod<&OnnxBinding::release>("release"),
                          InstanceAccessor<&OnnxBinding::waits>("waits"),
                      });
 }
@@ -164,6 +165,8 @@ Napi::Value OnnxBinding::runEach(const Napi::CallbackInfo& info) {
   holds.Set(1U, later);
   return session_.run(env, {Value(), holds, std::move(arrays), calls_, env.Undefined(), waits_});
 }
+
+void OnnxBinding::release(const Napi::CallbackInfo& info) { held_.clear(info.Env()); }
 
 Napi::Value OnnxBinding::waits(const Napi::CallbackInfo&) { return waitsArray_.Value(); }
 

@@ -28,6 +28,7 @@ class OnnxBinding : public Napi::ObjectWrap<OnnxBinding> {
   Napi::Value run(const Napi::CallbackInfo& info);
   void runSync(const Napi::CallbackInfo& info);
   Napi::Value runEach(const Napi::CallbackInfo& info);
+  void release(const Napi::CallbackInfo& info);
   Napi::Value waits(const Napi::CallbackInfo& info);
 
   void placeAll(const Napi::Value& arrays, const std::vector<ort::Slot>& slots, std::size_t firstSlot);

@@ -134,10 +134,11 @@ function isEntryOf<Key extends ProgramKey>({ key: known }: Entry<Key, unknown>, 
   return key.hash === known.hash && key.equals(known);
 }
 
-async function releaseIfUnused({ evicted, users, made }: Entry<unknown, Releasable>): Promise<void> {
+async function releaseIfUnused({ evicted, users, program, made }: Entry<unknown, Releasable>): Promise<void> {
   if (!evicted || users > 0) return;
-  const program = await made.catch(() => undefined);
-  await program?.release();
+  // A compiled program at once: synchronous reads of many shapes may leave no turn for promises.
+  const compiled = program ?? (await made.catch(() => undefined));
+  await compiled?.release();
 }
 
 const all = new Set<Pick<ProgramCache<never, Releasable>, 'size' | 'shrinkTo'>>();

@@ -98,6 +98,7 @@ class OnnxruntimeProgram implements Program {
   readonly #session: NativeOnnxSession;
   /** Weak, because a program that waits for its next run must not keep the arrays of a model. */
   #binding: WeakRef<ProgramBinding> | undefined;
+  #pendingRuns = 0;
 
   constructor(definition: ProgramDefinition, session: NativeOnnxSession) {
     this.#definition = definition;
@@ -115,6 +116,7 @@ class OnnxruntimeProgram implements Program {
     for (const run of later) this.#requireLengths(hostArrays(run.inputs));
     const called = calls.every(isNative) ? undefined : new JavaScriptCalls(this.#session, calls);
     const startedAt = performance.now();
+    this.#pendingRuns += 1;
     try {
       const binding = this.#bindingOf(inputs, hostArrays(outputBuffers));
       binding.setCalls(calls);
@@ -127,6 +129,8 @@ class OnnxruntimeProgram implements Program {
       called?.throwFailure();
       await throwFailureOf(calls, cause);
       throw notRun(cause);
+    } finally {
+      this.#pendingRuns -= 1;
     }
   }
 
@@ -142,8 +146,13 @@ class OnnxruntimeProgram implements Program {
     this.#recordRun(startedAt, 0);
   }
 
-  release(): Promise<void> {
-    return this.#session.release();
+  async release(): Promise<void> {
+    const released = this.#session.release();
+    if (this.#pendingRuns > 0) await released;
+    // Synchronous code may leave no turn in which the collector would free the arrays.
+    this.#binding?.deref()?.release();
+    this.#binding = undefined;
+    await released;
   }
 
   #recordRun(startedAt: number, waitedMs: number): void {

@@ -55,6 +55,13 @@ export class ProgramBinding {
     );
   }
 
+  /** Lets go of the arrays. No run may be pending or follow. */
+  release(): void {
+    this.#native.release();
+    this.#inputs.length = 0;
+    this.#outputs.length = 0;
+  }
+
   /** Of the last runs. */
   get waits(): Waits {
     return this.#calls.length === 0 ? noWaits : { waitedMs: this.#waits[0], ranMs: this.#waits[1] };
