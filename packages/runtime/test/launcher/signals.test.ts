@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { ways } from '../../../../test/support/extent.ts';
@@ -75,9 +75,12 @@ test('a second Ctrl-C does not wait for the grace period of RINGRUN_GRACE', asyn
   expect(launched.output().match(/^HEARD SIGINT$/gm)).toHaveLength(2);
 });
 
+/** False if a process has ended, and was waited for. */
+const exists = (pid: number) => existsSync(`/proc/${pid}`);
+
 /** Whether SIGHUP, the lowest bit of the mask, is pending. */
 function isPending(pid: number): boolean {
-  return /^ShdPnd:\s*[\da-f]*[13579bdf]$/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return exists(pid) && /^ShdPnd:\s*[\da-f]*[13579bdf]$/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 }
 
 const nohup = ['bash', '-c', 'nohup "$@" & wait $!', 'bash'];
@@ -108,7 +111,8 @@ test.each<[how: string, before: string[], stdin: string, endedBy: string]>([
   process.kill(launcher, 'SIGHUP');
   // The kernel may handle two pending signals in any order.
   while (isPending(launcher)) await new Promise(setImmediate);
-  process.kill(launcher, 'SIGTERM');
+  // SIGHUP may have ended it.
+  if (exists(launcher)) process.kill(launcher, 'SIGTERM');
   await ended;
   expect(stderr).toContain(`ringrun: ended by ${endedBy}; all workers ended\n`);
 });
