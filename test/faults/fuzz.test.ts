@@ -17,6 +17,7 @@ import { launch, node } from '../support/command.ts';
 import type { Command, Ended } from '../support/command.ts';
 import { freePort } from '../support/free-port.ts';
 import { pidOfRank } from '../support/pid-of-rank.ts';
+import { isSanitized } from '../support/sanitized.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { withoutWaiting } from '../support/without-waiting.ts';
 import type { Round } from './fixtures/round.ts';
@@ -29,8 +30,7 @@ import { recordClient } from './support/zmtp.ts';
 
 /** `npm run test:faults`. */
 const isFull = process.env['RINGRUN_FAULTS'] === 'full';
-/** Set by `npm run test:sanitize`: all jobs run with the instrumented addon, and nothing is claimed about throughput. */
-const isSanitized = process.env['RINGRUN_SANITIZER'] !== undefined;
+/** Under a sanitizer all jobs run with the instrumented addon, and nothing is claimed about throughput. */
 const comparesThroughput = isFull && !isSanitized;
 const { RINGRUN_FAULTS_SEED: givenSeed, RINGRUN_FAULTS_SECONDS: givenSeconds } = process.env;
 /** Of the full form: another one each day. */

@@ -261,8 +261,8 @@ export class Tensor extends MatrixMethods {
    * `array` for synchronous code (tf.Tensor.dataSync): blocks the event loop until the elements are computed. A small graph, such
    * as a policy that acts step by step, takes much less time than with `await x.array()`, because no other thread wakes.
    *
-   * @throws NnError (ERR_NOT_AWAITED) if a backward pass, step or read has not ended, or if the tensor depends on a collective;
-   *   (ERR_OUTDATED) as `array`
+   * @throws NnError (ERR_NOT_AWAITED) if a backward pass, step or read has not ended, or if the tensor depends on a collective
+   *   or on elements that are being received from another rank; (ERR_OUTDATED) as `array`
    */
   arraySync(): TensorData {
     const elements = readSync(this.value, 'arraySync');

@@ -16,6 +16,7 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { findOnnxruntime, onnxruntimeVersion } from '@ringrun/native';
 import { builtFile } from '../../../test/support/built-script.ts';
+import { isSanitized } from '../../../test/support/sanitized.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { allOnHost } from '../src/executor/value-buffer.ts';
 import { emitModel } from '../src/compiler/emit.ts';
@@ -70,12 +71,6 @@ async function resultOf(program: Program): Promise<Float32Array> {
   await program.run(allOnHost([Float32Array.of(1, 2, 3, 4)]), allOnHost([output]));
   return output;
 }
-
-/**
- * Sanitizers end the process if `operator new` has not enough memory, and ThreadSanitizer needs several bytes for each
- * byte of the program.
- */
-const isSanitized = process.env['RINGRUN_SANITIZER'] !== undefined;
 
 const right = Float32Array.of(8, 12, 18, 26);
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { separateMemory } from '../../../test/fixtures/separate-memory.ts';
+import { isSanitized } from '../../../test/support/sanitized.ts';
 import { describeCompilation, warnIfSlowSync } from '../src/compiler/slow-compilation.ts';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
 import type { CollectiveGroup } from '../src/graph/operators.ts';
@@ -26,9 +27,6 @@ afterEach(() => {
   vi.unstubAllEnvs();
   programCache.clear();
 });
-
-/** Sanitizers keep freed memory. */
-const isSanitized = process.env['RINGRUN_SANITIZER'] !== undefined;
 
 const policy = () => new nn.Sequential(new nn.Linear(5, 16), new nn.Tanh(), new nn.Linear(16, 3));
 const observed = (rows: number, seed: number) => tensor(fill([rows, 5], seed), [rows, 5]);
