@@ -1,5 +1,6 @@
 import { rewrite } from '../src/compiler/rewrite.ts';
 import { plainOperators } from '../src/compiler/rewrites/plain-operators.ts';
+import type { Scalar } from '../src/dtype.ts';
 import { isNode, sizeOf, type Node, type Value } from '../src/graph/node.ts';
 import type {
   CollectiveOp,
@@ -62,9 +63,11 @@ function ruleOf(node: Node): Rule<OpName> {
 
 const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Constant: ({ attributes: { values, dtype } }) => [
-    Float64Array.from(values, dtype === 'int64' ? Number : Math.fround),
+    Float64Array.from<Scalar>(values, dtype === 'int64' ? Number : (value) => Math.fround(Number(value))),
   ],
-  Number: ({ attributes: { value } }) => [Float64Array.of(Math.fround(value))],
+  Number: ({ attributes: { value }, outputs: [{ dtype }] }) => [
+    Float64Array.of(dtype === 'int64' ? Number(value) : Math.fround(Number(value))),
+  ],
 
   Identity: elementwise((a) => a),
   AddDependency: elementwise((a) => a),

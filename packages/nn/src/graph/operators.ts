@@ -1,6 +1,6 @@
 import type { PreparesCollectives } from '@ringrun/core';
 import type { DistributedParameter, ProcessGroup } from 'ringrun';
-import type { DType, TensorData } from '../dtype.ts';
+import type { DType, Scalar, TensorData } from '../dtype.ts';
 import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 
@@ -197,10 +197,10 @@ export interface Operators {
   /** A leaf: an array that is bound when the graph runs, such as a parameter, a batch, or the learning rate. */
   Input: { source: Source };
   /** A few numbers that are part of the compiled program. Default dtype: float32. */
-  Constant: { shape: readonly number[]; values: readonly number[]; dtype?: 'int64' };
+  Constant: { shape: readonly number[]; values: readonly Scalar[]; dtype?: 'int64' };
 
-  /** A float32 number passed by the caller, such as the factor of `mul(beta)`. A leaf, so other numbers share the program. */
-  Number: { value: number };
+  /** A float32 or int64 number passed by the caller, such as the factor of `mul(beta)`. A leaf, so other numbers share the program. */
+  Number: { value: Scalar };
 
   /** Returns its input and blocks the gradient (detach, noGrad). */
   Identity: None;
