@@ -98,11 +98,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Asinh: elementwise(Math.asinh),
   Acosh: elementwise(Math.acosh),
   Atanh: elementwise(Math.atanh),
-  Mod: (node, inputs) =>
-    elementwise((a, b) => (node.attributes.sign === 'divisor' ? a - b * Math.floor(a / b) : a % b))(
-      node,
-      inputs,
-    ),
+  Mod: elementwise((a, b) => a % b),
   IntegerDiv: elementwise((a, b) => Math.trunc(a / b)),
   Erf: elementwise(erf),
   Tanh: elementwise(Math.tanh),
@@ -158,7 +154,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Pad: ({ outputs: [y], attributes: { before, value = 0 } }, [x]) => [
     tabulate(y.shape, (index) => {
       const place = index.map((position, axis) => position - before[axis]);
-      return isInside(x.shape, place) ? element(x, place) : value;
+      return isInside(x.shape, place) ? element(x, place) : Number(value);
     }),
   ],
   Expand: ({ outputs: [y] }, [x]) => [broadcast(x, y.shape)],

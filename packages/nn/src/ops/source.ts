@@ -1,5 +1,5 @@
 import type { DType } from '../dtype.ts';
-import { asInt64 } from '../int64.ts';
+import { asInt64 } from '../scalar.ts';
 import { createValue, type Value } from '../graph/node.ts';
 import type { Source } from '../graph/operators.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
