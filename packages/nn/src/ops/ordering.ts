@@ -1,5 +1,6 @@
 import { createNode, createValue, type Value } from '../graph/node.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
+import { cast } from './elementwise.ts';
 import { scatterElements } from './indexing.ts';
 
 /** Position (int64) of the first of the largest elements along an axis, which stays as 1. */
@@ -15,6 +16,10 @@ export function topK(
   axis: number,
   largest: boolean,
 ): { values: Value; positions: Value } {
+  if (value.dtype === 'bool') {
+    const { values, positions } = topK(cast(value, 'int64'), k, axis, largest);
+    return { values: cast(values, 'bool'), positions };
+  }
   const shape = value.shape.with(axis, k);
   const types = [{ dtype: value.dtype, shape }, { dtype: 'int64', shape } as const];
   const [values, positions] = createNode('TopK', [value], { axis, k, largest }, types).outputs;
@@ -48,5 +53,6 @@ export const ordering: OperatorFamily<'ArgMax' | 'ArgMin' | 'TopK'> = {
 };
 
 function position(op: 'ArgMax' | 'ArgMin', value: Value, axis: number): Value {
-  return createValue(op, [value], { axis }, { dtype: 'int64', shape: value.shape.with(axis, 1) });
+  const numbers = value.dtype === 'bool' ? cast(value, 'int64') : value;
+  return createValue(op, [numbers], { axis }, { dtype: 'int64', shape: value.shape.with(axis, 1) });
 }

@@ -1,5 +1,5 @@
 import { ShapeError } from '../errors.ts';
-import { createValue, describeType, sizeOf, type Node, type Value } from '../graph/node.ts';
+import { createValue, describeType, type Node, type Value } from '../graph/node.ts';
 import type { OpName, Operators } from '../graph/operators.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { dataTypeCode } from '../onnx/schema.ts';
@@ -53,8 +53,8 @@ export const reductions: OperatorFamily<Reduction> = {
 function reduce(op: Reduction, value: Value, given: readonly number[] | undefined, keepdims: boolean): Value {
   if (value.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(value)}.`);
   const axes = given === undefined ? [...value.shape.keys()] : normalizeAxes(op, given, value);
-  const empty = op === 'ReduceMax' ? axes.some((axis) => value.shape[axis] === 0) : given === undefined;
-  if (empty && sizeOf(value.shape) === 0) {
+  // Sums of nothing are 0 and means NaN.
+  if (op === 'ReduceMax' && axes.some((axis) => value.shape[axis] === 0)) {
     throw new ShapeError(`${op}: expected at least one element to reduce, got ${describeType(value)}.`);
   }
   const shape = keepdims

@@ -1,5 +1,5 @@
 import type { DType } from '../dtype.ts';
-import { createValue, type Value } from '../graph/node.ts';
+import { createValue, type Value, type ValueType } from '../graph/node.ts';
 import type { Source } from '../graph/operators.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 
@@ -26,6 +26,12 @@ export function constantTensor(shape: readonly number[], values: readonly number
 /** Integers that are part of the program, within Number.MAX_SAFE_INTEGER. */
 export function int64Constant(shape: readonly number[], values: readonly number[]): Value {
   return createValue('Constant', [], { shape, values, dtype: 'int64' }, { dtype: 'int64', shape });
+}
+
+/** A value without elements. */
+export function emptyConstant({ dtype, shape }: ValueType): Value {
+  const attributes = { shape, values: [], ...(dtype !== 'float32' && { dtype }) };
+  return createValue('Constant', [], attributes, { dtype, shape });
 }
 
 export const sources: OperatorFamily<'Input' | 'Number' | 'Constant'> = {
