@@ -64,6 +64,7 @@ export const softmaxes: OperatorFamily<'Softmax' | 'LogSoftmax' | 'NegativeLogLi
   },
   NegativeLogLikelihoodLoss: {
     emit: emitNegativeLogLikelihood,
+    omits: [0, 1, 2],
     gradient: ({ inputs: [logProbabilities], outputs: [, places, share] }, [d]) => [
       d && mul(oneHot(places, logProbabilities.shape[1], -1), mul(d, share)),
     ],

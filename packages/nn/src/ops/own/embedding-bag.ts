@@ -50,6 +50,7 @@ export const embeddingBags: OperatorFamily<'EmbeddingBag' | 'EmbeddingBagGradien
       const places = withPlaces(options, attributes).map((name) => name ?? '');
       graph.ownNode('EmbeddingBag', [table, rows, ...places], outputs, codes(attributes));
     },
+    omits: [1],
     gradient: ({ inputs: [table, rows, ...options], outputs, attributes }, [d]) => {
       if (d === undefined) return [];
       const [offsets, weights] = withPlaces(options, attributes);
@@ -65,6 +66,7 @@ export const embeddingBags: OperatorFamily<'EmbeddingBag' | 'EmbeddingBagGradien
       const winners = attributes.mode === 'max' ? rest.at(-1)! : '';
       graph.ownNode('EmbeddingBagGradient', [d, rows, table, ...places, winners], outputs, codes(attributes));
     },
+    omits: [0, 1],
     gradient: noGradient,
   },
 };
