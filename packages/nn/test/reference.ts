@@ -52,7 +52,7 @@ type Own =
   | ('EmbeddingBag' | 'EmbeddingBagGradient')
   | ('MaxPoolActivate' | 'MaxPoolActivateGradient')
   | ('BatchNormalizeActivate' | 'BatchNormalizeActivateGradient')
-  | ('Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient');
+  | ('SafeSoftmax' | 'Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient');
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;
 type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];
 
