@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { destroyProcessGroup, DistributedDataParallel, initProcessGroup } from 'ringrun';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isFull } from '../../../test/support/extent.ts';
 import { compileStep, manualSeed, optim, type Tensor } from '../src/index.ts';
 import './one-thread.ts';
@@ -11,6 +12,9 @@ import { withCheckpoints } from './random-networks/with-checkpoints.ts';
 // Random networks with checkpoints at random places train as those without. A network follows from its number alone.
 
 const numbers = Array.from({ length: isFull ? 400 : 40 }, (_, i) => (isFull ? i : 10 * i + 3));
+
+beforeAll(() => initProcessGroup());
+afterAll(() => destroyProcessGroup());
 
 type Training = (lossOf: (factor: number) => Tensor, optimizer: optim.Optimizer) => Promise<Tensor[]>;
 
@@ -40,16 +44,17 @@ async function inTurn(step: (factor: number) => Promise<Tensor>): Promise<Tensor
   return losses;
 }
 
-async function trained(network: Network, way: Training) {
-  const model = new RandomNetwork(network);
+async function trained(network: Network, way: Training, wraps = false) {
+  const own = new RandomNetwork(network);
+  const model = wraps ? new DistributedDataParallel(own) : own;
   manualSeed(7);
   const optimizer = new optim.SGD(model.parameters(), { lr: 1e-3, momentum: 0.9 });
   const losses = await way((factor) => model.forward(factor), optimizer);
   const numbers = await Promise.all(losses.map((loss) => loss.item()));
   return new Map<string, ArrayLike<number | bigint>>([
     ['losses', numbers],
-    ...[...model.namedParameters()].map(([name, { grad }]) => [`gradient of ${name}`, grad ?? []] as const),
-    ...[...model.stateDict()].map(([name, { data }]) => [name, data] as const),
+    ...[...own.namedParameters()].map(([name, { grad }]) => [`gradient of ${name}`, grad ?? []] as const),
+    ...[...own.stateDict()].map(([name, { data }]) => [name, data] as const),
   ]);
 }
 
@@ -72,9 +77,12 @@ test.each(
     return { title: `${number}: ${describeSteps(saving.steps)}; ${network.loss.name}`, network, saving };
   }),
 )('$title', async ({ network, saving }) => {
-  for (const [way, train] of Object.entries(ways)) {
-    const expected = await trained(network, train);
-    const found = await trained(saving, train);
+  for (const [way, train, wraps] of [
+    ...Object.entries(ways),
+    ['DistributedDataParallel', ways['traceOnce'], true] as const,
+  ]) {
+    const expected = await trained(network, train, wraps);
+    const found = await trained(saving, train, wraps);
     expect([...found.keys()]).toEqual([...expected.keys()]);
     for (const [name, data] of found) {
       // Gradients of a value that is used in and outside of a checkpoint are added in another order.
