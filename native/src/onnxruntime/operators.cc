@@ -17,6 +17,7 @@
 #include "onnxruntime/operators/max_pool_activate.h"
 #include "onnxruntime/operators/max_pool_gradient.h"
 #include "onnxruntime/operators/recurrence.h"
+#include "onnxruntime/operators/safe_softmax.h"
 #include "onnxruntime/operators/softmax_cross_entropy.h"
 #include "onnxruntime/operators/toom_cook_convolve.h"
 
@@ -49,6 +50,7 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<Recurrence>(),
       customOperator<RecurrenceGradient>(),
       customOperator<RunCall>(),
+      customOperator<SafeSoftmax>(),
       customOperator<SoftmaxCrossEntropy>(),
       customOperator<SoftmaxCrossEntropyGradient>(),
       customOperator<StartCall>(),

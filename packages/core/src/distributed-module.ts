@@ -23,6 +23,14 @@ export interface DistributedModule {
   namedCollectives?(): Iterable<string>;
 
   /**
+   * Calls a function when the operations that were called before, such as backward passes, have ended; at once, returning
+   * undefined, if there are none, or if one of them calls the program that calls this. Operations that are called later wait
+   * for it. The promise rejects if one of the operations before fails; then the function is not called. Omit it if the
+   * library computes when it is called.
+   */
+  afterPending?(call: () => void): Promise<void> | undefined;
+
+  /**
    * True if the library's optimizers cannot await a promise, so gradients must be averaged synchronously: its
    * backward passes end with the sink's `averageSync`. Default: `false`.
    */

@@ -12,8 +12,9 @@ let isInside = false;
 /**
  * Computes `fn(...inputs)` so that its intermediate values are computed again in the backward pass instead of kept (gradient
  * checkpointing; torch.utils.checkpoint.checkpoint). A step then needs less memory and more time, up to a third for a whole
- * model. Values and gradients have the same bits, unless the end of the part separates a relu from a max-pool, which are
- * exchanged otherwise. Random masks are drawn once, running statistics change once, and collectives run once.
+ * model. Values and gradients are the same up to rounding. Most have the same bits; not those of a relu and a max-pool that the
+ * end of the part separates, which are exchanged otherwise, and not the gradient of a tensor that is used both in the part and
+ * outside, which is added in another order. Random masks are drawn once, running statistics change once, and collectives run once.
  *
  * ```ts
  * for (const block of this.blocks) x = checkpoint((x) => block.forward(x), x);

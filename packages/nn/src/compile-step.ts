@@ -6,7 +6,7 @@ import { ArgumentError } from './errors.ts';
 import type { ValueType } from './graph/node.ts';
 import type { Source } from './graph/operators.ts';
 import { sourceOfLeaf } from './graph/source-of-leaf.ts';
-import { enqueue } from './operation-queue.ts';
+import { calledByOperation, enqueue } from './operation-queue.ts';
 import { input } from './ops/source.ts';
 import { clippingOf, clippingOptionNames, type ClippingOptions } from './optim/clipping.ts';
 import { Optimizer, type CommonSettings } from './optim/optimizer.ts';
@@ -122,9 +122,13 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
   const recorded: RecordedStep[] = [];
 
   /** A call that no record stands for. */
-  const trace = async (batch: Arguments, run: (loss: Tensor) => Promise<void>): Promise<Tensor> => {
+  const trace = async (
+    batch: Arguments,
+    run: (loss: Tensor) => Promise<void>,
+    called = (call: () => unknown) => call(),
+  ): Promise<Tensor> => {
     const version = recordedCallsVersion();
-    const use = elementUseOf<unknown>(() => lossOf(...batch));
+    const use = elementUseOf(() => called(() => lossOf(...batch)));
     const loss = use.result;
     if (!(loss instanceof Tensor)) {
       throw new ArgumentError(
@@ -159,7 +163,7 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
       const losses = await stepsNow(known, replaced, optimizer, clipping);
       return losses.map((loss) => lossTensor(loss, known.training.loss));
     }
-    return [await trace(batches[0], (loss) => stepNow(loss.value, optimizer, clipping))];
+    return [await trace(batches[0], (loss) => stepNow(loss.value, optimizer, clipping), calledByOperation)];
   };
 
   const each = async (batches: readonly Arguments[]): Promise<Tensor[]> => {

@@ -94,17 +94,36 @@ export function beginAtOnce(operation: Operation): QueuedOperation | undefined {
   return pending.size === 0 ? (running = new QueuedOperation(operation)) : undefined;
 }
 
+/** True while an operation calls a function of the program that returns no promise. */
+let isCalledByOperation = false;
+
+/** Calls a function of the program that an operation needs, such as the loss of a step: its changes are made at once. */
+export function calledByOperation<Result>(call: () => Result): Result {
+  const before = isCalledByOperation;
+  isCalledByOperation = true;
+  try {
+    return call();
+  } finally {
+    isCalledByOperation = before;
+  }
+}
+
 /** Makes a synchronous change: immediately if no operation is pending, else after the pending ones. */
 export function enqueueChange(name: string, change: () => void): void {
-  if (pending.size === 0 || isInsideOperation()) {
-    change();
-    return;
-  }
   // If an earlier operation fails, the change is skipped and later operations report the failure.
-  void enqueue({ name, changes: true, memory: () => new Set() }, async () => {
+  changeAfterPending(name, change)?.catch(() => undefined);
+}
+
+/** Like `enqueueChange`. Returns a promise that rejects if the change is skipped; undefined if it was made immediately. */
+export function changeAfterPending(name: string, change: () => void): Promise<void> | undefined {
+  if (pending.size === 0 || isCalledByOperation || isInsideOperation()) {
+    change();
+    return undefined;
+  }
+  return enqueue({ name, changes: true, memory: () => new Set() }, async () => {
     change();
     return Promise.resolve();
-  }).catch(() => undefined);
+  });
 }
 
 /**

@@ -42,6 +42,7 @@ import { gelu } from '../src/ops/own/gelu.ts';
 import { maxPoolActivate } from '../src/ops/own/max-pool-activate.ts';
 import { layerNormalize } from '../src/ops/own/layer-normalize.ts';
 import { recurrence } from '../src/ops/own/recurrence.ts';
+import { safeSoftmax } from '../src/ops/own/safe-softmax.ts';
 import { softmaxCrossEntropy } from '../src/ops/own/softmax-cross-entropy.ts';
 import { toomCookConvolve } from '../src/ops/own/toom-cook-convolve.ts';
 import { swapOuterAxes } from '../src/ops/swap-outer-axes.ts';
@@ -584,6 +585,15 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
   Softmax: {
     'the last axis': of((x) => [softmax(x, -1)], [3, 5]),
     'an inner axis': of((x) => [softmax(x, 1)], [2, 3, 4]),
+  },
+  SafeSoftmax: {
+    'three rows': of((x) => [safeSoftmax(x)], [3, 5]),
+    'a row of −∞, and one with −∞': of(
+      (x) => [
+        safeSoftmax(elementwise.add(x, constantTensor([3, 2], [0, 0, -Infinity, -Infinity, 0, -Infinity]))),
+      ],
+      [3, 2],
+    ),
   },
   LogSoftmax: {
     'the last axis': of((x) => [logSoftmax(x, -1)], [3, 5]),

@@ -13,11 +13,12 @@ import { ModelProto } from '../src/onnx/schema.ts';
 import { setOwnOperators } from '../src/own-operators.ts';
 import { allReduce } from '../src/ops/collective.ts';
 import { addDependency } from '../src/ops/dependency.ts';
-import { abs } from '../src/ops/functions.ts';
+import { abs, tanh } from '../src/ops/functions.ts';
 import {
   add,
   div,
   equal,
+  exp,
   greater,
   greaterOrEqual,
   isNaN,
@@ -35,6 +36,7 @@ import { reshape } from '../src/ops/shape.ts';
 import { matmul } from '../src/ops/linear-algebra.ts';
 import { input } from '../src/ops/source.ts';
 import { F, manualSeed, nn, optim, Parameter, programCache, tensor } from '../src/index.ts';
+import { randomNumbers } from '../../../test/support/random-numbers.ts';
 import { fill } from './fill.ts';
 import { MnistCnn } from './mnist-cnn.ts';
 import './one-thread.ts';
@@ -198,6 +200,28 @@ describe('Elementwise', () => {
     const second = sub(mul(matmul(first, b), b), add(a, a));
     const values = [add(first, second), add(add(a, a), first)];
     const { own, plain } = await bothWays(values);
+    expect(bitsOf(own)).toEqual(bitsOf(plain));
+  });
+
+  test('two groups never read each other, whatever the order of the nodes', async () => {
+    const [x, y] = [leaf([3], 1), leaf([3], 2)];
+    const [ofX, ofY] = [neg(x), neg(y)];
+    const [opaqueX, opaqueY] = [exp(ofX), exp(ofY)];
+    const values = [opaqueX, mul(add(ofX, opaqueY), x), mul(add(ofY, opaqueX), y)];
+    const { own, plain } = await bothWays(values);
+    expect(bitsOf(own)).toEqual(bitsOf(plain));
+  });
+
+  test.each(Array.from({ length: 30 }, (_, seed) => seed))('random graph %i', async (seed) => {
+    const random = randomNumbers(seed + 1);
+    const values = [leaf([3], 1), leaf([3], 2)];
+    const pick = () => values[Math.floor(random() * values.length)];
+    for (let i = 0; i < 30; i += 1) {
+      // A function that joins no group for every second operator.
+      values.push(random() < 0.5 ? tanh(pick()) : random() < 0.5 ? mul(pick(), pick()) : sub(pick(), pick()));
+    }
+    const outputs = values.filter(() => random() < 0.5);
+    const { own, plain } = await bothWays([...outputs, mul(add(values[0], values[1]), values[0])]);
     expect(bitsOf(own)).toEqual(bitsOf(plain));
   });
 

@@ -53,7 +53,7 @@ type Own =
   | ('EmbeddingBag' | 'EmbeddingBagGradient')
   | ('MaxPoolActivate' | 'MaxPoolActivateGradient')
   | ('BatchNormalizeActivate' | 'BatchNormalizeActivateGradient')
-  | ('Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient' | 'CheckIndices');
+  | ('SafeSoftmax' | 'Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient' | 'CheckIndices');
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;
 type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];
 

@@ -39,16 +39,18 @@ export function emitNodes(
   for (const node of order) {
     if (isNode(node, 'Input') || names.has(node.outputs[0])) continue;
     const inputs = node.inputs.map((input) => names.get(input)!);
-    const outputNames = node.outputs.map(
-      (output) => requestedNames.get(output) ?? (read.has(output) ? graph.freshName(node.op) : ''),
-    );
+    const { omits = [] } = definitionOf(node);
+    const outputNames = node.outputs.map((output, position) => {
+      if (!read.has(output)) return omits.includes(position) ? '' : graph.freshName('unread');
+      return requestedNames.get(output) ?? graph.freshName(node.op);
+    });
     for (const [index, output] of node.outputs.entries()) names.set(output, outputNames[index]);
     begins?.(node);
     if (isCollective(node)) {
       const after = token === undefined ? [] : [token];
       token = graph.freshName('token');
       const call = firstCall + collectives.indexOf(node);
-      const received = [token, ...outputNames.map((name) => name || graph.freshName('unread'))];
+      const received = [token, ...outputNames];
       if (isNode(node, 'CombineStatistics')) {
         graph.ownNode('CombineStatistics', [...inputs, ...after], received, { call });
       } else {

@@ -31,7 +31,7 @@ type Groups = Map<Node, Group>;
  */
 function groupsOf(order: readonly Node[], before: ReadonlyMap<Node, Node>): Groups {
   const groups: Groups = new Map();
-  const places = new Map(order.map((node, place) => [node, place]));
+  const places: Places = { of: new Map(order.map((node, place) => [node, place])), crossed: [] };
   for (const node of order) {
     if (!mayJoin(node)) continue;
     let group: Group = [node];
@@ -39,31 +39,41 @@ function groupsOf(order: readonly Node[], before: ReadonlyMap<Node, Node>): Grou
       const other = groups.get(producer);
       if (other === undefined || group.includes(producer)) continue;
       if (sizeOf(producer.outputs[0].shape) !== sizeOf(node.outputs[0].shape)) continue;
-      const union = [...new Set([...other, ...group])].sort((a, b) => places.get(a)! - places.get(b)!);
+      const union = [...new Set([...other, ...group])].sort((a, b) => places.of.get(a)! - places.of.get(b)!);
       if (!dependsOnItself(union, groups, places, before)) group = union;
     }
     for (const member of group) groups.set(member, group);
+    for (let at = places.of.get(group[0])! + 1; at <= places.of.get(node)!; at += 1)
+      places.crossed[at] = true;
   }
   return groups;
+}
+
+interface Places {
+  /** In the topological order. */
+  readonly of: ReadonlyMap<Node, number>;
+  /** True at a place if a group has members before it, and others at it or behind. */
+  readonly crossed: boolean[];
 }
 
 /** True if an input from outside depends on a member, where each of the other groups counts as one node. */
 function dependsOnItself(
   group: Group,
   groups: Groups,
-  places: ReadonlyMap<Node, number>,
+  places: Places,
   before: ReadonlyMap<Node, Node>,
 ): boolean {
   const members = new Set(group);
-  const first = places.get(group[0])!;
+  // Nodes before a place that no group crosses depend on nodes before it alone, also through their groups.
+  let first = places.of.get(group[0])!;
+  while (places.crossed[first]) first -= 1;
   const visited = new Set<Node>();
   const pending = producersOf(group).filter((node) => !members.has(node));
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
     if (visited.has(node)) continue;
     const unit = groups.get(node) ?? [node];
     for (const member of unit) visited.add(member);
-    // Nodes before the first member do not depend on one.
-    if (places.get(unit.at(-1)!)! < first) continue;
+    if (places.of.get(unit.at(-1)!)! < first) continue;
     const earlier = before.get(node);
     for (const producer of earlier === undefined ? producersOf(unit) : [...producersOf(unit), earlier]) {
       if (members.has(producer)) return true;

@@ -265,7 +265,12 @@ function options({ isLong }: ProgramDefinition): NativeOnnxOptions {
     optimizes: !isLong,
     // Spinning threads compete with the garbage collector, communication and other ranks: a step of the MNIST CNN on
     // two threads takes 11.2 ms with spinning and 7.7 ms without.
-    entries: { 'session.intra_op.allow_spinning': '0' },
+    entries: {
+      'session.intra_op.allow_spinning': '0',
+      // It replaces (1 / a)·b by b / a, which rounds otherwise, and does not record that the quotient reads b: a later pass
+      // that removes the node of b, such as an Identity, leaves a graph that is invalid (onnxruntime 1.30).
+      'optimization.disable_specified_optimizers': 'DivMulFusion',
+    },
   };
 }
 

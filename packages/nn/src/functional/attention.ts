@@ -2,6 +2,7 @@ import { where } from '../combine.ts';
 import { ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
 import { cast } from '../ops/elementwise.ts';
+import { safeSoftmax } from '../ops/own/safe-softmax.ts';
 import { expand, trilu } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
@@ -29,7 +30,7 @@ const attentionOptions: OptionNames<AttentionOptions> = {
 
 /**
  * softmax(scale·Q·Kᵀ + mask)·V (torch.nn.functional.scaled_dot_product_attention; Vaswani and others, 2017). A query that
- * may look at no key gets NaN, as in torch.
+ * may look at no key gets 0, and gives the gradient 0, as in torch.
  *
  * @param query [..., L, E]
  * @param key [..., S, E]
@@ -46,7 +47,7 @@ export function scaledDotProductAttention(
   return dropout(attentionWeights(query, key, options), options.dropoutP ?? 0).matmul(value);
 }
 
-/** softmax(scale·Q·Kᵀ + mask): [..., L, S]. */
+/** softmax(scale·Q·Kᵀ + mask), [..., L, S]; 0 for a query that sees no key. */
 export function attentionWeights(
   query: Tensor,
   key: Tensor,
@@ -58,15 +59,26 @@ export function attentionWeights(
       `scaledDotProductAttention: expected a query […,L,E] and a key […,S,E], got ${describeType(query)} and ${describeType(key)}.`,
     );
   }
+  if (attnMask) requireMask('scaledDotProductAttention', 'an attnMask', attnMask);
   const scores = query.mul(scale ?? 1 / Math.sqrt(size)).matmul(key.transpose(-2, -1));
   const causal = isCausal ? masked(scores, causalMask(length, key.shape.at(-2)!)) : scores;
-  const all = attnMask === undefined ? causal : masked(causal, attnMask);
-  return all.softmax(-1);
+  // Without a mask, each query sees at least the first key.
+  return attnMask === undefined
+    ? causal.softmax(-1)
+    : new Tensor(safeSoftmax(masked(causal, attnMask).value));
 }
 
 /** [L, S], bool: where query i may look at key j, j ≤ i. */
 export function causalMask(length: number, keys: number): Tensor {
   return new Tensor(cast(trilu(expand(constant(1), [length, keys]), 0, false), 'bool'));
+}
+
+/** @param what the name of the mask, with its article */
+export function requireMask(name: string, what: string, mask: Tensor): void {
+  if (mask.dtype !== 'int64') return;
+  throw new ShapeError(
+    `${name}: expected ${what} of bool or float32, got ${describeType(mask)}. Write mask.ne(0) for a mask of bool.`,
+  );
 }
 
 function masked(scores: Tensor, mask: Tensor): Tensor {

@@ -348,6 +348,8 @@ export interface Operators {
   Scatter: { axis: number };
 
   Softmax: { axis: number };
+  /** Softmax over the last axis; 0 for a row of −∞ alone, where Softmax is NaN. */
+  SafeSoftmax: None;
   LogSoftmax: { axis: number };
   /**
    * Inputs: log-probabilities [N,C], classes [N] (int64). Outputs: the negated mean over classes other than `ignoreIndex`;

@@ -4,7 +4,7 @@ import { BufferTensor } from '../buffer-tensor.ts';
 import { ArgumentError } from '../errors.ts';
 import { Parameter } from '../parameter.ts';
 import { changeBy } from '../graph/changes.ts';
-import { requireNothingPending } from '../operation-queue.ts';
+import { changeAfterPending, requireNothingPending } from '../operation-queue.ts';
 import {
   loadTensors,
   saveTensors,
@@ -122,6 +122,15 @@ export abstract class Module implements DistributedModule {
   /** Paths of the modules whose computation is a collective, for DistributedDataParallel. */
   *namedCollectives(): Generator<string> {
     for (const [name, module] of this.namedModules()) if (module.isCollective) yield name;
+  }
+
+  /**
+   * For DistributedDataParallel: see `DistributedModule` of `@ringrun/core`.
+   *
+   * @internal
+   */
+  afterPending(call: () => void): Promise<void> | undefined {
+    return changeAfterPending('forward of DistributedDataParallel', call);
   }
 
   /** Sets this module and all submodules to training mode, or to evaluation mode if `mode` is false (torch.nn.Module.train). */

@@ -1,4 +1,4 @@
-import { attentionWeights, causalMask } from '../functional/attention.ts';
+import { attentionWeights, causalMask, requireMask } from '../functional/attention.ts';
 import { dropout, requireProbability } from '../functional/dropout.ts';
 import { linear } from '../functional/linear.ts';
 import { where } from '../combine.ts';
@@ -48,7 +48,10 @@ const inputNames: OptionNames<MultiheadAttentionInputs> = {
 export interface Attended {
   /** The shape of the query. */
   output: Tensor;
-  /** The weights of the keys, the mean over the heads: [N, L, S]. Computed only if they are read. */
+  /**
+   * The weights of the keys, the mean over the heads: [N, L, S]; 0 for a query that sees no key, for which torch with
+   * `need_weights=True` has NaN in output and weights. Computed only if they are read.
+   */
   weights: Tensor;
 }
 
@@ -135,6 +138,8 @@ export class MultiheadAttention extends Module {
 
   /** What is added to the scores [N, heads, L, S]. */
   #mask({ keyPaddingMask, attnMask }: MultiheadAttentionInputs, q: Tensor, k: Tensor): Tensor | undefined {
+    if (keyPaddingMask) requireMask('MultiheadAttention', 'a keyPaddingMask', keyPaddingMask);
+    if (attnMask) requireMask('MultiheadAttention', 'an attnMask', attnMask);
     const padding = keyPaddingMask && asAdded(keyPaddingMask).view(k.shape[0], 1, 1, k.shape[2]);
     if (attnMask === undefined) return padding;
     const added = asAdded(attnMask);

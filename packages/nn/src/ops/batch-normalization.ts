@@ -54,9 +54,7 @@ export const batchNormalization: OperatorFamily<'Affine' | 'BatchNormalize'> = {
   },
   BatchNormalize: {
     emit: (graph, { inputs: [{ shape }], attributes: { epsilon } }, [x, weight, bias], outputs) => {
-      const [normalized, mean, variance, centered] = outputs.map(
-        (name, index) => name || graph.freshName(`statistic${index}`),
-      );
+      const [normalized, mean, variance, centered] = outputs;
       const [meanInPlace, squares] = ['meanInPlace', 'squares'].map((name) => graph.freshName(name));
       const axes = shape.map((_, axis) => axis).filter((axis) => axis !== 1);
       const over = graph.constant('int64', [axes.length], axes);

@@ -7,7 +7,7 @@ export type MaybeValue = Value | undefined;
 
 /** ONNX form and gradient of an operator. Its shape rule is in the function that creates its nodes. */
 export interface OperatorDefinition<Op extends OpName> {
-  /** Emits the node as ONNX. An unused output has an empty name. */
+  /** Emits the node as ONNX. An output that nothing reads and that `omits` lists has an empty name. */
   emit(graph: GraphBuilder, node: Node<Op>, inputs: readonly string[], outputs: readonly string[]): void;
 
   /**
@@ -15,6 +15,9 @@ export interface OperatorDefinition<Op extends OpName> {
    * Rules need not check which inputs need gradients, because unused values are never emitted.
    */
   gradient(node: Node<Op>, gradients: readonly MaybeValue[]): readonly MaybeValue[];
+
+  /** Positions of the outputs that are not computed if nothing reads them. Default: none, all outputs are computed. */
+  readonly omits?: readonly number[];
 
   /**
    * For an operator of the addon: the graph of other operators that computes its first outputs, the oracle of its tests.

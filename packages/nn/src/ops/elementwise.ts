@@ -151,6 +151,7 @@ export const elementwise: OperatorFamily<
   Sqrt: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && div(d, mul(y, constant(2)))] },
   Relu: {
     emit: emitRelu,
+    omits: [0, 1],
     // The gradient is 0 at 0 and passes at NaN, as in torch.
     gradient: ({ outputs: [, flat] }, [d]) => [d && where(flat, constant(0), d)],
   },

@@ -27,6 +27,7 @@ import { layerNormalization } from './own/layer-normalize.ts';
 import { maxPoolActivations } from './own/max-pool-activate.ts';
 import { maxPoolGradients } from './own/max-pool-gradient.ts';
 import { recurrences } from './own/recurrence.ts';
+import { safeSoftmaxes } from './own/safe-softmax.ts';
 import { softmaxCrossEntropies } from './own/softmax-cross-entropy.ts';
 import { toomCookConvolutions } from './own/toom-cook-convolve.ts';
 import { pooling } from './pooling.ts';
@@ -65,6 +66,7 @@ export const operators: OperatorFamily<OpName> = {
   ...maxPoolActivations,
   ...sequenceLosses,
   ...dropouts,
+  ...safeSoftmaxes,
   ...softmaxCrossEntropies,
   ...gelus,
   ...layerNormalization,

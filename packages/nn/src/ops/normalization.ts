@@ -32,9 +32,7 @@ export function normalize(value: Value, givenAxes: readonly number[], epsilon: n
 export const normalization: OperatorFamily<'Normalize'> = {
   Normalize: {
     emit: (graph, { attributes: { axes, epsilon } }, [x], outputs) => {
-      const [normalized, mean, variance] = outputs.map(
-        (name, index) => name || graph.freshName(`statistic${index}`),
-      );
+      const [normalized, mean, variance] = outputs;
       const axesInput = graph.constant('int64', [axes.length], axes);
       const keep = { keepdims: 1, noop_with_empty_axes: 1 };
       const [centered, squares, shifted, deviation] = ['centered', 'squares', 'shifted', 'deviation'].map(

@@ -38,10 +38,8 @@ export const ordering: OperatorFamily<'ArgMax' | 'ArgMin' | 'TopK'> = {
   },
   TopK: {
     emit: (graph, { attributes: { axis, k, largest } }, inputs, outputs) => {
-      // ONNX computes both outputs, so each needs a name.
-      const named = outputs.map((name) => name || graph.freshName('unread'));
       const count = graph.constant('int64', [1], [k]);
-      graph.node('TopK', [...inputs, count], named, { axis, largest: Number(largest) });
+      graph.node('TopK', [...inputs, count], outputs, { axis, largest: Number(largest) });
     },
     gradient: ({ inputs: [x], outputs: [, positions], attributes: { axis } }, [d]) => [
       d && scatterElements(positions, d, x.shape[axis], axis),

@@ -42,6 +42,7 @@ function reachOf({ kernelShape, dilations }: PoolAttributes): number[] {
 export const pooling: OperatorFamily<'MaxPool' | 'ExactMaxPool' | 'AveragePool' | 'MaxUnpool'> = {
   MaxPool: {
     emit: emitMaxPool,
+    omits: [1],
     gradient: ({ inputs: [x], outputs: [, positions], attributes }, [d]) => {
       if (d === undefined) return [];
       const { shape } = x;
@@ -51,7 +52,7 @@ export const pooling: OperatorFamily<'MaxPool' | 'ExactMaxPool' | 'AveragePool' 
       return [maxPoolGradient(d, positions, shape)];
     },
   },
-  ExactMaxPool: { emit: emitExactMaxPool, gradient: noGradient },
+  ExactMaxPool: { emit: emitExactMaxPool, omits: [1], gradient: noGradient },
   AveragePool: {
     emit: (graph, { attributes: { kernelShape, strides, pads, countIncludePad } }, inputs, outputs) => {
       const count_include_pad = Number(countIncludePad);
@@ -97,7 +98,7 @@ function emitMaxPool(
   [maxima, positions]: readonly string[],
 ): void {
   // Positions cost ten times as much as the maxima alone, so they are requested only if they are read.
-  const outputs = positions ? [maxima || graph.freshName('unread'), positions] : [maxima];
+  const outputs = positions ? [maxima, positions] : [maxima];
   const window = { kernel_shape: kernelShape, strides, pads };
   graph.node('MaxPool', inputs, outputs, dilations.length === 0 ? window : { ...window, dilations });
 }
@@ -112,7 +113,7 @@ function emitExactMaxPool(
   [x]: readonly string[],
   [maxima, positions]: readonly string[],
 ): void {
-  const outputs = positions ? [maxima || graph.freshName('unread'), positions] : [maxima];
+  const outputs = positions ? [maxima, positions] : [maxima];
   const dtypes = (['float32', 'int64'] as const).slice(0, outputs.length);
   const names = () => dtypes.map((dtype) => graph.freshName(dtype));
   graph.node('If', [emitIsFinite(graph, x)], outputs, {

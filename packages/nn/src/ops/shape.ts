@@ -186,9 +186,7 @@ export const shaping: OperatorFamily<Shaping> = {
   },
   Split: {
     emit: (graph, { attributes: { axis, parts } }, inputs, outputs) => {
-      // ONNX computes every output of Split, so each needs a name.
-      const named = outputs.map((name) => name || graph.freshName('unread'));
-      graph.node('Split', inputs, named, { axis, num_outputs: parts });
+      graph.node('Split', inputs, outputs, { axis, num_outputs: parts });
     },
     gradient: ({ inputs: [x], outputs, attributes: { axis } }, gradients) => {
       const first = gradients.findIndex((d) => d !== undefined);

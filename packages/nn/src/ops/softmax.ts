@@ -51,7 +51,7 @@ export const softmaxes: OperatorFamily<'Softmax' | 'LogSoftmax' | 'NegativeLogLi
     },
     gradient: ({ outputs: [y], attributes: { axis } }, [d]) => {
       if (d === undefined) return [];
-      return [mul(y, sub(d, reduceSum(mul(d, y), [axis], true)))];
+      return [gradientOfSoftmax(y, d, axis)];
     },
   },
   LogSoftmax: {
@@ -64,11 +64,17 @@ export const softmaxes: OperatorFamily<'Softmax' | 'LogSoftmax' | 'NegativeLogLi
   },
   NegativeLogLikelihoodLoss: {
     emit: emitNegativeLogLikelihood,
+    omits: [0, 1, 2],
     gradient: ({ inputs: [logProbabilities], outputs: [, places, share] }, [d]) => [
       d && mul(oneHot(places, logProbabilities.shape[1], -1), mul(d, share)),
     ],
   },
 };
+
+/** From the result y of a softmax and the gradient of y. */
+export function gradientOfSoftmax(y: Value, d: Value, axis: number): Value {
+  return mul(y, sub(d, reduceSum(mul(d, y), [axis], true)));
+}
 
 function emitNegativeLogLikelihood(
   graph: GraphBuilder,

@@ -1,4 +1,4 @@
-import { F, Parameter, Tensor, cat, manualSeed, nn, tensor } from '../../src/index.ts';
+import { F, Parameter, Tensor, cat, checkpoint, manualSeed, nn, tensor } from '../../src/index.ts';
 import { sizeOf } from '../../src/graph/node.ts';
 import { fill } from '../fill.ts';
 import type { Argument, Call, Filled, Network, Options, Step } from './network.ts';
@@ -16,36 +16,63 @@ export function build({ seed, training, input, steps, loss }: Network): Built {
   const modules: nn.Module[] = [];
   const given = tensorOf(input as Filled);
   const x = given.dtype === 'float32' ? new Parameter(given.elements() as Float32Array, given.shape) : given;
-  const output = run(steps, x, modules, training);
-  return { input: x, modules, output, loss: run([loss], output, modules, training) };
+  const use: UseModule = (make) => {
+    modules.push(make().train(training));
+    return modules.at(-1)!;
+  };
+  const output = run(steps, x, use);
+  return { input: x, modules, output, loss: run([loss], output, use) };
 }
 
-export function run(steps: readonly Step[], x: Tensor, modules: nn.Module[], training: boolean): Tensor {
+/** A network that is run several times with the same modules. Its input is a parameter, unless it has integers. */
+export class RandomNetwork extends nn.Module {
+  readonly input: Tensor;
+  readonly parts: nn.ModuleList;
+  readonly #network: Network;
+
+  constructor(network: Network) {
+    super();
+    const { input, modules } = build(network);
+    this.input = input;
+    this.parts = new nn.ModuleList(modules);
+    this.#network = network;
+  }
+
+  /** Returns the loss of an input times a factor. */
+  forward(factor: number): Tensor {
+    const { steps, loss } = this.#network;
+    const modules = this.parts[Symbol.iterator]();
+    const use: UseModule = () => modules.next().value as nn.Module;
+    const x = this.input instanceof Parameter ? this.input.mul(factor) : this.input;
+    return run([loss], run(steps, x, use), use);
+  }
+}
+
+/** Makes the module of a call, or returns the one of an earlier run. */
+type UseModule = (make: () => nn.Module) => nn.Module;
+
+export function run(steps: readonly Step[], x: Tensor, use: UseModule = (make) => make()): Tensor {
   return steps.reduce((value, step) => {
-    if (step.kind !== 'branches') return call(step, value, modules, training);
-    const parts = step.paths.map((path) => run(path, value, modules, training));
+    if (step.kind === 'checkpoint') return checkpoint((given) => run(step.steps, given, use), value);
+    if (step.kind !== 'branches') return call(step, value, use);
+    const parts = step.paths.map((path) => run(path, value, use));
     if (step.join === 'cat') return cat(parts, -1);
     return parts.reduce((a, b) => (step.join === 'add' ? a.add(b) : a.mul(b)));
   }, x);
 }
 
 type Function = (...args: unknown[]) => unknown;
-type ModuleClass = new (...args: unknown[]) => nn.Module & { forward: Function };
+type CalledModule = nn.Module & { forward: Function };
+type ModuleClass = new (...args: unknown[]) => CalledModule;
 
-function call(
-  { kind, name, args, options, times = 1 }: Call,
-  x: Tensor,
-  modules: nn.Module[],
-  training: boolean,
-): Tensor {
+function call({ kind, name, args, options, times = 1 }: Call, x: Tensor, use: UseModule): Tensor {
   const given = [...args.map(valueOf), ...(options === undefined ? [] : [optionsOf(options)])];
   const inputs = Array<Tensor>(times).fill(x);
   if (kind === 'method') return resultOf((x as unknown as Record<string, Function>)[name](...given));
   if (kind === 'function')
     return resultOf((F as unknown as Record<string, Function>)[name](...inputs, ...given));
-  const module = new (nn as unknown as Record<string, ModuleClass>)[name](...given);
-  modules.push(module.train(training));
-  return resultOf(module.forward(...inputs));
+  const module = use(() => new (nn as unknown as Record<string, ModuleClass>)[name](...given));
+  return resultOf((module as CalledModule).forward(...inputs));
 }
 
 /** A tensor, the first one of a list, the values beside indices, or the output of attention. */

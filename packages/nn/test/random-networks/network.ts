@@ -8,7 +8,7 @@ export interface Network {
   readonly loss: Call;
 }
 
-export type Step = Call | Branches;
+export type Step = Call | Branches | Checkpointed;
 
 /** A module, a method of the tensor, or a function of F, called with the tensor. torch's names are in snake_case. */
 export interface Call {
@@ -31,6 +31,12 @@ export interface Branches {
   readonly kind: 'branches';
   readonly join: 'add' | 'mul' | 'cat';
   readonly paths: readonly (readonly Step[])[];
+}
+
+/** Steps that are computed again in the backward pass. */
+export interface Checkpointed {
+  readonly kind: 'checkpoint';
+  readonly steps: readonly Step[];
 }
 
 export type Options = Readonly<Record<string, Argument>>;
@@ -78,10 +84,10 @@ export const called = (name: string, args: readonly Argument[] = [], options?: O
 /** The names of the calls, for messages. */
 export function describeSteps(steps: readonly Step[]): string {
   return steps
-    .map((step) =>
-      step.kind === 'branches'
-        ? `${step.join}(${step.paths.map((path) => describeSteps(path) || 'x').join(' | ')})`
-        : step.name,
-    )
+    .map((step) => {
+      if (step.kind === 'checkpoint') return `checkpoint(${describeSteps(step.steps)})`;
+      if (step.kind !== 'branches') return step.name;
+      return `${step.join}(${step.paths.map((path) => describeSteps(path) || 'x').join(' | ')})`;
+    })
     .join(', ');
 }

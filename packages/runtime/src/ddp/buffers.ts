@@ -34,6 +34,21 @@ export class BufferBroadcasts {
   }
 
   /**
+   * Starts the broadcast when the model's pending operations have ended: a step that is not awaited changes the buffers
+   * of rank 0 first. Later operations wait for it.
+   *
+   * @param stepOf returns the DDP step to name in errors
+   */
+  beginAfterPending(stepOf: () => number | undefined = () => undefined): void {
+    const begin = () => {
+      this.begin({ step: stepOf() });
+    };
+    if (!this.#module.afterPending) begin();
+    // The operations that follow reject too.
+    else this.#module.afterPending(begin)?.catch(() => undefined);
+  }
+
+  /**
    * Starts the broadcast, in the order of the group's collectives. Later reads and writes of a buffer wait
    * for it. If a buffer has no `expect` (the model computes in `forward`), this call blocks until the
    * broadcast is complete.

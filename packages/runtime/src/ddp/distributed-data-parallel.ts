@@ -166,7 +166,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
         'join: this model is inside another join already. Remove the inner call.',
       );
     }
-    this.#join = new Join(this.#group, this.#reducer);
+    this.#join = new Join(this.#group, this.#reducer, this.module);
     invalidateRecordedCalls();
     try {
       if (this.#broadcastsBuffers) await this.#buffers.run();
@@ -187,7 +187,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
    */
   setBatchSize(samples: number): void {
     const checked = checkedBatchSize(samples);
-    this.#join?.weights.setSamples(checked);
+    this.#join?.setSamples(checked);
   }
 
   /**
@@ -262,7 +262,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
    */
   syncBuffers(): void {
     // With fault tolerance each step ends with their broadcast.
-    if (this.#faultTolerance === undefined) this.#buffers.begin();
+    if (this.#faultTolerance === undefined) this.#buffers.beginAfterPending();
   }
 
   /** With fault tolerance, another one after a rank has died or joined. */
@@ -332,9 +332,9 @@ export class DistributedDataParallel<M extends ForwardModule> {
     if (this.#faultTolerance) return;
     // All ranks must do the following at the same calls.
     if (this.#join !== undefined || this.#broadcastsBuffers) invalidateRecordedCalls();
-    this.#join?.weights.addSamples(samplesOf(inputs));
+    this.#join?.addSamples(samplesOf(inputs));
     if (this.#join !== undefined || !this.#broadcastsBuffers || this.#reducer.isAccumulating) return;
-    this.#buffers.begin({ step: this.#reducer.steps + 1 });
+    this.#buffers.beginAfterPending(() => this.#reducer.steps + 1);
   }
 
   /** Undefined if there is nothing to wait for. */

@@ -23,13 +23,15 @@ export const joinOptions: OptionNames<JoinOptions> = { divideByInitialWorldSize:
 
 /** One rank's part in training with uneven inputs. */
 export class Join {
-  readonly weights: SampleWeights;
+  readonly #weights: SampleWeights;
+  readonly #module: DistributedModule;
   readonly #group: ProcessGroup;
   readonly #reducer: Reducer;
   #trains = true;
 
-  constructor(group: ProcessGroup, reducer: Reducer) {
-    this.weights = new SampleWeights(group);
+  constructor(group: ProcessGroup, reducer: Reducer, module: DistributedModule) {
+    this.#weights = new SampleWeights(group);
+    this.#module = module;
     this.#group = group;
     this.#reducer = reducer;
   }
@@ -37,6 +39,27 @@ export class Join {
   /** Whether this rank still has batches. */
   get trains(): boolean {
     return this.#trains;
+  }
+
+  /** Adds the samples of a forward call to the step that it belongs to. */
+  addSamples(samples: number): void {
+    this.#afterPending(() => {
+      this.#weights.addSamples(samples);
+    })?.catch(() => undefined);
+  }
+
+  /** Sets the samples of the next step. */
+  setSamples(samples: number): void {
+    this.#afterPending(() => {
+      this.#weights.setSamples(samples);
+    })?.catch(() => undefined);
+  }
+
+  /** Steps that are not awaited average later than they are called. The steps that follow a failed one reject. */
+  #afterPending(call: () => void): Promise<void> | undefined {
+    if (this.#module.afterPending) return this.#module.afterPending(call);
+    call();
+    return undefined;
   }
 
   /**
@@ -47,10 +70,11 @@ export class Join {
     run: () => Promise<Result>,
     { divideByInitialWorldSize = false, follow }: JoinOptions,
   ): Promise<[result: Result, furthest: number | undefined]> {
-    this.#reducer.weigher = divideByInitialWorldSize ? equalWeights : this.weights;
+    this.#reducer.weigher = divideByInitialWorldSize ? equalWeights : this.#weights;
     try {
       const before = this.#reducer.steps;
       const result = await run();
+      await this.#afterPending(() => undefined);
       const own = this.#reducer.steps - before;
       this.#trains = false;
       while (await this.#reducer.followStep()) await follow?.();

@@ -48,6 +48,7 @@ export const batchNormalizeActivations: OperatorFamily<
         activates: Number(activates),
       });
     },
+    omits: [0, 1, 2, 3],
     gradient: ({ inputs: [x, weight], outputs, attributes }, [d, dMean, dVariance]) => {
       const [, mean, variance, flat] = outputs;
       const [dy, other] = termsOf(d ?? expand(constant(0), x.shape));
@@ -72,6 +73,7 @@ export const batchNormalizeActivations: OperatorFamily<
         epsilon: { float: epsilon },
       });
     },
+    omits: [0, 1, 2, 3],
     gradient: noGradient,
   },
 };

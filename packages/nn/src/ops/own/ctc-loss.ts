@@ -26,10 +26,10 @@ export function ctcLosses(sequences: LabelledSequences, attributes: Operators['C
 
 export const sequenceLosses: OperatorFamily<'CtcLoss'> = {
   CtcLoss: {
-    emit: (graph, { attributes: { blank, zeroInfinity } }, inputs, [losses, gradient]) => {
-      const names = [losses || graph.freshName('unread'), gradient];
-      graph.ownNode('CtcLoss', inputs, names, { blank, zeroInfinity: Number(zeroInfinity) }, 'ctcLoss: ');
+    emit: (graph, { attributes: { blank, zeroInfinity } }, inputs, outputs) => {
+      graph.ownNode('CtcLoss', inputs, outputs, { blank, zeroInfinity: Number(zeroInfinity) }, 'ctcLoss: ');
     },
+    omits: [1],
     gradient: ({ outputs: [, gradient] }, [d]) => [d && mul(gradient, reshape(d, [1, -1, 1]))],
   },
 };

@@ -51,6 +51,7 @@ export const embeddingBags: OperatorFamily<'EmbeddingBag' | 'EmbeddingBagGradien
       const inputs = [table, rows, ...places];
       graph.ownNode('EmbeddingBag', inputs, outputs, codes(attributes), 'embeddingBag: ');
     },
+    omits: [1],
     gradient: ({ inputs: [table, rows, ...options], outputs, attributes }, [d]) => {
       if (d === undefined) return [];
       const [offsets, weights] = withPlaces(options, attributes);
@@ -66,6 +67,7 @@ export const embeddingBags: OperatorFamily<'EmbeddingBag' | 'EmbeddingBagGradien
       const winners = attributes.mode === 'max' ? rest.at(-1)! : '';
       graph.ownNode('EmbeddingBagGradient', [d, rows, table, ...places, winners], outputs, codes(attributes));
     },
+    omits: [0, 1],
     gradient: noGradient,
   },
 };

@@ -42,6 +42,7 @@ export const layerNormalization: OperatorFamily<'LayerNormalize' | 'LayerNormali
       const places = withPlaces(options, attributes).map((name) => name ?? '');
       graph.ownNode('LayerNormalize', [x, ...places], outputs, { axes, epsilon: { float: epsilon } });
     },
+    omits: [1],
     gradient: ({ inputs: [x, ...options], outputs: [, statistics], attributes }, [d]) => {
       if (d === undefined) return [];
       const [weight] = withPlaces(options, attributes);
@@ -57,6 +58,7 @@ export const layerNormalization: OperatorFamily<'LayerNormalize' | 'LayerNormali
     emit: (graph, { attributes: { axes } }, inputs, outputs) => {
       graph.ownNode('LayerNormalizeGradient', inputs, outputs, { axes });
     },
+    omits: [0, 1, 2],
     gradient: noGradient,
   },
 };

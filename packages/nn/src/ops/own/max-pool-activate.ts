@@ -47,6 +47,7 @@ export const maxPoolActivations: OperatorFamily<'MaxPoolActivate' | 'MaxPoolActi
       const [rows, columns] = kernelShape;
       graph.ownNode('MaxPoolActivate', inputs, outputs, { rows, columns, activates: Number(activates) });
     },
+    omits: [0, 1],
     gradient: ({ inputs, outputs: [, places], attributes }, [d]) =>
       d === undefined ? [] : createNode('MaxPoolActivateGradient', [d, places], attributes, inputs).outputs,
   },
@@ -55,6 +56,7 @@ export const maxPoolActivations: OperatorFamily<'MaxPoolActivate' | 'MaxPoolActi
       const [rows, columns] = kernelShape;
       graph.ownNode('MaxPoolActivateGradient', inputs, outputs, { rows, columns });
     },
+    omits: [0, 1],
     gradient: noGradient,
   },
 };

@@ -65,14 +65,14 @@ export const recurrences: OperatorFamily<'Recurrence' | 'RecurrenceGradient'> = 
       const { gates, weight, state, cellState = '', bias = '', lengths = '' } = named(inputs, attributes);
       const [states, last, ...others] = outputs;
       const [lastCell = '', ...saved] = attributes.cell === 'lstm' ? others : ['', ...others];
-      const places = [states || graph.freshName('unread'), last || graph.freshName('unread'), lastCell];
       graph.ownNode(
         'Recurrence',
         [gates, weight, state, cellState, bias, lengths],
-        [...places, ...saved],
+        [states, last, lastCell, ...saved],
         codes(attributes),
       );
     },
+    omits: [2, 3, 4],
     gradient: (node, gradients) => gradientOf(node, gradients),
   },
   RecurrenceGradient: {
@@ -83,14 +83,9 @@ export const recurrences: OperatorFamily<'Recurrence' | 'RecurrenceGradient'> = 
       const saves = savesGates(cell);
       const first = [next(true), next(true), next(true), next(cell === 'lstm'), next(hasLengths)];
       const places = [...first, next(saves), next(saves), ...given.map(next)];
-      const [dGates, ...others] = outputs;
-      graph.ownNode(
-        'RecurrenceGradient',
-        places,
-        [dGates || graph.freshName('unread'), ...others],
-        codes(attributes),
-      );
+      graph.ownNode('RecurrenceGradient', places, outputs, codes(attributes));
     },
+    omits: [1, 2, 3, 4],
     gradient: noGradient,
   },
 };

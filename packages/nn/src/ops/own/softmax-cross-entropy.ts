@@ -32,6 +32,7 @@ export const softmaxCrossEntropies: OperatorFamily<'SoftmaxCrossEntropy' | 'Soft
     emit: (graph, { attributes }, [logits, target, ...options], outputs) => {
       emitOwn(graph, 'SoftmaxCrossEntropy', [logits, target], options, outputs, attributes);
     },
+    omits: [1, 2],
     gradient: ({ inputs: [logits, ...rest], outputs: [, ...saved], attributes }, [d]) => {
       const [target, ...options] = rest;
       const inputs = [d, logits, target, ...saved, ...options].filter((input) => input !== undefined);
