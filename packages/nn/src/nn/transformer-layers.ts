@@ -3,6 +3,7 @@ import { ArgumentError } from '../errors.ts';
 import { defaultGenerator } from '../random/generator.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import type { Tensor } from '../tensor.ts';
+import { spellAsTorch } from './attributes.ts';
 import { Dropout } from './dropout.ts';
 import { LayerNorm } from './layer-norm.ts';
 import { Linear } from './linear.ts';
@@ -89,6 +90,10 @@ export class TransformerEncoderLayer extends Module {
   readonly #settings: Required<TransformerLayerOptions>;
   readonly #copy: () => TransformerEncoderLayer;
 
+  static {
+    spellAsTorch(this.prototype, ['selfAttn']);
+  }
+
   /** @param dModel size of the elements, a multiple of `nhead` */
   constructor(dModel: number, nhead: number, options: TransformerLayerOptions = {}) {
     super();
@@ -153,6 +158,10 @@ export class TransformerDecoderLayer extends Module {
   readonly dropout3: Dropout;
   readonly #settings: Required<TransformerLayerOptions>;
   readonly #copy: () => TransformerDecoderLayer;
+
+  static {
+    spellAsTorch(this.prototype, ['selfAttn', 'multiheadAttn']);
+  }
 
   /** @param dModel size of the elements, a multiple of `nhead` */
   constructor(dModel: number, nhead: number, options: TransformerLayerOptions = {}) {
