@@ -1,3 +1,4 @@
+import { nameCalls } from './called-function.ts';
 import { readElements } from './element-checks.ts';
 import { backward, read, readNumber, readNumberSync, readSync, type BackwardOptions } from './autograd.ts';
 import type { DType, TensorData } from './dtype.ts';
@@ -312,6 +313,8 @@ export class Tensor extends MatrixMethods {
     }
   }
 }
+
+nameCalls(Tensor, ['constructor', 'backward', 'array', 'arraySync', 'item', 'itemSync']);
 
 /**
  * Creates a tensor of the given elements (torch.tensor).

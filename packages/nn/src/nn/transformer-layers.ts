@@ -1,3 +1,4 @@
+import { inUserFunction } from '../called-function.ts';
 import { gelu, relu } from '../functional/activation.ts';
 import { ArgumentError } from '../errors.ts';
 import { defaultGenerator } from '../random/generator.ts';
@@ -235,7 +236,10 @@ function hiddenLayer(
   { activation }: Required<TransformerLayerOptions>,
   x: Tensor,
 ): Tensor {
-  const activate = activation === 'relu' ? relu : activation === 'gelu' ? gelu : activation;
+  const activate = (x: Tensor) => {
+    if (typeof activation === 'function') return inUserFunction(() => activation(x));
+    return activation === 'relu' ? relu(x) : gelu(x);
+  };
   return layer.linear2.forward(layer.dropout.forward(activate(layer.linear1.forward(x))));
 }
 

@@ -10,44 +10,45 @@ import { constant } from './source.ts';
 type Binary = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Min' | 'Greater' | 'GreaterOrEqual' | 'Equal';
 type Unary = 'Neg' | 'Exp' | 'Log' | 'Sqrt';
 
-export const add = (a: Value, b: Value): Value => (isConstant(b, 0) ? a : binary('Add', a, b));
-export const sub = (a: Value, b: Value): Value => (isConstant(b, 0) ? a : binary('Sub', a, b));
+export const add = (a: Value, b: Value): Value => (isConstant(b, 0) ? a : binary('Add', 'add', a, b));
+export const sub = (a: Value, b: Value): Value => (isConstant(b, 0) ? a : binary('Sub', 'sub', a, b));
 export const mul = (a: Value, b: Value): Value => {
   if (isConstant(a, 1)) return b;
-  return isConstant(b, 1) ? a : binary('Mul', a, b);
+  return isConstant(b, 1) ? a : binary('Mul', 'mul', a, b);
 };
 /** The quotient in float32, also of integers. */
-export const div = (a: Value, b: Value): Value => binary('Div', cast(a, 'float32'), cast(b, 'float32'));
-export const max = (a: Value, b: Value): Value => binary('Max', a, b);
-export const min = (a: Value, b: Value): Value => binary('Min', a, b);
-export const greater = (a: Value, b: Value): Value => binary('Greater', a, b, 'bool');
-export const greaterOrEqual = (a: Value, b: Value): Value => binary('GreaterOrEqual', a, b, 'bool');
-export const equal = (a: Value, b: Value): Value => binary('Equal', a, b, 'bool');
-export const neg = (a: Value): Value => unary('Neg', a);
-export const exp = (a: Value): Value => unary('Exp', a);
-export const log = (a: Value): Value => unary('Log', a);
-export const sqrt = (a: Value): Value => unary('Sqrt', a);
+export const div = (a: Value, b: Value): Value =>
+  binary('Div', 'div', cast(a, 'float32'), cast(b, 'float32'));
+export const max = (a: Value, b: Value): Value => binary('Max', 'maximum', a, b);
+export const min = (a: Value, b: Value): Value => binary('Min', 'minimum', a, b);
+export const greater = (a: Value, b: Value): Value => binary('Greater', 'gt', a, b, 'bool');
+export const greaterOrEqual = (a: Value, b: Value): Value => binary('GreaterOrEqual', 'ge', a, b, 'bool');
+export const equal = (a: Value, b: Value): Value => binary('Equal', 'eq', a, b, 'bool');
+export const neg = (a: Value): Value => unary('Neg', 'neg', a);
+export const exp = (a: Value): Value => unary('Exp', 'exp', a);
+export const log = (a: Value): Value => unary('Log', 'log', a);
+export const sqrt = (a: Value): Value => unary('Sqrt', 'sqrt', a);
 /** The value, with its gradient blocked. */
 export const detach = (a: Value): Value => createValue('Identity', [a], {}, a);
 export function relu(a: Value): Value {
-  requireFloat('Relu', a);
+  requireFloat('relu', a);
   return createNode('Relu', [a], {}, [a, { dtype: 'bool', shape: a.shape }]).outputs[0];
 }
 
 /** True where an element is NaN. */
 export function isNaN(a: Value): Value {
-  requireFloat('IsNaN', a);
+  requireFloat('isnan', a);
   return createValue('IsNaN', [a], {}, { dtype: 'bool', shape: a.shape });
 }
 
 /** Logical or. */
 export function or(a: Value, b: Value): Value {
-  return createValue('Or', [a, b], {}, { dtype: 'bool', shape: broadcastShape('Or', a, b) });
+  return createValue('Or', [a, b], {}, { dtype: 'bool', shape: broadcastShape('logicalOr', a, b) });
 }
 
 /** Logical and. */
 export function and(a: Value, b: Value): Value {
-  return createValue('And', [a, b], {}, { dtype: 'bool', shape: broadcastShape('And', a, b) });
+  return createValue('And', [a, b], {}, { dtype: 'bool', shape: broadcastShape('logicalAnd', a, b) });
 }
 
 export function not(a: Value): Value {
@@ -57,12 +58,12 @@ export function not(a: Value): Value {
 /** `whenTrue` where the condition is true, else `whenFalse`. All three broadcast. */
 export function where(condition: Value, whenTrue: Value, whenFalse: Value): Value {
   if (condition.dtype !== 'bool') {
-    throw new ShapeError(`Where: the condition must be bool, got ${describeType(condition)}.`);
+    throw new ShapeError(`where: the condition must be bool, got ${describeType(condition)}.`);
   }
-  requireSameDtype('Where', whenTrue, whenFalse);
-  const shape = broadcastShape('Where', whenTrue, whenFalse);
+  requireSameDtype('where', whenTrue, whenFalse);
+  const shape = broadcastShape('where', whenTrue, whenFalse);
   const type = { dtype: whenTrue.dtype, shape };
-  const whole = broadcastShape('Where', condition, { ...whenTrue, ...type });
+  const whole = broadcastShape('where', condition, { ...whenTrue, ...type });
   return createValue('Where', [condition, whenTrue, whenFalse], {}, { ...type, shape: whole });
 }
 
@@ -142,24 +143,25 @@ export const elementwise: OperatorFamily<
   },
 };
 
-function binary(op: Binary, a: Value, b: Value, dtype: DType = a.dtype): Value {
-  requireSameDtype(op, a, b);
-  return createValue(op, [a, b], {}, { dtype, shape: broadcastShape(op, a, b) });
+/** @param name of the function in messages */
+function binary(op: Binary, name: string, a: Value, b: Value, dtype: DType = a.dtype): Value {
+  requireSameDtype(name, a, b);
+  return createValue(op, [a, b], {}, { dtype, shape: broadcastShape(name, a, b) });
 }
 
-function unary(op: Unary, a: Value): Value {
-  requireFloat(op, a);
+function unary(op: Unary, name: string, a: Value): Value {
+  requireFloat(name, a);
   return createValue(op, [a], {}, a);
 }
 
-function requireFloat(op: string, a: Value): void {
-  if (a.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(a)}.`);
+function requireFloat(name: string, a: Value): void {
+  if (a.dtype !== 'float32') throw new ShapeError(`${name}: expected float32, got ${describeType(a)}.`);
 }
 
-function requireSameDtype(op: string, a: Value, b: Value): void {
+function requireSameDtype(name: string, a: Value, b: Value): void {
   if (a.dtype !== b.dtype) {
     throw new ShapeError(
-      `${op}: both sides must have one dtype, got ${describeType(a)} and ${describeType(b)}.`,
+      `${name}: both sides must have one dtype, got ${describeType(a)} and ${describeType(b)}.`,
     );
   }
 }

@@ -9,19 +9,19 @@ import { constant } from './source.ts';
 
 type Plain = 'Abs' | 'Sign' | 'Floor' | 'Ceil' | 'Round' | 'Tanh' | 'Erf' | 'Sigmoid' | 'Softplus';
 
-export const abs = (x: Value): Value => plain('Abs', x);
-export const sign = (x: Value): Value => plain('Sign', x);
-export const floor = (x: Value): Value => plain('Floor', x);
-export const ceil = (x: Value): Value => plain('Ceil', x);
-export const round = (x: Value): Value => plain('Round', x);
-export const erf = (x: Value): Value => plain('Erf', x);
-export const tanh = (x: Value): Value => plain('Tanh', x);
-export const sigmoid = (x: Value): Value => plain('Sigmoid', x);
-export const softplus = (x: Value): Value => plain('Softplus', x);
+export const abs = (x: Value): Value => plain('Abs', 'abs', x);
+export const sign = (x: Value): Value => plain('Sign', 'sign', x);
+export const floor = (x: Value): Value => plain('Floor', 'floor', x);
+export const ceil = (x: Value): Value => plain('Ceil', 'ceil', x);
+export const round = (x: Value): Value => plain('Round', 'round', x);
+export const erf = (x: Value): Value => plain('Erf', 'erf', x);
+export const tanh = (x: Value): Value => plain('Tanh', 'tanh', x);
+export const sigmoid = (x: Value): Value => plain('Sigmoid', 'sigmoid', x);
+export const softplus = (x: Value): Value => plain('Softplus', 'softplus', x);
 
 /** x to a power. Products, a quotient and a root are faster than Pow and replace it where they are equal. */
 export function pow(x: Value, exponent: number): Value {
-  requireFloat('Pow', x);
+  requireFloat('pow', x);
   if (exponent === 1) return x;
   if (exponent === 2) return mul(x, x);
   if (exponent === 3) return mul(mul(x, x), x);
@@ -32,7 +32,7 @@ export function pow(x: Value, exponent: number): Value {
 
 /** x where it is positive, alpha·x elsewhere. */
 export function leakyRelu(x: Value, alpha: number): Value {
-  requireFloat('LeakyRelu', x);
+  requireFloat('leakyRelu', x);
   return createValue('LeakyRelu', [x], { alpha }, x);
 }
 
@@ -91,11 +91,12 @@ function emitSigmoid(
   graph.node('Div', [one, divisor], [y]);
 }
 
-function plain(op: Plain, x: Value): Value {
-  requireFloat(op, x);
+/** @param name of the function in messages */
+function plain(op: Plain, name: string, x: Value): Value {
+  requireFloat(name, x);
   return createValue(op, [x], {}, x);
 }
 
-function requireFloat(op: string, x: Value): void {
-  if (x.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(x)}.`);
+function requireFloat(name: string, x: Value): void {
+  if (x.dtype !== 'float32') throw new ShapeError(`${name}: expected float32, got ${describeType(x)}.`);
 }

@@ -9,17 +9,17 @@ import { constant } from './source.ts';
 type Trigonometric =
   ('Sin' | 'Cos' | 'Tan' | 'Asin' | 'Acos' | 'Atan') | ('Sinh' | 'Cosh' | 'Asinh' | 'Acosh' | 'Atanh');
 
-export const sin = (x: Value): Value => plain('Sin', x);
-export const cos = (x: Value): Value => plain('Cos', x);
-export const tan = (x: Value): Value => plain('Tan', x);
-export const asin = (x: Value): Value => plain('Asin', x);
-export const acos = (x: Value): Value => plain('Acos', x);
-export const atan = (x: Value): Value => plain('Atan', x);
-export const sinh = (x: Value): Value => plain('Sinh', x);
-export const cosh = (x: Value): Value => plain('Cosh', x);
-export const asinh = (x: Value): Value => plain('Asinh', x);
-export const acosh = (x: Value): Value => plain('Acosh', x);
-export const atanh = (x: Value): Value => plain('Atanh', x);
+export const sin = (x: Value): Value => plain('Sin', 'sin', x);
+export const cos = (x: Value): Value => plain('Cos', 'cos', x);
+export const tan = (x: Value): Value => plain('Tan', 'tan', x);
+export const asin = (x: Value): Value => plain('Asin', 'asin', x);
+export const acos = (x: Value): Value => plain('Acos', 'acos', x);
+export const atan = (x: Value): Value => plain('Atan', 'atan', x);
+export const sinh = (x: Value): Value => plain('Sinh', 'sinh', x);
+export const cosh = (x: Value): Value => plain('Cosh', 'cosh', x);
+export const asinh = (x: Value): Value => plain('Asinh', 'asinh', x);
+export const acosh = (x: Value): Value => plain('Acosh', 'acosh', x);
+export const atanh = (x: Value): Value => plain('Atanh', 'atanh', x);
 
 export const trigonometry: OperatorFamily<Trigonometric> = {
   Sin: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && mul(d, cos(x))] },
@@ -58,7 +58,8 @@ export const trigonometry: OperatorFamily<Trigonometric> = {
 
 const square = (x: Value): Value => mul(x, x);
 
-function plain(op: Trigonometric, x: Value): Value {
-  if (x.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(x)}.`);
+/** @param name of the function in messages */
+function plain(op: Trigonometric, name: string, x: Value): Value {
+  if (x.dtype !== 'float32') throw new ShapeError(`${name}: expected float32, got ${describeType(x)}.`);
   return createValue(op, [x], {}, x);
 }
