@@ -43,6 +43,11 @@ test('a checkpoint restores the state at the time of the save, per rank where it
   ]);
 });
 
+test('a checkpoint with the keys of earlier versions, in snake_case, is loaded', async () => {
+  const [first] = await scenarios.run(2, 'earlierKeys', { env: { DIR: temporaryFolder() } });
+  expect(first).toEqual({ step: 1, keys: ['hiddenLayer.weight', 'hiddenLayer.bias'], saved: true });
+});
+
 interface Failure {
   name: string;
   code: string;

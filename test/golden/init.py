@@ -1,6 +1,6 @@
-# PyTorch's results for packages/nn/test/init-golden.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
+# PyTorch's results for packages/nn/test/init-golden.test.ts. Generated with torch 2.15.0:
 #
-#   /usr/bin/python3 test/golden/init.py > test/golden/init.json
+#   python3 test/golden/init.py > test/golden/init.json
 #
 # Parameters that torch.nn.init fills after torch.manual_seed(3).
 
@@ -16,6 +16,9 @@ CASES = {
     "normal of few": ((7,), lambda w: init.normal_(w)),
     "truncNormal": ((5, 7), lambda w: init.trunc_normal_(w)),
     "truncNormal with options": ((4, 5), lambda w: init.trunc_normal_(w, 0.5, 0.4, 0.1, 1.5)),
+    "truncNormal of few": ((7,), lambda w: init.trunc_normal_(w, 0, 0.02, -0.02, 0.02)),
+    "truncNormal of a tail": ((9, 5), lambda w: init.trunc_normal_(w, 0, 1, 2, 4)),
+    "truncNormal of a narrow part": ((40,), lambda w: init.trunc_normal_(w, 3, 0.5, -1, 1)),
     "constant": ((3,), lambda w: init.constant_(w, 0.3)),
     "ones": ((2, 2), lambda w: init.ones_(w)),
     "zeros": ((2, 2), lambda w: init.zeros_(w)),

@@ -11,6 +11,7 @@ export * from './device-tensor.ts';
 export type * from './distributed-data-parallel.ts';
 export * from './distributed-module.ts';
 export * from './dtype.ts';
+export * from './earlier-keys.ts';
 export * from './errors.ts';
 export * from './known-options.ts';
 export * from './options.ts';

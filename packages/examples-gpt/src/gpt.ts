@@ -15,14 +15,14 @@ export class GPT extends nn.Module {
   readonly wte: nn.Embedding;
   readonly wpe: nn.Embedding;
   readonly blocks: nn.ModuleList<Block>;
-  readonly lnF: nn.LayerNorm;
+  readonly ln_f: nn.LayerNorm;
 
   constructor({ vocabSize, context, layers, heads, width }: GPTConfig) {
     super();
     this.wte = new nn.Embedding(vocabSize, width);
     this.wpe = new nn.Embedding(context, width);
     this.blocks = new nn.ModuleList(Array.from({ length: layers }, () => new Block(width, heads)));
-    this.lnF = new nn.LayerNorm(width, { bias: false });
+    this.ln_f = new nn.LayerNorm(width, { bias: false });
     for (const [name, { data, shape }] of this.namedParameters()) {
       // Each block adds twice to the residual stream.
       const std = name.endsWith('Proj.weight') ? 0.02 / Math.sqrt(2 * layers) : 0.02;
@@ -34,7 +34,7 @@ export class GPT extends nn.Module {
   forward(tokens: Tensor): Tensor {
     let x = this.wte.forward(tokens).add(this.wpe.weight.narrow(0, 0, tokens.shape[1]));
     for (const block of this.blocks) x = block.forward(x);
-    return F.linear(this.lnF.forward(x), this.wte.weight);
+    return F.linear(this.ln_f.forward(x), this.wte.weight);
   }
 }
 

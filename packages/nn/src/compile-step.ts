@@ -9,7 +9,7 @@ import { sourceOfLeaf } from './graph/source-of-leaf.ts';
 import { calledByOperation, enqueue } from './operation-queue.ts';
 import { input } from './ops/source.ts';
 import { clippingOf, clippingOptionNames, type ClippingOptions } from './optim/clipping.ts';
-import { Optimizer, type CommonSettings } from './optim/optimizer.ts';
+import { Optimizer } from './optim/optimizer.ts';
 import { RecordedStep, type Replacements } from './recorded-step.ts';
 import { requireBoolean } from './require-boolean.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
@@ -99,8 +99,8 @@ const maxRecorded = 16;
  * @throws NnError (ERR_NONFINITE) from the returned function with `errorIfNonfinite`, without changing a parameter;
  *   (ERR_NOT_AWAITED) with `copyInputs: false`, if an array was changed during the step
  */
-export function compileStep<Arguments extends unknown[], Settings extends CommonSettings>(
-  optimizer: Optimizer<Settings>,
+export function compileStep<Arguments extends unknown[]>(
+  optimizer: Optimizer,
   lossOf: (...batch: Arguments) => Tensor,
   options: CompileStepOptions = {},
 ): CompiledStep<Arguments> {

@@ -6,6 +6,20 @@ import { asFloat32, describeValue, type LoadableArray } from './stored-tensor.ts
 /** Elements that `tensor` takes, row-major. */
 export type TensorElements = LoadableArray | readonly (number | bigint | boolean)[];
 
+/** Elements with their shape, as in the batches of a DataLoader and in state dicts. */
+export interface ShapedElements {
+  /** Elements, row-major. */
+  readonly data: TensorElements;
+  /** Length of each dimension. */
+  readonly shape: readonly number[];
+}
+
+/** True for `{ data, shape }` that is no tensor: a Parameter has both too, and its graph. */
+export function isShaped(given: TensorElements | ShapedElements): given is ShapedElements {
+  if (typeof given !== 'object' || (given as unknown) === null || 'value' in given) return false;
+  return 'data' in given && 'shape' in given && Array.isArray(given.shape);
+}
+
 interface Elements {
   readonly dtype: DType;
   readonly array: TensorData;

@@ -4,6 +4,8 @@
  * What `import` loads: everything of index.ts. Names of PyTorch that ringrun spells otherwise throw an error with the name that
  * works. index.ts has the types, in which those names do not exist.
  */
+import { nameForwards, nameFunctions } from './called-function.ts';
+import * as combine from './combine.ts';
 import * as functional from './functional/index.ts';
 import * as modules from './nn/index.ts';
 import * as optimizers from './optim/index.ts';
@@ -22,13 +24,17 @@ import {
 
 export * from './index.ts';
 
+/** Functions of several tensors. */
+export const { cat, cdist, einsum, meshgrid, stack, where } = nameFunctions(combine);
+
 /** The functions of torch.nn.functional. */
-export const F = answering('F', functional, functionalNames);
+export const F = answering('F', nameFunctions(functional), functionalNames);
 /** The modules of torch.nn. */
 export const nn = answering('nn', modules, nnNames);
 /** The optimizers of torch.optim. */
 export const optim = answering('optim', optimizers, optimNames);
 
+nameForwards(modules, [modules.Sequential]);
 answerInPlace(Tensor.prototype, 'x');
 answerNames(Tensor.prototype, 'x', tensorNames);
 answerNames(modules.Module.prototype, 'module', moduleNames);

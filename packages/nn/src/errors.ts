@@ -1,4 +1,5 @@
 import { RingrunError } from '@ringrun/core';
+import { namingTheCall } from './called-function.ts';
 
 /** Base class of all errors of @ringrun/nn. `code` is stable across versions. */
 export class NnError extends RingrunError {
@@ -21,13 +22,13 @@ export class NnError extends RingrunError {
 /** Invalid shapes or dtypes of an operator's inputs. Thrown when the operator is called, before the graph runs. */
 export class ShapeError extends NnError {
   constructor(message: string) {
-    super('ERR_SHAPE', message);
+    super('ERR_SHAPE', namingTheCall(message));
   }
 }
 
 /** An invalid argument, such as a negative learning rate. */
 export class ArgumentError extends NnError {
   constructor(message: string, options?: ErrorOptions) {
-    super('ERR_ARGUMENT', message, options);
+    super('ERR_ARGUMENT', namingTheCall(message), options);
   }
 }

@@ -47,7 +47,7 @@ export type { IsParameter } from './onnx/import/initializers.ts';
 export * as optim from './optim/index.ts';
 export { Parameter } from './parameter.ts';
 export { defaultGenerator, manualSeed, type Generator, type GeneratorState } from './random/generator.ts';
-export type { TensorElements } from './elements.ts';
+export type { ShapedElements, TensorElements } from './elements.ts';
 export { tensor, Tensor } from './tensor.ts';
 export type { Index } from './tensor/indexing-methods.ts';
 export type { ProductScales } from './tensor/matrix-methods.ts';

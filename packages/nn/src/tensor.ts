@@ -1,3 +1,4 @@
+import { nameCalls } from './called-function.ts';
 import { readElements } from './element-checks.ts';
 import { backward, read, readNumber, readNumberSync, readSync, type BackwardOptions } from './autograd.ts';
 import type { DType, Scalar, TensorData } from './dtype.ts';
@@ -5,7 +6,7 @@ import { ArgumentError, NnError, ShapeError } from './errors.ts';
 import { describeType, sizeOf, type Value } from './graph/node.ts';
 import { dependsOnParameter } from './graph/topology.ts';
 import { inspectTensor, recordRead } from './inspect-tensor.ts';
-import { asElements, type TensorElements } from './elements.ts';
+import { asElements, isShaped, type ShapedElements, type TensorElements } from './elements.ts';
 import { asRecorded } from './no-grad.ts';
 import { requireLength } from './require-length.ts';
 import { normalizeAxis } from './ops/axes.ts';
@@ -320,6 +321,13 @@ export class Tensor extends MatrixMethods {
   }
 }
 
+nameCalls(Tensor, ['constructor', 'backward', 'array', 'arraySync', 'item', 'itemSync']);
+
+/**
+ * Creates a tensor of elements and their shape: a field of a batch of a DataLoader, or an entry of a state dict. Further
+ * properties, such as the mask of `padTo`, are left out.
+ */
+export function tensor(elements: ShapedElements): Tensor;
 /**
  * Creates a tensor of the given elements (torch.tensor).
  *
@@ -332,9 +340,20 @@ export class Tensor extends MatrixMethods {
  * @param shape dimensions. Default: [data.length]
  * @throws ArgumentError for other data and for integers outside int64; ShapeError if the number of elements does not fit the shape
  */
-export function tensor(data: TensorElements, shape?: readonly number[]): Tensor {
+export function tensor(data: TensorElements, shape?: readonly number[]): Tensor;
+export function tensor(given: TensorElements | ShapedElements, dimensions?: readonly number[]): Tensor {
+  const { data, shape } = isShaped(given)
+    ? requireOneShape(given, dimensions)
+    : { data: given, shape: dimensions };
   const { dtype, array } = asElements(data);
   const type = { dtype, shape: shape ?? [array.length] };
   requireLength(array, type);
   return new Tensor(input(dtype, type.shape, { data: array, isCallers: array === data }));
+}
+
+function requireOneShape(elements: ShapedElements, shape: readonly number[] | undefined): ShapedElements {
+  if (shape === undefined) return elements;
+  throw new ArgumentError(
+    `tensor: expected one shape, got [${elements.shape.join()}] of the elements and [${shape.join()}]. Pass the elements alone, or elements.data and a shape.`,
+  );
 }

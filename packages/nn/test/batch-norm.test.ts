@@ -38,9 +38,9 @@ test("parameters and buffers have torch's names, order and first values", () => 
   const norm = new nn.BatchNorm2d(2);
   expect(namesOf(norm.namedParameters())).toEqual(['weight', 'bias']);
   expect(Array.from(norm.namedBuffers(), ([name, { shape, data }]) => [name, shape, [...data]])).toEqual([
-    ['runningMean', [2], [0, 0]],
-    ['runningVar', [2], [1, 1]],
-    ['numBatchesTracked', [], [0]],
+    ['running_mean', [2], [0, 0]],
+    ['running_var', [2], [1, 1]],
+    ['num_batches_tracked', [], [0]],
   ]);
   expect([[...norm.weight!.data], [...norm.bias!.data]]).toEqual([
     [1, 1],

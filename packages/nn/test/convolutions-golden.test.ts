@@ -192,7 +192,7 @@ describe('wrong arguments are rejected', () => {
     [
       'maxPool1d of a vector',
       () => F.maxPool1d(of(4), 2),
-      'MaxPool: expected float32 with 3 dimensions (NCL)',
+      'maxPool1d: expected float32 with 3 dimensions (NCL)',
     ],
     [
       'padding of a pool',

@@ -1,6 +1,6 @@
-import { BFloat16Bits } from 'ringrun';
+import { BFloat16Bits, DataLoader } from 'ringrun';
 import { expect, test } from 'vitest';
-import { ArgumentError, Parameter, ShapeError, tensor } from '../src/index.ts';
+import { ArgumentError, nn, Parameter, ShapeError, tensor, type ShapedElements } from '../src/index.ts';
 import './one-thread.ts';
 
 const made = async (data: Parameters<typeof tensor>[0], shape?: readonly number[]) => {
@@ -61,7 +61,7 @@ test('other elements are refused with those that are accepted', () => {
     ['12', 'got 12.'],
     [undefined, 'got undefined.'],
     [new DataView(new ArrayBuffer(8)), 'got an object of DataView.'],
-    [{ data: [1], shape: [1] }, 'got an object of Object.'],
+    [{ data: [1] }, 'got an object of Object.'],
     [[1, '2'], 'got a list with 2.'],
     [[1, undefined], 'got a list with undefined.'],
     [[[1, 2]], 'got a list of lists; flatten it and give the shape.'],
@@ -74,4 +74,33 @@ test('other elements are refused with those that are accepted', () => {
     'from -2^63 to 2^63 - 1, got 9223372036854775808',
   );
   expect(() => tensor([1, 2], [3])).toThrow(ShapeError);
+});
+
+test('a batch of a DataLoader is a tensor of its shape, without a copy', async () => {
+  const dataset = { length: 4, at: (i: number) => [[Float32Array.of(i, 2 * i), BigInt(i)]] as const };
+  for await (const [[points, labels]] of new DataLoader(dataset, { batchSize: 4 })) {
+    const x = tensor(points);
+    expect([x.dtype, x.shape]).toEqual(['float32', [4, 2]]);
+    points.data[0] = 9;
+    expect(await x.array()).toEqual(Float32Array.of(9, 0, 1, 2, 2, 4, 3, 6));
+    expect([tensor(labels).dtype, tensor(labels).shape]).toEqual(['int64', [4]]);
+  }
+});
+
+test('an entry of a state dict, with 16-bit elements too, is a tensor', async () => {
+  const { weight } = Object.fromEntries(new nn.Linear(2, 3).stateDict());
+  expect(tensor(weight).shape).toEqual([3, 2]);
+  const half = tensor({ data: BFloat16Bits.of(0x3fc0), shape: [1, 1], mask: 'left out' } as ShapedElements);
+  expect([half.shape, await half.array()]).toEqual([[1, 1], Float32Array.of(1.5)]);
+  expect(tensor({ data: [1, 2], shape: [] as number[] }.data).shape).toEqual([2]);
+});
+
+test('two shapes, another number of elements and a tensor are refused', () => {
+  const elements = { data: Float32Array.of(1, 2), shape: [2] };
+  expect(() => tensor(elements as never, [1, 2])).toThrow(
+    'tensor: expected one shape, got [2] of the elements and [1,2].',
+  );
+  expect(() => tensor({ ...elements, shape: [3] })).toThrow(ShapeError);
+  expect(() => tensor(tensor([1]) as never)).toThrow('got an object of Tensor');
+  expect(() => tensor({ data: Float32Array.of(1) } as never)).toThrow('got an object of Object');
 });

@@ -207,7 +207,7 @@ describe('an open batch', () => {
     [
       'a size that is written out',
       (x: Tensor) => x.view(1, 8),
-      /forward fails for a batch of 97: Reshape: float32\[97,2,4\]/,
+      /forward fails for a batch of 97: view: float32\[97,2,4\]/,
     ],
     [
       'the number of operations',

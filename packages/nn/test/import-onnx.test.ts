@@ -180,7 +180,7 @@ test('what exportOnnx writes is imported with other batches, and trains', async 
     (await module.eval().forward(tokens, mask).scores.array()) as Float32Array;
   expectClose('scores', await scoresOf(model), await scoresOf(original), 1e-6);
   // exportOnnx writes the formula of the evaluation mode.
-  expect([...model.namedBuffers()].map(([name]) => name)).toEqual(['norm.runningMean', 'norm.runningVar']);
+  expect([...model.namedBuffers()].map(([name]) => name)).toEqual(['norm.running_mean', 'norm.running_var']);
   const lossesOf = async (module: Reader | typeof model) => {
     const optimizer = new optim.Adam(module.parameters(), { lr: 0.05 });
     const losses: number[] = [];

@@ -19,6 +19,9 @@ const cases: Readonly<Record<string, (weight: Parameter) => Parameter>> = {
   'normal of few': (w) => init.normal(w),
   truncNormal: (w) => init.truncNormal(w),
   'truncNormal with options': (w) => init.truncNormal(w, { mean: 0.5, std: 0.4, a: 0.1, b: 1.5 }),
+  'truncNormal of few': (w) => init.truncNormal(w, { std: 0.02, a: -0.02, b: 0.02 }),
+  'truncNormal of a tail': (w) => init.truncNormal(w, { a: 2, b: 4 }),
+  'truncNormal of a narrow part': (w) => init.truncNormal(w, { mean: 3, std: 0.5, a: -1, b: 1 }),
   constant: (w) => init.constant(w, 0.3),
   ones: (w) => init.ones(w),
   zeros: (w) => init.zeros(w),
@@ -39,8 +42,8 @@ const cases: Readonly<Record<string, (weight: Parameter) => Parameter>> = {
   'sparse with std': (w) => init.sparse(w, 0.5, { std: 2 }),
 };
 
-/** Computed with another library's error function, or decomposition. */
-const isRounded = (name: string) => /^(truncNormal|orthogonal)/.test(name);
+/** Computed with another library's decomposition. */
+const isRounded = (name: string) => name.startsWith('orthogonal');
 
 const newWeight = (shape: readonly number[]) =>
   new Parameter(new Float32Array(shape.reduce((product, size) => product * size, 1)).fill(7), shape);
@@ -92,6 +95,8 @@ test('rejects what it cannot fill, and changes nothing', () => {
   expect(() => init.constant(vector, '1' as never)).toThrow('value must be a number, got 1.');
   expect(() => init.uniform(vector, { low: 1 } as never)).toThrow('nn.init.uniform');
   expect(() => init.uniform(vector, { a: 2, b: 1 })).toThrow('a must be at most b, got 2 and 1.');
+  expect(() => init.truncNormal(vector, { std: 0 })).toThrow('std must be above 0, got 0.');
+  expect(() => init.truncNormal(vector, { a: 3, b: Infinity })).toThrow('Use finite bounds.');
   expect(() => init.ones([1, 2] as never)).toThrow(
     'expected a Parameter or a BufferTensor, got an object of Array.',
   );

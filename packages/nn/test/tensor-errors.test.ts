@@ -6,7 +6,7 @@ const x = zeros([4, 3]);
 const index = tensor([0, 1]);
 
 test.each<[what: string, run: () => unknown, message: string]>([
-  ['at', () => x.at(4), 'select: expected an index from -4 to 3 for dimension 0 of float32[4,3], got 4.'],
+  ['at', () => x.at(4), 'at: expected an index from -4 to 3 for dimension 0 of float32[4,3], got 4.'],
   [
     'too many indices',
     () => x.at(0, 0, 0),
@@ -21,7 +21,7 @@ test.each<[what: string, run: () => unknown, message: string]>([
   [
     'a step back',
     () => x.at([null, null, -1]),
-    'slice: expected a step of at least 1, got -1. To reverse, call flip.',
+    'at: expected a step of at least 1, got -1. To reverse, call flip.',
   ],
   ['mm', () => x.mm(zeros([3])), 'mm: expected 2 and 2 dimensions, got float32[4,3] and float32[3].'],
   ['diag', () => zeros([1, 1, 1]).diag(), 'diag: expected 1 or 2 dimensions, got float32[1,1,1].'],

@@ -16,12 +16,12 @@ const golden = JSON.parse(readFileSync(new URL('state_dict.json', folder), 'utf8
 };
 
 class Net extends nn.Module {
-  readonly convIn = new nn.Conv2d(1, 3, 3);
+  readonly conv_in = new nn.Conv2d(1, 3, 3);
   readonly bn1 = new nn.BatchNorm2d(3);
-  readonly fcOut = new nn.Linear(3, 2);
+  readonly fc_out = new nn.Linear(3, 2);
 
   forward(x: Tensor): Tensor {
-    return this.fcOut.forward(F.relu(this.bn1.forward(this.convIn.forward(x))).mean([2, 3]));
+    return this.fc_out.forward(F.relu(this.bn1.forward(this.conv_in.forward(x))).mean([2, 3]));
   }
 }
 
@@ -69,5 +69,5 @@ test('rejects keys with the prefix module. and names the call that removes it', 
       "Use loadStateDict(nn.utils.consumePrefixInStateDictIfPresent(state, 'module.')).",
   );
   net.loadStateDict(nn.utils.consumePrefixInStateDictIfPresent(wrapped, 'module.'));
-  expect(net.fcOut.bias!.data).toEqual(Float32Array.from(golden.state['fc_out.bias'].data));
+  expect(net.fc_out.bias!.data).toEqual(Float32Array.from(golden.state['fc_out.bias'].data));
 });

@@ -1,3 +1,4 @@
+import { inUserFunction } from '../called-function.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { softplus } from '../ops/functions.ts';
 import type { Tensor } from '../tensor.ts';
@@ -110,8 +111,11 @@ export function tripletMarginWithDistanceLoss(
   options: TripletMarginWithDistanceLossOptions = {},
 ): Tensor {
   requireOptions('tripletMarginWithDistanceLoss', options, tripletMarginWithDistanceLossOptions);
-  const { distanceFunction = pairwiseDistance, margin = 1, swap = false, reduction = 'mean' } = options;
-  const losses = tripletLosses([anchor, positive, negative], distanceFunction, margin, swap);
+  const { distanceFunction, margin = 1, swap = false, reduction = 'mean' } = options;
+  const distance = distanceFunction
+    ? (a: Tensor, b: Tensor) => inUserFunction(() => distanceFunction(a, b))
+    : pairwiseDistance;
+  const losses = tripletLosses([anchor, positive, negative], distance, margin, swap);
   return reduced('tripletMarginWithDistanceLoss', losses.value, reduction);
 }
 

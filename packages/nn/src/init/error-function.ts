@@ -11,13 +11,3 @@ export function erf(x: number): number {
   }
   return twoOverRootPi * x * Math.exp(-x * x) * sum;
 }
-
-/** The x whose erf is y, from Winitzki's approximation by steps of Newton. ±Infinity for ±1. */
-export function inverseErf(y: number): number {
-  if (Math.abs(y) >= 1) return Math.abs(y) === 1 ? y * Infinity : NaN;
-  const log = Math.log1p(-y * y);
-  const half = 2 / (Math.PI * 0.147) + log / 2;
-  let x = Math.sign(y) * Math.sqrt(Math.sqrt(half * half - log / 0.147) - half);
-  for (let step = 0; step < 3; step += 1) x -= (erf(x) - y) / (twoOverRootPi * Math.exp(-x * x));
-  return x;
-}

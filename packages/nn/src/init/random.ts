@@ -1,7 +1,8 @@
 import { ArgumentError } from '../errors.ts';
 import { defaultGenerator, type Generator } from '../random/generator.ts';
+import { requirePositive } from '../nn/require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
-import { erf, inverseErf } from './error-function.ts';
+import { truncatedNormal } from './truncated-normal.ts';
 import { initialize, requireNumbers, type Initializable } from './in-place.ts';
 
 /** Option of the random functions of `nn.init`. */
@@ -61,22 +62,18 @@ export function normal<T extends Initializable>(tensor: T, options: NormalOption
 }
 
 /**
- * Fills with numbers of a normal distribution that lie between a and b, by inversion as in torch (torch.nn.init.trunc_normal_).
- * Returns the tensor.
+ * Fills with numbers of a normal distribution that lie between a and b, with the bits of torch 2.15
+ * (torch.nn.init.trunc_normal_). Returns the tensor.
  */
 export function truncNormal<T extends Initializable>(tensor: T, options: TruncNormalOptions = {}): T {
   requireOptions('nn.init.truncNormal', options, truncNormalOptions);
   const { mean = 0, std = 1, a = -2, b = 2, generator = defaultGenerator } = options;
   requireStd('truncNormal', mean, std);
+  requirePositive('nn.init.truncNormal', { std });
   requireNumbers('truncNormal', { a, b });
   if (a > b) throw new ArgumentError(`nn.init.truncNormal: a must be at most b, got ${a} and ${b}.`);
-  /** 2Φ − 1 of the standardized bound. */
-  const bound = (x: number) => erf((x - mean) / std / Math.SQRT2);
   return initialize('truncNormal', tensor, (data) => {
-    generator.fillUniform(data, bound(a), bound(b));
-    for (let i = 0; i < data.length; i += 1) {
-      data[i] = Math.min(Math.max(inverseErf(data[i]) * std * Math.SQRT2 + mean, a), b);
-    }
+    truncatedNormal(data, { mean, std, a, b }, generator);
   });
 }
 

@@ -8,6 +8,7 @@ import type { CollectiveGroup } from '../graph/operators.ts';
 import { filledWith } from '../init/constant.ts';
 import type { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
+import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
 import { requirePositive, requirePositiveInteger } from './require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
@@ -47,6 +48,10 @@ export abstract class BatchNorm extends Module {
   readonly #numFeatures: number;
   #momentum: number | null;
   readonly #eps: number;
+
+  static {
+    spellAsTorch(this.prototype, ['runningMean', 'runningVar', 'numBatchesTracked']);
+  }
 
   constructor(numFeatures: number, options: BatchNormModuleOptions = {}) {
     super();

@@ -1,13 +1,15 @@
 import { ArgumentError } from '../errors.ts';
 import { describeValue } from '../stored-tensor.ts';
-import { Module } from './module.ts';
+import { attributesOf, holdMembers } from './attributes.ts';
+import { isRegistered, Module } from './module.ts';
 
-/** What ModuleDict and ParameterDict share: members by name, each a property of the module, so that it is registered. */
+/** What ModuleDict and ParameterDict share: members by name, each registered as an attribute of the module. */
 export abstract class MemberDict<Member> extends Module implements Iterable<[string, Member]> {
   readonly #members = new Map<string, Member>();
 
   constructor(members: Readonly<Record<string, Member>> | Iterable<readonly [string, Member]> = {}) {
     super();
+    holdMembers(this, this.#members);
     const entries = Symbol.iterator in members ? members : Object.entries(members);
     for (const [name, member] of entries) this.set(name, member);
   }
@@ -15,21 +17,34 @@ export abstract class MemberDict<Member> extends Module implements Iterable<[str
   /** The kind of members that is accepted. */
   protected abstract readonly kind: abstract new (...parameters: never[]) => Member;
 
-  /** Adds or replaces a member. Its name must not be that of a property of modules. */
+  /**
+   * Adds or replaces a member. As in torch, its name is not empty and has no dot, which separates the names in a key.
+   *
+   * @throws ArgumentError for such a name, and for the name of a parameter or module of a subclass
+   */
   set(name: string, member: Member): this {
     if (!(member instanceof this.kind)) {
       throw new ArgumentError(
         `${this.constructor.name}: expected ${this.kind.name}s, got ${describeValue(member)} as '${name}'.`,
       );
     }
-    if (name in this && !this.#members.has(name)) {
+    this.#requireName(name);
+    this.#members.set(name, member);
+    return this;
+  }
+
+  #requireName(name: string): void {
+    if (name === '' || name.includes('.')) {
       throw new ArgumentError(
-        `${this.constructor.name}: '${name}' is a property of every module. Choose another name.`,
+        `${this.constructor.name}: expected a name without dots, got '${name}'. Choose another name.`,
       );
     }
-    this.#members.set(name, member);
-    Object.assign(this, { [name]: member });
-    return this;
+    const isTaken = attributesOf(this).some(([one, value]) => one === name && isRegistered(value));
+    if (isTaken && !this.#members.has(name)) {
+      throw new ArgumentError(
+        `${this.constructor.name}: '${name}' is the name of a property with parameters. Choose another name.`,
+      );
+    }
   }
 
   /** The member with a name; throws if there is none. */

@@ -14,6 +14,7 @@ import {
   type ModuleStateDict,
   type StoredTensors,
 } from './state-dict.ts';
+import { attributesOf } from './attributes.ts';
 import { tiedKeys } from './tied-keys.ts';
 import {
   registerHook,
@@ -40,7 +41,8 @@ export abstract class Module implements DistributedModule {
   }
 
   /**
-   * Parameters of this module and its submodules with their paths, such as `conv1.weight` (torch.nn.Module.named_parameters).
+   * Parameters of this module and its submodules with their keys in the state dict, such as `conv1.weight`
+   * (torch.nn.Module.named_parameters).
    * A module's own parameters come first. A parameter that is used twice is listed once.
    */
   *namedParameters(prefix = ''): Generator<[name: string, parameter: Parameter]> {
@@ -55,14 +57,17 @@ export abstract class Module implements DistributedModule {
     for (const [, parameter] of this.namedParameters()) yield parameter;
   }
 
-  /** Buffers of this module and its submodules with their paths, in the order of parameters (torch.nn.Module.named_buffers). */
+  /**
+   * Buffers of this module and its submodules with their keys in the state dict, such as `bn1.running_mean`, in the order of
+   * parameters (torch.nn.Module.named_buffers).
+   */
   *namedBuffers(prefix = ''): Generator<[name: string, buffer: BufferTensor]> {
     yield* listed(this, prefix, BufferTensor);
   }
 
   /** Modules that are properties of this module, with their names (torch.nn.Module.named_children). */
   *namedChildren(): Generator<[name: string, child: Module]> {
-    for (const [name, property] of propertiesOf(this)) {
+    for (const [name, property] of attributesOf(this)) {
       if (property instanceof Module) {
         yield [name, property];
       } else {
@@ -147,8 +152,9 @@ export abstract class Module implements DistributedModule {
   }
 
   /**
-   * A copy of all parameters and buffers by torch's keys (torch.nn.Module.state_dict): property paths in snake_case, such as
-   * `bn1.running_mean` for `bn1.runningMean`. A parameter that is used twice has one entry, under its first path.
+   * A copy of all parameters and buffers by torch's keys (torch.nn.Module.state_dict): the paths of properties as the class
+   * spells them, such as `Conv2d_1a_3x3.weight`. Only properties of ringrun's own modules have torch's spelling:
+   * `bn1.running_mean` is `bn1.runningMean`. A parameter that is used twice has one entry, under its first path.
    *
    * @throws NnError (ERR_NOT_AWAITED) if a backward pass or an optimizer step on the module is pending
    */
@@ -161,7 +167,8 @@ export abstract class Module implements DistributedModule {
   /**
    * Copies a state dict into parameters and buffers (torch.nn.Module.load_state_dict): from `stateDict`, or from PyTorch's
    * safetensors by `model.loadStateDict(await loadSafetensors(path))` of ringrun. Every dtype is converted to float32. The
-   * option `keyMapping` renames keys; with `strict: false` the result reports which keys were not used.
+   * option `keyMapping` renames keys; with `strict: false` the result reports which keys were not used. A key in snake_case
+   * fits a name in camelCase too, if no other key does: earlier versions wrote `hidden_layer.weight` for `hiddenLayer`.
    *
    * @param state a Map or a record of `{ shape, data }` by key
    * A tensor that the module has twice, such as a tied weight, is loaded from any of its keys.
@@ -225,7 +232,7 @@ function* listed<T>(
 ): Generator<[path: string, property: T]> {
   const seen = new Set<T>();
   for (const [path, module] of root.namedModules(prefix)) {
-    for (const [name, property] of propertiesOf(module)) {
+    for (const [name, property] of attributesOf(module)) {
       if (!(property instanceof kind) || seen.has(property)) continue;
       seen.add(property);
       yield [join(path, name), property];
@@ -233,11 +240,15 @@ function* listed<T>(
   }
 }
 
+/** True for what a module registers when it is a property of the module. */
+export function isRegistered(value: unknown): value is Module | Parameter | BufferTensor {
+  return value instanceof Module || value instanceof Parameter || value instanceof BufferTensor;
+}
+
 /** Finds a module, parameter or buffer in an array, Map, Set or object literal, nested up to `depth` levels. */
 function partIn(container: unknown, depth = 2): Module | Parameter | BufferTensor | undefined {
   for (const element of elementsOf(container)) {
-    if (element instanceof Module || element instanceof Parameter || element instanceof BufferTensor)
-      return element;
+    if (isRegistered(element)) return element;
     const found = depth > 1 ? partIn(element, depth - 1) : undefined;
     if (found !== undefined) return found;
   }
@@ -257,10 +268,6 @@ function elementsOf(container: unknown): Iterable<unknown> {
 function containerOf(container: unknown): string {
   if (Array.isArray(container)) return 'array';
   return container instanceof Map ? 'Map' : container instanceof Set ? 'Set' : 'object';
-}
-
-function propertiesOf(module: Module): [name: string, property: unknown][] {
-  return Object.entries(module);
 }
 
 function join(path: string, name: string): string {

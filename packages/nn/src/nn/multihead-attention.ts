@@ -10,6 +10,7 @@ import type { Parameter } from '../parameter.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import type { Tensor } from '../tensor.ts';
 import { Linear } from './linear.ts';
+import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from './require.ts';
 
@@ -69,6 +70,10 @@ export class MultiheadAttention extends Module {
   readonly #heads: number;
   readonly #dropout: number;
   readonly #batchFirst: boolean;
+
+  static {
+    spellAsTorch(this.prototype, ['inProjWeight', 'inProjBias', 'outProj']);
+  }
 
   /** @param embedDim a multiple of `numHeads` */
   constructor(embedDim: number, numHeads: number, options: MultiheadAttentionOptions = {}) {

@@ -10,6 +10,7 @@ import { constant } from '../ops/source.ts';
 import type { Parameter } from '../parameter.ts';
 import type { OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
+import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from './require.ts';
 import { lengthsOf, PackedSequence } from './utils/rnn.ts';
@@ -83,7 +84,9 @@ export abstract class RecurrentNetwork extends Module {
       const inner = layer === 0 ? inputSize : hiddenSize * this.#ways;
       const shapes = [[size, inner], [size, hiddenSize], ...(bias ? [[size], [size]] : [])];
       for (const [index, shape] of shapes.entries()) {
-        Object.assign(this, { [`${kinds[index]}${suffix}`]: uniformByFanIn(shape, hiddenSize) });
+        const property = `${kinds[index]}${suffix}` as const;
+        Object.assign(this, { [property]: uniformByFanIn(shape, hiddenSize) });
+        spellAsTorch<RecurrentNetwork>(this, [property]);
       }
     }
   }
@@ -153,7 +156,7 @@ export abstract class RecurrentNetwork extends Module {
   }
 
   /** The directions of all layers, in torch's order. */
-  *#directions(): Generator<{ index: number; layer: number; reverse: boolean; suffix: string }> {
+  *#directions(): Generator<{ index: number; layer: number; reverse: boolean; suffix: `L${string}` }> {
     const count = this.#options.numLayers * this.#ways;
     for (let index = 0; index < count; index += 1) {
       const layer = Math.floor(index / this.#ways);

@@ -9,6 +9,7 @@ import { constant } from '../ops/source.ts';
 import type { Parameter } from '../parameter.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
+import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from './require.ts';
 import { requireNonlinearity } from './rnn.ts';
@@ -32,6 +33,10 @@ export abstract class RecurrentStep extends Module {
   /** [gates·hiddenSize] */
   readonly biasHh: Parameter | undefined;
   readonly #cell: RecurrentCell;
+
+  static {
+    spellAsTorch(this.prototype, ['weightIh', 'weightHh', 'biasIh', 'biasHh']);
+  }
 
   /** @internal */
   protected constructor(cell: RecurrentCell, inputSize: number, hiddenSize: number, bias = true) {

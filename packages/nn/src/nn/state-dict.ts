@@ -1,3 +1,4 @@
+import { withoutEarlierKeys } from '@ringrun/core';
 import type { DistributedTensor } from 'ringrun';
 import { ArgumentError } from '../errors.ts';
 import { withMappedKeys, type KeyMapping } from './key-mapping.ts';
@@ -32,15 +33,10 @@ export interface LoadStateDictOptions {
   keyMapping?: KeyMapping;
 }
 
-/** torch's key of a property path: `bn1.running_mean` for `bn1.runningMean`. */
-export function keyOf(path: string): string {
-  return path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
 /** Tensors by key, in torch's order: the buffers of each module follow its parameters. */
 export function tensorsByKey<Parameter, Buffer>(
-  parameters: Iterable<readonly [path: string, tensor: Parameter]>,
-  buffers: Iterable<readonly [path: string, tensor: Buffer]>,
+  parameters: Iterable<readonly [key: string, tensor: Parameter]>,
+  buffers: Iterable<readonly [key: string, tensor: Buffer]>,
 ): Map<string, Parameter | Buffer> {
   const tensorsOf = new Map<string, (readonly [string, Parameter | Buffer])[]>();
   for (const entry of [...parameters, ...buffers]) {
@@ -48,13 +44,11 @@ export function tensorsByKey<Parameter, Buffer>(
     tensorsOf.set(module, [...(tensorsOf.get(module) ?? []), entry]);
   }
   const tensors = new Map<string, Parameter | Buffer>();
-  for (const [path, tensor] of [...tensorsOf.values()].flat()) {
-    if (tensors.has(keyOf(path))) {
-      throw new ArgumentError(
-        `stateDict: expected unique keys, got ${keyOf(path)} for two properties, one of them ${path}. Rename one.`,
-      );
+  for (const [key, tensor] of [...tensorsOf.values()].flat()) {
+    if (tensors.has(key)) {
+      throw new ArgumentError(`stateDict: expected unique keys, got ${key} for two properties. Rename one.`);
     }
-    tensors.set(keyOf(path), tensor);
+    tensors.set(key, tensor);
   }
   return tensors;
 }
@@ -70,7 +64,8 @@ export function loadTensors(
   { strict = true, keyMapping }: LoadStateDictOptions,
   tied: ReadonlyMap<string, string> = new Map(),
 ): IncompatibleKeys {
-  const stored = new Map(withMappedKeys(asMap(given), keyMapping));
+  const mapped = withMappedKeys(asMap(given), keyMapping);
+  const stored = new Map(withoutEarlierKeys(mapped, [...tensors.keys(), ...tied.keys()]));
   const copies = separateTied(stored, tied);
   const missingKeys = [...tensors.keys()].filter((key) => !stored.has(key));
   const unexpectedKeys = [...stored.keys()].filter((key) => !tensors.has(key));

@@ -2,6 +2,7 @@ import { registry } from '@ringrun/core';
 import type { ProcessGroup } from 'ringrun';
 import { ArgumentError } from '../errors.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
+import { replaceAttribute } from './attributes.ts';
 import { BatchNorm, batchNormOptions, type BatchNormModuleOptions } from './batch-norm.ts';
 import { Module } from './module.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
@@ -94,7 +95,7 @@ function converted(module: Module, options: SyncBatchNormOptions, made: Map<Modu
   made.set(module, module);
   for (const [name, child] of module.namedChildren()) {
     const replacement = converted(child, options, made);
-    if (replacement !== child) Object.assign(module, { [name]: replacement });
+    if (replacement !== child) replaceAttribute(module, name, replacement);
   }
   return module;
 }

@@ -1,6 +1,6 @@
 import { BufferTensor } from '../buffer-tensor.ts';
 import { Parameter } from '../parameter.ts';
-import { keyOf } from './state-dict.ts';
+import { attributesOf } from './attributes.ts';
 import { Module } from './module.ts';
 
 /**
@@ -12,18 +12,17 @@ export function tiedKeys(root: Module): Map<string, string> {
   const tied = new Map<string, string>();
   const visit = (module: Module, prefix: string, ancestors: readonly Module[]) => {
     if (ancestors.includes(module)) return;
-    for (const [name, property] of Object.entries(module) as [string, unknown][]) {
-      const path = prefix + name;
+    for (const [name, property] of attributesOf(module)) {
+      const key = prefix + name;
       if (property instanceof Parameter || property instanceof BufferTensor) {
-        const key = first.get(property);
-        if (key === undefined) first.set(property, keyOf(path));
-        else tied.set(keyOf(path), key);
-      } else if (property instanceof Module) visit(property, `${path}.`, [...ancestors, module]);
+        const main = first.get(property);
+        if (main === undefined) first.set(property, key);
+        else tied.set(key, main);
+      } else if (property instanceof Module) visit(property, `${key}.`, [...ancestors, module]);
     }
   };
   // The order of namedParameters: a module's own tensors before those of its parts.
-  for (const [path, tensor] of [...root.namedParameters(), ...root.namedBuffers()])
-    first.set(tensor, keyOf(path));
+  for (const [key, tensor] of [...root.namedParameters(), ...root.namedBuffers()]) first.set(tensor, key);
   visit(root, '', []);
   for (const [key, main] of tied) if (key === main) tied.delete(key);
   return tied;

@@ -1,8 +1,10 @@
+import { inUserFunction } from '../called-function.ts';
 import { gelu, relu } from '../functional/activation.ts';
 import { ArgumentError } from '../errors.ts';
 import { defaultGenerator } from '../random/generator.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import type { Tensor } from '../tensor.ts';
+import { spellAsTorch } from './attributes.ts';
 import { Dropout } from './dropout.ts';
 import { LayerNorm } from './layer-norm.ts';
 import { Linear } from './linear.ts';
@@ -89,6 +91,10 @@ export class TransformerEncoderLayer extends Module {
   readonly #settings: Required<TransformerLayerOptions>;
   readonly #copy: () => TransformerEncoderLayer;
 
+  static {
+    spellAsTorch(this.prototype, ['selfAttn']);
+  }
+
   /** @param dModel size of the elements, a multiple of `nhead` */
   constructor(dModel: number, nhead: number, options: TransformerLayerOptions = {}) {
     super();
@@ -153,6 +159,10 @@ export class TransformerDecoderLayer extends Module {
   readonly dropout3: Dropout;
   readonly #settings: Required<TransformerLayerOptions>;
   readonly #copy: () => TransformerDecoderLayer;
+
+  static {
+    spellAsTorch(this.prototype, ['selfAttn', 'multiheadAttn']);
+  }
 
   /** @param dModel size of the elements, a multiple of `nhead` */
   constructor(dModel: number, nhead: number, options: TransformerLayerOptions = {}) {
@@ -226,7 +236,10 @@ function hiddenLayer(
   { activation }: Required<TransformerLayerOptions>,
   x: Tensor,
 ): Tensor {
-  const activate = activation === 'relu' ? relu : activation === 'gelu' ? gelu : activation;
+  const activate = (x: Tensor) => {
+    if (typeof activation === 'function') return inUserFunction(() => activation(x));
+    return activation === 'relu' ? relu(x) : gelu(x);
+  };
   return layer.linear2.forward(layer.dropout.forward(activate(layer.linear1.forward(x))));
 }
 

@@ -14,7 +14,7 @@ import { alongAxis, matrixOf } from './resample.ts';
  * @returns [N, C, ...size]
  */
 export function adaptiveAveragePool(data: Value, size: readonly number[]): Value {
-  const [, , ...spatial] = requireImages('AdaptiveAveragePool', data, size.length);
+  const [, , ...spatial] = requireImages('adaptiveAvgPool', data, size.length);
   if (size.every((windows) => windows === 1)) return reduceMean(data, imageAxes(size), true);
   const window = evenWindow(spatial, size);
   if (window) return averagePool(data, { ...window, countIncludePad: true });
@@ -34,7 +34,7 @@ export function adaptiveAveragePool(data: Value, size: readonly number[]): Value
  * torch.nn.functional.adaptive_max_pool2d. The first of equal elements gets the gradient.
  */
 export function adaptiveMaxPool(data: Value, size: readonly number[]): Value {
-  const [, , ...spatial] = requireImages('AdaptiveMaxPool', data, size.length);
+  const [, , ...spatial] = requireImages('adaptiveMaxPool', data, size.length);
   const window = evenWindow(spatial, size);
   if (window) return maxPool(data, window);
   // The last axis first, so that of equal elements the first in row-major order is found.

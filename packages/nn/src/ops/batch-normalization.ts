@@ -8,7 +8,7 @@ import { constant } from './source.ts';
 
 /** x·scale + shift for each channel: [N, C, …] and twice [C]. */
 export function affine(x: Value, scale: Value, shift: Value): Value {
-  requireChannels('Affine', x, { scale, shift });
+  requireChannels('instanceNorm', x, { scale, shift });
   return createValue('Affine', [x, scale, shift], {}, x);
 }
 
@@ -24,7 +24,7 @@ export interface BatchNormalized {
 
 /** Computes (x − mean) / √(variance + epsilon)·weight + bias, with mean and variance [C] over all axes except the channels. */
 export function batchNormalize(x: Value, weight: Value, bias: Value, epsilon: number): BatchNormalized {
-  requireChannels('BatchNormalize', x, { weight, bias });
+  requireChannels('batchNorm', x, { weight, bias });
   const node = createNode('BatchNormalize', [x, weight, bias], { epsilon }, [x, weight, weight, x]);
   const [normalized, mean, variance] = node.outputs;
   return { normalized, mean, variance };

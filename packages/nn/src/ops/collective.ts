@@ -10,7 +10,7 @@ import { constant } from './source.ts';
 /** Sums a value over the ranks of a group. All ranks must call it at the same point of their graphs. */
 export function allReduce(value: Value, group: CollectiveGroup, sequence = nextSequence()): Value {
   if (value.dtype !== 'float32') {
-    throw new ShapeError(`AllReduce: expected float32, got ${describeType(value)}.`);
+    throw new ShapeError(`allReduce: expected float32, got ${describeType(value)}.`);
   }
   return createValue('AllReduce', [value], { group, sequence }, value);
 }

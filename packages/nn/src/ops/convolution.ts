@@ -18,20 +18,20 @@ import { reduceSum } from './reduction.ts';
 export function conv(data: Value, weight: Value, bias: Value | undefined, attributes: ConvAttributes): Value {
   const { strides, pads, dilations, group } = attributes;
   const axes = strides.length;
-  const [n, channels, ...spatial] = requireImages('Conv', data, axes);
-  const [filters, perGroup, ...kernel] = requireImages('Conv', weight, axes);
+  const [n, channels, ...spatial] = requireImages('conv', data, axes);
+  const [filters, perGroup, ...kernel] = requireImages('conv', weight, axes);
   if (channels !== perGroup * group || filters % group !== 0) {
     throw new ShapeError(
-      `Conv: expected ${perGroup * group} channels for a weight ${describeType(weight)} and ${group} group(s), got ${channels} in ${describeType(data)}.`,
+      `conv${axes}d: expected ${perGroup * group} channels for a weight ${describeType(weight)} and ${group} group(s), got ${channels} in ${describeType(data)}.`,
     );
   }
-  requireChannels('Conv', weight);
-  requireBias('Conv', filters, weight, bias);
+  requireChannels(`conv${axes}d`, weight);
+  requireBias(`conv${axes}d`, filters, weight, bias);
   const output = spatial.map((size, axis) => {
     const room = size + pads[axis] + pads[axis + axes] - dilations[axis] * (kernel[axis] - 1) - 1;
     if (room < 0) {
       throw new ShapeError(
-        `Conv: the kernel ${kernel.join('x')} of ${describeType(weight)} is larger than the padded input ${describeType(data)}.`,
+        `conv${axes}d: the kernel ${kernel.join('x')} of ${describeType(weight)} is larger than the padded input ${describeType(data)}.`,
       );
     }
     return Math.floor(room / strides[axis]) + 1;
@@ -58,18 +58,18 @@ export function convTranspose(
 ): Value {
   const { strides, pads, dilations, group } = attributes;
   const axes = strides.length;
-  const [n, filters, ...small] = requireImages('ConvTranspose', data, axes);
-  const [weightFilters, perGroup, ...kernel] = requireImages('ConvTranspose', weight, axes);
+  const [n, filters, ...small] = requireImages('convTranspose', data, axes);
+  const [weightFilters, perGroup, ...kernel] = requireImages('convTranspose', weight, axes);
   if (filters !== weightFilters) {
     throw new ShapeError(
-      `ConvTranspose: expected ${weightFilters} channels for a weight ${describeType(weight)}, got ${filters} in ${describeType(data)}.`,
+      `convTranspose${axes}d: expected ${weightFilters} channels for a weight ${describeType(weight)}, got ${filters} in ${describeType(data)}.`,
     );
   }
-  requireChannels('ConvTranspose', weight);
-  requireBias('ConvTranspose', perGroup * group, weight, bias);
+  requireChannels(`convTranspose${axes}d`, weight);
+  requireBias(`convTranspose${axes}d`, perGroup * group, weight, bias);
   if (spatial.some((size) => size < 1)) {
     throw new ShapeError(
-      `ConvTranspose: expected a result of at least 1 along each axis, got ${spatial.join('x')} for ${describeType(data)}.`,
+      `convTranspose${axes}d: expected a result of at least 1 along each axis, got ${spatial.join('x')} for ${describeType(data)}.`,
     );
   }
   const outputPadding = spatial.map((size, axis) => {

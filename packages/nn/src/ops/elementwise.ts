@@ -15,37 +15,38 @@ type Unary = 'Neg' | 'Exp' | 'Log' | 'Sqrt';
 /** The sum; of conditions, their logical or. */
 export const add = (a: Value, b: Value): Value => {
   if (areConditions(a, b)) return or(a, b);
-  return isConstant(b, 0) ? a : binary('Add', a, b);
+  return isConstant(b, 0) ? a : binary('Add', 'add', a, b);
 };
 export const sub = (a: Value, b: Value): Value => {
-  requireNumbers('Sub', a);
-  return isConstant(b, 0) ? a : binary('Sub', a, b);
+  requireNumbers('sub', a);
+  return isConstant(b, 0) ? a : binary('Sub', 'sub', a, b);
 };
 /** The product; of conditions, their logical and. */
 export const mul = (a: Value, b: Value): Value => {
   if (areConditions(a, b)) return and(a, b);
   if (isConstant(a, 1)) return b;
-  return isConstant(b, 1) ? a : binary('Mul', a, b);
+  return isConstant(b, 1) ? a : binary('Mul', 'mul', a, b);
 };
 /** The quotient in float32, also of integers. */
-export const div = (a: Value, b: Value): Value => binary('Div', cast(a, 'float32'), cast(b, 'float32'));
+export const div = (a: Value, b: Value): Value =>
+  binary('Div', 'div', cast(a, 'float32'), cast(b, 'float32'));
 /** The larger one. The first of equal operands has the gradient. */
 export const max = (a: Value, b: Value): Value => {
   if (areConditions(a, b)) return or(a, b);
-  return a.dtype === 'int64' ? where(greater(b, a), b, a) : binary('Max', a, b);
+  return a.dtype === 'int64' ? where(greater(b, a), b, a) : binary('Max', 'maximum', a, b);
 };
 /** The smaller one. onnxruntime's Min of int64 compares 32 bits. */
 export const min = (a: Value, b: Value): Value => {
   if (areConditions(a, b)) return and(a, b);
-  return a.dtype === 'int64' ? where(greater(a, b), b, a) : binary('Min', a, b);
+  return a.dtype === 'int64' ? where(greater(a, b), b, a) : binary('Min', 'minimum', a, b);
 };
 export const greater = (a: Value, b: Value): Value =>
-  areConditions(a, b) ? and(a, not(b)) : binary('Greater', a, b, 'bool');
+  areConditions(a, b) ? and(a, not(b)) : binary('Greater', 'gt', a, b, 'bool');
 export const greaterOrEqual = (a: Value, b: Value): Value =>
-  areConditions(a, b) ? or(a, not(b)) : binary('GreaterOrEqual', a, b, 'bool');
-export const equal = (a: Value, b: Value): Value => binary('Equal', a, b, 'bool');
+  areConditions(a, b) ? or(a, not(b)) : binary('GreaterOrEqual', 'ge', a, b, 'bool');
+export const equal = (a: Value, b: Value): Value => binary('Equal', 'eq', a, b, 'bool');
 export const neg = (a: Value): Value => {
-  requireNumbers('Neg', a);
+  requireNumbers('neg', a);
   return createValue('Neg', [a], {}, a);
 };
 export const exp = (a: Value): Value => unary('Exp', a);
@@ -55,7 +56,7 @@ export const sqrt = (a: Value): Value => unary('Sqrt', a);
 export const detach = (a: Value): Value => createValue('Identity', [a], {}, a);
 export function relu(a: Value): Value {
   if (a.dtype === 'int64') return max(a, int64Constant([], [0]));
-  requireFloat('Relu', a);
+  requireFloat('relu', a);
   return createNode('Relu', [a], {}, [a, { dtype: 'bool', shape: a.shape }]).outputs[0];
 }
 
@@ -67,12 +68,12 @@ export function isNaN(a: Value): Value {
 
 /** Logical or. */
 export function or(a: Value, b: Value): Value {
-  return createValue('Or', [a, b], {}, { dtype: 'bool', shape: broadcastShape('Or', a, b) });
+  return createValue('Or', [a, b], {}, { dtype: 'bool', shape: broadcastShape('logicalOr', a, b) });
 }
 
 /** Logical and. */
 export function and(a: Value, b: Value): Value {
-  return createValue('And', [a, b], {}, { dtype: 'bool', shape: broadcastShape('And', a, b) });
+  return createValue('And', [a, b], {}, { dtype: 'bool', shape: broadcastShape('logicalAnd', a, b) });
 }
 
 export function not(a: Value): Value {
@@ -82,15 +83,15 @@ export function not(a: Value): Value {
 /** `whenTrue` where the condition is true, else `whenFalse`. All three broadcast. */
 export function where(condition: Value, whenTrue: Value, whenFalse: Value): Value {
   if (condition.dtype !== 'bool') {
-    throw new ShapeError(`Where: the condition must be bool, got ${describeType(condition)}.`);
+    throw new ShapeError(`where: the condition must be bool, got ${describeType(condition)}.`);
   }
-  requireSameDtype('Where', whenTrue, whenFalse);
+  requireSameDtype('where', whenTrue, whenFalse);
   if (areConditions(whenTrue, whenFalse)) {
     return or(and(condition, whenTrue), and(not(condition), whenFalse));
   }
-  const shape = broadcastShape('Where', whenTrue, whenFalse);
+  const shape = broadcastShape('where', whenTrue, whenFalse);
   const type = { dtype: whenTrue.dtype, shape };
-  const whole = broadcastShape('Where', condition, { ...whenTrue, ...type });
+  const whole = broadcastShape('where', condition, { ...whenTrue, ...type });
   return createValue('Where', [condition, whenTrue, whenFalse], {}, { ...type, shape: whole });
 }
 
@@ -171,9 +172,10 @@ export const elementwise: OperatorFamily<
   },
 };
 
-function binary(op: Binary, a: Value, b: Value, dtype: DType = a.dtype): Value {
-  requireSameDtype(op, a, b);
-  return createValue(op, [a, b], {}, { dtype, shape: broadcastShape(op, a, b) });
+/** @param name of the function in messages */
+function binary(op: Binary, name: string, a: Value, b: Value, dtype: DType = a.dtype): Value {
+  requireSameDtype(name, a, b);
+  return createValue(op, [a, b], {}, { dtype, shape: broadcastShape(name, a, b) });
 }
 
 /** A function in float32, also of integers. */
@@ -186,21 +188,21 @@ function areConditions(a: Value, b: Value): boolean {
   return a.dtype === 'bool' && b.dtype === 'bool';
 }
 
-function requireNumbers(op: string, a: Value): void {
+function requireNumbers(name: string, a: Value): void {
   if (a.dtype !== 'bool') return;
   throw new ShapeError(
-    `${op}: expected float32 or int64, got ${describeType(a)}. Call logicalNot or logicalXor.`,
+    `${name}: expected float32 or int64, got ${describeType(a)}. Call logicalNot or logicalXor.`,
   );
 }
 
-function requireFloat(op: string, a: Value): void {
-  if (a.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(a)}.`);
+function requireFloat(name: string, a: Value): void {
+  if (a.dtype !== 'float32') throw new ShapeError(`${name}: expected float32, got ${describeType(a)}.`);
 }
 
-function requireSameDtype(op: string, a: Value, b: Value): void {
+function requireSameDtype(name: string, a: Value, b: Value): void {
   if (a.dtype !== b.dtype) {
     throw new ShapeError(
-      `${op}: both sides must have one dtype, got ${describeType(a)} and ${describeType(b)}.`,
+      `${name}: both sides must have one dtype, got ${describeType(a)} and ${describeType(b)}.`,
     );
   }
 }

@@ -2,22 +2,21 @@ import { ShapeError } from '../errors.ts';
 import { createValue, describeType, type Node, type Value } from '../graph/node.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
-import { cast, div, exp, greater, isNaN, max, min, mul, neg, sqrt, sub, where } from './elementwise.ts';
+import { cast, div, exp, greater, max, min, mul, neg, sqrt, sub, where } from './elementwise.ts';
 import { constant } from './source.ts';
 
 // Elementwise functions of one operand. elementwise.ts has those that other operators' gradients use.
 
 type Plain = 'Abs' | 'Sign' | 'Floor' | 'Ceil' | 'Round' | 'Tanh' | 'Erf' | 'Sigmoid' | 'Softplus';
 
-export const abs = (x: Value): Value => ofNumbers('Abs', x);
+export const abs = (x: Value): Value => ofNumbers('Abs', 'abs', x);
 /** −1, 0 or 1; 0 of NaN. */
 export function sign(x: Value): Value {
-  if (x.dtype !== 'float32') return x.dtype === 'bool' ? x : ofNumbers('Sign', x);
-  return where(isNaN(x), constant(0), ofNumbers('Sign', x));
+  return x.dtype === 'bool' ? x : ofNumbers('Sign', 'sign', x);
 }
-export const floor = (x: Value): Value => rounding('Floor', x);
-export const ceil = (x: Value): Value => rounding('Ceil', x);
-export const round = (x: Value): Value => rounding('Round', x);
+export const floor = (x: Value): Value => rounding('Floor', 'floor', x);
+export const ceil = (x: Value): Value => rounding('Ceil', 'ceil', x);
+export const round = (x: Value): Value => rounding('Round', 'round', x);
 export const erf = (x: Value): Value => plain('Erf', x);
 export const tanh = (x: Value): Value => plain('Tanh', x);
 export const sigmoid = (x: Value): Value => plain('Sigmoid', x);
@@ -29,7 +28,7 @@ export const maximum = (a: Value, b: Value): Value =>
 
 /** x to a power. Products, a quotient and a root are faster than Pow and replace it where they are equal. */
 export function pow(x: Value, exponent: number): Value {
-  requireFloat('Pow', x);
+  requireFloat('pow', x);
   if (exponent === 1) return x;
   if (exponent === 2) return mul(x, x);
   if (exponent === 3) return mul(mul(x, x), x);
@@ -40,7 +39,7 @@ export function pow(x: Value, exponent: number): Value {
 
 /** x where it is positive, alpha·x elsewhere. */
 export function leakyRelu(x: Value, alpha: number): Value {
-  requireFloat('LeakyRelu', x);
+  requireFloat('leakyRelu', x);
   return createValue('LeakyRelu', [x], { alpha }, x);
 }
 
@@ -123,16 +122,16 @@ function plain(op: Plain, of: Value): Value {
 }
 
 /** A function of integers, too. */
-function ofNumbers(op: Plain, x: Value): Value {
-  if (x.dtype !== 'int64') requireFloat(op, x);
+function ofNumbers(op: Plain, name: string, x: Value): Value {
+  if (x.dtype !== 'int64') requireFloat(name, x);
   return createValue(op, [x], {}, x);
 }
 
 /** Integers are rounded already. */
-function rounding(op: Plain, x: Value): Value {
-  return x.dtype === 'int64' ? x : ofNumbers(op, x);
+function rounding(op: Plain, name: string, x: Value): Value {
+  return x.dtype === 'int64' ? x : ofNumbers(op, name, x);
 }
 
-function requireFloat(op: string, x: Value): void {
-  if (x.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(x)}.`);
+function requireFloat(name: string, x: Value): void {
+  if (x.dtype !== 'float32') throw new ShapeError(`${name}: expected float32, got ${describeType(x)}.`);
 }

@@ -7,13 +7,14 @@ const layouts = ['NCL', 'NCHW', 'NCDHW'];
 /**
  * The shape of float32 images, [N, C, …].
  *
+ * @param op the function without its number of axes, such as conv
  * @param axes the number of dimensions behind N and C
  * @throws ShapeError for another dtype or number of dimensions, and for axes without elements
  */
 export function requireImages(op: string, value: Value, axes: number): readonly number[] {
   if (value.dtype !== 'float32' || value.shape.length !== axes + 2) {
     throw new ShapeError(
-      `${op}: expected float32 with ${axes + 2} dimensions (${layouts[axes - 1]}), got ${describeType(value)}.`,
+      `${op}${axes}d: expected float32 with ${axes + 2} dimensions (${layouts[axes - 1]}), got ${describeType(value)}.`,
     );
   }
   if (value.shape.slice(2).includes(0)) {

@@ -44,7 +44,7 @@ export function gather(table: Value, rows: Value, paddingRow?: number): Value {
 /** Writes `value` at the class of each row and 0 elsewhere: classes [N] (int64) give [N, depth]. Class `depth` gives zeros. */
 export function oneHot(classes: Value, depth: number, value: number): Value {
   if (classes.dtype !== 'int64' || classes.shape.length !== 1) {
-    throw new ShapeError(`OneHot: expected int64 classes with 1 dimension, got ${describeType(classes)}.`);
+    throw new ShapeError(`oneHot: expected int64 classes with 1 dimension, got ${describeType(classes)}.`);
   }
   const shape = [...classes.shape, depth];
   return createValue('OneHot', [classes], { depth, value }, { dtype: 'float32', shape });

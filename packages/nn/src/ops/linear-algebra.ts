@@ -17,12 +17,12 @@ export function gemm(a: Value, b: Value, c?: Value, transposition: Transposition
   const [innerB, columns] = orient(b, transB);
   if (innerA !== innerB) {
     throw new ShapeError(
-      `Gemm: ${describeType(a)}${transA ? ' transposed' : ''} times ${describeType(b)}${transB ? ' transposed' : ''}: ` +
+      `linear: ${describeType(a)}${transA ? ' transposed' : ''} times ${describeType(b)}${transB ? ' transposed' : ''}: ` +
         `expected equal inner dimensions, got ${innerA} and ${innerB}.`,
     );
   }
   if (c !== undefined && !(c.dtype === 'float32' && c.shape.length === 1 && c.shape[0] === columns)) {
-    throw new ShapeError(`Gemm: expected a bias float32[${columns}], got ${describeType(c)}.`);
+    throw new ShapeError(`linear: expected a bias float32[${columns}], got ${describeType(c)}.`);
   }
   const inputs = c === undefined ? [a, b] : [a, b, c];
   return createValue('Gemm', inputs, { transA, transB }, { dtype: 'float32', shape: [rows, columns] });
@@ -41,11 +41,11 @@ export function matmul(a: Value, b: Value): Value {
   const matrices = [a, b].every(({ dtype, shape }) => dtype === 'float32' && shape.length >= 2);
   if (!matrices || inner !== innerB || !leadingBroadcast(a.shape, b.shape)) {
     throw new ShapeError(
-      `MatMul: expected float32[…,M,K] and float32[…,K,N] whose leading dimensions broadcast, got ${describeType(a)} and ${describeType(b)}.`,
+      `matmul: expected float32[…,M,K] and float32[…,K,N] whose leading dimensions broadcast, got ${describeType(a)} and ${describeType(b)}.`,
     );
   }
   const leading = (value: Value): Value => ({ ...value, shape: value.shape.slice(0, -2) });
-  const shape = [...broadcastShape('MatMul', leading(a), leading(b)), rows, columns];
+  const shape = [...broadcastShape('matmul', leading(a), leading(b)), rows, columns];
   return createValue('MatMul', [a, b], {}, { dtype: 'float32', shape });
 }
 
@@ -133,7 +133,7 @@ function transposedMatrices(value: Value): Value {
 function orient(matrix: Value, transposed: boolean): readonly [rows: number, columns: number] {
   const [rows, columns] = matrix.shape;
   if (matrix.dtype !== 'float32' || matrix.shape.length !== 2) {
-    throw new ShapeError(`Gemm: expected matrices of float32, got ${describeType(matrix)}.`);
+    throw new ShapeError(`linear: expected matrices of float32, got ${describeType(matrix)}.`);
   }
   return transposed ? [columns, rows] : [rows, columns];
 }

@@ -18,8 +18,8 @@ export interface Normalized {
 /** Computes (x − mean) / √(variance + epsilon), with mean and variance over the axes. */
 export function normalize(value: Value, givenAxes: readonly number[], epsilon: number): Normalized {
   if (value.dtype !== 'float32')
-    throw new ShapeError(`Normalize: expected float32, got ${describeType(value)}.`);
-  const axes = normalizeAxes('Normalize', givenAxes, value);
+    throw new ShapeError(`layerNorm: expected float32, got ${describeType(value)}.`);
+  const axes = normalizeAxes('layerNorm', givenAxes, value);
   const statistic = {
     dtype: value.dtype,
     shape: value.shape.map((size, axis) => (axes.includes(axis) ? 1 : size)),

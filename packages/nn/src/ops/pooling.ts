@@ -18,14 +18,14 @@ import { constant, constantTensor } from './source.ts';
  * @returns [N, C, floor((H + pads − dilation·(kH − 1) − 1) / stride) + 1, …]
  */
 export function maxPool(data: Value, attributes: PoolAttributes): Value {
-  const shape = pooledShape('MaxPool', data, attributes);
+  const shape = pooledShape('maxPool', data, attributes);
   const types = [{ dtype: 'float32', shape } as const, { dtype: 'int64', shape } as const];
   return createNode('MaxPool', [data], attributes, types).outputs[0];
 }
 
 /** Mean of each window, as torch.nn.functional.avg_pool2d; shapes as in `maxPool`. */
 export function averagePool(data: Value, attributes: Operators['AveragePool']): Value {
-  const shape = pooledShape('AveragePool', data, attributes);
+  const shape = pooledShape('avgPool', data, attributes);
   return createValue('AveragePool', [data], attributes, { dtype: 'float32', shape });
 }
 
@@ -271,7 +271,7 @@ function pooledShape(op: string, data: Value, attributes: PoolAttributes): numbe
     const room = size + pads[axis] + pads[axis + axes] - reach[axis];
     if (room < 0) {
       throw new ShapeError(
-        `${op}: the window ${reach.join('x')} is larger than the padded input ${describeType(data)}.`,
+        `${op}${axes}d: the window ${reach.join('x')} is larger than the padded input ${describeType(data)}.`,
       );
     }
     return Math.floor(room / strides[axis]) + 1;

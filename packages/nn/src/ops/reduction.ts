@@ -13,14 +13,14 @@ type Reduction = 'ReduceSum' | 'ReduceMean' | 'ReduceMax';
 
 /** Sum over axes. Default: all axes. */
 export const reduceSum = (value: Value, axes?: readonly number[], keepdims = false): Value =>
-  reduce('ReduceSum', value, axes, keepdims);
+  reduce('ReduceSum', 'sum', value, axes, keepdims);
 
 export const reduceMean = (value: Value, axes?: readonly number[], keepdims = false): Value =>
-  reduce('ReduceMean', value, axes, keepdims);
+  reduce('ReduceMean', 'mean', value, axes, keepdims);
 
 /** Largest element along some axes. */
 export const reduceMax = (value: Value, axes?: readonly number[], keepdims = false): Value =>
-  reduce('ReduceMax', value, axes, keepdims);
+  reduce('ReduceMax', 'max', value, axes, keepdims);
 
 /** Smallest element along some axes. */
 export const reduceMin = (value: Value, axes?: readonly number[], keepdims = false): Value => {
@@ -58,18 +58,25 @@ export const reductions: OperatorFamily<Reduction> = {
   },
 };
 
-function reduce(op: Reduction, value: Value, given: readonly number[] | undefined, keepdims: boolean): Value {
+/** @param name of the function in messages */
+function reduce(
+  op: Reduction,
+  name: string,
+  value: Value,
+  given: readonly number[] | undefined,
+  keepdims: boolean,
+): Value {
   if (op === 'ReduceMean' && value.dtype !== 'float32') {
-    throw new ShapeError(`mean: expected float32, got ${describeType(value)}. Call float() first.`);
+    throw new ShapeError(`${name}: expected float32, got ${describeType(value)}. Call float() first.`);
   }
   if (value.dtype === 'bool') {
-    const reduced = reduce(op, cast(value, 'int64'), given, keepdims);
+    const reduced = reduce(op, name, cast(value, 'int64'), given, keepdims);
     return op === 'ReduceSum' ? reduced : cast(reduced, 'bool');
   }
-  const axes = given === undefined ? [...value.shape.keys()] : normalizeAxes(op, given, value);
+  const axes = given === undefined ? [...value.shape.keys()] : normalizeAxes(name, given, value);
   // Sums of nothing are 0 and means NaN.
   if (op === 'ReduceMax' && axes.some((axis) => value.shape[axis] === 0)) {
-    throw new ShapeError(`${op}: expected at least one element to reduce, got ${describeType(value)}.`);
+    throw new ShapeError(`${name}: expected at least one element to reduce, got ${describeType(value)}.`);
   }
   const shape = keepdims
     ? value.shape.map((size, axis) => (axes.includes(axis) ? 1 : size))

@@ -50,7 +50,7 @@ export function transpose(value: Value, given: readonly number[]): Value {
   const sorted = [...perm].sort((a, b) => a - b);
   if (sorted.length !== rank || sorted.some((axis, position) => axis !== position)) {
     throw new ShapeError(
-      `Transpose: expected each axis of ${describeType(value)} once, got [${given.join()}].`,
+      `permute: expected each axis of ${describeType(value)} once, got [${given.join()}].`,
     );
   }
   const shape = perm.map((axis) => value.shape[axis]);
@@ -58,9 +58,9 @@ export function transpose(value: Value, given: readonly number[]): Value {
 }
 
 export function concat(values: readonly Value[], givenAxis: number): Value {
-  if (values.length === 0) throw new ShapeError('Concat: expected at least one tensor, got none.');
+  if (values.length === 0) throw new ShapeError('cat: expected at least one tensor, got none.');
   const first = values[0];
-  const axis = normalizeAxis('Concat', givenAxis, first);
+  const axis = normalizeAxis('cat', givenAxis, first);
   for (const value of values) {
     const fits =
       value.dtype === first.dtype &&
@@ -68,7 +68,7 @@ export function concat(values: readonly Value[], givenAxis: number): Value {
       value.shape.every((size, position) => position === axis || size === first.shape[position]);
     if (!fits) {
       throw new ShapeError(
-        `Concat: expected equal dtypes and shapes except along axis ${axis}, got ${describeType(first)} and ${describeType(value)}.`,
+        `cat: expected equal dtypes and shapes except along axis ${axis}, got ${describeType(first)} and ${describeType(value)}.`,
       );
     }
   }
@@ -84,11 +84,11 @@ export function concat(values: readonly Value[], givenAxis: number): Value {
 
 /** Splits a value into `parts` equal pieces along an axis. */
 export function split(value: Value, givenAxis: number, parts: number): readonly Value[] {
-  const axis = normalizeAxis('Split', givenAxis, value);
+  const axis = normalizeAxis('split', givenAxis, value);
   const size = value.shape[axis];
   if (!Number.isInteger(parts) || parts < 1 || size % parts !== 0) {
     throw new ShapeError(
-      `Split: axis ${axis} of ${describeType(value)} cannot be divided into ${parts} equal parts.`,
+      `split: axis ${axis} of ${describeType(value)} cannot be divided into ${parts} equal parts.`,
     );
   }
   const type = { dtype: value.dtype, shape: value.shape.with(axis, size / parts) };
@@ -97,11 +97,11 @@ export function split(value: Value, givenAxis: number, parts: number): readonly 
 
 /** Elements `start` (inclusive) to `end` (exclusive) along an axis. */
 export function slice(value: Value, givenAxis: number, start: number, end: number): Value {
-  const axis = normalizeAxis('Slice', givenAxis, value);
+  const axis = normalizeAxis('slice', givenAxis, value);
   const size = value.shape[axis];
   if (!(Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start <= end && end <= size)) {
     throw new ShapeError(
-      `Slice: ${start} to ${end} is out of range for axis ${axis} of ${describeType(value)}.`,
+      `slice: ${start} to ${end} is out of range for axis ${axis} of ${describeType(value)}.`,
     );
   }
   if (start === 0 && end === size) return value;
@@ -249,7 +249,7 @@ function resolveShape(value: Value, shape: readonly number[]): number[] {
   const fits = open === 0 ? known === size : open === 1 && known > 0 && size % known === 0;
   if (!valid || !fits) {
     throw new ShapeError(
-      `Reshape: ${describeType(value)} has ${size} elements, which cannot have shape [${shape.join()}]` +
+      `reshape: ${describeType(value)} has ${size} elements, which cannot have shape [${shape.join()}]` +
         `${open > 1 ? '; only one dimension may be -1' : ''}.`,
     );
   }

@@ -11,16 +11,16 @@ import { reduceSum } from './reduction.ts';
 /** exp x / Σ exp x along an axis. */
 export function softmax(value: Value, givenAxis: number): Value {
   if (value.dtype !== 'float32')
-    throw new ShapeError(`Softmax: expected float32, got ${describeType(value)}.`);
-  const axis = normalizeAxis('Softmax', givenAxis, value);
+    throw new ShapeError(`softmax: expected float32, got ${describeType(value)}.`);
+  const axis = normalizeAxis('softmax', givenAxis, value);
   return createValue('Softmax', [value], { axis }, value);
 }
 
 /** x − log Σ exp x along an axis. */
 export function logSoftmax(value: Value, givenAxis: number): Value {
   if (value.dtype !== 'float32')
-    throw new ShapeError(`LogSoftmax: expected float32, got ${describeType(value)}.`);
-  const axis = normalizeAxis('LogSoftmax', givenAxis, value);
+    throw new ShapeError(`logSoftmax: expected float32, got ${describeType(value)}.`);
+  const axis = normalizeAxis('logSoftmax', givenAxis, value);
   return createValue('LogSoftmax', [value], { axis }, value);
 }
 
@@ -35,7 +35,7 @@ export function negativeLogLikelihood(logProbabilities: Value, classes: Value, i
     classes.shape[0] === n;
   if (!fits) {
     throw new ShapeError(
-      `NegativeLogLikelihoodLoss: expected float32[N,C] and int64[N], got ${describeType(logProbabilities)} and ${describeType(classes)}.`,
+      `nllLoss: expected float32[N,C] and int64[N], got ${describeType(logProbabilities)} and ${describeType(classes)}.`,
     );
   }
   const scalar = { dtype: 'float32', shape: [] } as const;

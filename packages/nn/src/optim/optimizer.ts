@@ -302,7 +302,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    *
    * @throws ArgumentError that lists all differences; nothing is changed then
    */
-  loadStateDict(dict: OptimizerStateDict<Settings>): void {
+  loadStateDict(dict: OptimizerStateDict): void {
     this.#requireNotReleased();
     requireNothingPending(`${this.#rule.name}.loadStateDict`, this.#states.keys(), { besideReads: true });
     const loaded = checkStateDict(this.#rule, this.#groups, dict);

@@ -1,3 +1,4 @@
+import { withoutEarlierKeys } from '@ringrun/core';
 import { CheckpointError } from './checkpoint-error.ts';
 import type { Registered } from './registered-objects.ts';
 import { flatten, isTensor, unflatten } from './flat-state.ts';
@@ -143,8 +144,9 @@ async function copyOf({ name, object }: Loading): Promise<Loading> {
  */
 function requireSameTensors({ name, object, state }: Loading, present: unknown): void {
   if (!('namedParameters' in object) || !isTensors(state) || !isTensors(present)) return;
-  for (const key of new Set([...present.keys(), ...state.keys()])) {
-    const [stored, own] = [state, present].map((tensors) => {
+  const saved = withoutEarlierKeys(state, present.keys());
+  for (const key of new Set([...present.keys(), ...saved.keys()])) {
+    const [stored, own] = [saved, present].map((tensors) => {
       const tensor = tensors.get(key);
       return tensor === undefined ? 'no such tensor' : describeArray(tensor);
     });

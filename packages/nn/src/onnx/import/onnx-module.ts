@@ -1,5 +1,6 @@
 import { ArgumentError, ShapeError } from '../../errors.ts';
 import { describeType, sizeOf } from '../../graph/node.ts';
+import { holdMembers } from '../../nn/attributes.ts';
 import { Module } from '../../nn/module.ts';
 import { Tensor } from '../../tensor.ts';
 import { OperatorCall } from './call.ts';
@@ -28,11 +29,7 @@ export class OnnxModule<Output extends OnnxOutput = Tensor> extends Module {
     super();
     this.#model = model;
     this.#initial = operandsOf(model, isParameter);
-    for (const [name, operand] of this.#initial) {
-      if (!(operand instanceof Tensor)) continue;
-      // `training` and the methods of a module stay.
-      Object.assign(this, { [name in this ? `${name}_` : name]: operand });
-    }
+    holdMembers(this, new Map([...this.#initial].filter(([, operand]) => operand instanceof Tensor)));
   }
 
   /** The inputs of `forward` in their order. */

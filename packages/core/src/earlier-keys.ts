@@ -1,0 +1,19 @@
+/**
+ * The state of a model under the model's keys, if an earlier version saved it, which wrote the keys of all properties in
+ * snake_case: `hidden_layer.weight` for `hiddenLayer.weight`. Keys that the model has stay as they are.
+ *
+ * @param own the model's keys
+ */
+export function withoutEarlierKeys<Value>(
+  state: ReadonlyMap<string, Value>,
+  own: Iterable<string>,
+): ReadonlyMap<string, Value> {
+  const known = new Set(own);
+  const renamed = new Map<string, string>();
+  for (const key of known) {
+    const earlier = key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    if (!state.has(key) && !known.has(earlier) && state.has(earlier)) renamed.set(earlier, key);
+  }
+  if (renamed.size === 0) return state;
+  return new Map([...state].map(([key, value]) => [renamed.get(key) ?? key, value]));
+}
