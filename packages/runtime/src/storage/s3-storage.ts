@@ -1,4 +1,5 @@
 import type * as S3 from '@aws-sdk/client-s3';
+import { homeFolder } from '@ringrun/native';
 import { isMissingPackage, missingPackage } from '../missing-package.ts';
 import { byName, checkedName } from './names.ts';
 import { s3Error } from './s3-errors.ts';
@@ -237,6 +238,8 @@ interface Connection {
 async function connect(patienceMs: number): Promise<Connection> {
   // The client warns that its later releases will not support Node 20; its release is pinned.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
+  // The client asks for the home directory even if its files are not needed, and fails without one.
+  if (homeFolder() === undefined) process.env.USERPROFILE ??= '/nonexistent';
   const s3 = await import('@aws-sdk/client-s3');
   const endpoint = endpointOf(process.env);
   const region = process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION;
