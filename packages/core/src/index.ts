@@ -12,6 +12,7 @@ export type * from './distributed-data-parallel.ts';
 export * from './distributed-module.ts';
 export * from './dtype.ts';
 export * from './errors.ts';
+export * from './given-location.ts';
 export * from './known-options.ts';
 export * from './options.ts';
 export * from './printable.ts';

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { givenLocation } from '@ringrun/core';
 import { InvalidArgumentError } from '@ringrun/collectives';
 import type { OptionNames } from '@ringrun/core';
 import { userCache } from '@ringrun/native';
@@ -14,7 +15,7 @@ import { downloadProgressOn } from './download-progress.ts';
 /** Options of {@link prepareMnist} and {@link prepareCifar10}. */
 export interface PrepareOptions {
   /** A folder, a mounted volume or `s3://bucket/prefix` that has the data (`--data`). Default: a cached or downloaded copy. */
-  location?: string | undefined;
+  location?: string | URL | undefined;
   /** Generate synthetic data of the same format instead of downloading the real data (`--synthetic`). Default: false. */
   synthetic?: boolean | undefined;
   /** Milliseconds without a byte after which the next mirror is tried. Default: 5,000. */
@@ -75,9 +76,10 @@ export interface DownloadableDataset {
  * ranks throw.
  */
 export async function prepare(dataset: DownloadableDataset, options: PrepareOptions): Promise<PreparedData> {
-  const { location, synthetic = false, environment = process.env } = options;
+  const { synthetic = false, environment = process.env } = options;
   const { title } = dataset;
-  if (location !== undefined) {
+  if (options.location !== undefined) {
+    const location = givenLocation(options.location, `${title}: location`);
     requireOneSource(dataset, location, synthetic);
     await onePerHost({ title, act: () => requireAll(dataset, location), isActor: true });
     return { location, kind: 'given', title: location };
