@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, readFileSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { platformName } from './platform.ts';
+import { userCache } from './user-cache.ts';
 
 const packageFolder = fileURLToPath(new URL('..', import.meta.url));
 const script = join(packageFolder, 'build.js');
@@ -11,10 +11,13 @@ const script = join(packageFolder, 'build.js');
 /** The binary that `build.js` writes if this user can write to the package folder. */
 export const builtInPackage = join(packageFolder, 'build', 'ringrun.node');
 
-/** The binary otherwise (as in an installation owned by root): in the user's cache, for this version and platform. */
+/**
+ * The binary otherwise (as in an installation owned by root): in the user's cache, for this version and platform.
+ *
+ * @throws Error if the user has no cache, or if this code was moved out of its package, as by a bundler
+ */
 export function builtInCache(): string {
-  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  return join(cache, 'ringrun', `native-${version()}-${platformName()}`, 'ringrun.node');
+  return join(userCache(process.env), 'ringrun', `native-${version()}-${platformName()}`, 'ringrun.node');
 }
 
 /** Returns the reason not to load a binary from the cache: another user could have written it. */
@@ -66,9 +69,10 @@ export function buildNative(): number {
 
 function placeToBuild(): { folder: string; binary: string } | { problem: string } {
   const reasons: string[] = [];
-  for (const binary of [builtInPackage, builtInCache()]) {
-    const folder = join(binary, '..');
+  for (const place of [() => builtInPackage, builtInCache]) {
     try {
+      const binary = place();
+      const folder = join(binary, '..');
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       accessSync(folder, constants.W_OK);
       return { folder, binary };

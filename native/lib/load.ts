@@ -39,40 +39,75 @@ const require = createRequire(import.meta.url);
  */
 export function loadBinding(): unknown {
   const attempts: Attempt[] = [];
-  const load = (what: string, reasonIfMissing: string | undefined): unknown => {
+  const seen = new Map<string, number>();
+  const load = ({ what, find }: Candidate): unknown => {
     try {
-      if (reasonIfMissing === undefined) return require(what);
-      attempts.push({ what, reason: reasonIfMissing });
+      const binary = find();
+      seen.set(binary, modifiedAt(binary));
+      return require(binary);
     } catch (error) {
-      attempts.push({ what, reason: error instanceof Error ? error.message : String(error) });
+      attempts.push({ what: what(), reason: error instanceof Error ? error.message : String(error) });
+      return undefined;
     }
-    return undefined;
   };
 
   const named = process.env['RINGRUN_NATIVE'];
-  if (named) {
-    const loaded = load(named, existsSync(named) ? undefined : 'no such file');
-    if (loaded !== undefined) return loaded;
-    throw new NativeUnavailableError(attempts);
-  }
-
-  const cached = builtInCache();
-  const candidates = [
-    [builtInPackage, existsSync(builtInPackage) ? undefined : 'no such file'],
-    [cached, existsSync(cached) ? problemOfOwner(cached) : 'no such file'],
-    [platformPackage(), isInstalled(platformPackage()) ? undefined : 'not installed'],
-  ] as const;
-  const seen = new Map([builtInPackage, cached].map((binary) => [binary, modifiedAt(binary)]));
-  for (const [what, problem] of candidates) {
-    const loaded = load(what, problem);
+  for (const candidate of named ? [fileCandidate(named)] : usualCandidates) {
+    const loaded = load(candidate);
     if (loaded !== undefined) return loaded;
   }
+  if (named) throw new NativeUnavailableError(attempts);
 
   const compiled = compileOnce((binary) => seen.get(binary) ?? 0);
   if ('problem' in compiled) attempts.push({ what: 'compiling it', reason: compiled.problem });
-  const loaded = 'binary' in compiled ? load(compiled.binary, undefined) : undefined;
+  const loaded = 'binary' in compiled ? load(fileCandidate(compiled.binary)) : undefined;
   if (loaded !== undefined) return loaded;
   throw new NativeUnavailableError(attempts);
+}
+
+/** A place of a binary. Nothing is looked up before the places ahead of it have failed. */
+interface Candidate {
+  /** Its name in the error. */
+  what: () => string;
+  /** The file or package to load. Throws the reason if there is none. */
+  find: () => string;
+}
+
+const usualCandidates: readonly Candidate[] = [
+  fileCandidate(builtInPackage),
+  {
+    what: () => cachedFile() ?? "the user's cache",
+    find: () => {
+      const binary = existing(builtInCache());
+      const problem = problemOfOwner(binary);
+      if (problem !== undefined) throw new Error(problem);
+      return binary;
+    },
+  },
+  {
+    what: platformPackage,
+    find: () => {
+      if (isInstalled(platformPackage())) return platformPackage();
+      throw new Error('not installed');
+    },
+  },
+];
+
+function fileCandidate(path: string): Candidate {
+  return { what: () => path, find: () => existing(path) };
+}
+
+function existing(path: string): string {
+  if (existsSync(path)) return path;
+  throw new Error('no such file');
+}
+
+function cachedFile(): string | undefined {
+  try {
+    return builtInCache();
+  } catch {
+    return undefined;
+  }
 }
 
 function isInstalled(name: string): boolean {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { build } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const original = fileURLToPath(new URL('..', import.meta.url));
@@ -35,15 +36,12 @@ const load = `
 async function loadIn(
   env: NodeJS.ProcessEnv,
   script = load,
+  module = join(folder, 'dist/index.js'),
 ): Promise<{ status: number; stdout: string; stderr: string }> {
-  const child = spawn(
-    process.execPath,
-    ['--input-type=module', '-e', script, join(folder, 'dist/index.js')],
-    {
-      env: { HOME: folder, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, module], {
+    env: { HOME: folder, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
@@ -88,6 +86,32 @@ test("the platform's package needs no compiler", async () => {
   );
   await cp(join(original, 'build/ringrun.node'), join(installed, 'ringrun.node'));
   const { status, stdout, stderr } = await loadIn({ PATH: join(folder, 'nothing') });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(Number(stdout)).toBeGreaterThan(0);
+});
+
+test('a bundle in another folder, of a user without home directory, loads the package of the platform', async () => {
+  const installed = join(folder, 'node_modules', platformPackage);
+  await mkdir(installed, { recursive: true });
+  await writeFile(
+    join(installed, 'package.json'),
+    JSON.stringify({ name: platformPackage, main: 'ringrun.node' }),
+  );
+  await cp(join(original, 'build/ringrun.node'), join(installed, 'ringrun.node'));
+  const bundle = join(folder, 'deployed/part/bundle.mjs');
+  const entryPoints = [join(folder, 'dist/index.js')];
+  await build({ entryPoints, bundle: true, platform: 'node', format: 'esm', outfile: bundle });
+  const load = `
+    // A user without an entry in /etc/passwd.
+    if (process.getuid() === 0) process.setuid(4242);
+    const { loadNative } = await import(process.argv[1]);
+    console.log(loadNative().usableCpus());`;
+  await chmod(folder, 0o755);
+  const { status, stdout, stderr } = await loadIn(
+    { PATH: join(folder, 'nothing'), HOME: undefined },
+    load,
+    bundle,
+  );
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   expect(Number(stdout)).toBeGreaterThan(0);
 });

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { givenPath } from '@ringrun/core';
 
 /** tf.io.ModelArtifacts */
 export interface ModelArtifacts {
@@ -84,10 +85,11 @@ const isWeightsFile = /^weights-[0-9a-f]{16}\.bin$/;
  * Saving is atomic: the weights are written to a new file, `model.json` is replaced, and then the previous weights are
  * deleted. Throws the errors of the file system, or of the storage.
  *
- * @param location path of a folder, or a storage: `folder(openStorage('s3://bucket/runs/1'))`
+ * @param location path or `file:` URL of a folder, or a storage: `folder(openStorage('s3://bucket/runs/1'))`
  */
-export function folder(location: string | ModelStorage): ModelFolder {
-  const storage = typeof location === 'string' ? directory(location) : location;
+export function folder(location: string | URL | ModelStorage): ModelFolder {
+  const storage =
+    typeof location === 'object' && 'write' in location ? location : directory(givenPath(location, 'folder'));
   return {
     async save({ weightData = new ArrayBuffer(0), weightSpecs = [], ...rest }) {
       const weights = together(weightData);

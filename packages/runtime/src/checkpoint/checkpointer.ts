@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { givenLocation } from '@ringrun/core';
 import { requireOptions } from '@ringrun/collectives';
 import type { OptionNames, ProcessGroup } from '@ringrun/collectives';
 import { requireInteger } from '../data/require-integer.ts';
@@ -26,10 +27,10 @@ import { Writes } from './writes.ts';
 /** Options of a {@link Checkpointer}. */
 export interface CheckpointerOptions {
   /**
-   * Location of the checkpoints: a folder shared by all hosts, or `s3://bucket/prefix`. Use one location per
-   * job.
+   * Location of the checkpoints: the path or `file:` URL of a folder shared by all hosts, or `s3://bucket/prefix`. Use one
+   * location per job.
    */
-  dir: string;
+  dir: string | URL;
   /** Number of checkpoints to keep, an integer of at least 1. Default: 3. */
   keep?: number;
   /** The ranks that train together. Default: the default group, or this process alone if there is none. */
@@ -131,8 +132,9 @@ export class Checkpointer {
     requireOptions('Checkpointer', options, checkpointerOptions);
     const { dir, keep = 3, processGroup } = options;
     requireInteger(keep, { who: 'Checkpointer', what: 'keep', min: 1 });
-    this.#storage = openStorage(dir);
-    if (!isBucket(dir)) refuseFileAsFolder(dir, 'Checkpointer: dir');
+    const location = givenLocation(dir, 'Checkpointer: dir');
+    this.#storage = openStorage(location);
+    if (!isBucket(location)) refuseFileAsFolder(location, 'Checkpointer: dir');
     this.location = this.#storage.location;
     this.#group = processGroup;
     this.#lastSaved = new LastSaved(this.location);
@@ -231,18 +233,19 @@ export class Checkpointer {
    * if 'auto' finds only checkpoints older than this job's last one (detected under the launcher),
    * `ERR_CHECKPOINT_MISFIT` with the first difference, `ERR_CHECKPOINT_NOT_READ` with the storage's reason
    */
-  async resume(from?: string, options: ResumeOptions = {}): Promise<Resumed | undefined> {
+  async resume(from?: string | URL, options: ResumeOptions = {}): Promise<Resumed | undefined> {
     requireOptions('Checkpointer.resume', options, resumeOptions);
     const { strict = true } = options;
     if (from === undefined) return undefined;
+    const path = from === 'auto' ? from : givenLocation(from, 'Checkpointer.resume');
     const group = checkpointGroup(this.#group);
     await untilSettled(group, this.#writes.whenWritten('Checkpointer.resume'));
     const lastSaved = () => this.#lastSaved.read();
-    const { found, highest } = await findCheckpoint(group, { own: this.#storage, from, lastSaved });
+    const { found, highest } = await findCheckpoint(group, { own: this.#storage, from: path, lastSaved });
     this.#writes.continueAbove(highest);
     if (found === undefined) return undefined;
-    const { path, manifest, files } = found;
-    const values = await loadCheckpoint(group, `Checkpointer.resume from ${path}`, {
+    const { manifest, files } = found;
+    const values = await loadCheckpoint(group, `Checkpointer.resume from ${found.path}`, {
       registered: this.#objects.all(),
       files,
       strict,
@@ -250,7 +253,7 @@ export class Checkpointer {
     // From any other checkpoint, another training begins.
     this.#training = from === 'auto' ? manifest.training : undefined;
     const { step, epoch, worldSize, time } = manifest;
-    return { step, epoch, values, worldSize, time: new Date(time), path };
+    return { step, epoch, values, worldSize, time: new Date(time), path: found.path };
   }
 
   /**

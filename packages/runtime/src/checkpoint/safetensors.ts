@@ -240,8 +240,17 @@ function checkedEntry(name: string, entry: unknown): HeaderEntry {
   ) {
     throw new Error(`${name} has no valid dtype, shape and data_offsets`);
   }
-  if (!Object.hasOwn(classOf, dtype)) throw new Error(`${name} has the unknown dtype ${dtype}`);
+  if (!Object.hasOwn(classOf, dtype))
+    throw new Error(`${name} has the dtype ${dtype}, ${describeDtype(dtype)}`);
   return { dtype: dtype as Dtype, shape, data_offsets: [data_offsets[0], data_offsets[1]] };
+}
+
+/** Why a dtype of the format has no array here. */
+function describeDtype(dtype: string): string {
+  const float = /^F([468])_/.exec(dtype);
+  return float
+    ? `a float of ${float[1]} bits, which ringrun does not read: save it as bfloat16 or float32 (in PyTorch: tensor.to(torch.bfloat16))`
+    : `which ringrun does not read, but ${Object.keys(classOf).join(', ')}`;
 }
 
 function areCounts(value: unknown): value is number[] {

@@ -4,11 +4,20 @@ import { join } from 'node:path';
 
 /** The temporary folders of this user's launchers, which `makeRecordFolder` creates. */
 export function launcherFolders(): { path: string; launcherPid: number }[] {
-  return readdirSync(tmpdir()).flatMap((name) => {
+  return namesIn(tmpdir()).flatMap((name) => {
     const found = /^ringrun-(\d+)-\d+-[\da-f]{8}-\w{6}$/.exec(name);
     const path = join(tmpdir(), name);
     return found && isOwnFolder(path) ? [{ path, launcherPid: Number(found[1]) }] : [];
   });
+}
+
+/** Names in a folder; empty if it does not exist, or if a launcher has removed it meanwhile. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 function isOwnFolder(path: string): boolean {

@@ -102,7 +102,11 @@ export class WorkerLauncher {
 
   /** Removes the launcher's temporary files. */
   dispose(): void {
-    if (this.#records !== undefined) rmSync(this.#records, { recursive: true, force: true });
+    try {
+      if (this.#records !== undefined) rmSync(this.#records, { recursive: true, force: true });
+    } catch {
+      // The next launcher tries again; how the job ended counts.
+    }
   }
 
   #startLogs(round: Round): RoundLogs {
@@ -122,7 +126,7 @@ export class WorkerLauncher {
     const logs = new RunLogs(this.#options.logs, runId, this.processesPerNode);
     if (logs.folder !== undefined) {
       process.stderr.write(`ringrun: writing the output of the workers to ${logs.folder}\n`);
-      if (this.#records !== undefined) symlinkSync(logs.folder, join(this.#records, logLinkName));
+      if (this.#records !== undefined) linkLogs(logs.folder, this.#records);
     }
     return logs;
   }
@@ -196,6 +200,15 @@ export class WorkerLauncher {
     const file = this.#recordFile(round, localRank);
     const record = file === undefined ? undefined : readErrorRecord(file, pid);
     return this.#executable.kind === 'program' || record?.pid === pid ? record : undefined;
+  }
+}
+
+/** For `ringrun top`, which finds a job by its temporary folder. */
+function linkLogs(folder: string, records: string): void {
+  try {
+    symlinkSync(folder, join(records, logLinkName));
+  } catch {
+    // Some file systems have no links. `ringrun top <log dir>` works without.
   }
 }
 

@@ -11,7 +11,7 @@ import {
 } from '@ringrun/collectives';
 import { currentState } from '../process-group/state.ts';
 import { makeFolderSync } from '../storage/make-folder.ts';
-import { recordActivity, registry } from '@ringrun/core';
+import { givenPath, recordActivity, registry } from '@ringrun/core';
 import { measureClock, onClockOfRank0, type ClockOffset } from './clock.ts';
 import { observeGroup } from './observe-group.ts';
 import { Recorder, type Activity } from './recorder.ts';
@@ -21,7 +21,7 @@ import { traceOf, type RankTrace } from './trace.ts';
 /** Options of {@link profile}. */
 export interface ProfileOptions {
   /** The file that rank 0 writes; its folder is created if missing. Ignored on other ranks. */
-  path: string;
+  path: string | URL;
   /**
    * The steps to record; see `schedule`. Default: 50 steps after the first 5, in which programs are compiled
    * (about 40 KB per rank).
@@ -56,11 +56,12 @@ export async function profile(options: ProfileOptions): Promise<Profiler> {
       'profile: another profiler is recording. Await its stop() first.',
     );
   }
+  const path = givenPath(options.path, 'profile: path');
   isProfiling = true;
   try {
-    await requireWritable(options.path, group);
+    await requireWritable(path, group);
     const clock = group === undefined ? ownClock() : await measureClock(group);
-    return new Profiler(options, { group, groups, clock });
+    return new Profiler({ ...options, path }, { group, groups, clock });
   } catch (error) {
     isProfiling = false;
     throw error;
@@ -92,7 +93,7 @@ export class Profiler {
    *
    * @internal
    */
-  constructor(options: ProfileOptions, surroundings: Surroundings) {
+  constructor(options: ProfileOptions & { path: string }, surroundings: Surroundings) {
     this.#path = options.path;
     this.#schedule = options.schedule ?? defaultSchedule;
     this.#surroundings = surroundings;

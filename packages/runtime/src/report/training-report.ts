@@ -29,12 +29,12 @@ export interface TrainingReportOptions {
   /** Number of steps between log lines and between points of TensorBoard's curves. Default: 10. */
   logInterval?: number;
   /** Folder for TensorBoard (`tensorboard --logdir <dir>`). Default: nothing is written. */
-  dir?: string | undefined;
+  dir?: string | URL | undefined;
   /**
    * File for a trace of all ranks, of 50 steps after the first 5; see `profile`. Default: nothing is
    * recorded.
    */
-  profile?: string | undefined;
+  profile?: string | URL | undefined;
   /** Stream for progress lines and the table. Default: standard output. */
   output?: Output;
   /** The ranks that train together. Default: the default group, or this process alone if there is none. */

@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { namesIn } from '../launcher/launcher-folders.ts';
 import { mostAnswerBytes, parseState } from './rank-state.ts';
 import type { RankState } from './rank-state.ts';
+import { withSocketAddress } from './socket-address.ts';
 import { rankOfSocket, stackSocketName } from './stack-socket.ts';
 
 /** Milliseconds for a rank to answer. */
@@ -13,7 +14,7 @@ export async function collectStates(
   folder: string,
   isWanted: (pid: number) => boolean = () => true,
 ): Promise<RankState[]> {
-  const asked = readdirSync(folder)
+  const asked = namesIn(folder)
     .map(rankOfSocket)
     .filter((one) => one !== undefined && isWanted(one.pid))
     .map((one) => stateOf(folder, one!));
@@ -24,7 +25,7 @@ async function stateOf(
   folder: string,
   { rank, pid }: { rank: number; pid: number },
 ): Promise<RankState | undefined> {
-  const answer = await ask(join(folder, stackSocketName(rank, pid)));
+  const answer = await ask(folder, stackSocketName(rank, pid));
   if (answer === 'ended') return undefined;
   const state = answer === undefined ? undefined : parseState(answer);
   // Its own answer must not speak for another rank.
@@ -34,10 +35,10 @@ async function stateOf(
 }
 
 /** The answer, `ended` if the process has ended, or undefined if it does not answer in time. */
-function ask(path: string): Promise<string | undefined> {
+function ask(folder: string, name: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let answer = '';
-    const socket = connect(path);
+    const socket = new Socket();
     const end = (result: string | undefined) => {
       clearTimeout(timer);
       socket.destroy();
@@ -55,6 +56,11 @@ function ask(path: string): Promise<string | undefined> {
     socket.on('error', () => {
       end('ended');
     });
+    try {
+      withSocketAddress(folder, name, (address) => socket.connect(address));
+    } catch {
+      end('ended');
+    }
   });
 }
 

@@ -1,7 +1,6 @@
 // `ringrun stacks`: prints where the ranks of a job on this host are.
-import { readdirSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
-import { launcherFolders } from '../launcher/launcher-folders.ts';
+import { launcherFolders, namesIn } from '../launcher/launcher-folders.ts';
 import { collectStates } from './collect.ts';
 import { describeStates } from './rank-state.ts';
 import type { RankState } from './rank-state.ts';
@@ -50,8 +49,6 @@ async function statesOf(target: string): Promise<RankState[]> {
   const pid = Number(target);
   const own = folders.find(({ launcherPid }) => launcherPid === pid);
   if (own) return collectStates(own.path);
-  const holding = folders.find(({ path }) =>
-    readdirSync(path).some((name) => rankOfSocket(name)?.pid === pid),
-  );
+  const holding = folders.find(({ path }) => namesIn(path).some((name) => rankOfSocket(name)?.pid === pid));
   return holding ? collectStates(holding.path, (one) => one === pid) : [];
 }

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import { Connections, exitMessage } from './connections.ts';
 import type { RankState } from './rank-state.ts';
+import { withSocketAddress } from './socket-address.ts';
 import { stackSocketName } from './stack-socket.ts';
 import type { TimeoutRecord } from './timeout-record.ts';
 
@@ -15,7 +16,7 @@ const failureMs = 300;
 /** Answers on a socket beside the worker's error record. It loads the inspector only when a process asks. */
 export function serveStacks(rank: string, errorFile: string, fromMain: MessagePort): void {
   const folder = dirname(errorFile);
-  const path = join(folder, stackSocketName(rank, process.pid));
+  const name = stackSocketName(rank, process.pid);
   let failed: TimeoutRecord | undefined;
   const waiting = new Set<() => void>();
   let connections: Connections | undefined;
@@ -34,9 +35,19 @@ export function serveStacks(rank: string, errorFile: string, fromMain: MessagePo
   });
   // Without the socket, reports lack this rank.
   server.on('error', () => undefined);
-  server.listen(path, () => {
-    chmodSync(path, 0o600);
+  server.on('listening', () => {
+    try {
+      chmodSync(join(folder, name), 0o600);
+    } catch {
+      // Not a socket of this folder: another user might reach it.
+      server.close();
+    }
   });
+  try {
+    withSocketAddress(folder, name, (address) => server.listen(address));
+  } catch {
+    // Neither.
+  }
 
   async function answer(socket: Socket): Promise<void> {
     socket.on('error', () => socket.destroy());

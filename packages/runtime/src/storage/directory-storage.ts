@@ -1,16 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { Dirent } from 'node:fs';
-import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { constants } from 'node:buffer';
 import { directoryError } from './directory-errors.ts';
 import { makeFolder, syncFolder } from './make-folder.ts';
 import { byName, checkedName } from './names.ts';
-import type { Storage, StoredObject } from './storage.ts';
+import type { Storage, StorageEntry, StoredObject } from './storage.ts';
+import { StorageError } from './storage-error.ts';
+import { walkFolder } from './walk-folder.ts';
 
 /** Bytes of one chunk of a file. */
 const chunkBytes = 2 ** 18;
+
+/** Files whose sizes are read at a time. */
+const statsAtOnce = 256;
 
 /** Suffix of files that are being written, which are not listed. Only a crash leaves one behind. */
 const unfinished = '.part';
@@ -30,10 +34,28 @@ export class DirectoryStorage implements Storage {
 
   async list(prefix = ''): Promise<StoredObject[]> {
     return await this.#try('listing', this.location, async () => {
-      const names = await this.#namesIn('', prefix);
-      const objects = await Promise.all(names.map(async (name) => await this.#objectAt(name)));
-      return objects.filter((object) => object !== undefined).sort(byName);
+      const objects: StoredObject[] = [];
+      for await (const names of inGroups(this.#namesOf(prefix), statsAtOnce)) {
+        const found = await Promise.all(names.map((name) => this.#objectAt(name)));
+        for (const object of found) if (object !== undefined) objects.push(object);
+      }
+      return objects.sort(byName);
     });
+  }
+
+  async *entries(prefix = ''): AsyncGenerator<StorageEntry, void> {
+    const isWanted = ({ name, kind }: StorageEntry) =>
+      name.startsWith(prefix) && !(kind === 'object' && name.endsWith(unfinished));
+    try {
+      // Only folders that may have names that begin with the prefix.
+      const found = walkFolder(
+        this.location,
+        (folder) => folder.startsWith(prefix) || prefix.startsWith(folder),
+      );
+      for await (const entry of found) if (isWanted(entry)) yield entry;
+    } catch (error) {
+      throw directoryError(`listing ${this.location}`, error);
+    }
   }
 
   async read(name: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -74,19 +96,8 @@ export class DirectoryStorage implements Storage {
     return found && { name, bytes: found.size };
   }
 
-  /**
-   * Names below `folder` (ends with `/` or is empty). Opens only folders that may have names that begin with `prefix`.
-   */
-  async #namesIn(folder: string, prefix: string): Promise<string[]> {
-    const names: string[] = [];
-    for (const entry of await entriesOf(join(this.location, folder))) {
-      const name = folder + entry.name;
-      if (entry.isDirectory() && isOnTheWay(`${name}/`, prefix))
-        names.push(...(await this.#namesIn(`${name}/`, prefix)));
-      else if (!entry.isDirectory() && name.startsWith(prefix) && !name.endsWith(unfinished))
-        names.push(name);
-    }
-    return names;
+  async *#namesOf(prefix: string): AsyncGenerator<string, void> {
+    for await (const { name, kind } of this.entries(prefix)) if (kind === 'object') yield name;
   }
 
   #path(name: string): string {
@@ -97,24 +108,21 @@ export class DirectoryStorage implements Storage {
     try {
       return await act();
     } catch (error) {
-      throw directoryError(`${doing} ${path}`, error);
+      throw error instanceof StorageError ? error : directoryError(`${doing} ${path}`, error);
     }
   }
 }
 
-/** True if a folder may contain names that begin with `prefix`. */
-function isOnTheWay(folder: string, prefix: string): boolean {
-  return folder.startsWith(prefix) || prefix.startsWith(folder);
-}
-
-/** Empty for a missing folder and for a file. */
-async function entriesOf(folder: string): Promise<Dirent[]> {
-  try {
-    return await readdir(folder, { withFileTypes: true });
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code))) return [];
-    throw error;
+/** Lists of `size` items; the last one may be shorter. */
+async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<Item[], void> {
+  let group: Item[] = [];
+  for await (const item of items) {
+    group.push(item);
+    if (group.length < size) continue;
+    yield group;
+    group = [];
   }
+  if (group.length > 0) yield group;
 }
 
 /**

@@ -1,11 +1,12 @@
+import { givenLocation } from '@ringrun/core';
 import { InvalidArgumentError } from '@ringrun/collectives';
 import { DirectoryStorage } from './directory-storage.ts';
 import { S3Storage } from './s3-storage.ts';
 import type { Storage } from './storage.ts';
 
 /**
- * The storage at `location`: a folder's path, or `s3://bucket/prefix` for an S3-compatible bucket. Opens nothing before
- * its first use.
+ * The storage at `location`: a folder's path or `file:` URL, or `s3://bucket/prefix` for an S3-compatible bucket. Opens nothing
+ * before its first use.
  *
  * Buckets are configured by the environment, as for AWS clients: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL (services
  * other than Amazon, with the bucket in the path), AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN or
@@ -14,12 +15,9 @@ import type { Storage } from './storage.ts';
  *
  * Throws `InvalidArgumentError` for another scheme, or a bucket's URL without a bucket.
  */
-export function openStorage(location: string): Storage {
-  if (isBucket(location)) return new S3Storage(partsOf(location));
-  if (location !== '' && !/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) return new DirectoryStorage(location);
-  throw new InvalidArgumentError(
-    `openStorage: expected a folder's path or s3://bucket/prefix, got '${location}'.`,
-  );
+export function openStorage(location: string | URL): Storage {
+  const given = givenLocation(location, 'openStorage');
+  return isBucket(given) ? new S3Storage(partsOf(given)) : new DirectoryStorage(given);
 }
 
 /** True for `s3://…`. */

@@ -1,9 +1,10 @@
 import type * as S3 from '@aws-sdk/client-s3';
+import { homeFolder } from '@ringrun/native';
 import { isMissingPackage, missingPackage } from '../missing-package.ts';
 import { byName, checkedName } from './names.ts';
 import { s3Error } from './s3-errors.ts';
 import { StorageError } from './storage-error.ts';
-import type { Storage, StoredObject } from './storage.ts';
+import type { Storage, StorageEntry, StoredObject } from './storage.ts';
 
 export interface S3StorageOptions {
   bucket: string;
@@ -41,16 +42,31 @@ export class S3Storage implements Storage {
   }
 
   async list(prefix = ''): Promise<StoredObject[]> {
-    return await this.#try('listing', prefix, async ({ client, s3 }) => {
-      const objects: StoredObject[] = [];
-      const input = { Bucket: this.#bucket, Prefix: this.#prefix + prefix };
-      for await (const { Contents = [] } of s3.paginateListObjectsV2({ client }, input)) {
-        for (const { Key = '', Size = 0 } of Contents)
-          objects.push({ name: Key.slice(this.#prefix.length), bytes: Size });
-      }
-      // Consoles create an empty object with a trailing `/` for a folder.
-      return objects.filter(({ name }) => name !== '' && !name.endsWith('/')).sort(byName);
-    });
+    const objects: StoredObject[] = [];
+    for await (const { name, bytes } of this.#listed(prefix))
+      if (isObject(name)) objects.push({ name, bytes });
+    return objects.sort(byName);
+  }
+
+  async *entries(prefix = ''): AsyncGenerator<StorageEntry, void> {
+    for await (const { name } of this.#listed(prefix)) {
+      if (isObject(name)) yield { name, kind: 'object' };
+      else if (name !== '') yield { name: name.slice(0, -1), kind: 'folder' };
+    }
+  }
+
+  /** With the empty objects of folders. */
+  async *#listed(prefix: string): AsyncGenerator<StoredObject, void> {
+    const input = { Bucket: this.#bucket, Prefix: this.#prefix + prefix };
+    const pages = await this.#try('listing', prefix, ({ client, s3 }) =>
+      Promise.resolve(s3.paginateListObjectsV2({ client }, input)),
+    );
+    for (;;) {
+      const page = await this.#try('listing', prefix, () => pages.next());
+      if (page.done) return;
+      for (const { Key = '', Size = 0 } of page.value.Contents ?? [])
+        yield { name: Key.slice(this.#prefix.length), bytes: Size };
+    }
   }
 
   async read(name: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -182,6 +198,11 @@ export class S3Storage implements Storage {
   }
 }
 
+/** Consoles create an empty object with a trailing `/` for a folder. */
+function isObject(name: string): boolean {
+  return name !== '' && !name.endsWith('/');
+}
+
 /** Results of `act(0)` to `act(count - 1)`, at most `partsAtOnce` at a time. */
 async function inTurn<T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
@@ -237,6 +258,8 @@ interface Connection {
 async function connect(patienceMs: number): Promise<Connection> {
   // The client warns that its later releases will not support Node 20; its release is pinned.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
+  // The client asks for the home directory even if its files are not needed, and fails without one.
+  if (homeFolder() === undefined) process.env.USERPROFILE ??= '/nonexistent';
   const s3 = await import('@aws-sdk/client-s3');
   const endpoint = endpointOf(process.env);
   const region = process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION;

@@ -6,6 +6,17 @@ export interface StoredObject {
   bytes: number;
 }
 
+/** What {@link Storage.entries} finds: an object with bytes, or what is none. */
+export interface StorageEntry {
+  /** Relative to the storage's location, with `/` between its parts. */
+  name: string;
+  /**
+   * `object`: has bytes. `folder`: only in folders, and for the empty objects with which consoles mark folders.
+   * `no file`: a socket, pipe or device. Links are named by what they lead to, unless that is nothing or a folder above.
+   */
+  kind: 'object' | 'folder' | 'no file' | 'broken link' | 'link to a folder above it';
+}
+
 /**
  * Named bytes in a folder, a mounted volume, or a prefix of a bucket.
  *
@@ -16,8 +27,14 @@ export interface Storage {
   /** The folder's path, or `s3://bucket/prefix`, for messages. */
   readonly location: string;
 
-  /** All entries whose names begin with `prefix`, sorted by name. Default: all. Empty if there are none. */
+  /** All objects whose names begin with `prefix`, sorted by name. Default: all. Empty if there are none. */
   list(prefix?: string): Promise<StoredObject[]>;
+
+  /**
+   * All entries whose names begin with `prefix`, in no order and without their sizes, each as soon as it is found: for
+   * folders of millions of files. Links to folders are followed. Default: all.
+   */
+  entries(prefix?: string): AsyncIterable<StorageEntry>;
 
   /** All bytes of `name`. If it does not exist, rejects with a `StorageError` with the problem `not found`. */
   read(name: string): Promise<Uint8Array<ArrayBuffer>>;

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, requireOptions, type OptionNames } from '@ringrun/collectives';
+import { givenPath } from '@ringrun/core';
 import { CallingStore, checkTimeout } from './calling-store.ts';
 import type { Success } from './calling-store.ts';
 import { nameKeys } from './errors.ts';
@@ -61,13 +62,19 @@ export class FileStore extends CallingStore {
    * for longer than `timeoutMs`; RingrunError `ERR_JOB_MISMATCH` if that run has another world size, `ERR_STORE_FILE`
    * if the file cannot be opened, written or locked, or is no store.
    */
-  static async open(path: string, options: FileStoreOptions = {}): Promise<FileStore> {
+  static async open(path: string | URL, options: FileStoreOptions = {}): Promise<FileStore> {
     requireOptions('FileStore.open', options, optionNames);
     const { who, log = (line: string) => process.stderr.write(`${line}\n`) } = options;
     const timeoutMs = checkTimeout(options.timeoutMs ?? 300_000);
     const worldSize = checkWorldSize(options.worldSize);
     const lines = new WaitReporter(who, log);
-    const opened = await openPatiently({ path, worldSize, timeoutMs, lines, log });
+    const opened = await openPatiently({
+      path: givenPath(path, 'FileStore.open'),
+      worldSize,
+      timeoutMs,
+      lines,
+      log,
+    });
     const describeKeys = (keys: readonly string[]) => options.describeKeys?.(keys) ?? nameKeys(keys);
     return new FileStore(opened.log.path, new Replica(opened, { lines, describeKeys }), timeoutMs);
   }

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { InvalidArgumentError, RingrunError, requireOptions, type OptionNames } from '@ringrun/collectives';
+import { givenPath } from '@ringrun/core';
 import { EventFile, eventFilePath } from './event-file.ts';
 import { encodeEvent, textValue, type SummaryValue } from './event.ts';
 import { histogramOf } from './histogram.ts';
@@ -11,7 +12,7 @@ export interface SummaryWriterOptions {
    * Folder of this run, created if missing. Default: `runs/<time>_<host>`. To compare runs, put their folders
    * into one parent folder.
    */
-  logDir?: string;
+  logDir?: string | URL;
   /** Suffix of the file's name. Default: none. */
   filenameSuffix?: string;
 }
@@ -34,7 +35,8 @@ export class SummaryWriter {
 
   constructor(options: SummaryWriterOptions = {}) {
     requireOptions('SummaryWriter', options, optionNames);
-    this.logDir = options.logDir ?? join('runs', `${timestampOf(new Date())}_${hostname()}`);
+    const logDir = options.logDir ?? join('runs', `${timestampOf(new Date())}_${hostname()}`);
+    this.logDir = givenPath(logDir, 'SummaryWriter: logDir');
     const now = secondsNow();
     this.#file = new EventFile(eventFilePath(this.logDir, now, options.filenameSuffix ?? ''));
     this.#file.append(encodeEvent({ wallTime: now, fileVersion: 'brain.Event:2' }));

@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { homedir } from 'node:os';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { userCache } from '@ringrun/native';
 
 /** Path of the folder in which the launcher's workers cache compiled TypeScript. Set by the launcher. */
 export const cacheVariable = 'RINGRUN_TYPESCRIPT_CACHE';
@@ -12,10 +12,8 @@ export const cacheVariable = 'RINGRUN_TYPESCRIPT_CACHE';
  * because its files are executed.
  */
 export function userCacheFolder(env: NodeJS.ProcessEnv): string | undefined {
-  const cache = env['XDG_CACHE_HOME'];
   try {
-    // Relative paths are ignored, as the XDG specification requires.
-    const base = cache && isAbsolute(cache) ? cache : join(homedir(), '.cache');
+    const base = userCache(env);
     const folder = join(base, 'ringrun', 'typescript');
     for (const each of [base, dirname(folder), folder]) makeFolder(each);
     return isPrivate(folder) ? folder : undefined;

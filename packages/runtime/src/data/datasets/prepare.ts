@@ -1,7 +1,8 @@
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { givenLocation } from '@ringrun/core';
 import { InvalidArgumentError } from '@ringrun/collectives';
 import type { OptionNames } from '@ringrun/core';
+import { userCache } from '@ringrun/native';
 import type { Output } from '../../report/progress.ts';
 import { StorageError, openStorage } from '../../storage/index.ts';
 import type { Storage } from '../../storage/index.ts';
@@ -14,7 +15,7 @@ import { downloadProgressOn } from './download-progress.ts';
 /** Options of {@link prepareMnist} and {@link prepareCifar10}. */
 export interface PrepareOptions {
   /** A folder, a mounted volume or `s3://bucket/prefix` that has the data (`--data`). Default: a cached or downloaded copy. */
-  location?: string | undefined;
+  location?: string | URL | undefined;
   /** Generate synthetic data of the same format instead of downloading the real data (`--synthetic`). Default: false. */
   synthetic?: boolean | undefined;
   /** Milliseconds without a byte after which the next mirror is tried. Default: 5,000. */
@@ -75,14 +76,15 @@ export interface DownloadableDataset {
  * ranks throw.
  */
 export async function prepare(dataset: DownloadableDataset, options: PrepareOptions): Promise<PreparedData> {
-  const { location, synthetic = false, environment = process.env } = options;
+  const { synthetic = false, environment = process.env } = options;
   const { title } = dataset;
-  if (location !== undefined) {
+  if (options.location !== undefined) {
+    const location = givenLocation(options.location, `${title}: location`);
     requireOneSource(dataset, location, synthetic);
     await onePerHost({ title, act: () => requireAll(dataset, location), isActor: true });
     return { location, kind: 'given', title: location };
   }
-  const cache = join(environment.XDG_CACHE_HOME || join(homedir(), '.cache'), 'ringrun');
+  const cache = join(cacheOfUser(title, environment), 'ringrun');
   const folder = join(cache, synthetic ? dataset.syntheticFolder : dataset.folder);
   const fill = () => (synthetic ? generateInto(dataset, folder) : downloadInto(dataset, folder, options));
   await onePerHost({ title, act: fill, environment });
@@ -90,6 +92,21 @@ export async function prepare(dataset: DownloadableDataset, options: PrepareOpti
   return synthetic
     ? { location: folder, kind: 'synthetic', title: `${dataset.syntheticTitle}, not ${title}` }
     : { location: folder, kind: 'downloaded', title };
+}
+
+function cacheOfUser(title: string, environment: NodeJS.ProcessEnv): string {
+  try {
+    return userCache(environment);
+  } catch (error) {
+    const cure =
+      'Set XDG_CACHE_HOME to a writable folder, or pass a folder that has the data (--data, `location`)';
+    throw new InvalidDataError(
+      title,
+      'this user has no folder for caches: no XDG_CACHE_HOME, HOME or home directory',
+      cure,
+      { cause: error },
+    );
+  }
 }
 
 function requireOneSource({ title }: DownloadableDataset, location: string, synthetic: boolean): void {

@@ -6,6 +6,7 @@ import type { Transform } from '../transforms/transforms.ts';
 import { sizeAfter, stepsOf } from './file-geometry.ts';
 import type { Extent, Step } from './file-geometry.ts';
 import type { Sharp } from './sharp.ts';
+import { decodeUncompressed } from './uncompressed-image.ts';
 
 /** A decoded image: one byte for each channel of each pixel, row by row. */
 export interface Pixels extends Extent {
@@ -22,14 +23,14 @@ export function divided(transforms: readonly Transform[]): [ImageFileTransform[]
   return [transforms.slice(0, end) as ImageFileTransform[], transforms.slice(end)];
 }
 
-/** Decodes a PNG or JPEG file to RGB, without its alpha channel, as torchvision's loader, and applies transforms. */
+/** Decodes an image file to RGB, without its alpha channel, as torchvision's loader, and applies transforms. */
 export async function decodeFile(
   sharp: Sharp,
   file: Uint8Array,
   transforms: readonly ImageFileTransform[],
   random: Random,
 ): Promise<Pixels> {
-  const open = sharp(file, { sequentialRead: true, failOn: 'error' });
+  const open = opened(sharp, file);
   if (transforms.length === 0) return await pixelsOf(open);
   const { width, height } = await open.metadata();
   let size: Extent = { width, height };
@@ -41,6 +42,13 @@ export async function decodeFile(
     }
   }
   return await pixelsOf(pipeline.image);
+}
+
+function opened(sharp: Sharp, file: Uint8Array): SharpInstance {
+  const pixels = decodeUncompressed(file);
+  if (!pixels) return sharp(file, { sequentialRead: true, failOn: 'error' });
+  const { data, width, height } = pixels;
+  return sharp(data, { raw: { width, height, channels } });
 }
 
 /** Order in which sharp applies the steps of one image: at most one of each, however they are called. */

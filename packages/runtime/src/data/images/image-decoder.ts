@@ -9,7 +9,7 @@ import { channels, decodeFile, divided } from './decode-file.ts';
 import type { Pixels } from './decode-file.ts';
 import { loadSharp } from './sharp.ts';
 
-/** A PNG or JPEG file and its class. */
+/** An image file and its class. */
 export interface ImageFile {
   /** Its path, for errors. */
   name: string;
@@ -100,6 +100,6 @@ function requireOneSize(images: readonly Pixels[], files: readonly ImageFile[]):
 
 function undecodable(name: string, cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
-  const problem = `expected a complete PNG or JPEG image, but it cannot be decoded (${cause.message.trim()})`;
+  const problem = `expected a complete image, but it cannot be decoded (${cause.message.trim()})`;
   return new InvalidDataError(name, problem, 'Replace or remove the file.', { cause });
 }

@@ -2,6 +2,7 @@ import { requireOptions } from '@ringrun/core';
 import type { BatchMemory, DataPass, DataShare, IterableDataset, WorkerDataset } from '../dataset.ts';
 import type { ImageSample } from '../datasets/image-dataset.ts';
 import { InvalidDataError } from '../datasets/invalid-data-error.ts';
+import { imageExtensions } from '../images/image-extensions.ts';
 import { ImageDecoder } from '../images/image-decoder.ts';
 import type { ImageFile } from '../images/image-decoder.ts';
 import { Compose, ToTensor } from '../transforms/transforms.ts';
@@ -15,8 +16,8 @@ export interface ImageShardsOptions extends ShardDatasetOptions {
 }
 
 /**
- * Labelled images in tar archives, in the format of WebDataset: for each sample a member `.jpg`, `.jpeg` or `.png`, and
- * a member `.cls` that holds the class, a number from 0, as text. Needs the package sharp.
+ * Labelled images in tar archives, in the format of WebDataset: for each sample an image, such as a member `.jpg`, and a
+ * member `.cls` that holds the class, a number from 0, as text. Needs the package sharp.
  *
  *     const train = new ImageShards('s3://photos/train-{000..019}.tar', { shuffle: true });
  *     const loader = new DataLoader(train, { batchSize: 64, numWorkers: 2 });
@@ -66,11 +67,11 @@ export function createDataset(shards: readonly string[], options: ImageShardsOpt
   return new ImageShards(shards, options);
 }
 
-const imageExtensions = ['jpg', 'jpeg', 'png'];
+const extensions = imageExtensions.map((extension) => extension.slice(1));
 
 function imageFileOf({ key, shard, files }: ShardSample): ImageFile {
-  const extension = imageExtensions.find((name) => name in files);
-  if (extension === undefined) throw missing(shard, key, 'an image, .jpg, .jpeg or .png', files);
+  const extension = extensions.find((name) => name in files);
+  if (extension === undefined) throw missing(shard, key, `an image (${imageExtensions.join(', ')})`, files);
   if (!files.cls) throw missing(shard, key, 'a class, .cls', files);
   const text = Buffer.from(files.cls).toString('latin1').trim();
   if (!/^\d{1,18}$/.test(text)) {

@@ -1,6 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { InvalidArgumentError } from '@ringrun/core';
+import { InvalidArgumentError, givenLocation } from '@ringrun/core';
 import { isBucket, openStorage } from '../../storage/open-storage.ts';
 import { expandBraces } from './expand-braces.ts';
 
@@ -37,7 +36,7 @@ function bucketAt(location: string): ReturnType<typeof openStorage> {
   return bucket;
 }
 
+/** The braces of a `URL` object are percent-encoded. */
 function nameOf(pattern: string | URL): string {
-  const text = String(pattern);
-  return text.startsWith('file:') ? fileURLToPath(text) : text;
+  return givenLocation(pattern, 'ShardDataset');
 }

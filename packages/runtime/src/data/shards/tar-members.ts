@@ -1,5 +1,8 @@
+import { RingrunError } from '@ringrun/core';
 import type { Parser, ReadEntry } from 'tar';
 import { InvalidDataError } from '../datasets/invalid-data-error.ts';
+import { decompressed } from './decompressed.ts';
+import { tarBlocks } from './tar-blocks.ts';
 
 /** A file in a tar archive. */
 export interface TarMember {
@@ -10,7 +13,8 @@ export interface TarMember {
 }
 
 /**
- * The files of a tar archive, gzipped or not, in their order. Folders and links are passed over.
+ * The files of a tar archive, in their order: as it is, gzipped, or compressed by zstd (from Node.js 22.15 on). Folders and
+ * links are passed over. Several archives one after the other, as `cat` joins them, are one; an empty archive has no files.
  *
  * @param url its name in errors
  * @throws InvalidDataError that names the shard and the member at which it is corrupt or ends early
@@ -19,35 +23,58 @@ export async function* tarMembers(
   url: string,
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<TarMember, void> {
-  const reader = new TarReader(url, (await import('tar')).Parser);
-  for await (const chunk of chunks) {
-    await reader.write(chunk);
-    yield* reader.taken();
+  const { Parser } = await import('tar');
+  let reader: TarReader | undefined;
+  let zeros = 0;
+  try {
+    for await (const { bytes, isZero } of tarBlocks(decompressed(url, chunks))) {
+      // Two blocks of zeros end an archive, more of them may follow, and then another archive.
+      zeros = isZero ? zeros + 1 : 0;
+      if (reader === undefined && isZero) continue;
+      reader ??= new TarReader(Parser);
+      await reader.write(bytes);
+      yield* reader.taken();
+      if (reader.isWhole) reader = undefined;
+    }
+    await reader?.end();
+  } catch (error) {
+    throw error instanceof RingrunError ? error : corrupt(url, error, reader?.current);
   }
-  await reader.end();
-  yield* reader.taken();
+  // Also a file without any bytes.
+  if (reader !== undefined || zeros === 0)
+    throw corrupt(url, new Error('the archive has no end'), reader?.current);
 }
 
+function corrupt(url: string, error: unknown, current = 'its beginning'): InvalidDataError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new InvalidDataError(
+    url,
+    `expected a complete tar archive, but it is corrupt or truncated in ${current} (${reason})`,
+    'Write or upload the shard again.',
+    { cause: error },
+  );
+}
+
+/** Reads one archive. */
 class TarReader {
-  readonly #url: string;
+  /** Path of the member that is read. */
+  current = 'its beginning';
+  /** Whether the mark at the end of an archive has come, without which it may lack members. */
+  isWhole = false;
   readonly #parser: Parser;
   #complete: TarMember[] = [];
-  #current = 'its beginning';
-  /** Whether the mark at the end of an archive has come, without which it may lack members. */
-  #isWhole = false;
-  #failure: InvalidDataError | undefined;
+  #failure: Error | undefined;
   readonly #ended: Promise<void>;
 
-  constructor(url: string, Tar: typeof Parser) {
-    this.#url = url;
+  constructor(Tar: typeof Parser) {
     this.#parser = new Tar({
       strict: true,
       onReadEntry: (entry) => {
         this.#read(entry);
       },
     });
-    this.#parser.on('error', (error: Error) => (this.#failure ??= this.#corrupt(error)));
-    this.#parser.on('eof', () => (this.#isWhole = true));
+    this.#parser.on('error', (error: Error) => (this.#failure ??= error));
+    this.#parser.on('eof', () => (this.isWhole = true));
     this.#ended = new Promise((resolve) => {
       this.#parser.on('end', resolve);
       this.#parser.on('error', () => {
@@ -56,11 +83,9 @@ class TarReader {
     });
   }
 
-  async write(chunk: Uint8Array): Promise<void> {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  async write(bytes: Buffer): Promise<void> {
     const isDrained = this.#parser.write(bytes);
     this.#check();
-    // gzipped archives: the parser has not inflated everything.
     if (!isDrained) await new Promise<void>((resolve) => this.#parser.once('drain', resolve));
     this.#check();
   }
@@ -68,7 +93,6 @@ class TarReader {
   async end(): Promise<void> {
     this.#parser.end();
     await this.#ended;
-    if (!this.#isWhole) this.#failure ??= this.#corrupt(new Error('the archive has no end'));
     this.#check();
   }
 
@@ -80,7 +104,7 @@ class TarReader {
   }
 
   #read(entry: ReadEntry): void {
-    this.#current = entry.path;
+    this.current = entry.path;
     if (!['File', 'OldFile', 'ContiguousFile'].includes(entry.type)) {
       entry.resume();
       return;
@@ -95,15 +119,6 @@ class TarReader {
 
   #check(): void {
     if (this.#failure) throw this.#failure;
-  }
-
-  #corrupt(error: Error): InvalidDataError {
-    return new InvalidDataError(
-      this.#url,
-      `expected a complete tar archive, but it is corrupt or truncated in ${this.#current} (${error.message})`,
-      'Write or upload the shard again.',
-      { cause: error },
-    );
   }
 }
 

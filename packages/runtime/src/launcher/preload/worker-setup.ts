@@ -19,6 +19,11 @@ function watchLauncher(descriptor: number): void {
   const { RANK: rank = '?', RINGRUN_ERROR_FILE: errorFile } = process.env;
   const workerData: LauncherWatch = { descriptor, launcherPid: process.ppid, rank, errorFile };
   const watch = new Worker(new URL('./launcher-watch.js', import.meta.url), { workerData, execArgv: [] });
+  watch.on('error', (error) => {
+    process.stderr.write(
+      `ringrun: rank ${rank} goes on, but does not end with its launcher: its helper thread has failed (${error.message}).\n`,
+    );
+  });
   watch.unref();
   if (errorFile !== undefined) reportTimeouts(watch);
 }

@@ -180,7 +180,7 @@ describe('names the file', () => {
       Buffer.from('text'),
     ])
       await expect(decode(whole, damaged)).rejects.toThrow(
-        'photos/1.png: expected a complete PNG or JPEG image, but it cannot be decoded',
+        'photos/1.png: expected a complete image, but it cannot be decoded',
       );
   });
 

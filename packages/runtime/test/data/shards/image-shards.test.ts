@@ -114,7 +114,7 @@ describe('an error names shard and member for', () => {
         ['a/7.png', 'no image'],
         ['a/7.cls', '1'],
       ],
-      ': a/7.png: expected a complete PNG or JPEG image',
+      ': a/7.png: expected a complete image',
     ],
     [
       'a sample without image',
@@ -122,7 +122,7 @@ describe('an error names shard and member for', () => {
         ['7.txt', ''],
         ['7.cls', '1'],
       ],
-      ': 7: expected an image, .jpg, .jpeg or .png, in the sample, got .txt, .cls',
+      ': 7: expected an image (.jpg, .jpeg, .png, .ppm, .bmp, .pgm, .tif, .tiff, .webp), in the sample, got .txt, .cls',
     ],
     ['a sample without class', [['7.png', '']], ': 7: expected a class, .cls, in the sample, got .png'],
     [

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as zlib from 'node:zlib';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { DataShare } from '../../../src/data/dataset.ts';
@@ -170,8 +171,86 @@ describe('a damaged shard names itself and the member', () => {
   });
 
   test('that is missing', async () => {
-    await expect(numbersOf(new ShardDataset('/no/such-{0..1}.tar'))).rejects.toThrow(
-      '/no/such-0.tar: not found',
+    const reading = numbersOf(new ShardDataset('/no/such-{0..1}.tar'));
+    await expect(reading).rejects.toThrow(/^reading \/no\/such-0\.tar: not found/);
+  });
+
+  test('that has no bytes', async () => {
+    await expect(namesIn(Buffer.alloc(0))).rejects.toThrow('in its beginning (the archive has no end)');
+  });
+
+  test.each([
+    ['version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n', 'a pointer of Git LFS'],
+    ['BZh91AY&SY', 'compressed by bzip2. Decompress it with bunzip2'],
+    ['<html>404</html>', 'a web page or XML'],
+  ])('that is %j', async (contents, message) => {
+    await expect(namesIn(contents)).rejects.toThrow(`a.tar: expected a tar archive, but it is ${message}`);
+  });
+});
+
+/** The names of the members of a shard with this content. */
+async function namesIn(contents: Uint8Array | string): Promise<string[]> {
+  const path = join(temporaryFolder(), 'a.tar');
+  writeFileSync(path, contents);
+  const names = [];
+  for await (const { key, files } of new ShardDataset(path).iterate(shareOf(0, 1)))
+    names.push(...Object.keys(files).map((extension) => `${key}.${extension}`));
+  return names;
+}
+
+describe('an archive', () => {
+  const first = tarOf([
+    ['a.txt', 'x'],
+    ['b.bin', Buffer.alloc(1500)],
+  ]);
+  const second = tarOf([['c.txt', 'y'.repeat(700)]]);
+
+  test.each([
+    ['two that follow each other', [first, second], ['a.txt', 'b.bin', 'c.txt']],
+    [
+      'two with blocks of zeros between and after them',
+      [first, Buffer.alloc(10240), second, Buffer.alloc(512)],
+      ['a.txt', 'b.bin', 'c.txt'],
+    ],
+    ['an empty one and another one', [tarOf([]), second], ['c.txt']],
+    ['one without members', [tarOf([])], []],
+    ['one without members, of one record', [Buffer.alloc(10240)], []],
+  ])('of %s is read whole, gzipped or not', async (_, parts, names) => {
+    expect(await namesIn(Buffer.concat(parts))).toEqual(names);
+    expect(await namesIn(gzipSync(Buffer.concat(parts)))).toEqual(names);
+    expect(await namesIn(Buffer.concat(parts.map((part) => gzipSync(part))))).toEqual(names);
+  });
+
+  test('whose second part is damaged names the member', async () => {
+    await expect(namesIn(Buffer.concat([first, second.subarray(0, 900)]))).rejects.toThrow(
+      'truncated in c.txt',
+    );
+  });
+
+  const canCompress = 'zstdCompressSync' in zlib;
+
+  test.runIf(canCompress)(
+    `compressed by zstd is read${canCompress ? '' : ': skipped, needs Node.js 22.15'}`,
+    async () => {
+      const compress = (zlib as unknown as { zstdCompressSync: (bytes: Uint8Array) => Buffer })
+        .zstdCompressSync;
+      expect(await namesIn(compress(Buffer.concat([first, second])))).toEqual(['a.txt', 'b.bin', 'c.txt']);
+      expect(await namesIn(Buffer.concat([compress(first), compress(second)]))).toEqual([
+        'a.txt',
+        'b.bin',
+        'c.txt',
+      ]);
+      await expect(namesIn(compress(first).subarray(0, 40))).rejects.toThrow(
+        'corrupt or truncated in its beginning',
+      );
+    },
+  );
+
+  test.runIf(!canCompress)('compressed by zstd names the shard, the cause and what to do', async () => {
+    const magic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0]);
+    await expect(namesIn(magic)).rejects.toMatchObject({ code: 'ERR_INVALID_DATA' });
+    await expect(namesIn(magic)).rejects.toThrow(
+      `a.tar: expected a tar archive, but it is compressed by zstd, which Node.js reads from 22.15 on, and this is Node.js ${process.versions.node}. Decompress it`,
     );
   });
 });

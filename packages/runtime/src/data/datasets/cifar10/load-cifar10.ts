@@ -1,4 +1,4 @@
-import { requireOptions } from '@ringrun/core';
+import { givenLocation, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import { openStorage } from '../../../storage/index.ts';
 import type { Storage } from '../../../storage/index.ts';
@@ -21,7 +21,7 @@ export interface LoadCifar10Options {
    * (`cifar-10-binary*.tar.gz`) or its files, optionally in `cifar-10-batches-bin/`; or the path of the
    * archive.
    */
-  location: string;
+  location: string | URL;
   /**
    * Transforms of each image. Default: `ToTensor` and `Normalize` with the means and standard deviations of
    * CIFAR-10's training images.
@@ -48,7 +48,8 @@ const usual = new Compose([new ToTensor(), new Normalize(cifar10Mean, cifar10Std
  */
 export async function loadCifar10(options: LoadCifar10Options): Promise<ImageDataset> {
   requireOptions('loadCifar10', options, optionNames);
-  const { split, location, transform } = options;
+  const { split, transform } = options;
+  const location = givenLocation(options.location, 'loadCifar10');
   const batches = await readBatches(location, split);
   const counts = batches.map(({ name, bytes }) => countOf(bytes.length, name));
   const count = counts.reduce((sum, ofBatch) => sum + ofBatch, 0);

@@ -1,12 +1,11 @@
-import { requireOptions } from '@ringrun/core';
-import { openStorage } from '../../../storage/open-storage.ts';
+import { givenLocation, requireOptions } from '@ringrun/core';
 import type { BatchMemory, DataPass, Dataset, WorkerDataset } from '../../dataset.ts';
 import { ImageDecoder } from '../../images/image-decoder.ts';
 import { Compose, ToTensor } from '../../transforms/transforms.ts';
 import type { Transform } from '../../transforms/transforms.ts';
 import type { ImageSample } from '../image-dataset.ts';
-import { InvalidDataError } from '../invalid-data-error.ts';
 import { ObjectDataset } from './object-dataset.ts';
+import { scanImageFolder } from './scan-image-folder.ts';
 
 /** Options of {@link loadImageFolder}. */
 export interface LoadImageFolderOptions {
@@ -95,63 +94,25 @@ export function createDataset(parts: ImageFolderParts): ImageFolder {
   return new ImageFolder(parts);
 }
 
-const isImage = (name: string) => /\.(png|jpe?g)$/i.test(name);
-
 /**
- * Finds the images of a dataset in folders `location/<class>/…/<name>.png` or `.jpg`, `.jpeg`
- * (torchvision.datasets.ImageFolder). Classes are numbered in the order of their names, and images in the order of
- * class, folder and name. Decoding needs the package sharp.
+ * Finds the images of a dataset in folders `location/<class>/…/<name>.png` (torchvision.datasets.ImageFolder), or `.jpg`,
+ * `.jpeg`, `.webp`, `.tif`, `.tiff`, `.bmp`, `.pgm`, `.ppm`. Classes are numbered in the order of their names, and images in the
+ * order of class, folder and name. Links to files and folders are followed. Hidden folders and other files are skipped, of
+ * which rank 0 prints a line. Decoding needs the package sharp.
  *
- * @param location a folder, or `s3://bucket/prefix`
- * @throws InvalidDataError if there is no folder, or one without images; StorageError if they cannot be listed;
- * InvalidArgumentError if the transforms do not fit each other
+ * @param location a folder's path or `file:` URL, or `s3://bucket/prefix`
+ * @throws InvalidDataError if there is no folder, no folder for each class, or one without images; StorageError if they cannot
+ * be listed; InvalidArgumentError if the transforms do not fit each other
  */
 export async function loadImageFolder(
-  location: string,
+  location: string | URL,
   options: LoadImageFolderOptions = {},
 ): Promise<ImageFolder> {
   requireOptions('loadImageFolder', options, { transform: true });
   const { transform = new Compose([new ToTensor()]) } = options;
-  const paths = (await openStorage(location).list())
-    .map(({ name }) => name)
-    .filter((name) => name.includes('/'));
-  const classes = [...new Set(paths.map(classOf))].sort(byCodePoint);
-  const names = paths.filter(isImage).sort(byFolder);
-  const labelOf = new Map(classes.map((name, label) => [name, label]));
-  const labels = names.map((name) => labelOf.get(classOf(name))!);
-  requireImages(location, classes, labels);
-  return new ImageFolder({ location, classes, names, labels, transforms: transform.transforms });
-}
-
-function requireImages(location: string, classes: readonly string[], labels: readonly number[]): void {
-  if (classes.length === 0) {
-    throw new InvalidDataError(
-      location,
-      'expected a folder for each class, got none with files',
-      'Put the images of each class in a folder with the name of the class.',
-    );
-  }
-  const found = new Set(labels);
-  const empty = classes.filter((_, label) => !found.has(label));
-  if (empty.length === 0) return;
-  throw new InvalidDataError(
-    location,
-    `expected .png, .jpg or .jpeg files in the folder of each class, got none in ${empty.slice(0, 5).join(', ')}`,
-    'Add images, or remove the folder.',
-  );
-}
-
-function classOf(path: string): string {
-  return path.slice(0, path.indexOf('/'));
-}
-
-/** As Python sorts. UTF-8 bytes have the order of the code points. */
-function byCodePoint(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
-}
-
-/** torchvision visits one folder after the other. */
-function byFolder(a: string, b: string): number {
-  const [first, second] = [a.lastIndexOf('/'), b.lastIndexOf('/')];
-  return byCodePoint(a.slice(0, first), b.slice(0, second)) || byCodePoint(a.slice(first), b.slice(second));
+  const path = givenLocation(location, 'loadImageFolder');
+  const { skipped, ...found } = await scanImageFolder(path);
+  if (skipped.length > 0 && Number(process.env['RANK'] ?? 0) === 0)
+    process.stderr.write(`ringrun: ${path}: skipped ${skipped.join('; ')}\n`);
+  return new ImageFolder({ location: path, ...found, transforms: transform.transforms });
 }

@@ -1,5 +1,7 @@
-import { requireOptions } from '@ringrun/core';
-import { openStorage } from '../../../storage/open-storage.ts';
+import { givenLocation, requireOptions } from '@ringrun/core';
+import { compareUtf8 } from '../../../storage/names.ts';
+import { isBucket, openStorage } from '../../../storage/open-storage.ts';
+import { pathProblem } from '../../../storage/path-problem.ts';
 import type { Storage } from '../../../storage/storage.ts';
 import type { Dataset, WorkerDataset } from '../../dataset.ts';
 import { InvalidDataError } from '../invalid-data-error.ts';
@@ -29,12 +31,12 @@ export class ObjectDataset implements Dataset<StoredFile> {
   readonly #storage: Storage;
 
   /**
-   * @param location a folder, or `s3://bucket/prefix`
+   * @param location a folder's path or `file:` URL, or `s3://bucket/prefix`
    * @param names the names to use, such as those of a manifest; they are not looked up before they are read
    */
-  constructor(location: string, names: readonly string[]) {
-    this.#location = location;
-    this.#storage = openStorage(location);
+  constructor(location: string | URL, names: readonly string[]) {
+    this.#location = givenLocation(location, 'ObjectDataset');
+    this.#storage = openStorage(this.#location);
     this.names = names;
   }
 
@@ -71,12 +73,18 @@ export function createDataset(location: string, names: readonly string[]): Objec
  * @throws InvalidDataError if there are none, StorageError if they cannot be listed
  */
 export async function loadObjects(
-  location: string,
+  location: string | URL,
   options: LoadObjectsOptions = {},
 ): Promise<ObjectDataset> {
   requireOptions('loadObjects', options, { filter: true });
   const { filter = () => true } = options;
-  const names = (await openStorage(location).list()).map(({ name }) => name).filter(filter);
-  if (names.length > 0) return new ObjectDataset(location, names);
-  throw new InvalidDataError(location, 'expected files, got none', 'Check the location and the filter.');
+  const names: string[] = [];
+  const place = givenLocation(location, 'loadObjects');
+  for await (const { name, kind } of openStorage(place).entries())
+    if (kind === 'object' && filter(name)) names.push(name);
+  names.sort(compareUtf8);
+  if (names.length > 0) return new ObjectDataset(place, names);
+  const problem = isBucket(place) ? undefined : pathProblem(place, 'folder');
+  const got = problem === undefined ? 'got none' : `but it ${problem}`;
+  throw new InvalidDataError(place, `expected files, ${got}`, 'Check the location and the filter.');
 }

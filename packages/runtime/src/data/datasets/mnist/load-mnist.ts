@@ -18,7 +18,7 @@ export interface LoadMnistOptions {
    * The location from `prepareMnist`: a folder or `s3://bucket/prefix` with the original files, gzipped or
    * not.
    */
-  location: string;
+  location: string | URL;
   /**
    * Transforms of each image. Default: `ToTensor` and `Normalize` with the mean and standard deviation of
    * MNIST's training images.

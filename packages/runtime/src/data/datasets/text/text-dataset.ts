@@ -1,4 +1,4 @@
-import { fileURLToPath } from 'node:url';
+import { givenPath } from '@ringrun/core';
 import type { Dataset, WorkerDataset } from '../../dataset.ts';
 import { mappedFile } from './mapped-file.ts';
 
@@ -28,7 +28,7 @@ export class TextDataset implements Dataset<string> {
    * @throws StorageError for a file that cannot be read
    */
   constructor(path: string | URL, starts?: Float64Array<SharedArrayBuffer>) {
-    this.#path = path instanceof URL ? fileURLToPath(path) : path;
+    this.#path = givenPath(path, 'TextDataset');
     const { buffer } = mappedFile(this.#path);
     this.#bytes = Buffer.from(buffer);
     this.#starts = starts ?? startsOfLines(this.#bytes);

@@ -1,5 +1,4 @@
-import { fileURLToPath } from 'node:url';
-import { InvalidArgumentError, requireOptions } from '@ringrun/core';
+import { InvalidArgumentError, givenPath, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import type { BatchMemory, DataPass, Dataset, WorkerDataset } from '../../dataset.ts';
 import { requireInteger } from '../../require-integer.ts';
@@ -84,7 +83,7 @@ export class TokenDataset implements Dataset<TokenWindow> {
     const { blockSize, stride = blockSize, start = 0 } = options;
     this.blockSize = requireInteger(blockSize, { who, what: 'blockSize', min: 1 });
     this.#stride = requireInteger(stride, { who, what: 'stride', min: 1 });
-    this.#source = source instanceof URL ? fileURLToPath(source) : source;
+    this.#source = typeof source === 'string' || source instanceof URL ? givenPath(source, who) : source;
     this.#options = options;
     const all = tokensOf(this.#source, options.dtype);
     const end = requireInteger(options.end ?? all.length, { who, what: 'end', min: 0, max: all.length });

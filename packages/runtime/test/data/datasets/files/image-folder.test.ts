@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 // What is built: threads of this Node may not run TypeScript.
 import { DataLoader, loadImageFolder, loadObjects, transforms } from '../../../../dist/data/index.js';
 import { openStorage } from '../../../../dist/storage/index.js';
@@ -111,21 +112,120 @@ describe('a bucket', () => {
   });
 });
 
+describe('as torchvision', () => {
+  /** Classes, samples and what was printed. */
+  async function scanned(folder: string) {
+    const printed = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    onTestFinished(() => {
+      printed.mockRestore();
+    });
+    const { classes, samples } = await loadImageFolder(folder);
+    const lines = printed.mock.calls.map(([line]) => String(line).replace(folder, 'FOLDER'));
+    return { classes, samples: samples.map(([path]) => path), lines };
+  }
+
+  test('links to folders and files are followed, and a link to a folder above is not', async () => {
+    const elsewhere = folderOf({ 'x/1.png': '', 'y.png': '' });
+    const folder = folderOf({ 'b/2.png': '' });
+    symlinkSync(join(elsewhere, 'x'), join(folder, 'a'));
+    symlinkSync(join(elsewhere, 'y.png'), join(folder, 'b/linked.png'));
+    symlinkSync(join(folder, 'a'), join(folder, 'b/again'));
+    symlinkSync('..', join(folder, 'b/loop'));
+    symlinkSync('nowhere', join(folder, 'b/broken.png'));
+    symlinkSync('itself.png', join(folder, 'b/itself.png'));
+    expect(await scanned(folder)).toEqual({
+      classes: ['a', 'b'],
+      samples: ['a/1.png', 'b/2.png', 'b/linked.png', 'b/again/1.png'],
+      lines: [
+        expect.stringMatching(
+          /^ringrun: FOLDER: skipped (?=.*1 entry that are links to a folder above themselves \(b\/loop\))(?=.*2 entries that are links to paths that do not exist \(b\/(broken|itself)\.png, b\/(broken|itself)\.png\)).*\n$/,
+        ),
+      ],
+    });
+  });
+
+  test('all types of images are found, and what is skipped is printed', async () => {
+    const types = ['jpg', 'jpeg', 'png', 'ppm', 'bmp', 'pgm', 'tif', 'tiff', 'webp', 'TIFF'];
+    const files = Object.fromEntries(types.map((type) => [`a/1.${type}`, '']));
+    const found = await scanned(
+      folderOf({
+        ...files,
+        'a/notes.txt': '',
+        'a/._1.png': '',
+        'a/.ipynb_checkpoints/1-checkpoint.png': '',
+        '.ipynb_checkpoints/2-checkpoint.png': '',
+        'README.md': '',
+      }),
+    );
+    expect(found.classes).toEqual(['a']);
+    expect(found.samples.toSorted()).toEqual(Object.keys(files).toSorted());
+    const [line] = found.lines;
+    expect(line).toMatch(/\d entries in hidden folders \(.*\.ipynb_checkpoints/);
+    expect(line).toMatch(/2 entries that are no images \(a\/(notes\.txt|\._1\.png), a\//);
+    expect(line).toContain('1 entry outside of the folders of the classes (README.md)');
+  });
+
+  test('an empty class, also an empty folder, is refused with its name', async () => {
+    const folder = folderOf({ 'cat/1.png': '' });
+    mkdirSync(join(folder, 'dog/puppies'), { recursive: true });
+    await expect(loadImageFolder(folder)).rejects.toThrow(
+      `${folder}: expected images (.jpg, .jpeg, .png, .ppm, .bmp, .pgm, .tif, .tiff, .webp) in the folder of each class, got none in dog. Add images`,
+    );
+  });
+});
+
+test('200,000 files of one folder are listed within 8 s and 200 MiB', () => {
+  const folder = join(temporaryFolder(), 'data');
+  mkdirSync(join(folder, 'a'), { recursive: true });
+  for (let i = 0; i < 200_000; i += 1) closeSync(openSync(join(folder, `a/${i}.png`), 'w'));
+  const measured = `
+    import { loadImageFolder, loadObjects, openStorage } from ${JSON.stringify(import.meta.resolve('../../../../dist/index.js'))};
+    const before = process.resourceUsage().maxRSS;
+    const startedAt = performance.now();
+    const lengths = [await loadImageFolder(process.argv[1]), await loadObjects(process.argv[1])].map(({ length }) => length);
+    const seconds = (performance.now() - startedAt) / 1000;
+    const mebibytes = (process.resourceUsage().maxRSS - before) / 1024;
+    console.log(JSON.stringify({ lengths, seconds, mebibytes, objects: (await openStorage(process.argv[1]).list()).length }));`;
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '--eval', measured, '--', folder],
+    { encoding: 'utf8' },
+  );
+  expect(stderr).toBe('');
+  const { lengths, seconds, mebibytes, objects } = JSON.parse(stdout) as Record<string, unknown>;
+  expect({ lengths, objects }).toEqual({ lengths: [200_000, 200_000], objects: 200_000 });
+  expect(mebibytes).toBeLessThan(200);
+  expect(seconds).toBeLessThan(8);
+});
+
 describe('names what is wrong:', () => {
   test('no folder, and a folder without images', async () => {
     await expect(loadImageFolder(folderOf({ 'a.png': '' }))).rejects.toThrow(
-      'expected a folder for each class',
+      'expected a folder for each class, got none; skipped 1 entry outside of the folders of the classes (a.png)',
     );
     const folder = folderOf({ 'cat/1.png': '', 'dog/readme.txt': '' });
     await expect(loadImageFolder(folder)).rejects.toThrow(
-      `${folder}: expected .png, .jpg or .jpeg files in the folder of each class, got none in dog`,
+      'in the folder of each class, got none in dog; skipped 1 entry that are no images (dog/readme.txt)',
     );
+  });
+
+  test('a location that does not exist, is a file or another URL', async () => {
+    const folder = folderOf({ 'a.png': '' });
+    for (const load of [loadImageFolder, loadObjects]) {
+      const refused = (location: string) => expect(load(location)).rejects;
+      await refused(join(folder, 'no')).toThrow(`${folder}/no: expected `);
+      await refused(join(folder, 'no')).toThrow('but it does not exist');
+      await refused(join(folder, 'a.png')).toThrow('but it is a file');
+      await refused('http://a/b').toThrow(
+        `${load.name}: expected a path, a file: URL or s3://bucket/prefix, got 'http://a/b'.`,
+      );
+    }
   });
 
   test('a file that is no image, one that is missing, and an index', async () => {
     const folder = folderOf({ 'cat/1.png': 'text' });
     const dataset = await loadImageFolder(folder);
-    await expect(dataset.at(0)).rejects.toThrow(`${folder}/cat/1.png: expected a complete PNG or JPEG image`);
+    await expect(dataset.at(0)).rejects.toThrow(`${folder}/cat/1.png: expected a complete image`);
     await expect(dataset.at(1)).rejects.toThrow('expected an index from 0 to 0, got 1');
     expect(readFileSync(join(folder, 'cat/1.png'), 'utf8')).toBe('text');
   });

@@ -1,0 +1,76 @@
+import { pipeline } from 'node:stream';
+import { promisify } from 'node:util';
+import * as zlib from 'node:zlib';
+import { knownFormat } from '../../storage/known-formats.ts';
+import { InvalidDataError } from '../datasets/invalid-data-error.ts';
+
+/** Bytes that tell the compression of a file. */
+const magicBytes = 64;
+
+/** Of Node.js 22.15 and later. */
+const { createZstdDecompress } = zlib as { createZstdDecompress?: () => zlib.Gunzip };
+
+/**
+ * The bytes of a file, without its compression by gzip or zstd, which its first bytes tell.
+ *
+ * @param url its name in errors
+ * @throws InvalidDataError for another compression, and for zstd before Node.js 22.15
+ */
+export async function* decompressed(
+  url: string,
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  const source = chunks[Symbol.asyncIterator]();
+  try {
+    const start = await firstBytes(source);
+    const rest = continued(start, source);
+    const stream = decompressorOf(url, start);
+    if (stream === undefined) yield* rest;
+    else yield* through(rest, stream);
+  } finally {
+    await source.return?.();
+  }
+}
+
+async function firstBytes(source: AsyncIterator<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for (let length = 0; length < magicBytes;) {
+    const next = await source.next();
+    if (next.done === true) break;
+    parts.push(next.value);
+    length += next.value.length;
+  }
+  return Buffer.concat(parts);
+}
+
+async function* continued(
+  start: Uint8Array,
+  source: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  if (start.length > 0) yield start;
+  for (let next = await source.next(); next.done !== true; next = await source.next()) yield next.value;
+}
+
+/** Undefined for bytes that are not compressed. */
+function decompressorOf(url: string, start: Uint8Array): zlib.Gunzip | undefined {
+  const { what, cure } = knownFormat(start) ?? {};
+  if (what === undefined || cure === undefined) return undefined;
+  if (what === 'compressed by gzip') return zlib.createGunzip();
+  const isZstd = what === 'compressed by zstd';
+  if (isZstd && createZstdDecompress) return createZstdDecompress();
+  const since = isZstd
+    ? `, which Node.js reads from 22.15 on, and this is Node.js ${process.versions.node}`
+    : '';
+  throw new InvalidDataError(url, `expected a tar archive, but it is ${what}${since}`, cure);
+}
+
+/** What comes out of a stream; its error is thrown, also one of the source. */
+async function* through(
+  source: AsyncIterable<Uint8Array>,
+  stream: zlib.Gunzip,
+): AsyncGenerator<Uint8Array, void> {
+  const feeding = promisify(pipeline)(source, stream);
+  feeding.catch(() => undefined);
+  for await (const chunk of stream) yield chunk as Uint8Array;
+  await feeding;
+}
