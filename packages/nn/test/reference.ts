@@ -79,6 +79,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Sqrt: elementwise(Math.sqrt),
   Relu: (_, [{ data }]) => [data.map((a) => Math.max(a, 0)), data.map((a) => Number(a <= 0))],
   Pow: (node, inputs) => elementwise((a) => a ** node.attributes.exponent)(node, inputs),
+  Power: elementwise((a, b) => a ** b),
   Abs: elementwise(Math.abs),
   Sign: elementwise(Math.sign),
   Floor: elementwise(Math.floor),
