@@ -82,6 +82,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Sqrt: elementwise(Math.sqrt),
   Relu: (_, [{ data }]) => [data.map((a) => Math.max(a, 0)), data.map((a) => Number(a <= 0))],
   Pow: (node, inputs) => elementwise((a) => a ** node.attributes.exponent)(node, inputs),
+  Power: elementwise((a, b) => a ** b),
   Abs: elementwise(Math.abs),
   Sign: elementwise((a) => Math.sign(a) || 0),
   Floor: elementwise(Math.floor),

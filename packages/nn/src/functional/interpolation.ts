@@ -1,9 +1,7 @@
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType, type Value } from '../graph/node.ts';
 import { adaptiveAveragePool } from '../ops/adaptive-pooling.ts';
-import { indexSelect } from '../ops/indexing.ts';
-import { expand, reshape } from '../ops/shape.ts';
-import { alongAxis, matrixOf } from '../ops/resample.ts';
+import { alongAxis, copiesAlong, matrixOf } from '../ops/resample.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
 import { cubicTaps, linearTaps, nearestPositions, type Sampling, type Taps } from './sampling.ts';
@@ -121,29 +119,16 @@ function samplingsOf(spatial: readonly number[], options: InterpolateOptions): S
 }
 
 function resample(image: Value, axis: number, sampling: Sampling, mode: InterpolationMode): Value {
-  const { length, size } = sampling;
   if (mode === 'nearest' || mode === 'nearest-exact') {
-    const positions = nearestPositions(sampling, mode === 'nearest-exact');
-    const times = size / length;
-    // Copies of each element: its gradient is a sum, which is faster than that of chosen positions.
-    const repeats = Number.isInteger(times) && positions.every((from, to) => from === Math.floor(to / times));
-    return repeats ? repeatEach(image, axis, times) : indexSelect(image, axis, positions);
+    return copiesAlong(image, axis, nearestPositions(sampling, mode === 'nearest-exact'));
   }
   const taps = (mode === 'bicubic' ? cubicTaps : linearTaps)(sampling);
-  return alongAxis(image, axis, weightsOf(taps, length));
+  return alongAxis(image, axis, weightsOf(taps, sampling.length));
 }
 
 /** [size, length] */
-function weightsOf(taps: Taps, length: number): Value {
+export function weightsOf(taps: Taps, length: number): Value {
   return matrixOf(taps.length, length, (row, column) =>
     taps[row].reduce((sum, { position, weight }) => (position === column ? sum + weight : sum), 0),
   );
-}
-
-/** Repeats each element along an axis: [a, b] three times is [a, a, a, b, b, b]. */
-function repeatEach(image: Value, axis: number, times: number): Value {
-  if (times === 1) return image;
-  const { shape } = image;
-  const copies = expand(reshape(image, shape.toSpliced(axis + 1, 0, 1)), shape.toSpliced(axis + 1, 0, times));
-  return reshape(copies, shape.with(axis, shape[axis] * times));
 }

@@ -55,9 +55,8 @@ function sourcePlace({ length, size, factor, alignCorners }: Sampling, index: nu
   return (index + 0.5) * (factor === undefined ? length / size : 1 / factor) - 0.5;
 }
 
-/** The weight of an element at a distance from 0 to 2, with a = −0.75 as in torch. */
-function cubicWeight(distance: number): number {
-  const a = -0.75;
+/** The weight of an element at a distance from 0 to 2. Default: a = −0.75, as in torch. */
+export function cubicWeight(distance: number, a = -0.75): number {
   if (distance <= 1) return ((a + 2) * distance - (a + 3)) * distance * distance + 1;
   if (distance >= 2) return 0;
   return ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a;

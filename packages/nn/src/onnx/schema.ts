@@ -55,10 +55,12 @@ const schema: INamespace = {
         dataType: { type: 'int32', id: 2 },
         floatData: { rule: 'repeated', type: 'float', id: 4 },
         int32Data: { rule: 'repeated', type: 'int32', id: 5 },
-        int64Data: { rule: 'repeated', type: 'int64', id: 7 },
+        // Packed varints, because protobufjs reads integers of 64 bits as JavaScript numbers.
+        int64Data: { type: 'bytes', id: 7 },
         name: { type: 'string', id: 8 },
         rawData: { type: 'bytes', id: 9 },
         doubleData: { rule: 'repeated', type: 'double', id: 10 },
+        uint64Data: { type: 'bytes', id: 11 },
         externalData: { rule: 'repeated', type: 'StringStringEntryProto', id: 13 },
         dataLocation: { type: 'int32', id: 14 },
       },
@@ -89,7 +91,7 @@ export const namesKeys = { parameters: 'ringrun.parameters', buffers: 'ringrun.b
 /** onnx.TensorProto.DataType, of the element types that ringrun uses. */
 export const dataTypeCode = { float32: 1, int64: 7, bool: 9 } as const;
 
-/** onnx.AttributeProto.AttributeType. */
+/** onnx.AttributeProto.AttributeType, of the types that operators of ringrun's table have. */
 export const attributeTypeCode = {
   float: 1,
   int: 2,
@@ -98,4 +100,6 @@ export const attributeTypeCode = {
   graph: 5,
   floats: 6,
   ints: 7,
+  strings: 8,
+  sparseTensor: 11,
 } as const;

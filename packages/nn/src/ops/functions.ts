@@ -2,7 +2,24 @@ import { ShapeError } from '../errors.ts';
 import { createValue, describeType, type Node, type Value } from '../graph/node.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
-import { cast, div, exp, greater, max, min, mul, neg, sqrt, sub, where } from './elementwise.ts';
+import { broadcastShape, sumToShape } from './broadcast.ts';
+import {
+  and,
+  cast,
+  div,
+  equal,
+  exp,
+  greater,
+  greaterOrEqual,
+  log,
+  max,
+  min,
+  mul,
+  neg,
+  sqrt,
+  sub,
+  where,
+} from './elementwise.ts';
 import { constant } from './source.ts';
 
 // Elementwise functions of one operand. elementwise.ts has those that other operators' gradients use.
@@ -37,13 +54,25 @@ export function pow(x: Value, exponent: number): Value {
   return createValue('Pow', [x], { exponent }, x);
 }
 
+/** Each element of x to the power of the exponent's at its place (torch.pow); shapes broadcast. */
+export function power(x: Value, exponent: Value): Value {
+  requireFloat('pow', x);
+  requireFloat('pow', exponent);
+  return createValue(
+    'Power',
+    [x, exponent],
+    {},
+    { dtype: 'float32', shape: broadcastShape('pow', x, exponent) },
+  );
+}
+
 /** x where it is positive, alpha·x elsewhere. */
 export function leakyRelu(x: Value, alpha: number): Value {
   requireFloat('leakyRelu', x);
   return createValue('LeakyRelu', [x], { alpha }, x);
 }
 
-export const functions: OperatorFamily<Plain | 'Pow' | 'LeakyRelu'> = {
+export const functions: OperatorFamily<Plain | 'Pow' | 'Power' | 'LeakyRelu'> = {
   Pow: {
     emit: (graph, { attributes: { exponent } }, inputs, outputs) => {
       graph.node('Pow', [...inputs, graph.constant('float32', [], [exponent])], outputs);
@@ -52,6 +81,20 @@ export const functions: OperatorFamily<Plain | 'Pow' | 'LeakyRelu'> = {
     gradient: ({ inputs: [x], attributes: { exponent } }, [d]) => [
       exponent === 0 ? undefined : d && mul(d, mul(pow(x, exponent - 1), constant(exponent))),
     ],
+  },
+  Power: {
+    emit: (graph, _, inputs, outputs) => {
+      graph.node('Pow', inputs, outputs);
+    },
+    // x⁰ is 1 everywhere, and 0ʸ is 0 for all y > 0; the general formulas would compute 0·∞ there.
+    gradient: ({ inputs: [x, y], outputs: [z] }, [d]) => {
+      if (d === undefined) return [];
+      const zero = constant(0);
+      const slope = where(equal(y, zero), zero, mul(y, power(x, sub(y, constant(1)))));
+      const isFlat = and(equal(x, zero), greaterOrEqual(y, zero));
+      const growth = where(isFlat, zero, mul(z, log(x)));
+      return [sumToShape(mul(d, slope), x.shape), sumToShape(mul(d, growth), y.shape)];
+    },
   },
   Abs: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && mul(d, sign(x))] },
   Sign: { emit: emitSign, gradient: noGradient },

@@ -1,6 +1,7 @@
 import { sizeOf, type Value } from '../graph/node.ts';
+import { indexSelect } from './indexing.ts';
 import { gemm, matmul, overRows } from './linear-algebra.ts';
-import { reshape } from './shape.ts';
+import { expand, reshape } from './shape.ts';
 import { constantTensor } from './source.ts';
 
 /** A constant matrix whose elements are a function of row and column. */
@@ -24,4 +25,20 @@ export function alongAxis(value: Value, axis: number, matrix: Value): Value {
   const inner = sizeOf(shape.slice(axis + 1));
   const columns = reshape(value, [sizeOf(shape.slice(0, axis)), shape[axis], inner]);
   return reshape(matmul(matrix, columns), shape.with(axis, matrix.shape[0]));
+}
+
+/** For each position the element there along an axis; positions are in order. */
+export function copiesAlong(image: Value, axis: number, positions: readonly number[]): Value {
+  const times = positions.length / image.shape[axis];
+  // Copies of each element: its gradient is a sum, which is faster than that of chosen positions.
+  const repeats = Number.isInteger(times) && positions.every((from, to) => from === Math.floor(to / times));
+  return repeats ? repeatEach(image, axis, times) : indexSelect(image, axis, positions);
+}
+
+/** Repeats each element along an axis: [a, b] three times is [a, a, a, b, b, b]. */
+function repeatEach(image: Value, axis: number, times: number): Value {
+  if (times === 1) return image;
+  const { shape } = image;
+  const copies = expand(reshape(image, shape.toSpliced(axis + 1, 0, 1)), shape.toSpliced(axis + 1, 0, times));
+  return reshape(copies, shape.with(axis, shape[axis] * times));
 }

@@ -146,7 +146,9 @@ export function emitReshape(
   openAxis = shape.length - 1,
 ): void {
   const given = sizeOf(shape) < minDynamicElements ? shape : shape.with(openAxis, -1);
-  graph.node('Reshape', [x, graph.constant('int64', [given.length], given)], [y]);
+  // Without allowzero, 0 would keep the dimension of x.
+  const allowzero = given.includes(0) ? { allowzero: 1 } : {};
+  graph.node('Reshape', [x, graph.constant('int64', [given.length], given)], [y], allowzero);
 }
 
 /** Elements: 256 KiB of float32. */

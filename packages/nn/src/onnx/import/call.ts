@@ -1,26 +1,27 @@
-import { ArgumentError } from '../../errors.ts';
-import { asTensor, type ConstantArray, type Operand } from './constant-array.ts';
+import { ArgumentError, ShapeError } from '../../errors.ts';
+import { asTensor, numbersOf, type Operand } from './constant-array.ts';
 import { Tensor } from '../../tensor.ts';
-import type { OnnxGraph, OnnxNode } from './decode.ts';
+import type { BoundNode } from './bind.ts';
 
 /** One node of a model while it is traced. */
-export class OperatorCall {
-  readonly node: OnnxNode;
-  /** Version of the standard operators. */
-  readonly opset: number;
+export class OperatorCall<Attributes> {
+  readonly node: BoundNode;
+  /** All attributes of the operator in this opset; those of other opsets have their defaults. */
+  readonly attributes: Attributes;
   /** True if the module is in training mode. */
   readonly training: boolean;
   readonly operands: readonly (Operand | undefined)[];
 
-  constructor(
-    node: OnnxNode,
-    operands: readonly (Operand | undefined)[],
-    { opset, training }: { readonly opset: number; readonly training: boolean },
-  ) {
+  constructor(node: BoundNode, operands: readonly (Operand | undefined)[], training: boolean) {
     this.node = node;
+    this.attributes = node.attributes as Attributes;
     this.operands = operands;
-    this.opset = opset;
     this.training = training;
+  }
+
+  /** Version of the standard operators. */
+  get opset(): number {
+    return this.node.opset;
   }
 
   /** An input that the operator requires. */
@@ -41,7 +42,7 @@ export class OperatorCall {
 
   operand(index: number): Operand {
     const operand = this.operands.at(index);
-    if (operand === undefined) throw this.error(`input ${index} is missing`);
+    if (operand === undefined) throw this.error(`expected input ${index}, got none`);
     return operand;
   }
 
@@ -50,9 +51,9 @@ export class OperatorCall {
     const operand = this.operands.at(index);
     if (operand === undefined) return undefined;
     if (operand instanceof Tensor) {
-      throw this.error(`input ${index} must follow from shapes and constants, but it depends on elements`);
+      throw this.error(`expected an input ${index} that follows from shapes and constants, got elements`);
     }
-    return Array.from(operand.data);
+    return numbersOf(operand);
   }
 
   /** Like `numbers`, of one number. */
@@ -60,47 +61,28 @@ export class OperatorCall {
     return this.numbers(index)?.[0];
   }
 
-  int(name: string, otherwise: number): number {
-    const content = this.node.attributes.get(name);
-    return typeof content === 'number' ? content : otherwise;
-  }
-
-  float(name: string, otherwise: number): number {
-    return this.int(name, otherwise);
-  }
-
-  string(name: string, otherwise: string): string {
-    const content = this.node.attributes.get(name);
-    return typeof content === 'string' ? content : otherwise;
-  }
-
-  ints(name: string): readonly number[] | undefined {
-    const content = this.node.attributes.get(name);
-    return Array.isArray(content) ? (content as readonly number[]) : undefined;
-  }
-
-  /** A list that older versions of the operator have as an attribute, and newer ones as an input. */
-  list(name: string, index: number): readonly number[] | undefined {
-    return this.ints(name) ?? this.numbers(index);
-  }
-
-  array(name: string): ConstantArray | undefined {
-    const content = this.node.attributes.get(name);
-    return typeof content === 'object' && 'data' in content ? content : undefined;
-  }
-
-  graph(name: string): OnnxGraph | undefined {
-    const content = this.node.attributes.get(name);
-    return typeof content === 'object' && 'nodes' in content ? content : undefined;
-  }
-
+  /** What the importer cannot compute, whatever the sizes of the inputs are. */
   error(problem: string): ArgumentError {
-    return new ArgumentError(`${this.node.op} (${this.node.name}) of the imported model: ${problem}.`);
+    return nodeError('forward', this.node, problem);
+  }
+
+  /** Sizes that do not fit. */
+  mismatch(problem: string): ShapeError {
+    const { op, name } = this.node;
+    return new ShapeError(`forward: ${op} (node ${name}) of the imported model: ${problem}.`);
   }
 }
 
-/** Computes the outputs of a node. Outputs that are never read may be left out. */
-export type OperatorRule = (call: OperatorCall) => Operand | readonly Operand[];
+/** An error about a node of a model: what was expected, and got. */
+export function nodeError(
+  where: string,
+  { op, name, opset }: Pick<BoundNode, 'op' | 'name' | 'opset'>,
+  problem: string,
+): ArgumentError {
+  return new UnsupportedNodeError(
+    `${where}: ${op} of opset ${opset} (node ${name}): ${problem}. Export the model without it, or run it with onnxruntime-node.`,
+  );
+}
 
-/** Rules by ONNX's names of operators. */
-export type OperatorRules = Readonly<Record<string, OperatorRule>>;
+/** A node that the importer cannot compute, whatever the elements of the inputs are. */
+export class UnsupportedNodeError extends ArgumentError {}

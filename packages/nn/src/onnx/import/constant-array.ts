@@ -1,55 +1,64 @@
-import type { DType } from '../../dtype.ts';
 import { sizeOf, type Value } from '../../graph/node.ts';
 import { cast } from '../../ops/elementwise.ts';
 import { constantTensor, input, int64Constant } from '../../ops/source.ts';
 import { Tensor } from '../../tensor.ts';
+import { dtypeOf, type ElementType, type Scalar } from './element-type.ts';
 
-/** An array of a model whose elements are known before the graph runs, such as a shape. Integers and conditions are numbers. */
+/** An array of a model whose elements are known before the graph runs, such as a shape. */
 export interface ConstantArray {
-  readonly dtype: DType;
+  readonly type: ElementType;
   readonly shape: readonly number[];
-  /** Row-major. */
-  readonly data: ArrayLike<number>;
+  /** Row-major, lossless. */
+  readonly data: ArrayLike<Scalar>;
 }
 
 /** A value while a model is traced. */
 export type Operand = Tensor | ConstantArray;
 
-/** Larger arrays are leaves of the graph. */
-const maxElementsInProgram = 4096;
+/** Larger arrays are leaves of the graph, and are not computed before the graph runs unless a shape follows from them. */
+export const maxElementsInProgram = 4096;
 
 export function constantArray(
-  dtype: DType,
+  type: ElementType,
   shape: readonly number[],
-  data: ArrayLike<number>,
+  data: ArrayLike<Scalar>,
 ): ConstantArray {
-  return { dtype, shape, data };
+  return { type, shape, data };
 }
 
-/** A list of integers. */
-export function integers(data: ArrayLike<number>, shape: readonly number[] = [data.length]): ConstantArray {
-  return { dtype: 'int64', shape, data };
+/** A list of integers, or an array of them. */
+export function integers(data: readonly number[], shape: readonly number[] = [data.length]): ConstantArray {
+  return { type: 'int64', shape, data: data.map(BigInt) };
+}
+
+/** The elements as numbers, for shapes, axes and positions. */
+export function numbersOf({ data }: ConstantArray): number[] {
+  return Array.from(data, Number);
 }
 
 export function asTensor(operand: Operand): Tensor {
   return operand instanceof Tensor ? operand : new Tensor(valueOf(operand));
 }
 
-function valueOf({ dtype, shape, data }: ConstantArray): Value {
-  if (sizeOf(shape) > maxElementsInProgram) return input(dtype, shape, { data: typed(dtype, data) });
-  const values = Array.from(data);
-  if (dtype === 'int64') return int64Constant(shape, values);
-  const floats = constantTensor(shape, values);
+function valueOf(array: ConstantArray): Value {
+  const { type, shape, data } = array;
+  const dtype = dtypeOf(type);
+  const fits =
+    dtype !== 'int64' || Array.from(data).every((element) => Number.isSafeInteger(Number(element)));
+  if (sizeOf(shape) > maxElementsInProgram || !fits) return input(dtype, shape, { data: typed(array) });
+  if (dtype === 'int64') return int64Constant(shape, numbersOf(array));
+  const floats = constantTensor(shape, numbersOf(array));
   return dtype === 'bool' ? cast(floats, 'bool') : floats;
 }
 
-function typed(dtype: DType, data: ArrayLike<number>) {
-  switch (dtype) {
+/** The elements in the array of a tensor's dtype, not copied if they are in one. */
+export function typed({ type, data }: ConstantArray): Float32Array | BigInt64Array | Uint8Array {
+  switch (dtypeOf(type)) {
     case 'float32':
-      return Float32Array.from(data);
+      return data instanceof Float32Array ? data : Float32Array.from(data as ArrayLike<number>);
     case 'int64':
-      return BigInt64Array.from(Array.from(data), BigInt);
+      return data instanceof BigInt64Array ? data : BigInt64Array.from(data as ArrayLike<bigint>);
     case 'bool':
-      return Uint8Array.from(data);
+      return Uint8Array.from(data as ArrayLike<number>);
   }
 }

@@ -1,10 +1,8 @@
 import { ArgumentError } from '../../errors.ts';
-import type { DType } from '../../dtype.ts';
 import { sizeOf } from '../../graph/node.ts';
 import { constantArray, type ConstantArray } from './constant-array.ts';
-
-/** The bytes of an array that is stored in a file beside the model. */
-export type ReadExternal = (location: string, offset: number, length: number | undefined) => Uint8Array;
+import { formatOfCode, isInteger, nameOfCode, type Scalar } from './element-type.ts';
+import type { ReadExternal } from './external-data.ts';
 
 /** onnx.TensorProto. */
 export interface TensorMessage {
@@ -13,106 +11,96 @@ export interface TensorMessage {
   readonly dataType: number;
   readonly floatData: readonly number[];
   readonly int32Data: readonly number[];
-  readonly int64Data: readonly number[];
+  /** Packed varints. */
+  readonly int64Data: Uint8Array;
+  readonly uint64Data: Uint8Array;
   readonly doubleData: readonly number[];
   readonly rawData: Uint8Array;
   readonly externalData: readonly { readonly key: string; readonly value: string }[];
   readonly dataLocation: number;
 }
 
-interface ElementType {
-  readonly dtype: DType;
-  /** Bytes of an element in `rawData`. */
-  readonly size: number;
-  readonly read: (view: DataView, place: number) => number;
-  /** The list that has the elements if `rawData` is empty. */
-  readonly list: 'floatData' | 'int32Data' | 'int64Data' | 'doubleData';
-  /** Converts an element of that list. Default: it is the number. */
-  readonly of?: (element: number) => number;
-}
+/** onnx.TensorProto.DataLocation. */
+const external = 1;
 
-const little = true;
-
-/** onnx.TensorProto.DataType: floats become float32, integers int64. */
-const elementTypes: Readonly<Record<number, ElementType>> = {
-  1: { dtype: 'float32', size: 4, list: 'floatData', read: (v, at) => v.getFloat32(at, little) },
-  2: { dtype: 'int64', size: 1, list: 'int32Data', read: (v, at) => v.getUint8(at) },
-  3: { dtype: 'int64', size: 1, list: 'int32Data', read: (v, at) => v.getInt8(at) },
-  5: { dtype: 'int64', size: 2, list: 'int32Data', read: (v, at) => v.getInt16(at, little) },
-  6: { dtype: 'int64', size: 4, list: 'int32Data', read: (v, at) => v.getInt32(at, little) },
-  7: { dtype: 'int64', size: 8, list: 'int64Data', read: (v, at) => Number(v.getBigInt64(at, little)) },
-  9: { dtype: 'bool', size: 1, list: 'int32Data', read: (v, at) => v.getUint8(at) },
-  10: {
-    dtype: 'float32',
-    size: 2,
-    list: 'int32Data',
-    read: (v, at) => float16(v.getUint16(at, little)),
-    of: float16,
-  },
-  11: { dtype: 'float32', size: 8, list: 'doubleData', read: (v, at) => v.getFloat64(at, little) },
-  16: {
-    dtype: 'float32',
-    size: 2,
-    list: 'int32Data',
-    read: (v, at) => bfloat16(v.getUint16(at, little)),
-    of: bfloat16,
-  },
-};
-
-/** ringrun's dtype of an onnx.TensorProto.DataType; undefined if it has none. */
-export function dtypeOfCode(code: number): DType | undefined {
-  return (elementTypes[code] as ElementType | undefined)?.dtype;
-}
+type ElementFormat = NonNullable<ReturnType<typeof formatOfCode>>;
 
 export function decodeTensor(tensor: TensorMessage, readExternal: ReadExternal): ConstantArray {
   const { name, dims: shape, dataType } = tensor;
-  const type = elementTypes[dataType] as ElementType | undefined;
-  if (type === undefined) {
+  const format = formatOfCode(dataType);
+  if (format === undefined) {
     throw new ArgumentError(
-      `importOnnx: expected floats, integers or bool in ${name || 'a constant'}, got ONNX's data type ${dataType}.`,
+      `importOnnx: expected floats, integers or bool in ${name || 'a constant'}, got ${nameOfCode(dataType)}. Export the model without it.`,
     );
   }
   const count = sizeOf(shape);
-  const bytes = tensor.dataLocation === 1 ? externalBytes(tensor, readExternal) : tensor.rawData;
-  const list = tensor[type.list];
-  const length = bytes.length > 0 ? bytes.length / type.size : list.length;
-  if (length !== count) {
+  const bytes =
+    tensor.dataLocation === external
+      ? externalBytes(tensor, count * format.size, readExternal)
+      : tensor.rawData;
+  const data = bytes.length > 0 ? elementsOf(bytes, format) : listed(tensor, format);
+  if (data.length !== count) {
     throw new ArgumentError(
-      `importOnnx: expected ${count} elements of ${name || 'a constant'} [${shape.join()}], got ${length}.`,
+      `importOnnx: expected ${count} elements of ${name || 'a constant'} [${shape.join()}], got ${data.length}. The file is damaged.`,
     );
   }
-  const data = type.dtype === 'float32' ? new Float32Array(count) : new Float64Array(count);
-  if (bytes.length > 0) {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    for (let i = 0; i < count; i += 1) data[i] = type.read(view, i * type.size);
-  } else {
-    for (let i = 0; i < count; i += 1) data[i] = type.of ? type.of(list[i]) : list[i];
-  }
-  return constantArray(type.dtype, shape, data);
+  return constantArray(format.type, shape, data);
 }
 
-function externalBytes({ name, externalData }: TensorMessage, readExternal: ReadExternal): Uint8Array {
+function elementsOf(bytes: Uint8Array, { type, size, read }: ElementFormat): ArrayLike<Scalar> {
+  if (bytes.length % size !== 0) return { length: bytes.length / size };
+  if (type === 'float32') return new Float32Array(alignedBuffer(bytes));
+  if (type === 'int64') return new BigInt64Array(alignedBuffer(bytes));
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Array.from({ length: bytes.length / size }, (_, i) => read(view, i * size));
+}
+
+/** A buffer of these bytes alone: theirs, or a copy. */
+function alignedBuffer(bytes: Uint8Array): ArrayBuffer {
+  const { buffer, byteLength } = bytes;
+  return (buffer.byteLength === byteLength ? buffer : new Uint8Array(bytes).buffer) as ArrayBuffer;
+}
+
+/** The elements of the list that has them instead of bytes. */
+function listed(tensor: TensorMessage, { type, list, size, read }: ElementFormat): Scalar[] {
+  if (list === 'int64Data' || list === 'uint64Data') return varints(tensor[list]);
+  const elements = tensor[list];
+  if (isInteger(type)) return Array.from(elements, BigInt);
+  if (size !== 2) return Array.from(elements);
+  // Floats of 16 bits are listed as the integers of their bits.
+  const view = new DataView(new ArrayBuffer(2));
+  return Array.from(elements, (bits) => {
+    view.setUint16(0, bits, true);
+    return read(view, 0);
+  });
+}
+
+/** Integers of 64 bits as protobuf packs them: seven bits a byte, the lowest first. */
+function varints(bytes: Uint8Array): bigint[] {
+  const integers: bigint[] = [];
+  let [integer, shift] = [0n, 0n];
+  for (const byte of bytes) {
+    integer |= BigInt(byte & 0x7f) << shift;
+    shift += 7n;
+    if (byte & 0x80) continue;
+    integers.push(BigInt.asIntN(64, integer));
+    [integer, shift] = [0n, 0n];
+  }
+  return integers;
+}
+
+function externalBytes(
+  { name, externalData }: TensorMessage,
+  size: number,
+  readExternal: ReadExternal,
+): Uint8Array {
   const entries = new Map(externalData.map(({ key, value }) => [key, value]));
   const location = entries.get('location');
-  if (location === undefined) throw new ArgumentError(`importOnnx: ${name} has no location of its data.`);
-  const length = entries.get('length');
-  return readExternal(
-    location,
-    Number(entries.get('offset') ?? 0),
-    length === undefined ? undefined : Number(length),
-  );
-}
-
-/** The number of IEEE 754 binary16 bits. */
-function float16(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 0x1f;
-  const fraction = bits & 0x3ff;
-  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN;
-  return sign * (exponent === 0 ? fraction * 2 ** -24 : (1024 + fraction) * 2 ** (exponent - 25));
-}
-
-/** The number whose upper half of float32 bits these are. */
-function bfloat16(bits: number): number {
-  return new Float32Array(Uint32Array.of(bits << 16).buffer)[0];
+  if (location === undefined) {
+    throw new ArgumentError(
+      `importOnnx: expected the location of the data of ${name}, got none. The file is damaged.`,
+    );
+  }
+  const offset = Number(entries.get('offset') ?? 0);
+  return readExternal(name, { location, offset, length: Number(entries.get('length') ?? size) });
 }

@@ -2,7 +2,9 @@ import { ArgumentError } from '../../errors.ts';
 import type { DType } from '../../dtype.ts';
 import { attributeTypeCode, ModelProto, namesKeys } from '../schema.ts';
 import type { ConstantArray } from './constant-array.ts';
-import { decodeTensor, dtypeOfCode, type ReadExternal, type TensorMessage } from './decode-tensor.ts';
+import { decodeTensor, type TensorMessage } from './decode-tensor.ts';
+import { dtypeOf, formatOfCode, nameOfCode, type ElementType } from './element-type.ts';
+import type { ReadExternal } from './external-data.ts';
 
 /** A decoded ONNX model. */
 export interface OnnxModel {
@@ -21,6 +23,8 @@ export interface OnnxGraph {
   readonly initializers: ReadonlyMap<string, ConstantArray>;
   /** Without initializers. */
   readonly inputs: readonly OnnxInput[];
+  /** Element types of the inputs; undefined: not told. */
+  readonly inputTypes: readonly (ElementType | undefined)[];
   readonly outputs: readonly string[];
 }
 
@@ -43,7 +47,15 @@ export interface OnnxNode {
   /** '' for inputs that are left out. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  readonly attributes: ReadonlyMap<string, AttributeContent>;
+  readonly attributes: ReadonlyMap<string, OnnxAttribute>;
+}
+
+/** An attribute as the file has it. */
+export interface OnnxAttribute {
+  /** onnx.AttributeProto.AttributeType. */
+  readonly type: number;
+  /** Undefined for types that no operator of the table reads. */
+  readonly content: AttributeContent | undefined;
 }
 
 export type AttributeContent = number | string | readonly number[] | ConstantArray | OnnxGraph;
@@ -134,22 +146,38 @@ function graphOf(graph: GraphMessage, readExternal: ReadExternal): OnnxGraph {
   const initializers = new Map(
     graph.initializer.map((tensor) => [tensor.name, decodeTensor(tensor, readExternal)]),
   );
+  // Before IR version 4, initializers are inputs, too.
+  const inputs = graph.input.filter(({ name }) => !initializers.has(name));
   return {
     nodes: graph.node.map((node) => nodeOf(node, readExternal)),
     initializers,
-    // Before IR version 4, initializers are inputs, too.
-    inputs: graph.input.filter(({ name }) => !initializers.has(name)).map(inputOf),
+    inputs: inputs.map(inputOf),
+    inputTypes: inputs.map(elementTypeOf),
     outputs: graph.output.map(({ name }) => name),
   };
 }
 
-function inputOf({ name, type }: ValueInfoMessage): OnnxInput {
-  const tensor = type?.tensorType;
+function inputOf(info: ValueInfoMessage): OnnxInput {
+  const type = elementTypeOf(info);
   return {
-    name,
-    dtype: tensor ? dtypeOfCode(tensor.elemType) : undefined,
-    shape: tensor?.shape?.dim.map(sizeOrName),
+    name: info.name,
+    dtype: type && dtypeOf(type),
+    shape: info.type?.tensorType?.shape?.dim.map(sizeOrName),
   };
+}
+
+/** Undefined if the input does not say its type. */
+function elementTypeOf({ name, type }: ValueInfoMessage): ElementType | undefined {
+  if (!type) return undefined;
+  const code = type.tensorType?.elemType;
+  const format = code === undefined ? undefined : formatOfCode(code);
+  if (format === undefined && code !== 0) {
+    const got = code === undefined ? 'a sequence, a map or an optional' : nameOfCode(code);
+    throw new ArgumentError(
+      `importOnnx: expected tensors of floats, integers or bool as inputs, got ${got} for ${name}. Export the model without it.`,
+    );
+  }
+  return format?.type;
 }
 
 /** protobuf's defaults stand for what is not told. */
@@ -166,20 +194,18 @@ function nodeOf(node: NodeMessage, readExternal: ReadExternal): OnnxNode {
     inputs: node.input,
     outputs: node.output,
     attributes: new Map(
-      node.attribute.flatMap((attribute) => {
-        const content = contentOf(attribute, readExternal);
-        return content === undefined ? [] : [[attribute.name, content] as const];
-      }),
+      node.attribute.map((attribute) => [
+        attribute.name,
+        { type: attribute.type, content: contentOf(attribute, readExternal) },
+      ]),
     ),
   };
 }
 
-/** Undefined for types that no supported operator has. */
 function contentOf(attribute: AttributeMessage, readExternal: ReadExternal): AttributeContent | undefined {
   switch (attribute.type) {
     case attributeTypeCode.float:
-      // The shortest number of these float32 bits, such as 1e-5.
-      return Number(attribute.f.toPrecision(7));
+      return attribute.f;
     case attributeTypeCode.int:
       return attribute.i;
     case attributeTypeCode.string:

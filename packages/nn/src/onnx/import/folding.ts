@@ -1,173 +1,87 @@
 import { sizeOf } from '../../graph/node.ts';
-import type { DType } from '../../dtype.ts';
-import { dtypeOfCode } from './decode-tensor.ts';
-import type { OperatorCall } from './call.ts';
-import { constantArray, integers, type ConstantArray } from './constant-array.ts';
+import { constantArray, type ConstantArray } from './constant-array.ts';
+import { isInteger, rounded, type ElementType, type Scalar } from './element-type.ts';
+import type { FoldingRule } from './specification.ts';
 
-// Arithmetic of shapes: operators whose inputs are known before the graph runs, in the semantics of ONNX.
+// Arithmetic of arrays that are known before the graph runs, in the semantics of ONNX.
 
-type FoldingRule = (call: OperatorCall, inputs: readonly ConstantArray[]) => ConstantArray;
+/** A function of numbers, and the same one of integers. */
+export interface ScalarFunction {
+  readonly float: (...elements: number[]) => number;
+  readonly integer?: (...elements: bigint[]) => bigint;
+}
 
-/** Applies `compute` to elements of arrays that broadcast. */
-const elementwise =
-  (compute: (...elements: number[]) => number, dtype?: DType): FoldingRule =>
-  (_, inputs) => {
-    const shape = inputs.map((input) => input.shape).reduce(broadcast);
-    const type = dtype ?? inputs[inputs.length - 1].dtype;
-    const round = type === 'float32' ? Math.fround : (number: number) => number;
-    return tabulate(type, shape, (index) =>
-      round(compute(...inputs.map((input) => elementOf(input, index)))),
-    );
+/** Applies a function to the elements of arrays that broadcast. */
+export function foldElements({ float, integer }: ScalarFunction): FoldingRule<unknown> {
+  return (_, inputs) => {
+    const { type } = inputs[0];
+    const compute = (elements: Scalar[]) =>
+      isInteger(type) && integer ? integer(...(elements as bigint[])) : float(...elements.map(Number));
+    return broadcasting(type, inputs, compute);
   };
-
-/** A quotient; of integers, without its fraction. */
-const quotient: FoldingRule = (call, inputs) =>
-  elementwise(inputs[0].dtype === 'int64' ? (a, b) => Math.trunc(a / b) : (a, b) => a / b)(call, inputs);
-
-/** Moves elements: the result at an index is the input's element at another. */
-function moved(input: ConstantArray, shape: readonly number[], from: (index: number[]) => number[]) {
-  return tabulate(input.dtype, shape, (index) => elementOf(input, from(index)));
 }
 
-const reshaped = ({ dtype, data }: ConstantArray, shape: readonly number[]) =>
-  constantArray(dtype, shape, data);
-
-export const foldingRules: Readonly<Record<string, FoldingRule>> = {
-  Identity: (_, [x]) => x,
-  Add: elementwise((a, b) => a + b),
-  Sub: elementwise((a, b) => a - b),
-  Mul: elementwise((a, b) => a * b),
-  Div: quotient,
-  Mod: elementwise((a, b) => a - Math.floor(a / b) * b),
-  Neg: elementwise((a) => -a),
-  Abs: elementwise(Math.abs),
-  Sqrt: elementwise(Math.sqrt),
-  Floor: elementwise(Math.floor),
-  Ceil: elementwise(Math.ceil),
-  Pow: (call, inputs) => ({ ...elementwise((a, b) => a ** b)(call, inputs), dtype: inputs[0].dtype }),
-  Min: elementwise(Math.min),
-  Max: elementwise(Math.max),
-  Equal: elementwise((a, b) => Number(a === b), 'bool'),
-  Less: elementwise((a, b) => Number(a < b), 'bool'),
-  LessOrEqual: elementwise((a, b) => Number(a <= b), 'bool'),
-  Greater: elementwise((a, b) => Number(a > b), 'bool'),
-  GreaterOrEqual: elementwise((a, b) => Number(a >= b), 'bool'),
-  And: elementwise((a, b) => Number(a !== 0 && b !== 0), 'bool'),
-  Or: elementwise((a, b) => Number(a !== 0 || b !== 0), 'bool'),
-  Not: elementwise((a) => Number(a === 0), 'bool'),
-  Where: elementwise((condition, a, b) => (condition === 0 ? b : a)),
-  Cast: (call, [x]) => {
-    const dtype = dtypeOfCode(call.int('to', 1));
-    if (dtype === undefined) throw call.error(`expected a cast to a float, an integer or bool`);
-    const convert = { float32: Math.fround, int64: Math.trunc, bool: (n: number) => Number(n !== 0) }[dtype];
-    return constantArray(dtype, x.shape, Array.from(x.data, convert));
-  },
-  Range: (call, [{ dtype }]) => {
-    const [start, end, step] = [0, 1, 2].map((index) => call.number(index)!);
-    const count = Math.max(0, Math.ceil((end - start) / step));
-    return constantArray(
-      dtype,
-      [count],
-      Array.from({ length: count }, (_, i) => start + i * step),
-    );
-  },
-  ConstantOfShape: (call) => {
-    const value = call.array('value') ?? constantArray('float32', [1], [0]);
-    return tabulate(value.dtype, call.numbers(0) ?? [], () => value.data[0]);
-  },
-  Reshape: (call, [x]) => reshaped(x, reshapedTo(call, x.shape)),
-  Unsqueeze: (call, [x]) => reshaped(x, unsqueezed(call, x.shape)),
-  Squeeze: (call, [x]) => reshaped(x, squeezed(call, x.shape)),
-  Transpose: (call, [x]) => {
-    const perm = call.ints('perm') ?? [...x.shape.keys()].reverse();
-    return moved(
-      x,
-      perm.map((axis) => x.shape[axis]),
-      (index) => perm.map((_one, axis) => index[perm.indexOf(axis)]),
-    );
-  },
-  Concat: (call, inputs) => {
-    const axis = axisOf(call.int('axis', 0), inputs[0].shape.length);
-    const starts: number[] = [];
-    const total = inputs.reduce((sum, { shape }) => {
-      starts.push(sum);
-      return sum + shape[axis];
-    }, 0);
-    return tabulate(inputs[0].dtype, inputs[0].shape.with(axis, total), (index) => {
-      const part = starts.findLastIndex((start, k) => start <= index[axis] && inputs[k].shape[axis] > 0);
-      return elementOf(inputs[part], index.with(axis, index[axis] - starts[part]));
-    });
-  },
-  Gather: (call, [x, positions]) => {
-    const axis = axisOf(call.int('axis', 0), x.shape.length);
-    const count = positions.shape.length;
-    const shape = x.shape.toSpliced(axis, 1, ...positions.shape);
-    return moved(x, shape, (index) => {
-      const position = elementOf(positions, index.slice(axis, axis + count));
-      return index.toSpliced(axis, count, position < 0 ? position + x.shape[axis] : position);
-    });
-  },
-  Slice: (call, [x]) => {
-    const parts = slicesOf(call, x.shape);
-    const shape = x.shape.map((size, axis) => parts.get(axis)?.length ?? size);
-    return moved(x, shape, (index) => index.map((place, axis) => parts.get(axis)?.[place] ?? place));
-  },
-  Expand: (call, [x]) => {
-    const shape = broadcast(x.shape, call.numbers(1) ?? []);
-    return tabulate(x.dtype, shape, (index) => elementOf(x, index));
-  },
-  ReduceProd: (_, [x]) => integers([Array.from(x.data).reduce((product, size) => product * size, 1)], []),
-};
-
-/** The shape that a Reshape asks for: 0 keeps a dimension, −1 is what is left. */
-export function reshapedTo(call: OperatorCall, shape: readonly number[]): number[] {
-  const given = call.numbers(1) ?? [];
-  const kept = call.int('allowzero', 0)
-    ? given
-    : given.map((size, axis) => (size === 0 ? shape[axis] : size));
-  const known = sizeOf(kept.filter((size) => size !== -1));
-  return kept.map((size) => (size === -1 ? sizeOf(shape) / known : size));
+/** Applies a condition to the elements of arrays that broadcast. */
+export function foldCondition(compute: (...elements: Scalar[]) => boolean): FoldingRule<unknown> {
+  return (_, inputs) => broadcasting('bool', inputs, (elements) => Number(compute(...elements)));
 }
 
-export function unsqueezed(call: OperatorCall, shape: readonly number[]): number[] {
-  const axes = call.list('axes', 1) ?? [];
-  const rank = shape.length + axes.length;
-  const added = axes.map((axis) => axisOf(axis, rank)).sort((a, b) => a - b);
-  return added.reduce<number[]>((result, axis) => result.toSpliced(axis, 0, 1), [...shape]);
-}
-
-export function squeezed(call: OperatorCall, shape: readonly number[]): number[] {
-  const axes = call.list('axes', 1)?.map((axis) => axisOf(axis, shape.length));
-  return shape.filter((size, axis) => (axes ? !axes.includes(axis) : size !== 1));
-}
-
-/** The positions that a Slice selects, by axis. */
-export function slicesOf(call: OperatorCall, shape: readonly number[]): Map<number, number[]> {
-  const starts = call.list('starts', 1) ?? [];
-  const ends = call.list('ends', 2) ?? [];
-  const axes = call.list('axes', 3) ?? [...starts.keys()];
-  const steps = call.numbers(4) ?? starts.map(() => 1);
-  return new Map(
-    axes.map((given, k) => {
-      const axis = axisOf(given, shape.length);
-      const size = shape[axis];
-      const step = steps[k];
-      const [least, most] = step > 0 ? [0, size] : [-1, size - 1];
-      const [start, end] = [starts[k], ends[k]].map((bound) =>
-        Math.min(Math.max(bound < 0 ? bound + size : bound, least), most),
-      );
-      const count = Math.max(0, Math.ceil((end - start) / step));
-      return [axis, Array.from({ length: count }, (_, i) => start + i * step)];
-    }),
+/** A result of this type, of the elements of arrays that broadcast. */
+export function broadcasting(
+  type: ElementType,
+  inputs: readonly ConstantArray[],
+  compute: (elements: Scalar[]) => Scalar,
+): ConstantArray {
+  const shape = inputs.map((input) => input.shape).reduce(broadcast);
+  return tabulate(type, shape, (index) =>
+    rounded(type, compute(inputs.map((input) => elementOf(input, index)))),
   );
 }
+
+/** Moves elements: the result at an index is the input's element at another. */
+export function moved(
+  input: ConstantArray,
+  shape: readonly number[],
+  from: (index: number[]) => number[],
+): ConstantArray {
+  return tabulate(input.type, shape, (index) => elementOf(input, from(index)));
+}
+
+/** Reduces arrays over axes, which stay as 1 with `keepdims`. */
+export function reduced(
+  input: ConstantArray,
+  axes: readonly number[],
+  keepdims: boolean,
+  compute: (elements: Scalar[]) => Scalar,
+): ConstantArray {
+  const kept = input.shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
+  const inside = input.shape.map((size, axis) => (axes.includes(axis) ? size : 1));
+  const result = tabulate(input.type, kept, (index) => {
+    const elements = indicesOf(inside).map((within) =>
+      elementOf(
+        input,
+        index.map((place, axis) => place + within[axis]),
+      ),
+    );
+    return rounded(input.type, compute(elements));
+  });
+  return keepdims
+    ? result
+    : reshaped(
+        result,
+        input.shape.filter((_, axis) => !axes.includes(axis)),
+      );
+}
+
+export const reshaped = ({ type, data }: ConstantArray, shape: readonly number[]): ConstantArray =>
+  constantArray(type, shape, data);
 
 export function axisOf(axis: number, rank: number): number {
   return axis < 0 ? axis + rank : axis;
 }
 
 /** numpy's broadcasting of shapes. */
-function broadcast(a: readonly number[], b: readonly number[]): number[] {
+export function broadcast(a: readonly number[], b: readonly number[]): number[] {
   const rank = Math.max(a.length, b.length);
   return Array.from({ length: rank }, (_, axis) => {
     const [left, right] = [a, b].map((shape) => shape[axis - rank + shape.length] ?? 1);
@@ -176,19 +90,23 @@ function broadcast(a: readonly number[], b: readonly number[]): number[] {
 }
 
 /** The element at an index; missing leading dimensions and dimensions of 1 are repeated. */
-function elementOf({ shape, data }: ConstantArray, index: readonly number[]): number {
+export function elementOf({ shape, data }: ConstantArray, index: readonly number[]): Scalar {
   const own = index.slice(index.length - shape.length);
   return data[shape.reduce((place, size, axis) => place * size + (size === 1 ? 0 : own[axis]), 0)];
 }
 
-function tabulate(
-  dtype: DType,
+export function tabulate(
+  type: ElementType,
   shape: readonly number[],
-  compute: (index: number[]) => number,
+  compute: (index: number[]) => Scalar,
 ): ConstantArray {
+  return constantArray(type, shape, indicesOf(shape).map(compute));
+}
+
+/** All indices of an array of this shape, row-major. */
+function indicesOf(shape: readonly number[]): number[][] {
   const strides = shape.map((_, axis) => sizeOf(shape.slice(axis + 1)));
-  const data = Array.from({ length: sizeOf(shape) }, (_, place) =>
-    compute(shape.map((size, axis) => Math.floor(place / strides[axis]) % size)),
+  return Array.from({ length: sizeOf(shape) }, (_, place) =>
+    shape.map((size, axis) => Math.floor(place / strides[axis]) % size),
   );
-  return constantArray(dtype, shape, data);
 }

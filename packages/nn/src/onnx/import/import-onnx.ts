@@ -1,16 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, isAbsolute, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ArgumentError } from '../../errors.ts';
 import { requireOptions, type OptionNames } from '../../require-options.ts';
 import type { Tensor } from '../../tensor.ts';
-import { decodeModel, type OnnxGraph } from './decode.ts';
-import type { ReadExternal } from './decode-tensor.ts';
-import { foldingRules } from './folding.ts';
-import type { IsParameter } from './initializers.ts';
+import { bindGraph } from './bind.ts';
+import { decodeModel, type OnnxModel } from './decode.ts';
+import { filesBeside, noFiles } from './external-data.ts';
+import { factsOf } from './facts.ts';
+import { operandsOf, withCopies, type IsParameter } from './initializers.ts';
+import { neededValues } from './needed-values.ts';
 import { OnnxModule, type OnnxOutput } from './onnx-module.ts';
-import { operatorRules } from './operators/index.ts';
+import { inFloat32 } from './in-float32.ts';
+import { requireComputable } from './trial.ts';
 
 /** Options of {@link importOnnx}. */
 export interface ImportOptions {
@@ -20,9 +21,14 @@ export interface ImportOptions {
    * parameter of the module that `exportOnnx` wrote.
    */
   isParameter?: IsParameter;
+  /**
+   * If true, a model that computes with float16, bfloat16 or float64 computes with float32 instead. Default: false, which
+   * rejects such a model.
+   */
+  toFloat32?: boolean;
 }
 
-const optionNames: OptionNames<ImportOptions> = { isParameter: true };
+const optionNames: OptionNames<ImportOptions> = { isParameter: true, toFloat32: true };
 
 /**
  * Reads an ONNX model as a module that can be trained, as from torch.onnx.export or `exportOnnx`. Parameters and buffers have
@@ -36,7 +42,8 @@ const optionNames: OptionNames<ImportOptions> = { isParameter: true };
  * const texts = await importOnnx<{ scores: Tensor; states: Tensor }>('text.onnx');
  *
  * @param source the bytes of a model, or the path of its file; arrays in files beside it are read, too
- * @throws ArgumentError if the bytes are not an ONNX model, or if the model has unsupported operators; the message lists all
+ * @throws ArgumentError if the bytes are not an ONNX model, or if ringrun cannot compute what it says: because of its opset,
+ *   operators (the message lists all), attributes, element types, or shapes that depend on elements
  */
 export async function importOnnx<Output extends OnnxOutput = Tensor>(
   source: Uint8Array | string | URL,
@@ -45,9 +52,26 @@ export async function importOnnx<Output extends OnnxOutput = Tensor>(
   requireOptions('importOnnx', options, optionNames);
   const path = source instanceof URL ? fileURLToPath(source) : source;
   const isPath = typeof path === 'string';
-  const model = decodeModel(isPath ? await bytesOf(path) : path, isPath ? filesBeside(path) : noFiles);
-  requireSupported(model.graph);
-  return new OnnxModule<Output>(model, options.isParameter);
+  const decoded = decodeModel(isPath ? await bytesOf(path) : path, isPath ? filesBeside(path) : noFiles);
+  return moduleOf(options.toFloat32 ? inFloat32(decoded) : decoded, options.isParameter);
+}
+
+function moduleOf<Output extends OnnxOutput>(decoded: OnnxModel, isParameter: IsParameter | undefined) {
+  const model = { ...decoded, graph: withCopies(decoded.graph) };
+  const bound = bindGraph(model.graph, model.opset);
+  const facts = factsOf(bound);
+  const { leaves, nodes } = neededValues(facts);
+  const neededInputs = model.graph.inputs.map(({ name }) => name).filter((name) => leaves.has(name));
+  const module = new OnnxModule<Output>({
+    bound,
+    operands: operandsOf(model, bound, { needed: leaves, isParameter }),
+    types: facts.types,
+    neededInputs: new Set(neededInputs),
+    neededNodes: nodes,
+  });
+  // Shapes that follow from an input are unknown until it is passed.
+  if (neededInputs.length === 0) requireComputable(module);
+  return module;
 }
 
 async function bytesOf(path: string): Promise<Uint8Array> {
@@ -57,42 +81,4 @@ async function bytesOf(path: string): Promise<Uint8Array> {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new ArgumentError(`importOnnx: expected the path of a model, got ${path}: ${reason}.`, { cause });
   }
-}
-
-const noFiles: ReadExternal = (location) => {
-  throw new ArgumentError(
-    `importOnnx: the model stores arrays in the file ${location}. Pass the path of the model instead of its bytes.`,
-  );
-};
-
-/** Reads files of the model's folder. */
-function filesBeside(path: string): ReadExternal {
-  const files = new Map<string, Uint8Array>();
-  return (location, offset, length) => {
-    const name = normalize(location);
-    if (isAbsolute(name) || name.startsWith('..')) {
-      throw new ArgumentError(`importOnnx: expected a file in the folder of ${path}, got ${location}.`);
-    }
-    const bytes = files.get(name) ?? readFileSync(join(dirname(path), name));
-    files.set(name, bytes);
-    return bytes.subarray(offset, length === undefined ? undefined : offset + length);
-  };
-}
-
-function requireSupported(graph: OnnxGraph): void {
-  const counts = new Map<string, number>();
-  for (const name of unsupportedIn(graph)) counts.set(name, (counts.get(name) ?? 0) + 1);
-  if (counts.size === 0) return;
-  const list = [...counts].map(([name, count]) => (count > 1 ? `${name} (${count} nodes)` : name)).join(', ');
-  throw new ArgumentError(
-    `importOnnx: expected operators that ringrun can train, got ${counts.size} other(s): ${list}. Export the model without them, or run it with onnxruntime-node.`,
-  );
-}
-
-function unsupportedIn({ nodes }: OnnxGraph): string[] {
-  return nodes.flatMap(({ op, domain, attributes }) => {
-    if (domain !== '') return [`${domain}.${op}`];
-    if (op !== 'If') return Object.hasOwn(operatorRules, op) || Object.hasOwn(foldingRules, op) ? [] : [op];
-    return ['then_branch', 'else_branch'].flatMap((name) => unsupportedIn(attributes.get(name) as OnnxGraph));
-  });
 }

@@ -1,49 +1,55 @@
 import { BufferTensor } from '../../buffer-tensor.ts';
 import { sizeOf } from '../../graph/node.ts';
 import { Parameter } from '../../parameter.ts';
-import type { ConstantArray, Operand } from './constant-array.ts';
+import type { BoundGraph } from './bind.ts';
+import { typed, type ConstantArray, type Operand } from './constant-array.ts';
 import type { OnnxGraph, OnnxModel } from './decode.ts';
+import { namesIn } from './names.ts';
+import { inputsOf } from './node-types.ts';
 
 /** Decides if an array of a model is trained. */
 export type IsParameter = (name: string, shape: readonly number[]) => boolean;
-
-/** Inputs of operators that are numbers of the model and not arrays that it learns, by position. */
-const settings: Readonly<Record<string, readonly number[]>> = {
-  Clip: [1, 2],
-  Dropout: [1, 2],
-  Pad: [1, 2, 3],
-  Pow: [1],
-  Range: [0, 1, 2],
-  Resize: [1, 2, 3],
-  Upsample: [1],
-};
 
 /** Inputs that have running statistics. */
 const statistics: Readonly<Record<string, readonly number[]>> = { BatchNormalization: [3, 4] };
 
 type Kind = 'parameter' | 'buffer' | 'constant';
 
+interface Roles {
+  /** Names of arrays that shapes follow from. */
+  readonly needed: ReadonlySet<string>;
+  readonly isParameter: IsParameter | undefined;
+}
+
 /** The arrays of a model by their names: what it learns as parameters, running statistics and others as buffers, and constants. */
-export function operandsOf(model: OnnxModel, isParameter: IsParameter | undefined): Map<string, Operand> {
-  const { graph, marked } = model;
-  const used = (positions: Readonly<Record<string, readonly number[]>>) =>
-    new Set(
-      graph.nodes.flatMap(({ op, inputs }) => (positions[op] ?? []).flatMap((index) => inputs[index] ?? [])),
-    );
-  const [inSettings, inStatistics] = [used(settings), used(statistics)];
-  const kindOf = (name: string, { dtype, shape }: ConstantArray): Kind => {
-    if (dtype !== 'float32' || inSettings.has(name) || sizeOf(shape) === 0) return 'constant';
+export function operandsOf(
+  model: OnnxModel,
+  bound: BoundGraph,
+  { needed, isParameter }: Roles,
+): Map<string, Operand> {
+  const { marked } = model;
+  const settings = new Set(settingsOf(bound));
+  const inStatistics = new Set(
+    bound.nodes.flatMap(({ op, inputs }) => (statistics[op] ?? []).flatMap((index) => inputs[index] ?? [])),
+  );
+  const kindOf = (name: string, { type, shape }: ConstantArray): Kind => {
+    if (type !== 'float32' || needed.has(name) || settings.has(name) || sizeOf(shape) === 0)
+      return 'constant';
     if (marked && ![...marked.parameters, ...marked.buffers].includes(name)) return 'constant';
     if (inStatistics.has(name)) return 'buffer';
     if (isParameter) return isParameter(name, shape) ? 'parameter' : 'buffer';
     if (marked) return marked.parameters.includes(name) ? 'parameter' : 'buffer';
     return shape.length === 0 ? 'constant' : 'parameter';
   };
-  return new Map(
-    [...withCopies(graph)].map(([name, array]) => {
+  const taken = new Set<ConstantArray>();
+  return new Map<string, Operand>(
+    [...model.graph.initializers].map(([name, array]) => {
       const kind = kindOf(name, array);
       if (kind === 'constant') return [name, array];
-      const data = Float32Array.from(array.data);
+      const own = typed(array) as Float32Array;
+      // Copies of an array are trained apart from it.
+      const data = taken.has(array) ? own.slice() : own;
+      taken.add(array);
       const tensor =
         kind === 'parameter' ? new Parameter(data, array.shape) : new BufferTensor(data, array.shape);
       return [name, tensor];
@@ -51,14 +57,26 @@ export function operandsOf(model: OnnxModel, isParameter: IsParameter | undefine
   );
 }
 
-/** PyTorch stores equal arrays once and copies them by Identity; they are different parameters. */
-function withCopies({ initializers, nodes }: OnnxGraph): Map<string, ConstantArray> {
-  const arrays = new Map(initializers);
-  for (const { op, inputs, outputs } of nodes) {
-    const original = op === 'Identity' ? arrays.get(inputs[0]) : undefined;
+/** Names of arrays that are numbers of the model and not learned, such as the limits of a Clip. */
+function settingsOf({ nodes }: BoundGraph): string[] {
+  return nodes.flatMap((node) => [
+    ...inputsOf(node).flatMap(({ isSetting }, index) => (isSetting ? [node.inputs[index]] : [])),
+    ...node.branches.flatMap(settingsOf),
+  ]);
+}
+
+/**
+ * A graph in which copies of arrays by Identity are arrays themselves, without arrays that nothing else reads. PyTorch stores
+ * equal arrays once and copies them; they are different parameters.
+ */
+export function withCopies(graph: OnnxGraph): OnnxGraph {
+  const arrays = new Map(graph.initializers);
+  const nodes = graph.nodes.filter(({ op, domain, inputs, outputs }) => {
+    const original = op === 'Identity' && domain === '' ? arrays.get(inputs[0]) : undefined;
     if (original) arrays.set(outputs[0], original);
-  }
-  const read = new Set(nodes.filter(({ op }) => op !== 'Identity').flatMap(({ inputs }) => inputs));
-  for (const name of arrays.keys()) if (!read.has(name)) arrays.delete(name);
-  return arrays;
+    return original === undefined;
+  });
+  const read = namesIn({ ...graph, nodes });
+  const initializers = new Map([...arrays].filter(([name]) => read.has(name)));
+  return { ...graph, nodes, initializers };
 }

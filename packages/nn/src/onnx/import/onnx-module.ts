@@ -1,68 +1,86 @@
 import { ArgumentError, ShapeError } from '../../errors.ts';
+import { readElements } from '../../element-checks.ts';
 import { describeType, sizeOf } from '../../graph/node.ts';
 import { holdMembers } from '../../nn/attributes.ts';
 import { Module } from '../../nn/module.ts';
 import { Tensor } from '../../tensor.ts';
+import type { BoundGraph, BoundNode } from './bind.ts';
 import { OperatorCall } from './call.ts';
-import { asTensor, type ConstantArray, type Operand } from './constant-array.ts';
-import type { OnnxGraph, OnnxInput, OnnxModel, OnnxNode } from './decode.ts';
-import { foldingRules } from './folding.ts';
-import { operandsOf, type IsParameter } from './initializers.ts';
-import { operatorRules } from './operators/index.ts';
+import {
+  asTensor,
+  constantArray,
+  maxElementsInProgram,
+  type ConstantArray,
+  type Operand,
+} from './constant-array.ts';
+import type { OnnxInput } from './decode.ts';
+import { isInteger, type ElementType } from './element-type.ts';
+import { wrapped } from './operators/integers.ts';
 
 /** What {@link OnnxModule.forward} returns: the model's output, or all of them by their names. */
 export type OnnxOutput = Tensor | Readonly<Record<string, Tensor>>;
 
-/** Larger constants are computed by the graph. */
-const maxFoldedElements = 4096;
+/** A model that has been checked, as a module runs it. */
+export interface CheckedModel {
+  readonly bound: BoundGraph;
+  /** Arrays by their names. */
+  readonly operands: ReadonlyMap<string, Operand>;
+  /** Element types of the outputs of each node. */
+  readonly types: ReadonlyMap<BoundNode, readonly (ElementType | undefined)[]>;
+  /** Names of the inputs that shapes follow from. */
+  readonly neededInputs: ReadonlySet<string>;
+  /** Nodes that are computed before the graph runs. */
+  readonly neededNodes: ReadonlySet<BoundNode>;
+}
 
 /**
  * An imported ONNX model as a module. Its parameters and buffers have the names of the model's initializers, such as
  * `conv1.weight`. Only `importOnnx` makes one.
  */
 export class OnnxModule<Output extends OnnxOutput = Tensor> extends Module {
-  readonly #model: OnnxModel;
-  readonly #initial: ReadonlyMap<string, Operand>;
+  readonly #model: CheckedModel;
 
   /** @internal */
-  constructor(model: OnnxModel, isParameter: IsParameter | undefined) {
+  constructor(model: CheckedModel) {
     super();
     this.#model = model;
-    this.#initial = operandsOf(model, isParameter);
-    holdMembers(this, new Map([...this.#initial].filter(([, operand]) => operand instanceof Tensor)));
+    holdMembers(this, new Map([...model.operands].filter(([, operand]) => operand instanceof Tensor)));
   }
 
   /** The inputs of `forward` in their order. */
   get inputs(): readonly OnnxInput[] {
-    return this.#model.graph.inputs;
+    return this.#model.bound.graph.inputs;
   }
 
   /** Names of the outputs. */
   get outputNames(): readonly string[] {
-    return this.#model.graph.outputs;
+    return this.#model.bound.graph.outputs;
   }
 
   /**
    * Computes the output, or an object of all outputs if there are several. In training mode, batch normalization uses the
    * batch's statistics and updates the running ones, and dropout drops elements, whatever mode the model was exported in.
    *
-   * @throws ShapeError for inputs of another number, dtype or number of dimensions
+   * @throws ShapeError for inputs of another number, dtype or number of dimensions; ArgumentError if an input decides shapes,
+   *   such as the new shape of a Reshape, and is the result of operations
    */
   forward(...inputs: readonly Tensor[]): Output {
     this.#requireInputs(inputs);
-    const { graph } = this.#model;
-    const scope = new Map<string, Operand>(this.#initial);
-    for (const [index, { name }] of graph.inputs.entries()) scope.set(name, inputs[index]);
-    this.#compute(graph, scope);
-    const outputs = graph.outputs.map((name) => [name, asTensor(found(scope, name))] as const);
+    const { bound, operands } = this.#model;
+    const scope = new Map<string, Operand>(operands);
+    for (const [index, { name }] of bound.graph.inputs.entries()) {
+      scope.set(name, this.#operandOf(index, inputs[index]));
+    }
+    this.#compute(bound, scope);
+    const outputs = bound.graph.outputs.map((name) => [name, asTensor(scope.get(name)!)] as const);
     return (outputs.length === 1 ? outputs[0][1] : Object.fromEntries(outputs)) as Output;
   }
 
-  #compute(graph: OnnxGraph, scope: Map<string, Operand>): void {
-    for (const node of graph.nodes) {
-      if (scope.has(node.outputs[0])) continue;
-      const operands = node.inputs.map((name) => (name === '' ? undefined : found(scope, name)));
-      const results = node.op === 'If' ? this.#branch(node, operands, scope) : this.#apply(node, operands);
+  #compute({ nodes }: BoundGraph, scope: Map<string, Operand>): void {
+    for (const node of nodes) {
+      const operands = node.inputs.map((name) => scope.get(name));
+      const results =
+        node.branches.length > 0 ? this.#branch(node, operands, scope) : this.#apply(node, operands);
       for (const [index, name] of node.outputs.entries()) {
         const result = results.at(index);
         if (result !== undefined && index < results.length) scope.set(name, result);
@@ -70,33 +88,46 @@ export class OnnxModule<Output extends OnnxOutput = Tensor> extends Module {
     }
   }
 
-  #apply(node: OnnxNode, operands: readonly (Operand | undefined)[]): readonly Operand[] {
-    const call = new OperatorCall(node, operands, { opset: this.#model.opset, training: this.training });
-    const fold = foldingRules[node.op] as (typeof foldingRules)[string] | undefined;
-    if (fold && operands.length > 0 && operands.every(isFoldable)) {
-      return [
-        fold(
-          call,
-          operands.filter((operand) => operand !== undefined),
-        ),
-      ];
-    }
-    const rule = operatorRules[node.op] as (typeof operatorRules)[string] | undefined;
-    if (rule === undefined) throw call.error('its inputs must follow from shapes and constants');
-    const result = rule(call);
-    return Array.isArray(result) ? (result as readonly Operand[]) : [result as Operand];
+  #apply(node: BoundNode, operands: readonly (Operand | undefined)[]): readonly Operand[] {
+    const call = new OperatorCall<Readonly<Record<string, unknown>>>(node, operands, this.training);
+    const { fold, compute, wraps } = node.specification;
+    const given = operands.filter((operand) => operand !== undefined);
+    const isNeeded = this.#model.neededNodes.has(node) || compute === undefined;
+    if (fold && given.every(isConstant) && (isNeeded || given.every(isSmall))) return [fold(call, given)];
+    const result = compute!(call);
+    const results = Array.isArray(result) ? (result as readonly Operand[]) : [result as Operand];
+    if (!wraps) return results;
+    const types = this.#model.types.get(node);
+    return results.map((one, index) => {
+      const type = types?.[index];
+      return one instanceof Tensor && type && isInteger(type) ? wrapped(one, type) : one;
+    });
   }
 
   #branch(
-    node: OnnxNode,
-    operands: readonly (Operand | undefined)[],
+    node: BoundNode,
+    [condition]: readonly (Operand | undefined)[],
     scope: ReadonlyMap<string, Operand>,
   ): readonly Operand[] {
-    const call = new OperatorCall(node, operands, { opset: this.#model.opset, training: this.training });
-    const branch = call.graph(call.number(0) ? 'then_branch' : 'else_branch')!;
-    const inside = new Map<string, Operand>([...scope, ...branch.initializers]);
+    const [thenBranch, elseBranch] = node.branches;
+    const branch = (condition as ConstantArray).data[0] ? thenBranch : elseBranch;
+    const inside = new Map<string, Operand>([...scope, ...branch.graph.initializers]);
     this.#compute(branch, inside);
-    return branch.outputs.map((name) => found(inside, name));
+    return branch.graph.outputs.map((name) => inside.get(name)!);
+  }
+
+  /** An input of `forward`, or its elements if shapes follow from them. */
+  #operandOf(index: number, input: Tensor): Operand {
+    const { name } = this.inputs[index];
+    if (!this.#model.neededInputs.has(name)) return input;
+    const elements = readElements(input.value);
+    if (elements === undefined) {
+      throw new ArgumentError(
+        `forward: expected an input ${name} that tensor(…) made, because shapes follow from it, got the result of operations. Pass tensor(await x.array(), x.shape).`,
+      );
+    }
+    const type = this.#model.bound.graph.inputTypes[index] ?? input.dtype;
+    return constantArray(type, input.shape, elements);
   }
 
   #requireInputs(given: readonly Tensor[]): void {
@@ -121,20 +152,13 @@ export class OnnxModule<Output extends OnnxOutput = Tensor> extends Module {
   }
 }
 
-/** True for inputs that are left out, and for constants that are worth to compute at once. */
-function isFoldable(operand: Operand | undefined): operand is ConstantArray | undefined {
-  if (operand === undefined) return true;
-  return !(operand instanceof Tensor) && sizeOf(operand.shape) <= maxFoldedElements;
+function isConstant(operand: Operand): operand is ConstantArray {
+  return !(operand instanceof Tensor);
 }
 
-function found(scope: ReadonlyMap<string, Operand>, name: string): Operand {
-  const operand = scope.get(name);
-  if (operand === undefined) {
-    throw new ArgumentError(
-      `forward: the imported model reads '${name}', which none of its operators computes.`,
-    );
-  }
-  return operand;
+/** True for constants that are worth to compute at once. */
+function isSmall({ shape }: ConstantArray): boolean {
+  return sizeOf(shape) <= maxElementsInProgram;
 }
 
 function describeInput({ name, dtype, shape }: OnnxInput): string {

@@ -1,71 +1,182 @@
+import { sizeOf } from '../../../graph/node.ts';
 import { expand } from '../../../ops/shape.ts';
-import * as F from '../../../functional/index.ts';
+import { constant } from '../../../ops/source.ts';
 import { Tensor } from '../../../tensor.ts';
-import { axisOf } from '../folding.ts';
-import type { OperatorCall, OperatorRules } from '../call.ts';
+import type { OperatorCall } from '../call.ts';
+import { asTensor, integers } from '../constant-array.ts';
+import type { Scalar } from '../element-type.ts';
+import { axisOf, reduced } from '../folding.ts';
+import {
+  every,
+  flag,
+  floating,
+  input,
+  integral,
+  ints,
+  known,
+  numeric,
+  operator,
+  optional,
+  since,
+  until,
+  type DTypes,
+  type OperatorVersions,
+} from '../specification.ts';
+import { absoluteInteger, quotientOfIntegers, sumOfIntegers } from './integers.ts';
 
+/** Reduces at least one axis. */
 type Reduce = (x: Tensor, axes: readonly number[], keepdims: boolean) => Tensor;
 
-const reduction =
-  (reduce: Reduce) =>
-  (call: OperatorCall): Tensor => {
-    const x = call.tensor(0);
-    const given = call.list('axes', 1) ?? [];
-    if (given.length === 0 && call.int('noop_with_empty_axes', 0)) return x;
-    const axes = given.length > 0 ? given.map((axis) => axisOf(axis, x.shape.length)) : [...x.shape.keys()];
-    return reduce(x, axes, call.int('keepdims', 1) === 1);
+interface Reduction {
+  readonly T?: DTypes;
+  /** The opset from which on the axes are an input. Default: 18. */
+  readonly axesInput?: number;
+  /** Applied to each element first. */
+  readonly map?: (x: Tensor) => Tensor;
+  readonly reduce: Reduce;
+  /** What becomes of an element if no axis is reduced. Default: it stays. */
+  readonly alone?: (x: Tensor) => Tensor;
+  /** The result of no elements. */
+  readonly ofNone: number;
+  readonly fold: (elements: Scalar[]) => Scalar;
+}
+
+interface Axes {
+  readonly axes: readonly number[] | undefined;
+  readonly keepdims: number;
+  readonly noop_with_empty_axes: number;
+}
+
+function axesOf(call: OperatorCall<Axes>, rank: number): number[] {
+  const given = call.attributes.axes ?? call.numbers(1) ?? [];
+  if (given.length > 0) return given.map((axis) => axisOf(axis, rank));
+  return call.attributes.noop_with_empty_axes ? [] : Array.from({ length: rank }, (_, axis) => axis);
+}
+
+function reduction(parts: Reduction): OperatorVersions {
+  const { T = numeric, axesInput = 18, fold } = parts;
+  return operator({
+    types: { T, I: integral },
+    inputs: [input('data'), since(axesInput, known(optional('axes', 'I')))],
+    attributes: {
+      axes: until(axesInput - 1, ints),
+      keepdims: flag(1),
+      noop_with_empty_axes: since(axesInput, flag(0)),
+    },
+    wraps: true,
+    fold: (call, [x]) => reduced(x, axesOf(call, x.shape.length), call.attributes.keepdims === 1, fold),
+    compute: (call) => {
+      const x = call.tensor(0);
+      return reduceOver(x, axesOf(call, x.shape.length), call.attributes.keepdims === 1, parts);
+    },
+  });
+}
+
+function reduceOver(
+  x: Tensor,
+  axes: readonly number[],
+  keepdims: boolean,
+  { map = (one) => one, reduce, alone = (one) => one, ofNone }: Reduction,
+): Tensor {
+  if (axes.length === 0) return alone(map(x));
+  if (!isFloat(x) || axes.every((axis) => x.shape[axis] > 0)) return reduce(map(x), axes, keepdims);
+  const shape = x.shape.flatMap((size, axis) => (axes.includes(axis) ? (keepdims ? [1] : []) : [size]));
+  return new Tensor(expand(constant(ofNone), shape));
+}
+
+const isFloat = (x: Tensor) => x.dtype === 'float32';
+
+/** Reduces one axis after another. */
+const oneByOne =
+  (reduce: (x: Tensor, axis: number) => Tensor): Reduce =>
+  (x, axes, keepdims) => {
+    const all = axes.reduce(reduce, x);
+    return keepdims ? all : all.view(...all.shape.filter((_, axis) => !axes.includes(axis)));
   };
 
-const position =
-  (find: (x: Tensor, axis: number, keepdims: boolean) => Tensor) =>
-  (call: OperatorCall): Tensor =>
-    find(call.tensor(0), call.int('axis', 0), call.int('keepdims', 1) === 1);
+const sum: Reduce = (x, axes, keepdims) =>
+  isFloat(x) ? x.sum(axes, keepdims) : sumOfIntegers(x, axes, keepdims);
 
-/** Operators over axes. */
-export const reductionRules: OperatorRules = {
-  ReduceSum: reduction((x, axes, keep) => x.sum(axes, keep)),
-  ReduceMean: reduction((x, axes, keep) => x.mean(axes, keep)),
-  ReduceMax: reduction((x, axes, keep) => x.amax(axes, keep)),
-  ReduceMin: reduction((x, axes, keep) => x.amin(axes, keep)),
-  ReduceL1: reduction((x, axes, keep) => x.norm(1, axes, keep)),
-  ReduceL2: reduction((x, axes, keep) => x.norm(2, axes, keep)),
-  ReduceSumSquare: reduction((x, axes, keep) => x.square().sum(axes, keep)),
-  ReduceLogSumExp: reduction((x, axes, keep) => x.logsumexp(axes, keep)),
-  ArgMax: position((x, axis, keep) => x.argmax(axis, keep)),
-  ArgMin: position((x, axis, keep) => x.argmin(axis, keep)),
-  TopK: (call) => {
-    const k = call.number(1);
-    if (k === undefined) throw call.error('expected the number of elements');
-    const { values, indices } = call.tensor(0).topk(k, call.int('axis', -1), call.int('largest', 1) === 1);
-    return [values, indices];
-  },
-  CumSum: (call) => {
-    if (call.int('exclusive', 0) || call.int('reverse', 0)) {
-      throw call.error('expected a sum from the first element to each, not exclusive or reverse');
-    }
-    return call.tensor(0).cumsum(call.number(1) ?? 0);
-  },
-  Softmax: overAxis((x, axis) => x.softmax(axis)),
-  LogSoftmax: overAxis((x, axis) => x.logSoftmax(axis)),
-  LayerNormalization: (call) => {
-    const x = call.tensor(0);
-    const shape = x.shape.slice(axisOf(call.int('axis', -1), x.shape.length));
-    const [weight, bias] = [call.optional(1), call.optional(2)].map((one) => one && spread(one, shape));
-    return F.layerNorm(x, shape, weight, bias, { eps: call.float('epsilon', 1e-5) });
-  },
+const mean: Reduce = (x, axes, keepdims) => {
+  if (isFloat(x)) return x.mean(axes, keepdims);
+  const count = integers([sizeOf(axes.map((axis) => x.shape[axis]))], []);
+  return quotientOfIntegers(sum(x, axes, keepdims), asTensor(count));
 };
 
-/** Before opset 13, all dimensions from the axis on were one. */
-function overAxis(compute: (x: Tensor, axis: number) => Tensor) {
-  return (call: OperatorCall): Tensor => {
-    const x = call.tensor(0);
-    if (call.opset >= 13) return compute(x, call.int('axis', -1));
-    const axis = axisOf(call.int('axis', 1), x.shape.length);
-    if (axis === x.shape.length - 1) return compute(x, axis);
-    return compute(x.flatten(axis), axis).view(...x.shape);
+/** onnxruntime has the extremes of floats only. */
+function extreme(isLargest: boolean): Reduce {
+  const ofIntegers = oneByOne((x, axis) => x.topk(1, axis, isLargest).values);
+  return (x, axes, keepdims) => {
+    if (x.dtype === 'bool') return isLargest ? x.any(axes, keepdims) : x.all(axes, keepdims);
+    if (!isFloat(x)) return ofIntegers(x, axes, keepdims);
+    return isLargest ? x.amax(axes, keepdims) : x.amin(axes, keepdims);
   };
 }
 
-function spread(value: Tensor, shape: readonly number[]): Tensor {
-  return value.shape.join() === shape.join() ? value : new Tensor(expand(value.value, shape));
+const square = (x: Tensor) => x.mul(x);
+const absolute = (x: Tensor) => (isFloat(x) ? x.abs() : absoluteInteger(x));
+
+const total = (elements: Scalar[]): Scalar =>
+  elements.reduce((a, b) => (typeof a === 'bigint' ? a + BigInt(b) : a + Number(b)), sameKind(elements, 0));
+const product = (elements: Scalar[]): Scalar =>
+  elements.reduce((a, b) => (typeof a === 'bigint' ? a * BigInt(b) : a * Number(b)), sameKind(elements, 1));
+const largest = (elements: Scalar[]): Scalar => elements.reduce((a, b) => (a > b ? a : b));
+const smallest = (elements: Scalar[]): Scalar => elements.reduce((a, b) => (a < b ? a : b));
+
+const average = (elements: Scalar[]): Scalar => {
+  const sum = total(elements);
+  return typeof sum === 'bigint' ? sum / BigInt(elements.length) : sum / elements.length;
+};
+
+/** A number as an element like these; shapes are integers. */
+function sameKind([first = 0n]: Scalar[], number: number): Scalar {
+  return typeof first === 'bigint' ? BigInt(number) : number;
 }
+
+const extremeTypes = { until19: numeric, since20: every };
+
+function extremes(isLargest: boolean): OperatorVersions {
+  const parts = {
+    reduce: extreme(isLargest),
+    ofNone: isLargest ? -Infinity : Infinity,
+    fold: isLargest ? largest : smallest,
+  };
+  return [
+    ...reduction({ ...parts, T: extremeTypes.until19 }),
+    ...reduction({ ...parts, T: extremeTypes.since20 }).map((version) => since(20, version)),
+  ];
+}
+
+/** Reductions over axes. */
+export const reductionOperators = {
+  ReduceSum: reduction({ axesInput: 13, reduce: sum, ofNone: 0, fold: total }),
+  ReduceMean: reduction({ reduce: mean, ofNone: NaN, fold: average }),
+  ReduceProd: reduction({ reduce: oneByOne((x, axis) => x.prod(axis, true)), ofNone: 1, fold: product }),
+  ReduceMax: extremes(true),
+  ReduceMin: extremes(false),
+  ReduceL1: reduction({
+    map: absolute,
+    reduce: sum,
+    ofNone: 0,
+    fold: (elements) => total(elements.map((one) => (one < 0 ? -one : one))),
+  }),
+  ReduceL2: reduction({
+    T: floating,
+    reduce: (x, axes, keepdims) => x.norm(2, axes, keepdims),
+    alone: (x) => x.abs(),
+    ofNone: 0,
+    fold: (elements) => Math.hypot(...elements.map(Number)),
+  }),
+  ReduceSumSquare: reduction({
+    map: square,
+    reduce: sum,
+    ofNone: 0,
+    fold: (elements) => total(elements.map((one) => product([one, one]))),
+  }),
+  ReduceLogSumExp: reduction({
+    T: floating,
+    reduce: (x, axes, keepdims) => x.logsumexp(axes, keepdims),
+    ofNone: -Infinity,
+    fold: (elements) => Math.log(elements.reduce<number>((sum, one) => sum + Math.exp(Number(one)), 0)),
+  }),
+} as const satisfies Readonly<Record<string, OperatorVersions>>;
