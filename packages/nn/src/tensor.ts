@@ -19,6 +19,7 @@ import { flatten, reshape, transpose, unsqueeze } from './ops/shape.ts';
 import { logSoftmax, softmax } from './ops/softmax.ts';
 import { input } from './ops/source.ts';
 import { MatrixMethods } from './tensor/matrix-methods.ts';
+import { acceptScalars } from './tensor/scalars.ts';
 import { allIfNone, apply, type Operand } from './tensor/tensor-methods.ts';
 
 /**
@@ -321,6 +322,7 @@ export class Tensor extends MatrixMethods {
   }
 }
 
+acceptScalars(Tensor);
 nameCalls(Tensor, ['constructor', 'backward', 'array', 'arraySync', 'item', 'itemSync']);
 
 /**

@@ -1,3 +1,4 @@
+import { ArgumentError } from '../errors.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import { abs } from '../ops/functions.ts';
 import { constant } from '../ops/source.ts';
@@ -80,6 +81,9 @@ export abstract class ComparisonMethods extends IndexingMethods {
 
   /** Where |x − other| ≤ atol + rtol·|other| (torch.isclose). */
   isclose(other: Tensor, rtol = 1e-5, atol = 1e-8): Tensor {
+    if (!(rtol >= 0 && atol >= 0)) {
+      throw new ArgumentError(`isclose: rtol and atol must be at least 0, got ${rtol} and ${atol}.`);
+    }
     const [a, b] = promoted(this, other);
     if (a.dtype === 'bool') return this.eq(other);
     const distance = this.of(elementwise.sub(a, b)).abs();

@@ -111,7 +111,8 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
 
   /** log(x / (1 − x)) (torch.logit). `eps` limits x to [eps, 1 − eps]. Default: no limit. */
   logit(eps?: number): Tensor {
-    const x = eps === undefined ? this.float() : this.clamp(eps, 1 - eps);
+    let x = this.float();
+    if (eps !== undefined) x = x.maskedFill(x.gt(1 - eps), 1 - eps).maskedFill(x.lt(eps), eps);
     // A factor, because outside of [0, 1] the gradient is NaN, too.
     const isOutside = x.lt(0).logicalOr(x.gt(1));
     const inside = x.mul(this.of(constant(1)).maskedFill(isOutside, NaN));

@@ -1,0 +1,124 @@
+import { NnError, Parameter, type Tensor } from '../../src/index.ts';
+import { tensorOf } from '../../src/creation.ts';
+import { fill } from '../fill.ts';
+import { difference } from './compare.ts';
+import { NoCounterpart } from './given.ts';
+import { callModule, moduleOf } from './modules.ts';
+import { callOperation, tensorsOf, type Result } from './operation.ts';
+import { operations } from './operations/index.ts';
+import { trainedBy } from './optimizers.ts';
+import { reasonOf } from './reasons.ts';
+import { decode, decodeDict, type Decoded, type Encoded, type EncodedTensor, type Sample } from './sample.ts';
+
+/** What became of a sample. */
+export type Outcome =
+  | { readonly kind: 'equal' }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'different'; readonly how: string };
+
+/** Runs a sample with ringrun, forward and backward, and compares the results with torch's. */
+export async function outcomeOf(sample: Sample): Promise<Outcome> {
+  try {
+    const how = await differenceOf(sample);
+    return how === undefined ? { kind: 'equal' } : { kind: 'different', how };
+  } catch (error) {
+    if (error instanceof NoCounterpart)
+      return { kind: 'refused', reason: `no counterpart: ${error.message}` };
+    const isRefusal =
+      error instanceof NnError && (error.code === 'ERR_SHAPE' || error.code === 'ERR_ARGUMENT');
+    if (isRefusal && sample.error !== undefined) return { kind: 'equal' };
+    const reason = isRefusal ? reasonOf(error.message) : undefined;
+    if (reason !== undefined) return { kind: 'refused', reason };
+    return { kind: 'different', how: String(error).split('\n')[0] };
+  }
+}
+
+async function differenceOf(sample: Sample): Promise<string | undefined> {
+  const trained: Parameter[] = [];
+  const result = await resultOf(sample, trained);
+  if (sample.error !== undefined) {
+    for (const one of tensorsOf(result)) await one.array();
+    return `computed, torch: ${sample.error}`;
+  }
+  const outputs = outputsOf(result);
+  const expected = sample.outputs!;
+  if (outputs.length < expected.length && !sample.name.startsWith('module')) {
+    return `${outputs.length} outputs, torch ${expected.length}`;
+  }
+  const isElementwise = sample.values === 'special values';
+  const open = openOutputs(sample);
+  for (const [place, one] of expected.entries()) {
+    if (one === null || typeof one !== 'object' || !('tensor' in one))
+      throw new NoCounterpart(`outputs of ${describe(one)}`);
+    const output = outputs[place];
+    const found = { dtype: output.dtype, shape: output.shape, data: await output.array() };
+    if (open.includes(place)) {
+      if (found.shape.join() === one.shape.join() && found.dtype === one.tensor) continue;
+    }
+    const how = difference(`output ${place}`, found, one, { isElementwise });
+    if (how !== undefined) return how;
+  }
+  return gradientDifference(sample, outputs.slice(0, expected.length), trained, isElementwise);
+}
+
+const describe = (value: Encoded): string =>
+  value !== null && typeof value === 'object' && 'other' in value ? value.other : 'another dtype';
+
+/** Positions of equal elements are torch's choice; with `ties`, and among special values, there are equal elements. */
+function openOutputs({ name, values }: Sample): readonly number[] {
+  return values === 'ties' || values === 'special values' || values === 'kinks'
+    ? (new Map(Object.entries(operations)).get(name.slice(3))?.open ?? [])
+    : [];
+}
+
+async function resultOf(sample: Sample, trained: Parameter[]): Promise<Result> {
+  const [kind, name] = sample.name.split(' ');
+  if (kind === 'op') {
+    return callOperation(operations[name], decode(sample.arguments, trained) as readonly Decoded[]);
+  }
+  const args = decodeDict(dictOf(sample.constructor), []);
+  if (kind === 'optimizer') {
+    return trainedBy(name, decode(sample.arguments, trained) as Parameter[], args);
+  }
+  const given = decodeDict(dictOf(sample.arguments), trained);
+  const state = dictOf(sample.state!) as Readonly<Record<string, EncodedTensor>>;
+  const module = moduleOf(name, args, { training: sample.training!, state }, trained);
+  return callModule(name, module, given);
+}
+
+function dictOf(value: Encoded): Readonly<Record<string, Encoded>> {
+  return value !== null && typeof value === 'object' && 'dict' in value ? value.dict : {};
+}
+
+function outputsOf(result: Result): Tensor[] {
+  if (typeof result === 'number') return [tensorOf('float32', [], Float32Array.of(result))];
+  return tensorsOf(result);
+}
+
+/** Of the outputs' sum weighed by `fill`. */
+async function gradientDifference(
+  { gradients = [], name, values }: Sample,
+  outputs: readonly Tensor[],
+  trained: readonly Parameter[],
+  isElementwise: boolean,
+): Promise<string | undefined> {
+  if (gradients.length === 0 || name.startsWith('optimizer')) return undefined;
+  // Which of equal elements has the gradient is torch's choice, too.
+  if (openOutputs({ name, values } as Sample).length > 0) return undefined;
+  const weighed = outputs.flatMap((one, place) =>
+    one.dtype === 'float32' && one.requiresGrad
+      ? [one.mul(tensorOf('float32', one.shape, fill(one.shape, 50 + place))).sum()]
+      : [],
+  );
+  for (const one of trained) one.zeroGrad();
+  if (weighed.length > 0) await weighed.reduce((a, b) => a.add(b)).backward();
+  for (const [place, expected] of gradients.entries()) {
+    const { grad, shape } = trained[place];
+    const data = grad ?? new Float32Array(expected.shape.reduce((a, b) => a * b, 1));
+    const how = difference(`gradient ${place}`, { dtype: 'float32', shape, data }, expected, {
+      isElementwise,
+    });
+    if (how !== undefined) return how;
+  }
+  return undefined;
+}

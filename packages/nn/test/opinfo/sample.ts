@@ -1,0 +1,140 @@
+import type { ArrayOf, DType, TensorData } from '../../src/index.ts';
+import { Parameter, type Tensor } from '../../src/index.ts';
+import { tensorOf } from '../../src/creation.ts';
+
+/** A value as test/golden/opinfo.py writes it. */
+export type Encoded =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Encoded[]
+  | EncodedTensor
+  | { readonly number: string; readonly isInteger: boolean }
+  | { readonly dict: Readonly<Record<string, Encoded>> }
+  | { readonly slice: readonly (number | null)[] }
+  | { readonly dtype: string }
+  | { readonly ellipsis: true }
+  | { readonly other: string };
+
+export interface EncodedTensor {
+  readonly tensor: DType;
+  readonly shape: readonly number[];
+  /** Base64 of the elements, little-endian. */
+  readonly data: string;
+  readonly grad: boolean;
+  /** Base64 of float32: what single precision makes different in torch. Default: nothing. */
+  readonly rounding?: string;
+}
+
+/** A call of torch, and what it gives. */
+export interface Sample {
+  /** `op sum`, `module Linear`, `optimizer SGD` */
+  readonly name: string;
+  /** Of the operation, such as `rounding_mode=trunc` of div; '' of most. */
+  readonly variant: string;
+  readonly dtype: DType;
+  readonly values: 'samples' | 'special values' | 'ties' | 'kinks' | 'errors';
+  /** Of an operation: input, positional and named arguments; of a module: the named ones of `forward`. */
+  readonly arguments: Encoded;
+  /** Arguments of a module or of an optimizer. */
+  readonly constructor: Encoded;
+  readonly training?: boolean;
+  readonly state?: Encoded;
+  readonly outputs?: readonly Encoded[];
+  readonly gradients?: readonly EncodedTensor[];
+  /** Why torch refuses the call. */
+  readonly error?: string;
+}
+
+/** A number that Python has as a float; JavaScript has no 2.0. */
+export class Float {
+  readonly value: number;
+  constructor(value: number) {
+    this.value = value;
+  }
+}
+
+/** A value of Python that has no counterpart. */
+export class Other {
+  readonly what: string;
+  constructor(what: string) {
+    this.what = what;
+  }
+}
+
+export class Slice {
+  readonly bounds: readonly (number | null)[];
+  constructor(bounds: readonly (number | null)[]) {
+    this.bounds = bounds;
+  }
+}
+
+export type Decoded =
+  | undefined
+  | boolean
+  | number
+  | bigint
+  | string
+  | Float
+  | Other
+  | Slice
+  | Tensor
+  | readonly Decoded[]
+  | { readonly [name: string]: Decoded };
+
+/** The value in JavaScript; None is undefined. Tensors with a gradient become parameters, which are added to the list. */
+export function decode(value: Encoded, trained: Parameter[]): Decoded {
+  if (value === null) return undefined;
+  if (typeof value !== 'object') return value;
+  if (isList(value)) return value.map((one) => decode(one, trained));
+  if ('tensor' in value) return decodeTensor(value, trained);
+  if ('number' in value) return decodeNumber(value);
+  if ('dict' in value) return decodeDict(value.dict, trained);
+  if ('slice' in value) return new Slice(value.slice);
+  if ('dtype' in value) return value.dtype;
+  if ('ellipsis' in value) return '...';
+  return new Other(value.other);
+}
+
+/** The arguments of a dictionary by name. */
+export function decodeDict(
+  dict: Readonly<Record<string, Encoded>>,
+  trained: Parameter[],
+): Record<string, Decoded> {
+  return Object.fromEntries(Object.entries(dict).map(([name, one]) => [name, decode(one, trained)]));
+}
+
+const isList = (value: unknown): value is readonly Encoded[] => Array.isArray(value);
+
+function decodeNumber({ number, isInteger }: { number: string; isInteger: boolean }): Decoded {
+  if (!isInteger) return new Float(Number(number));
+  return Number.isSafeInteger(Number(number)) ? Number(number) : BigInt(number);
+}
+
+function decodeTensor(encoded: EncodedTensor, trained: Parameter[]): Tensor {
+  const data = elementsOf(encoded);
+  if (!encoded.grad) return tensorOf(encoded.tensor, encoded.shape, data);
+  const parameter = new Parameter(data as Float32Array, encoded.shape);
+  trained.push(parameter);
+  return parameter;
+}
+
+export function elementsOf({ tensor, data }: EncodedTensor): TensorData {
+  return arrayOf(tensor, data);
+}
+
+export function roundingOf({ rounding }: EncodedTensor): Float32Array | undefined {
+  return rounding === undefined ? undefined : arrayOf('float32', rounding);
+}
+
+function arrayOf<D extends DType>(dtype: D, data: string): ArrayOf[D] {
+  // A copy, because typed arrays of several bytes an element need aligned memory.
+  const { buffer } = new Uint8Array(Buffer.from(data, 'base64'));
+  const arrays = {
+    float32: () => new Float32Array(buffer),
+    int64: () => new BigInt64Array(buffer),
+    bool: () => new Uint8Array(buffer),
+  };
+  return arrays[dtype]() as ArrayOf[D];
+}
