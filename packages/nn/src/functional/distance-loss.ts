@@ -38,8 +38,12 @@ export function smoothL1Loss(input: Tensor, target: Tensor, options: SmoothL1Los
   if (beta === 0) return l1Loss(input, target, { reduction });
   requireEqualShapes('smoothL1Loss', input, target);
   const distance = input.sub(target).abs();
-  const square = distance.square().mul(0.5 / beta);
-  const losses = where(distance.lt(beta), square, distance.sub(beta / 2));
+  const isNear = distance.lt(beta);
+  // Without infinities, whose gradient would be 0·∞.
+  const square = where(isNear, distance, 0)
+    .square()
+    .mul(0.5 / beta);
+  const losses = where(isNear, square, distance.sub(beta / 2));
   return reduced('smoothL1Loss', losses.value, reduction);
 }
 
@@ -53,6 +57,8 @@ export function huberLoss(input: Tensor, target: Tensor, options: HuberLossOptio
   if (!(delta > 0)) throw new ArgumentError(`huberLoss: delta must be above 0, got ${delta}.`);
   requireEqualShapes('huberLoss', input, target);
   const distance = input.sub(target).abs();
-  const losses = where(distance.le(delta), distance.square().mul(0.5), distance.sub(delta / 2).mul(delta));
+  const isNear = distance.le(delta);
+  const square = where(isNear, distance, 0).square().mul(0.5);
+  const losses = where(isNear, square, distance.sub(delta / 2).mul(delta));
   return reduced('huberLoss', losses.value, reduction);
 }

@@ -51,11 +51,8 @@ export function gridSample(input: Tensor, grid: Tensor, options: GridSampleOptio
   /** The pixels at whole positions, 0 outside. */
   const at = (column: Tensor, row: Tensor): Tensor => {
     const isInside = within(column, width).logicalAnd(within(row, height));
-    const index = row
-      .clamp(0, height - 1)
-      .mul(width)
-      .add(column.clamp(0, width - 1))
-      .long();
+    const [line, place] = [row.clamp(0, height - 1).long(), column.clamp(0, width - 1).long()];
+    const index = line.mul(width).add(place);
     const values = pixels.gather(2, index.expand(batch, channels, points[2]));
     return values.mul(isInside.float());
   };

@@ -1,3 +1,4 @@
+import { ArgumentError } from '../errors.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { softplus } from '../ops/functions.ts';
 import type { Tensor } from '../tensor.ts';
@@ -158,6 +159,7 @@ function tripletLosses(
   margin: number,
   swap: boolean,
 ): Tensor {
+  if (!(margin > 0)) throw new ArgumentError(`tripletMarginLoss: margin must be above 0, got ${margin}.`);
   const far = distance(anchor, negative);
   const farther = swap ? far.minimum(distance(positive, negative)) : far;
   return distance(anchor, positive).sub(farther).add(margin).relu();

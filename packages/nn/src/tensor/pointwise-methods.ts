@@ -126,7 +126,9 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
 
   /** x·log y, 0 where x is 0 (torch.xlogy). */
   xlogy(other: Tensor): Tensor {
-    const isZero = this.eq(0).logicalAnd(other.isnan().logicalNot());
+    // Where the logarithm is finite, it is the slope, also at 0.
+    const isFinite = other.gt(0).logicalAnd(other.lt(Infinity));
+    const isZero = this.eq(0).logicalAnd(isFinite.logicalOr(other.isnan()).logicalNot());
     const logarithm = this.of(constant(1)).where(isZero, other).log();
     return this.of(apply(elementwise.mul, this, logarithm));
   }
