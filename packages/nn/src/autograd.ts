@@ -2,9 +2,9 @@ import { CapturedInputs } from './captured-inputs.ts';
 import { evaluate, evaluateSync } from './compiler/compile.ts';
 import { isScalar } from './compiler/differentiate.ts';
 import { TrainingStep } from './compiler/training-step.ts';
-import { newArray, type TensorData } from './dtype.ts';
+import { newArray, type Scalar, type TensorData } from './dtype.ts';
 import { recordElementRead } from './element-checks.ts';
-import { NnError } from './errors.ts';
+import { ArgumentError, NnError } from './errors.ts';
 import { onnxruntimeExecutor } from './executor/onnxruntime.ts';
 import { findOutdated, outdatedError } from './graph/changes.ts';
 import { describeType, isNode, sizeOf, type Node, type Value } from './graph/node.ts';
@@ -74,7 +74,7 @@ export async function read(value: Value, name: string): Promise<TensorData> {
 export async function readNumber(value: Value): Promise<number> {
   const number = cachedElements(value) ?? (await read(value, 'item'));
   cacheElements(value, number);
-  return Number(number[0]);
+  return exactNumber(number[0]);
 }
 
 /** `read`, which blocks the event loop until the elements are computed. */
@@ -90,11 +90,19 @@ export function readSync(value: Value, name: string): TensorData {
   return array;
 }
 
+function exactNumber(element: Scalar): number {
+  const number = Number(element);
+  if (typeof element === 'number' || Number.isSafeInteger(number)) return number;
+  throw new ArgumentError(
+    `item: expected an integer that a number holds exactly, up to 2^53, got ${element}. Read the bigint: (await x.array())[0].`,
+  );
+}
+
 /** `readNumber`, which blocks the event loop. */
 export function readNumberSync(value: Value): number {
   const number = readSync(value, 'itemSync');
   cacheElements(value, number);
-  return Number(number[0]);
+  return exactNumber(number[0]);
 }
 
 async function readNow(

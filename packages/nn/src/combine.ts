@@ -77,5 +77,14 @@ export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor
  * The p-norms of the differences of all pairs of rows (torch.cdist): [..., M, D] and [..., N, D] give [..., M, N]. Default: `p` 2.
  */
 export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
-  return a.unsqueeze(-2).sub(b.unsqueeze(-3)).norm(p, [-1]);
+  const differences = a.unsqueeze(-2).sub(b.unsqueeze(-3));
+  return p === Infinity ? largestDistances(differences) : differences.norm(p, [-1]);
+}
+
+/** Equal differences have the whole gradient each, as in torch. */
+function largestDistances(differences: Tensor): Tensor {
+  const distances = differences.abs();
+  const largest = distances.detach().amax([-1], true);
+  const all = distances.where(distances.eq(largest), 0).sum([-1]);
+  return all.sub(all.detach()).add(largest.squeeze(-1));
 }

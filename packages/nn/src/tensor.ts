@@ -279,7 +279,11 @@ export class Tensor extends MatrixMethods {
     return elements;
   }
 
-  /** The number in a tensor of one element. Throws like `array`. After `backward`, returns the computed loss at no cost, even after `optimizer.step()`. */
+  /**
+   * The number in a tensor of one element. After `backward`, returns the computed loss at no cost, even after `optimizer.step()`.
+   *
+   * @throws ArgumentError for an int64 beyond 2^53, which no number holds exactly; else like `array`
+   */
   async item(): Promise<number> {
     this.#requireOneElement('item');
     return readNumber(this.value);

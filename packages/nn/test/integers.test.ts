@@ -1,6 +1,22 @@
-import { describe, expect, test, vi } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as ort from 'onnxruntime-node';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
-import { arange, F, full, fullLike, Parameter, tensor, where, type Tensor } from '../src/index.ts';
+import {
+  arange,
+  cat,
+  exportOnnx,
+  F,
+  full,
+  fullLike,
+  nn,
+  Parameter,
+  tensor,
+  where,
+  type Tensor,
+} from '../src/index.ts';
 import './one-thread.ts';
 
 // torch's results: numbers, bigints and int64 tensors are exact, and dtypes are promoted.
@@ -216,4 +232,36 @@ test.each<[what: string, run: () => unknown, message: string]>([
   ['a text', () => f(1).add('2' as never), 'Expected a tensor, a number or a bigint, got 2.'],
 ])('%s is refused', (_, run, message) => {
   expect(run).toThrow(message);
+});
+
+test('item refuses an integer that a number would round', async () => {
+  const x = I(2n ** 53n + 1n);
+  await expect(x.item()).rejects.toThrow('item: expected an integer that a number holds exactly');
+  expect(() => x.add(0).itemSync()).toThrow('got 9007199254740993. Read the bigint');
+  expect(await x.sub(2).item()).toBe(2 ** 53 - 1);
+});
+
+test('an exported model has the integers, and onnxruntime computes the same for any batch', async () => {
+  class Ids extends nn.Module {
+    forward(x: Tensor): Tensor {
+      const ids = x
+        .sub(2n ** 53n + 1n)
+        .mul(3)
+        .clamp(least + 5n, null);
+      return cat([ids, ids.remainder(1000000007), ids.fmod(-7), ids.floorDivide(5), ids.pow(3)], 1).add(
+        ids.sum([1], true),
+      );
+    }
+  }
+  const model = new Ids();
+  const folder = await mkdtemp(join(tmpdir(), 'ringrun-integers-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'ids.onnx');
+  await writeFile(file, exportOnnx(model, { inputs: [{ shape: [2, 3], dtype: 'int64' }] }));
+  const session = await ort.InferenceSession.create(file);
+  for (const batch of [1, 2, 5]) {
+    const data = BigInt64Array.from({ length: 3 * batch }, (_, i) => 2n ** 60n * BigInt(i - 2) + BigInt(i));
+    const [output] = Object.values(await session.run({ input: new ort.Tensor('int64', data, [batch, 3]) }));
+    expect(output.data).toEqual(await model.forward(tensor(data, [batch, 3])).array());
+  }
 });

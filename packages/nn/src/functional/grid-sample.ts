@@ -55,7 +55,8 @@ export function gridSample(input: Tensor, grid: Tensor, options: GridSampleOptio
   /** The pixels at whole positions, 0 outside. */
   const at = (column: Tensor, row: Tensor): Tensor => {
     const isInside = within(column, width).logicalAnd(within(row, height));
-    const index = where(isInside, row.mul(width).add(column), 0).long().expand(batch, channels, points[2]);
+    const [line, place] = [row, column].map((position) => where(isInside, position, 0).long());
+    const index = line.mul(width).add(place).expand(batch, channels, points[2]);
     const values = new Tensor(gatherElements(pixels.value, index.value, 2));
     return values.mul(isInside.float());
   };

@@ -6,6 +6,7 @@ import { requireOptions, type OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
 import { cubicTaps, linearTaps, nearestPositions, type Sampling, type Taps } from './sampling.ts';
 import { requireAtLeast, sizesOf, type Sizes } from './sizes.ts';
+import { withGradientOf } from './straight-through.ts';
 
 /** How {@link interpolate} computes new elements. */
 export type InterpolationMode =
@@ -86,11 +87,28 @@ export function interpolate(input: Tensor, options: InterpolateOptions): Tensor 
       ),
     );
   }
-  const resized = samplings.reduce(
-    (image, sampling, axis) => resample(image, axis + 2, sampling, mode),
-    input.value,
-  );
-  return new Tensor(resized);
+  const resized = (given: readonly Sampling[]) =>
+    new Tensor(
+      given.reduce((image, sampling, axis) => resample(image, axis + 2, sampling, mode), input.value),
+    );
+  const [forward, backward] = passesOf(mode, samplings);
+  return forward === backward ? resized(forward) : withGradientOf(resized(forward), resized(backward));
+}
+
+/** How torch samples forward and backward: in some cases, an axis that keeps its size is copied, although its factor is not 1. */
+function passesOf(
+  mode: InterpolationMode,
+  samplings: readonly Sampling[],
+): [forward: readonly Sampling[], backward: readonly Sampling[]] {
+  const keepsSize = ({ length, size }: Sampling) => length === size;
+  const isScaled = ({ factor = 1 }: Sampling) => factor !== 1;
+  if (mode === 'nearest-exact' || !samplings.some((one) => keepsSize(one) && isScaled(one))) {
+    return [samplings, samplings];
+  }
+  const copying = samplings.map((one) => (keepsSize(one) ? { ...one, factor: 1 } : one));
+  if (mode === 'bicubic') return [samplings, samplings.every(keepsSize) ? copying : samplings];
+  if (mode === 'nearest' && samplings.length !== 2) return [samplings, copying];
+  return [copying, copying];
 }
 
 function samplingsOf(spatial: readonly number[], options: InterpolateOptions): Sampling[] {
@@ -119,6 +137,8 @@ function samplingsOf(spatial: readonly number[], options: InterpolateOptions): S
 }
 
 function resample(image: Value, axis: number, sampling: Sampling, mode: InterpolationMode): Value {
+  const { length, size, factor = 1 } = sampling;
+  if (length === size && factor === 1) return image;
   if (mode === 'nearest' || mode === 'nearest-exact') {
     return copiesAlong(image, axis, nearestPositions(sampling, mode === 'nearest-exact'));
   }

@@ -1,7 +1,7 @@
 import { inUserFunction } from '../called-function.ts';
+import { ArgumentError, ShapeError } from '../errors.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { softplus } from '../ops/functions.ts';
-import { ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
 import type { Tensor } from '../tensor.ts';
 import { where } from '../combine.ts';
@@ -170,6 +170,7 @@ function tripletLosses(
   margin: number,
   swap: boolean,
 ): Tensor {
+  if (!(margin > 0)) throw new ArgumentError(`tripletMarginLoss: margin must be above 0, got ${margin}.`);
   const far = distance(anchor, negative);
   const farther = swap ? far.minimum(distance(positive, negative)) : far;
   return distance(anchor, positive).sub(farther).add(margin).relu();

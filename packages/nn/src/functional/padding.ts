@@ -61,35 +61,22 @@ export function pad(input: Tensor, amounts: readonly number[], options: PadOptio
     before: Math.max(before, 0),
     after: Math.max(after, 0),
   }));
-  if (mode === 'circular' && amounts.some((amount) => amount < 0)) {
-    // The elements that are repeated are those that are left.
-    const cropped = pad(
-      input,
-      amounts.map((amount) => Math.min(amount, 0)),
-    );
-    return pad(
-      cropped,
-      amounts.map((amount) => Math.max(amount, 0)),
-      { mode },
-    );
+  const cut = (whole: Value) =>
+    sides.reduce((part, { before, after }, axis) => {
+      const [start, end] = [Math.max(-before, 0), part.shape[axis] - Math.max(-after, 0)];
+      if (start > end) {
+        throw new ShapeError(`pad: ${describeType(input)} has too few elements for [${amounts.join()}].`);
+      }
+      return slice(part, axis, start, end);
+    }, whole);
+  if (mode === 'constant') {
+    const [before, after] = [grown.map((side) => side.before), grown.map((side) => side.after)];
+    return new Tensor(cut(padWith(input.value, before, after, value)));
   }
-  const whole =
-    mode === 'constant'
-      ? padWith(
-          input.value,
-          grown.map(({ before }) => before),
-          grown.map(({ after }) => after),
-          value,
-        )
-      : grown.reduce((padded, side, axis) => extended(padded, axis, side, mode), input.value);
-  const cut = sides.reduce((part, { before, after }, axis) => {
-    const [start, end] = [Math.max(-before, 0), part.shape[axis] - Math.max(-after, 0)];
-    if (start > end) {
-      throw new ShapeError(`pad: ${describeType(input)} has too few elements for [${amounts.join()}].`);
-    }
-    return slice(part, axis, start, end);
-  }, whole);
-  return new Tensor(cut);
+  const extend = (value: Value) =>
+    grown.reduce((padded, side, axis) => extended(padded, axis, side, mode), value);
+  // As in torch, the elements from the other end are those that are left.
+  return new Tensor(mode === 'circular' ? extend(cut(input.value)) : cut(extend(input.value)));
 }
 
 function extended(

@@ -42,7 +42,8 @@ export function relu6(input: Tensor): Tensor {
 
 /** min(max(x + 3, 0), 6) / 6 (torch.nn.functional.hardsigmoid; Howard and others, 2019). */
 export function hardsigmoid(input: Tensor): Tensor {
-  return input.add(3).clamp(0, 6).div(6);
+  const isInside = input.abs().lt(3);
+  return where(isInside, input, input.detach().clamp(-3, 3)).add(3).div(6);
 }
 
 /** x·hardsigmoid(x) (torch.nn.functional.hardswish; Howard and others, 2019). The gradient is 0 at −3 and 1 at 3. */

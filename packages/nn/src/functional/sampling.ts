@@ -17,7 +17,6 @@ export type Taps = readonly (readonly { readonly position: number; readonly weig
 export function nearestPositions({ length, size, factor }: Sampling, exact: boolean): number[] {
   const scale = Math.fround(factor === undefined ? Math.fround(length) / size : 1 / factor);
   return Array.from({ length: size }, (_, index) => {
-    if (size === length && !exact) return index;
     return Math.min(Math.floor(Math.fround((exact ? index + 0.5 : index) * scale)), length - 1);
   });
 }

@@ -1,11 +1,13 @@
+import { broadcastShape } from '../ops/broadcast.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import type { Tensor } from '../tensor.ts';
+import { withGradientOf } from './straight-through.ts';
 
 /** Options of {@link cosineSimilarity} and of `nn.CosineSimilarity`. */
 export interface CosineSimilarityOptions {
   /** The dimension of the vectors. Default: 1. */
   dim?: number;
-  /** The smallest product of the lengths. Default: 1e-8. */
+  /** The smallest length of a vector. Default: 1e-8. */
   eps?: number;
 }
 
@@ -27,18 +29,21 @@ export const pairwiseDistanceOptions: OptionNames<PairwiseDistanceOptions> = {
   keepdim: true,
 };
 
-/** a·b / (‖a‖·‖b‖) of vectors along `dim` (torch.nn.functional.cosine_similarity); shapes broadcast. */
+/**
+ * (a/‖a‖)·(b/‖b‖) of vectors along `dim` (torch.nn.functional.cosine_similarity), where each length is at least eps. Shapes
+ * broadcast, and `dim` is a dimension of the broadcast shape.
+ */
 export function cosineSimilarity(a: Tensor, b: Tensor, options: CosineSimilarityOptions = {}): Tensor {
   requireOptions('cosineSimilarity', options, cosineSimilarityOptions);
   const { dim = 1, eps = 1e-8 } = options;
-  const squares = a
-    .square()
-    .sum([dim])
-    .mul(b.square().sum([dim]));
-  return a
-    .mul(b)
-    .sum([dim])
-    .div(squares.clamp(eps * eps).sqrt());
+  const shape = broadcastShape('cosineSimilarity', a.value, b.value);
+  const [left, right] = [a, b].map((vectors) => {
+    const wide = vectors.expand(...shape);
+    const length = wide.norm(2, [dim], true);
+    // torch limits the length in place, without a gradient.
+    return wide.div(withGradientOf(length.clamp(eps), length));
+  });
+  return left.mul(right).sum([dim]);
 }
 
 /** ‖a − b + eps‖ along the last dimension (torch.nn.functional.pairwise_distance); shapes broadcast. */

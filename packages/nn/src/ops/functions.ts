@@ -50,6 +50,7 @@ export function pow(x: Value, exponent: number): Value {
   if (exponent === 2) return mul(x, x);
   if (exponent === 3) return mul(mul(x, x), x);
   if (exponent === 0.5) return sqrt(x);
+  if (exponent === -0.5) return div(constant(1), sqrt(x));
   if (exponent === -1) return div(constant(1), x);
   return createValue('Pow', [x], { exponent }, x);
 }

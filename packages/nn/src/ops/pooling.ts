@@ -1,7 +1,7 @@
 import { ShapeError } from '../errors.ts';
 import { createNode, createValue, describeType, sizeOf, type Node, type Value } from '../graph/node.ts';
 import type { Operators, PoolAttributes } from '../graph/operators.ts';
-import type { GraphBuilder } from '../onnx/graph-builder.ts';
+import type { Attributes, GraphBuilder } from '../onnx/graph-builder.ts';
 import { convTranspose } from './convolution.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 import { div } from './elementwise.ts';
@@ -99,8 +99,17 @@ function emitMaxPool(
 ): void {
   // Positions cost ten times as much as the maxima alone, so they are requested only if they are read.
   const outputs = positions ? [maxima, positions] : [maxima];
-  const window = { kernel_shape: kernelShape, strides, pads };
+  const window = { kernel_shape: kernelShape, strides, ...acceptedPads(kernelShape, pads) };
   graph.node('MaxPool', inputs, outputs, dilations.length === 0 ? window : { ...window, dilations });
+}
+
+/**
+ * onnxruntime accepts pads shorter than the kernel. Those behind the images are longer only if `padsForLastWindow` has
+ * extended them for a dilated window. Rounding up adds the same window again, because a given pad is at most half of the kernel.
+ */
+function acceptedPads(kernelShape: readonly number[], pads: readonly number[]): Attributes {
+  const shortened = pads.map((pad, side) => Math.min(pad, kernelShape[side % kernelShape.length] - 1));
+  return pads.every((pad, side) => pad === shortened[side]) ? { pads } : { pads: shortened, ceil_mode: 1 };
 }
 
 /**
