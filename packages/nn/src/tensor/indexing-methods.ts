@@ -88,13 +88,21 @@ export abstract class IndexingMethods extends TensorMethods {
 
   /**
    * A copy with elements replaced (torch.scatter): for `dim` = 1, `result[i][index[i][j]] = source[i][j]`. `source` is a
-   * tensor of the shape of `index`, or a number. If a position is there twice, one of its elements is written, and the
+   * tensor that is at least as long as `index` in every dimension, or a number. If a position is there twice, one of its elements is written, and the
    * gradient is that of all.
    */
   scatter(dim: number, index: Tensor, source: Operand): Tensor {
     const axis = normalizeAxis('scatter', dim, this.value);
-    const updates = expand(cast(valueOf(source), this.value.dtype), index.shape);
     requireEqualRank('scatter', this.value, index.value);
+    const given = cast(valueOf(source), this.value.dtype);
+    const updates =
+      typeof source === 'number' ? expand(given, index.shape) : updatesOf('scatter', given, index.value);
+    const isInside = index.shape.every((size, dim) => dim === axis || size <= this.value.shape[dim]);
+    if (!isInside) {
+      throw new ShapeError(
+        `scatter: expected an index that is not longer than ${describeType(this.value)} except along dimension ${dim}, got ${describeType(index.value)}.`,
+      );
+    }
     const positions = checkedPositions('scatter', this.value, axis, index.value);
     return this.of(scatter(this.value, positions, updates, axis));
   }
@@ -110,7 +118,8 @@ export abstract class IndexingMethods extends TensorMethods {
       );
     }
     const positions = checkedPositions('scatterAdd', this.value, axis, index.value);
-    const sums = scatterElements(positions, source.value, this.value.shape[axis], axis);
+    const updates = updatesOf('scatterAdd', source.value, index.value);
+    const sums = scatterElements(positions, updates, this.value.shape[axis], axis);
     return this.of(add(this.value, sums));
   }
 
@@ -163,6 +172,18 @@ function requireEqualRank(op: string, value: Value, index: Value): void {
   throw new ShapeError(
     `${op}: expected an int64 index with ${value.shape.length} dimensions for ${describeType(value)}, got ${describeType(index)}.`,
   );
+}
+
+/** The part of what is scattered that has an index. */
+function updatesOf(op: string, source: Value, index: Value): Value {
+  const { shape } = source;
+  const fits = shape.length === index.shape.length && index.shape.every((size, dim) => size <= shape[dim]);
+  if (!fits) {
+    throw new ShapeError(
+      `${op}: expected a source at least as long as the index ${describeType(index)}, got ${describeType(source)}.`,
+    );
+  }
+  return index.shape.reduce((part, size, dim) => narrow(part, dim, 0, size), source);
 }
 
 /** Positions along an axis of the value, from 0. */
