@@ -94,6 +94,12 @@ export abstract class IndexingMethods extends TensorMethods {
   scatter(dim: number, index: Tensor, source: Operand): Tensor {
     const axis = normalizeAxis('scatter', dim, this.value);
     requireEqualRank('scatter', this.value, index.value);
+    const isInside = index.shape.every((size, dim) => dim === axis || size <= this.value.shape[dim]);
+    if (!isInside) {
+      throw new ShapeError(
+        `scatter: expected an index that is not longer than ${describeType(this.value)} except along dimension ${dim}, got ${describeType(index.value)}.`,
+      );
+    }
     const { dtype } = this.value;
     const updates = isScalar(source)
       ? expand(fillValue(dtype, source), index.shape)
