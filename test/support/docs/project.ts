@@ -1,0 +1,64 @@
+// A folder for the snippets of each page, in which the packages are found as in a project of a user.
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { repository } from '../environment.ts';
+import type { Module } from './page-module.ts';
+
+const root = join(repository, 'test/dist/snippets');
+
+/** What users have under the names of the pages, and this machine has elsewhere. */
+export type StandIns = readonly (readonly [text: string | RegExp, standIn: string])[];
+
+export function withStandIns(text: string, standIns: StandIns): string {
+  return standIns.reduce((result, [from, to]) => result.replaceAll(from, to), text);
+}
+
+export const folderOf = (path: string): string => join(root, path.replaceAll(/\W+/g, '-'));
+
+export function emptyProject(): string {
+  rmSync(root, { recursive: true, force: true });
+  mkdirSync(root, { recursive: true });
+  const compilerOptions = {
+    noEmit: true,
+    strict: true,
+    target: 'ES2022',
+    lib: ['ES2023'],
+    module: 'NodeNext',
+    types: ['node'],
+    skipLibCheck: true,
+    allowJs: true,
+    checkJs: true,
+  };
+  writeFileSync(join(root, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['**/*'] }));
+  return root;
+}
+
+/** A training script, for pages that start the reader's own. */
+const ofTheReader = `import * as dist from 'ringrun';
+await dist.initProcessGroup();
+const values = Float32Array.of(dist.getRank() + 1);
+await dist.allReduce(values);
+const { length } = Array.from({ length: dist.getWorldSize() });
+if (values[0] !== (length * (length + 1)) / 2) throw new Error(\`got \${values[0]}\`);
+await dist.destroyProcessGroup();
+`;
+
+export function writePage(path: string, files: readonly Module[], standIns: StandIns): void {
+  const folder = folderOf(path);
+  mkdirSync(folder, { recursive: true });
+  const dependencies = { ringrun: '*', '@ringrun/nn': '*', tsx: '*' };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', dependencies }));
+  for (const name of ['train.ts', 'train.js']) writeFileSync(join(folder, name), ofTheReader);
+  for (const { name, code } of files) writeFileSync(join(folder, name), withStandIns(code, standIns));
+}
+
+/** PATH with \`ringrun\`, and an \`npx\` that finds it, as after \`npm install\`. */
+export function pathWithRingrun(): string {
+  const bin = join(root, '.bin');
+  mkdirSync(bin, { recursive: true });
+  const command = `exec ${process.execPath} ${join(repository, 'packages/runtime/bin/ringrun.js')}`;
+  writeFileSync(join(bin, 'ringrun'), `#!/bin/sh\n${command} "$@"\n`);
+  writeFileSync(join(bin, 'npx'), `#!/bin/sh\n[ "$1" = ringrun ] || exit 99\nshift\n${command} "$@"\n`);
+  for (const name of ['ringrun', 'npx']) chmodSync(join(bin, name), 0o755);
+  return `${bin}${delimiter}${process.env['PATH']}`;
+}
