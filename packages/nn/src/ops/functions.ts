@@ -5,12 +5,16 @@ import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
 import {
   and,
+  cast,
   div,
   equal,
   exp,
   greater,
   greaterOrEqual,
+  isNaN,
   log,
+  max,
+  min,
   mul,
   neg,
   sqrt,
@@ -23,15 +27,23 @@ import { constant } from './source.ts';
 
 type Plain = 'Abs' | 'Sign' | 'Floor' | 'Ceil' | 'Round' | 'Tanh' | 'Erf' | 'Sigmoid' | 'Softplus';
 
-export const abs = (x: Value): Value => plain('Abs', x);
-export const sign = (x: Value): Value => plain('Sign', x);
-export const floor = (x: Value): Value => plain('Floor', x);
-export const ceil = (x: Value): Value => plain('Ceil', x);
-export const round = (x: Value): Value => plain('Round', x);
+export const abs = (x: Value): Value => ofNumbers('Abs', x);
+/** −1, 0 or 1; 0 of NaN. */
+export function sign(x: Value): Value {
+  if (x.dtype !== 'float32') return x.dtype === 'bool' ? x : ofNumbers('Sign', x);
+  return where(isNaN(x), constant(0), ofNumbers('Sign', x));
+}
+export const floor = (x: Value): Value => rounding('Floor', x);
+export const ceil = (x: Value): Value => rounding('Ceil', x);
+export const round = (x: Value): Value => rounding('Round', x);
 export const erf = (x: Value): Value => plain('Erf', x);
 export const tanh = (x: Value): Value => plain('Tanh', x);
 export const sigmoid = (x: Value): Value => plain('Sigmoid', x);
 export const softplus = (x: Value): Value => plain('Softplus', x);
+
+/** The larger one, as `min` computes it: equal operands receive half of the gradient each. */
+export const maximum = (a: Value, b: Value): Value =>
+  a.dtype === 'float32' ? neg(min(neg(a), neg(b))) : max(a, b);
 
 /** x to a power. Products, a quotient and a root are faster than Pow and replace it where they are equal. */
 export function pow(x: Value, exponent: number): Value {
@@ -45,7 +57,7 @@ export function pow(x: Value, exponent: number): Value {
 }
 
 /** Each element of x to the power of the exponent's at its place (torch.pow); shapes broadcast. */
-export function power(x: Value, exponent: Value): Value {
+export function tensorPower(x: Value, exponent: Value): Value {
   requireFloat('Pow', x);
   requireFloat('Pow', exponent);
   return createValue(
@@ -80,13 +92,21 @@ export const functions: OperatorFamily<Plain | 'Pow' | 'Power' | 'LeakyRelu'> = 
     gradient: ({ inputs: [x, y], outputs: [z] }, [d]) => {
       if (d === undefined) return [];
       const zero = constant(0);
-      const slope = where(equal(y, zero), zero, mul(y, power(x, sub(y, constant(1)))));
+      const slope = where(equal(y, zero), zero, mul(y, tensorPower(x, sub(y, constant(1)))));
       const isFlat = and(equal(x, zero), greaterOrEqual(y, zero));
       const growth = where(isFlat, zero, mul(z, log(x)));
       return [sumToShape(mul(d, slope), x.shape), sumToShape(mul(d, growth), y.shape)];
     },
   },
-  Abs: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && mul(d, sign(x))] },
+  Abs: {
+    emit: emitPlain,
+    // 0 at 0 and at NaN.
+    gradient: ({ inputs: [x] }, [d]) => {
+      if (d === undefined) return [];
+      const zero = constant(0);
+      return [where(greater(x, zero), d, where(greater(zero, x), neg(d), zero))];
+    },
+  },
   Sign: { emit: emitPlain, gradient: noGradient },
   Floor: { emit: emitPlain, gradient: noGradient },
   Ceil: { emit: emitPlain, gradient: noGradient },
@@ -131,9 +151,21 @@ function emitSigmoid(
   graph.node('Div', [one, divisor], [y]);
 }
 
-function plain(op: Plain, x: Value): Value {
-  requireFloat(op, x);
+/** A function in float32, also of integers. */
+function plain(op: Plain, of: Value): Value {
+  const x = cast(of, 'float32');
   return createValue(op, [x], {}, x);
+}
+
+/** A function of integers, too. */
+function ofNumbers(op: Plain, x: Value): Value {
+  if (x.dtype !== 'int64') requireFloat(op, x);
+  return createValue(op, [x], {}, x);
+}
+
+/** Integers are rounded already. */
+function rounding(op: Plain, x: Value): Value {
+  return x.dtype === 'int64' ? x : ofNumbers(op, x);
 }
 
 function requireFloat(op: string, x: Value): void {

@@ -6,7 +6,7 @@ import { add, cast } from '../ops/elementwise.ts';
 import { expand, flatten, reshape, unsqueeze } from '../ops/shape.ts';
 import { flip, narrow, pythonSlice, roll, select, selectAt, splitEvery, splitSizes } from '../ops/slicing.ts';
 import type { Tensor } from '../tensor.ts';
-import { TensorMethods, valueOf, type Operand } from './tensor-methods.ts';
+import { fillValue, isScalar, TensorMethods, type Operand } from './tensor-methods.ts';
 
 /**
  * An index of {@link Tensor.at}: a number selects and removes a dimension, `[start, end, step]` is Python's
@@ -83,12 +83,14 @@ export abstract class IndexingMethods extends TensorMethods {
 
   /**
    * A copy with elements replaced (torch.scatter): for `dim` = 1, `result[i][index[i][j]] = source[i][j]`. `source` is a
-   * tensor of the shape of `index`, or a number. If a position is there twice, one of its elements is written, and the
+   * tensor of the shape of `index`, or a number, as in `maskedFill`. If a position is there twice, one of its elements is written, and the
    * gradient is that of all.
    */
   scatter(dim: number, index: Tensor, source: Operand): Tensor {
     const axis = normalizeAxis('scatter', dim, this.value);
-    const updates = expand(cast(valueOf(source), this.value.dtype), index.shape);
+    const { dtype } = this.value;
+    const given = isScalar(source) ? fillValue(dtype, source) : cast(source.value, dtype);
+    const updates = expand(given, index.shape);
     requireEqualRank('scatter', this.value, index.value);
     return this.of(scatter(this.value, index.value, updates, axis));
   }
