@@ -11,6 +11,7 @@ import {
   exp,
   greater,
   greaterOrEqual,
+  isNaN,
   log,
   max,
   min,
@@ -56,7 +57,7 @@ export function pow(x: Value, exponent: number): Value {
 }
 
 /** Each element of x to the power of the exponent's at its place (torch.pow); shapes broadcast. */
-export function power(x: Value, exponent: Value): Value {
+export function tensorPower(x: Value, exponent: Value): Value {
   requireFloat('pow', x);
   requireFloat('pow', exponent);
   return createValue(
@@ -91,7 +92,7 @@ export const functions: OperatorFamily<Plain | 'Pow' | 'Power' | 'LeakyRelu'> = 
     gradient: ({ inputs: [x, y], outputs: [z] }, [d]) => {
       if (d === undefined) return [];
       const zero = constant(0);
-      const slope = where(equal(y, zero), zero, mul(y, power(x, sub(y, constant(1)))));
+      const slope = where(equal(y, zero), zero, mul(y, tensorPower(x, sub(y, constant(1)))));
       const isFlat = and(equal(x, zero), greaterOrEqual(y, zero));
       const growth = where(isFlat, zero, mul(z, log(x)));
       return [sumToShape(mul(d, slope), x.shape), sumToShape(mul(d, growth), y.shape)];

@@ -79,10 +79,7 @@ export function nodeError(
   { op, name, opset }: Pick<BoundNode, 'op' | 'name' | 'opset'>,
   problem: string,
 ): ArgumentError {
-  return new UnsupportedNodeError(
+  return new ArgumentError(
     `${where}: ${op} of opset ${opset} (node ${name}): ${problem}. Export the model without it, or run it with onnxruntime-node.`,
   );
 }
-
-/** A node that the importer cannot compute, whatever the elements of the inputs are. */
-export class UnsupportedNodeError extends ArgumentError {}

@@ -1,14 +1,15 @@
+import type { Scalar } from '../../dtype.ts';
 import { sizeOf, type Value } from '../../graph/node.ts';
 import { cast } from '../../ops/elementwise.ts';
 import { constantTensor, input, int64Constant } from '../../ops/source.ts';
 import { Tensor } from '../../tensor.ts';
-import { dtypeOf, type ElementType, type Scalar } from './element-type.ts';
+import { dtypeOf, type ElementType } from './element-type.ts';
 
 /** An array of a model whose elements are known before the graph runs, such as a shape. */
 export interface ConstantArray {
   readonly type: ElementType;
   readonly shape: readonly number[];
-  /** Row-major, lossless. */
+  /** Row-major and exact: integers are bigints, bools 0 or 1. */
   readonly data: ArrayLike<Scalar>;
 }
 
@@ -43,10 +44,8 @@ export function asTensor(operand: Operand): Tensor {
 function valueOf(array: ConstantArray): Value {
   const { type, shape, data } = array;
   const dtype = dtypeOf(type);
-  const fits =
-    dtype !== 'int64' || Array.from(data).every((element) => Number.isSafeInteger(Number(element)));
-  if (sizeOf(shape) > maxElementsInProgram || !fits) return input(dtype, shape, { data: typed(array) });
-  if (dtype === 'int64') return int64Constant(shape, numbersOf(array));
+  if (sizeOf(shape) > maxElementsInProgram) return input(dtype, shape, { data: typed(array) });
+  if (dtype === 'int64') return int64Constant(shape, Array.from(data));
   const floats = constantTensor(shape, numbersOf(array));
   return dtype === 'bool' ? cast(floats, 'bool') : floats;
 }

@@ -1,7 +1,8 @@
+import type { Scalar } from '../../dtype.ts';
 import { ArgumentError } from '../../errors.ts';
 import { sizeOf } from '../../graph/node.ts';
 import { constantArray, type ConstantArray } from './constant-array.ts';
-import { formatOfCode, isInteger, nameOfCode, type Scalar } from './element-type.ts';
+import { formatOfCode, isInteger, nameOfCode } from './element-type.ts';
 import type { ReadExternal } from './external-data.ts';
 
 /** onnx.TensorProto. */

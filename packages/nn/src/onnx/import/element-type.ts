@@ -1,4 +1,4 @@
-import type { DType } from '../../dtype.ts';
+import type { DType, Scalar } from '../../dtype.ts';
 
 /** Elements that ringrun reads: floats as float32 or, in constants, as they are; integers as int64. */
 export type ElementType = 'float32' | 'bool' | IntegerType | WideFloat;
@@ -7,9 +7,6 @@ export type IntegerType = 'int64' | 'int32' | 'int16' | 'int8' | 'uint32' | 'uin
 
 /** Floats with other digits than float32. Tensors do not have them. */
 export type WideFloat = 'float64' | 'float16' | 'bfloat16';
-
-/** A lossless element: integers are bigints, bools 0 or 1. */
-export type Scalar = number | bigint;
 
 interface ElementFormat {
   readonly type: ElementType;

@@ -23,6 +23,14 @@ export interface Need {
   readonly node: BoundNode;
   /** What the node expected, for messages. */
   readonly expected: string;
+  /** False if it must follow from arrays of the file. */
+  readonly mayBeInput: boolean;
+}
+
+/** A value that a node computes with. */
+export interface Read {
+  readonly fact: Fact;
+  readonly node: BoundNode;
 }
 
 /** What a walk through a model found. */
@@ -32,11 +40,14 @@ export interface Facts {
   /** Element types of the outputs of each node. */
   readonly types: ReadonlyMap<BoundNode, readonly (ElementType | undefined)[]>;
   readonly needs: readonly Need[];
+  /** Of values that need not be known. */
+  readonly reads: readonly Read[];
 }
 
 interface Walk {
   readonly types: Map<BoundNode, readonly (ElementType | undefined)[]>;
   readonly needs: Need[];
+  readonly reads: Read[];
 }
 
 /**
@@ -45,13 +56,13 @@ interface Walk {
  * @throws ArgumentError for names that nothing computes, numbers of inputs and outputs, and element types
  */
 export function factsOf(bound: BoundGraph): Facts {
-  const walk: Walk = { types: new Map(), needs: [] };
+  const walk: Walk = { types: new Map(), needs: [], reads: [] };
   const values = walkGraph(bound, new Map(), walk);
   for (const name of bound.graph.outputs) requireTensor(`the output ${name}`, values.get(name)!.type);
   for (const [index, { name }] of bound.graph.inputs.entries()) {
     requireTensor(`the input ${name}`, bound.graph.inputTypes[index]);
   }
-  return { values, types: walk.types, needs: walk.needs };
+  return { values, types: walk.types, needs: walk.needs, reads: walk.reads };
 }
 
 function walkGraph(
@@ -114,16 +125,16 @@ function walkNode(node: BoundNode, facts: ReadonlyMap<string, Fact>, walk: Walk)
   const needed = specification.needs?.(nodeFacts) ?? [];
   for (const [index, fact] of inputs.entries()) {
     if (fact === undefined) continue;
-    const isKnown = declared[index].isKnown || needed.includes(index) || specification.compute === undefined;
-    if (isKnown && !specification.isShape) {
-      walk.needs.push({
-        fact,
-        node,
-        expected: `an input ${declared[index].name} that follows from shapes and constants`,
-      });
+    if (specification.isShape) continue;
+    const { name, isKnown } = declared[index];
+    if (isKnown || needed.includes(index) || specification.compute === undefined) {
+      const expected = `an input ${name} that follows from shapes and constants`;
+      walk.needs.push({ fact, node, expected, mayBeInput: true });
     } else if (isWide) {
       // Constants are computed in all digits of their type.
-      walk.needs.push({ fact, node, expected: `float32 or constants` });
+      walk.needs.push({ fact, node, expected: 'float32 or constants', mayBeInput: false });
+    } else {
+      walk.reads.push({ fact, node });
     }
   }
   return node.outputs.flatMap((name, index) => {

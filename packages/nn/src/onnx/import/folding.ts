@@ -1,6 +1,7 @@
+import type { Scalar } from '../../dtype.ts';
 import { sizeOf } from '../../graph/node.ts';
 import { constantArray, type ConstantArray } from './constant-array.ts';
-import { isInteger, rounded, type ElementType, type Scalar } from './element-type.ts';
+import { isInteger, rounded, type ElementType } from './element-type.ts';
 import type { FoldingRule } from './specification.ts';
 
 // Arithmetic of arrays that are known before the graph runs, in the semantics of ONNX.

@@ -1,6 +1,6 @@
 import type { BoundNode } from './bind.ts';
 import { nodeError } from './call.ts';
-import type { Fact, Facts } from './facts.ts';
+import type { Fact, Facts, Need } from './facts.ts';
 
 /** The values of a model that must be known before its graph runs, since shapes follow from them. */
 export interface NeededValues {
@@ -11,24 +11,35 @@ export interface NeededValues {
 }
 
 /**
- * Follows what must be known back to arrays of the file, shapes and inputs.
+ * Follows what must be known back to arrays of the file, shapes and inputs. An input that must be known is read when it is passed, so
+ * nothing else may compute with it.
  *
  * @throws ArgumentError if a value depends on elements on the way
  */
-export function neededValues({ needs }: Facts): NeededValues {
+export function neededValues({ needs, reads }: Facts): NeededValues {
   const needed = new Set<Fact>();
-  for (const { fact, node, expected } of needs) {
-    const obstacle = obstacleOf(fact, needed);
-    if (obstacle === undefined) continue;
-    const got = `'${fact.name}' of ${fact.type ?? 'an unknown type'}, which depends on ${obstacle}`;
-    throw nodeError('importOnnx', node, `expected ${expected}, got ${got}`);
+  const failure = ({ fact, node, expected }: Need, obstacle: string) =>
+    nodeError(
+      'importOnnx',
+      node,
+      `expected ${expected}, got '${fact.name}' of ${fact.type ?? 'an unknown type'}, which depends on ${obstacle}`,
+    );
+  for (const need of needs) {
+    const obstacle = obstacleOf(need.fact, needed);
+    if (obstacle !== undefined) throw failure(need, obstacle);
   }
-  const [leaves, nodes] = [new Set<string>(), new Set<BoundNode>()];
-  for (const { name, origin } of needed) {
-    if (typeof origin === 'object' && 'specification' in origin) nodes.add(origin);
-    else leaves.add(name);
+  const nodes = new Set([...needed].flatMap(({ origin }) => (isNode(origin) ? [origin] : [])));
+  const data = new Set(reads.flatMap(({ fact, node }) => (nodes.has(node) ? [] : [fact])));
+  for (const need of needs) {
+    const input = inputsOf(need.fact).find((one) => !need.mayBeInput || data.has(one));
+    if (input) throw failure(need, `the elements of the input '${input.name}'`);
   }
-  return { leaves, nodes };
+  const leaves = [...needed].flatMap(({ name, origin }) => (isNode(origin) ? [] : [name]));
+  return { leaves: new Set(leaves), nodes };
+}
+
+function isNode(origin: Fact['origin']): origin is BoundNode {
+  return typeof origin === 'object' && 'specification' in origin;
 }
 
 /** Marks a value as needed. Returns what makes it depend on elements; undefined if it does not. */
@@ -36,14 +47,24 @@ function obstacleOf(fact: Fact, needed: Set<Fact>): string | undefined {
   if (needed.has(fact)) return undefined;
   needed.add(fact);
   const { origin, inputs } = fact;
-  if (origin === 'input') return undefined;
-  if (!('specification' in origin) || origin.specification.isShape) return undefined;
+  if (!isNode(origin) || origin.specification.isShape) return undefined;
   const { op, name, branches, specification } = origin;
-  if (specification.fold === undefined && branches.length === 0)
+  if (specification.fold === undefined && branches.length === 0) {
     return `the elements that ${op} (node ${name}) computes`;
+  }
   for (const one of inputs) {
     const obstacle = one && obstacleOf(one, needed);
     if (obstacle !== undefined) return obstacle;
   }
   return undefined;
+}
+
+/** The inputs of the model from whose elements a value follows. */
+function inputsOf(fact: Fact, seen = new Set<Fact>()): Fact[] {
+  if (seen.has(fact)) return [];
+  seen.add(fact);
+  const { origin, inputs } = fact;
+  if (origin === 'input') return [fact];
+  if (isNode(origin) && origin.specification.isShape) return [];
+  return inputs.flatMap((one) => (one ? inputsOf(one, seen) : []));
 }

@@ -94,7 +94,7 @@ export class OnnxModule<Output extends OnnxOutput = Tensor> extends Module {
     const given = operands.filter((operand) => operand !== undefined);
     const isNeeded = this.#model.neededNodes.has(node) || compute === undefined;
     if (fold && given.every(isConstant) && (isNeeded || given.every(isSmall))) return [fold(call, given)];
-    const result = compute!(call);
+    const result = named(call, () => compute!(call));
     const results = Array.isArray(result) ? (result as readonly Operand[]) : [result as Operand];
     if (!wraps) return results;
     const types = this.#model.types.get(node);
@@ -149,6 +149,16 @@ export class OnnxModule<Output extends OnnxOutput = Tensor> extends Module {
         `forward: expected ${describeInput(this.inputs[index])} of the imported model, got ${got}.`,
       );
     }
+  }
+}
+
+/** Errors about shapes name the node. */
+function named<Result>(call: OperatorCall<unknown>, compute: () => Result): Result {
+  try {
+    return compute();
+  } catch (error) {
+    if (!(error instanceof ShapeError) || error.message.startsWith('forward: ')) throw error;
+    throw call.mismatch(error.message.replace(/\.$/, ''));
   }
 }
 

@@ -2,25 +2,25 @@ import { newArray } from '../../dtype.ts';
 import { sizeOf } from '../../graph/node.ts';
 import { ArgumentError } from '../../errors.ts';
 import { noGrad } from '../../no-grad.ts';
+import { detach } from '../../ops/elementwise.ts';
 import { input } from '../../ops/source.ts';
 import { Tensor } from '../../tensor.ts';
-import { UnsupportedNodeError } from './call.ts';
 import type { OnnxInput } from './decode.ts';
 import type { OnnxModule, OnnxOutput } from './onnx-module.ts';
 
 /** Sizes that dynamic dimensions are tried with. */
-const trialSizes = [2, 1, 32];
+const trialSizes = [2, 1, 32, 0];
 
 /**
  * Builds the graph of a model without computing it, to find what cannot be computed of its shapes. With dynamic dimensions,
- * only what cannot be computed at any of several sizes is an error.
+ * only an error that is the same at several sizes, so that it does not depend on them, is one of the model.
  *
  * @throws ArgumentError with the error of `forward`
  */
 export function requireComputable(module: OnnxModule<OnnxOutput>): void {
   const { inputs } = module;
   const isFixed = inputs.every(({ shape }) => shape?.every((size) => typeof size === 'number'));
-  const failures: unknown[] = [];
+  const failures: Error[] = [];
   module.eval();
   try {
     for (const size of isFixed ? [1] : trialSizes) {
@@ -31,33 +31,31 @@ export function requireComputable(module: OnnxModule<OnnxOutput>): void {
   } finally {
     module.train();
   }
-  const [first] = failures;
-  const isCertain = isFixed || failures.every((failure) => failure instanceof UnsupportedNodeError);
-  if (!isCertain || !(first instanceof Error)) return;
-  throw new ArgumentError(first.message.replace(/^forward: /, 'importOnnx: '), { cause: first });
+  const [cause] = failures;
+  if (failures.some(({ message }) => message !== cause.message)) return;
+  throw new ArgumentError(`importOnnx: ${cause.message.replace(/^forward: /, '')}`, { cause });
 }
 
 /** The error of `forward` with a size for all dynamic dimensions; undefined if there is none, or inputs without a type. */
-function failureOf(module: OnnxModule<OnnxOutput>, size: number): unknown {
+function failureOf(module: OnnxModule<OnnxOutput>, size: number): Error | undefined {
   const inputs = module.inputs.map((one) => placeholder(one, size));
   if (inputs.includes(undefined)) return undefined;
   try {
     noGrad(() => module.forward(...(inputs as Tensor[])));
     return undefined;
   } catch (error) {
-    return error;
+    return error instanceof Error ? error : new Error(String(error));
   }
 }
 
 function placeholder({ dtype, shape }: OnnxInput, dynamic: number): Tensor | undefined {
   if (dtype === undefined || shape === undefined) return undefined;
   const sizes = shape.map((size) => (typeof size === 'number' ? size : dynamic));
-  return new Tensor(
-    input(dtype, sizes, {
-      // Read only by checks of elements.
-      get data() {
-        return newArray(dtype, sizeOf(sizes));
-      },
-    }),
-  );
+  const leaf = input(dtype, sizes, {
+    get data() {
+      return newArray(dtype, sizeOf(sizes));
+    },
+  });
+  // Not a leaf, so that its elements are unknown: checks of elements are for those that are passed.
+  return new Tensor(detach(leaf));
 }

@@ -1,4 +1,5 @@
-import { power } from '../../../ops/functions.ts';
+import { truncatedDivide } from '../../../ops/division.ts';
+import { tensorPower } from '../../../ops/functions.ts';
 import { Tensor } from '../../../tensor.ts';
 import type { OperatorCall } from '../call.ts';
 import { broadcasting, foldElements, type ScalarFunction } from '../folding.ts';
@@ -15,19 +16,17 @@ import {
   type DTypes,
   type OperatorVersions,
 } from '../specification.ts';
-import {
-  absoluteInteger,
-  integerPower,
-  negatedInteger,
-  quotientOfIntegers,
-  remainderOfIntegers,
-  signOfInteger,
-} from './integers.ts';
+import { integerPower } from './integers.ts';
 
 const isFloat = (x: Tensor) => x.dtype === 'float32';
 
-function unary(compute: (x: Tensor) => Tensor, fold: ScalarFunction, T: DTypes = numeric): OperatorVersions {
+function unary(
+  compute: (x: Tensor) => Tensor,
+  fold: ScalarFunction,
+  { T = numeric, since = 0 }: { readonly T?: DTypes; readonly since?: number } = {},
+): OperatorVersions {
   return operator({
+    since,
     types: { T },
     inputs: [input('X')],
     attributes: {},
@@ -70,7 +69,7 @@ export const arithmeticOperators = {
   Add: binary((a, b) => a.add(b), { float: (a, b) => a + b, integer: (a, b) => a + b }),
   Sub: binary((a, b) => a.sub(b), { float: (a, b) => a - b, integer: (a, b) => a - b }),
   Mul: binary((a, b) => a.mul(b), { float: (a, b) => a * b, integer: (a, b) => a * b }),
-  Div: binary((a, b) => (isFloat(a) ? a.div(b) : quotientOfIntegers(a, b)), {
+  Div: binary((a, b) => (isFloat(a) ? a.div(b) : new Tensor(truncatedDivide(a.value, b.value))), {
     float: (a, b) => a / b,
     integer: (a, b) => (b === 0n ? 0n : a / b),
   }),
@@ -96,9 +95,7 @@ export const arithmeticOperators = {
     },
     compute: (call) => {
       const [a, b] = [call.tensor(0), call.tensor(1)];
-      const hasSignOfDividend = call.attributes.fmod === 1;
-      if (!isFloat(a)) return remainderOfIntegers(a, b, hasSignOfDividend);
-      return hasSignOfDividend ? a.fmod(b) : a.remainder(b);
+      return call.attributes.fmod === 1 ? a.fmod(b) : a.remainder(b);
     },
   }),
   Pow: operator({
@@ -126,7 +123,7 @@ export const arithmeticOperators = {
       ) {
         return new Tensor(x.pow(Number(exponent.data[0])).value);
       }
-      return new Tensor(power(x.value, call.tensor(1).float().value));
+      return new Tensor(tensorPower(x.value, call.tensor(1).float().value));
     },
   }),
   Sum: several(sum, { float: (...elements) => elements.reduce((a, b) => a + b) }),
@@ -134,31 +131,35 @@ export const arithmeticOperators = {
     float: (...elements) => elements.reduce((a, b) => a + b) / elements.length,
   }),
   Max: several(
-    (tensors) => tensors.reduce((a, b) => (isFloat(a) ? a.maximum(b) : a.where(a.gt(b), b))),
+    (tensors) => tensors.reduce((a, b) => a.maximum(b)),
     { float: Math.max, integer: (...elements) => elements.reduce((a, b) => (a > b ? a : b)) },
     numeric,
   ),
   Min: several(
-    (tensors) => tensors.reduce((a, b) => (isFloat(a) ? a.minimum(b) : a.where(b.gt(a), b))),
+    (tensors) => tensors.reduce((a, b) => a.minimum(b)),
     { float: Math.min, integer: (...elements) => elements.reduce((a, b) => (a < b ? a : b)) },
     numeric,
   ),
-  Neg: unary((x) => (isFloat(x) ? x.neg() : negatedInteger(x)), { float: (a) => -a, integer: (a) => -a }),
-  Abs: unary((x) => (isFloat(x) ? x.abs() : absoluteInteger(x)), {
+  Neg: unary((x) => x.neg(), { float: (a) => -a, integer: (a) => -a }),
+  Abs: unary((x) => x.abs(), {
     float: Math.abs,
     integer: (a) => (a < 0n ? -a : a),
   }),
-  Sign: unary((x) => (isFloat(x) ? x.sign() : signOfInteger(x)), {
-    float: Math.sign,
-    integer: (a) => (a > 0n ? 1n : a < 0n ? -1n : 0n),
-  }),
-  Sqrt: unary((x) => x.sqrt(), { float: Math.sqrt }, floating),
-  Exp: unary((x) => x.exp(), { float: Math.exp }, floating),
-  Log: unary((x) => x.log(), { float: Math.log }, floating),
-  Reciprocal: unary((x) => x.reciprocal(), { float: (a) => 1 / a }, floating),
-  Floor: unary((x) => x.floor(), { float: Math.floor }, floating),
-  Ceil: unary((x) => x.ceil(), { float: Math.ceil }, floating),
-  Round: unary((x) => x.round(), { float: roundedToEven }, floating),
+  Sign: unary(
+    (x) => x.sign(),
+    {
+      float: Math.sign,
+      integer: (a) => (a > 0n ? 1n : a < 0n ? -1n : 0n),
+    },
+    { since: 9 },
+  ),
+  Sqrt: unary((x) => x.sqrt(), { float: Math.sqrt }, { T: floating }),
+  Exp: unary((x) => x.exp(), { float: Math.exp }, { T: floating }),
+  Log: unary((x) => x.log(), { float: Math.log }, { T: floating }),
+  Reciprocal: unary((x) => x.reciprocal(), { float: (a) => 1 / a }, { T: floating }),
+  Floor: unary((x) => x.floor(), { float: Math.floor }, { T: floating }),
+  Ceil: unary((x) => x.ceil(), { float: Math.ceil }, { T: floating }),
+  Round: unary((x) => x.round(), { float: roundedToEven }, { T: floating, since: 11 }),
   Clip: [
     ...operator({
       until: 10,

@@ -1,7 +1,7 @@
+import type { Scalar } from '../../../dtype.ts';
 import { where } from '../../../combine.ts';
 import type { Tensor } from '../../../tensor.ts';
 import { broadcasting, foldCondition } from '../folding.ts';
-import type { Scalar } from '../element-type.ts';
 import {
   boolean,
   every,
@@ -89,12 +89,7 @@ export const comparisonOperators = {
     attributes: {},
     fold: (_, inputs) =>
       broadcasting(inputs[1].type, inputs, ([condition, a, b]) => (condition === 0 ? b : a)),
-    compute: (call) => {
-      const [condition, a, b] = [call.tensor(0), call.tensor(1), call.tensor(2)];
-      if (a.dtype !== 'bool') return where(condition, a, b);
-      // onnxruntime has no Where of bool.
-      return condition.logicalAnd(a).logicalOr(condition.logicalNot().logicalAnd(b));
-    },
+    compute: (call) => where(call.tensor(0), call.tensor(1), call.tensor(2)),
   }),
 } as const satisfies Readonly<Record<string, OperatorVersions>>;
 

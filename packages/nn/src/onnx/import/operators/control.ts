@@ -1,3 +1,4 @@
+import type { Scalar } from '../../../dtype.ts';
 import * as F from '../../../functional/index.ts';
 import type { Tensor } from '../../../tensor.ts';
 import { asTensor, constantArray, type ConstantArray } from '../constant-array.ts';
@@ -8,7 +9,6 @@ import {
   nameOfCode,
   rounded,
   type ElementType,
-  type Scalar,
 } from '../element-type.ts';
 import { tabulate } from '../folding.ts';
 import {
@@ -40,7 +40,7 @@ import {
 
 const constantAttributes = {
   value: tensorContent,
-  sparse_value: since(11, refused('sparseTensor')),
+  sparse_value: refused('sparseTensor'),
   value_float: since(12, optionalFloat),
   value_floats: since(12, floats),
   value_int: since(12, optionalInt),
@@ -69,21 +69,27 @@ export const controlOperators = {
     fold: (_, [x]) => x,
     compute: (call) => call.operand(0),
   }),
-  Constant: operator({
-    types: {},
-    inputs: [],
-    outputs: (attributes) => [constantOf(attributes)?.type],
-    attributes: constantAttributes,
-    refuse: ({ attributes }) => {
-      const array = constantOf(attributes);
-      if (array === undefined) return 'expected an array or numbers as its value, got none';
-      const { value_int, value_ints = [] } = attributes;
-      const unsafe = [value_int ?? 0, ...value_ints].find((one) => !isExact(one));
-      return unsafe === undefined ? undefined : `expected integers up to 2^53 in lists, got about ${unsafe}`;
-    },
-    fold: (call) => constantOf(call.attributes)!,
-    compute: (call) => constantOf(call.attributes)!,
-  }),
+  Constant: [
+    ...operator({
+      until: 10,
+      types: {},
+      inputs: [],
+      outputs: ({ value }: { readonly value: ConstantArray | undefined }) => [value?.type],
+      attributes: { value: { ...tensorContent, isRequired: true } },
+      fold: (call) => call.attributes.value!,
+      compute: (call) => call.attributes.value!,
+    }),
+    ...operator({
+      since: 11,
+      types: {},
+      inputs: [],
+      outputs: (attributes: ConstantAttributes) => [constantOf(attributes)?.type],
+      attributes: constantAttributes,
+      refuse: refuseConstant,
+      fold: (call) => constantOf(call.attributes)!,
+      compute: (call) => constantOf(call.attributes)!,
+    }),
+  ],
   ConstantOfShape: operator({
     since: 9,
     types: { T1: integral },
@@ -162,8 +168,17 @@ export const controlOperators = {
   ],
 } as const satisfies Readonly<Record<string, OperatorVersions>>;
 
+type ConstantAttributes = ContentsOf<typeof constantAttributes>;
+
+function refuseConstant({ attributes }: NodeFacts<ConstantAttributes>): string | undefined {
+  if (constantOf(attributes) === undefined) return 'expected an array or numbers as its value, got none';
+  const { value_int, value_ints = [] } = attributes;
+  const unsafe = [value_int ?? 0, ...value_ints].find((one) => !isExact(one));
+  return unsafe === undefined ? undefined : `expected integers up to 2^53 in lists, got about ${unsafe}`;
+}
+
 /** The value of a Constant; undefined if it has none. */
-function constantOf(attributes: ContentsOf<typeof constantAttributes>): ConstantArray | undefined {
+function constantOf(attributes: ConstantAttributes): ConstantArray | undefined {
   const { value, value_float, value_floats, value_int, value_ints } = attributes;
   if (value) return value;
   if (value_floats) return constantArray('float32', [value_floats.length], value_floats);

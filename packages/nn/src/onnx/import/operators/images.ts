@@ -1,7 +1,9 @@
+import type { Scalar } from '../../../dtype.ts';
 import * as F from '../../../functional/index.ts';
 import { indexSelect } from '../../../ops/indexing.ts';
 import { Tensor } from '../../../tensor.ts';
 import type { OperatorCall } from '../call.ts';
+import type { Operand } from '../constant-array.ts';
 import { axisOf } from '../folding.ts';
 import {
   every,
@@ -87,7 +89,7 @@ export const imageOperators = {
         const x = call.tensor(0);
         const axes = call.numbers(3)?.map((axis) => axisOf(axis, x.shape.length)) ?? [...x.shape.keys()];
         const { mode } = call.attributes;
-        return padded(call, { x, pads: call.numbers(1)!, axes, mode, value: call.number(2) ?? 0 });
+        return padded(call, { x, pads: call.numbers(1)!, axes, mode, value: valueOf(call.operands.at(2)) });
       },
     }),
   ],
@@ -99,7 +101,12 @@ interface Padding {
   readonly pads: readonly number[];
   readonly axes: readonly number[];
   readonly mode: PadMode;
-  readonly value: number;
+  readonly value: Scalar;
+}
+
+/** A number that is known. */
+function valueOf(operand: Operand | undefined): Scalar {
+  return operand === undefined || operand instanceof Tensor ? 0 : operand.data[0];
 }
 
 function padded(call: OperatorCall<unknown>, { x, pads, axes, mode, value }: Padding): Tensor {

@@ -87,8 +87,8 @@ export const indexingOperators = {
       reduction: since(16, oneOf('none', 'add')),
     },
     refuse: ({ attributes: { reduction }, dtype }) =>
-      reduction === 'add' && dtype(0) !== 'float32'
-        ? `expected float32 with the reduction add, got ${String(dtype(0))}`
+      reduction === 'add' && dtype(0) === 'bool'
+        ? 'expected numbers with the reduction add, got bool'
         : undefined,
     compute: (call) => {
       const [x, updates] = [call.tensor(0), call.tensor(2)];

@@ -36,10 +36,7 @@ function position(isLargest: boolean): OperatorVersions {
 }
 
 function firstPosition(x: Tensor, axis: number, isLargest: boolean, keepdims: boolean): Tensor {
-  if (x.dtype === 'float32') return isLargest ? x.argmax(axis, keepdims) : x.argmin(axis, keepdims);
-  // onnxruntime has ArgMax and ArgMin of floats only. TopK prefers the first of equal elements.
-  const places = x.topk(1, axis, isLargest).indices;
-  return keepdims ? places : places.squeeze(axis);
+  return isLargest ? x.argmax(axis, keepdims) : x.argmin(axis, keepdims);
 }
 
 /** Operators that depend on the order of elements along an axis. */

@@ -1,10 +1,9 @@
+import type { Scalar } from '../../../dtype.ts';
 import { sizeOf } from '../../../graph/node.ts';
-import { expand } from '../../../ops/shape.ts';
-import { constant } from '../../../ops/source.ts';
+import { truncatedDivide } from '../../../ops/division.ts';
 import { Tensor } from '../../../tensor.ts';
 import type { OperatorCall } from '../call.ts';
-import { asTensor, integers } from '../constant-array.ts';
-import type { Scalar } from '../element-type.ts';
+import { asTensor, constantArray, integers } from '../constant-array.ts';
 import { axisOf, reduced } from '../folding.ts';
 import {
   every,
@@ -22,7 +21,6 @@ import {
   type DTypes,
   type OperatorVersions,
 } from '../specification.ts';
-import { absoluteInteger, quotientOfIntegers, sumOfIntegers } from './integers.ts';
 
 /** Reduces at least one axis. */
 type Reduce = (x: Tensor, axes: readonly number[], keepdims: boolean) => Tensor;
@@ -79,9 +77,15 @@ function reduceOver(
   { map = (one) => one, reduce, alone = (one) => one, ofNone }: Reduction,
 ): Tensor {
   if (axes.length === 0) return alone(map(x));
-  if (!isFloat(x) || axes.every((axis) => x.shape[axis] > 0)) return reduce(map(x), axes, keepdims);
+  const isOfNone = axes.some((axis) => x.shape[axis] === 0);
+  if (!isOfNone || (x.dtype === 'int64' && !Number.isFinite(ofNone))) return reduce(map(x), axes, keepdims);
   const shape = x.shape.flatMap((size, axis) => (axes.includes(axis) ? (keepdims ? [1] : []) : [size]));
-  return new Tensor(expand(constant(ofNone), shape));
+  const element = {
+    float32: ofNone,
+    int64: BigInt(Number.isFinite(ofNone) ? ofNone : 0),
+    bool: Number(ofNone > 0),
+  }[x.dtype];
+  return asTensor(constantArray(x.dtype, [], [element])).expand(...shape);
 }
 
 const isFloat = (x: Tensor) => x.dtype === 'float32';
@@ -94,27 +98,21 @@ const oneByOne =
     return keepdims ? all : all.view(...all.shape.filter((_, axis) => !axes.includes(axis)));
   };
 
-const sum: Reduce = (x, axes, keepdims) =>
-  isFloat(x) ? x.sum(axes, keepdims) : sumOfIntegers(x, axes, keepdims);
+const sum: Reduce = (x, axes, keepdims) => x.sum(axes, keepdims);
 
 const mean: Reduce = (x, axes, keepdims) => {
   if (isFloat(x)) return x.mean(axes, keepdims);
   const count = integers([sizeOf(axes.map((axis) => x.shape[axis]))], []);
-  return quotientOfIntegers(sum(x, axes, keepdims), asTensor(count));
+  return new Tensor(truncatedDivide(sum(x, axes, keepdims).value, asTensor(count).value));
 };
 
-/** onnxruntime has the extremes of floats only. */
-function extreme(isLargest: boolean): Reduce {
-  const ofIntegers = oneByOne((x, axis) => x.topk(1, axis, isLargest).values);
-  return (x, axes, keepdims) => {
-    if (x.dtype === 'bool') return isLargest ? x.any(axes, keepdims) : x.all(axes, keepdims);
-    if (!isFloat(x)) return ofIntegers(x, axes, keepdims);
-    return isLargest ? x.amax(axes, keepdims) : x.amin(axes, keepdims);
-  };
-}
+const extreme =
+  (isLargest: boolean): Reduce =>
+  (x, axes, keepdims) =>
+    isLargest ? x.amax(axes, keepdims) : x.amin(axes, keepdims);
 
 const square = (x: Tensor) => x.mul(x);
-const absolute = (x: Tensor) => (isFloat(x) ? x.abs() : absoluteInteger(x));
+const absolute = (x: Tensor) => x.abs();
 
 const total = (elements: Scalar[]): Scalar =>
   elements.reduce((a, b) => (typeof a === 'bigint' ? a + BigInt(b) : a + Number(b)), sameKind(elements, 0));
