@@ -4,7 +4,7 @@ import { normalizeAxis } from '../ops/axes.ts';
 import { gatherElements, scatter, scatterElements } from '../ops/indexing.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
 import { add, cast } from '../ops/elementwise.ts';
-import { expand, flatten, pad, reshape, slice, unsqueeze } from '../ops/shape.ts';
+import { expand, flatten, pad, reshape, unsqueeze } from '../ops/shape.ts';
 import { flip, narrow, pythonSlice, roll, select, selectAt, splitEvery, splitSizes } from '../ops/slicing.ts';
 import type { Tensor } from '../tensor.ts';
 import { fillValue, isScalar, TensorMethods, type Operand } from './tensor-methods.ts';
@@ -94,12 +94,7 @@ export abstract class IndexingMethods extends TensorMethods {
   scatter(dim: number, index: Tensor, source: Operand): Tensor {
     const axis = normalizeAxis('scatter', dim, this.value);
     requireEqualRank('scatter', this.value, index.value);
-    const isInside = index.shape.every((size, dim) => dim === axis || size <= this.value.shape[dim]);
-    if (!isInside) {
-      throw new ShapeError(
-        `scatter: expected an index that is not longer than ${describeType(this.value)} except along dimension ${dim}, got ${describeType(index.value)}.`,
-      );
-    }
+    requireInside('scatter', this.value, axis, index.value);
     const { dtype } = this.value;
     const updates = isScalar(source)
       ? expand(fillValue(dtype, source), index.shape)
@@ -115,12 +110,8 @@ export abstract class IndexingMethods extends TensorMethods {
   scatterAdd(dim: number, index: Tensor, source: Tensor): Tensor {
     const axis = normalizeAxis('scatterAdd', dim, this.value);
     requireEqualRank('scatterAdd', this.value, index.value);
+    requireInside('scatterAdd', this.value, axis, index.value);
     const missing = this.value.shape.map((size, other) => (other === axis ? 0 : size - index.shape[other]));
-    if (missing.some((size) => size < 0)) {
-      throw new ShapeError(
-        `scatterAdd: expected an index at most as long as ${describeType(this.value)} except along dimension ${dim}, got ${describeType(index.value)}.`,
-      );
-    }
     const updates = partOf('scatterAdd', source.value, index.value);
     const positions = checkedPositions('scatterAdd', this.value, axis, index.value);
     const sums = scatterElements(positions, updates, this.value.shape[axis], axis);
@@ -179,6 +170,14 @@ function requireEqualRank(op: string, value: Value, index: Value): void {
   );
 }
 
+/** Positions of an index stand for elements of the value along the other axes. */
+function requireInside(op: string, value: Value, axis: number, index: Value): void {
+  if (index.shape.every((size, other) => other === axis || size <= value.shape[other])) return;
+  throw new ShapeError(
+    `${op}: expected an index at most as long as ${describeType(value)} except along dimension ${axis}, got ${describeType(index)}.`,
+  );
+}
+
 /** The part of the updates that an index has positions for. */
 function partOf(op: string, updates: Value, index: Value): Value {
   const { shape } = updates;
@@ -187,7 +186,7 @@ function partOf(op: string, updates: Value, index: Value): Value {
       `${op}: expected a source at least as long as the index ${describeType(index)} in every dimension, got ${describeType(updates)}.`,
     );
   }
-  return index.shape.reduce((part, size, dim) => slice(part, dim, 0, size), updates);
+  return index.shape.reduce((part, size, dim) => narrow(part, dim, 0, size), updates);
 }
 
 /** Positions along an axis of the value, from 0. */
