@@ -15,6 +15,7 @@ export * from './errors.ts';
 export * from './given-location.ts';
 export * from './known-options.ts';
 export * from './options.ts';
+export * from './path-problem.ts';
 export * from './printable.ts';
 export type * from './process-group.ts';
 export * from './recorded-calls.ts';
