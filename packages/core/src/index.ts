@@ -24,6 +24,7 @@ export { registry, type Registry, type TfjsDistribution } from './registry.ts';
 export * from './require-options.ts';
 export type * from './stateful.ts';
 export type * from './store.ts';
+export * from './thread-count.ts';
 export * from './unaveraged-gradient.ts';
 export * from './without-credentials.ts';
 export * from './work.ts';
