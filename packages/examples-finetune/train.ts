@@ -8,7 +8,7 @@
 // Without a network, use --data FOLDER, or --synthetic. One epoch reaches an accuracy of at least 0.9 on MNIST.
 // All options: node launch packages/examples-finetune/train.ts --help
 
-import { effectiveBatch, integerFrom } from '@ringrun/examples-common';
+import { dataLocation, effectiveBatch, integerFrom, outputFile } from '@ringrun/examples-common';
 import { DigitClassifier, DigitsFrom } from '@ringrun/examples-finetune';
 import { F, compileStep, manualSeed, noGrad, optim, tensor, type Tensor } from '@ringrun/nn';
 import { Command, Option } from 'commander';
@@ -17,13 +17,13 @@ import * as dist from 'ringrun';
 const command = new Command('train.ts')
   .description('Fine-tunes a ResNet from PyTorch')
   .allowExcessArguments(false)
-  .option('--data <location>', "folder or s3://bucket/prefix with MNIST's four files")
+  .option('--data <location>', "folder or s3://bucket/prefix with MNIST's four files", dataLocation)
   .addOption(new Option('--synthetic', 'train on synthetic digits').default(false).conflicts('data'))
   .option('--epochs <n>', 'passes over the images', integerFrom(1), 1)
   .option('--batch-size <n>', 'images per step, summed over all ranks', integerFrom(1), 64)
   .option('--images <n>', 'images of MNIST to look at, half of which are used', integerFrom(1), 60000)
   .option('--unfreeze', 'train the encoder too', false)
-  .option('--profile <path>', 'write a trace of some steps');
+  .option('--profile <path>', 'write a trace of some steps', outputFile);
 
 interface Settings extends Record<'epochs' | 'batchSize' | 'images', number> {
   data?: string;

@@ -8,7 +8,7 @@
 // 2,000 steps on two ranks reach a validation loss of at most 1.88 per character.
 // All options: node launch packages/examples-gpt/train.ts --help
 
-import { folder, integerFrom, readText } from '@ringrun/examples-common';
+import { integerFrom, outputFolder, readText, textLocation } from '@ringrun/examples-common';
 import {
   GPT,
   Windows,
@@ -28,7 +28,7 @@ const shakespeare =
 const command = new Command('train.ts')
   .description('Trains a character-level GPT')
   .allowExcessArguments(false)
-  .option('--data <location>', 'text, or text.gz: a file or a URL', shakespeare)
+  .option('--data <location>', 'text, or text.gz: a file or a URL', textLocation, shakespeare)
   .addOption(new Option('--synthetic', 'train on synthetic sentences').default(false).conflicts('data'))
   .option('--steps <n>', 'training steps', integerFrom(1), 2000)
   .option('--batch-size <n>', 'sequences per step and rank', integerFrom(1), 12)
@@ -37,7 +37,7 @@ const command = new Command('train.ts')
   .option('--heads <n>', 'attention heads of a block', integerFrom(1), 4)
   .option('--width <n>', 'size of a token in the model, a multiple of --heads', integerFrom(1), 128)
   .option('--seed <n>', 'random seed for initial parameters and sampling', integerFrom(0), 1)
-  .option('--output <location>', 'folder or s3://bucket/prefix for checkpoints', folder)
+  .option('--output <location>', 'folder or s3://bucket/prefix for checkpoints', outputFolder)
   .option('--checkpoint-interval <n>', 'steps between checkpoints', integerFrom(1), 500)
   .option('--resume [checkpoint]', 'resume from a path, or from the newest checkpoint in --output')
   .option('--sample <n>', 'after training, print n characters drawn from the model', integerFrom(0), 0);

@@ -7,7 +7,7 @@
 // --synthetic. Every fifth text is held back: the bag of words reaches an accuracy of 0.86 on them, the transformer 0.85.
 // All options: node launch packages/examples-text/train.ts --help
 
-import { effectiveBatch, integerFrom, readText } from '@ringrun/examples-common';
+import { effectiveBatch, integerFrom, readText, textLocation } from '@ringrun/examples-common';
 import {
   BagOfWords,
   TextTransformer,
@@ -25,7 +25,7 @@ const command = new Command('train.ts')
   .description('Trains a classifier of news texts')
   .allowExcessArguments(false)
   .addOption(new Option('--model <name>', 'model to train').choices(['bag', 'transformer']).default('bag'))
-  .option('--data <location>', 'AG News, csv or csv.gz: a file or a URL', agNews)
+  .option('--data <location>', 'AG News, csv or csv.gz: a file or a URL', textLocation, agNews)
   .addOption(new Option('--synthetic', 'train on synthetic texts').default(false).conflicts('data'))
   .option('--epochs <n>', 'number of epochs (default: 10, transformer: 2)', integerFrom(1))
   .option('--batch-size <n>', 'texts per step, summed over all ranks', integerFrom(1), 32)

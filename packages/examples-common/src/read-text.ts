@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 
-/** Reads a text from a file or from a URL. A name that ends with .gz is decompressed. */
+/** Reads a text from a file or from a URL, which `textLocation` has accepted. A name that ends with .gz is decompressed. */
 export async function readText(location: string): Promise<string> {
   if (!/^https?:/.test(location)) {
     const bytes = await readFile(location);

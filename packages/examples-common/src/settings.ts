@@ -1,6 +1,5 @@
-import { statSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { fileLocation } from './saved-file.ts';
+import { dataLocation, outputFile, outputFolder } from './path-options.ts';
 
 /** Training options of an example, parsed from its command line. */
 export interface Settings {
@@ -122,7 +121,7 @@ function commandOf(example: Example): Command {
     .option('--workers <n>', 'data loading threads per rank', integerFrom(0), 0)
     .option('--seed <n>', 'random seed for initial parameters and shuffling', integerFrom(0), 1)
     .option('--log-interval <n>', 'steps between log lines', integerFrom(1), 10)
-    .option('--data <location>', `${example.data} (default: a cached or downloaded copy)`)
+    .option('--data <location>', `${example.data} (default: a cached or downloaded copy)`, dataLocation)
     .addOption(
       new Option('--synthetic', 'train on synthetic data instead of the real data')
         .default(false)
@@ -131,7 +130,7 @@ function commandOf(example: Example): Command {
     .option(
       '--output <location>',
       'folder or s3://bucket/prefix for checkpoints, written after each epoch (default: no checkpoints)',
-      folder,
+      outputFolder,
     )
     .option('--checkpoint-interval <n>', 'also write a checkpoint every n steps', integerFrom(1))
     .option(
@@ -141,9 +140,9 @@ function commandOf(example: Example): Command {
     .option(
       '--save-model [file]',
       `save the trained model in ONNX format to a file or s3://bucket/key (default file: ${example.savedModel})`,
-      fileLocation,
+      outputFile,
     )
-    .option('--dir <dir>', 'TensorBoard log folder (default: no logs)', folder)
+    .option('--dir <dir>', 'TensorBoard log folder (default: no logs)', outputFolder)
     .addOption(
       new Option(
         '--histograms',
@@ -155,6 +154,7 @@ function commandOf(example: Example): Command {
     .option(
       '--profile <file>',
       'trace file for ui.perfetto.dev: 50 steps of every rank, after 5 warmup steps',
+      outputFile,
     )
     .addOption(
       new Option(
@@ -173,12 +173,6 @@ function commandOf(example: Example): Command {
 
 function choice(flags: string, description: string, choices: readonly string[], usual: string): Option {
   return new Option(flags, description).choices(choices).default(usual);
-}
-
-/** Parses a folder, which may be missing, or s3://bucket/prefix. */
-export function folder(text: string): string {
-  if (statSync(text, { throwIfNoEntry: false })?.isFile() !== true) return text;
-  throw new InvalidArgumentError('Expected a folder, got a file.');
 }
 
 /** Returns a parser of integers of at least `least`. */

@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { fileLocation, saveFile } from '../src/saved-file.ts';
+import { outputFile } from '../src/path-options.ts';
+import { saveFile } from '../src/saved-file.ts';
 import { parseSettings } from '../src/settings.ts';
 
 const example = {
@@ -46,7 +47,7 @@ test('--save-model takes a file, a key of a bucket, or nothing', () => {
     's3://models/a.onnx',
   ]);
   for (const location of ['a.onnx', '/data/a.onnx', 's3://models/a', 's3://models/runs/1/a.onnx'])
-    expect(fileLocation(location)).toBe(location);
+    expect(outputFile(location)).toBe(location);
   for (const location of ['s3://', 's3://models', 's3://models/', 's3://models/runs/', 's3:///a.onnx'])
     expect(rejectionOf('--save-model', location)).toMatch(
       /argument 's3:.*' is invalid\. Expected a file or s3:\/\/bucket\/key/,

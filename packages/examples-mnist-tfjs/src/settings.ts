@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { outputProblem, pathProblem } from 'ringrun';
 
 /** Training options, parsed from the command line. */
 export interface Settings {
@@ -58,6 +59,7 @@ export function parseSettings(args: readonly string[] = process.argv.slice(2)): 
     .option(
       '--data <location>',
       "folder or s3://bucket/prefix with MNIST's four files (default: a cached or downloaded copy)",
+      pathWithout((path) => pathProblem(path, 'folder')),
     )
     .addOption(
       new Option('--synthetic', 'train on synthetic digits instead of MNIST')
@@ -67,11 +69,17 @@ export function parseSettings(args: readonly string[] = process.argv.slice(2)): 
     .option(
       '--save-model <location>',
       'folder or s3://bucket/prefix for the model, which rank 0 saves after each epoch',
+      pathWithout((path) => outputProblem(path, 'folder')),
     )
-    .option('--dir <dir>', 'TensorBoard log folder (default: no logs)')
+    .option(
+      '--dir <dir>',
+      'TensorBoard log folder (default: no logs)',
+      pathWithout((path) => outputProblem(path, 'folder')),
+    )
     .option(
       '--profile <file>',
       'trace file for ui.perfetto.dev: 50 steps of every rank, after 5 warmup steps',
+      pathWithout((path) => outputProblem(path, 'file')),
     )
     .option('--no-cuda', 'train on the CPU, as all packages but @tensorflow/tfjs-node-gpu do')
     .parse(args, { from: 'user' });
@@ -79,6 +87,15 @@ export function parseSettings(args: readonly string[] = process.argv.slice(2)): 
   if (!cuda && settings.tf === '@tensorflow/tfjs-node-gpu')
     command.error(`error: --no-cuda and --tf ${settings.tf} contradict each other. Remove one.`);
   return settings;
+}
+
+/** Returns a parser of paths that refuses those with a problem before the training, and passes s3://…. */
+function pathWithout(problemOf: (path: string) => string | undefined): (text: string) => string {
+  return (text) => {
+    const problem = text.startsWith('s3://') ? undefined : problemOf(text);
+    if (problem === undefined) return text;
+    throw new InvalidArgumentError(`Expected another path: it ${problem}.`);
+  };
 }
 
 function integerFrom(least: number): (text: string) => number {

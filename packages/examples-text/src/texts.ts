@@ -54,7 +54,7 @@ export function splitNews(news: readonly NewsText[], most: number): TextSplit {
     train: dataset(train),
     heldBack: dataset(texts.filter((_, index) => isHeldBack(index))),
     vocabSize: numbers.size + 2,
-    classes: Math.max(...news.map(({ label }) => label)) + 1,
+    classes: news.reduce((most, { label }) => Math.max(most, label), 0) + 1,
   };
 }
 

@@ -43,6 +43,7 @@ export type {
   TypedArray,
   Work,
 } from '@ringrun/collectives';
+export { outputProblem, pathProblem } from '@ringrun/core';
 export { installErrorRecord } from './errors/error-record.ts';
 export type { ErrorRecord, ErrorRecordOptions } from './errors/error-record.ts';
 export type { SourceLocation } from './errors/source-location.ts';

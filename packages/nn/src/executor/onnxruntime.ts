@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import { recordActivity } from '@ringrun/core';
+import { recordActivity, threadCount } from '@ringrun/core';
 import {
   findOnnxruntime,
   loadNative,
@@ -257,10 +257,9 @@ function slot(name: string, { dtype, shape }: ValueType): NativeOnnxSlot {
 }
 
 function options({ isLong }: ProgramDefinition): NativeOnnxOptions {
-  const threads = Number(process.env.OMP_NUM_THREADS);
   return {
     // 0: onnxruntime's default.
-    intraOpThreads: Number.isInteger(threads) && threads > 0 ? threads : 0,
+    intraOpThreads: threadCount(process.env) ?? 0,
     computeNice: computeNice(),
     // Optimization passes visit every operator and find little in a training step: without them, a GRU over 256 steps
     // (18,000 operators) compiles in 3.2 s instead of 9.4 s, with equal run time and results.

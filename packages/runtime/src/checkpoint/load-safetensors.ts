@@ -1,8 +1,7 @@
 import { open, readFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { givenPath } from '@ringrun/core';
+import { givenPath, pathProblem } from '@ringrun/core';
 import { formatBytes, knownFormat } from '../storage/known-formats.ts';
-import { pathProblem } from '../storage/path-problem.ts';
 import { CheckpointError, type CheckpointProblem } from './checkpoint-error.ts';
 import { elementsAt, headerLength, readHeader, wordBytes, type ArrayWithShape } from './safetensors.ts';
 import { filesOfIndex } from './safetensors-index.ts';

@@ -4,7 +4,12 @@ export interface FolderContents {
   dependsOnRingrun: boolean;
   hasPackageJson: boolean;
   hasPackageLock: boolean;
+  /** Whether the script is TypeScript and no dependency runs it: Node 20 does not. */
+  lacksTsx: boolean;
 }
+
+/** The major version that ringrun is tested with. */
+const tsxVersion = 4;
 
 const nodeImage = 'node:20-bookworm-slim';
 
@@ -27,7 +32,7 @@ export function dockerignoreOf(output: string): string {
  * @param version ringrun's version, the tag of its images
  */
 export function dockerfileOf(
-  { dependsOnRingrun, hasPackageJson, hasPackageLock }: FolderContents,
+  { dependsOnRingrun, hasPackageJson, hasPackageLock, lacksTsx }: FolderContents,
   { gpus, baseImage, version }: { gpus: number; baseImage: string | undefined; version: string },
 ): string {
   const install = [
@@ -43,6 +48,12 @@ export function dockerfileOf(
       'USER 1000:1000',
       'WORKDIR /workspace',
       ...install,
+      ...(lacksTsx
+        ? [
+            '# Runs TypeScript. package.json does not have it among its dependencies; devDependencies are left out.',
+            `RUN npm install --no-save --omit=dev tsx@${tsxVersion}`,
+          ]
+        : []),
       'COPY --chown=1000:1000 . .',
       '# Downloaded data sets go to /volume, if a volume is mounted there.',
       'ENV PATH=/workspace/node_modules/.bin:$PATH NODE_ENV=production XDG_CACHE_HOME=/volume/cache ORT_DISABLE_TELEMETRY=1',

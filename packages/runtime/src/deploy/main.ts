@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { createRequire } from 'node:module';
 import { isAbsolute, join, normalize, relative, sep } from 'node:path';
 import { LaunchError } from '../launcher/launch-error.ts';
+import { isTypeScript } from '../typescript/run-typescript.ts';
 import { dockerfileOf, dockerignoreOf } from './dockerfile.ts';
 import type { FolderContents } from './dockerfile.ts';
 import { manifestsOf } from './manifests.ts';
@@ -73,20 +74,26 @@ function refuseExisting(paths: readonly string[], folder: string, { force }: Dep
 }
 
 /** Dockerfile and .dockerignore, unless the folder has them: --force replaces manifests only. */
-function buildFiles(folder: string, output: string, { gpus, baseImage }: Deployment): [string, string][] {
+function buildFiles(
+  folder: string,
+  output: string,
+  { gpus, baseImage, script }: Deployment,
+): [string, string][] {
   const files: [string, string][] = [
-    ['Dockerfile', dockerfileOf(contentsOf(folder), { gpus, baseImage, version })],
+    ['Dockerfile', dockerfileOf(contentsOf(folder, script), { gpus, baseImage, version })],
     ['.dockerignore', dockerignoreOf(output)],
   ];
   return files.filter(([path]) => !existsSync(join(folder, path)));
 }
 
-function contentsOf(folder: string): FolderContents {
+function contentsOf(folder: string, script: string): FolderContents {
   const path = join(folder, 'package.json');
   const hasPackageJson = existsSync(path);
+  const dependencies = hasPackageJson ? dependenciesIn(path) : [];
   return {
     hasPackageJson,
-    dependsOnRingrun: hasPackageJson && dependenciesIn(path).includes('ringrun'),
+    dependsOnRingrun: dependencies.includes('ringrun'),
+    lacksTsx: isTypeScript(script) && !dependencies.includes('tsx'),
     hasPackageLock: existsSync(join(folder, 'package-lock.json')),
   };
 }

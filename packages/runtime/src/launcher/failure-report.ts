@@ -45,9 +45,10 @@ export function reportFailure(run: FailedRun): FailureReport | undefined {
     ...describeError(root),
     describeRoot(root, run),
     ...placeOf(root),
+    ...hintOf(root),
   ];
   return {
-    exitCode: wasExiting(root) ? 1 : exitCodeOfWorker(root.outcome),
+    exitCode: wasExiting(root) || root.outcome.exitCode === 0 ? 1 : exitCodeOfWorker(root.outcome),
     text: `${printableLines(lines.join('\n'))}\n`,
   };
 }
@@ -66,7 +67,13 @@ export function findRootCause(workers: readonly WorkerRecord[]): WorkerRecord | 
     .at(0);
   if (first === undefined || !isConsequence(first)) return first;
   const exiting = workers.filter(wasExiting).sort((a, b) => failedAt(a) - failedAt(b));
-  return exiting.at(0) ?? first;
+  return exiting.at(0) ?? workers.find((worker) => leftEarly(worker, first)) ?? first;
+}
+
+/** Whether a worker exited with 0 while the others needed it, as with `process.exit(0)` in one rank: the loss that `first` reports. */
+function leftEarly({ outcome }: WorkerRecord, { error }: WorkerRecord): boolean {
+  if (outcome.exitCode !== 0 || outcome.sentSignal !== undefined || outcome.pid === undefined) return false;
+  return error?.code === 'ERR_PEER_DIED' && new RegExp(`\\bpid ${outcome.pid}\\b`).test(error.message);
 }
 
 /** Whether the launcher ended a worker that had recorded an error of its own before. */
@@ -113,6 +120,17 @@ function placeOf({ outcome, error }: WorkerRecord): string[] {
   return (error?.place ?? []).map((line) => `  ${line}`);
 }
 
+/** How to run a script with module syntax in a package whose `type` is `commonjs`, which npm 11 writes. */
+function hintOf({ error }: WorkerRecord): string[] {
+  const stack = error?.stack ?? '';
+  const isModule =
+    /"cjs" output format|Cannot use import statement outside a module|await is only valid in/.test(stack);
+  if (!isModule || /\.c[jt]s\b/.test(stack)) return [];
+  return [
+    'ringrun: the script is a module, but its package.json says "type": "commonjs". Run: npm pkg set type=module',
+  ];
+}
+
 function describeEnd(worker: WorkerRecord, oomKills: number | undefined): string {
   const { outcome, error, hiddenOutput } = worker;
   const { exitCode, signal, startError } = outcome;
@@ -121,6 +139,8 @@ function describeEnd(worker: WorkerRecord, oomKills: number | undefined): string
   if (wasExiting(worker)) {
     return `${headline(error!)} (the launcher sent ${outcome.sentSignal!.signal} before the process had exited)`;
   }
+  if (exitCode === 0)
+    return 'exit code 0 while other ranks needed it (process.exit(0), or a script that ends before its last collective)';
   if (signal) return `killed by ${describeSignal(signal, oomKills)}`;
   return `exit code ${exitCode ?? 'unknown'}${error ? `, ${headline(error)}` : describeExitCode(exitCode, hiddenOutput)}`;
 }

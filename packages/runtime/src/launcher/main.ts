@@ -2,9 +2,11 @@
 import { CommanderError } from 'commander';
 import { LaunchError } from './launch-error.ts';
 import { findExecutable } from './executable.ts';
+import { suggestion } from './options/nearest.ts';
 import { parseCommandLine } from './options/command-line.ts';
 
 const usageError = 2;
+const commands = ['doctor', 'stacks', 'top', 'deploy', 'build-native'];
 
 process.exit(await main(process.argv.slice(2)));
 
@@ -23,6 +25,10 @@ async function main(argv: readonly string[]): Promise<number> {
     const { launch } = await import('./launch.ts');
     return await launch(options, executable);
   } catch (error) {
+    if (error instanceof LaunchError && isMisspeltCommand(argv)) {
+      process.stderr.write(`ringrun: ${error.message}${suggestion(argv[0], commands)}\n`);
+      return error.exitCode;
+    }
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
     if (error instanceof LaunchError) {
       process.stderr.write(`ringrun: ${error.message}\n`);
@@ -30,4 +36,9 @@ async function main(argv: readonly string[]): Promise<number> {
     }
     throw error;
   }
+}
+
+/** A script has an extension, and a path usually a slash. */
+function isMisspeltCommand(argv: readonly string[]): boolean {
+  return argv.length > 0 && /^[\w-]+$/.test(argv[0]);
 }

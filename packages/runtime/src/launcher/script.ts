@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
+import { pathProblem } from '@ringrun/core';
 import { LaunchError } from './launch-error.ts';
 
 /** A script that exists. */
@@ -44,14 +45,7 @@ export function findScript(given: string): Script {
 
 /** Why `path` cannot be run, to complete "The script <path> …"; undefined if it is a file. */
 export function problemOf(path: string): string | undefined {
-  try {
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (!found) return 'does not exist';
-    return found.isFile() ? undefined : 'is not a file';
-  } catch (error) {
-    // A name that is too long, a folder without permission, or a loop of links.
-    return `cannot be found (${(error as NodeJS.ErrnoException).code})`;
-  }
+  return pathProblem(path, 'file') ?? (statSync(path).isFile() ? undefined : 'is not a file');
 }
 
 /** Shortens a long name for a message. */

@@ -18,7 +18,7 @@ export interface EnvironmentSettings {
    * Default: 127.0.0.1.
    */
   masterAddress: string;
-  /** MASTER_PORT. Default: 29500. */
+  /** MASTER_PORT. Default: 29500, also for what is no port if there is a launcher's store or one process. */
   masterPort: number;
   /** RINGRUN_STORE: the launcher's store. Undefined: rank 0 serves the store. */
   store: HostPort | undefined;
@@ -43,12 +43,14 @@ const highestPort = 65535;
  * @throws InvalidArgumentError with the variable, its value and the expected values.
  */
 export function readEnvironment(env: NodeJS.ProcessEnv, given: GivenSettings = {}): EnvironmentSettings {
+  const identity = readRank(env, given);
+  const store = readStore(env);
   return {
-    ...readRank(env, given),
+    ...identity,
     localRank: readInteger(env, 'LOCAL_RANK', 0) ?? 0,
     masterAddress: readHost(env, 'MASTER_ADDR') ?? '127.0.0.1',
-    masterPort: readInteger(env, 'MASTER_PORT', 1, highestPort) ?? 29500,
-    store: readStore(env),
+    masterPort: readMasterPort(env, store === undefined && identity.worldSize > 1),
+    store,
     runId: read(env, 'RINGRUN_RUN_ID') ?? '',
     restartCount: readInteger(env, 'RINGRUN_RESTART_COUNT', 0) ?? 0,
   };
@@ -73,6 +75,21 @@ function readRank(env: NodeJS.ProcessEnv, given: GivenSettings): { rank: number;
     );
   }
   return { rank, worldSize };
+}
+
+/** Kubernetes sets MASTER_PORT to `tcp://address:port` in the pods of a namespace that has a service named `master`. */
+function readMasterPort(env: NodeJS.ProcessEnv, isNeeded: boolean): number {
+  const text = read(env, 'MASTER_PORT');
+  if (!isNeeded && !isPort(text)) return 29500;
+  if (text?.startsWith('tcp://') !== true) return readInteger(env, 'MASTER_PORT', 1, highestPort) ?? 29500;
+  throw new InvalidArgumentError(
+    `MASTER_PORT is ${JSON.stringify(text)}, which Kubernetes sets for a service named master, expected an integer from 1 to ${highestPort}. ` +
+      'Set MASTER_PORT in the pod, or enableServiceLinks: false.',
+  );
+}
+
+function isPort(text: string | undefined): boolean {
+  return /^\d+$/.test(text ?? '') && Number(text) >= 1 && Number(text) <= highestPort;
 }
 
 function readHost(env: NodeJS.ProcessEnv, name: string): string | undefined {

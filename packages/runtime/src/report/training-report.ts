@@ -120,12 +120,18 @@ export async function trainingReport(options: TrainingReportOptions): Promise<Tr
   requireInteger(options.logInterval ?? 10, { who, what: 'logInterval', min: 1 });
   requireInteger(options.stepsBefore ?? 0, { who, what: 'stepsBefore', min: 0 });
   const group = options.processGroup ?? registry.defaultGroup;
-  const writer =
-    options.dir !== undefined && isRank0(group) ? new SummaryWriter({ logDir: options.dir }) : undefined;
+  const writer = isRank0(group) ? openWriter(options) : undefined;
   const profiler = options.profile === undefined ? undefined : await profile({ path: options.profile });
   const trainJob = isRank0(group) ? await openTrainJobProgress() : undefined;
   stopPublishingSteps();
   return new TrainingReport(options, { group, writer, profiler, trainJob });
+}
+
+/** After resuming, or a restart without a checkpoint, earlier files have points of steps that are done again. */
+function openWriter({ dir, stepsBefore = 0 }: TrainingReportOptions): SummaryWriter | undefined {
+  if (dir === undefined) return undefined;
+  const isAgain = stepsBefore > 0 || Number(process.env['RINGRUN_RESTART_COUNT'] ?? 0) > 0;
+  return new SummaryWriter({ logDir: dir, ...(isAgain ? { purgeStep: stepsBefore + 1 } : {}) });
 }
 
 /** Returns the progress reporter if this is the pod of a TrainJob that accepts progress reports. */

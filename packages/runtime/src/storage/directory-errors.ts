@@ -5,6 +5,7 @@ import type { StorageProblem } from './storage-error.ts';
 const meanings: Readonly<Partial<Record<string, [StorageProblem, cure: string]>>> = {
   ENOENT: ['not found', 'Check the path, and that the volume is mounted on this host'],
   ENOTDIR: ['not found', 'A part of the path is a file; check it'],
+  EEXIST: ['not found', 'A part of the path is a file; check it'],
   EISDIR: ['not found', 'It is a folder; name a file'],
   EACCES: ['no permission', "Allow this process's user to access it, or choose another folder"],
   EPERM: ['no permission', "Allow this process's user to access it, or choose another folder"],

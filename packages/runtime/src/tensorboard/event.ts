@@ -9,14 +9,16 @@ const protobuf = whenUsed('protobufjs/light.js') as () => typeof import('protobu
 const schema: INamespace = {
   nested: {
     Event: {
-      oneofs: { what: { oneof: ['fileVersion', 'summary'] } },
+      oneofs: { what: { oneof: ['fileVersion', 'summary', 'sessionLog'] } },
       fields: {
         wallTime: { type: 'double', id: 1 },
         step: { type: 'int64', id: 2 },
         fileVersion: { type: 'string', id: 3 },
         summary: { type: 'Summary', id: 5 },
+        sessionLog: { type: 'SessionLog', id: 7 },
       },
     },
+    SessionLog: { fields: { status: { type: 'int32', id: 1 } } },
     Summary: { fields: { value: { rule: 'repeated', type: 'Value', id: 1 } } },
     Value: {
       oneofs: { value: { oneof: ['simpleValue', 'histo', 'tensor'] } },
@@ -57,6 +59,9 @@ let eventType: Type | undefined;
 /** tensorflow.DataType.DT_STRING. */
 const stringType = 7;
 
+/** tensorflow.SessionLog.SessionStatus.START: readers drop what earlier files of the run have from this step on. */
+export const sessionStart = 1;
+
 /** One value of a summary, under a tag. */
 export type SummaryValue = { tag: string } & (
   | { simpleValue: number }
@@ -66,7 +71,9 @@ export type SummaryValue = { tag: string } & (
 
 /** The content of an event. `wallTime` is in seconds since 1970. */
 export type Event = { wallTime: number } & (
-  { fileVersion: string } | { step?: number | undefined; summary: { value: readonly SummaryValue[] } }
+  | { fileVersion: string; step?: number | undefined }
+  | { step: number; sessionLog: { status: typeof sessionStart } }
+  | { step?: number | undefined; summary: { value: readonly SummaryValue[] } }
 );
 
 export function encodeEvent(event: Event): Uint8Array {

@@ -2,8 +2,9 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { InvalidArgumentError, RingrunError, requireOptions, type OptionNames } from '@ringrun/collectives';
 import { givenPath } from '@ringrun/core';
+import { requireInteger } from '../data/require-integer.ts';
 import { EventFile, eventFilePath } from './event-file.ts';
-import { encodeEvent, textValue, type SummaryValue } from './event.ts';
+import { encodeEvent, sessionStart, textValue, type SummaryValue } from './event.ts';
 import { histogramOf } from './histogram.ts';
 
 /** Options of a {@link SummaryWriter}. */
@@ -15,9 +16,18 @@ export interface SummaryWriterOptions {
   logDir?: string | URL;
   /** Suffix of the file's name. Default: none. */
   filenameSuffix?: string;
+  /**
+   * After resuming: TensorBoard drops the points that earlier files of the folder have from this step on (torch: purge_step).
+   * Default: it shows all.
+   */
+  purgeStep?: number;
 }
 
-const optionNames: OptionNames<SummaryWriterOptions> = { logDir: true, filenameSuffix: true };
+const optionNames: OptionNames<SummaryWriterOptions> = {
+  logDir: true,
+  filenameSuffix: true,
+  purgeStep: true,
+};
 
 /**
  * Writes event files for TensorBoard (torch.utils.tensorboard.SummaryWriter). View them with `tensorboard
@@ -37,9 +47,16 @@ export class SummaryWriter {
     requireOptions('SummaryWriter', options, optionNames);
     const logDir = options.logDir ?? join('runs', `${timestampOf(new Date())}_${hostname()}`);
     this.logDir = givenPath(logDir, 'SummaryWriter: logDir');
+    const { purgeStep } = options;
+    if (purgeStep !== undefined)
+      requireInteger(purgeStep, { who: 'SummaryWriter', what: 'purgeStep', min: 0 });
     const now = secondsNow();
     this.#file = new EventFile(eventFilePath(this.logDir, now, options.filenameSuffix ?? ''));
-    this.#file.append(encodeEvent({ wallTime: now, fileVersion: 'brain.Event:2' }));
+    this.#file.append(encodeEvent({ wallTime: now, step: purgeStep, fileVersion: 'brain.Event:2' }));
+    if (purgeStep !== undefined)
+      this.#file.append(
+        encodeEvent({ wallTime: now, step: purgeStep, sessionLog: { status: sessionStart } }),
+      );
   }
 
   /** The event file. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { dockerfileOf, dockerignoreOf } from '../../src/deploy/dockerfile.ts';
 
 const ordinary = { gpus: 0, baseImage: undefined, version: '0.1.0' };
-const bare = { dependsOnRingrun: false, hasPackageJson: false, hasPackageLock: false };
+const bare = { dependsOnRingrun: false, hasPackageJson: false, hasPackageLock: false, lacksTsx: false };
 
 /** The instructions without comments and ENV. */
 const instructions = (...args: Parameters<typeof dockerfileOf>) =>
@@ -22,7 +22,7 @@ test("a folder without dependencies is copied into ringrun's image", () => {
 
 test('a folder that depends on ringrun gets its own dependencies on the image of Node.js', () => {
   expect(
-    instructions({ dependsOnRingrun: true, hasPackageJson: true, hasPackageLock: true }, ordinary),
+    instructions({ ...bare, dependsOnRingrun: true, hasPackageJson: true, hasPackageLock: true }, ordinary),
   ).toEqual([
     'FROM node:20-bookworm-slim',
     'RUN install -d -o node -g node /workspace /volume',
@@ -35,10 +35,18 @@ test('a folder that depends on ringrun gets its own dependencies on the image of
   ]);
 });
 
+test('TypeScript without tsx among its dependencies gets tsx', () => {
+  const folder = { ...bare, dependsOnRingrun: true, hasPackageJson: true, lacksTsx: true };
+  expect(instructions(folder, ordinary)).toContain('RUN npm install --no-save --omit=dev tsx@4');
+  expect(instructions({ ...folder, lacksTsx: false }, ordinary).join()).not.toContain('tsx');
+  // The image of ringrun has it.
+  expect(instructions({ ...bare, lacksTsx: true }, ordinary).join()).not.toContain('tsx');
+});
+
 test.each([
   [{ ...bare, hasPackageJson: true }, ordinary],
   [
-    { dependsOnRingrun: true, hasPackageJson: true, hasPackageLock: false },
+    { ...bare, dependsOnRingrun: true, hasPackageJson: true },
     { ...ordinary, gpus: 1 },
   ],
 ])(

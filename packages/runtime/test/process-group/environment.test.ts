@@ -45,6 +45,18 @@ describe('reads', () => {
     expect(readEnvironment({ RANK: '', WORLD_SIZE: ' ', MASTER_PORT: '' })).toEqual(readEnvironment({}));
   });
 
+  test('a service link in MASTER_PORT as not set, where no port is needed', () => {
+    const MASTER_PORT = 'tcp://10.0.0.1:80';
+    expect(readEnvironment({ MASTER_PORT })).toEqual(readEnvironment({}));
+    const launched = { ...two, RINGRUN_STORE: 'tcp://127.0.0.1:41000' };
+    expect(readEnvironment({ ...launched, MASTER_PORT })).toEqual(
+      readEnvironment({ ...launched, MASTER_PORT: undefined }),
+    );
+    expect(() => readEnvironment({ ...two, MASTER_PORT })).toThrow(
+      'MASTER_PORT is "tcp://10.0.0.1:80", which Kubernetes sets for a service named master, expected an integer from 1 to 65535. Set MASTER_PORT in the pod',
+    );
+  });
+
   test('the environment only if the program sets nothing', () => {
     expect(readEnvironment(two, { rank: 3, worldSize: 4 })).toMatchObject({ rank: 3, worldSize: 4 });
     expect(readEnvironment(two, { rank: 0 })).toMatchObject({ rank: 0, worldSize: 2 });

@@ -69,6 +69,15 @@ describe('gathering', () => {
     expect(written(nextStep(state, b1, at(31_000)))).toMatchObject({ phase: 'running', round: 1 });
   });
 
+  test('a last call shorter than a lease ends the first round in time', () => {
+    const short = { ...timing, lastCallMs: 2000 };
+    const [first, second] = ['a', 'b'].map((host) => ({ ...node(host, elastic), timing: short }));
+    const state = gathered([first, second]);
+    const waiting = onState(second, undefined, state, 1000);
+    expect(nextStep(state, waiting, at(2999))).toMatchObject({ kind: 'wait' });
+    expect(written(nextStep(state, waiting, at(3000)))).toMatchObject({ phase: 'running', round: 1 });
+  });
+
   test('assigns ranks by name as soon as all nodes have joined', () => {
     const nodes = ['w-10', 'w-9', 'w-2', 'w-1'].map((host) => node(host, elastic));
     const state = gathered(nodes);

@@ -52,6 +52,37 @@ test('a file has a unique name and starts with brain.Event:2', async () => {
   }
 });
 
+test('with purgeStep, a file starts with a session from that step on', async () => {
+  const writer = new SummaryWriter({ logDir: temporaryFolder(), purgeStep: 300 });
+  await writer.close();
+  const [version, session, ...rest] = recordsOf(writer.path).map((one) => one.subarray(9).toString('hex'));
+  // 10 ac02: step 300. 1a: the version. 3a 02 08 01: session_log with status START.
+  expect(version).toBe(`10ac02${Buffer.from('\x1a\x0dbrain.Event:2').toString('hex')}`);
+  expect([session, rest]).toEqual(['10ac023a020801', []]);
+  expect(() => new SummaryWriter({ logDir: temporaryFolder(), purgeStep: -1 })).toThrow(
+    'SummaryWriter: purgeStep must be an integer of at least 0, got -1',
+  );
+});
+
+test.runIf(hasTensorBoard)(
+  `after a resume TensorBoard reads each step once${hasTensorBoard ? '' : ': skipped, needs tensorboard'}`,
+  async () => {
+    const logDir = temporaryFolder();
+    const first = new SummaryWriter({ logDir });
+    for (let step = 1; step <= 9; step += 1) first.addScalar('loss', step, step);
+    await first.close();
+    const second = new SummaryWriter({ logDir, purgeStep: 6 });
+    for (let step = 6; step <= 12; step += 1) second.addScalar('loss', 10 * step, step);
+    await second.close();
+    const script = fileURLToPath(new URL('./read_events.py', import.meta.url));
+    const read = JSON.parse(execFileSync(python, [script, logDir], { encoding: 'utf8' })) as {
+      scalars: { loss: [number, number][] };
+    };
+    const steps = Array.from({ length: 12 }, (_, i) => i + 1);
+    expect(read.scalars.loss).toEqual(steps.map((step) => [step, step < 6 ? step : 10 * step]));
+  },
+);
+
 test('encodes a scalar byte for byte: tag, step and value', async () => {
   const writer = new SummaryWriter({ logDir: temporaryFolder() });
   writer.addScalar('loss', 0.5, 300);

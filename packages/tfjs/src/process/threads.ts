@@ -1,3 +1,5 @@
+import { threadCount } from '@ringrun/core';
+
 /** TensorFlow's variables for the threads within an operation, and for operations at the same time. */
 const names = ['TF_NUM_INTRAOP_THREADS', 'TF_NUM_INTEROP_THREADS'] as const;
 
@@ -8,8 +10,8 @@ const names = ['TF_NUM_INTRAOP_THREADS', 'TF_NUM_INTEROP_THREADS'] as const;
 export function ownThreads(
   environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
-  const threads = environment['OMP_NUM_THREADS'];
+  const threads = threadCount(environment);
   if (threads === undefined) return {};
   const unset = names.filter((name) => environment[name] === undefined);
-  return Object.fromEntries(unset.map((name) => [name, threads]));
+  return Object.fromEntries(unset.map((name) => [name, String(threads)]));
 }

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { givenLocation } from '@ringrun/core';
+import { givenLocation, pathProblem } from '@ringrun/core';
 import { InvalidArgumentError } from '@ringrun/collectives';
 import type { OptionNames } from '@ringrun/core';
 import { userCache } from '@ringrun/native';
 import type { Output } from '../../report/progress.ts';
 import { StorageError, openStorage } from '../../storage/index.ts';
+import { isBucket } from '../../storage/open-storage.ts';
 import type { Storage } from '../../storage/index.ts';
 import { DownloadError, downloadFiles } from './download.ts';
 import type { RemoteFile } from './download.ts';
@@ -186,7 +187,9 @@ async function requireAll({ lacks, contents, title }: DownloadableDataset, locat
   const missing = await lacks(openStorage(location));
   if (missing.length === 0) return;
   const cure = `Pass --data with a folder or s3://bucket/prefix that has ${contents}, or omit it to download ${title}`;
-  throw new InvalidDataError(location, `it has ${missing.join(', ')}`, cure);
+  const isArchive = /\.(tar\.gz|tgz|tar)$/.test(location);
+  const problem = isBucket(location) ? undefined : pathProblem(location, isArchive ? 'file' : 'folder');
+  throw new InvalidDataError(location, `it ${problem ?? `has ${missing.join(', ')}`}`, cure);
 }
 
 async function writeToCache(storage: Storage, name: string, bytes: Uint8Array): Promise<void> {

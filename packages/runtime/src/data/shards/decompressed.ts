@@ -24,9 +24,10 @@ export async function* decompressed(
   try {
     const start = await firstBytes(source);
     const rest = continued(start, source);
-    const stream = decompressorOf(url, start);
-    if (stream === undefined) yield* rest;
-    else yield* through(rest, stream);
+    const compression = compressionOf(url, start);
+    if (compression === 'none') yield* rest;
+    else if (compression === 'gzip') yield* through(rest, zlib.createGunzip());
+    else yield* throughZstd(url, rest, compression.zstd());
   } finally {
     await source.return?.();
   }
@@ -51,17 +52,39 @@ async function* continued(
   for (let next = await source.next(); next.done !== true; next = await source.next()) yield next.value;
 }
 
-/** Undefined for bytes that are not compressed. */
-function decompressorOf(url: string, start: Uint8Array): zlib.Gunzip | undefined {
+function compressionOf(url: string, start: Uint8Array): 'none' | 'gzip' | { zstd: () => zlib.Gunzip } {
   const { what, cure } = knownFormat(start) ?? {};
-  if (what === undefined || cure === undefined) return undefined;
-  if (what === 'compressed by gzip') return zlib.createGunzip();
+  if (what === undefined || cure === undefined) return 'none';
+  if (what === 'compressed by gzip') return 'gzip';
   const isZstd = what === 'compressed by zstd';
-  if (isZstd && createZstdDecompress) return createZstdDecompress();
+  if (isZstd && createZstdDecompress) return { zstd: createZstdDecompress };
   const since = isZstd
     ? `, which Node.js reads from 22.15 on, and this is Node.js ${process.versions.node}`
     : '';
   throw new InvalidDataError(url, `expected a tar archive, but it is ${what}${since}`, cure);
+}
+
+/** Node.js reads one frame, and passes over others without an error. */
+async function* throughZstd(
+  url: string,
+  source: AsyncIterable<Uint8Array>,
+  stream: zlib.Gunzip,
+): AsyncGenerator<Uint8Array, void> {
+  let [fed, isRead] = [0, false];
+  const counted = async function* () {
+    for await (const chunk of source) {
+      fed += chunk.length;
+      yield chunk;
+    }
+    isRead = true;
+  };
+  yield* through(counted(), stream);
+  if (isRead && stream.bytesWritten === fed) return;
+  throw new InvalidDataError(
+    url,
+    'expected one zstd frame, got several, one after the other',
+    'Compress it again: zstd --decompress --stdout file | zstd.',
+  );
 }
 
 /** What comes out of a stream; its error is thrown, also one of the source. */

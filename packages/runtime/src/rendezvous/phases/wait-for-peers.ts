@@ -35,15 +35,17 @@ function lastCallLeft(state: RendezvousState, nodeState: NodeState, now: number)
   const { enoughSince, incarnationSince, timing } = nodeState;
   const isFull = state.participants.length === state.terms.max || state.sameNodes;
   const lastCallOver = isFull ? now : (enoughSince ?? now) + timing.lastCallMs;
-  const lostRoundsOver = absentNodesMayRun(state, isFull) ? incarnationSince + leaseLength(timing) : now;
+  const lostRoundsOver = absentNodesMayRun(state) ? incarnationSince + leaseLength(timing) : now;
   return Math.max(lastCallOver, lostRoundsOver) - now;
 }
 
-/** Whether absent nodes may still run a round of a lost store, until their lease expires. */
-function absentNodesMayRun(state: RendezvousState, isFull: boolean): boolean {
+/**
+ * Whether absent nodes are known to have run a round of a lost store, until their lease expires. For others, which may have
+ * too, there is the last call, which by default is longer than a lease.
+ */
+function absentNodesMayRun(state: RendezvousState): boolean {
   const here = new Set(state.participants.map(({ card }) => card.id));
-  const known = state.mayStillRun.some((id) => !here.has(id));
-  return state.roundsBegun === 0 && (known || !isFull);
+  return state.roundsBegun === 0 && state.mayStillRun.some((id) => !here.has(id));
 }
 
 function assignRanks(state: RendezvousState, clock: Clock): Step {

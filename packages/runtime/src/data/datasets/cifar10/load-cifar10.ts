@@ -36,6 +36,9 @@ export const cifar10Mean: readonly number[] = [0.4914, 0.4822, 0.4465];
 /** Standard deviations of CIFAR-10's training images by channel (red, green, blue), of pixels from 0 to 1. */
 export const cifar10Std: readonly number[] = [0.247, 0.2435, 0.2616];
 
+/** Batch files of the training images. */
+const trainBatches = 5;
+
 const usual = new Compose([new ToTensor(), new Normalize(cifar10Mean, cifar10Std)]);
 
 /**
@@ -72,10 +75,28 @@ async function readBatches(location: string, split: Split): Promise<Member[]> {
     found.archive === undefined
       ? await readFiles(storage, found[split])
       : await readMembers(storage, found.archive, split);
-  if (batches.length > 0) return batches.sort((a, b) => numberIn(a.name) - numberIn(b.name));
+  if (batches.length > 0) {
+    batches.sort((a, b) => numberIn(a.name) - numberIn(b.name));
+    if (split === 'train') reportMissing(batches);
+    return batches;
+  }
   const wanted = split === 'train' ? 'data_batch_*.bin' : 'test_batch.bin';
   const searched = found.archive === undefined ? storage.location : `${storage.location}/${found.archive}`;
   throw new InvalidDataError(searched, `it has no ${wanted}`, 'Put the binary version of CIFAR-10 there');
+}
+
+/** Fewer batches are a data set of their own, or a copy that was broken off: rank 0 says which ones are missing. */
+function reportMissing(batches: readonly Member[]): void {
+  const found = new Set(batches.map(({ name }) => numberIn(name)));
+  const missing = Array.from({ length: trainBatches }, (_, i) => i + 1).filter(
+    (number) => !found.has(number),
+  );
+  if (missing.length === 0 || Number(process.env['RANK'] ?? 0) > 0) return;
+  const folder = batches[0].name.slice(0, -baseName(batches[0].name).length);
+  const files = missing.map((number) => `data_batch_${number}.bin`).join(', ');
+  process.stderr.write(
+    `ringrun: ${folder}: read ${trainBatches - missing.length} of the ${trainBatches} training batches of CIFAR-10, without ${files}\n`,
+  );
 }
 
 async function readFiles(storage: Storage, names: readonly string[]): Promise<Member[]> {

@@ -1,7 +1,6 @@
-import { givenLocation, requireOptions } from '@ringrun/core';
+import { givenLocation, pathProblem, requireOptions } from '@ringrun/core';
 import { compareUtf8 } from '../../../storage/names.ts';
 import { isBucket, openStorage } from '../../../storage/open-storage.ts';
-import { pathProblem } from '../../../storage/path-problem.ts';
 import type { Storage } from '../../../storage/storage.ts';
 import type { Dataset, WorkerDataset } from '../../dataset.ts';
 import { InvalidDataError } from '../invalid-data-error.ts';

@@ -1,6 +1,6 @@
+import { pathProblem } from '@ringrun/core';
 import { compareUtf8 } from '../../../storage/names.ts';
 import { isBucket, openStorage } from '../../../storage/open-storage.ts';
-import { pathProblem } from '../../../storage/path-problem.ts';
 import type { StorageEntry } from '../../../storage/storage.ts';
 import { imageExtensions } from '../../images/image-extensions.ts';
 import { InvalidDataError } from '../invalid-data-error.ts';
