@@ -1,5 +1,6 @@
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType, type Value } from '../graph/node.ts';
+import { isTracingSizes } from '../graph/size-tracing.ts';
 import { adaptiveAveragePool } from '../ops/adaptive-pooling.ts';
 import { indexSelect } from '../ops/indexing.ts';
 import { expand, reshape } from '../ops/shape.ts';
@@ -119,7 +120,8 @@ function resample(image: Value, axis: number, sampling: Sampling, mode: Interpol
   const { length, size } = sampling;
   if (mode === 'nearest' || mode === 'nearest-exact') {
     const positions = nearestPositions(sampling, mode === 'nearest-exact');
-    const times = size / length;
+    // For other lengths, a given size is another multiple or none.
+    const times = sampling.factor ?? (isTracingSizes() ? NaN : size / length);
     // Copies of each element: its gradient is a sum, which is faster than that of chosen positions.
     const repeats = Number.isInteger(times) && positions.every((from, to) => from === Math.floor(to / times));
     return repeats ? repeatEach(image, axis, times) : indexSelect(image, axis, positions);

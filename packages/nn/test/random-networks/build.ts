@@ -16,35 +16,38 @@ export function build({ seed, training, input, steps, loss }: Network): Built {
   const modules: nn.Module[] = [];
   const given = tensorOf(input as Filled);
   const x = given.dtype === 'float32' ? new Parameter(given.elements() as Float32Array, given.shape) : given;
-  const output = run(steps, x, modules, training);
-  return { input: x, modules, output, loss: run([loss], output, modules, training) };
+  const moduleOf = (make: () => AnyModule) => {
+    const module = make();
+    modules.push(module.train(training));
+    return module;
+  };
+  const output = run(steps, x, moduleOf);
+  return { input: x, modules, output, loss: run([loss], output, moduleOf) };
 }
 
-export function run(steps: readonly Step[], x: Tensor, modules: nn.Module[], training: boolean): Tensor {
+/** Returns the module of a call: a new one, or one of an earlier run. */
+export type ModuleOf = (make: () => AnyModule) => AnyModule;
+
+export function run(steps: readonly Step[], x: Tensor, moduleOf: ModuleOf): Tensor {
   return steps.reduce((value, step) => {
-    if (step.kind !== 'branches') return call(step, value, modules, training);
-    const parts = step.paths.map((path) => run(path, value, modules, training));
+    if (step.kind !== 'branches') return call(step, value, moduleOf);
+    const parts = step.paths.map((path) => run(path, value, moduleOf));
     if (step.join === 'cat') return cat(parts, -1);
     return parts.reduce((a, b) => (step.join === 'add' ? a.add(b) : a.mul(b)));
   }, x);
 }
 
 type Function = (...args: unknown[]) => unknown;
-type ModuleClass = new (...args: unknown[]) => nn.Module & { forward: Function };
+type AnyModule = nn.Module & { forward: Function };
+type ModuleClass = new (...args: unknown[]) => AnyModule;
 
-function call(
-  { kind, name, args, options, times = 1 }: Call,
-  x: Tensor,
-  modules: nn.Module[],
-  training: boolean,
-): Tensor {
+function call({ kind, name, args, options, times = 1 }: Call, x: Tensor, moduleOf: ModuleOf): Tensor {
   const given = [...args.map(valueOf), ...(options === undefined ? [] : [optionsOf(options)])];
   const inputs = Array<Tensor>(times).fill(x);
   if (kind === 'method') return resultOf((x as unknown as Record<string, Function>)[name](...given));
   if (kind === 'function')
     return resultOf((F as unknown as Record<string, Function>)[name](...inputs, ...given));
-  const module = new (nn as unknown as Record<string, ModuleClass>)[name](...given);
-  modules.push(module.train(training));
+  const module = moduleOf(() => new (nn as unknown as Record<string, ModuleClass>)[name](...given));
   return resultOf(module.forward(...inputs));
 }
 
@@ -66,7 +69,7 @@ function valueOf(argument: Argument): unknown {
   return argument;
 }
 
-function tensorOf({ shape, seed, as }: Filled): Tensor {
+export function tensorOf({ shape, seed, as }: Filled): Tensor {
   const elements = fill(shape, seed);
   if (as === 'numbers') return tensor(elements, shape);
   if (as === 'mask') return tensor(elements, shape).gt(0);

@@ -117,7 +117,7 @@ class Path {
   /** The result, of which the shape alone is used. */
   #after(steps: readonly Step[], value = this.#value): Tensor {
     try {
-      return noGrad(() => run(steps, value, [], this.#training));
+      return noGrad(() => run(steps, value, (make) => make().train(this.#training)));
     } catch (cause) {
       const where = `${describeSteps(steps)} ${JSON.stringify(steps)} of [${value.shape.join()}]`;
       throw new Error(`${where}: ${String(cause)}`, { cause });
