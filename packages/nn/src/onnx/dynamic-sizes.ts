@@ -140,7 +140,7 @@ class Merge {
 
   /** A window that is longer at its end for some sizes: the padding becomes a node, which takes it as an input. */
   #writeWithAttributes(entries: readonly NodeEntry[], inputs: readonly string[]): void {
-    const [{ of, opType, outputs, attributes }] = entries;
+    const [{ of, origin, opType, outputs, attributes }] = entries;
     const differing = differingAttributes(entries);
     const pads = entries.map((entry) => entry.attributes.pads as readonly number[]);
     const isPooled = opType === 'MaxPool' || (opType === 'AveragePool' && attributes.count_include_pad === 1);
@@ -149,7 +149,7 @@ class Merge {
     } else if (differing.join() === 'pads' && isPooled && outputs.length === 1) {
       const rank = of.inputs[0].shape.length;
       const before = pads.map((list) => [0, 0, ...list.slice(0, rank - 2), 0, 0, ...list.slice(rank - 2)]);
-      const counts = this.#constants.vector('int64', before, () => of);
+      const counts = this.#constants.vector('int64', before, () => origin);
       const padded = this.#graph.freshName('padded');
       const number = this.#graph.constant('float32', [], [opType === 'MaxPool' ? -Infinity : 0]);
       this.#graph.node('Pad', [inputs[0], counts, number], [padded]);
@@ -157,7 +157,7 @@ class Merge {
     } else {
       const [name] = differing;
       const values = entries.map((entry) => exactJson(entry.attributes[name]));
-      throw differenceError(this.#traces, of, `${name} of ${opType}`, values);
+      throw differenceError(this.#traces, origin, `${name} of ${opType}`, values);
     }
   }
 

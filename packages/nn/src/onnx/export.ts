@@ -259,19 +259,29 @@ function record(
   captured: ReadonlySet<Node>,
 ): readonly Entry[] {
   const known = new Set(leaves.map(({ value }) => value.node));
-  const graph = new RecordingGraph();
-  const created = topologicalOrder(outputs.map(({ value }) => value))
+  const values = outputs.map(({ value }) => value);
+  const origins = new Map<Node, Node>();
+  const plain = rewrite(values, [(node) => plainWithOrigins(node, origins)]);
+  const graph = new RecordingGraph(origins);
+  const created = topologicalOrder(values)
     .filter((node) => isNode(node, 'Input') && !known.has(node))
     .map((node) => ({ name: recordArray(graph, node, captured), value: node.outputs[0] }));
-  const plain = rewrite(
-    outputs.map(({ value }) => value),
-    [plainOperators],
-  );
   const results = names.map((name, index) => ({ name, value: plain[index] }));
   // An output may be an input, without an operation.
-  graph.begin(outputs[0].value.node);
+  graph.begin(values[0].node);
   emitNodes(graph, [...leaves, ...created], results, { begins: graph.begin });
   return graph.entries;
+}
+
+/** The standard operators of a node, which are remembered as parts of it. */
+function plainWithOrigins(node: Node, origins: Map<Node, Node>): readonly Value[] | undefined {
+  const values = plainOperators(node);
+  if (values === undefined) return undefined;
+  const read = new Set(node.inputs.map((input) => input.node));
+  for (const part of topologicalOrder(values, (one) => !read.has(one))) {
+    if (!read.has(part)) origins.set(part, node);
+  }
+  return values;
 }
 
 /** A tensor that forward creates, such as zeros or positions, is a constant; one that was there before may change. */

@@ -8,6 +8,8 @@ export type Entry = ConstantEntry | NodeEntry;
 interface Added {
   /** The operation that added it. */
   readonly of: Node;
+  /** The operation of forward that it is a part of, for messages. */
+  readonly origin: Node;
   /** The names of the operation's inputs and outputs. */
   readonly operands: readonly string[];
   readonly results: readonly string[];
@@ -32,11 +34,18 @@ export interface NodeEntry extends Added {
 /** Records the constants and nodes that operators add. Graphs of one structure get equal names even if constants differ. */
 export class RecordingGraph extends GraphBuilder {
   readonly entries: Entry[] = [];
+  readonly #origins: ReadonlyMap<Node, Node>;
   #added: Added | undefined;
+
+  /** @param origins the operations of forward that others have replaced, by these */
+  constructor(origins: ReadonlyMap<Node, Node>) {
+    super();
+    this.#origins = origins;
+  }
 
   /** Attributes the following entries to this operation. */
   readonly begin = (of: Node, operands: readonly string[] = [], results: readonly string[] = []): void => {
-    this.#added = { of, operands, results };
+    this.#added = { of, origin: this.#origins.get(of) ?? of, operands, results };
   };
 
   override constant(dtype: DType, shape: readonly number[], values: readonly number[]): string {

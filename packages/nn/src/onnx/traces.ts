@@ -40,10 +40,10 @@ function requireOneKind({ samples, entries: all }: Traces, entries: readonly (En
   if (other === -1) return;
   const [first, second] = [0, other].map((trace) => {
     const entry = entries[trace];
-    const operation = entry === undefined ? 'no further operation' : describeResult(entry.of);
+    const operation = entry === undefined ? 'no further operation' : describeResult(entry.origin);
     return `${operation} for ${samples.describe(trace)}`;
   });
-  const counts = [0, other].map((trace) => new Set(all[trace].map(({ of }) => of)).size);
+  const counts = [0, other].map((trace) => new Set(all[trace].map(({ origin }) => origin)).size);
   const total = counts[0] === counts[1] ? '' : `, of ${counts[0]} and ${counts[1]} operations`;
   throw cannotBeDynamic(samples, `forward computes ${first}, and ${second}${total}`);
 }
@@ -76,9 +76,9 @@ function isNumber({ inputs }: Node, position: number, number: number): boolean {
 }
 
 /** The operation that reads a constant, for messages. */
-export function readerOf(entries: readonly Entry[], { of }: ConstantEntry): Node {
-  if (of.inputs.length > 0) return of;
-  return entries.find((entry) => entry.of.inputs.includes(of.outputs[0]))?.of ?? of;
+export function readerOf(entries: readonly Entry[], { of, origin }: ConstantEntry): Node {
+  if (origin.inputs.length > 0) return origin;
+  return entries.find((entry) => entry.of.inputs.includes(of.outputs[0]))?.origin ?? origin;
 }
 
 export function differenceError(
