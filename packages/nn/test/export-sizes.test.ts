@@ -8,6 +8,7 @@ import {
   exportOnnx,
   eye,
   F,
+  linspace,
   nn,
   ones,
   stack,
@@ -103,6 +104,8 @@ const cases: Record<string, (x: Tensor) => Tensor> = {
     ones([size(x), size(x)])
       .tril()
       .matmul(rows(x)),
+  'an identity matrix': (x) => eye(size(x)).matmul(rows(x)),
+  'numbers at equal distances': (x) => linspace(-1, 2, size(x)).view(-1, 1, 1).mul(x),
   oneHot: (x) =>
     F.oneHot(arange(size(x)), size(x))
       .float()
@@ -253,9 +256,9 @@ describe('what depends on the batch otherwise is refused, naming the operation',
       /forward computes .* for a batch of 97, and .*, of \d+ and \d+ operations/,
     ],
     [
-      'an identity matrix',
-      (x) => eye(size(x)).matmul(rows(x)),
-      /in MatMul\(.*, an array of numbers in it is float32\[97,97\]/,
+      'an array of its length',
+      (x) => x.mul(tensor(Float32Array.from({ length: size(x) }, (_, i) => Math.sqrt(i))).view(-1, 1, 1)),
+      /in Reshape\(float32\[97\]\), an array of numbers in it is float32\[97\]/,
     ],
     ['linear interpolation', (x) => F.interpolate(along(x), { scaleFactor: 2, mode: 'linear' }), /in Gemm\(/],
     [
