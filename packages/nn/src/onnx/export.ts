@@ -63,18 +63,21 @@ export type Exportable =
  * array of Tensors, or an object of Tensors.
  *
  * The first dimension of each input is dynamic, named `batch`; `dynamicAxes` makes others dynamic, such as the length of
- * sequences. `forward` is called with three of each size; sizes and numbers that depend on them (`x.view(x.shape[0], 16)`,
- * `.div(x.shape[0])`, `1 / (n − 1)`, `arange(x.shape[1])`) are computed from the sizes of inputs in the exported model.
- * Output dimensions that depend on them are `batch` or a formula: `2*batch`.
+ * sequences. `forward` is called for several sizes, from 1 on; sizes and numbers that depend on them
+ * (`x.view(x.shape[0], 16)`, `1 / (n − 1)`, `Math.ceil(n / 2)`, `arange(x.shape[1])`) are computed in the exported model, from
+ * the dimensions that the operation reads. They are right for all of these sizes. A `forward` that refuses one of them, other
+ * than a multiple of the given batch or one of the three largest lengths, is exported for the others. Output dimensions that
+ * depend on sizes are `batch` or a formula: `2*batch`.
  *
  * @example
  * await writeFile('model.onnx', exportOnnx(model, { inputShape: [1, 3, 32, 32] }));
  * exportOnnx(ddp, { inputs: [{ name: 'tokens', shape: [1, 128], dtype: 'int64' }, { name: 'mask', shape: [1, 128] }], outputNames: ['logits'] });
  *
  * @param model a module, or a DistributedDataParallel, whose module is exported
- * @throws ArgumentError if `forward` fails for a size; if a number depends on sizes other than by a sum of their products or
- *   its reciprocal (the message names the operation); if `forward` reads a tensor that is not an
- *   input, parameter or buffer; if names are not unique
+ * @throws ArgumentError if `forward` fails for another size than the given one; if a number depends on sizes other than by
+ *   sums of products, floors, bounds and remainders, or the operations themselves do (the message names the operation); if
+ *   `forward` reads a tensor that it does not create and that is not an input, parameter or buffer; if names are not unique.
+ *   What `forward` throws for the given shapes is thrown as it is
  */
 export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Array {
   requireOptions('exportOnnx', options, optionNames);
