@@ -33,6 +33,7 @@ describe('an expression of observed numbers holds for all other sizes', () => {
     ['the smaller size', (n, l) => Math.min(n, l), 'min(batch, length)'],
     ['what a multiple of 4 lacks', (n) => (4 - (n % 4)) % 4, '-4*floor((batch)/4)+[0,3,2,1]'],
     ['a reciprocal', (n) => 1 / (n - 1), 'div(1, batch-1)'],
+    ['0 of either sign', (n) => 0 * (n - 3), '0'],
     ['a fraction', (n) => n / 4 + 0.5, '0.25*batch+0.5'],
   ])('%s', (_, compute, written) => {
     const expression = solved(compute)!;

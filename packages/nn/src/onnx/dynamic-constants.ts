@@ -1,3 +1,4 @@
+import { exactJson } from '../graph/exact-json.ts';
 import { describeType, type Node, type ValueType } from '../graph/node.ts';
 import type { DType } from '../dtype.ts';
 import type { Column, Known } from './fit-sum.ts';
@@ -116,7 +117,6 @@ export class DynamicConstants {
   /** An array whose size is dynamic: one number everywhere, or an expression of the indices. */
   #array(constants: readonly ConstantEntry[], dimensions: readonly SizeExpression[], of: () => Node): string {
     const [{ dtype }] = constants;
-    const target = () => this.#joined('int64', [dimensions.length], dimensions);
     const indices = dimensions.map((count, axis) => this.#writer.indices(count, axis, dimensions.length));
     const expression = arrayExpression(constants, this.#near, indices);
     if (expression === undefined) {
@@ -127,9 +127,9 @@ export class DynamicConstants {
       typeof expression === 'number'
         ? this.#graph.constant(dtype, [1], [expression])
         : this.#writer.compute(dtype, expression);
-    const isComplete =
-      dimensions.length === 1 && JSON.stringify(expression).includes(JSON.stringify(indices[0]));
-    return isComplete ? numbers : this.#writer.add('Expand', [numbers, target()]);
+    // An array of one axis has its length from the indices; others may lack the axes that the expression does not read.
+    if (dimensions.length === 1 && exactJson(expression).includes(exactJson(indices[0]))) return numbers;
+    return this.#writer.add('Expand', [numbers, this.#joined('int64', [dimensions.length], dimensions)]);
   }
 }
 
@@ -142,7 +142,7 @@ export function isVarying(column: Column): boolean {
 function withOpenDimension(expressions: readonly SizeExpression[]): readonly SizeExpression[] {
   const dynamic = [...expressions.keys()].filter((axis) => typeof expressions[axis] !== 'number');
   if (expressions.some((expression) => expression === -1 || expression === 0)) return expressions;
-  const cost = (axis: number) => JSON.stringify(expressions[axis]).length;
+  const cost = (axis: number) => exactJson(expressions[axis]).length;
   const open = dynamic.reduce((most, axis) => (cost(axis) > cost(most) ? axis : most));
   return expressions.with(open, -1);
 }

@@ -39,7 +39,8 @@ export function fitSum(column: Column, monomials: readonly Monomial[]): Sum | un
       coefficients.reduce((sum, coefficient, term) => sum + coefficient * all[term].column[row], 0);
     if (!column.every((number, row) => isClose(number, value(row)))) continue;
     const terms = all.map(({ of }, term) => ({ factor: coefficients[term], of }));
-    return { op: 'Sum', terms: terms.filter(({ factor }) => factor !== 0) };
+    const present = terms.filter(({ factor }) => factor !== 0);
+    return { op: 'Sum', terms: present.length > 0 ? present : terms.slice(-1) };
   }
   return undefined;
 }
