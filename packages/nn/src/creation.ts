@@ -1,9 +1,12 @@
 import { newArray, type DType, type Scalar, type TensorData } from './dtype.ts';
 import { ArgumentError } from './errors.ts';
-import { sizeOf } from './graph/node.ts';
+import { sizeOf, type Value } from './graph/node.ts';
+import { isTracingSizes } from './graph/size-tracing.ts';
+import { add, cast, div, equal, mul } from './ops/elementwise.ts';
+import { expand, reshape } from './ops/shape.ts';
 import { asElement, isInt64 } from './scalar.ts';
 import { Tensor } from './tensor.ts';
-import { input } from './ops/source.ts';
+import { constant, input, int64Constant } from './ops/source.ts';
 
 /** Options of functions that create tensors. */
 export interface CreationOptions {
@@ -33,8 +36,9 @@ export function full(
   { dtype = 'float32' }: CreationOptions = {},
 ): Tensor {
   requireShape('full', shape);
-  const array = newArray(dtype, sizeOf(shape));
   const element = asElement(value, dtype);
+  if (isTracingSizes()) return new Tensor(repeated(shape, element, dtype));
+  const array = newArray(dtype, sizeOf(shape));
   if (array instanceof BigInt64Array) array.fill(BigInt(element));
   else array.fill(Number(element));
   return tensorOf(dtype, shape, array);
@@ -91,6 +95,10 @@ export function linspace(start: number, end: number, steps: number): Tensor {
   if (!Number.isInteger(steps) || steps < 0) {
     throw new ArgumentError(`linspace: expected a whole number of steps, got ${steps}.`);
   }
+  if (isTracingSizes()) {
+    const step = div(constant(end - start), constant(Math.max(steps - 1, 1)));
+    return new Tensor(add(mul(cast(indices(steps), 'float32'), step), constant(start)));
+  }
   const step = steps > 1 ? (end - start) / (steps - 1) : 0;
   // From both ends, so that the last number is `end`.
   return filled('float32', [steps], (i) => (i < steps / 2 ? start + i * step : end - (steps - 1 - i) * step));
@@ -105,8 +113,22 @@ export function logspace(start: number, end: number, steps: number, base = 10): 
 /** A matrix with ones on the diagonal (torch.eye). Default: as many columns as rows. */
 export function eye(rows: number, columns = rows, { dtype = 'float32' }: CreationOptions = {}): Tensor {
   requireShape('eye', [rows, columns]);
+  if (isTracingSizes()) {
+    return new Tensor(cast(equal(reshape(indices(rows), [rows, 1]), indices(columns)), dtype));
+  }
   const isOne = (i: number) => Math.floor(i / columns) === i % columns;
   return filled(dtype, [rows, columns], (i) => Number(isOne(i)));
+}
+
+/** One element as an operation, because the array of another size is another one. */
+function repeated(shape: readonly number[], element: Scalar, dtype: DType): Value {
+  const scalar = dtype === 'int64' ? int64Constant([], [element]) : cast(constant(Number(element)), dtype);
+  return expand(scalar, shape);
+}
+
+/** 0, 1, … as an operand of an operation, for the same reason. */
+function indices(count: number): Value {
+  return int64Constant([count], [...Array(count).keys()]);
 }
 
 function filled(dtype: DType, shape: readonly number[], element: (index: number) => Scalar): Tensor {

@@ -52,7 +52,7 @@ import { adaptiveAveragePool } from '../src/ops/adaptive-pooling.ts';
 import { averagePool, maxPool } from '../src/ops/pooling.ts';
 import { reduceMax, reduceMean, reduceSum } from '../src/ops/reduction.ts';
 import { argMax, argMin, topK } from '../src/ops/ordering.ts';
-import { concat, expand, pad, reshape, slice, split, transpose, trilu } from '../src/ops/shape.ts';
+import { concat, expand, pad, reshape, reverse, slice, split, transpose, trilu } from '../src/ops/shape.ts';
 import { logSoftmax, negativeLogLikelihood, softmax } from '../src/ops/softmax.ts';
 import { checkIndices } from '../src/ops/own/check-indices.ts';
 import { constant, constantTensor, input, int64Constant, number } from '../src/ops/source.ts';
@@ -214,6 +214,7 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
     inside: of((a) => [slice(a, 1, 2, 5)], [3, 7, 2]),
     'a negative axis, to the end': of((a) => [slice(a, -1, 4, 7)], [3, 7]),
   },
+  Flip: { 'an inner axis': of((a) => [reverse(a, 1)], [2, 3, 2]) },
   Pad: { 'unequal sides': of((a) => [pad(a, [0, 1, 2], [1, 0, 3])], [2, 3, 2]) },
   Expand: {
     'inner and leading dimensions': of((a) => [expand(a, [2, 3, 4])], [3, 1]),

@@ -152,6 +152,9 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Slice: ({ outputs: [y], attributes: { axis, start } }, [x]) => [
     tabulate(y.shape, (index) => element(x, index.with(axis, index[axis] + start))),
   ],
+  Flip: ({ attributes: { axis } }, [x]) => [
+    tabulate(x.shape, (index) => element(x, index.with(axis, x.shape[axis] - 1 - index[axis]))),
+  ],
   Pad: ({ outputs: [y], attributes: { before, value = 0 } }, [x]) => [
     tabulate(y.shape, (index) => {
       const place = index.map((position, axis) => position - before[axis]);

@@ -45,7 +45,7 @@ export function emitNodes(
       return requestedNames.get(output) ?? graph.freshName(node.op);
     });
     for (const [index, output] of node.outputs.entries()) names.set(output, outputNames[index]);
-    begins?.(node);
+    begins?.(node, inputs, outputNames);
     if (isCollective(node)) {
       const after = token === undefined ? [] : [token];
       token = graph.freshName('token');
@@ -73,8 +73,8 @@ export function emitNodes(
 }
 
 interface EmitOptions {
-  /** Called before each node is emitted. */
-  readonly begins?: (node: Node) => void;
+  /** Called before each node is emitted, with the names of its inputs and outputs. */
+  readonly begins?: (node: Node, inputs: readonly string[], outputs: readonly string[]) => void;
   /** If true, no node reads the memory of an output. Default: false. */
   readonly copies?: boolean;
   /** Call of the first collective. Default: 0. */

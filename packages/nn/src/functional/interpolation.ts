@@ -1,5 +1,6 @@
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType, type Value } from '../graph/node.ts';
+import { isTracingSizes } from '../graph/size-tracing.ts';
 import { adaptiveAveragePool } from '../ops/adaptive-pooling.ts';
 import { alongAxis, copiesAlong, matrixOf } from '../ops/resample.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
@@ -144,7 +145,9 @@ function resample(image: Value, axis: number, sampling: Sampling, mode: Interpol
   const { length, size, factor = 1 } = sampling;
   if (length === size && factor === 1) return image;
   if (mode === 'nearest' || mode === 'nearest-exact') {
-    return copiesAlong(image, axis, nearestPositions(sampling, mode === 'nearest-exact'));
+    // For other lengths, a given size is another multiple or none.
+    const mayRepeat = sampling.factor !== undefined || !isTracingSizes();
+    return copiesAlong(image, axis, nearestPositions(sampling, mode === 'nearest-exact'), mayRepeat);
   }
   const taps = (mode === 'bicubic' ? cubicTaps : linearTaps)(sampling);
   return alongAxis(image, axis, weightsOf(taps, sampling.length));

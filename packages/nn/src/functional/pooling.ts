@@ -1,7 +1,10 @@
 import { ArgumentError } from '../errors.ts';
-import { sizeOf } from '../graph/node.ts';
-import { mul } from '../ops/elementwise.ts';
+import { sizeOf, type Value } from '../graph/node.ts';
+import { isTracingSizes } from '../graph/size-tracing.ts';
+import { div, mul } from '../ops/elementwise.ts';
+import type { PoolAttributes } from '../graph/operators.ts';
 import { averagePool, elementsOfWindows, maxPool, padsForLastWindow } from '../ops/pooling.ts';
+import { expand, pad } from '../ops/shape.ts';
 import { constant, constantTensor } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from './sizes.ts';
@@ -126,7 +129,9 @@ function poolAverage(
   if (divisorOverride === 0) throw new ArgumentError(`${name}: divisorOverride must not be 0.`);
   return overBatch(input, axes, (batch) => {
     const pads = padsOf(batch, { ...window, dilations: window.strides.map(() => 1) }, ceilMode);
-    const isExtended = pads.slice(axes).some((pad, axis) => pad !== window.padding[axis]);
+    const isExtended = isTracingSizes()
+      ? ceilMode
+      : pads.slice(axes).some((count, axis) => count !== window.padding[axis]);
     if (!isExtended && divisorOverride === undefined) {
       return new Tensor(averagePool(batch.value, { ...window, pads, countIncludePad }));
     }
@@ -134,12 +139,25 @@ function poolAverage(
     const size = sizeOf(window.kernelShape);
     if (divisorOverride !== undefined) return new Tensor(mul(means, constant(size / divisorOverride)));
     const [spatial, windows] = [batch.shape.slice(2), means.shape.slice(2)];
-    const margins = window.padding.map((pad) => (countIncludePad ? pad : 0));
+    const margins = window.padding.map((count) => (countIncludePad ? count : 0));
+    if (isTracingSizes()) return new Tensor(div(means, sharesOf(spatial, margins, { ...window, pads })));
     const factors = elementsOfWindows(spatial, windows, { ...window, pads }, margins).map(
       (count) => size / count,
     );
     return new Tensor(mul(means, constantTensor(windows, factors)));
   });
+}
+
+/** The share of each window that counts, computed from the sizes when an exported model runs: a mean of ones and zeros. */
+function sharesOf(spatial: readonly number[], margins: readonly number[], window: PoolAttributes): Value {
+  const { pads } = window;
+  const counted = expand(constant(1), [1, 1, ...spatial.map((size, axis) => size + 2 * margins[axis])]);
+  const [before, after] = [pads.slice(0, margins.length), pads.slice(margins.length)].map((counts) => [
+    ...[0, 0],
+    ...counts.map((count, axis) => count - margins[axis]),
+  ]);
+  const none = pads.map(() => 0);
+  return averagePool(pad(counted, before, after), { ...window, pads: none, countIncludePad: true });
 }
 
 interface PoolWindow {

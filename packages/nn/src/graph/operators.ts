@@ -288,7 +288,15 @@ export interface Operators {
   Concat: { axis: number };
   /** Several outputs: equal parts along an axis. */
   Split: { axis: number; parts: number };
-  Slice: { axis: number; start: number; end: number };
+  /** `given`: the bounds as in Python, which hold for other sizes too. Only in exported models. */
+  Slice: {
+    axis: number;
+    start: number;
+    end: number;
+    given?: { readonly start: number; readonly end: number; readonly step?: number };
+  };
+  /** The elements along an axis in reverse order. */
+  Flip: { axis: number };
   /** A number before and after the elements of each axis. Default: 0. */
   Pad: { before: readonly number[]; after: readonly number[]; value?: Scalar };
   Expand: { shape: readonly number[] };

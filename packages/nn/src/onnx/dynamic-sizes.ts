@@ -1,209 +1,181 @@
-import { describeModuleOf } from '../compiler/anomaly.ts';
-import type { DType, Scalar } from '../dtype.ts';
-import { ArgumentError } from '../errors.ts';
 import { exactJson } from '../graph/exact-json.ts';
-import { describeType, isNode, type Node } from '../graph/node.ts';
-import { addNode, DimensionSizes, type DimensionPlace } from './dimension-sizes.ts';
-import type { SizeFormula, SizeSamples } from './size-formula.ts';
+import { DynamicConstants } from './dynamic-constants.ts';
 import type { Dimension, GraphBuilder } from './graph-builder.ts';
-import type { ConstantEntry, Entry, NodeEntry } from './recording-graph.ts';
+import type { ConstantEntry, NodeEntry } from './recording-graph.ts';
+import { describeSize } from './size-expression.ts';
+import type { SizeSamples } from './size-samples.ts';
+import { expressionOf } from './size-solver.ts';
+import { SizeWriter } from './size-writer.ts';
+import {
+  alternativesOf,
+  differenceError,
+  differingAttributes,
+  unchangedInput,
+  type Alternatives,
+  type Traces,
+} from './traces.ts';
 
-/** The graphs recorded for different sizes. */
-export interface Traces {
-  readonly samples: SizeSamples;
-  /** One graph for each call. */
-  readonly entries: readonly (readonly Entry[])[];
+/** A dimension of an input that has a dynamic size. */
+export interface DimensionPlace {
+  readonly input: string;
+  readonly axis: number;
 }
 
-/** A number that is constant, or a formula of the sizes. */
-type Term = Scalar | SizeFormula;
-
 /**
- * Merges graphs for different sizes into one with dynamic sizes: numbers that depend on a size are computed from the sizes of
- * inputs.
+ * Merges graphs for different sizes into one with dynamic sizes: numbers that depend on sizes are computed from the sizes of
+ * the inputs, or of what the operation reads. Operations that change nothing are left out.
  *
  * @param places a dimension of an input that has each size
+ * @param outputs names of the graph's outputs
  * @throws ArgumentError that names the operation if the graphs differ in another way
  */
 export function writeWithDynamicSizes(
   graph: GraphBuilder,
   traces: Traces,
   places: readonly DimensionPlace[],
+  outputs: readonly string[],
 ): void {
-  const [entries] = traces.entries;
-  const size = new DimensionSizes(graph, places);
-  const names = new Map<string, string>();
-  const longest = Math.max(...traces.entries.map((one) => one.length));
-  for (let index = 0; index < longest; index += 1) {
-    const alternatives = traces.entries.map((one) => one.at(index));
-    requireOneKind(traces, alternatives);
-    const entry = entries[index];
-    if (entry.kind === 'node') {
-      const inputs = entry.inputs.map((name) => names.get(name) ?? name);
-      graph.node(entry.opType, inputs, entry.outputs, entry.attributes);
-    } else {
-      const constants = alternatives as ConstantEntry[];
-      const opensDimension = isShapeOfReshape(entries, index);
-      names.set(entry.name, writeConstant(graph, size, traces, constants, opensDimension));
-    }
-  }
+  new Merge(graph, traces, places, outputs).write();
 }
 
 /** A dimension of an output: its size, `batch`, or a formula; undefined if no formula matches. */
-export function dynamicDimension(samples: SizeSamples, dimensions: readonly number[]): Dimension {
-  if (dimensions.every((dimension) => dimension === dimensions[0])) return dimensions[0];
-  const formula = samples.formulaOf(dimensions);
-  if (formula === undefined || formula.isReciprocal) return undefined;
-  return formula.terms
-    .map(({ factor, positions }) => {
-      const names = positions.map((position) => samples.names[position]);
-      return (factor === 1 && names.length > 0 ? names : [factor, ...names]).join('*');
-    })
-    .join('+')
-    .replaceAll('+-', '-');
+export function dynamicDimension({ names, calls }: SizeSamples, sizes: readonly number[]): Dimension {
+  const known = names.map((_, index) => ({
+    expression: { op: 'Dimension', index } as const,
+    column: calls.map((call) => call[index]),
+  }));
+  const expression = expressionOf(sizes, known);
+  if (expression === undefined || typeof expression === 'number') return expression;
+  return describeSize(expression, names);
 }
 
-function requireOneKind(traces: Traces, alternatives: readonly (Entry | undefined)[]): void {
-  const kinds = alternatives.map((entry) => {
-    if (entry?.kind !== 'node') return entry && `${entry.name}:${entry.dtype}:${entry.shape.length}`;
-    return [entry.opType, entry.inputs, entry.outputs, Object.keys(entry.attributes)].join();
-  });
-  const other = kinds.findIndex((kind) => kind !== kinds[0]);
-  if (other !== -1) {
-    const [first, second] = [0, other].map((trace) => {
-      const entry = alternatives[trace];
-      const operation = entry === undefined ? 'no further operation' : describeOperation(entry.of);
-      return `${operation} for ${traces.samples.describe(trace)}`;
-    });
-    throw cannotBeDynamic(traces.samples, `forward computes ${first}, and ${second}`);
-  }
-  if (alternatives[0]?.kind !== 'node') return;
-  for (const name of Object.keys(alternatives[0].attributes)) {
-    const values = (alternatives as NodeEntry[]).map(({ attributes }) => exactJson(attributes[name]));
-    if (values.some((value) => value !== values[0])) {
-      throw differenceError(traces, alternatives[0].of, `${name} of ${alternatives[0].opType}`, values);
+class Merge {
+  readonly #graph: GraphBuilder;
+  readonly #traces: Traces;
+  readonly #alternatives: readonly Alternatives[];
+  readonly #constants: DynamicConstants;
+  readonly #outputs: ReadonlySet<string>;
+  /** Names in the exported graph by the names in the traces. */
+  readonly #names = new Map<string, string>();
+  /** What an operation that changes nothing returns, by its name. */
+  readonly #unchanged = new Map<string, string>();
+  readonly #entries = new Map<string, readonly ConstantEntry[]>();
+
+  constructor(
+    graph: GraphBuilder,
+    traces: Traces,
+    places: readonly DimensionPlace[],
+    outputs: readonly string[],
+  ) {
+    this.#graph = graph;
+    this.#traces = traces;
+    this.#outputs = new Set(outputs);
+    this.#alternatives = alternativesOf(traces);
+    this.#constants = new DynamicConstants(new SizeWriter(graph), graph, traces);
+    for (const [size, { input, axis }] of places.entries()) {
+      this.#constants.addSize(
+        input,
+        axis,
+        traces.samples.calls.map((call) => call[size]),
+      );
     }
   }
-}
 
-/** True for the shape input of a Reshape, the only place where −1 stands for a size. */
-function isShapeOfReshape(entries: readonly Entry[], index: number): boolean {
-  const { name } = entries[index] as ConstantEntry;
-  const reader = entries
-    .slice(index + 1)
-    .find((entry) => entry.kind === 'node' && entry.inputs.includes(name));
-  return reader?.kind === 'node' && reader.opType === 'Reshape';
-}
-
-function writeConstant(
-  graph: GraphBuilder,
-  size: DimensionSizes,
-  traces: Traces,
-  constants: readonly ConstantEntry[],
-  opensDimension: boolean,
-): string {
-  const [{ dtype, shape, values }] = constants;
-  const of = readerOf(traces.entries[0], constants[0]);
-  const term = (scalars: readonly Scalar[]): Term => {
-    if (scalars.every((scalar) => Object.is(scalar, scalars[0]))) return scalars[0];
-    // emitReshape may choose another dimension as −1 for another size.
-    if (opensDimension && scalars.includes(-1)) return -1;
-    const formula = areNumbers(scalars) ? traces.samples.formulaOf(scalars) : undefined;
-    if (formula === undefined || !size.canCompute(dtype, formula)) {
-      throw differenceError(traces, of, 'a number in it', scalars.map(String));
+  write(): void {
+    const needed = this.#needed();
+    for (const entries of this.#alternatives) {
+      if (isConstants(entries)) this.#entries.set(entries[0].name, entries);
+      else if (entries[0].outputs.some((name) => needed.has(name))) this.#writeNode(entries);
     }
-    return formula;
-  };
-  const dimensions = shape.map((_, axis) => term(constants.map((constant) => constant.shape[axis])));
-  if (dimensions.every(isScalar)) {
-    const terms = values.map((_, index) => term(constants.map((constant) => constant.values[index])));
-    return writeTerms(graph, size, { dtype, shape, terms });
   }
-  const range = shape.length === 1 ? constants.map(({ values }) => progressionOf(values)) : [];
-  if (range.length > 0 && range.every((one) => one !== undefined)) {
-    const [start, step] = (['start', 'step'] as const).map((name) => term(range.map((one) => one[name])));
-    return size.range(dtype, { start, step, count: dimensions[0] });
+
+  /** The names that the outputs depend on. */
+  #needed(): ReadonlySet<string> {
+    for (const entries of this.#alternatives) {
+      if (isConstants(entries)) continue;
+      const [{ of, opType, operands, outputs, results }] = entries;
+      // Only the node of the operation itself: an output with two names has an Identity too.
+      if (of.op !== opType || outputs.join() !== results.join()) continue;
+      const input = unchangedInput(entries.map((entry) => entry.of));
+      if (input !== undefined) this.#unchanged.set(outputs[0], operands[input]);
+    }
+    const needed = new Set<string>(this.#outputs);
+    for (const entries of this.#alternatives.toReversed()) {
+      if (isConstants(entries)) continue;
+      const [{ outputs, inputs, operands }] = entries;
+      if (!outputs.some((name) => needed.has(name))) continue;
+      const source = this.#unchanged.get(outputs[0]);
+      // The sizes of all operands may be read.
+      for (const name of source === undefined ? [...inputs, ...operands] : [source]) needed.add(name);
+    }
+    return needed;
   }
-  // Another array whose size is dynamic is supported only if it repeats one number.
-  if (constants.some((constant) => constant.values.some((value) => !Object.is(value, constant.values[0])))) {
-    const types = constants.map((constant) => describeType(constant));
-    throw differenceError(traces, of, 'an array of numbers in it', types);
+
+  #writeNode(entries: readonly NodeEntry[]): void {
+    const [{ opType, inputs, outputs, operands, results }] = entries;
+    const source = this.#unchanged.get(outputs[0]);
+    if (source !== undefined) {
+      const name = this.#inputOf(source);
+      if (this.#outputs.has(outputs[0])) this.#graph.node('Identity', [name], outputs);
+      this.#names.set(outputs[0], this.#outputs.has(outputs[0]) ? outputs[0] : name);
+      return;
+    }
+    this.#constants.read(
+      operands.map((name) => this.#known(name)),
+      entries.map((entry) => entry.of.inputs),
+    );
+    const written = inputs.map((name, position) =>
+      this.#inputOf(name, opType === 'Reshape' && position === 1),
+    );
+    this.#writeWithAttributes(entries, written);
+    if (outputs.some((name) => results.includes(name))) {
+      const values = entries.map((entry) => entry.of.outputs);
+      const isWritten = (name: string) => outputs.includes(name);
+      this.#constants.add(
+        results.map((name) => (name && isWritten(name) ? name : undefined)),
+        values,
+      );
+    }
   }
-  const number = writeTerms(graph, size, {
-    dtype,
-    shape: [1],
-    terms: [term(constants.map((constant) => constant.values[0]))],
-  });
-  const target = writeTerms(graph, size, { dtype: 'int64', shape: [shape.length], terms: dimensions });
-  return addNode(graph, 'Expand', [number, target]);
+
+  /** A window that is longer at its end for some sizes: the padding becomes a node, which takes it as an input. */
+  #writeWithAttributes(entries: readonly NodeEntry[], inputs: readonly string[]): void {
+    const [{ of, origin, opType, outputs, attributes }] = entries;
+    const differing = differingAttributes(entries);
+    const pads = entries.map((entry) => entry.attributes.pads as readonly number[]);
+    const isPooled = opType === 'MaxPool' || (opType === 'AveragePool' && attributes.count_include_pad === 1);
+    if (differing.length === 0) {
+      this.#graph.node(opType, inputs, outputs, attributes);
+    } else if (differing.join() === 'pads' && isPooled && outputs.length === 1) {
+      const rank = of.inputs[0].shape.length;
+      const before = pads.map((list) => [0, 0, ...list.slice(0, rank - 2), 0, 0, ...list.slice(rank - 2)]);
+      const counts = this.#constants.vector('int64', before, () => origin);
+      const padded = this.#graph.freshName('padded');
+      const number = this.#graph.constant('float32', [], [opType === 'MaxPool' ? -Infinity : 0]);
+      this.#graph.node('Pad', [inputs[0], counts, number], [padded]);
+      this.#graph.node(opType, [padded], outputs, { ...attributes, pads: pads[0].map(() => 0) });
+    } else {
+      const [name] = differing;
+      const values = entries.map((entry) => exactJson(entry.attributes[name]));
+      throw differenceError(this.#traces, origin, `${name} of ${opType}`, values);
+    }
+  }
+
+  /** The name of an input in the exported graph; a constant is written when it is first read. */
+  #inputOf(name: string, isShapeOfReshape = false): string {
+    const entries = this.#entries.get(name);
+    if (entries !== undefined && !this.#names.has(name)) {
+      this.#names.set(name, this.#constants.write(entries, isShapeOfReshape));
+    }
+    return this.#names.get(name) ?? name;
+  }
+
+  /** Undefined for what has not been written. */
+  #known(name: string): string | undefined {
+    return this.#names.get(name) ?? (this.#entries.has(name) ? undefined : name);
+  }
 }
 
-/** The operation that reads a constant, for messages. */
-function readerOf(entries: readonly Entry[], { of }: ConstantEntry): Node {
-  if (!isNode(of, 'Constant') && !isNode(of, 'Number')) return of;
-  return entries.find((entry) => entry.of.inputs.includes(of.outputs[0]))?.of ?? of;
-}
-
-function writeTerms(
-  graph: GraphBuilder,
-  size: DimensionSizes,
-  { dtype, shape, terms }: { dtype: DType; shape: readonly number[]; terms: readonly Term[] },
-): string {
-  if (terms.every(isScalar)) return graph.constant(dtype, shape, terms);
-  const parts = terms.map((term) =>
-    isScalar(term) ? graph.constant(dtype, [1], [term]) : size.compute(dtype, term),
-  );
-  const flat = parts.length === 1 ? parts[0] : addNode(graph, 'Concat', parts, { axis: 0 });
-  if (shape.length === 1) return flat;
-  return addNode(graph, 'Reshape', [flat, graph.constant('int64', [shape.length], shape)]);
-}
-
-function differenceError(
-  { samples }: Traces,
-  of: Node,
-  what: string,
-  values: readonly (string | undefined)[],
-): ArgumentError {
-  const cases = values.map((value, trace) => `${value} for ${samples.describe(trace)}`).join(', ');
-  return cannotBeDynamic(
-    samples,
-    `in ${describeOperation(of)}, ${what} is ${cases}, which matches no supported formula`,
-  );
-}
-
-/** An error with advice. */
-export function cannotBeDynamic(
-  { names }: SizeSamples,
-  reason: string,
-  options?: ErrorOptions,
-): ArgumentError {
-  const what = names.join(' and the ');
-  return new ArgumentError(
-    `exportOnnx: the ${what} cannot be dynamic: ${reason}. ` +
-      `Make forward independent of the ${what}, or export fixed sizes: inputs: [{ shape, fixed: true }].`,
-    options,
-  );
-}
-
-/** Start and step of numbers at equal distances, as of arange; undefined for others. */
-export function progressionOf(values: readonly Scalar[]): { start: number; step: number } | undefined {
-  if (!areNumbers(values)) return undefined;
-  const [start, next] = values;
-  const step = next - start;
-  const isOne = values.length > 1 && step !== 0 && values.every((value, k) => value === start + k * step);
-  return isOne ? { start, step } : undefined;
-}
-
-/** False if there is a bigint, which no formula of sizes gives. */
-function areNumbers(scalars: readonly Scalar[]): scalars is readonly number[] {
-  return scalars.every((scalar) => typeof scalar === 'number');
-}
-
-function isScalar(term: Term): term is Scalar {
-  return typeof term !== 'object';
-}
-
-function describeOperation(node: Node): string {
-  const inputs = node.inputs.map(describeType).join(', ');
-  return `${node.op}(${inputs})${describeModuleOf(node)}`;
+function isConstants(entries: Alternatives): entries is readonly ConstantEntry[] {
+  return entries[0].kind === 'constant';
 }

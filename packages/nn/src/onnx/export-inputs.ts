@@ -1,18 +1,17 @@
 import { ArgumentError } from '../errors.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { DimensionPlace } from './dimension-sizes.ts';
 import type { ExportOptions } from './export.ts';
-import { dynamicDimension } from './dynamic-sizes.ts';
+import { dynamicDimension, type DimensionPlace } from './dynamic-sizes.ts';
 import type { Dimension } from './graph-builder.ts';
-import { SizeSamples } from './size-formula.ts';
+import { batchSizes, SizeSamples, sizesUpTo } from './size-samples.ts';
 
 /** An input of the exported model. */
 export interface ExportInput {
   /** Name in the exported model. Default: `input`, or `input_0`, `input_1`, … if there are several. */
   name?: string;
   /**
-   * The first dimension is the batch. `forward` must accept this batch size and multiples of it. Other dynamic dimensions have
-   * their largest size here, at least 4.
+   * The first dimension is the batch. `forward` must accept this batch size and multiples of it; smaller ones that it accepts
+   * are right too. Other dynamic dimensions have their largest size here, at least 4.
    */
   shape: readonly number[];
   /** Default: 'float32'. */
@@ -91,15 +90,19 @@ function requireAxes(
   }
 }
 
-/** The sizes for which `forward` is called. */
-export function samplesOf(inputs: readonly CompleteInput[]): SizeSamples {
-  return new SizeSamples(
-    new Map(
-      [...firstPlaces(inputs)].map(([name, { input, axis }]) => {
-        const size = input.shape[axis];
-        return [name, axis === 0 ? [size * 97, size * 101, size * 103] : [size, size - 1, size - 2]];
-      }),
-    ),
+/** The sizes for which `forward` is called, and whether it must accept them. */
+export function samplesOf(inputs: readonly CompleteInput[]): ReturnType<typeof SizeSamples.of> {
+  return SizeSamples.of(
+    Array.from(firstPlaces(inputs), ([name, { input, axis }]) => {
+      const given = input.shape[axis];
+      const { required, optional } = axis === 0 ? batchSizes(given) : sizesUpTo(given);
+      // Another input may have a multiple of the batch.
+      const isWhole = (size: number) =>
+        inputs.every(({ shape, dynamicAxes }) =>
+          shape.every((own, other) => dynamicAxes[other] !== name || (size * own) % given === 0),
+        );
+      return { name, required, optional: optional.filter(isWhole) };
+    }),
   );
 }
 

@@ -2,9 +2,10 @@ import { BufferTensor } from '../buffer-tensor.ts';
 import { emitNodes } from '../compiler/emit.ts';
 import { rewrite } from '../compiler/rewrite.ts';
 import { plainOperators } from '../compiler/rewrites/plain-operators.ts';
-import { newArray } from '../dtype.ts';
+import { newArray, type DType } from '../dtype.ts';
 import { ArgumentError } from '../errors.ts';
 import { describeType, isNode, type Node, type Value } from '../graph/node.ts';
+import { tracingSizes } from '../graph/size-tracing.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { Module } from '../nn/module.ts';
 import { input as inputOf } from '../ops/source.ts';
@@ -12,7 +13,7 @@ import { requireOptions, type OptionNames } from '../require-options.ts';
 import { describeValue } from '../stored-tensor.ts';
 import { Tensor } from '../tensor.ts';
 import { GraphBuilder } from './graph-builder.ts';
-import { cannotBeDynamic, dynamicDimension, progressionOf, writeWithDynamicSizes } from './dynamic-sizes.ts';
+import { dynamicDimension, writeWithDynamicSizes } from './dynamic-sizes.ts';
 import {
   describedShape,
   inputsOf,
@@ -22,9 +23,10 @@ import {
   type CompleteInput,
   type ExportInput,
 } from './export-inputs.ts';
-import type { SizeSamples } from './size-formula.ts';
+import type { SizeSamples } from './size-samples.ts';
 import { RecordingGraph, type Entry } from './recording-graph.ts';
 import { namesKeys } from './schema.ts';
+import { cannotBeDynamic } from './traces.ts';
 
 /** Either `inputShape` or `inputs` is required. */
 export interface ExportOptions {
@@ -61,25 +63,27 @@ export type Exportable =
  * array of Tensors, or an object of Tensors.
  *
  * The first dimension of each input is dynamic, named `batch`; `dynamicAxes` makes others dynamic, such as the length of
- * sequences. `forward` is called with three of each size; sizes and numbers that depend on them (`x.view(x.shape[0], 16)`,
- * `.div(x.shape[0])`, `1 / (n − 1)`, `arange(x.shape[1])`) are computed from the sizes of inputs in the exported model.
- * Output dimensions that depend on them are `batch` or a formula: `2*batch`.
+ * sequences. `forward` is called for several sizes, from 1 on; sizes and numbers that depend on them
+ * (`x.view(x.shape[0], 16)`, `1 / (n − 1)`, `Math.ceil(n / 2)`, `arange(x.shape[1])`) are computed in the exported model, from
+ * the dimensions that the operation reads. They are right for all of these sizes. A `forward` that refuses one of them, other
+ * than a multiple of the given batch or one of the three largest lengths, is exported for the others. Output dimensions that
+ * depend on sizes are `batch` or a formula: `2*batch`.
  *
  * @example
  * await writeFile('model.onnx', exportOnnx(model, { inputShape: [1, 3, 32, 32] }));
  * exportOnnx(ddp, { inputs: [{ name: 'tokens', shape: [1, 128], dtype: 'int64' }, { name: 'mask', shape: [1, 128] }], outputNames: ['logits'] });
  *
  * @param model a module, or a DistributedDataParallel, whose module is exported
- * @throws ArgumentError if `forward` fails for a size; if a number depends on sizes other than by a sum of their products or
- *   its reciprocal (the message names the operation); if `forward` reads a tensor that is not an
- *   input, parameter or buffer; if names are not unique
+ * @throws ArgumentError if `forward` fails for another size than the given one; if a number depends on sizes other than by
+ *   sums of products, floors, bounds and remainders, or the operations themselves do (the message names the operation); if
+ *   `forward` reads a tensor that it does not create and that is not an input, parameter or buffer; if names are not unique.
+ *   What `forward` throws for the given shapes is thrown as it is
  */
 export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Array {
   requireOptions('exportOnnx', options, optionNames);
   const module = unwrapped(model);
   const inputs = inputsOf(options);
-  const samples = samplesOf(inputs);
-  const calls = samples.calls.map((_, call) => callForward(module, inputs, samples, call));
+  const { samples, calls, captured } = tracingSizes(() => callForAllSizes(module, inputs));
   const names = outputNamesOf(options, calls[0].outputs);
   requireOneLayout(samples, calls);
 
@@ -94,9 +98,9 @@ export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Arra
   requireDifferent([...inputs.map(({ name }) => name), ...names, ...state.map(({ name }) => name)]);
   const entries = calls.map((call) => {
     const leaves = [...call.inputs.map((value, index) => ({ name: inputs[index].name, value })), ...state];
-    return record(leaves, call, names);
+    return tracingSizes(() => record(leaves, call, names, captured));
   });
-  writeWithDynamicSizes(graph, { samples, entries }, placesOf(samples, inputs));
+  writeWithDynamicSizes(graph, { samples, entries }, placesOf(samples, inputs), names);
   for (const [index, name] of names.entries()) {
     graph.output(name, calls[0].outputs[index].value.dtype, shapeOf(samples, calls, index));
   }
@@ -130,25 +134,47 @@ function unwrapped(model: Exportable): ForwardModule {
   );
 }
 
+interface Calls {
+  readonly samples: SizeSamples;
+  readonly calls: readonly Call[];
+  /** The tensors that were there before. */
+  readonly captured: ReadonlySet<Node>;
+}
+
+/** Calls `forward` with the given sizes, whose error is that of `forward` alone, and then with all others. */
+function callForAllSizes(module: ForwardModule, inputs: readonly CompleteInput[]): Calls {
+  const { samples, isRequired } = samplesOf(inputs);
+  const asGiven = () => callForward(module, inputs, ({ shape }) => shape);
+  const captured = new Set(topologicalOrder(asGiven().outputs.map(({ value }) => value)));
+  const attempts = samples.calls.map((_, call) => {
+    try {
+      return callForward(module, inputs, (input) => shapeInCall(input, inputs, samples, call));
+    } catch (cause) {
+      // An error that is not one of the size comes again.
+      asGiven();
+      if (!isRequired[call]) return undefined;
+      const reason = cause instanceof Error ? cause.message.replace(/\.$/, '') : String(cause);
+      throw cannotBeDynamic(samples, `forward fails for ${samples.describe(call)}: ${reason}`, { cause });
+    }
+  });
+  return {
+    samples: samples.filter((call) => attempts[call] !== undefined),
+    calls: attempts.filter((call) => call !== undefined),
+    captured,
+  };
+}
+
 function callForward(
   module: ForwardModule,
   inputs: readonly CompleteInput[],
-  samples: SizeSamples,
-  call: number,
+  shapeOf: (input: CompleteInput) => readonly number[],
 ): Call {
   const tensors = inputs.map((input) => {
     // forward is only traced, so the input needs no elements.
     const data = newArray(input.dtype, 0);
-    return new Tensor(inputOf(input.dtype, shapeInCall(input, inputs, samples, call), { data }));
+    return new Tensor(inputOf(input.dtype, shapeOf(input), { data }));
   });
-  let given: unknown;
-  try {
-    given = inEvaluation(module, () => module.forward(...tensors));
-  } catch (cause) {
-    if (samples.names.length === 0) throw cause;
-    const reason = cause instanceof Error ? cause.message.replace(/\.$/, '') : String(cause);
-    throw cannotBeDynamic(samples, `forward fails for ${samples.describe(call)}: ${reason}`, { cause });
-  }
+  const given = inEvaluation(module, () => module.forward(...tensors));
   return { inputs: tensors.map(({ value }) => value), outputs: outputsOf(given) };
 }
 
@@ -233,34 +259,55 @@ function record(
   leaves: readonly { readonly name: string; readonly value: Value }[],
   { outputs }: Call,
   names: readonly string[],
+  captured: ReadonlySet<Node>,
 ): readonly Entry[] {
   const known = new Set(leaves.map(({ value }) => value.node));
-  const graph = new RecordingGraph();
-  const captured = topologicalOrder(outputs.map(({ value }) => value))
+  const values = outputs.map(({ value }) => value);
+  const origins = new Map<Node, Node>();
+  const plain = rewrite(values, [(node) => plainWithOrigins(node, origins)]);
+  const graph = new RecordingGraph(origins);
+  const created = topologicalOrder(values)
     .filter((node) => isNode(node, 'Input') && !known.has(node))
-    .map((node) => ({ name: recordArange(graph, node), value: node.outputs[0] }));
-  const plain = rewrite(
-    outputs.map(({ value }) => value),
-    [plainOperators],
-  );
+    .map((node) => ({ name: recordArray(graph, node, captured), value: node.outputs[0] }));
   const results = names.map((name, index) => ({ name, value: plain[index] }));
-  emitNodes(graph, [...leaves, ...captured], results, { begins: graph.begin });
+  // An output may be an input, without an operation.
+  graph.begin(values[0].node);
+  emitNodes(graph, [...leaves, ...created], results, { begins: graph.begin });
   return graph.entries;
 }
 
-/** Numbers at equal distances, such as positions, follow from sizes; other tensors are unknown to the exported model. */
-function recordArange(graph: RecordingGraph, node: Node): string {
+/** The standard operators of a node, which are remembered as parts of it. */
+function plainWithOrigins(node: Node, origins: Map<Node, Node>): readonly Value[] | undefined {
+  const values = plainOperators(node);
+  if (values === undefined) return undefined;
+  const read = new Set(node.inputs.map((input) => input.node));
+  for (const part of topologicalOrder(values, (one) => !read.has(one))) {
+    if (!read.has(part)) origins.set(part, node);
+  }
+  return values;
+}
+
+/** A tensor that forward creates, such as zeros or positions, is a constant; one that was there before may change. */
+function recordArray(graph: RecordingGraph, node: Node, captured: ReadonlySet<Node>): string {
   const { dtype, shape } = node.outputs[0];
   const values = isNode(node, 'Input')
     ? Array.from<number | bigint>(node.attributes.source.data).map(Number)
     : [];
-  if (dtype !== 'int64' || shape.length !== 1 || progressionOf(values) === undefined) {
+  if (captured.has(node) && !isProgression(dtype, shape, values)) {
     throw new ArgumentError(
       `exportOnnx: forward uses a tensor (${describeType(node.outputs[0])}) that is not an input, parameter or buffer of the model. Make it a Parameter or a BufferTensor.`,
     );
   }
   graph.begin(node);
   return graph.constant(dtype, shape, values);
+}
+
+/** True for whole numbers at equal distances, as of arange. */
+function isProgression(dtype: DType, shape: readonly number[], values: readonly number[]): boolean {
+  const [start, next] = values;
+  const step = next - start;
+  const isOne = values.length > 1 && step !== 0 && values.every((value, k) => value === start + k * step);
+  return dtype === 'int64' && shape.length === 1 && isOne;
 }
 
 function shapeOf(

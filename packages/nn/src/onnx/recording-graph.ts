@@ -5,38 +5,52 @@ import { GraphBuilder, type Attributes } from './graph-builder.ts';
 /** A constant or node of a graph, in the order in which it was added. */
 export type Entry = ConstantEntry | NodeEntry;
 
-export interface ConstantEntry {
+interface Added {
+  /** The operation that added it. */
+  readonly of: Node;
+  /** The operation of forward that it is a part of, for messages. */
+  readonly origin: Node;
+  /** The names of the operation's inputs and outputs. */
+  readonly operands: readonly string[];
+  readonly results: readonly string[];
+}
+
+export interface ConstantEntry extends Added {
   readonly kind: 'constant';
   readonly name: string;
   readonly dtype: DType;
   readonly shape: readonly number[];
   readonly values: readonly Scalar[];
-  /** The operation that added it. */
-  readonly of: Node;
 }
 
-export interface NodeEntry {
+export interface NodeEntry extends Added {
   readonly kind: 'node';
   readonly opType: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly attributes: Attributes;
-  readonly of: Node;
 }
 
 /** Records the constants and nodes that operators add. Graphs of one structure get equal names even if constants differ. */
 export class RecordingGraph extends GraphBuilder {
   readonly entries: Entry[] = [];
-  #of: Node | undefined;
+  readonly #origins: ReadonlyMap<Node, Node>;
+  #added: Added | undefined;
+
+  /** @param origins the operations of forward that others have replaced, by these */
+  constructor(origins: ReadonlyMap<Node, Node>) {
+    super();
+    this.#origins = origins;
+  }
 
   /** Attributes the following entries to this operation. */
-  readonly begin = (node: Node): void => {
-    this.#of = node;
+  readonly begin = (of: Node, operands: readonly string[] = [], results: readonly string[] = []): void => {
+    this.#added = { of, origin: this.#origins.get(of) ?? of, operands, results };
   };
 
   override constant(dtype: DType, shape: readonly number[], values: readonly Scalar[]): string {
     const name = this.freshName('constant');
-    this.entries.push({ kind: 'constant', name, dtype, shape, values, of: this.#of! });
+    this.entries.push({ kind: 'constant', name, dtype, shape, values, ...this.#added! });
     return name;
   }
 
@@ -46,7 +60,7 @@ export class RecordingGraph extends GraphBuilder {
     outputs: readonly string[],
     attributes: Attributes = {},
   ): void {
-    this.entries.push({ kind: 'node', opType, inputs, outputs, attributes, of: this.#of! });
+    this.entries.push({ kind: 'node', opType, inputs, outputs, attributes, ...this.#added! });
   }
 
   /** An exported model has standard operators only. */

@@ -1,6 +1,7 @@
 import type { DType } from '../dtype.ts';
 import { ShapeError } from '../errors.ts';
 import { createNode, createValue, describeType, isNode, type Node, type Value } from '../graph/node.ts';
+import { isTracingSizes } from '../graph/size-tracing.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { dataTypeCode } from '../onnx/schema.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
@@ -212,9 +213,10 @@ function fit(gradient: MaybeValue, operand: Value | undefined): MaybeValue {
   return gradient && sumToShape(gradient, operand!.shape);
 }
 
-/** True if a value is this constant scalar. */
+/** True if a value is this constant scalar, for all sizes. */
 function isConstant({ node, shape }: Value, number: number): boolean {
-  return isNode(node, 'Constant') && shape.length === 0 && node.attributes.values[0] === number;
+  if (!isNode(node, 'Constant') || isTracingSizes()) return false;
+  return shape.length === 0 && node.attributes.values[0] === number;
 }
 
 /**

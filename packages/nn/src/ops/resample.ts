@@ -27,11 +27,20 @@ export function alongAxis(value: Value, axis: number, matrix: Value): Value {
   return reshape(matmul(matrix, columns), shape.with(axis, matrix.shape[0]));
 }
 
-/** For each position the element there along an axis; positions are in order. */
-export function copiesAlong(image: Value, axis: number, positions: readonly number[]): Value {
+/**
+ * For each position the element there along an axis; positions are in order.
+ *
+ * @param mayRepeat whether equally many copies of each element may be repetitions. Default: true
+ */
+export function copiesAlong(
+  image: Value,
+  axis: number,
+  positions: readonly number[],
+  mayRepeat = true,
+): Value {
   const times = positions.length / image.shape[axis];
   // Copies of each element: its gradient is a sum, which is faster than that of chosen positions.
-  const repeats = Number.isInteger(times) && positions.every((from, to) => from === Math.floor(to / times));
+  const repeats = mayRepeat && Number.isInteger(times) && positions.every((from, to) => from === Math.floor(to / times));
   return repeats ? repeatEach(image, axis, times) : indexSelect(image, axis, positions);
 }
 

@@ -1,6 +1,8 @@
 import type { Scalar } from '../dtype.ts';
 import { ShapeError } from '../errors.ts';
 import { createNode, createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
+import type { Operators } from '../graph/operators.ts';
+import { isTracingSizes } from '../graph/size-tracing.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { normalizeAxis } from './axes.ts';
 import { sumToShape } from './broadcast.ts';
@@ -8,12 +10,12 @@ import { type OperatorFamily } from './definition.ts';
 import { asElement } from '../scalar.ts';
 import { constant } from './source.ts';
 
-type Shaping = 'Reshape' | 'Transpose' | 'Concat' | 'Split' | 'Slice' | 'Pad' | 'Expand' | 'Trilu';
+type Shaping = 'Reshape' | 'Transpose' | 'Concat' | 'Split' | 'Slice' | 'Flip' | 'Pad' | 'Expand' | 'Trilu';
 
 /** Reshapes in row-major order. One dimension may be -1, which is inferred. */
 export function reshape(value: Value, shape: readonly number[]): Value {
   const resolved = resolveShape(value, shape);
-  if (sameShape(resolved, value.shape) && !shape.includes(-1)) return value;
+  if (sameShape(resolved, value.shape) && !shape.includes(-1) && !isTracingSizes()) return value;
   return createValue('Reshape', [value], { shape }, { dtype: value.dtype, shape: resolved });
 }
 
@@ -95,8 +97,18 @@ export function split(value: Value, givenAxis: number, parts: number): readonly 
   return createNode('Split', [value], { axis, parts }, Array<typeof type>(parts).fill(type)).outputs;
 }
 
-/** Elements `start` (inclusive) to `end` (exclusive) along an axis. */
-export function slice(value: Value, givenAxis: number, start: number, end: number): Value {
+/**
+ * Elements `start` (inclusive) to `end` (exclusive) along an axis.
+ *
+ * @param given the same as the caller wrote it, which an exported model has for other sizes
+ */
+export function slice(
+  value: Value,
+  givenAxis: number,
+  start: number,
+  end: number,
+  given?: Operators['Slice']['given'],
+): Value {
   const axis = normalizeAxis('slice', givenAxis, value);
   const size = value.shape[axis];
   if (!(Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start <= end && end <= size)) {
@@ -104,9 +116,16 @@ export function slice(value: Value, givenAxis: number, start: number, end: numbe
       `slice: ${start} to ${end} is out of range for axis ${axis} of ${describeType(value)}.`,
     );
   }
-  if (start === 0 && end === size) return value;
-  const type = { dtype: value.dtype, shape: value.shape.with(axis, end - start) };
-  return createValue('Slice', [value], { axis, start, end }, type);
+  if (start === 0 && end === size && !isTracingSizes()) return value;
+  const step = isTracingSizes() ? (given?.step ?? 1) : 1;
+  const type = { dtype: value.dtype, shape: value.shape.with(axis, Math.ceil((end - start) / step)) };
+  const attributes = given && isTracingSizes() ? { axis, start, end, given } : { axis, start, end };
+  return createValue('Slice', [value], attributes, type);
+}
+
+/** The elements along an axis in reverse order. */
+export function reverse(value: Value, axis: number): Value {
+  return createValue('Flip', [value], { axis }, value);
 }
 
 /** A number around a value, as torch fills (see `asElement`). */
@@ -117,7 +136,7 @@ export function pad(
   number: Scalar = 0,
 ): Value {
   const element = asElement(number, value.dtype);
-  if ([...before, ...after].every((count) => count === 0)) return value;
+  if ([...before, ...after].every((count) => count === 0) && !isTracingSizes()) return value;
   const shape = value.shape.map((size, axis) => size + before[axis] + after[axis]);
   const attributes = element === 0 ? { before, after } : { before, after, value: element };
   return createValue('Pad', [value], attributes, { dtype: value.dtype, shape });
@@ -125,7 +144,7 @@ export function pad(
 
 /** Repeats dimensions of size 1 until the shape is `shape`. */
 export function expand(value: Value, shape: readonly number[]): Value {
-  if (sameShape(value.shape, shape)) return value;
+  if (sameShape(value.shape, shape) && !isTracingSizes()) return value;
   return createValue('Expand', [value], { shape }, { dtype: value.dtype, shape });
 }
 
@@ -136,7 +155,8 @@ export function trilu(value: Value, k: number, upper: boolean): Value {
 
 /**
  * Emits a Reshape. In a large array one dimension (default: the last) is -1, so that a dynamic size stays dynamic (see
- * `emitModel`). Small shapes are explicit, since onnxruntime can only remove redundant Reshapes of explicit shapes.
+ * `emitModel`). Small shapes are explicit, since onnxruntime can only remove redundant Reshapes of explicit shapes, and so are
+ * those of an exported model, which finds the dynamic sizes by itself.
  */
 export function emitReshape(
   graph: GraphBuilder,
@@ -145,7 +165,8 @@ export function emitReshape(
   y: string,
   openAxis = shape.length - 1,
 ): void {
-  const given = sizeOf(shape) < minDynamicElements ? shape : shape.with(openAxis, -1);
+  const isExplicit = isTracingSizes() || sizeOf(shape) < minDynamicElements;
+  const given = isExplicit ? shape : shape.with(openAxis, -1);
   // Without allowzero, 0 would keep the dimension of x.
   const allowzero = given.includes(0) ? { allowzero: 1 } : {};
   graph.node('Reshape', [x, graph.constant('int64', [given.length], given)], [y], allowzero);
@@ -204,9 +225,9 @@ export const shaping: OperatorFamily<Shaping> = {
     },
   },
   Slice: {
-    emit: (graph, { attributes: { axis, start, end } }, inputs, outputs) => {
-      const bounds = [start, end, axis].map((value) => graph.constant('int64', [1], [value]));
-      graph.node('Slice', [...inputs, ...bounds], outputs);
+    emit: (graph, { attributes: { axis, start, end, given } }, inputs, outputs) => {
+      const { step = 1, ...bounds } = given ?? { start, end };
+      emitSlice(graph, inputs, outputs, { ...bounds, axis, step });
     },
     gradient: ({ inputs: [x], attributes: { axis, start, end } }, [d]) => {
       const none = x.shape.map(() => 0);
@@ -214,6 +235,12 @@ export const shaping: OperatorFamily<Shaping> = {
       if (d === undefined || start === end) return [];
       return [pad(d, none.with(axis, start), none.with(axis, x.shape[axis] - end))];
     },
+  },
+  Flip: {
+    emit: (graph, { attributes: { axis } }, inputs, outputs) => {
+      emitSlice(graph, inputs, outputs, { start: -1, end: -Number.MAX_SAFE_INTEGER, axis, step: -1 });
+    },
+    gradient: ({ attributes: { axis } }, [d]) => [d && reverse(d, axis)],
   },
   Pad: {
     emit: (graph, { attributes: { before, after, value }, outputs: [{ dtype }] }, inputs, outputs) => {
@@ -238,6 +265,17 @@ export const shaping: OperatorFamily<Shaping> = {
     gradient: ({ attributes: { upper, k } }, [d]) => [d && trilu(d, k, upper)],
   },
 };
+
+/** Bounds as in Python: negative ones count from the end, and those outside are moved to the ends. */
+function emitSlice(
+  graph: GraphBuilder,
+  inputs: readonly string[],
+  outputs: readonly string[],
+  { start, end, axis, step }: Readonly<Record<'start' | 'end' | 'axis' | 'step', number>>,
+): void {
+  const bounds = [start, end, axis, ...(step === 1 ? [] : [step])];
+  graph.node('Slice', [...inputs, ...bounds.map((value) => graph.constant('int64', [1], [value]))], outputs);
+}
 
 function expandZero(shape: readonly number[]): Value {
   return expand(constant(0), shape);

@@ -1,9 +1,13 @@
 import { ShapeError } from '../errors.ts';
 import { describeType, sizeOf, type Value } from '../graph/node.ts';
+import { isTracingSizes } from '../graph/size-tracing.ts';
 import { normalizeAxis } from './axes.ts';
+import { remainder } from './division.ts';
+import { sub } from './elementwise.ts';
 import { gather, indexSelect } from './indexing.ts';
 import { checkIndices } from './own/check-indices.ts';
-import { concat, reshape, slice, split, transpose } from './shape.ts';
+import { concat, reshape, reverse, slice, split, transpose } from './shape.ts';
+import { int64Constant } from './source.ts';
 
 /** The part of `length` elements from `start` on along an axis (torch.narrow). A negative start counts from the end. */
 export function narrow(value: Value, dim: number, start: number, length: number): Value {
@@ -16,7 +20,7 @@ export function narrow(value: Value, dim: number, start: number, length: number)
       `narrow: expected a part of the ${size} elements of dimension ${dim} of ${describeType(value)}, got ${length} from ${start} on.`,
     );
   }
-  return slice(value, axis, from, from + length);
+  return slice(value, axis, from, from + length, start < 0 ? fromEnd(start, length) : undefined);
 }
 
 /** The part at one position of an axis, which is removed (torch.select). A negative position counts from the end. */
@@ -29,7 +33,8 @@ export function select(value: Value, dim: number, index: number): Value {
     );
   }
   const place = index < 0 ? index + size : index;
-  return reshape(slice(value, axis, place, place + 1), value.shape.toSpliced(axis, 1));
+  const part = slice(value, axis, place, place + 1, index < 0 ? fromEnd(index, 1) : undefined);
+  return reshape(part, value.shape.toSpliced(axis, 1));
 }
 
 /** Python's slice along an axis: negative bounds count from the end, and bounds outside are moved to the ends. */
@@ -49,7 +54,9 @@ export function pythonSlice(
     if (!Number.isInteger(bound)) throw new ShapeError(`slice: expected whole bounds, got ${bound}.`);
     return Math.min(Math.max(bound < 0 ? bound + size : bound, 0), size);
   });
-  const all = slice(value, axis, from, Math.max(from, to));
+  const given = { start: start ?? 0, end: end ?? Number.MAX_SAFE_INTEGER, step };
+  const all = slice(value, axis, from, Math.max(from, to), given);
+  if (isTracingSizes()) return all;
   return step === 1 ? all : indexSelect(all, axis, range(0, all.shape[axis], step));
 }
 
@@ -84,7 +91,7 @@ export function selectAt(name: 'at' | 'indexSelect', value: Value, dim: number, 
 export function flip(value: Value, dims: readonly number[]): Value {
   return dims.reduce((flipped, dim) => {
     const axis = normalizeAxis('flip', dim, value);
-    return indexSelect(flipped, axis, range(0, value.shape[axis]).reverse());
+    return reverse(flipped, axis);
   }, value);
 }
 
@@ -92,6 +99,13 @@ export function flip(value: Value, dims: readonly number[]): Value {
 export function roll(value: Value, shift: number, dim: number): Value {
   const axis = normalizeAxis('roll', dim, value);
   const size = value.shape[axis];
+  if (isTracingSizes()) {
+    // For all sizes, also those below the shift.
+    const [places, moved, length] = [range(0, size), [shift], [size]].map((numbers) =>
+      int64Constant([numbers.length], numbers),
+    );
+    return selectAt('indexSelect', value, axis, remainder(sub(places, moved), length));
+  }
   const behind = size === 0 ? 0 : ((shift % size) + size) % size;
   if (behind === 0) return value;
   return concat([slice(value, axis, size - behind, size), slice(value, axis, 0, size - behind)], axis);
@@ -106,9 +120,9 @@ export function splitSizes(value: Value, sizes: readonly number[], dim: number):
       `split: expected sizes with the sum ${value.shape[axis]}, dimension ${dim} of ${describeType(value)}, got [${sizes.join()}].`,
     );
   }
-  // One operator, whose gradient is one Concat.
-  if (sizes.length > 1 && sizes.every((size) => size === sizes[0]))
-    return [...split(value, axis, sizes.length)];
+  // One operator, whose gradient is one Concat. For other sizes the parts may differ.
+  const areEqual = sizes.length > 1 && sizes.every((size) => size === sizes[0]);
+  if (areEqual && !isTracingSizes()) return [...split(value, axis, sizes.length)];
   let start = 0;
   return sizes.map((size) => slice(value, axis, start, (start += size)));
 }
@@ -125,6 +139,11 @@ export function splitEvery(value: Value, size: number, dim: number): Value[] {
     starts.map((start) => Math.min(size, length - start)),
     dim,
   );
+}
+
+/** Bounds of a part that begins `start` places, a negative number, before the end. */
+function fromEnd(start: number, length: number): { start: number; end: number } {
+  return { start, end: start + length < 0 ? start + length : Number.MAX_SAFE_INTEGER };
 }
 
 function range(start: number, end: number, step = 1): number[] {

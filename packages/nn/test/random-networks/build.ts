@@ -49,7 +49,7 @@ export class RandomNetwork extends nn.Module {
 }
 
 /** Makes the module of a call, or returns the one of an earlier run. */
-type UseModule = (make: () => nn.Module) => nn.Module;
+export type UseModule = (make: () => nn.Module) => nn.Module;
 
 export function run(steps: readonly Step[], x: Tensor, use: UseModule = (make) => make()): Tensor {
   return steps.reduce((value, step) => {
@@ -93,7 +93,7 @@ function valueOf(argument: Argument): unknown {
   return argument;
 }
 
-function tensorOf({ shape, seed, as }: Filled): Tensor {
+export function tensorOf({ shape, seed, as }: Filled): Tensor {
   const elements = fill(shape, seed);
   if (as === 'numbers') return tensor(elements, shape);
   if (as === 'mask') return tensor(elements, shape).gt(0);
