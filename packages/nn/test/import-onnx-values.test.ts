@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { importOnnx, tensor, type OnnxOutput, type Tensor } from '../src/index.ts';
+import { exportOnnx, importOnnx, tensor, type OnnxOutput, type Tensor } from '../src/index.ts';
 import { attribute, code, floats, graphOf, int64s, modelOf, type PartsOfModel } from './onnx-model.ts';
 import './one-thread.ts';
 
@@ -298,5 +298,10 @@ describe('what a model reads is there', () => {
     expect(() => model.forward(six, tensor([3, 2]).add(0))).toThrow(
       'forward: expected an input shape that tensor(…) made, because shapes follow from it, got the result of operations.',
     );
+    const inputs = [
+      { name: 'x', shape: [2, 3], fixed: true },
+      { name: 'shape', shape: [2], dtype: 'int64', fixed: true },
+    ] as const;
+    expect(() => exportOnnx(model, { inputs })).toThrow('A model with such an input cannot be exported.');
   });
 });
