@@ -162,6 +162,7 @@ class TerminationWatch {
 struct ProcessGroup::Pending {
   Napi::Promise::Deferred deferred;
   HeldArrays arrays;
+  std::vector<std::shared_ptr<const void>> owners;  // of memory that `arrays` does not hold
   Napi::ObjectReference group;
   bool detaches = false;
   std::optional<OperationFailure> failure;
@@ -333,9 +334,9 @@ Napi::Value ProcessGroup::slicesOfSync(const Napi::CallbackInfo& info) {
   return buffers;
 }
 
-// The array buffer owns the memory too, so that it may outlive the group.
+// The array buffer owns the memory, so that it may outlive the group, and so that the memory of dropped arrays is freed.
 Napi::ArrayBuffer ProcessGroup::bufferOf(Napi::Env env, Allocation allocation, std::size_t bytes, bool isDetached) {
-  std::shared_ptr<const void> keeper = allocation.owner;
+  const std::weak_ptr<const void> observed = allocation.owner;
   auto owner = std::make_unique<std::shared_ptr<const void>>(std::move(allocation.owner));
   auto buffer = Napi::ArrayBuffer::New(
       env, allocation.data, bytes,
@@ -345,7 +346,9 @@ Napi::ArrayBuffer ProcessGroup::bufferOf(Napi::Env env, Allocation allocation, s
       owner.get());
   static_cast<void>(owner.release());
   const auto* const begin = static_cast<const std::uint8_t*>(allocation.data);
-  allocations_.push_back({Napi::Persistent(buffer), std::move(keeper), begin, begin + bytes, isDetached});
+  allocations_.erase(std::remove_if(allocations_.begin(), allocations_.end(), [](const Allocated& one) { return one.owner.expired(); }),
+                     allocations_.end());
+  allocations_.push_back({Napi::Weak(buffer), observed, begin, begin + bytes, isDetached});
   return buffer;
 }
 
@@ -385,24 +388,25 @@ ProcessGroup::Work ProcessGroup::allReduceOf(const Napi::CallbackInfo& info) {
 // (tensor, dtype, reduceOp, timeoutMs, copy): an all-reduce that other threads start.
 Napi::Value ProcessGroup::prepareAllReduce(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  Work work = allReduceOf(info);
+  Work reduce = allReduceOf(info);
   const Elements input = elementsOf(info[0], dtypeOf(info[1]));
-  requireAllocated(env, input);
+  Work work = [owner = requireAllocated(env, input), reduce = std::move(reduce)] { return reduce(); };
   if (!info[4].IsUndefined()) work = copyingFirst(env, input, elementsOf(info[4], input.dtype), std::move(work));
   return wrapOperation(env, std::make_shared<StartableOperation>(startingPoint_, std::move(work)));
 }
 
-// The memory of an operation that other threads start must stay as long as the group.
-void ProcessGroup::requireAllocated(Napi::Env env, const Elements& elements) {
-  if (!isAllocated(elements.data)) throw Napi::TypeError::New(env, "expected memory of allocateSync");
+// The memory of an operation that other threads start must stay as long as the operation.
+std::shared_ptr<const void> ProcessGroup::requireAllocated(Napi::Env env, const Elements& elements) const {
+  if (auto owner = ownerOf(elements.data)) return owner;
+  throw Napi::TypeError::New(env, "expected memory of allocateSync");
 }
 
 // Copies the input, also in a group that has failed and so runs nothing.
 ProcessGroup::Work ProcessGroup::copyingFirst(Napi::Env env, const Elements& input, const Elements& copy, Work work) {
-  requireAllocated(env, copy);
+  auto owner = requireAllocated(env, copy);
   if (copy.count != input.count) throw Napi::TypeError::New(env, "expected a copy of the same length");
   const std::size_t bytes = input.count * bytesPerElement(input.dtype);
-  return [to = copy.data, from = input.data, bytes, work = std::move(work)] {
+  return [owner = std::move(owner), to = copy.data, from = input.data, bytes, work = std::move(work)] {
     std::memcpy(to, from, bytes);
     return work();
   };
@@ -700,7 +704,15 @@ bool ProcessGroup::runSync(Napi::Env env, const Work& work) {
 }
 
 std::unique_ptr<ProcessGroup::Pending> ProcessGroup::makePending(Napi::Env env, Napi::Value retained) {
-  auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), HeldArrays(retained, [this](const void* data) { return isAllocated(data); }), {}, false, {}, {}});
+  std::vector<std::shared_ptr<const void>> owners;
+  const auto isKept = [this, &owners](const void* data) {
+    auto owner = ownerOf(data);
+    if (owner == nullptr) return false;
+    owners.push_back(std::move(owner));
+    return true;
+  };
+  HeldArrays arrays(retained, isKept);
+  auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), std::move(arrays), std::move(owners), {}, false, {}, {}});
   pending->group = Napi::Persistent(Value());
   return pending;
 }
@@ -741,17 +753,22 @@ void ProcessGroup::settle(Napi::Env env, Napi::Function, ProcessGroup* self, Pen
 }
 
 void ProcessGroup::detachAllocations() {
-  for (auto& [buffer, owner, begin, end, isDetached] : allocations_) {
-    if (!isDetached || buffer.Value().IsDetached()) continue;  // JavaScript may have transferred it
-    forgetBuffer(buffer.Env(), buffer.Value());
-    buffer.Value().Detach();
+  for (auto& [reference, owner, begin, end, isDetached] : allocations_) {
+    Napi::ArrayBuffer buffer = reference.Value();
+    if (!isDetached || buffer.IsEmpty() || buffer.IsDetached()) continue;  // JavaScript may have dropped or transferred it
+    forgetBuffer(reference.Env(), buffer);
+    buffer.Detach();
   }
   allocations_.clear();
 }
 
-bool ProcessGroup::isAllocated(const void* data) const {
-  const auto isInside = [data](const Allocated& one) { return data >= one.begin && data < one.end; };
-  return std::any_of(allocations_.begin(), allocations_.end(), isInside);
+std::shared_ptr<const void> ProcessGroup::ownerOf(const void* data) const {
+  for (const Allocated& one : allocations_) {
+    if (data < one.begin || data >= one.end) continue;
+    // Memory that was freed may have been mapped again.
+    if (auto owner = one.owner.lock()) return owner;
+  }
+  return nullptr;
 }
 
 }  // namespace ringrun

@@ -70,7 +70,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
 
   // An operation that other threads start (StartableOperation).
   Napi::Value prepareAllReduce(const Napi::CallbackInfo& info);
-  void requireAllocated(Napi::Env env, const Elements& elements);
+  std::shared_ptr<const void> requireAllocated(Napi::Env env, const Elements& elements) const;
   Work copyingFirst(Napi::Env env, const Elements& input, const Elements& copy, Work work);
   Napi::Value prepareWithMemory(const Napi::CallbackInfo& info);
   Napi::Value prepareBarrier(const Napi::CallbackInfo& info);
@@ -103,7 +103,8 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   // Returns false if this thread's JavaScript is being terminated: there is no result then.
   bool runSync(Napi::Env env, const Work& work);
   void detachAllocations();
-  bool isAllocated(const void* data) const;
+  // The owner of memory of allocateSync or allocateForHostSync; null for other memory.
+  std::shared_ptr<const void> ownerOf(const void* data) const;
 
   // If the environment ends (process.exit) during an operation, cancels it and waits for its end before its
   // memory is freed.
@@ -115,11 +116,11 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   NcclCollectives* gpu_ = nullptr;
   Settlement settlement_;
   std::size_t pending_ = 0;
-  // Memory of allocateSync and allocateForHostSync, kept until the group is destroyed, even if JavaScript transfers its
-  // buffer.
+  // Memory of allocateSync and allocateForHostSync. Its buffer, also one that JavaScript has transferred it to, and the
+  // operations that use it own it.
   struct Allocated {
-    Napi::Reference<Napi::ArrayBuffer> buffer;
-    std::shared_ptr<const void> owner;
+    Napi::Reference<Napi::ArrayBuffer> buffer;  // weak
+    std::weak_ptr<const void> owner;
     const std::uint8_t* begin;
     const std::uint8_t* end;
     bool isDetached;  // by `destroy`

@@ -69,6 +69,7 @@ export {
   shareMemorySync,
   slicesOfRanks,
   whenDestroyed,
+  type LeavesGroup,
   type HostMemory,
 } from './native-group/native-group.ts';
 export * from './nccl/index.ts';

@@ -16,11 +16,13 @@ Allocation ShmCollectives::allocate(const Call& call) {
   const std::size_t bytes = stride * static_cast<std::size_t>(size_);
   auto memory = std::make_shared<const Mapping>(shareMemory(mesh_, arena_.team(), arena_.team()[static_cast<std::size_t>(rank_)], bytes, call));
   memory->populate(stride * static_cast<std::size_t>(rank_), stride);
+  SharedAllocation shared(memory, stride);
+  allocations_.markDropped(shared);
   arena_.step(call);
   memory->populate(0, bytes);
+  allocations_.releaseMarked(shared, size_);
   arena_.step(call);
 
-  SharedAllocation shared(memory, stride);
   Allocation allocation{shared.slice(rank_), memory};
   allocations_.add(std::move(shared));
   return allocation;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/mapping.h"
@@ -16,10 +18,17 @@ class SharedAllocation {
   // Slices begin at cache lines. The gap between them is an odd number of lines, so that the same element of
   // several slices does not map to the same set of the caches.
   static std::size_t strideFor(std::size_t bytes) {
-    return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes + kGapLines * kLineBytes;
+    return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes + kGapBytes;
   }
 
   SharedAllocation(std::shared_ptr<const Mapping> memory, std::size_t stride) : memory_(std::move(memory)), stride_(stride) {}
+
+  // Bytes behind the slice of the rank at `place` that no array uses.
+  std::uint8_t* gap(int place) const { return slice(place) + stride_ - kGapBytes; }
+  static constexpr std::size_t kGapBytes = 17 * kLineBytes;
+
+  // True if no array and no operation of this process uses the memory.
+  bool isDropped() const { return memory_.use_count() == 1; }
 
   // The slice of the rank at `place` on this host.
   std::uint8_t* slice(int place) const { return memory_->data() + static_cast<std::size_t>(place) * stride_; }
@@ -27,16 +36,33 @@ class SharedAllocation {
   const std::shared_ptr<const Mapping>& memory() const { return memory_; }
 
  private:
-  static constexpr std::size_t kGapLines = 17;
-
   std::shared_ptr<const Mapping> memory_;
   std::size_t stride_;
 };
 
-// All shared allocations of a group. Numbers begin at 1 and are equal on all ranks, because allocation is a collective.
+// All shared allocations of a group. Numbers begin at 1 and are equal on all ranks, because allocation and release are
+// collectives.
 class SharedAllocations {
  public:
   explicit SharedAllocations(int place) : place_(place) {}
+
+  // Marks in this rank's gap of a new allocation those that it has dropped.
+  void markDropped(const SharedAllocation& in) const {
+    std::uint8_t* const marks = in.gap(place_);
+    for (std::size_t i = 0; i < marked(); ++i) marks[i] = allocations_[i].isDropped() ? 1 : 0;
+  }
+
+  // Frees those that all ranks have marked. A rank may read the slices of the others as long as one of them uses its own.
+  void releaseMarked(const SharedAllocation& in, int ranks) {
+    std::size_t kept = 0;
+    const std::size_t count = marked();
+    for (std::size_t i = 0; i < allocations_.size(); ++i) {
+      bool isDropped = i < count;
+      for (int rank = 0; rank < ranks && isDropped; ++rank) isDropped = in.gap(rank)[i] != 0;
+      if (!isDropped) std::swap(allocations_[kept++], allocations_[i]);
+    }
+    allocations_.erase(allocations_.begin() + static_cast<std::ptrdiff_t>(kept), allocations_.end());
+  }
 
   void add(SharedAllocation allocation) { allocations_.push_back(std::move(allocation)); }
 
@@ -64,6 +90,9 @@ class SharedAllocations {
   }
 
  private:
+  // The first of them; later ones become the first when those are freed.
+  std::size_t marked() const { return std::min(allocations_.size(), SharedAllocation::kGapBytes); }
+
   int place_;
   std::vector<SharedAllocation> allocations_;
 };

@@ -73,7 +73,10 @@ class NativeGroupBase implements PreparesCollectives {
   readonly #turns = new Turns();
   readonly #prepared = new WeakMap<Float32Array, Map<ReduceOp, PreparedAllReduce>>();
   #barrier: StartableOperation | undefined;
-  readonly #leaving: (() => void)[] = [];
+  readonly #leaving = new Set<WeakRef<LeavesGroup>>();
+  readonly #collected = new FinalizationRegistry<WeakRef<LeavesGroup>>((reference) => {
+    this.#leaving.delete(reference);
+  });
   #turnless: NativeGroup | undefined;
   #destroyed: Promise<void> | undefined;
 
@@ -176,8 +179,10 @@ class NativeGroupBase implements PreparesCollectives {
   }
 
   /** See the function `whenDestroyed`. */
-  addLeaving(leave: () => void): void {
-    this.#leaving.push(leave);
+  addLeaving(one: LeavesGroup): void {
+    const reference = new WeakRef(one);
+    this.#leaving.add(reference);
+    this.#collected.register(one, reference);
   }
 
   /** Returns a zeroed array that the transport reduces in place. See {@link ProcessGroup.allocateSync}. */
@@ -250,7 +255,8 @@ class NativeGroupBase implements PreparesCollectives {
     this.#destroyed ??= this.#turns
       .inOrder(() => this.#calls.later((native) => native.destroy(this.#timeoutMs)))
       .finally(() => {
-        for (const leave of this.#leaving.splice(0)) leave();
+        for (const one of this.#leaving) one.deref()?.leaveGroup();
+        this.#leaving.clear();
       });
     return this.#destroyed;
   }
@@ -434,12 +440,21 @@ export function slicesOfRanks(group: object, data: Float32Array): readonly Float
 }
 
 /**
- * Calls `leave` when `destroy` of the group has ended on this rank, even if it failed.
+ * What must change when its group is destroyed.
  *
  * @internal
  */
-export function whenDestroyed(group: object, leave: () => void): void {
-  if (group instanceof NativeGroupBase) group.addLeaving(leave);
+export interface LeavesGroup {
+  leaveGroup(): void;
+}
+
+/**
+ * Calls `leaveGroup` when `destroy` of the group has ended on this rank, even if it failed. The group does not keep the object.
+ *
+ * @internal
+ */
+export function whenDestroyed(group: object, one: LeavesGroup): void {
+  if (group instanceof NativeGroupBase) group.addLeaving(one);
 }
 
 /**

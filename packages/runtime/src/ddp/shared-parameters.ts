@@ -3,6 +3,7 @@ import {
   prepareBarrier,
   shareMemorySync,
   whenDestroyed,
+  type LeavesGroup,
   type ProcessGroup,
 } from '@ringrun/collectives';
 import {
@@ -24,11 +25,12 @@ const lineElements = 16;
  * The parameters of a model in memory that the ranks of a host share (option `shareParameters`). They follow one another,
  * and each rank updates about an equal range of the whole, so most parameters have one owner.
  */
-export class SharedParameters implements ParameterSharing {
+export class SharedParameters implements ParameterSharing, LeavesGroup {
   readonly group: ProcessGroup;
   /** Undefined unless all ranks share memory. */
   readonly gradients: GradientsOfRanks | undefined;
   readonly #own: ElementRange;
+  readonly #leave: () => void;
   /** The elements of the whole that a parameter has. */
   readonly #places: ReadonlyMap<DistributedParameter, ElementRange>;
 
@@ -62,12 +64,17 @@ export class SharedParameters implements ParameterSharing {
     if (place === 0) for (const [position, view] of views.entries()) view.set(parameters[position].data);
     group.barrierSync();
     for (const [position, view] of views.entries()) parameters[position].replaceData!(view);
-    whenDestroyed(group, () => {
+    this.#leave = () => {
       for (const [position, view] of views.entries()) {
         if (parameters[position].data === view) parameters[position].replaceData!(() => view.slice());
       }
       whenLeft();
-    });
+    };
+    whenDestroyed(group, this);
+  }
+
+  leaveGroup(): void {
+    this.#leave();
   }
 
   ownPartOf(parameter: DistributedParameter): ElementRange {
