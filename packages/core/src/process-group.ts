@@ -44,7 +44,7 @@ export interface ProcessGroup extends Collectives {
   /**
    * Returns a zeroed array in memory that the transport reduces in place (shared memory on one host), so collectives on
    * it or a part of it need no copy. A collective: every rank calls it with the same arguments. Valid until the group
-   * is destroyed.
+   * is destroyed; the memory of an array that all ranks have dropped is freed by a later call.
    */
   allocateSync<T extends DType>(dtype: T, length: number): TypedArrayOf[T];
 

@@ -439,11 +439,16 @@ export function slicesOfRanks(group: object, data: Float32Array): readonly Float
   return group.slicesOfRanks(data);
 }
 
-/** What must change when its group is destroyed. */
+/**
+ * What must change when its group is destroyed.
+ *
+ * @internal
+ */
 export interface LeavesGroup {
   leaveGroup(): void;
 }
 
+/**
 /**
  * Calls `leaveGroup` when `destroy` of the group has ended on this rank, even if it failed. The group does not keep the object.
  *
