@@ -3,8 +3,10 @@ import {
   DataLoader,
   DistributedDataParallel,
   DistributedSampler,
+  ImageShards,
   RandomSampler,
   SequentialSampler,
+  loadMnist,
   type Dataset,
 } from 'ringrun';
 import { describe, expect, test } from 'vitest';
@@ -109,6 +111,23 @@ describe.each([
     expect(shapes).toEqual(Array(2).fill([[2, first ? 1 : 2], 2]));
   });
 });
+
+type Images = Awaited<ReturnType<typeof loadMnist>>;
+type Image = Images extends Dataset<infer Sample> ? Sample : never;
+
+/** Only compiled. */
+export async function loaders(
+  first: boolean,
+  images: Images,
+  others: Dataset<{ text: string }>,
+): Promise<void> {
+  const shards = new ImageShards('');
+  for await (const { image } of new DataLoader(first ? shards : images, { batchSize: 2 })) tensor(image);
+  // Of different samples, TypeScript has to be told the union.
+  for await (const batch of new DataLoader<Image | { text: string }>(first ? images : others)) {
+    if ('image' in batch) tensor(batch.image);
+  }
+}
 
 /** Needs a process group; only compiled. */
 export function distributed(first: boolean, dataset: Dataset<Float32Array>): void {

@@ -80,6 +80,9 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   /** A dataset whose `batch` makes the samples of what its `iterate` yields. */
   // eslint-disable-next-line @typescript-eslint/unified-signatures -- from a union, TypeScript would infer the items as samples
   constructor(dataset: IterableDataset<Sample, unknown>, options?: DataLoaderOptions<Sample, Batch>);
+  /** A dataset that is chosen at run time, such as shards or images in memory. */
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- as above
+  constructor(dataset: AnyDataset<Sample>, options?: DataLoaderOptions<Sample, Batch>);
   constructor(dataset: AnyDataset<Sample>, options: DataLoaderOptions<Sample, Batch> = {}) {
     const who = 'DataLoader';
     requireOptions(who, options, optionNames);
