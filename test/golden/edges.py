@@ -40,13 +40,12 @@ UNARY = {
     **{name: getattr(torch, name) for name in "exp log sqrt abs tanh sigmoid erf neg square reciprocal rsqrt".split()},
     **{name: getattr(torch, name) for name in "log1p log2 log10 exp2 expm1 logit sin cos tan asin acos atan".split()},
     **{name: getattr(torch, name) for name in "sinh cosh asinh acosh atanh frac relu".split()},
-    **{name: getattr(F, name) for name in "silu mish softplus elu celu selu relu6 hardsigmoid".split()},
-    **{name: getattr(F, name) for name in "hardtanh softsign tanhshrink leaky_relu logsigmoid".split()},
+    **{name: getattr(F, name) for name in "silu mish softplus hardsigmoid".split()},
+    **{name: getattr(F, name) for name in "softsign tanhshrink leaky_relu logsigmoid".split()},
     # In float32, vectors of torch have NaN at infinity.
     "gelu": lambda x: F.gelu(x.double()).float(),
     "gelu by tanh": lambda x: F.gelu(x, approximate="tanh"),
     "softplus of beta 2": lambda x: F.softplus(x, 2, 10),
-    "elu of alpha 0": lambda x: F.elu(x, 0.0),
     "nan_to_num": lambda x: torch.nan_to_num(x),
     "prelu": lambda x: F.prelu(x, torch.tensor([0.0])),
     **{f"pow {p}": lambda x, p=p: x.pow(p) for p in (0, 1, 2, 3, 4, -1, -2, 0.5, 1.5, 0.3)},
@@ -143,6 +142,13 @@ EQUAL_FUNCTIONS = {
     "hinge_embedding_loss": lambda a, b: F.hinge_embedding_loss(a, torch.tensor([1.0, -1.0, 1.0]).expand(5, 3), reduction="none"),
 }
 
+# Vectors of torch have another gradient at NaN than its scalars.
+NUMBERS = [point for point in POINTS if not math.isnan(point)]
+PIECEWISE = {
+    **{name: getattr(F, name) for name in "elu celu selu relu6 hardtanh".split()},
+    "elu of alpha 0": lambda x: F.elu(x, 0.0),
+}
+
 GROUPS = [
     (UNARY, [POINTS]),
     (BINARY, PAIRS),
@@ -152,6 +158,7 @@ GROUPS = [
     (CHANCE_FUNCTIONS, CHANCES),
     (LOGIT_FUNCTIONS, LOGIT_TARGETS),
     (EQUAL_FUNCTIONS, EQUAL),
+    (PIECEWISE, [NUMBERS]),
 ]
 
 

@@ -147,7 +147,7 @@ test.each<[what: string, run: () => unknown, message: string]>([
     () => F.linear(floats(2, 3), floats(5, 4)),
     'linear: float32[2,3] times float32[5,4] transposed',
   ],
-  ['sum', () => integers(2).sum([7]), 'sum: expected float32, got int64[2].'],
+  ['sum', () => integers(2).sum([7]), 'sum: expected axes from -1 to 0 for int64[2], got 7.'],
   ['norm', () => integers(2).norm(), 'norm: expected float32, got int64[2].'],
   ['mul', () => floats(2).mul(floats(3)), 'mul: float32[2] and float32[3] do not broadcast'],
   ['silu', () => F.silu(integers(2)), 'silu: expected float32, got int64[2].'],

@@ -264,7 +264,7 @@ describe('what depends on the batch otherwise is refused, naming the operation',
     [
       'a number that is not the batch',
       (x) => x.view(1, 8),
-      /forward fails for a batch of 97: Reshape: float32\[97,2,4\]/,
+      /forward fails for a batch of 97: view: float32\[97,2,4\]/,
     ],
     [
       'random numbers',

@@ -126,7 +126,7 @@ const refused: Readonly<Record<string, readonly [PartsOfModel, ...string[]]>> = 
   ],
   'shapes that do not fit': [
     { ...one('Add', ['x', 'w'], ['y']), arrays: { w: floats([1, 2]) } },
-    'importOnnx: Add (node add) of the imported model: Add: float32[2,3] and float32[2] do not broadcast',
+    'importOnnx: Add (node add) of the imported model: add: float32[2,3] and float32[2] do not broadcast',
   ],
   'scales that runtimes align differently': [
     {

@@ -4,6 +4,7 @@ import { ArgumentError, F, full, NnError, Parameter, ShapeError, Tensor, type DT
 import { fill } from './fill.ts';
 import { functionCalls, notFunctions, packageCalls } from './surface/functions.ts';
 import { notCalled, tensorCalls } from './surface/tensors.ts';
+import { tensorNames } from '../src/torch-names/index.ts';
 import type { CallTable } from './surface/calls.ts';
 import './one-thread.ts';
 
@@ -87,7 +88,10 @@ function isNotTrained(failure: unknown): boolean {
 
 function namesOf(prototype: object): string[] {
   const parent: unknown = Object.getPrototypeOf(prototype);
-  const own = Object.getOwnPropertyNames(prototype);
+  // Without torch's names, which answer with ringrun's.
+  const own = Object.getOwnPropertyNames(prototype).filter(
+    (name) => !Object.hasOwn(tensorNames, name) && !name.endsWith('_'),
+  );
   return parent === Object.prototype ? own : [...new Set([...own, ...namesOf(parent as object)])];
 }
 

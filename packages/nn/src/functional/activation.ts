@@ -1,4 +1,4 @@
-import { add, mul } from '../ops/elementwise.ts';
+import { add, mul, requireFloat } from '../ops/elementwise.ts';
 import { leakyRelu as leakyReluOf, pow, sigmoid as sigmoidOf } from '../ops/functions.ts';
 import { gelu as geluOf } from '../ops/own/gelu.ts';
 import { constant } from '../ops/source.ts';
@@ -37,6 +37,7 @@ export function gelu({ value: x }: Tensor, options: GELUOptions = {}): Tensor {
 
 /** x·sigmoid(x), also called swish (torch.nn.functional.silu). */
 export function silu({ value: x }: Tensor): Tensor {
+  requireFloat('silu', x);
   return new Tensor(mul(x, sigmoidOf(x)));
 }
 

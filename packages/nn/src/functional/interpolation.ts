@@ -97,7 +97,9 @@ export function interpolate(input: Tensor, options: InterpolateOptions): Tensor 
       given.reduce((image, sampling, axis) => resample(image, axis + 2, sampling, mode), input.value),
     );
   const [forward, backward] = passesOf(mode, samplings);
-  return forward === backward ? resized(forward) : withGradientOf(resized(forward), resized(backward));
+  // An exported model has no gradient.
+  if (forward === backward || isTracingSizes()) return resized(forward);
+  return withGradientOf(resized(forward), resized(backward));
 }
 
 /** How torch samples forward and backward: in some cases, an axis that keeps its size is copied, although its factor is not 1. */
@@ -143,7 +145,7 @@ function samplingsOf(spatial: readonly number[], options: InterpolateOptions): S
 
 function resample(image: Value, axis: number, sampling: Sampling, mode: InterpolationMode): Value {
   const { length, size, factor = 1 } = sampling;
-  if (length === size && factor === 1) return image;
+  if (length === size && factor === 1 && !isTracingSizes()) return image;
   if (mode === 'nearest' || mode === 'nearest-exact') {
     // For other lengths, a given size is another multiple or none.
     const mayRepeat = sampling.factor !== undefined || !isTracingSizes();

@@ -196,7 +196,8 @@ function requireNumbers(name: string, a: Value): void {
   );
 }
 
-function requireFloat(name: string, a: Value): void {
+/** @param name of the function in the message */
+export function requireFloat(name: string, a: Value): void {
   if (a.dtype !== 'float32') throw new ShapeError(`${name}: expected float32, got ${describeType(a)}.`);
 }
 

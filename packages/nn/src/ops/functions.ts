@@ -17,6 +17,7 @@ import {
   min,
   mul,
   neg,
+  requireFloat,
   sqrt,
   sub,
   where,
@@ -183,8 +184,4 @@ function ofNumbers(op: Plain, name: string, x: Value): Value {
 /** Integers are rounded already. */
 function rounding(op: Plain, name: string, x: Value): Value {
   return x.dtype === 'int64' ? x : ofNumbers(op, name, x);
-}
-
-function requireFloat(name: string, x: Value): void {
-  if (x.dtype !== 'float32') throw new ShapeError(`${name}: expected float32, got ${describeType(x)}.`);
 }

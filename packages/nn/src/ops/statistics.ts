@@ -1,7 +1,20 @@
 import { ShapeError } from '../errors.ts';
 import { describeType, type Value } from '../graph/node.ts';
 import { normalizeAxes } from './axes.ts';
-import { add, cast, detach, div, equal, exp, log, mul, sqrt, sub, where } from './elementwise.ts';
+import {
+  add,
+  cast,
+  detach,
+  div,
+  equal,
+  exp,
+  log,
+  mul,
+  requireFloat,
+  sqrt,
+  sub,
+  where,
+} from './elementwise.ts';
 import { abs, pow } from './functions.ts';
 import { reduceMax, reduceMean, reduceMin, reduceSum } from './reduction.ts';
 import { concat, expand, reshape, slice } from './shape.ts';
@@ -24,6 +37,7 @@ export function variance(
 
 /** (Σ|x|ᵖ)^(1/p) over axes (torch.linalg.vector_norm). p = Infinity: the largest |x|; 0: the number of elements that are not 0. */
 export function norm(value: Value, p: number, axes: readonly number[] | undefined, keepdims: boolean): Value {
+  requireFloat('norm', value);
   if (Number.isNaN(p)) throw new ShapeError('norm: expected a number p, got NaN.');
   if (p === Infinity) return reduceMax(abs(value), axes, keepdims);
   if (p === -Infinity) return reduceMin(abs(value), axes, keepdims);

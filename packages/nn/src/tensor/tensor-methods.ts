@@ -77,7 +77,7 @@ function isTensor(operand: Promotable): operand is Exclude<Promotable, Scalar> {
 
 function requireScalar(given: unknown): Scalar {
   if (isScalar(given)) return given;
-  throw new ArgumentError(`Expected a tensor, a number or a bigint, got ${describeValue(given)}.`);
+  throw new ArgumentError(`operand: expected a tensor, a number or a bigint, got ${describeValue(given)}.`);
 }
 
 /** The axes of a reduction: an empty list stands for all, as in torch. */
