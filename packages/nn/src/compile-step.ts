@@ -168,7 +168,8 @@ export function compileStep<Arguments extends unknown[], Settings extends Common
     const operation = { name: 'step.each()', changes: true, memory: () => optimizer.memory() };
     const losses = await enqueue(operation, async () => {
       const ended: Tensor[] = [];
-      while (ended.length < batches.length) ended.push(...(await nextSteps(batches.slice(ended.length))));
+      while (ended.length < batches.length)
+        for (const one of await nextSteps(batches.slice(ended.length))) ended.push(one);
       return ended;
     });
     inputs.requireUnchanged();
