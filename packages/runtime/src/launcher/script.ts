@@ -47,7 +47,10 @@ export function findScript(given: string): Script {
 export function problemOf(path: string): string | undefined {
   const problem = pathProblem(path, 'file');
   if (problem === 'is a folder') return 'is not a file, but a folder';
-  return problem ?? (statSync(path).isFile() ? undefined : 'is not a file');
+  return (
+    problem?.replace('cannot be read', 'cannot be found') ??
+    (statSync(path).isFile() ? undefined : 'is not a file')
+  );
 }
 
 /** Shortens a long name for a message. */
