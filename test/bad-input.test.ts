@@ -37,7 +37,7 @@ describe('the command line', () => {
     },
     { args: ['--nprok', '2', 'train.ts'], words: ["unknown option '--nprok'", '(Did you mean --nproc?)'] },
     { args: ['--nproc', '2', 'nowhere.ts'], words: ['The script nowhere.ts does not exist', 'path from /'] },
-    { args: ['--nproc', '2', 'test'], words: ['The script test is a folder'] },
+    { args: ['--nproc', '2', 'test'], words: ['The script test is not a file, but a folder'] },
     { args: ['--nproc', '2'], words: ["missing required argument 'script'"] },
     {
       args: ['--nproc', '99999999999', 'launch.js'],

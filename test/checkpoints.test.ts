@@ -108,7 +108,7 @@ test('invalid arguments are refused on every rank, and the next save works', asy
     stateless: 'best has no stateDict and no loadStateDict. Register an object with both',
     keep: 'ERR_INVALID_ARGUMENT: Checkpointer: ',
     place:
-      "ERR_INVALID_ARGUMENT: openStorage: expected a folder's path or s3://bucket/prefix, got 'gs://bucket'",
+      "ERR_INVALID_ARGUMENT: Checkpointer: dir: expected a path, a file: URL or s3://bucket/prefix, got 'gs://bucket'",
     file: 'ERR_INVALID_ARGUMENT: Checkpointer: dir: expected a folder, got the file /',
     belowFile: '/test/dist/fixtures/checkpoints.js is a file. Use a folder',
     step: 'ERR_CHECKPOINT_NOT_WRITTEN: Checkpointer.save: rank 0: Checkpointer.save: step',

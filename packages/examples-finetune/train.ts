@@ -8,7 +8,7 @@
 // Without a network, use --data FOLDER, or --synthetic. One epoch reaches an accuracy of at least 0.9 on MNIST.
 // All options: node launch packages/examples-finetune/train.ts --help
 
-import { dataLocation, effectiveBatch, integerFrom, outputFile } from '@ringrun/examples-common';
+import { effectiveBatch, integerFrom, outputFile } from '@ringrun/examples-common';
 import { DigitClassifier, DigitsFrom } from '@ringrun/examples-finetune';
 import { F, compileStep, manualSeed, noGrad, optim, tensor, type Tensor } from '@ringrun/nn';
 import { Command, Option } from 'commander';
@@ -17,7 +17,7 @@ import * as dist from 'ringrun';
 const command = new Command('train.ts')
   .description('Fine-tunes a ResNet from PyTorch')
   .allowExcessArguments(false)
-  .option('--data <location>', "folder or s3://bucket/prefix with MNIST's four files", dataLocation)
+  .option('--data <location>', "folder or s3://bucket/prefix with MNIST's four files")
   .addOption(new Option('--synthetic', 'train on synthetic digits').default(false).conflicts('data'))
   .option('--epochs <n>', 'passes over the images', integerFrom(1), 1)
   .option('--batch-size <n>', 'images per step, summed over all ranks', integerFrom(1), 64)

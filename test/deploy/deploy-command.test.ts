@@ -26,6 +26,26 @@ function folderWithScript(name = 'digits'): string {
 const ringrun = (folder: string, args: readonly string[]) =>
   node([join(repository, 'launch.js'), 'deploy', ...args], { cwd: folder }).ended;
 
+test.each([
+  ['train.ts', {}, true],
+  ['train.ts', { tsx: '^4.20.0' }, false],
+  ['train.js', {}, false],
+])(
+  'the Dockerfile of %s with the dependencies %j installs tsx: %s',
+  async (script, dependencies, installs) => {
+    const folder = folderWithScript();
+    writeFileSync(join(folder, script), '');
+    const manifest = {
+      dependencies: { ringrun: '0.1.0', ...dependencies },
+      devDependencies: { tsx: '^4.20.0' },
+    };
+    writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
+    expect((await ringrun(folder, [...image, script])).code).toBe(0);
+    const dockerfile = readFileSync(join(folder, 'Dockerfile'), 'utf8');
+    expect(dockerfile.includes('RUN npm install --no-save --omit=dev tsx@4\n')).toBe(installs);
+  },
+);
+
 /** The manifests of a command by their files, as kubectl reads them. */
 function manifestsFor(args: readonly string[]): Record<string, Manifest[]> {
   const texts = Object.entries(manifestsOf(parseDeployment([...image, ...args], '/home/me/digits')));

@@ -1,5 +1,5 @@
 export { effectiveBatch, learningRate, type EffectiveBatch } from './effective-batch.ts';
-export { dataLocation, outputFile, outputFolder, textLocation } from './path-options.ts';
+export { outputFile, outputFolder, textLocation } from './path-options.ts';
 export { integerFrom, parseSettings, type Example, type Settings } from './settings.ts';
 export { readText } from './read-text.ts';
 export { run } from './run.ts';

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { dataLocation, outputFile, outputFolder } from './path-options.ts';
+import { outputFile, outputFolder } from './path-options.ts';
 
 /** Training options of an example, parsed from its command line. */
 export interface Settings {
@@ -121,7 +121,7 @@ function commandOf(example: Example): Command {
     .option('--workers <n>', 'data loading threads per rank', integerFrom(0), 0)
     .option('--seed <n>', 'random seed for initial parameters and shuffling', integerFrom(0), 1)
     .option('--log-interval <n>', 'steps between log lines', integerFrom(1), 10)
-    .option('--data <location>', `${example.data} (default: a cached or downloaded copy)`, dataLocation)
+    .option('--data <location>', `${example.data} (default: a cached or downloaded copy)`)
     .addOption(
       new Option('--synthetic', 'train on synthetic data instead of the real data')
         .default(false)

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { outputProblem, pathProblem } from 'ringrun';
+import { outputProblem } from 'ringrun';
 
 /** Training options, parsed from the command line. */
 export interface Settings {
@@ -59,7 +59,6 @@ export function parseSettings(args: readonly string[] = process.argv.slice(2)): 
     .option(
       '--data <location>',
       "folder or s3://bucket/prefix with MNIST's four files (default: a cached or downloaded copy)",
-      pathWithout((path) => pathProblem(path, 'folder')),
     )
     .addOption(
       new Option('--synthetic', 'train on synthetic digits instead of MNIST')

@@ -172,7 +172,8 @@ export function compileStep<Arguments extends unknown[]>(
     const operation = { name: 'step.each()', changes: true, memory: () => optimizer.memory() };
     const losses = await enqueue(operation, async () => {
       const ended: Tensor[] = [];
-      while (ended.length < batches.length) ended.push(...(await nextSteps(batches.slice(ended.length))));
+      while (ended.length < batches.length)
+        for (const one of await nextSteps(batches.slice(ended.length))) ended.push(one);
       return ended;
     });
     inputs.requireUnchanged();

@@ -116,7 +116,8 @@ export async function stepsNow(
   const losses: TensorData[] = [];
   while (losses.length < batches.length) {
     const next = readers.slice(losses.length);
-    losses.push(...(await withoutGradients(optimizer, () => runAgain(recorded, next, update))));
+    for (const loss of await withoutGradients(optimizer, () => runAgain(recorded, next, update)))
+      losses.push(loss);
   }
   return losses;
 }

@@ -40,5 +40,5 @@ async function main(argv: readonly string[]): Promise<number> {
 
 /** A script has an extension, and a path usually a slash. */
 function isMisspeltCommand(argv: readonly string[]): boolean {
-  return argv.length > 0 && /^[\w-]+$/.test(argv[0]);
+  return argv.length > 0 && !commands.includes(argv[0]) && /^[\w-]+$/.test(argv[0]);
 }

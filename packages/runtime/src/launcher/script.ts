@@ -45,7 +45,12 @@ export function findScript(given: string): Script {
 
 /** Why `path` cannot be run, to complete "The script <path> …"; undefined if it is a file. */
 export function problemOf(path: string): string | undefined {
-  return pathProblem(path, 'file') ?? (statSync(path).isFile() ? undefined : 'is not a file');
+  const problem = pathProblem(path, 'file');
+  if (problem === 'is a folder') return 'is not a file, but a folder';
+  return (
+    problem?.replace('cannot be read', 'cannot be found') ??
+    (statSync(path).isFile() ? undefined : 'is not a file')
+  );
 }
 
 /** Shortens a long name for a message. */

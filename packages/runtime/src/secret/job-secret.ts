@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, RingrunError } from '@ringrun/collectives';
+import { pathProblem } from '@ringrun/core';
 
 const fewestCharacters = 16;
 
@@ -35,8 +36,11 @@ export function readSecretFile(path: string, origin: string): string {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error';
+    const problem = pathProblem(path, 'file');
+    // A folder cannot be replaced by the command.
+    const target = problem === 'is a folder' ? 'ringrun.secret' : path;
     throw new InvalidArgumentError(
-      `${origin}: expected a file with the secret of the job, got ${path} (${code}). ${howToCreate} > ${path}`,
+      `${origin}: expected a file with the secret of the job, got ${path} (${code})${problem === undefined ? '' : `, which ${problem}`}. ${howToCreate} > ${target}`,
       { cause },
     );
   }

@@ -31,7 +31,7 @@ describe('an invalid command line', () => {
       ["'soon'", 'seconds'],
     ],
     [['no-such-script.ts'], ['no-such-script.ts does not exist']],
-    [['/'], ['/ is a folder']],
+    [['/'], ['/ is not a file, but a folder']],
     [[], ["missing required argument 'script'"]],
   ])('%j: exit code 2 and at most 5 lines', async (args, says) => {
     const path = temporaryScript('never-run.mjs', 'console.log("RAN");');

@@ -36,7 +36,7 @@ export class PackedSequence {
   /** The number of sequences that have each step, as many as the longest sequence has. */
   get batchSizes(): number[] {
     return Array.from(
-      { length: Math.max(...this.lengths) },
+      { length: longestOf(this.lengths) },
       (_, step) => this.lengths.filter((length) => length > step).length,
     );
   }
@@ -128,7 +128,7 @@ export function padPackedSequence(
 ): [output: Tensor, lengths: Tensor] {
   requireOptions('padPackedSequence', options, padPackedOptions);
   const { batchFirst = false, paddingValue = 0, totalLength } = options;
-  const longest = Math.max(...sequence.lengths);
+  const longest = longestOf(sequence.lengths);
   const total = totalLength ?? longest;
   if (!Number.isInteger(total) || total < longest) {
     throw new ArgumentError(
@@ -164,7 +164,7 @@ export function padSequence(sequences: readonly Tensor[], options: PadSequenceOp
   const { batchFirst = false, paddingValue = 0 } = options;
   if (sequences.length === 0)
     throw new ArgumentError('padSequence: expected at least one sequence, got none.');
-  const longest = Math.max(...sequences.map(({ shape }) => shape[0]));
+  const longest = longestOf(sequences.map(({ shape }) => shape[0]));
   const padded = sequences.map((sequence) => resized(sequence, longest, paddingValue));
   return stack(padded, batchFirst ? 0 : 1);
 }
@@ -215,4 +215,9 @@ function numbersOf(lengths: readonly number[] | Tensor): number[] {
     );
   }
   return Array.from(elements as ArrayLike<bigint>, Number);
+}
+
+/** Not by arguments of a call, of which there may be about 125,000. */
+function longestOf(lengths: readonly number[]): number {
+  return lengths.reduce((longest, length) => Math.max(longest, length), 0);
 }

@@ -189,7 +189,11 @@ async function requireAll({ lacks, contents, title }: DownloadableDataset, locat
   const cure = `Pass --data with a folder or s3://bucket/prefix that has ${contents}, or omit it to download ${title}`;
   const isArchive = /\.(tar\.gz|tgz|tar)$/.test(location);
   const problem = isBucket(location) ? undefined : pathProblem(location, isArchive ? 'file' : 'folder');
-  throw new InvalidDataError(location, `it ${problem ?? `has ${missing.join(', ')}`}`, cure);
+  throw new InvalidDataError(
+    location,
+    `it has ${missing.join(', ')}${problem === undefined ? '' : `, because it ${problem}`}`,
+    cure,
+  );
 }
 
 async function writeToCache(storage: Storage, name: string, bytes: Uint8Array): Promise<void> {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { Header, create } from 'tar';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readArchive } from '../../../../src/data/datasets/cifar10/archive.ts';
 import { encodeBatch } from '../../../../src/data/datasets/cifar10/batch.ts';
 import { loadCifar10 } from '../../../../src/data/datasets/cifar10/load-cifar10.ts';
@@ -170,6 +170,30 @@ describe('rejects, and names file and member:', () => {
     await expect(load(folder)).rejects.toThrow(InvalidDataError);
     await expect(load(folder)).rejects.toThrow(problem);
     await expect(load(folder)).rejects.toThrow(`${folder}/cifar-10-binary.tar.gz: `);
+  });
+
+  test('missing training batches, on stderr, and reads the others', async () => {
+    const folder = temporaryFolder();
+    const batch = (seed: number) => {
+      const { labels, pixels } = syntheticShapes({ count: 2, seed });
+      return encodeBatch(labels, pixels);
+    };
+    const printed = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    onTestFinished(() => {
+      printed.mockRestore();
+    });
+    const [first, second, ...others] = [1, 2, 3, 4, 5].map((number) => `data_batch_${number}.bin`);
+    writeFileSync(join(folder, second), batch(2));
+    expect((await loadCifar10({ split: 'train', location: folder })).length).toBe(2);
+    expect(printed.mock.calls).toEqual([
+      [
+        `ringrun: ${folder}/: read 1 of the 5 training batches of CIFAR-10, without ${[first, ...others].join(', ')}\n`,
+      ],
+    ]);
+    printed.mockClear();
+    for (const name of [first, ...others]) writeFileSync(join(folder, name), batch(1));
+    expect((await loadCifar10({ split: 'train', location: folder })).length).toBe(10);
+    expect(printed.mock.calls).toEqual([]);
   });
 
   test('an empty location, in prepareCifar10', async () => {
