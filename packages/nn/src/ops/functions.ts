@@ -1,5 +1,4 @@
-import { ShapeError } from '../errors.ts';
-import { createValue, describeType, type Node, type Value } from '../graph/node.ts';
+import { createValue, type Node, type Value } from '../graph/node.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { dataTypeCode } from '../onnx/schema.ts';
 import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
