@@ -6,14 +6,21 @@ import { valueOf, type Operand } from './tensor/tensor-methods.ts';
 import { Tensor } from './tensor.ts';
 
 /**
- * Concatenates tensors along a dimension (torch.cat). All other dimensions must be equal.
+ * Concatenates tensors along a dimension (torch.cat). All other dimensions must be equal. As in torch, an empty tensor [0] joins
+ * tensors of any shape.
  *
  * @param dim negative values count from the last dimension. Default: 0.
  */
 export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
+  const given: unknown = tensors;
+  if (!Array.isArray(given) || !given.every((one) => one instanceof Tensor)) {
+    throw new ArgumentError('cat: expected a list of tensors. Write cat([a, b], dim).');
+  }
+  const isEmpty = ({ shape }: Tensor) => shape.join() === '0';
+  const others = tensors.filter((one) => !isEmpty(one));
   return new Tensor(
     concat(
-      tensors.map(({ value }) => value),
+      (others.length > 0 ? others : tensors).map(({ value }) => value),
       dim,
     ),
   );

@@ -3,9 +3,16 @@ import { describeType } from '../graph/node.ts';
 import { gemm, overRows } from '../ops/linear-algebra.ts';
 import { Tensor } from '../tensor.ts';
 
-/** x·Wᵀ + b (torch.nn.functional.linear): input […, in], weight [out, in], bias [out]; returns […, out]. */
+/**
+ * x·Wᵀ + b (torch.nn.functional.linear): input […, in], weight [out, in], bias [out]; returns […, out]. A weight [in] with a
+ * bias [] is for one output feature, whose dimension the result does not have.
+ */
 export function linear(input: Tensor, weight: Tensor, bias?: Tensor): Tensor {
   const { shape } = input;
+  if (weight.shape.length === 1 && (bias?.shape.length ?? 0) === 0) {
+    const output = linear(input, weight.unsqueeze(0), bias?.unsqueeze(0));
+    return output.view(...output.shape.slice(0, -1));
+  }
   if (shape.length !== 2 && (weight.shape.length !== 2 || shape.at(-1) !== weight.shape[1])) {
     throw new ShapeError(
       `linear: expected an input […,in] and a weight [out,in], got ${describeType(input)} and ${describeType(weight)}.`,

@@ -62,12 +62,13 @@ export const bceWithLogitsOptions: OptionNames<BCEWithLogitsOptions> = {
 /**
  * −logProbabilities[n, target[n]], reduced (torch.nn.functional.nll_loss).
  *
- * @param logProbabilities [N, C] or [N, C, …]
- * @param target int64 [N] or [N, …], classes from 0 to C − 1, or `ignoreIndex`
+ * @param logProbabilities [N, C], [N, C, …], or [C] of one sample
+ * @param target int64 [N], [N, …] or [], classes from 0 to C − 1, or `ignoreIndex`
  * @throws ArgumentError if a target is neither a class nor `ignoreIndex`
  */
 export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLossOptions = {}): Tensor {
   requireOptions('nllLoss', options, nllLossOptions);
+  if (logProbabilities.shape.length === 1) return ofOne(nllLoss, logProbabilities, target, options);
   const kind = { labelSmoothing: 0, isLogits: false };
   return lossOfClasses('nllLoss', logProbabilities.value, target.value, { ...options, ...kind });
 }
@@ -75,8 +76,8 @@ export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLo
 /**
  * nllLoss of logSoftmax(logits) along dimension 1 (torch.nn.functional.cross_entropy).
  *
- * @param logits [N, C] or [N, C, …]
- * @param target int64 [N] or [N, …] as in `nllLoss`, or float32 probabilities of the logits' shape, which ignore `ignoreIndex`
+ * @param logits [N, C], [N, C, …], or [C] of one sample
+ * @param target int64 as in `nllLoss`, or float32 probabilities of the logits' shape, which take no `ignoreIndex`
  * @throws ArgumentError if a target is neither a class nor `ignoreIndex`
  */
 export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
@@ -85,6 +86,7 @@ export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntro
   if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) {
     throw new ArgumentError(`crossEntropy: labelSmoothing must be from 0 to 1, got ${labelSmoothing}.`);
   }
+  if (logits.shape.length === 1) return ofOne(crossEntropy, logits, target, options);
   if (target.dtype === 'float32') return probabilityLoss(logits.value, target.value, options);
   const kind = { labelSmoothing, isLogits: true };
   return lossOfClasses('crossEntropy', logits.value, target.value, { ...options, ...kind });
@@ -124,6 +126,16 @@ export function binaryCrossEntropyWithLogits(
   return reduced('binaryCrossEntropyWithLogits', losses, reduction);
 }
 
+/** The loss of one sample [C], of which there is no batch. */
+function ofOne<Options>(
+  loss: (input: Tensor, target: Tensor, options: Options) => Tensor,
+  input: Tensor,
+  target: Tensor,
+  options: Options,
+): Tensor {
+  return loss(input.unsqueeze(0), target.unsqueeze(0), options).view();
+}
+
 type ClassLossOptions = NLLLossOptions & { labelSmoothing: number; isLogits: boolean };
 
 /** The losses of class labels, of log-probabilities or, with `isLogits`, of logits. */
@@ -151,7 +163,12 @@ function lossOfClasses(
 
 /** The loss of probabilities: −Σ w·t·logSoftmax(x) over the classes; the mean is over everything else. */
 function probabilityLoss(logits: Value, target: Value, options: CrossEntropyOptions): Tensor {
-  const { weight, reduction = 'mean', labelSmoothing = 0 } = options;
+  const { weight, reduction = 'mean', labelSmoothing = 0, ignoreIndex = -100 } = options;
+  if (ignoreIndex >= 0) {
+    throw new ArgumentError(
+      `crossEntropy: expected no ignoreIndex for probabilities, got ${ignoreIndex}. Leave it out.`,
+    );
+  }
   if (logits.shape.length < 2 || logits.shape.join() !== target.shape.join()) {
     throw new ShapeError(
       `crossEntropy: expected logits float32[N,C,…] and probabilities of the same shape or classes int64[N,…], got ${describeType(logits)} and ${describeType(target)}.`,

@@ -1,5 +1,7 @@
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { softplus } from '../ops/functions.ts';
+import { ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
 import type { Tensor } from '../tensor.ts';
 import { where } from '../combine.ts';
 import { pairwiseDistance } from './similarity.ts';
@@ -118,6 +120,7 @@ export function tripletMarginWithDistanceLoss(
 /**
  * max(0, −target·(a − b) + margin), reduced (torch.nn.functional.margin_ranking_loss). Default: `margin` 0.
  *
+ * @param a as many dimensions as `b` and `target`; shapes broadcast
  * @param target 1 if `a` shall be larger, −1 if `b`
  */
 export function marginRankingLoss(
@@ -128,19 +131,24 @@ export function marginRankingLoss(
 ): Tensor {
   requireOptions('marginRankingLoss', options, marginLossOptions);
   const { margin = 0, reduction = 'mean' } = options;
-  requireEqualShapes('marginRankingLoss', a, b);
+  if (new Set([a, b, target].map(({ shape }) => shape.length)).size > 1) {
+    throw new ShapeError(
+      `marginRankingLoss: expected tensors of as many dimensions each, got ${[a, b, target].map(describeType).join(', ')}.`,
+    );
+  }
   const losses = target.float().neg().mul(a.sub(b)).add(margin).relu();
   return reduced('marginRankingLoss', losses.value, reduction);
 }
 
 /**
- * x where the target is 1, max(0, margin − x) where it is −1, reduced (torch.nn.functional.hinge_embedding_loss). Default:
- * `margin` 1.
+ * x where the target is 1, max(0, margin − x) where it is −1, reduced (torch.nn.functional.hinge_embedding_loss). Other
+ * targets get the sum of both. Input and target broadcast. Default: `margin` 1.
  */
 export function hingeEmbeddingLoss(input: Tensor, target: Tensor, options: MarginLossOptions = {}): Tensor {
   requireOptions('hingeEmbeddingLoss', options, marginLossOptions);
   const { margin = 1, reduction = 'mean' } = options;
-  const losses = where(target.eq(1), input, input.neg().add(margin).relu());
+  const far = where(target.eq(1), 0, input.neg().add(margin).clamp(0));
+  const losses = where(target.eq(-1), 0, input).add(far);
   return reduced('hingeEmbeddingLoss', losses.value, reduction);
 }
 

@@ -60,6 +60,18 @@ export function pad(input: Tensor, amounts: readonly number[], options: PadOptio
     before: Math.max(before, 0),
     after: Math.max(after, 0),
   }));
+  if (mode === 'circular' && amounts.some((amount) => amount < 0)) {
+    // The elements that are repeated are those that are left.
+    const cropped = pad(
+      input,
+      amounts.map((amount) => Math.min(amount, 0)),
+    );
+    return pad(
+      cropped,
+      amounts.map((amount) => Math.max(amount, 0)),
+      { mode },
+    );
+  }
   const whole =
     mode === 'constant'
       ? padWith(

@@ -1,5 +1,6 @@
 import { where } from '../combine.ts';
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
 import { neg } from '../ops/elementwise.ts';
 import { softplus as softplusOf } from '../ops/functions.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
@@ -110,9 +111,17 @@ export function threshold(input: Tensor, limit: number, value: number): Tensor {
  */
 export function prelu(input: Tensor, weight: Tensor): Tensor {
   const rank = input.shape.length;
-  const slopes =
-    rank > 1 && weight.shape[0] > 1 ? weight.view(-1, ...Array<number>(rank - 2).fill(1)) : weight;
-  return where(input.gt(0), input, input.mul(slopes));
+  const channels = rank > 1 ? input.shape[1] : 1;
+  const count = weight.numel();
+  if (weight.shape.length > 1 || (count !== 1 && count !== channels)) {
+    throw new ShapeError(
+      `prelu: expected one slope or ${channels} for ${describeType(input)}, got ${describeType(weight)}.`,
+    );
+  }
+  const slopes = weight.view(...(count === 1 ? [] : [-1, ...Array<number>(rank - 2).fill(1)]));
+  const isAbove = input.gt(0);
+  // The elements above 0 are no part of the product: infinity would be in the slopes' gradient, as ∞·0.
+  return where(isAbove, input, where(isAbove, 0, input).mul(slopes));
 }
 
 function requireLambda(where: string, lambda: number): void {

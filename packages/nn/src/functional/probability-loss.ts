@@ -1,5 +1,7 @@
 import { requireOptions, type OptionNames } from '../require-options.ts';
-import { ArgumentError } from '../errors.ts';
+import { checkElements } from '../element-checks.ts';
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
 import type { Tensor } from '../tensor.ts';
 import { where } from '../combine.ts';
 import {
@@ -134,8 +136,10 @@ export function poissonNllLoss(input: Tensor, target: Tensor, options: PoissonNL
  * ½(log v + (input − target)²/v), reduced (torch.nn.functional.gaussian_nll_loss): of numbers with a normal distribution.
  *
  * @param input means
- * @param target float32 of the same shape
- * @param variance of each element; broadcast to the input. Its gradient passes where it is below `eps`, too, as in torch.
+ * @param target float32 of the same shape, or one that broadcasts
+ * @param variance of each element: the shape of the input, the same without the last dimension, or the same with 1 for one
+ *   dimension. Its gradient passes where it is below `eps`, too, as in torch.
+ * @throws ArgumentError if a variance is negative; of computed variances, it is not checked
  */
 export function gaussianNllLoss(
   input: Tensor,
@@ -146,11 +150,27 @@ export function gaussianNllLoss(
   requireOptions('gaussianNllLoss', options, gaussianNllLossOptions);
   const { full = false, eps = 1e-6, reduction = 'mean' } = options;
   if (!(eps > 0)) throw new ArgumentError(`gaussianNllLoss: eps must be above 0, got ${eps}.`);
-  requireEqualShapes('gaussianNllLoss', input, target);
-  const atLeast = variance.add(variance.clamp(eps).sub(variance).detach());
+  const ofEach = variancesOf(input, variance);
+  const atLeast = ofEach.add(ofEach.clamp(eps).sub(ofEach).detach());
   const losses = atLeast.log().add(input.sub(target).square().div(atLeast)).mul(0.5);
   const all = full ? losses.add(0.5 * Math.log(2 * Math.PI)) : losses;
   return reduced('gaussianNllLoss', all.value, reduction);
+}
+
+/** The variances with a shape that broadcasts to the input. */
+function variancesOf({ shape }: Tensor, variance: Tensor): Tensor {
+  checkElements(variance.value, (variances) => {
+    const negative = variances.find((one) => one < 0);
+    if (negative !== undefined) {
+      throw new ArgumentError(`gaussianNllLoss: expected variances of at least 0, got ${negative}.`);
+    }
+  });
+  if (variance.shape.join() === shape.slice(0, -1).join()) return variance.unsqueeze(-1);
+  const others = shape.flatMap((size, axis) => (size === variance.shape[axis] ? [] : [variance.shape[axis]]));
+  if (variance.shape.length === shape.length && others.join() in { '': true, 1: true }) return variance;
+  throw new ShapeError(
+    `gaussianNllLoss: expected variances of the shape [${shape.join()}], with 1 for one dimension or without the last, got ${describeType(variance)}.`,
+  );
 }
 
 /** log p, and 0 where p is 0, so that p·log p is 0 there. */

@@ -12,9 +12,10 @@ export type Triple = number | readonly [depth: number, height: number, width: nu
 /** A size of images of one, two or three axes. */
 export type Sizes = Single | Pair | Triple;
 
-/** One number for each of `axes` axes. */
+/** One number for each of `axes` axes. As in torch, a list of one number is for all axes. */
 export function sizesOf(sizes: Sizes, axes: number): readonly number[] {
-  return typeof sizes === 'number' ? Array<number>(axes).fill(sizes) : sizes;
+  const all = typeof sizes === 'object' && sizes.length === 1 ? sizes[0] : sizes;
+  return typeof all === 'number' ? Array<number>(axes).fill(all) : all;
 }
 
 /** @throws ArgumentError unless `given` is one integer of at least `least`, or one for each of `axes` axes */

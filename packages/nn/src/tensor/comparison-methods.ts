@@ -1,3 +1,4 @@
+import { ArgumentError } from '../errors.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import { abs } from '../ops/functions.ts';
 import { constant } from '../ops/source.ts';
@@ -76,6 +77,9 @@ export abstract class ComparisonMethods extends IndexingMethods {
 
   /** Where |x − other| ≤ atol + rtol·|other| (torch.isclose). */
   isclose(other: Tensor, rtol = 1e-5, atol = 1e-8): Tensor {
+    if (!(rtol >= 0 && atol >= 0)) {
+      throw new ArgumentError(`isclose: rtol and atol must be at least 0, got ${rtol} and ${atol}.`);
+    }
     const distance = this.of(abs(elementwise.sub(this.value, other.value)));
     const isClose = distance.le(other.abs().mul(rtol).add(atol));
     return isClose.logicalAnd(other.isfinite()).logicalOr(this.eq(other));

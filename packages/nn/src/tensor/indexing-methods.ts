@@ -3,7 +3,7 @@ import { describeType, type Value } from '../graph/node.ts';
 import { normalizeAxis } from '../ops/axes.ts';
 import { gatherElements, scatter, scatterElements } from '../ops/indexing.ts';
 import { add, cast } from '../ops/elementwise.ts';
-import { expand, flatten, reshape, unsqueeze } from '../ops/shape.ts';
+import { expand, flatten, pad, reshape, slice, unsqueeze } from '../ops/shape.ts';
 import { flip, narrow, pythonSlice, roll, select, selectAt, splitEvery, splitSizes } from '../ops/slicing.ts';
 import type { Tensor } from '../tensor.ts';
 import { TensorMethods, valueOf, type Operand } from './tensor-methods.ts';
@@ -83,28 +83,35 @@ export abstract class IndexingMethods extends TensorMethods {
 
   /**
    * A copy with elements replaced (torch.scatter): for `dim` = 1, `result[i][index[i][j]] = source[i][j]`. `source` is a
-   * tensor of the shape of `index`, or a number. If a position is there twice, one of its elements is written, and the
+   * tensor at least as long as `index` in every dimension, or a number. If a position is there twice, one of its elements is written, and the
    * gradient is that of all.
    */
   scatter(dim: number, index: Tensor, source: Operand): Tensor {
     const axis = normalizeAxis('scatter', dim, this.value);
-    const updates = expand(cast(valueOf(source), this.value.dtype), index.shape);
     requireEqualRank('scatter', this.value, index.value);
+    const given = cast(valueOf(source), this.value.dtype);
+    const updates =
+      typeof source === 'number' ? expand(given, index.shape) : partOf('scatter', given, index.value);
     return this.of(scatter(this.value, index.value, updates, axis));
   }
 
-  /** A copy with elements added (torch.scatter_add): for `dim` = 1, `result[i][index[i][j]] += source[i][j]`. */
+  /**
+   * A copy with elements added (torch.scatter_add): for `dim` = 1, `result[i][index[i][j]] += source[i][j]`. `source` is at least
+   * as long as `index` in every dimension, and `index` at most as long as this tensor in every other dimension.
+   */
   scatterAdd(dim: number, index: Tensor, source: Tensor): Tensor {
     const axis = normalizeAxis('scatterAdd', dim, this.value);
     requireEqualRank('scatterAdd', this.value, index.value);
-    const others = (shape: readonly number[]) => shape.toSpliced(axis, 1).join();
-    if (others(this.value.shape) !== others(index.shape)) {
+    const missing = this.value.shape.map((size, other) => (other === axis ? 0 : size - index.shape[other]));
+    if (missing.some((size) => size < 0)) {
       throw new ShapeError(
-        `scatterAdd: expected an index as long as ${describeType(this.value)} except along dimension ${dim}, got ${describeType(index.value)}.`,
+        `scatterAdd: expected an index at most as long as ${describeType(this.value)} except along dimension ${dim}, got ${describeType(index.value)}.`,
       );
     }
-    const sums = scatterElements(index.value, source.value, this.value.shape[axis], axis);
-    return this.of(add(this.value, sums));
+    const updates = partOf('scatterAdd', source.value, index.value);
+    const sums = scatterElements(index.value, updates, this.value.shape[axis], axis);
+    const none = missing.map(() => 0);
+    return this.of(add(this.value, missing.some(Boolean) ? pad(sums, none, missing) : sums));
   }
 
   /**
@@ -156,6 +163,17 @@ function requireEqualRank(op: string, value: Value, index: Value): void {
   throw new ShapeError(
     `${op}: expected an int64 index with ${value.shape.length} dimensions for ${describeType(value)}, got ${describeType(index)}.`,
   );
+}
+
+/** The part of the updates that an index has positions for. */
+function partOf(op: string, updates: Value, index: Value): Value {
+  const { shape } = updates;
+  if (shape.length !== index.shape.length || index.shape.some((size, dim) => size > shape[dim])) {
+    throw new ShapeError(
+      `${op}: expected a source at least as long as the index ${describeType(index)} in every dimension, got ${describeType(updates)}.`,
+    );
+  }
+  return index.shape.reduce((part, size, dim) => slice(part, dim, 0, size), updates);
 }
 
 /** The part of a value whose dimensions other than `axis` are as long as those of `index`. */

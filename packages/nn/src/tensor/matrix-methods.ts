@@ -41,12 +41,12 @@ export abstract class MatrixMethods extends ShapeMethods {
 
   /** beta·x + alpha·a·b, of matrices (torch.addmm); x broadcasts. Default: `beta` 1, `alpha` 1. */
   addmm(a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: ProductScales = {}): Tensor {
-    return a.mm(b).mul(alpha).add(this.of(this.value).mul(beta));
+    return scaledSum(this.of(this.value), a.mm(b), beta, alpha);
   }
 
   /** beta·x + alpha·a·b, of lists of matrices (torch.baddbmm); x broadcasts. Default: `beta` 1, `alpha` 1. */
   baddbmm(a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: ProductScales = {}): Tensor {
-    return a.bmm(b).mul(alpha).add(this.of(this.value).mul(beta));
+    return scaledSum(this.of(this.value), a.bmm(b), beta, alpha);
   }
 
   /** The matrices of the last two dimensions transposed (torch.Tensor.mT). */
@@ -104,6 +104,13 @@ export abstract class MatrixMethods extends ShapeMethods {
     }
     return this.diagonal().sum();
   }
+}
+
+/** beta·x + alpha·product. As in torch, NaN and infinities of x do not count if beta is 0. */
+function scaledSum(x: Tensor, product: Tensor, beta: number, alpha: number): Tensor {
+  const scaled = product.mul(alpha);
+  const sum = scaled.add(x.mul(beta));
+  return beta === 0 ? scaled.expand(...sum.shape) : sum;
 }
 
 function product(op: string, a: Value, b: Value, rank: number, otherRank: number): Value {

@@ -1,4 +1,4 @@
-import { ShapeError } from '../errors.ts';
+import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType, type Value } from '../graph/node.ts';
 import { normalizeAxis } from '../ops/axes.ts';
 import { cumulativeSum } from '../ops/cumulative.ts';
@@ -169,6 +169,7 @@ export abstract class ReductionMethods extends PointwiseMethods {
   /** Differences of neighbours along `dim` (torch.diff), `n` times. Default: once, along the last dimension. */
   diff(n = 1, dim = -1): Tensor {
     const axis = normalizeAxis('diff', dim, this.value);
+    if (!Number.isInteger(n) || n < 0) throw new ArgumentError(`diff: n must be at least 0, got ${n}.`);
     let value = this.value;
     for (let i = 0; i < n && value.shape[axis] > 0; i += 1) {
       const size = value.shape[axis];
