@@ -17,6 +17,7 @@ import { flatten, reshape, transpose, unsqueeze } from './ops/shape.ts';
 import { logSoftmax, softmax } from './ops/softmax.ts';
 import { input } from './ops/source.ts';
 import { MatrixMethods } from './tensor/matrix-methods.ts';
+import { acceptScalars } from './tensor/scalars.ts';
 import { allIfNone, valueOf } from './tensor/tensor-methods.ts';
 
 /**
@@ -312,6 +313,8 @@ export class Tensor extends MatrixMethods {
     }
   }
 }
+
+acceptScalars(Tensor);
 
 /**
  * Creates a tensor of the given elements (torch.tensor).

@@ -57,8 +57,8 @@ test.each<[what: string, run: () => unknown, message: string]>([
   ],
   [
     'scatterAdd',
-    () => x.scatterAdd(0, index.view(1, 2), zeros([1, 2])),
-    'scatterAdd: expected an index as long as float32[4,3] except along dimension 0, got int64[1,2].',
+    () => x.scatterAdd(1, index.view(2, 1).expand(2, 5).repeat(3, 1), zeros([6, 5])),
+    'scatterAdd: expected an index at most as long as float32[4,3] except along dimension 1, got int64[6,5].',
   ],
   [
     'split',

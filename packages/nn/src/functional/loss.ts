@@ -68,7 +68,7 @@ export const bceWithLogitsOptions: OptionNames<BCEWithLogitsOptions> = {
  */
 export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLossOptions = {}): Tensor {
   requireOptions('nllLoss', options, nllLossOptions);
-  if (logProbabilities.shape.length === 1) return ofOne(nllLoss, logProbabilities, target, options);
+  if (isOne(logProbabilities, target)) return ofOne(nllLoss, logProbabilities, target, options);
   const kind = { labelSmoothing: 0, isLogits: false };
   return lossOfClasses('nllLoss', logProbabilities.value, target.value, { ...options, ...kind });
 }
@@ -86,7 +86,7 @@ export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntro
   if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) {
     throw new ArgumentError(`crossEntropy: labelSmoothing must be from 0 to 1, got ${labelSmoothing}.`);
   }
-  if (logits.shape.length === 1) return ofOne(crossEntropy, logits, target, options);
+  if (isOne(logits, target)) return ofOne(crossEntropy, logits, target, options);
   if (target.dtype === 'float32') return probabilityLoss(logits.value, target.value, options);
   const kind = { labelSmoothing, isLogits: true };
   return lossOfClasses('crossEntropy', logits.value, target.value, { ...options, ...kind });
@@ -126,7 +126,13 @@ export function binaryCrossEntropyWithLogits(
   return reduced('binaryCrossEntropyWithLogits', losses, reduction);
 }
 
-/** The loss of one sample [C], of which there is no batch. */
+/** Whether the input is one sample [C] with its class, or with a probability of each. */
+function isOne(input: Tensor, target: Tensor): boolean {
+  const count = target.dtype === 'float32' ? 1 : 0;
+  return input.shape.length === 1 && target.shape.length === count;
+}
+
+/** The loss of one sample, of which there is no batch. */
 function ofOne<Options>(
   loss: (input: Tensor, target: Tensor, options: Options) => Tensor,
   input: Tensor,
