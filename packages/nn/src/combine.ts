@@ -2,7 +2,7 @@ import { ArgumentError } from './errors.ts';
 import { einsum as einsumOf } from './ops/einsum.ts';
 import * as elementwise from './ops/elementwise.ts';
 import { concat } from './ops/shape.ts';
-import { valueOf, type Operand } from './tensor/tensor-methods.ts';
+import { apply, type Operand } from './tensor/tensor-methods.ts';
 import { Tensor } from './tensor.ts';
 
 /**
@@ -46,14 +46,13 @@ export function meshgrid(...vectors: readonly Tensor[]): Tensor[] {
 }
 
 /**
- * The elements of `a` where the condition is true, else of `b` (torch.where). All three broadcast. A number gets the dtype
- * of the other operand; two numbers are float32.
+ * The elements of `a` where the condition is true, else of `b` (torch.where). All three broadcast; dtypes are promoted as in
+ * torch (see {@link Operand}).
  *
  * @param condition bool
  */
 export function where(condition: Tensor, a: Operand, b: Operand): Tensor {
-  const dtype = [a, b].find((one) => typeof one !== 'number')?.dtype;
-  return new Tensor(elementwise.where(condition.value, valueOf(a, dtype), valueOf(b, dtype)));
+  return new Tensor(apply((left, right) => elementwise.where(condition.value, left, right), a, b));
 }
 
 /**

@@ -1,6 +1,7 @@
-import { newArray, type DType, type TensorData } from './dtype.ts';
+import { newArray, type DType, type Scalar, type TensorData } from './dtype.ts';
 import { ArgumentError } from './errors.ts';
 import { sizeOf } from './graph/node.ts';
+import { asElement, isInt64 } from './scalar.ts';
 import { Tensor } from './tensor.ts';
 import { input } from './ops/source.ts';
 
@@ -20,14 +21,23 @@ export function ones(shape: readonly number[], options: CreationOptions = {}): T
   return full(shape, 1, options);
 }
 
-/** A tensor filled with one number (torch.full). Unlike in torch, the default dtype is float32 for every number. */
+/**
+ * A tensor filled with one number (torch.full). Unlike in torch, the default dtype is float32 for every number. int64 gets the
+ * number without its fraction, and a bigint exactly.
+ *
+ * @throws ArgumentError for int64, if the number is NaN or outside of int64
+ */
 export function full(
   shape: readonly number[],
-  value: number,
+  value: Scalar,
   { dtype = 'float32' }: CreationOptions = {},
 ): Tensor {
   requireShape('full', shape);
-  return filled(dtype, shape, () => value);
+  const array = newArray(dtype, sizeOf(shape));
+  const element = asElement(value, dtype);
+  if (array instanceof BigInt64Array) array.fill(BigInt(element));
+  else array.fill(Number(element));
+  return tensorOf(dtype, shape, array);
 }
 
 /** Zeros of the shape and dtype of another tensor (torch.zeros_like). */
@@ -41,25 +51,39 @@ export function onesLike({ shape, dtype }: Tensor): Tensor {
 }
 
 /** One number, in the shape and dtype of another tensor (torch.full_like). */
-export function fullLike({ shape, dtype }: Tensor, value: number): Tensor {
+export function fullLike({ shape, dtype }: Tensor, value: Scalar): Tensor {
   return full(shape, value, { dtype });
 }
 
 /**
- * The numbers from `start` to `end` (exclusive) in steps (torch.arange): `arange(3)` is 0, 1, 2.
+ * The numbers from `start` to `end` (exclusive) in steps (torch.arange): `arange(3)` is 0, 1, 2. Integers are exact, also bigints.
  *
- * @param options `dtype`: default int64 if all numbers are whole, else float32, as in torch
+ * @param options `dtype`: default int64 if all numbers are integers, else float32, as in torch
  */
-export function arange(start: number, end?: number, step = 1, options: CreationOptions = {}): Tensor {
-  const [from, to] = end === undefined ? [0, start] : [start, end];
-  if (![from, to, step].every(Number.isFinite) || step === 0 || (to - from) / step < 0) {
+export function arange(start: Scalar, end?: Scalar, step: Scalar = 1, options: CreationOptions = {}): Tensor {
+  const given = end === undefined ? [0, start, step] : [start, end, step];
+  if (given.every(isInt64)) return integerRange(given.map(BigInt), options);
+  const [from, to, by] = given.map(Number);
+  if (![from, to, by].every(Number.isFinite) || by === 0 || (to - from) / by < 0) {
+    throw new ArgumentError(
+      `arange: expected numbers from start to end in the direction of the step, got ${from}, ${to} and ${by}.`,
+    );
+  }
+  const { dtype = 'float32' } = options;
+  // As torch, which converts start and step first.
+  const [first, stride] = dtype === 'int64' ? [Math.trunc(from), Math.trunc(by)] : [from, by];
+  return filled(dtype, [Math.ceil((to - from) / by)], (i) => first + i * stride);
+}
+
+function integerRange([from, to, step]: readonly bigint[], { dtype = 'int64' }: CreationOptions): Tensor {
+  if (step === 0n || (to - from) * step < 0n) {
     throw new ArgumentError(
       `arange: expected numbers from start to end in the direction of the step, got ${from}, ${to} and ${step}.`,
     );
   }
-  const isWhole = [from, to, step].every(Number.isInteger);
-  const { dtype = isWhole ? 'int64' : 'float32' } = options;
-  return filled(dtype, [Math.ceil((to - from) / step)], (i) => from + i * step);
+  const rest = (to - from) % step;
+  const count = (to - from) / step + (rest === 0n ? 0n : 1n);
+  return filled(dtype, [Number(count)], (i) => from + BigInt(i) * step);
 }
 
 /** `steps` numbers at equal distances from `start` to `end` (torch.linspace). */
@@ -85,11 +109,12 @@ export function eye(rows: number, columns = rows, { dtype = 'float32' }: Creatio
   return filled(dtype, [rows, columns], (i) => Number(isOne(i)));
 }
 
-function filled(dtype: DType, shape: readonly number[], element: (index: number) => number): Tensor {
+function filled(dtype: DType, shape: readonly number[], element: (index: number) => Scalar): Tensor {
   const array = newArray(dtype, sizeOf(shape));
   for (let i = 0; i < array.length; i += 1) {
-    if (array instanceof BigInt64Array) array[i] = BigInt(Math.trunc(element(i)));
-    else array[i] = dtype === 'bool' ? Number(element(i) !== 0) : element(i);
+    const one = asElement(element(i), dtype);
+    if (array instanceof BigInt64Array) array[i] = BigInt(one);
+    else array[i] = Number(one);
   }
   return tensorOf(dtype, shape, array);
 }

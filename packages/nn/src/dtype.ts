@@ -14,6 +14,9 @@ export interface ArrayOf {
 /** The elements of a tensor of any dtype, row-major. */
 export type TensorData = ArrayOf[DType];
 
+/** One element: a number, or a bigint for an int64 that a number does not hold exactly. */
+export type Scalar = number | bigint;
+
 /** A zeroed array for `length` elements. */
 export function newArray(dtype: DType, length: number): TensorData {
   switch (dtype) {
@@ -23,5 +26,17 @@ export function newArray(dtype: DType, length: number): TensorData {
       return new BigInt64Array(length);
     case 'bool':
       return new Uint8Array(length);
+  }
+}
+
+/** An array of these elements, which the dtype must be able to hold. */
+export function arrayFrom(dtype: DType, elements: readonly Scalar[]): TensorData {
+  switch (dtype) {
+    case 'float32':
+      return Float32Array.from(elements, Number);
+    case 'int64':
+      return BigInt64Array.from(elements, BigInt);
+    case 'bool':
+      return Uint8Array.from(elements, Number);
   }
 }

@@ -1,5 +1,6 @@
-import type { DType, TensorData } from './dtype.ts';
+import type { DType, Scalar, TensorData } from './dtype.ts';
 import { ArgumentError } from './errors.ts';
+import { isInt64 } from './scalar.ts';
 import { asFloat32, describeValue, type LoadableArray } from './stored-tensor.ts';
 
 /** Elements that `tensor` takes, row-major. */
@@ -67,8 +68,8 @@ function isElement(element: unknown): element is number | bigint | boolean {
   return typeof element === 'number' || typeof element === 'bigint' || typeof element === 'boolean';
 }
 
-function isInteger(element: number | bigint | boolean): boolean {
-  return typeof element !== 'number' || Number.isSafeInteger(element);
+function isInteger(element: Scalar | boolean): boolean {
+  return typeof element !== 'number' || isInt64(element);
 }
 
 /** A BigInt64Array by itself would keep the lowest 64 bits without a word. */

@@ -32,7 +32,7 @@ export {
   randperm,
   type RandomOptions,
 } from './random-creation.ts';
-export type { ArrayOf, DType, TensorData } from './dtype.ts';
+export type { ArrayOf, DType, Scalar, TensorData } from './dtype.ts';
 export { ArgumentError, NnError, ShapeError } from './errors.ts';
 export * as F from './functional/index.ts';
 export type { GradientReceiver } from './graph/operators.ts';

@@ -1,4 +1,4 @@
-import type { TensorData } from './dtype.ts';
+import type { Scalar, TensorData } from './dtype.ts';
 import { findOutdated } from './graph/changes.ts';
 import { describeType, isNode, sizeOf, type Value } from './graph/node.ts';
 import { topologicalOrder } from './graph/topology.ts';
@@ -51,8 +51,8 @@ function isOutdated(value: Value): boolean {
   return findOutdated(nodes.filter((node) => !isCached(node))) !== undefined;
 }
 
-function listed(elements: TensorData | readonly number[], count = elements.length): string {
-  const first = Array.from<number | bigint>({ length: Math.min(elements.length, maxPrinted) }).map((_, i) =>
+function listed(elements: TensorData | readonly Scalar[], count = elements.length): string {
+  const first = Array.from<Scalar>({ length: Math.min(elements.length, maxPrinted) }).map((_, i) =>
     written(elements[i]),
   );
   const rest = count - first.length;
@@ -60,7 +60,7 @@ function listed(elements: TensorData | readonly number[], count = elements.lengt
 }
 
 /** Five significant digits: a float32 in full, such as 0.10000000149011612, is hard to read. */
-function written(element: number | bigint): string {
+function written(element: Scalar): string {
   if (typeof element === 'bigint') return String(element);
   return Object.is(element, -0) ? '-0' : String(Number(element.toPrecision(5)));
 }

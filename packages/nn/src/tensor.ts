@@ -1,6 +1,6 @@
 import { readElements } from './element-checks.ts';
 import { backward, read, readNumber, readNumberSync, readSync, type BackwardOptions } from './autograd.ts';
-import type { DType, TensorData } from './dtype.ts';
+import type { DType, Scalar, TensorData } from './dtype.ts';
 import { ArgumentError, NnError, ShapeError } from './errors.ts';
 import { describeType, sizeOf, type Value } from './graph/node.ts';
 import { dependsOnParameter } from './graph/topology.ts';
@@ -11,6 +11,7 @@ import { requireLength } from './require-length.ts';
 import { normalizeAxis } from './ops/axes.ts';
 import * as elementwise from './ops/elementwise.ts';
 import * as functions from './ops/functions.ts';
+import { power } from './ops/integer-power.ts';
 import { torchMatmul } from './ops/linear-algebra.ts';
 import { reduceMax, reduceMean, reduceMin, reduceSum } from './ops/reduction.ts';
 import { flatten, reshape, transpose, unsqueeze } from './ops/shape.ts';
@@ -18,7 +19,7 @@ import { logSoftmax, softmax } from './ops/softmax.ts';
 import { input } from './ops/source.ts';
 import { MatrixMethods } from './tensor/matrix-methods.ts';
 import { acceptScalars } from './tensor/scalars.ts';
-import { allIfNone, valueOf } from './tensor/tensor-methods.ts';
+import { allIfNone, apply, type Operand } from './tensor/tensor-methods.ts';
 
 /**
  * A lazy tensor (torch.Tensor): its elements are computed when they are read.
@@ -86,24 +87,27 @@ export class Tensor extends MatrixMethods {
     return inspectTensor(this.constructor.name, this.value);
   }
 
-  /** Sum, elementwise; shapes broadcast as in torch. A different number does not compile the graph again. */
-  add(other: Tensor | number): Tensor {
-    return new Tensor(elementwise.add(this.value, valueOf(other)));
+  /**
+   * Sum, elementwise; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}). A different number does not
+   * compile the graph again. Sums of int64 wrap around at 2^63.
+   */
+  add(other: Operand): Tensor {
+    return new Tensor(apply(elementwise.add, this, other));
   }
 
-  /** Difference, elementwise; shapes broadcast. */
-  sub(other: Tensor | number): Tensor {
-    return new Tensor(elementwise.sub(this.value, valueOf(other)));
+  /** Difference, elementwise; see `add`. */
+  sub(other: Operand): Tensor {
+    return new Tensor(apply(elementwise.sub, this, other));
   }
 
-  /** Product, elementwise; shapes broadcast. */
-  mul(other: Tensor | number): Tensor {
-    return new Tensor(elementwise.mul(this.value, valueOf(other)));
+  /** Product, elementwise; see `add`. */
+  mul(other: Operand): Tensor {
+    return new Tensor(apply(elementwise.mul, this, other));
   }
 
-  /** Quotient in float32, also of integers, as torch's `/`; shapes broadcast. */
-  div(other: Tensor | number): Tensor {
-    return new Tensor(elementwise.div(this.value, valueOf(other)));
+  /** Quotient in float32, also of integers, as torch's `/`; shapes broadcast. `floorDivide` divides integers exactly. */
+  div(other: Operand): Tensor {
+    return new Tensor(apply(elementwise.div, this, other));
   }
 
   /** −x, elementwise. */
@@ -131,9 +135,14 @@ export class Tensor extends MatrixMethods {
     return new Tensor(elementwise.sqrt(this.value));
   }
 
-  /** Raises each element to a power. The exponent is part of the compiled graph. */
-  pow(exponent: number): Tensor {
-    return new Tensor(functions.pow(this.value, exponent));
+  /**
+   * Raises each element to a power. The exponent is part of the compiled graph. A power of int64 with an integer is exact, and
+   * wraps around at 2^63.
+   *
+   * @throws ArgumentError for a negative integer and int64, as in torch
+   */
+  pow(exponent: Scalar): Tensor {
+    return new Tensor(power(this.value, exponent));
   }
 
   /** |x|, elementwise. */
@@ -157,15 +166,13 @@ export class Tensor extends MatrixMethods {
   }
 
   /** Larger of two, elementwise (torch.maximum). Equal elements get half of the gradient each. */
-  maximum(other: Tensor | number): Tensor {
-    return new Tensor(
-      elementwise.neg(elementwise.min(elementwise.neg(this.value), elementwise.neg(valueOf(other)))),
-    );
+  maximum(other: Operand): Tensor {
+    return new Tensor(apply(functions.maximum, this, other));
   }
 
   /** Smaller of two, elementwise (torch.minimum). Equal elements get half of the gradient each. */
-  minimum(other: Tensor | number): Tensor {
-    return new Tensor(elementwise.min(this.value, valueOf(other)));
+  minimum(other: Operand): Tensor {
+    return new Tensor(apply(elementwise.min, this, other));
   }
 
   /**

@@ -29,7 +29,8 @@ test.each([
   [[1n, true, 3], 'int64', BigInt64Array.of(1n, 1n, 3n)],
   [[1, 0.5], 'float32', Float32Array.of(1, 0.5)],
   [[1n, NaN, false], 'float32', Float32Array.of(1, NaN, 0)],
-  [[2 ** 53], 'float32', Float32Array.of(2 ** 53)],
+  [[2 ** 53, -(2 ** 63)], 'int64', BigInt64Array.of(2n ** 53n, -(2n ** 63n))],
+  [[1, 2 ** 63], 'float32', Float32Array.of(1, 2 ** 63)],
   [[true, false], 'bool', Uint8Array.of(1, 0)],
   [[], 'float32', new Float32Array(0)],
 ])('%o becomes %s, in a copy', async (data, dtype, elements) => {

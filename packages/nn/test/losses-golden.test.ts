@@ -6,7 +6,7 @@ import './one-thread.ts';
 // The losses and activations of test/golden/tensors.py, under the names there.
 
 const signs = (shape: readonly number[], seed: number) =>
-  where(tensor(fill(shape, seed), shape).gt(0), 1, -1);
+  where(tensor(fill(shape, seed), shape).gt(0), 1, -1).float();
 const counts = tensor(fill([4, 5], 5), [4, 5])
   .mul(3)
   .abs();

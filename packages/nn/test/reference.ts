@@ -1,5 +1,6 @@
 import { rewrite } from '../src/compiler/rewrite.ts';
 import { plainOperators } from '../src/compiler/rewrites/plain-operators.ts';
+import type { Scalar } from '../src/dtype.ts';
 import { isNode, sizeOf, type Node, type Value } from '../src/graph/node.ts';
 import type {
   CollectiveOp,
@@ -62,9 +63,11 @@ function ruleOf(node: Node): Rule<OpName> {
 
 const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Constant: ({ attributes: { values, dtype } }) => [
-    Float64Array.from(values, dtype === 'int64' ? Number : Math.fround),
+    Float64Array.from<Scalar>(values, dtype === 'int64' ? Number : (value) => Math.fround(Number(value))),
   ],
-  Number: ({ attributes: { value } }) => [Float64Array.of(Math.fround(value))],
+  Number: ({ attributes: { value }, outputs: [{ dtype }] }) => [
+    Float64Array.of(dtype === 'int64' ? Number(value) : Math.fround(Number(value))),
+  ],
 
   Identity: elementwise((a) => a),
   AddDependency: elementwise((a) => a),
@@ -95,11 +98,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Asinh: elementwise(Math.asinh),
   Acosh: elementwise(Math.acosh),
   Atanh: elementwise(Math.atanh),
-  Mod: (node, inputs) =>
-    elementwise((a, b) => (node.attributes.sign === 'divisor' ? a - b * Math.floor(a / b) : a % b))(
-      node,
-      inputs,
-    ),
+  Mod: elementwise((a, b) => a % b),
   IntegerDiv: elementwise((a, b) => Math.trunc(a / b)),
   Erf: elementwise(erf),
   Tanh: elementwise(Math.tanh),
@@ -155,7 +154,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Pad: ({ outputs: [y], attributes: { before, value = 0 } }, [x]) => [
     tabulate(y.shape, (index) => {
       const place = index.map((position, axis) => position - before[axis]);
-      return isInside(x.shape, place) ? element(x, place) : value;
+      return isInside(x.shape, place) ? element(x, place) : Number(value);
     }),
   ],
   Expand: ({ outputs: [y] }, [x]) => [broadcast(x, y.shape)],

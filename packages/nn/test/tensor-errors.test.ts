@@ -37,8 +37,8 @@ test.each<[what: string, run: () => unknown, message: string]>([
   ],
   [
     'remainder',
-    () => x.remainder(index),
-    'remainder: expected two tensors of one dtype, float32 or int64, got float32[4,3] and int64[2].',
+    () => x.gt(0).remainder(x.gt(0)),
+    'remainder: expected float32 or int64, got bool[4,3] and bool[4,3].',
   ],
   [
     'narrow',

@@ -1,3 +1,4 @@
+import type { Scalar } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType, type Value } from '../graph/node.ts';
 import { concat, expand, pad as padWith, slice } from '../ops/shape.ts';
@@ -15,8 +16,8 @@ export type PaddingMode = 'constant' | 'reflect' | 'replicate' | 'circular';
 export interface PadOptions {
   /** Default: 'constant'. */
   mode?: PaddingMode;
-  /** The number of mode 'constant'. Default: 0. */
-  value?: number;
+  /** The number of mode 'constant'; without its fraction for int64. Default: 0. */
+  value?: Scalar;
 }
 
 const padOptions: OptionNames<PadOptions> = { mode: true, value: true };

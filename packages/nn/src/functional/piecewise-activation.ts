@@ -11,8 +11,9 @@ import { Tensor } from '../tensor.ts';
 /** x if x > 0, else alpha·(exp x − 1) (torch.nn.functional.elu; Clevert and others, 2016). */
 export function elu(input: Tensor, alpha = 1): Tensor {
   // The unused branch must not overflow: its gradient would be 0·∞.
-  const below = where(input.gt(0), 0, input).exp().sub(1).mul(alpha);
-  return where(input.gt(0), input, below);
+  const isBelow = input.le(0);
+  const below = where(isBelow, input, 0).exp().sub(1).mul(alpha);
+  return where(isBelow, below, input);
 }
 
 /** 1.0507·elu(x, 1.6733), which keeps mean 0 and variance 1 (torch.nn.functional.selu; Klambauer and others, 2017). */
@@ -23,14 +24,15 @@ export function selu(input: Tensor): Tensor {
 /** x if x > 0, else alpha·(exp(x/alpha) − 1) (torch.nn.functional.celu; Barron, 2017). */
 export function celu(input: Tensor, alpha = 1): Tensor {
   if (alpha === 0) throw new ArgumentError('celu: alpha must not be 0.');
-  const below = where(input.gt(0), 0, input).div(alpha).exp().sub(1).mul(alpha);
-  return where(input.gt(0), input, below);
+  const isBelow = input.le(0);
+  const below = where(isBelow, input, 0).div(alpha).exp().sub(1).mul(alpha);
+  return where(isBelow, below, input);
 }
 
 /** max(min(x, max), min) (torch.nn.functional.hardtanh). The gradient is 0 at the limits, too. */
 export function hardtanh(input: Tensor, min = -1, max = 1): Tensor {
-  const isInside = input.gt(min).logicalAnd(input.lt(max));
-  return where(isInside, input, input.detach().clamp(min, max));
+  if (min > max) throw new ArgumentError(`hardtanh: min must be at most max, got ${min} and ${max}.`);
+  return where(input.le(min), min, where(input.ge(max), max, input));
 }
 
 /** min(max(x, 0), 6) (torch.nn.functional.relu6). */
@@ -40,13 +42,16 @@ export function relu6(input: Tensor): Tensor {
 
 /** min(max(x + 3, 0), 6) / 6 (torch.nn.functional.hardsigmoid; Howard and others, 2019). */
 export function hardsigmoid(input: Tensor): Tensor {
-  return hardtanh(input.add(3), 0, 6).div(6);
+  return input.add(3).clamp(0, 6).div(6);
 }
 
-/** x·hardsigmoid(x) (torch.nn.functional.hardswish; Howard and others, 2019). */
+/** x·hardsigmoid(x) (torch.nn.functional.hardswish; Howard and others, 2019). The gradient is 0 at −3 and 1 at 3. */
 export function hardswish(input: Tensor): Tensor {
-  const curve = input.mul(input.add(3)).div(6);
-  return where(input.gt(3), input, where(input.ge(-3), curve, 0));
+  // Without infinities, whose gradient would be 0·∞.
+  const inside = where(input.abs().lt(3), input, 0);
+  const curve = inside.mul(inside.add(3)).div(6);
+  const none = input.detach().mul(0);
+  return where(input.le(-3), none, where(input.lt(3), curve, input));
 }
 
 /** Options of {@link softplus} and of `nn.Softplus`. */
@@ -90,18 +95,19 @@ export function tanhshrink(input: Tensor): Tensor {
 /** x moved by lambda towards 0, and 0 in [−lambda, lambda] (torch.nn.functional.softshrink). */
 export function softshrink(input: Tensor, lambda = 0.5): Tensor {
   requireLambda('softshrink', lambda);
-  return where(input.gt(lambda), input.sub(lambda), where(input.lt(-lambda), input.add(lambda), 0));
+  const outside = where(input.gt(0), input.sub(lambda), input.add(lambda));
+  return where(input.abs().le(lambda), input.detach().mul(0), outside);
 }
 
 /** x, and 0 in [−lambda, lambda] (torch.nn.functional.hardshrink). */
 export function hardshrink(input: Tensor, lambda = 0.5): Tensor {
   requireLambda('hardshrink', lambda);
-  return where(input.abs().gt(lambda), input, 0);
+  return where(input.abs().le(lambda), 0, input);
 }
 
-/** x if x > limit, else value (torch.nn.functional.threshold). */
+/** x if x > limit, else value (torch.nn.functional.threshold). NaN stays. */
 export function threshold(input: Tensor, limit: number, value: number): Tensor {
-  return where(input.gt(limit), input, value);
+  return where(input.le(limit), value, input);
 }
 
 /**

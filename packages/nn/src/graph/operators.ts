@@ -1,6 +1,6 @@
 import type { PreparesCollectives } from '@ringrun/core';
 import type { DistributedParameter, ProcessGroup } from 'ringrun';
-import type { DType, TensorData } from '../dtype.ts';
+import type { DType, Scalar, TensorData } from '../dtype.ts';
 import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 
@@ -197,10 +197,10 @@ export interface Operators {
   /** A leaf: an array that is bound when the graph runs, such as a parameter, a batch, or the learning rate. */
   Input: { source: Source };
   /** A few numbers that are part of the compiled program. Default dtype: float32. */
-  Constant: { shape: readonly number[]; values: readonly number[]; dtype?: 'int64' };
+  Constant: { shape: readonly number[]; values: readonly Scalar[]; dtype?: 'int64' };
 
-  /** A float32 number passed by the caller, such as the factor of `mul(beta)`. A leaf, so other numbers share the program. */
-  Number: { value: number };
+  /** A float32 or int64 number passed by the caller, such as the factor of `mul(beta)`. A leaf, so other numbers share the program. */
+  Number: { value: Scalar };
 
   /** Returns its input and blocks the gradient (detach, noGrad). */
   Identity: None;
@@ -239,9 +239,9 @@ export interface Operators {
   Asinh: None;
   Acosh: None;
   Atanh: None;
-  /** Remainder of a division of integers or floats. It has the sign of the divisor (Python's %), or of the dividend (C's fmod). */
-  Mod: { sign: 'divisor' | 'dividend' };
-  /** Quotient of two int64 values without its fraction. */
+  /** Remainder of a division of floats with the sign of the dividend (C's fmod). */
+  Mod: None;
+  /** Quotient of two int64 values without its fraction. The divisor must be neither 0 nor −1. */
   IntegerDiv: None;
   /** 2/√π · ∫₀ˣ exp(−t²) dt */
   Erf: None;
@@ -279,7 +279,7 @@ export interface Operators {
   Split: { axis: number; parts: number };
   Slice: { axis: number; start: number; end: number };
   /** A number before and after the elements of each axis. Default: 0. */
-  Pad: { before: readonly number[]; after: readonly number[]; value?: number };
+  Pad: { before: readonly number[]; after: readonly number[]; value?: Scalar };
   Expand: { shape: readonly number[] };
   /** The matrices of the last two axes with zeros below (`upper`) or above diagonal `k`; 0 is the main diagonal, 1 the one above it. */
   Trilu: { upper: boolean; k: number };

@@ -1,3 +1,4 @@
+import { arrayFrom } from '../dtype.ts';
 import { inSequence, isCollective } from './collective.ts';
 import { isNode, type Node, type Value } from './node.ts';
 import type { CollectiveGroup, Source } from './operators.ts';
@@ -88,7 +89,9 @@ export function structureOf(
 
 function sourceOf(node: Node): Source | undefined {
   if (isNode(node, 'Input')) return node.attributes.source;
-  return isNode(node, 'Number') ? { data: Float32Array.of(node.attributes.value) } : undefined;
+  return isNode(node, 'Number')
+    ? { data: arrayFrom(node.outputs[0].dtype, [node.attributes.value]) }
+    : undefined;
 }
 
 function addTypeOfLeaf(key: StructureKey, { dtype, shape }: Value, source: Source): void {

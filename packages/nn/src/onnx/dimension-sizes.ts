@@ -1,4 +1,4 @@
-import type { DType } from '../dtype.ts';
+import type { DType, Scalar } from '../dtype.ts';
 import { exactJson } from '../graph/exact-json.ts';
 import type { GraphBuilder } from './graph-builder.ts';
 import { dataTypeCode } from './schema.ts';
@@ -10,7 +10,7 @@ export interface DimensionPlace {
   readonly axis: number;
 }
 
-type Term = number | SizeFormula;
+type Term = Scalar | SizeFormula;
 
 /** Computes numbers from sizes of inputs when the graph runs, as arrays of one element. */
 export class DimensionSizes {
@@ -40,7 +40,7 @@ export class DimensionSizes {
   /** `count` numbers at equal distances. */
   range(dtype: DType, { start, step, count }: { start: Term; step: Term; count: Term }): string {
     const numbers = [start, step, count].map((term) =>
-      typeof term === 'number' ? this.#graph.constant(dtype, [1], [term]) : this.compute(dtype, term),
+      typeof term === 'object' ? this.compute(dtype, term) : this.#graph.constant(dtype, [1], [term]),
     );
     const end = this.#add('Add', [numbers[0], this.#add('Mul', [numbers[1], numbers[2]])]);
     const scalar = (name: string) => this.#add('Reshape', [name, this.#graph.constant('int64', [0], [])]);

@@ -1,5 +1,5 @@
 import { describeModuleOf } from '../compiler/anomaly.ts';
-import type { DType } from '../dtype.ts';
+import type { DType, Scalar } from '../dtype.ts';
 import { ArgumentError } from '../errors.ts';
 import { exactJson } from '../graph/exact-json.ts';
 import { describeType, isNode, type Node } from '../graph/node.ts';
@@ -16,7 +16,7 @@ export interface Traces {
 }
 
 /** A number that is constant, or a formula of the sizes. */
-type Term = number | SizeFormula;
+type Term = Scalar | SizeFormula;
 
 /**
  * Merges graphs for different sizes into one with dynamic sizes: numbers that depend on a size are computed from the sizes of
@@ -104,18 +104,18 @@ function writeConstant(
 ): string {
   const [{ dtype, shape, values }] = constants;
   const of = readerOf(traces.entries[0], constants[0]);
-  const term = (numbers: readonly number[]): Term => {
-    if (numbers.every((number) => Object.is(number, numbers[0]))) return numbers[0];
+  const term = (scalars: readonly Scalar[]): Term => {
+    if (scalars.every((scalar) => Object.is(scalar, scalars[0]))) return scalars[0];
     // emitReshape may choose another dimension as −1 for another size.
-    if (opensDimension && numbers.includes(-1)) return -1;
-    const formula = traces.samples.formulaOf(numbers);
+    if (opensDimension && scalars.includes(-1)) return -1;
+    const formula = areNumbers(scalars) ? traces.samples.formulaOf(scalars) : undefined;
     if (formula === undefined || !size.canCompute(dtype, formula)) {
-      throw differenceError(traces, of, 'a number in it', numbers.map(String));
+      throw differenceError(traces, of, 'a number in it', scalars.map(String));
     }
     return formula;
   };
   const dimensions = shape.map((_, axis) => term(constants.map((constant) => constant.shape[axis])));
-  if (dimensions.every((dimension) => typeof dimension === 'number')) {
+  if (dimensions.every(isScalar)) {
     const terms = values.map((_, index) => term(constants.map((constant) => constant.values[index])));
     return writeTerms(graph, size, { dtype, shape, terms });
   }
@@ -149,9 +149,9 @@ function writeTerms(
   size: DimensionSizes,
   { dtype, shape, terms }: { dtype: DType; shape: readonly number[]; terms: readonly Term[] },
 ): string {
-  if (terms.every((term) => typeof term === 'number')) return graph.constant(dtype, shape, terms);
+  if (terms.every(isScalar)) return graph.constant(dtype, shape, terms);
   const parts = terms.map((term) =>
-    typeof term === 'number' ? graph.constant(dtype, [1], [term]) : size.compute(dtype, term),
+    isScalar(term) ? graph.constant(dtype, [1], [term]) : size.compute(dtype, term),
   );
   const flat = parts.length === 1 ? parts[0] : addNode(graph, 'Concat', parts, { axis: 0 });
   if (shape.length === 1) return flat;
@@ -186,11 +186,21 @@ export function cannotBeDynamic(
 }
 
 /** Start and step of numbers at equal distances, as of arange; undefined for others. */
-export function progressionOf(values: readonly number[]): { start: number; step: number } | undefined {
+export function progressionOf(values: readonly Scalar[]): { start: number; step: number } | undefined {
+  if (!areNumbers(values)) return undefined;
   const [start, next] = values;
   const step = next - start;
   const isOne = values.length > 1 && step !== 0 && values.every((value, k) => value === start + k * step);
   return isOne ? { start, step } : undefined;
+}
+
+/** False if there is a bigint, which no formula of sizes gives. */
+function areNumbers(scalars: readonly Scalar[]): scalars is readonly number[] {
+  return scalars.every((scalar) => typeof scalar === 'number');
+}
+
+function isScalar(term: Term): term is Scalar {
+  return typeof term !== 'object';
 }
 
 function describeOperation(node: Node): string {

@@ -1,4 +1,4 @@
-import type { DType, TensorData } from '../dtype.ts';
+import { arrayFrom, type DType, type Scalar, type TensorData } from '../dtype.ts';
 import { exactJson } from '../graph/exact-json.ts';
 import { attributeTypeCode, dataTypeCode, ModelProto } from './schema.ts';
 
@@ -56,7 +56,7 @@ export class GraphBuilder {
   }
 
   /** Adds a small constant, such as the axes of a reduction. Equal constants share one name. */
-  constant(dtype: DType, shape: readonly number[], values: readonly number[]): string {
+  constant(dtype: DType, shape: readonly number[], values: readonly Scalar[]): string {
     const key = `${dtype}[${shape.join()}]:${exactJson(values)}`;
     const known = this.#constants.get(key);
     if (known !== undefined) return known;
@@ -162,15 +162,4 @@ function encodeAttribute(name: string, value: AttributeValue): object {
   if ('graph' in value) return { name, g: value.graph, type: attributeTypeCode.graph };
   if ('float' in value) return { name, f: value.float, type: attributeTypeCode.float };
   return { name, ints: value, type: attributeTypeCode.ints };
-}
-
-function arrayFrom(dtype: DType, values: readonly number[]): TensorData {
-  switch (dtype) {
-    case 'float32':
-      return Float32Array.from(values);
-    case 'int64':
-      return BigInt64Array.from(values, BigInt);
-    case 'bool':
-      return Uint8Array.from(values);
-  }
 }

@@ -1,4 +1,4 @@
-import type { DType } from '../dtype.ts';
+import type { DType, Scalar } from '../dtype.ts';
 import type { Node } from '../graph/node.ts';
 import { GraphBuilder, type Attributes } from './graph-builder.ts';
 
@@ -10,7 +10,7 @@ export interface ConstantEntry {
   readonly name: string;
   readonly dtype: DType;
   readonly shape: readonly number[];
-  readonly values: readonly number[];
+  readonly values: readonly Scalar[];
   /** The operation that added it. */
   readonly of: Node;
 }
@@ -34,7 +34,7 @@ export class RecordingGraph extends GraphBuilder {
     this.#of = node;
   };
 
-  override constant(dtype: DType, shape: readonly number[], values: readonly number[]): string {
+  override constant(dtype: DType, shape: readonly number[], values: readonly Scalar[]): string {
     const name = this.freshName('constant');
     this.entries.push({ kind: 'constant', name, dtype, shape, values, of: this.#of! });
     return name;

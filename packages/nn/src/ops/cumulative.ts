@@ -1,8 +1,10 @@
 import { createValue, type Value } from '../graph/node.ts';
 import type { OperatorFamily } from './definition.ts';
+import { cast } from './elementwise.ts';
 
 /** Sums of the elements up to each along an axis; with `reverse`, from each to the last. */
-export function cumulativeSum(value: Value, axis: number, reverse = false): Value {
+export function cumulativeSum(of: Value, axis: number, reverse = false): Value {
+  const value = of.dtype === 'bool' ? cast(of, 'int64') : of;
   return createValue('CumSum', [value], { axis, reverse }, value);
 }
 

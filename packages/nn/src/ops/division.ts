@@ -1,60 +1,128 @@
-import { ShapeError } from '../errors.ts';
-import { createValue, describeType, type Value } from '../graph/node.ts';
+import type { Scalar } from '../dtype.ts';
+import { checkElements } from '../element-checks.ts';
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { createValue, describeType, isNode, type Value } from '../graph/node.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
-import { add, and, cast, div, greater, mul, neg, not, equal, sub, where } from './elementwise.ts';
+import { add, and, cast, div, equal, greater, mul, neg, not, or, sub, where } from './elementwise.ts';
 import { floor } from './functions.ts';
-import { constant } from './source.ts';
+import { constant, int64Constant } from './source.ts';
 
-// Division with a remainder, of int64 or float32 values; elementwise, shapes broadcast.
+// Division with a remainder, of int64 or float32 values; elementwise, shapes broadcast. An int64 divisor that is known when the graph
+// is built must not be 0, as in torch. A computed one may be: quotient and remainder are 0 then, as in numpy.
 
 /** a − b·⌊a/b⌋, with the sign of the divisor (torch.remainder, Python's %). */
 export function remainder(a: Value, b: Value): Value {
-  return mod('remainder', a, b, 'divisor');
+  requireNumbers('remainder', a, b);
+  if (a.dtype === 'int64') {
+    const { rest, otherSign } = divideIntegers('remainder', a, b);
+    return where(otherSign, add(rest, b), rest);
+  }
+  // ONNX has the divisor's sign for integers only.
+  const rest = fmod(a, b);
+  return where(hasOtherSign(rest, b, constant(0)), add(rest, b), rest);
 }
 
 /** a − b·trunc(a/b), with the sign of the dividend (torch.fmod, C's fmod). */
 export function fmod(a: Value, b: Value): Value {
-  return mod('fmod', a, b, 'dividend');
+  requireNumbers('fmod', a, b);
+  if (a.dtype === 'int64') return divideIntegers('fmod', a, b).rest;
+  return createValue('Mod', [a, b], {}, { dtype: a.dtype, shape: broadcastShape('fmod', a, b) });
 }
 
 /** ⌊a/b⌋ (torch.floor_divide). */
 export function floorDivide(a: Value, b: Value): Value {
-  if (a.dtype === 'int64' && b.dtype === 'int64') {
-    const whole = sub(a, remainder(a, b));
-    return createValue('IntegerDiv', [whole, b], {}, { dtype: 'int64', shape: whole.shape });
-  }
-  return floor(div(a, b));
+  requireNumbers('floorDivide', a, b);
+  if (a.dtype !== 'int64') return floorDivideFloats(a, b);
+  const { quotient, otherSign } = divideIntegers('floorDivide', a, b);
+  return sub(quotient, cast(otherSign, 'int64'));
+}
+
+/**
+ * As torch and Python: from the remainder, because the rounded quotient may be the integer above: 1 / 0.1 is 10, but 0.1 in float32
+ * is above a tenth.
+ */
+function floorDivideFloats(a: Value, b: Value): Value {
+  const [zero, one] = [constant(0), constant(1)];
+  const rest = fmod(a, b);
+  const nearly = div(sub(a, rest), b);
+  const quotient = where(hasOtherSign(rest, b, zero), sub(nearly, one), nearly);
+  const lower = floor(quotient);
+  const rounded = where(greater(sub(quotient, lower), constant(0.5)), add(lower, one), lower);
+  return where(equal(b, zero), div(a, b), rounded);
+}
+
+/** trunc(a/b) (torch.div with rounding_mode='trunc', ONNX's Div of integers). */
+export function truncatedDivide(a: Value, b: Value): Value {
+  requireNumbers('div', a, b);
+  return a.dtype === 'int64' ? divideIntegers('div', a, b).quotient : truncate(div(a, b));
 }
 
 /** x without its fraction: the nearest integer towards 0 (torch.trunc). */
 export function truncate(x: Value): Value {
+  if (x.dtype === 'int64') return x;
   return where(greater(constant(0), x), neg(floor(neg(x))), floor(x));
 }
 
-function mod(op: string, a: Value, b: Value, sign: 'divisor' | 'dividend'): Value {
-  if (a.dtype !== b.dtype || a.dtype === 'bool') {
-    throw new ShapeError(
-      `${op}: expected two tensors of one dtype, float32 or int64, got ${describeType(a)} and ${describeType(b)}.`,
-    );
-  }
-  const type = { dtype: a.dtype, shape: broadcastShape(op, a, b) };
-  if (a.dtype === 'int64') return createValue('Mod', [a, b], { sign }, type);
-  const rest = createValue('Mod', [a, b], { sign: 'dividend' }, type);
-  if (sign === 'dividend') return rest;
-  // ONNX has the divisor's sign for integers only.
-  const negative = (x: Value): Value => cast(greater(constant(0), x), 'float32');
-  const otherSign = and(not(equal(rest, constant(0))), not(equal(negative(rest), negative(b))));
-  return where(otherSign, add(rest, b), rest);
+interface IntegerDivision {
+  /** Without its fraction. */
+  readonly quotient: Value;
+  /** a − b·quotient, with the sign of a. */
+  readonly rest: Value;
+  /** Where the rest is not 0 and has another sign than b, so that the quotient is one above its floor. */
+  readonly otherSign: Value;
+}
+
+/**
+ * The processor raises SIGFPE for a divisor of 0, and of −1 if the dividend is −2^63. These divide by 1 and multiply the quotient.
+ * onnxruntime's Mod raises it, too, and computes in float64 for the sign of the dividend.
+ */
+function divideIntegers(op: string, a: Value, b: Value): IntegerDivision {
+  requireKnownNonzero(op, b);
+  const [zero, one, minusOne] = [0, 1, -1].map((integer) => int64Constant([], [integer]));
+  const isSpecial = or(equal(b, zero), equal(b, minusOne));
+  const divisor = where(isSpecial, one, b);
+  const type = { dtype: 'int64', shape: broadcastShape(op, a, b) } as const;
+  const whole = createValue('IntegerDiv', [a, divisor], {}, type);
+  const rest = sub(a, mul(whole, divisor));
+  return {
+    quotient: mul(whole, where(isSpecial, b, one)),
+    rest,
+    otherSign: hasOtherSign(rest, b, zero),
+  };
+}
+
+/** Where a rest is not 0 and has another sign than the divisor. */
+function hasOtherSign(rest: Value, divisor: Value, zero: Value): Value {
+  return and(not(equal(rest, zero)), not(equal(greater(zero, rest), greater(zero, divisor))));
+}
+
+function requireKnownNonzero(op: string, divisor: Value): void {
+  const check = (elements: Iterable<Scalar>) => {
+    for (const element of elements) {
+      if (Number(element) !== 0) continue;
+      throw new ArgumentError(`${op}: an int64 divisor must not be 0. Divide in float32: x.float().`);
+    }
+  };
+  const { node } = divisor;
+  if (isNode(node, 'Number')) check([node.attributes.value]);
+  checkElements(divisor, (elements) => {
+    check(elements);
+  });
+}
+
+function requireNumbers(op: string, a: Value, b: Value): void {
+  if (a.dtype === b.dtype && a.dtype !== 'bool') return;
+  throw new ShapeError(`${op}: expected float32 or int64, got ${describeType(a)} and ${describeType(b)}.`);
 }
 
 export const division: OperatorFamily<'Mod' | 'IntegerDiv'> = {
   Mod: {
-    emit: (graph, { attributes: { sign } }, inputs, outputs) => {
-      graph.node('Mod', inputs, outputs, { fmod: sign === 'dividend' ? 1 : 0 });
+    emit: (graph, _, inputs, outputs) => {
+      graph.node('Mod', inputs, outputs, { fmod: 1 });
     },
     gradient: ({ inputs: [a, b] }, [d]) => {
-      if (!d || a.dtype !== 'float32') return [];
+      if (!d) return [];
       const quotient = truncate(div(a, b));
       return [sumToShape(d, a.shape), sumToShape(neg(mul(d, quotient)), b.shape)];
     },

@@ -5,38 +5,63 @@ import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { dataTypeCode } from '../onnx/schema.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
 import { emitPlain, noGradient, type MaybeValue, type OperatorFamily } from './definition.ts';
-import { constant } from './source.ts';
+import { constant, int64Constant } from './source.ts';
 
 type Binary = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Min' | 'Greater' | 'GreaterOrEqual' | 'Equal';
 type Unary = 'Neg' | 'Exp' | 'Log' | 'Sqrt';
 
-export const add = (a: Value, b: Value): Value => (isConstant(b, 0) ? a : binary('Add', a, b));
-export const sub = (a: Value, b: Value): Value => (isConstant(b, 0) ? a : binary('Sub', a, b));
+// Conditions are added and compared as the numbers 0 and 1. ONNX has no such operators of bool.
+
+/** The sum; of conditions, their logical or. */
+export const add = (a: Value, b: Value): Value => {
+  if (areConditions(a, b)) return or(a, b);
+  return isConstant(b, 0) ? a : binary('Add', a, b);
+};
+export const sub = (a: Value, b: Value): Value => {
+  requireNumbers('Sub', a);
+  return isConstant(b, 0) ? a : binary('Sub', a, b);
+};
+/** The product; of conditions, their logical and. */
 export const mul = (a: Value, b: Value): Value => {
+  if (areConditions(a, b)) return and(a, b);
   if (isConstant(a, 1)) return b;
   return isConstant(b, 1) ? a : binary('Mul', a, b);
 };
 /** The quotient in float32, also of integers. */
 export const div = (a: Value, b: Value): Value => binary('Div', cast(a, 'float32'), cast(b, 'float32'));
-export const max = (a: Value, b: Value): Value => binary('Max', a, b);
-export const min = (a: Value, b: Value): Value => binary('Min', a, b);
-export const greater = (a: Value, b: Value): Value => binary('Greater', a, b, 'bool');
-export const greaterOrEqual = (a: Value, b: Value): Value => binary('GreaterOrEqual', a, b, 'bool');
+/** The larger one. The first of equal operands has the gradient. */
+export const max = (a: Value, b: Value): Value => {
+  if (areConditions(a, b)) return or(a, b);
+  return a.dtype === 'int64' ? where(greater(b, a), b, a) : binary('Max', a, b);
+};
+/** The smaller one. onnxruntime's Min of int64 compares 32 bits. */
+export const min = (a: Value, b: Value): Value => {
+  if (areConditions(a, b)) return and(a, b);
+  return a.dtype === 'int64' ? where(greater(a, b), b, a) : binary('Min', a, b);
+};
+export const greater = (a: Value, b: Value): Value =>
+  areConditions(a, b) ? and(a, not(b)) : binary('Greater', a, b, 'bool');
+export const greaterOrEqual = (a: Value, b: Value): Value =>
+  areConditions(a, b) ? or(a, not(b)) : binary('GreaterOrEqual', a, b, 'bool');
 export const equal = (a: Value, b: Value): Value => binary('Equal', a, b, 'bool');
-export const neg = (a: Value): Value => unary('Neg', a);
+export const neg = (a: Value): Value => {
+  requireNumbers('Neg', a);
+  return createValue('Neg', [a], {}, a);
+};
 export const exp = (a: Value): Value => unary('Exp', a);
 export const log = (a: Value): Value => unary('Log', a);
 export const sqrt = (a: Value): Value => unary('Sqrt', a);
 /** The value, with its gradient blocked. */
 export const detach = (a: Value): Value => createValue('Identity', [a], {}, a);
 export function relu(a: Value): Value {
+  if (a.dtype === 'int64') return max(a, int64Constant([], [0]));
   requireFloat('Relu', a);
   return createNode('Relu', [a], {}, [a, { dtype: 'bool', shape: a.shape }]).outputs[0];
 }
 
 /** True where an element is NaN. */
 export function isNaN(a: Value): Value {
-  requireFloat('IsNaN', a);
+  if (a.dtype !== 'float32') return not(equal(a, a));
   return createValue('IsNaN', [a], {}, { dtype: 'bool', shape: a.shape });
 }
 
@@ -60,6 +85,9 @@ export function where(condition: Value, whenTrue: Value, whenFalse: Value): Valu
     throw new ShapeError(`Where: the condition must be bool, got ${describeType(condition)}.`);
   }
   requireSameDtype('Where', whenTrue, whenFalse);
+  if (areConditions(whenTrue, whenFalse)) {
+    return or(and(condition, whenTrue), and(not(condition), whenFalse));
+  }
   const shape = broadcastShape('Where', whenTrue, whenFalse);
   const type = { dtype: whenTrue.dtype, shape };
   const whole = broadcastShape('Where', condition, { ...whenTrue, ...type });
@@ -147,9 +175,21 @@ function binary(op: Binary, a: Value, b: Value, dtype: DType = a.dtype): Value {
   return createValue(op, [a, b], {}, { dtype, shape: broadcastShape(op, a, b) });
 }
 
-function unary(op: Unary, a: Value): Value {
-  requireFloat(op, a);
-  return createValue(op, [a], {}, a);
+/** A function in float32, also of integers. */
+function unary(op: Exclude<Unary, 'Neg'>, a: Value): Value {
+  const x = cast(a, 'float32');
+  return createValue(op, [x], {}, x);
+}
+
+function areConditions(a: Value, b: Value): boolean {
+  return a.dtype === 'bool' && b.dtype === 'bool';
+}
+
+function requireNumbers(op: string, a: Value): void {
+  if (a.dtype !== 'bool') return;
+  throw new ShapeError(
+    `${op}: expected float32 or int64, got ${describeType(a)}. Call logicalNot or logicalXor.`,
+  );
 }
 
 function requireFloat(op: string, a: Value): void {

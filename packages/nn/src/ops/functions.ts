@@ -2,22 +2,30 @@ import { ShapeError } from '../errors.ts';
 import { createValue, describeType, type Node, type Value } from '../graph/node.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
-import { div, exp, greater, mul, neg, sqrt, sub, where } from './elementwise.ts';
+import { cast, div, exp, greater, isNaN, max, min, mul, neg, sqrt, sub, where } from './elementwise.ts';
 import { constant } from './source.ts';
 
 // Elementwise functions of one operand. elementwise.ts has those that other operators' gradients use.
 
 type Plain = 'Abs' | 'Sign' | 'Floor' | 'Ceil' | 'Round' | 'Tanh' | 'Erf' | 'Sigmoid' | 'Softplus';
 
-export const abs = (x: Value): Value => plain('Abs', x);
-export const sign = (x: Value): Value => plain('Sign', x);
-export const floor = (x: Value): Value => plain('Floor', x);
-export const ceil = (x: Value): Value => plain('Ceil', x);
-export const round = (x: Value): Value => plain('Round', x);
+export const abs = (x: Value): Value => ofNumbers('Abs', x);
+/** −1, 0 or 1; 0 of NaN. */
+export function sign(x: Value): Value {
+  if (x.dtype !== 'float32') return x.dtype === 'bool' ? x : ofNumbers('Sign', x);
+  return where(isNaN(x), constant(0), ofNumbers('Sign', x));
+}
+export const floor = (x: Value): Value => rounding('Floor', x);
+export const ceil = (x: Value): Value => rounding('Ceil', x);
+export const round = (x: Value): Value => rounding('Round', x);
 export const erf = (x: Value): Value => plain('Erf', x);
 export const tanh = (x: Value): Value => plain('Tanh', x);
 export const sigmoid = (x: Value): Value => plain('Sigmoid', x);
 export const softplus = (x: Value): Value => plain('Softplus', x);
+
+/** The larger one, as `min` computes it: equal operands receive half of the gradient each. */
+export const maximum = (a: Value, b: Value): Value =>
+  a.dtype === 'float32' ? neg(min(neg(a), neg(b))) : max(a, b);
 
 /** x to a power. Products, a quotient and a root are faster than Pow and replace it where they are equal. */
 export function pow(x: Value, exponent: number): Value {
@@ -46,7 +54,15 @@ export const functions: OperatorFamily<Plain | 'Pow' | 'LeakyRelu'> = {
       exponent === 0 ? undefined : d && mul(d, mul(pow(x, exponent - 1), constant(exponent))),
     ],
   },
-  Abs: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && mul(d, sign(x))] },
+  Abs: {
+    emit: emitPlain,
+    // 0 at 0 and at NaN.
+    gradient: ({ inputs: [x] }, [d]) => {
+      if (d === undefined) return [];
+      const zero = constant(0);
+      return [where(greater(x, zero), d, where(greater(zero, x), neg(d), zero))];
+    },
+  },
   Sign: { emit: emitPlain, gradient: noGradient },
   Floor: { emit: emitPlain, gradient: noGradient },
   Ceil: { emit: emitPlain, gradient: noGradient },
@@ -91,9 +107,21 @@ function emitSigmoid(
   graph.node('Div', [one, divisor], [y]);
 }
 
-function plain(op: Plain, x: Value): Value {
-  requireFloat(op, x);
+/** A function in float32, also of integers. */
+function plain(op: Plain, of: Value): Value {
+  const x = cast(of, 'float32');
   return createValue(op, [x], {}, x);
+}
+
+/** A function of integers, too. */
+function ofNumbers(op: Plain, x: Value): Value {
+  if (x.dtype !== 'int64') requireFloat(op, x);
+  return createValue(op, [x], {}, x);
+}
+
+/** Integers are rounded already. */
+function rounding(op: Plain, x: Value): Value {
+  return x.dtype === 'int64' ? x : ofNumbers(op, x);
 }
 
 function requireFloat(op: string, x: Value): void {

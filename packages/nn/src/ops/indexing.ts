@@ -19,7 +19,7 @@ export function gatherElements(data: Value, positions: Value, axis = 0): Value {
  * result has `size` elements along the axis.
  */
 export function scatterElements(positions: Value, updates: Value, size: number, axis = 0): Value {
-  const type = { dtype: 'float32', shape: updates.shape.with(axis, size) } as const;
+  const type = { dtype: updates.dtype, shape: updates.shape.with(axis, size) };
   return createValue('ScatterElements', [positions, updates], { axis, size }, type);
 }
 
@@ -84,11 +84,11 @@ export const indexing: OperatorFamily<Indexing> = {
   },
   ScatterElements: {
     // onnxruntime adds the updates in order on one thread, so equal inputs give equal bits.
-    emit: (graph, { outputs: [{ shape }], attributes: { axis } }, [positions, updates], outputs) => {
+    emit: (graph, { outputs: [{ dtype, shape }], attributes: { axis } }, [positions, updates], outputs) => {
       const zeros = graph.freshName('zeros');
       graph.node(
         'Expand',
-        [graph.constant('float32', [1], [0]), graph.constant('int64', [shape.length], shape)],
+        [graph.constant(dtype, [1], [0]), graph.constant('int64', [shape.length], shape)],
         [zeros],
       );
       graph.node('ScatterElements', [zeros, positions, updates], outputs, { axis, reduction: 'add' });

@@ -1,5 +1,6 @@
 import { createNode, createValue, type Value } from '../graph/node.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
+import { cast } from './elementwise.ts';
 import { scatterElements } from './indexing.ts';
 
 /** Position (int64) of the first of the largest elements along an axis, which stays as 1. */
@@ -10,15 +11,16 @@ export const argMin = (value: Value, axis: number): Value => position('ArgMin', 
 
 /** The `k` largest (or smallest) elements along an axis, in order, and their positions (int64). */
 export function topK(
-  value: Value,
+  of: Value,
   k: number,
   axis: number,
   largest: boolean,
 ): { values: Value; positions: Value } {
+  const value = asNumbers(of);
   const shape = value.shape.with(axis, k);
   const types = [{ dtype: value.dtype, shape }, { dtype: 'int64', shape } as const];
   const [values, positions] = createNode('TopK', [value], { axis, k, largest }, types).outputs;
-  return { values, positions };
+  return { values: cast(values, of.dtype), positions };
 }
 
 export const ordering: OperatorFamily<'ArgMax' | 'ArgMin' | 'TopK'> = {
@@ -47,6 +49,12 @@ export const ordering: OperatorFamily<'ArgMax' | 'ArgMin' | 'TopK'> = {
   },
 };
 
-function position(op: 'ArgMax' | 'ArgMin', value: Value, axis: number): Value {
+function position(op: 'ArgMax' | 'ArgMin', of: Value, axis: number): Value {
+  const value = asNumbers(of);
   return createValue(op, [value], { axis }, { dtype: 'int64', shape: value.shape.with(axis, 1) });
+}
+
+/** ONNX orders no conditions. */
+function asNumbers(value: Value): Value {
+  return value.dtype === 'bool' ? cast(value, 'int64') : value;
 }

@@ -5,8 +5,8 @@ import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { dataTypeCode } from '../onnx/schema.ts';
 import { normalizeAxes } from './axes.ts';
 import { type OperatorFamily } from './definition.ts';
-import { cast, div, greaterOrEqual, mul, neg } from './elementwise.ts';
-import { constant } from './source.ts';
+import { cast, div, greaterOrEqual, mul, neg, not, sub } from './elementwise.ts';
+import { constant, int64Constant } from './source.ts';
 import { expand, reshape } from './shape.ts';
 
 type Reduction = 'ReduceSum' | 'ReduceMean' | 'ReduceMax';
@@ -23,12 +23,20 @@ export const reduceMax = (value: Value, axes?: readonly number[], keepdims = fal
   reduce('ReduceMax', value, axes, keepdims);
 
 /** Smallest element along some axes. */
-export const reduceMin = (value: Value, axes?: readonly number[], keepdims = false): Value =>
-  neg(reduceMax(neg(value), axes, keepdims));
+export const reduceMin = (value: Value, axes?: readonly number[], keepdims = false): Value => {
+  const reversed = reversalOf(value);
+  return reversed(reduceMax(reversed(value), axes, keepdims));
+};
+
+/** A function that reverses the order of elements and is its own inverse. −2^63 has no negative in int64. */
+function reversalOf({ dtype }: Value): (value: Value) => Value {
+  if (dtype === 'bool') return not;
+  return dtype === 'float32' ? neg : (value) => sub(int64Constant([], [-1]), value);
+}
 
 export const reductions: OperatorFamily<Reduction> = {
   ReduceSum: {
-    emit: emitReduction,
+    emit: emitReduceSum,
     gradient: ({ inputs: [x], attributes }, [d]) => [d && spread(d, x, attributes.axes)],
   },
   ReduceMean: {
@@ -51,7 +59,13 @@ export const reductions: OperatorFamily<Reduction> = {
 };
 
 function reduce(op: Reduction, value: Value, given: readonly number[] | undefined, keepdims: boolean): Value {
-  if (value.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(value)}.`);
+  if (op === 'ReduceMean' && value.dtype !== 'float32') {
+    throw new ShapeError(`mean: expected float32, got ${describeType(value)}. Call float() first.`);
+  }
+  if (value.dtype === 'bool') {
+    const reduced = reduce(op, cast(value, 'int64'), given, keepdims);
+    return op === 'ReduceSum' ? reduced : cast(reduced, 'bool');
+  }
   const axes = given === undefined ? [...value.shape.keys()] : normalizeAxes(op, given, value);
   const empty = op === 'ReduceMax' ? axes.some((axis) => value.shape[axis] === 0) : given === undefined;
   if (empty && sizeOf(value.shape) === 0) {
@@ -76,6 +90,30 @@ function keepAxes(reduced: Value, like: Value, axes: readonly number[]): Value {
   );
 }
 
+/** onnxruntime's ReduceSum of int64 adds in float64; its CumSum is exact. */
+function emitReduceSum(
+  graph: GraphBuilder,
+  node: Node<'ReduceSum'>,
+  [x]: readonly string[],
+  [y]: readonly string[],
+): void {
+  const { axes, keepdims } = node.attributes;
+  const { dtype, shape } = node.inputs[0];
+  if (dtype !== 'int64' || sizeOf(shape) === 0) {
+    emitReduction(graph, node, [x], [y]);
+    return;
+  }
+  const int64 = (...values: number[]) => graph.constant('int64', [values.length], values);
+  const sums = axes.reduce((part, axis) => {
+    const [upTo, last] = ['upTo', 'last'].map((name) => graph.freshName(name));
+    graph.node('CumSum', [part, graph.constant('int64', [], [axis])], [upTo]);
+    graph.node('Slice', [upTo, int64(-1), int64(Number.MAX_SAFE_INTEGER), int64(axis)], [last]);
+    return last;
+  }, x);
+  if (keepdims) graph.node('Identity', [sums], [y]);
+  else graph.node('Squeeze', [sums, int64(...axes)], [y]);
+}
+
 /** Propagates NaN. onnxruntime's ReduceMax ignores NaN except as the first element. */
 function emitReduceMax(
   graph: GraphBuilder,
@@ -83,6 +121,10 @@ function emitReduceMax(
   [x]: readonly string[],
   [y]: readonly string[],
 ): void {
+  if (node.outputs[0].dtype === 'int64') {
+    emitReduction(graph, node, [x], [y]);
+    return;
+  }
   const [largest, isNaN, ones, count, any] = ['largest', 'isNaN', 'ones', 'count', 'any'].map((name) =>
     graph.freshName(name),
   );

@@ -1,9 +1,11 @@
+import type { Scalar } from '../dtype.ts';
 import { ShapeError } from '../errors.ts';
 import { createNode, createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { normalizeAxis } from './axes.ts';
 import { sumToShape } from './broadcast.ts';
 import { type OperatorFamily } from './definition.ts';
+import { asElement } from '../scalar.ts';
 import { constant } from './source.ts';
 
 type Shaping = 'Reshape' | 'Transpose' | 'Concat' | 'Split' | 'Slice' | 'Pad' | 'Expand' | 'Trilu';
@@ -107,11 +109,17 @@ export function slice(value: Value, givenAxis: number, start: number, end: numbe
   return createValue('Slice', [value], { axis, start, end }, type);
 }
 
-/** A number around a value. */
-export function pad(value: Value, before: readonly number[], after: readonly number[], number = 0): Value {
+/** A number around a value, as torch fills (see `asElement`). */
+export function pad(
+  value: Value,
+  before: readonly number[],
+  after: readonly number[],
+  number: Scalar = 0,
+): Value {
+  const element = asElement(number, value.dtype);
   if ([...before, ...after].every((count) => count === 0)) return value;
   const shape = value.shape.map((size, axis) => size + before[axis] + after[axis]);
-  const attributes = number === 0 ? { before, after } : { before, after, value: number };
+  const attributes = element === 0 ? { before, after } : { before, after, value: element };
   return createValue('Pad', [value], attributes, { dtype: value.dtype, shape });
 }
 

@@ -1,4 +1,5 @@
 import type { DType } from '../dtype.ts';
+import { asInt64 } from '../scalar.ts';
 import { createValue, type Value } from '../graph/node.ts';
 import type { Source } from '../graph/operators.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
@@ -13,6 +14,15 @@ export function number(value: number): Value {
   return createValue('Number', [], { value }, { dtype: 'float32', shape: [] });
 }
 
+/**
+ * An int64 scalar passed to every run, as `number`.
+ *
+ * @throws ArgumentError unless it is an integer from -2^63 to 2^63 - 1
+ */
+export function int64Number(integer: number | bigint): Value {
+  return createValue('Number', [], { value: asInt64(integer) }, { dtype: 'int64', shape: [] });
+}
+
 /** A float32 scalar that is part of the program, for an operator's formula. Each value is a different program (see `number`). */
 export function constant(value: number): Value {
   return constantTensor([], [value]);
@@ -23,8 +33,13 @@ export function constantTensor(shape: readonly number[], values: readonly number
   return createValue('Constant', [], { shape, values }, { dtype: 'float32', shape });
 }
 
-/** Integers that are part of the program, within Number.MAX_SAFE_INTEGER. */
-export function int64Constant(shape: readonly number[], values: readonly number[]): Value {
+/**
+ * Integers that are part of the program.
+ *
+ * @throws ArgumentError unless they are integers from -2^63 to 2^63 - 1
+ */
+export function int64Constant(shape: readonly number[], integers: Iterable<number | bigint>): Value {
+  const values = Array.from(integers, asInt64);
   return createValue('Constant', [], { shape, values, dtype: 'int64' }, { dtype: 'int64', shape });
 }
 
@@ -37,8 +52,8 @@ export const sources: OperatorFamily<'Input' | 'Number' | 'Constant'> = {
   },
   Number: {
     // Used only if it is not a leaf, as in an exported model.
-    emit: (graph, { attributes: { value } }, _, outputs) => {
-      graph.node('Identity', [graph.constant('float32', [], [value])], outputs);
+    emit: (graph, { attributes: { value }, outputs: [{ dtype }] }, _, outputs) => {
+      graph.node('Identity', [graph.constant(dtype, [], [value])], outputs);
     },
     gradient: noGradient,
   },

@@ -68,9 +68,10 @@ export function logSumExp(value: Value, axes: readonly number[] | undefined, kee
  * Product along an axis, which is removed (torch.prod). Multiplies halves in log₂ n operations, so that the gradient is
  * exact also where elements are 0.
  */
-export function product(value: Value, axis: number): Value {
+export function product(of: Value, axis: number): Value {
+  const value = of.dtype === 'bool' ? cast(of, 'int64') : of;
   const size = value.shape[axis];
-  if (size === 0) return expand(constant(1), value.shape.toSpliced(axis, 1));
+  if (size === 0) return expand(cast(constant(1), value.dtype), value.shape.toSpliced(axis, 1));
   if (size === 1) return reshape(value, value.shape.toSpliced(axis, 1));
   const half = Math.floor(size / 2);
   const halves = mul(slice(value, axis, 0, half), slice(value, axis, half, 2 * half));

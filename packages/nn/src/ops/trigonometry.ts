@@ -1,7 +1,6 @@
-import { ShapeError } from '../errors.ts';
-import { createValue, describeType, type Value } from '../graph/node.ts';
+import { createValue, type Value } from '../graph/node.ts';
 import { emitPlain, type OperatorFamily } from './definition.ts';
-import { add, div, mul, neg, sqrt, sub } from './elementwise.ts';
+import { add, cast, div, mul, neg, sqrt, sub } from './elementwise.ts';
 import { constant } from './source.ts';
 
 // Functions of angles in radians, hyperbolic functions, and their inverses; elementwise.
@@ -58,7 +57,8 @@ export const trigonometry: OperatorFamily<Trigonometric> = {
 
 const square = (x: Value): Value => mul(x, x);
 
-function plain(op: Trigonometric, x: Value): Value {
-  if (x.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(x)}.`);
+/** A function in float32, also of integers. */
+function plain(op: Trigonometric, of: Value): Value {
+  const x = cast(of, 'float32');
   return createValue(op, [x], {}, x);
 }

@@ -2,41 +2,45 @@ import { ArgumentError } from '../errors.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import { abs } from '../ops/functions.ts';
 import { constant } from '../ops/source.ts';
+import type { Scalar } from '../dtype.ts';
 import type { Value } from '../graph/node.ts';
 import type { Tensor } from '../tensor.ts';
 import { IndexingMethods } from './indexing-methods.ts';
-import { valueOf, type Operand } from './tensor-methods.ts';
+import { apply, fillValue, promoted, type Operand } from './tensor-methods.ts';
 
-/** Conditions: bool tensors, elementwise; shapes broadcast. They have no gradient. */
+/**
+ * Conditions: bool tensors, elementwise; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}): int64 is compared
+ * with an integer exactly, and with a fraction or an infinity in float32. They have no gradient.
+ */
 export abstract class ComparisonMethods extends IndexingMethods {
   /** Where elements are equal (torch.eq). */
   eq(other: Operand): Tensor {
-    return this.of(compared(elementwise.equal, this.value, other));
+    return this.of(apply(elementwise.equal, this, other));
   }
 
   /** Where elements differ (torch.ne). */
   ne(other: Operand): Tensor {
-    return this.of(compared((a, b) => elementwise.not(elementwise.equal(a, b)), this.value, other));
+    return this.of(apply((a, b) => elementwise.not(elementwise.equal(a, b)), this, other));
   }
 
   /** Where elements are smaller (torch.lt). */
   lt(other: Operand): Tensor {
-    return this.of(compared((a, b) => elementwise.greater(b, a), this.value, other));
+    return this.of(apply((a, b) => elementwise.greater(b, a), this, other));
   }
 
   /** Where elements are smaller or equal (torch.le). */
   le(other: Operand): Tensor {
-    return this.of(compared((a, b) => elementwise.greaterOrEqual(b, a), this.value, other));
+    return this.of(apply((a, b) => elementwise.greaterOrEqual(b, a), this, other));
   }
 
   /** Where elements are larger (torch.gt). */
   gt(other: Operand): Tensor {
-    return this.of(compared(elementwise.greater, this.value, other));
+    return this.of(apply(elementwise.greater, this, other));
   }
 
   /** Where elements are larger or equal (torch.ge). */
   ge(other: Operand): Tensor {
-    return this.of(compared(elementwise.greaterOrEqual, this.value, other));
+    return this.of(apply(elementwise.greaterOrEqual, this, other));
   }
 
   /** Where elements of both are true or not 0 (torch.logical_and). */
@@ -67,12 +71,12 @@ export abstract class ComparisonMethods extends IndexingMethods {
 
   /** Where elements are infinite (torch.isinf). */
   isinf(): Tensor {
-    return this.of(elementwise.equal(abs(this.value), constant(Infinity)));
+    return this.of(elementwise.equal(abs(elementwise.cast(this.value, 'float32')), constant(Infinity)));
   }
 
   /** Where elements are neither infinite nor NaN (torch.isfinite). */
   isfinite(): Tensor {
-    return this.of(elementwise.greater(constant(Infinity), abs(this.value)));
+    return this.of(elementwise.greater(constant(Infinity), abs(elementwise.cast(this.value, 'float32'))));
   }
 
   /** Where |x − other| ≤ atol + rtol·|other| (torch.isclose). */
@@ -80,24 +84,27 @@ export abstract class ComparisonMethods extends IndexingMethods {
     if (!(rtol >= 0 && atol >= 0)) {
       throw new ArgumentError(`isclose: rtol and atol must be at least 0, got ${rtol} and ${atol}.`);
     }
-    const distance = this.of(abs(elementwise.sub(this.value, other.value)));
+    const [a, b] = promoted(this, other);
+    if (a.dtype === 'bool') return this.eq(other);
+    const distance = this.of(elementwise.sub(a, b)).abs();
     const isClose = distance.le(other.abs().mul(rtol).add(atol));
     return isClose.logicalAnd(other.isfinite()).logicalOr(this.eq(other));
   }
 
-  /** A copy with a number where the mask is true (torch.masked_fill). The mask broadcasts. */
-  maskedFill(mask: Tensor, value: number): Tensor {
-    return this.of(elementwise.where(mask.value, valueOf(value, this.value.dtype), this.value));
+  /**
+   * A copy with a number where the mask is true (torch.masked_fill). The mask broadcasts. The dtype stays: int64 gets the number
+   * without its fraction, exactly.
+   *
+   * @throws ArgumentError for int64, if the number is NaN or outside of int64
+   */
+  maskedFill(mask: Tensor, value: Scalar): Tensor {
+    return this.of(elementwise.where(mask.value, fillValue(this.value.dtype, value), this.value));
   }
 
-  /** This tensor where the condition is true, else `other` (torch.Tensor.where). All three broadcast. */
+  /** This tensor where the condition is true, else `other` (torch.Tensor.where). All three broadcast; dtypes are promoted. */
   where(condition: Tensor, other: Operand): Tensor {
-    return this.of(elementwise.where(condition.value, this.value, valueOf(other, this.value.dtype)));
+    return this.of(apply((a, b) => elementwise.where(condition.value, a, b), this, other));
   }
-}
-
-function compared(compare: (a: Value, b: Value) => Value, value: Value, other: Operand): Value {
-  return compare(value, valueOf(other, value.dtype));
 }
 
 function condition(value: Value): Value {

@@ -6,7 +6,7 @@ import { add, cast } from '../ops/elementwise.ts';
 import { expand, flatten, pad, reshape, slice, unsqueeze } from '../ops/shape.ts';
 import { flip, narrow, pythonSlice, roll, select, selectAt, splitEvery, splitSizes } from '../ops/slicing.ts';
 import type { Tensor } from '../tensor.ts';
-import { TensorMethods, valueOf, type Operand } from './tensor-methods.ts';
+import { fillValue, isScalar, TensorMethods, type Operand } from './tensor-methods.ts';
 
 /**
  * An index of {@link Tensor.at}: a number selects and removes a dimension, `[start, end, step]` is Python's
@@ -83,15 +83,16 @@ export abstract class IndexingMethods extends TensorMethods {
 
   /**
    * A copy with elements replaced (torch.scatter): for `dim` = 1, `result[i][index[i][j]] = source[i][j]`. `source` is a
-   * tensor at least as long as `index` in every dimension, or a number. If a position is there twice, one of its elements is written, and the
-   * gradient is that of all.
+   * tensor at least as long as `index` in every dimension, or a number, as in `maskedFill`. If a position is there twice, one
+   * of its elements is written, and the gradient is that of all.
    */
   scatter(dim: number, index: Tensor, source: Operand): Tensor {
     const axis = normalizeAxis('scatter', dim, this.value);
     requireEqualRank('scatter', this.value, index.value);
-    const given = cast(valueOf(source), this.value.dtype);
-    const updates =
-      typeof source === 'number' ? expand(given, index.shape) : partOf('scatter', given, index.value);
+    const { dtype } = this.value;
+    const updates = isScalar(source)
+      ? expand(fillValue(dtype, source), index.shape)
+      : partOf('scatter', cast(source.value, dtype), index.value);
     return this.of(scatter(this.value, index.value, updates, axis));
   }
 

@@ -1,12 +1,14 @@
 import { ArgumentError } from '../errors.ts';
-import type { DType } from '../dtype.ts';
+import type { DType, Scalar } from '../dtype.ts';
+import { clampToScalars, clampToTensors } from '../ops/clamp.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import * as functions from '../ops/functions.ts';
 import { floorDivide, fmod, remainder, truncate } from '../ops/division.ts';
+import { power } from '../ops/integer-power.ts';
 import { constant } from '../ops/source.ts';
 import type { Tensor } from '../tensor.ts';
 import { TrigonometricMethods } from './trigonometric-methods.ts';
-import { valueOf, type Operand } from './tensor-methods.ts';
+import { apply, isScalar, promoted, type Operand } from './tensor-methods.ts';
 
 const MAX_FLOAT32 = (2 - 2 ** -23) * 2 ** 127;
 
@@ -42,24 +44,29 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
     return this.of(elementwise.sub(this.value, truncate(this.value)));
   }
 
-  /** Remainder with the sign of the divisor (torch.remainder, Python's %), of float32 or int64. */
+  /**
+   * Remainder with the sign of the divisor (torch.remainder, Python's %), of float32 or int64. A computed int64 divisor may be 0,
+   * which gives 0, as in numpy.
+   *
+   * @throws ArgumentError if an int64 divisor is 0, and a number or a tensor made by `tensor(…)`; torch raises ZeroDivisionError
+   */
   remainder(other: Operand): Tensor {
-    return this.of(remainder(this.value, valueOf(other, this.value.dtype)));
+    return this.of(apply(remainder, this, other));
   }
 
-  /** Remainder with the sign of this tensor (torch.fmod), of float32 or int64. */
+  /** Remainder with the sign of this tensor (torch.fmod), of float32 or int64. Divisors of 0 as in `remainder`. */
   fmod(other: Operand): Tensor {
-    return this.of(fmod(this.value, valueOf(other, this.value.dtype)));
+    return this.of(apply(fmod, this, other));
   }
 
-  /** ⌊x / other⌋ (torch.floor_divide, Python's //), of float32 or int64. Without a gradient. */
+  /** ⌊x / other⌋ (torch.floor_divide, Python's //), of float32 or int64. Without a gradient. Divisors of 0 as in `remainder`. */
   floorDivide(other: Operand): Tensor {
-    return this.of(floorDivide(this.value, valueOf(other, this.value.dtype)));
+    return this.of(apply(floorDivide, this, other));
   }
 
   /** x² */
   square(): Tensor {
-    return this.of(elementwise.mul(this.value, this.value));
+    return this.of(power(this.value, 2));
   }
 
   /** 1/x */
@@ -74,7 +81,7 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
 
   /** log(1 + x). For |x| below 1e-4 less precise than torch.log1p, because it computes the sum first. */
   log1p(): Tensor {
-    return this.of(elementwise.log(elementwise.add(constant(1), this.value)));
+    return this.of(elementwise.log(elementwise.add(constant(1), elementwise.cast(this.value, 'float32'))));
   }
 
   /** Logarithm to the base 2. */
@@ -89,25 +96,29 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
 
   /** 2ˣ */
   exp2(): Tensor {
-    return this.of(elementwise.exp(elementwise.mul(this.value, constant(Math.LN2))));
+    return this.of(
+      elementwise.exp(elementwise.mul(elementwise.cast(this.value, 'float32'), constant(Math.LN2))),
+    );
   }
 
   /** eˣ − 1, precise also for small |x| (torch.expm1). */
   expm1(): Tensor {
-    const small = this.clamp(-1, 1).mul(0.5).tanh();
+    const isNear = this.float().abs().le(1);
+    const small = this.float().maskedFill(isNear.logicalNot(), 0).mul(0.5).tanh();
     const near = small.mul(2).div(small.neg().add(1));
-    return near.where(this.clamp(-1, 1).eq(this.of(this.value)), this.of(elementwise.exp(this.value)).sub(1));
+    return near.where(isNear, this.of(elementwise.exp(this.value)).sub(1));
   }
 
   /** log(x / (1 − x)) (torch.logit). `eps` limits x to [eps, 1 − eps]. Default: no limit. */
   logit(eps?: number): Tensor {
-    const x = eps === undefined ? this.of(this.value) : this.clamp(eps, 1 - eps);
+    let x = this.float();
+    if (eps !== undefined) x = x.maskedFill(x.gt(1 - eps), 1 - eps).maskedFill(x.lt(eps), eps);
     return x.div(x.neg().add(1)).log();
   }
 
   /** log(eˣ + eʸ), without overflow (torch.logaddexp). */
   logaddexp(other: Tensor): Tensor {
-    const difference = this.of(elementwise.sub(this.value, other.value)).abs();
+    const difference = this.of(apply(elementwise.sub, this, other)).abs();
     return this.of(this.value)
       .maximum(other)
       .add(this.of(functions.softplus(elementwise.neg(difference.value))));
@@ -117,39 +128,37 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
   xlogy(other: Tensor): Tensor {
     const isZero = this.eq(0).logicalAnd(other.isnan().logicalNot());
     const logarithm = this.of(constant(1)).where(isZero, other).log();
-    return this.of(elementwise.mul(this.value, logarithm.value));
+    return this.of(apply(elementwise.mul, this, logarithm));
   }
 
   /** Replaces NaN and infinities (torch.nan_to_num). Default: 0, and the largest and smallest float32. */
   nanToNum(nan = 0, posinf = MAX_FLOAT32, neginf = -MAX_FLOAT32): Tensor {
+    if (this.value.dtype !== 'float32') return this.of(this.value);
     const finite = this.maskedFill(this.isnan(), nan);
     return finite.maskedFill(finite.eq(Infinity), posinf).maskedFill(finite.eq(-Infinity), neginf);
   }
 
   /**
-   * Limits each element to [min, max] (torch.clamp); null: no limit on that side. NaN stays. The gradient is 0 where an
-   * element is outside.
+   * Limits each element to [min, max] (torch.clamp); null: no limit on that side. Dtypes are promoted (see {@link Operand}). NaN, as an
+   * element or a limit, gives NaN. The gradient is 0 outside of the limits, and at a limit that is a number; a limit that is a
+   * tensor shares it. If `min` is above `max`, all elements are `max`.
    */
   clamp(min: Operand | null = null, max: Operand | null = null): Tensor {
     if (min === null && max === null) {
       throw new ArgumentError('clamp: expected min, max or both, got neither.');
     }
-    let value = this.value;
-    if (min !== null) {
-      const least = valueOf(min, value.dtype);
-      value = elementwise.where(elementwise.greater(least, value), least, value);
-    }
-    if (max !== null) {
-      const most = valueOf(max, value.dtype);
-      value = elementwise.where(elementwise.greater(value, most), most, value);
-    }
-    return this.of(value);
+    const isScalars = [min, max].every((limit) => limit === null || isScalar(limit));
+    const [lower, upper] = isScalars ? inOrder(min as Scalar | null, max as Scalar | null) : [min, max];
+    const [x, ...limits] = promoted(this, ...[lower, upper].filter((limit) => limit !== null));
+    const least = lower === null ? undefined : limits[0];
+    const most = upper === null ? undefined : limits.at(-1);
+    return this.of((isScalars ? clampToScalars : clampToTensors)(x, least, most));
   }
 
   /** x + weight·(end − x) (torch.lerp). */
   lerp(end: Tensor, weight: Operand): Tensor {
-    const step = elementwise.mul(valueOf(weight), elementwise.sub(end.value, this.value));
-    return this.of(elementwise.add(this.value, step));
+    const step = apply(elementwise.mul, weight, this.of(apply(elementwise.sub, end, this)));
+    return this.of(apply(elementwise.add, this, this.of(step)));
   }
 
   /**
@@ -177,4 +186,10 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
   bool(): Tensor {
     return this.to('bool');
   }
+}
+
+/** Numbers for which limiting to one and then to the other has one result in any order; both are NaN if one is. */
+function inOrder(min: Scalar | null, max: Scalar | null): [Scalar | null, Scalar | null] {
+  if (Number.isNaN(min) || Number.isNaN(max)) return [NaN, NaN];
+  return min !== null && max !== null && min > max ? [max, max] : [min, max];
 }

@@ -158,7 +158,7 @@ export abstract class ReductionMethods extends PointwiseMethods {
 
   /** Number (int64) of the elements over `axes` that are not 0 (torch.count_nonzero), exact up to 2²⁴. Default: all axes. */
   countNonzero(axes?: readonly number[]): Tensor {
-    return this.ne(0).float().sum(axes).long();
+    return this.ne(0).sum(axes);
   }
 
   /** The p-norm of the difference to another tensor (torch.dist). Default: `p` 2. */
@@ -166,14 +166,18 @@ export abstract class ReductionMethods extends PointwiseMethods {
     return this.of(norm(elementwise.sub(this.value, other.value), p, undefined, false));
   }
 
-  /** Differences of neighbours along `dim` (torch.diff), `n` times. Default: once, along the last dimension. */
+  /** Differences of neighbours along `dim` (torch.diff), `n` times; of bool, where they differ. Default: once, along the last dimension. */
   diff(n = 1, dim = -1): Tensor {
     const axis = normalizeAxis('diff', dim, this.value);
     if (!Number.isInteger(n) || n < 0) throw new ArgumentError(`diff: n must be at least 0, got ${n}.`);
     let value = this.value;
     for (let i = 0; i < n && value.shape[axis] > 0; i += 1) {
       const size = value.shape[axis];
-      value = elementwise.sub(slice(value, axis, 1, size), slice(value, axis, 0, size - 1));
+      const [after, before] = [slice(value, axis, 1, size), slice(value, axis, 0, size - 1)];
+      const isCondition = value.dtype === 'bool';
+      value = isCondition
+        ? elementwise.not(elementwise.equal(after, before))
+        : elementwise.sub(after, before);
     }
     return this.of(value);
   }

@@ -1,7 +1,10 @@
-import type { DType } from '../dtype.ts';
+import type { DType, Scalar } from '../dtype.ts';
+import { ArgumentError } from '../errors.ts';
 import type { Value } from '../graph/node.ts';
-import { number } from '../ops/source.ts';
+import { int64Number, number } from '../ops/source.ts';
 import { cast } from '../ops/elementwise.ts';
+import { asElement, asFloat, isInt64 } from '../scalar.ts';
+import { describeValue } from '../stored-tensor.ts';
 import type { Tensor } from '../tensor.ts';
 
 /** What all methods of a tensor use. The classes of this folder add methods by family, and Tensor extends the last one. */
@@ -21,12 +24,60 @@ export abstract class TensorMethods {
   protected abstract of(value: Value): Tensor;
 }
 
-/** A tensor, or a number, which is part of no program: another number does not compile again. */
-export type Operand = Tensor | number;
+/**
+ * A tensor, or a number or bigint, which is part of no program: another one does not compile again. Both sides of an operation get
+ * one dtype, as torch promotes: the highest of bool, int64 and float32, where an integer counts as int64 and another number as
+ * float32. `x.add(1)` of int64 is int64 and exact, `x.add(1.5)` is float32. JavaScript does not distinguish 1.0 from 1. A number
+ * of 2^63 or more counts as float32, too.
+ */
+export type Operand = Tensor | Scalar;
 
-/** The value of an operand; a number gets this dtype. */
-export function valueOf(operand: Operand, dtype: DType = 'float32'): Value {
-  return typeof operand === 'number' ? cast(number(operand), dtype) : operand.value;
+/** What {@link promoted} takes; `this` in methods of a tensor. */
+type Promotable = Pick<TensorMethods, 'value'> | Scalar;
+
+/** From the lowest to the highest. */
+const promotionOrder: readonly DType[] = ['bool', 'int64', 'float32'];
+
+/** The values of operands in their common dtype, as torch promotes. */
+export function promoted(...operands: readonly Promotable[]): Value[] {
+  const levels = operands.map((operand) => promotionOrder.indexOf(dtypeOf(operand)));
+  const dtype = promotionOrder[Math.max(...levels)];
+  return operands.map((operand) => valueIn(dtype, operand));
+}
+
+/** Applies an operator to two operands in their common dtype. */
+export function apply(operator: (a: Value, b: Value) => Value, a: Promotable, b: Promotable): Value {
+  const [left, right] = promoted(a, b);
+  return operator(left, right);
+}
+
+/** The number that fills places of a tensor of this dtype, as an input of the program; see `asElement`. */
+export function fillValue(dtype: DType, scalar: Scalar): Value {
+  const element = asElement(requireScalar(scalar), dtype);
+  return dtype === 'int64' ? int64Number(element) : cast(number(Number(element)), dtype);
+}
+
+function dtypeOf(operand: Promotable): DType {
+  if (isTensor(operand)) return operand.value.dtype;
+  return typeof operand === 'bigint' || isInt64(requireScalar(operand)) ? 'int64' : 'float32';
+}
+
+function valueIn(dtype: DType, operand: Promotable): Value {
+  if (isTensor(operand)) return cast(operand.value, dtype);
+  return dtype === 'float32' ? number(asFloat(operand)) : int64Number(operand);
+}
+
+export function isScalar(operand: unknown): operand is Scalar {
+  return typeof operand === 'number' || typeof operand === 'bigint';
+}
+
+function isTensor(operand: Promotable): operand is Exclude<Promotable, Scalar> {
+  return operand instanceof TensorMethods;
+}
+
+function requireScalar(given: unknown): Scalar {
+  if (isScalar(given)) return given;
+  throw new ArgumentError(`Expected a tensor, a number or a bigint, got ${describeValue(given)}.`);
 }
 
 /** The axes of a reduction: an empty list stands for all, as in torch. */

@@ -1,0 +1,28 @@
+import type { Scalar } from '../dtype.ts';
+import { ArgumentError } from '../errors.ts';
+import type { Value } from '../graph/node.ts';
+import { isInt64 } from '../scalar.ts';
+import { cast, mul } from './elementwise.ts';
+import { pow } from './functions.ts';
+import { expand } from './shape.ts';
+import { int64Constant } from './source.ts';
+
+/** x to a power that is part of the program, in x' dtype or a higher one, as torch promotes. */
+export function power(x: Value, exponent: Scalar): Value {
+  if (x.dtype === 'float32' || !isInt64(exponent)) return pow(cast(x, 'float32'), Number(exponent));
+  if (exponent < 0) {
+    throw new ArgumentError(
+      `pow: expected an exponent of at least 0 for ${x.dtype}, got ${exponent}. Call float() first for fractions.`,
+    );
+  }
+  return integerPower(cast(x, 'int64'), BigInt(exponent));
+}
+
+/** Squares, of which the exponent's bits select factors: onnxruntime's Pow of int64 computes in float64. */
+function integerPower(x: Value, exponent: bigint): Value {
+  if (exponent === 0n) return expand(int64Constant([], [1]), x.shape);
+  const half = exponent / 2n;
+  const rest = half === 0n ? undefined : integerPower(mul(x, x), half);
+  if (exponent % 2n === 0n) return rest!;
+  return rest === undefined ? x : mul(rest, x);
+}

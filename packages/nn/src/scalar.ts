@@ -1,0 +1,50 @@
+import type { DType, Scalar } from './dtype.ts';
+import { ArgumentError } from './errors.ts';
+
+// Numbers and bigints of JavaScript as elements of tensors.
+
+/** True for an integer from -2^63 to 2^63 - 1. */
+export function isInt64(value: Scalar): boolean {
+  if (typeof value === 'bigint') return BigInt.asIntN(64, value) === value;
+  return Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63;
+}
+
+/**
+ * An int64 as a scalar: a number if that is exact, so that equal integers are the same scalar.
+ *
+ * @throws ArgumentError unless it is an integer from -2^63 to 2^63 - 1
+ */
+export function asInt64(value: Scalar): Scalar {
+  if (!isInt64(value)) {
+    throw new ArgumentError(`int64: expected an integer from -2^63 to 2^63 - 1, got ${value}.`);
+  }
+  const number = Number(value);
+  // + 0 makes 0 of -0, which int64 does not have.
+  return Number.isSafeInteger(number) ? number + 0 : BigInt(value);
+}
+
+/** The number that float32 rounds as it would round the scalar: a bigint is not rounded to float64 first. */
+export function asFloat(value: Scalar): number {
+  if (typeof value === 'number') return value;
+  // The last 11 of 64 bits, which float64 lacks, only say whether the integer lies between two multiples of 2^11. An odd
+  // multiple is never halfway between two float32.
+  const multiple = (value >> 11n) << 11n;
+  return Number(multiple === value || Number.isSafeInteger(Number(value)) ? value : multiple | (1n << 11n));
+}
+
+/**
+ * The element that a number becomes in a tensor of this dtype, as torch fills: its fraction is cut off in int64, and all but 0 is
+ * true.
+ *
+ * @throws ArgumentError for int64, if it is NaN or outside of -2^63 to 2^63 - 1
+ */
+export function asElement(value: Scalar, dtype: DType): Scalar {
+  switch (dtype) {
+    case 'float32':
+      return asFloat(value);
+    case 'int64':
+      return asInt64(typeof value === 'bigint' ? value : Math.trunc(value));
+    case 'bool':
+      return Number(Number(value) !== 0);
+  }
+}
