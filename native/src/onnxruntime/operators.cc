@@ -5,6 +5,7 @@
 #include "onnxruntime/operators/add_rows.h"
 #include "onnxruntime/operators/batch_normalize_activate.h"
 #include "onnxruntime/operators/calls.h"
+#include "onnxruntime/operators/check_indices.h"
 #include "onnxruntime/operators/clip_norm.h"
 #include "onnxruntime/operators/combine_statistics.h"
 #include "onnxruntime/operators/ctc_loss.h"
@@ -28,6 +29,7 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<AwaitCall>(),
       customOperator<BatchNormalizeActivate>(),
       customOperator<BatchNormalizeActivateGradient>(),
+      customOperator<CheckIndices>(),
       customOperator<ClipNorm>(),
       customOperator<ClipNormOfParts>(),
       customOperator<CombineStatistics>(),

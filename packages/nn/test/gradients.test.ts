@@ -52,6 +52,7 @@ import { reduceMax, reduceMean, reduceSum } from '../src/ops/reduction.ts';
 import { argMax, argMin, topK } from '../src/ops/ordering.ts';
 import { concat, expand, pad, reshape, slice, split, transpose, trilu } from '../src/ops/shape.ts';
 import { logSoftmax, negativeLogLikelihood, softmax } from '../src/ops/softmax.ts';
+import { checkIndices } from '../src/ops/own/check-indices.ts';
 import { constant, constantTensor, input, int64Constant, number } from '../src/ops/source.ts';
 import { checkGradients, checkValues, type Differentiable } from './check-gradients.ts';
 import { fill } from './fill.ts';
@@ -80,6 +81,7 @@ const withoutGradient = [
   'IntegerDiv',
   'Cast',
   'OneHot',
+  'CheckIndices',
   'AllGather',
 ] as const;
 /** These need ranks: test/sync-batch-norm.test.ts. */
@@ -708,6 +710,13 @@ describe('values of operators without a gradient', () => {
     ['Cast', elementwise.cast(elementwise.greater(x, y), 'float32')],
     ['Cast', elementwise.cast(elementwise.mul(x, constant(10)), 'int64')],
     ['OneHot', oneHot(integers(2, 0, 3), 4, -0.25)],
+    [
+      'CheckIndices',
+      checkIndices('at', 'positions', elementwise.cast(elementwise.mul(x, constant(3)), 'int64'), {
+        least: -3,
+        count: 4,
+      }),
+    ],
   ])('%s', async (op, value) => {
     expect(topologicalOrder([value]).map((node) => node.op)).toContain(op);
     await checkValues([value]);

@@ -53,7 +53,7 @@ type Own =
   | ('EmbeddingBag' | 'EmbeddingBagGradient')
   | ('MaxPoolActivate' | 'MaxPoolActivateGradient')
   | ('BatchNormalizeActivate' | 'BatchNormalizeActivateGradient')
-  | ('Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient');
+  | ('Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient' | 'CheckIndices');
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;
 type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];
 
@@ -83,7 +83,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Relu: (_, [{ data }]) => [data.map((a) => Math.max(a, 0)), data.map((a) => Number(a <= 0))],
   Pow: (node, inputs) => elementwise((a) => a ** node.attributes.exponent)(node, inputs),
   Abs: elementwise(Math.abs),
-  Sign: elementwise(Math.sign),
+  Sign: elementwise((a) => Math.sign(a) || 0),
   Floor: elementwise(Math.floor),
   Ceil: elementwise(Math.ceil),
   Round: elementwise((a) => (a % 1 === 0.5 || a % 1 === -0.5 ? 2 * Math.round(a / 2) : Math.round(a))),

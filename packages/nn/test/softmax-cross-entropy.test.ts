@@ -155,7 +155,7 @@ test('a computed class out of range fails, and the process computes on', async (
   for (const label of [-1n, 3n]) {
     const loss = F.crossEntropy(tensor(fill([2, 3], 1), [2, 3]), computed(label));
     await expect(loss.item()).rejects.toThrow(
-      `expected classes from 0 to 2 or ignoreIndex, got ${label} in row 1`,
+      `crossEntropy: expected targets from 0 to 2 or ignoreIndex (-100), got ${label} at index 1.`,
     );
   }
   expect(await F.crossEntropy(tensor(fill([2, 3], 1), [2, 3]), computed(2n)).item()).toBeGreaterThan(0);

@@ -9,6 +9,7 @@ import { fuseElementwise } from './fuse-elementwise.ts';
 import { rewrite } from './rewrite.ts';
 import { exactMaxPool } from './rewrites/exact-max-pool.ts';
 import { plainOperators } from './rewrites/plain-operators.ts';
+import { withoutElements } from './rewrites/without-elements.ts';
 
 /** How a program treats the memory of intermediate values, its operators, its parts and its update. */
 export interface CompileOptions extends Pick<ModelOptions, 'parts' | 'update'> {
@@ -28,15 +29,17 @@ export function definitionOf(
   { keepsActivations = false, fuses = false, parts = [], update, details }: CompileOptions = {},
 ): ProgramDefinition {
   const isLong = isLongAndSmall(outputs.length > 0 || !update ? outputs : update.outputs);
+  const withElements = (values: readonly Value[]) =>
+    rewrite(withoutOwnOperators(values), [withoutElements, exactMaxPool]);
   const fused = (values: readonly Value[]) =>
     fuses && !isLong && usesOwnOperators() ? fuseElementwise(values) : values;
   return {
     name,
     details,
-    model: emitModel(leaves, fused(rewrite(withoutOwnOperators(outputs), [exactMaxPool])), {
+    model: emitModel(leaves, fused(withElements(outputs)), {
       keepsActivations: keepsActivations && !isLong,
       parts,
-      ...(update && { update: { ...update, outputs: fused(withoutOwnOperators(update.outputs)) } }),
+      ...(update && { update: { ...update, outputs: fused(withElements(update.outputs)) } }),
     }),
     inputs: [...leaves, ...(update?.leaves ?? [])].map(({ value }) => typeOf(value)),
     outputs: [...outputs, ...(update?.outputs ?? [])].map(typeOf),

@@ -21,6 +21,7 @@ import { fuseBatchNormalization } from './rewrites/fuse-batch-normalization.ts';
 import { plainOperators } from './rewrites/plain-operators.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { softmaxCrossEntropyOfLogSoftmax } from './rewrites/softmax-cross-entropy.ts';
+import { withoutElements } from './rewrites/without-elements.ts';
 import { warnIfSlow } from './slow-compilation.ts';
 import { gradientPlacesOf, StepPlan, type GradientPlaces } from './step-plan.ts';
 import { modelUpdateOf, placeUpdate, type PlacedUpdate, type StepUpdate } from './step-update.ts';
@@ -213,7 +214,7 @@ function compileStep(
 ): Promise<GraphProgram> {
   // Before differentiation, because the gradient of an operator of the addon is another one.
   const own = usesOwnOperators() ? [softmaxCrossEntropyOfLogSoftmax] : [plainOperators];
-  const innermost = rewrite(rewrite(forward, [...own, reluAfterMaxPool]), batchInnermost);
+  const innermost = rewrite(rewrite(forward, [withoutElements, ...own, reluAfterMaxPool]), batchInnermost);
   const rewritten = usesOwnOperators()
     ? fuseBatchNormalization(innermost)
     : rewrite(innermost, [plainOperators]);

@@ -8,7 +8,7 @@ import {
   type NativeOnnxSlot,
 } from '@ringrun/native';
 import { newArray, type TensorData } from '../dtype.ts';
-import { NnError } from '../errors.ts';
+import { ArgumentError, NnError } from '../errors.ts';
 import { sizeOf, type ValueType } from '../graph/node.ts';
 import { dataTypeCode } from '../onnx/schema.ts';
 import { requireLength } from '../require-length.ts';
@@ -178,7 +178,16 @@ class OnnxruntimeProgram implements Program {
 }
 
 function notRun(cause: unknown): NnError {
+  const refusal = refusalOf(cause);
+  if (refusal !== undefined) return new ArgumentError(refusal, { cause });
   return new NnError('ERR_EXECUTOR', `onnxruntime could not run a graph: ${String(cause)}`, { cause });
+}
+
+/** What an operator of the addon with a name says about the numbers of a user. */
+function refusalOf(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  const said = /Name:'(?<beginning>[^']+)' Status Message: \w+: (?<end>.*)$/s.exec(cause.message)?.groups;
+  return said && `${said.beginning}${said.end}.`;
 }
 
 function isNative(call: GraphCall): boolean {

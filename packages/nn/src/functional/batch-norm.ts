@@ -91,6 +91,7 @@ function normalizeByBatch(
   { input, running, weight, bias, momentum, eps }: BatchNormInputs,
 ): Value {
   const { count } = reducedIn(input);
+  if (count === 0) return affine(input.value, weightOr1(input, weight), biasOr0(input, bias));
   if (count < 2) {
     throw new ShapeError(
       `${name}: expected more than 1 value per channel in training, got ${describeType(input)}. Use a larger batch or eval().`,

@@ -37,7 +37,7 @@ export type Lengths = Tensor | readonly number[] | number;
  * @param targets int64 [N, S] with padding behind each target, or all targets one behind the other
  * @param inputLengths at most T; a new length does not compile again
  * @param targetLengths of the targets
- * @throws ShapeError for other shapes. A run fails for lengths and classes that are out of range.
+ * @throws ShapeError for other shapes. A run throws ArgumentError for lengths and classes that are out of range.
  */
 export function ctcLoss(
   logProbs: Tensor,

@@ -38,8 +38,8 @@ export function smoothL1Loss(input: Tensor, target: Tensor, options: SmoothL1Los
   if (beta === 0) return l1Loss(input, target, { reduction });
   requireEqualShapes('smoothL1Loss', input, target);
   const distance = input.sub(target).abs();
-  const square = distance.square().mul(0.5 / beta);
-  const losses = where(distance.lt(beta), square, distance.sub(beta / 2));
+  const isFar = distance.ge(beta);
+  const losses = where(isFar, distance.sub(beta / 2), squareUnless(isFar, distance).mul(0.5 / beta));
   return reduced('smoothL1Loss', losses.value, reduction);
 }
 
@@ -53,6 +53,12 @@ export function huberLoss(input: Tensor, target: Tensor, options: HuberLossOptio
   if (!(delta > 0)) throw new ArgumentError(`huberLoss: delta must be above 0, got ${delta}.`);
   requireEqualShapes('huberLoss', input, target);
   const distance = input.sub(target).abs();
-  const losses = where(distance.le(delta), distance.square().mul(0.5), distance.sub(delta / 2).mul(delta));
+  const isFar = distance.ge(delta);
+  const losses = where(isFar, distance.sub(delta / 2).mul(delta), squareUnless(isFar, distance).mul(0.5));
   return reduced('huberLoss', losses.value, reduction);
+}
+
+/** d² of distances that are not far. An infinite one would have the gradient 0·∞, although its square is not read. */
+function squareUnless(isFar: Tensor, distance: Tensor): Tensor {
+  return where(isFar, 0, distance).square();
 }

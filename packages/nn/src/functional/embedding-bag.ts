@@ -1,11 +1,12 @@
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
+import { checkIndices } from '../ops/own/check-indices.ts';
 import { embeddingBag as bagsOf } from '../ops/own/embedding-bag.ts';
 import { slice } from '../ops/shape.ts';
 import { requireOneOf } from '../require-one-of.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
-import { paddingRow, requireRows } from './embedding.ts';
+import { paddingRow } from './embedding.ts';
 
 /** Options of `nn.EmbeddingBag`. */
 export interface BagOptions {
@@ -48,7 +49,7 @@ export function embeddingBag(
   requireBags(input, weight, offsets);
   if (perSampleWeights !== undefined) requireWeights(perSampleWeights, input, mode);
   const [count] = weight.shape;
-  requireRows('embeddingBag', input, count);
+  const rows = checkIndices('embeddingBag', 'rows', input.value, { least: 0, count });
   const bags = offsets && includeLastOffset ? offsets.shape[0] - 1 : undefined;
   if (bags !== undefined && bags < 0) {
     throw new ShapeError('embeddingBag: expected at least one offset with includeLastOffset, got none.');
@@ -56,7 +57,7 @@ export function embeddingBag(
   return new Tensor(
     bagsOf({
       table: weight.value,
-      rows: input.value,
+      rows,
       offsets: offsets && (bags === undefined ? offsets.value : slice(offsets.value, 0, 0, bags)),
       weights: perSampleWeights?.value,
       mode,

@@ -1,7 +1,7 @@
-import { checkElements } from '../element-checks.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
 import { gather } from '../ops/indexing.ts';
+import { checkIndices } from '../ops/own/check-indices.ts';
 import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
@@ -20,7 +20,7 @@ export const embeddingOptions: OptionNames<EmbeddingOptions> = { paddingIdx: tru
  * @param input int64 of any shape, rows from 0 to V − 1
  * @param weight [V, D]
  * @returns [...input, D]
- * @throws ArgumentError if a row is out of range
+ * @throws ArgumentError if a row is out of range; of computed rows, when the graph runs
  */
 export function embedding(input: Tensor, weight: Tensor, options: EmbeddingOptions = {}): Tensor {
   requireOptions('embedding', options, embeddingOptions);
@@ -31,8 +31,8 @@ export function embedding(input: Tensor, weight: Tensor, options: EmbeddingOptio
     );
   }
   const [count] = weight.shape;
-  requireRows('embedding', input, count);
-  return new Tensor(gather(weight.value, input.value, paddingRow('embedding', paddingIdx, count)));
+  const rows = checkIndices('embedding', 'rows', input.value, { least: 0, count });
+  return new Tensor(gather(weight.value, rows, paddingRow('embedding', paddingIdx, count)));
 }
 
 /** The padding row as a non-negative index. */
@@ -44,17 +44,4 @@ export function paddingRow(name: string, paddingIdx: number | undefined, count: 
     );
   }
   return paddingIdx < 0 ? paddingIdx + count : paddingIdx;
-}
-
-/** Rejects rows out of range. ONNX would count a negative row from the last. */
-export function requireRows(name: string, { value }: Tensor, count: number): void {
-  checkElements(value, (rows) => {
-    for (const [index, row] of rows.entries()) {
-      if (row < 0 || row >= count) {
-        throw new ArgumentError(
-          `${name}: expected rows from 0 to ${count - 1}, got ${row} at index ${index}.`,
-        );
-      }
-    }
-  });
 }

@@ -2,9 +2,10 @@ import { ones } from '../creation.ts';
 import { stack, where } from '../combine.ts';
 import { ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
+import { gatherElements } from '../ops/indexing.ts';
 import { requireOneOf } from '../require-one-of.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
-import { tensor, type Tensor } from '../tensor.ts';
+import { tensor, Tensor } from '../tensor.ts';
 
 /** Options of {@link gridSample}. */
 export interface GridSampleOptions {
@@ -41,6 +42,9 @@ export function gridSample(input: Tensor, grid: Tensor, options: GridSampleOptio
       `gridSample: expected an input [N,C,H,W] and a grid [N,h,w,2], got ${describeType(input)} and ${describeType(grid)}.`,
     );
   }
+  if (height === 0 || width === 0) {
+    throw new ShapeError(`gridSample: expected images with at least one pixel, got ${describeType(input)}.`);
+  }
   const points = [batch, 1, grid.shape[1] * grid.shape[2]];
   const place = (axis: number, size: number) => {
     const position = pixelOf(grid.select(3, axis).reshape(...points), size, alignCorners);
@@ -51,12 +55,8 @@ export function gridSample(input: Tensor, grid: Tensor, options: GridSampleOptio
   /** The pixels at whole positions, 0 outside. */
   const at = (column: Tensor, row: Tensor): Tensor => {
     const isInside = within(column, width).logicalAnd(within(row, height));
-    const index = row
-      .clamp(0, height - 1)
-      .mul(width)
-      .add(column.clamp(0, width - 1))
-      .long();
-    const values = pixels.gather(2, index.expand(batch, channels, points[2]));
+    const index = where(isInside, row.mul(width).add(column), 0).long().expand(batch, channels, points[2]);
+    const values = new Tensor(gatherElements(pixels.value, index.value, 2));
     return values.mul(isInside.float());
   };
   const sampled = mode === 'nearest' ? at(x.round(), y.round()) : interpolated(at, x, y);

@@ -74,6 +74,11 @@ export function interpolate(input: Tensor, options: InterpolateOptions): Tensor 
       `interpolate: mode '${mode}' expects float32 with ${dimensions} dimensions, got ${describeType(input)}.`,
     );
   }
+  if (spatial.includes(0)) {
+    throw new ShapeError(
+      `interpolate: expected at least one element along each axis behind the channels, got ${describeType(input)}.`,
+    );
+  }
   const samplings = samplingsOf(spatial, options);
   if (mode === 'area') {
     return new Tensor(

@@ -1,4 +1,3 @@
-import { checkElements } from '../element-checks.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType, type Value } from '../graph/node.ts';
 import { dependsOnParameter } from '../graph/topology.ts';
@@ -6,6 +5,7 @@ import { broadcastShape } from '../ops/broadcast.ts';
 import { alongClasses, classLoss } from '../ops/class-loss.ts';
 import { add, mul, neg, sub } from '../ops/elementwise.ts';
 import { softplus } from '../ops/functions.ts';
+import { checkIndices } from '../ops/own/check-indices.ts';
 import { softmaxCrossEntropy } from '../ops/own/softmax-cross-entropy.ts';
 import { reduceSum } from '../ops/reduction.ts';
 import { logSoftmax } from '../ops/softmax.ts';
@@ -64,7 +64,7 @@ export const bceWithLogitsOptions: OptionNames<BCEWithLogitsOptions> = {
  *
  * @param logProbabilities [N, C], [N, C, …], or [C] of one sample
  * @param target int64 [N], [N, …] or [], classes from 0 to C − 1, or `ignoreIndex`
- * @throws ArgumentError if a target is neither a class nor `ignoreIndex`
+ * @throws ArgumentError if a target is neither a class nor `ignoreIndex`; of computed targets, when the graph runs
  */
 export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLossOptions = {}): Tensor {
   requireOptions('nllLoss', options, nllLossOptions);
@@ -78,7 +78,7 @@ export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLo
  *
  * @param logits [N, C], [N, C, …], or [C] of one sample
  * @param target int64 as in `nllLoss`, or float32 probabilities of the logits' shape, which take no `ignoreIndex`
- * @throws ArgumentError if a target is neither a class nor `ignoreIndex`
+ * @throws ArgumentError if a target is neither a class nor `ignoreIndex`; of computed targets, when the graph runs
  */
 export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
   requireOptions('crossEntropy', options, crossEntropyOptions);
@@ -153,7 +153,7 @@ function lossOfClasses(
 ): Tensor {
   requireTargets(name, x, target);
   requireWeight(name, weight, x);
-  requireClasses(name, target, x.shape[1], ignoreIndex);
+  const classes = checkClasses(name, target, x.shape[1], ignoreIndex);
   requireReduction(name, reduction);
   const options = {
     weight: weight?.value,
@@ -161,10 +161,10 @@ function lossOfClasses(
     ignoreIndex,
     reduction,
   };
-  if (!isLogits) return new Tensor(classLoss(x, target, options));
+  if (!isLogits) return new Tensor(classLoss(x, classes, options));
   const isTrained = weight !== undefined && dependsOnParameter(weight.value);
-  if (x.shape.length === 2 && !isTrained) return new Tensor(softmaxCrossEntropy(x, target, options));
-  return new Tensor(classLoss(logSoftmax(x, 1), target, options));
+  if (x.shape.length === 2 && !isTrained) return new Tensor(softmaxCrossEntropy(x, classes, options));
+  return new Tensor(classLoss(logSoftmax(x, 1), classes, options));
 }
 
 /** The loss of probabilities: −Σ w·t·logSoftmax(x) over the classes; the mean is over everything else. */
@@ -211,46 +211,12 @@ function requireWeight(name: string, weight: Tensor | undefined, x: Value): void
   }
 }
 
-/**
- * Rejects classes out of range: ONNX counts a negative class from the last and would train on the wrong one.
- * Checks input tensors only, since computed targets are unknown before the graph runs.
- */
-function requireClasses(name: string, target: Value, count: number, ignoreIndex: number): void {
-  if (!Number.isInteger(ignoreIndex) || ignoreIndex < -(2 ** 63) || ignoreIndex >= 2 ** 63) {
-    throw new ArgumentError(`${name}: ignoreIndex must be an integer of 64 bits, got ${ignoreIndex}.`);
+/** Classes in range: ONNX would count a negative class from the last and train on the wrong one. */
+function checkClasses(name: string, target: Value, count: number, ignored: number): Value {
+  if (!Number.isInteger(ignored) || ignored < -(2 ** 63) || ignored >= 2 ** 63) {
+    throw new ArgumentError(`${name}: ignoreIndex must be an integer of 64 bits, got ${ignored}.`);
   }
-  const ignored = wordsOf(ignoreIndex);
-  checkElements(target, (labels) => {
-    const index = indexOfNoClass(labels as BigInt64Array, count, ignored);
-    if (index >= 0) {
-      throw new ArgumentError(
-        `${name}: expected targets from 0 to ${count - 1} or ignoreIndex (${ignoreIndex}), got ${labels[index]} at index ${index}.`,
-      );
-    }
-  });
-}
-
-/** The first label that is neither a class nor ignored; -1 if there is none. Reads 32 bits at a time, because bigints are allocated. */
-function indexOfNoClass(labels: BigInt64Array, count: number, ignored: Words): number {
-  // A detached array is reported when the graph runs.
-  if (labels.length === 0) return -1;
-  const words = new Uint32Array(labels.buffer, labels.byteOffset, 2 * labels.length);
-  for (let low = 0; low < words.length; low += 2) {
-    const isClass = words[low + 1] === 0 && words[low] < count;
-    if (!isClass && !(words[low] === ignored.low && words[low + 1] === ignored.high)) return low / 2;
-  }
-  return -1;
-}
-
-/** The halves of an integer of 64 bits, as unsigned ones. */
-interface Words {
-  readonly low: number;
-  readonly high: number;
-}
-
-function wordsOf(integer: number): Words {
-  const high = Math.floor(integer / 2 ** 32);
-  return { low: integer - high * 2 ** 32, high: high >>> 0 };
+  return checkIndices(name, 'targets', target, { least: 0, count, ignored });
 }
 
 function requireBroadcast(what: string, weight: Tensor | undefined, logits: Tensor): void {

@@ -1,8 +1,11 @@
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
-import { oneHot } from './one-hot.ts';
+import { where } from '../combine.ts';
+import { arange } from '../creation.ts';
+import { gatherElements } from '../ops/indexing.ts';
+import { checkIndices } from '../ops/own/check-indices.ts';
+import { Tensor } from '../tensor.ts';
 import { logsigmoid } from './piecewise-activation.ts';
 import { reduced, reductionOptions, requireEqualShapes, type ReductionOptions } from './reduction.ts';
 
@@ -39,23 +42,37 @@ export const multilabelSoftMarginLossOptions: OptionNames<MultiLabelSoftMarginLo
  * (torch.nn.functional.multi_margin_loss).
  *
  * @param input [N, C]
- * @param target [N], int64
+ * @param target [N], int64, classes from 0 to C − 1
+ * @throws ArgumentError if a target is no class; of computed targets, when the graph runs
  */
 export function multiMarginLoss(input: Tensor, target: Tensor, options: MultiMarginLossOptions = {}): Tensor {
   requireOptions('multiMarginLoss', options, multiMarginLossOptions);
   const { p = 1, margin = 1, weight, reduction = 'mean' } = options;
   if (![1, 2].includes(p)) throw new ArgumentError(`multiMarginLoss: expected p 1 or 2, got ${String(p)}.`);
-  if (input.shape.length !== 2 || target.shape.join() !== String(input.shape[0])) {
+  if (
+    input.dtype !== 'float32' ||
+    input.shape.length !== 2 ||
+    target.dtype !== 'int64' ||
+    target.shape.join() !== String(input.shape[0])
+  ) {
     throw new ShapeError(
       `multiMarginLoss: expected an input [N,C] and targets [N], got ${describeType(input)} and ${describeType(target)}.`,
     );
   }
   const classes = input.shape[1];
-  const isTarget = oneHot(target, classes).float();
-  const own = input.gather(1, target.unsqueeze(1));
-  const excess = input.sub(own).add(margin).relu();
+  const targets = new Tensor(
+    checkIndices('multiMarginLoss', 'targets', target.value, { least: 0, count: classes }),
+  );
+  const isTarget = targets.unsqueeze(1).eq(arange(classes)).float();
+  const own = new Tensor(gatherElements(input.value, targets.unsqueeze(1).value, 1));
+  const distance = own.neg().add(margin).add(input);
+  // 0 for NaN, which ∞ − ∞ is.
+  const excess = where(distance.gt(0), distance, 0);
   const terms = (p === 1 ? excess : excess.square()).mul(isTarget.neg().add(1));
-  const weighted = weight === undefined ? terms : terms.mul(weight.indexSelect(0, target).unsqueeze(1));
+  const weighted =
+    weight === undefined
+      ? terms
+      : terms.mul(new Tensor(gatherElements(weight.value, targets.value)).unsqueeze(1));
   return reduced('multiMarginLoss', weighted.sum([1]).div(classes).value, reduction);
 }
 

@@ -1,13 +1,15 @@
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
 import { arange } from '../creation.ts';
-import type { Tensor } from '../tensor.ts';
+import { checkIndices } from '../ops/own/check-indices.ts';
+import { Tensor } from '../tensor.ts';
 
 /**
  * 1 at the class of each element and 0 elsewhere, in a new last dimension (torch.nn.functional.one_hot): [N] gives
  * [N, numClasses], int64. The number of classes is required, because shapes are known before elements.
  *
- * @param classes int64
+ * @param classes int64, from 0 to numClasses − 1
+ * @throws ArgumentError if a class is out of range; of computed classes, when the graph runs
  */
 export function oneHot(classes: Tensor, numClasses: number): Tensor {
   if (classes.dtype !== 'int64') {
@@ -16,5 +18,8 @@ export function oneHot(classes: Tensor, numClasses: number): Tensor {
   if (!Number.isInteger(numClasses) || numClasses < 1) {
     throw new ArgumentError(`oneHot: expected a number of classes from 1, got ${String(numClasses)}.`);
   }
-  return classes.unsqueeze(-1).eq(arange(numClasses)).long();
+  const inRange = new Tensor(
+    checkIndices('oneHot', 'classes', classes.value, { least: 0, count: numClasses }),
+  );
+  return inRange.unsqueeze(-1).eq(arange(numClasses)).long();
 }

@@ -65,8 +65,8 @@ export const gaussianNllLossOptions: OptionNames<GaussianNLLLossOptions> = {
 };
 
 /**
- * −(t·log p + (1 − t)·log(1 − p))·weight, reduced (torch.nn.functional.binary_cross_entropy). Logarithms are at least −100,
- * as in torch. `binaryCrossEntropyWithLogits` is more precise.
+ * −(t·log p + (1 − t)·log(1 − p))·weight, reduced (torch.nn.functional.binary_cross_entropy). As in torch, logarithms are at
+ * least −100, and the gradient is (p − t) / max(p·(1 − p), 1e-12), so that it is finite for saturated probabilities. `binaryCrossEntropyWithLogits` is more precise.
  *
  * @param probabilities float32 from 0 to 1
  * @param target float32 of the same shape, from 0 to 1
@@ -79,13 +79,14 @@ export function binaryCrossEntropy(
   requireOptions('binaryCrossEntropy', options, binaryCrossEntropyOptions);
   const { weight, reduction = 'mean' } = options;
   requireEqualShapes('binaryCrossEntropy', probabilities, target);
-  const logarithm = (p: Tensor) => p.log().clamp(-100);
-  const positive = target.mul(logarithm(probabilities));
-  const negative = target
-    .neg()
-    .add(1)
-    .mul(logarithm(probabilities.neg().add(1)));
-  const losses = positive.add(negative).neg();
+  const p = probabilities.detach();
+  const complement = p.neg().add(1);
+  const logarithm = (x: Tensor) => x.log().clamp(-100);
+  const positive = target.mul(logarithm(p));
+  const negative = target.neg().add(1).mul(logarithm(complement));
+  // Saturated probabilities would have the slope 0/0 or ∞.
+  const slope = p.sub(target.detach()).div(p.mul(complement).maximum(1e-12));
+  const losses = withSlope(positive.add(negative).neg(), probabilities, slope);
   const weighted = weight ? losses.mul(weight) : losses;
   return reduced('binaryCrossEntropy', weighted.value, reduction);
 }
@@ -101,8 +102,9 @@ export function klDiv(input: Tensor, target: Tensor, options: KLDivOptions = {})
   requireOptions('klDiv', options, klDivOptions);
   const { reduction = 'mean', logTarget = false } = options;
   requireEqualShapes('klDiv', input, target);
-  const entropy = logTarget ? target.exp().mul(target) : target.mul(logarithmOr0(target));
-  const losses = entropy.sub((logTarget ? target.exp() : target).mul(input));
+  const losses = logTarget
+    ? target.exp().mul(target.sub(input))
+    : target.xlogy(target).sub(target.mul(input));
   if (reduction !== 'batchmean') return reduced('klDiv', losses.value, reduction);
   return losses.sum().div(input.shape[0] ?? 1);
 }
@@ -119,16 +121,8 @@ export function poissonNllLoss(input: Tensor, target: Tensor, options: PoissonNL
   requireEqualShapes('poissonNllLoss', input, target);
   const losses = logInput ? input.exp().sub(target.mul(input)) : input.sub(target.mul(input.add(eps).log()));
   if (!full) return reduced('poissonNllLoss', losses.value, reduction);
-  const above1 = target.maximum(1);
-  const stirling = above1
-    .mul(above1.log())
-    .sub(above1)
-    .add(
-      above1
-        .mul(2 * Math.PI)
-        .log()
-        .mul(0.5),
-    );
+  const logarithm = target.mul(2 * Math.PI).log();
+  const stirling = target.mul(target.log()).sub(target).add(logarithm.mul(0.5));
   return reduced('poissonNllLoss', losses.add(where(target.gt(1), stirling, 0)).value, reduction);
 }
 
@@ -151,7 +145,7 @@ export function gaussianNllLoss(
   const { full = false, eps = 1e-6, reduction = 'mean' } = options;
   if (!(eps > 0)) throw new ArgumentError(`gaussianNllLoss: eps must be above 0, got ${eps}.`);
   const ofEach = variancesOf(input, variance);
-  const atLeast = ofEach.add(ofEach.clamp(eps).sub(ofEach).detach());
+  const atLeast = where(ofEach.lt(eps), ofEach.sub(ofEach.detach()).add(eps), ofEach);
   const losses = atLeast.log().add(input.sub(target).square().div(atLeast)).mul(0.5);
   const all = full ? losses.add(0.5 * Math.log(2 * Math.PI)) : losses;
   return reduced('gaussianNllLoss', all.value, reduction);
@@ -173,8 +167,7 @@ function variancesOf({ shape }: Tensor, variance: Tensor): Tensor {
   );
 }
 
-/** log p, and 0 where p is 0, so that p·log p is 0 there. */
-function logarithmOr0(p: Tensor): Tensor {
-  const isZero = p.eq(0);
-  return where(isZero, 0, where(isZero, 1, p).log());
+/** The value of `values`, with this slope along `x`. */
+function withSlope(values: Tensor, x: Tensor, slope: Tensor): Tensor {
+  return x.requiresGrad ? values.add(x.sub(x.detach()).mul(slope)) : values;
 }

@@ -160,6 +160,15 @@ export interface RecurrenceAttributes {
   hasLengths: boolean;
 }
 
+export interface IndexRange {
+  /** The smallest index, below 0 if negative ones count from the end. */
+  least: number;
+  /** Indices are below it. */
+  count: number;
+  /** An index that may be out of range. Default: none. */
+  ignored?: number;
+}
+
 export interface ClipNormAttributes {
   /** p of the norm; Infinity: the largest absolute value. */
   normType: number;
@@ -197,7 +206,7 @@ export interface Operators {
   /** A leaf: an array that is bound when the graph runs, such as a parameter, a batch, or the learning rate. */
   Input: { source: Source };
   /** A few numbers that are part of the compiled program. Default dtype: float32. */
-  Constant: { shape: readonly number[]; values: readonly Scalar[]; dtype?: 'int64' };
+  Constant: { shape: readonly number[]; values: readonly Scalar[]; dtype?: 'int64' | 'bool' };
 
   /** A float32 or int64 number passed by the caller, such as the factor of `mul(beta)`. A leaf, so other numbers share the program. */
   Number: { value: Scalar };
@@ -347,6 +356,9 @@ export interface Operators {
   NegativeLogLikelihoodLoss: { ignoreIndex: number };
   /** Input: classes [N] (int64). Output: [N,depth] with `value` at the class and 0 elsewhere. */
   OneHot: { depth: number; value: number };
+
+  /** An operator of the addon. Returns its input (int64). A run fails if an index is out of range; `expected` begins its error. */
+  CheckIndices: IndexRange & { expected: string };
 
   /**
    * An operator of the addon. Inputs: rows (int64), updates [...rows,D]. Output: [count,D], the sums of the updates of each

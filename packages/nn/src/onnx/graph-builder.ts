@@ -76,19 +76,24 @@ export class GraphBuilder {
     this.#addNode({ opType }, inputs, outputs, attributes);
   }
 
-  /** Adds a node of an operator of the addon. The model then runs only on ringrun's sessions. */
+  /**
+   * Adds a node of an operator of the addon. The model then runs only on ringrun's sessions.
+   *
+   * @param name the beginning of the error of a run that the node refuses for the numbers of a user. Default: none.
+   */
   ownNode(
     opType: string,
     inputs: readonly string[],
     outputs: readonly string[],
     attributes: Attributes = {},
+    name = '',
   ): void {
-    this.#addNode({ opType, domain: ownDomain }, inputs, outputs, attributes);
+    this.#addNode({ name, opType, domain: ownDomain }, inputs, outputs, attributes);
     this.#hasOwnOperators = true;
   }
 
   #addNode(
-    operator: { opType: string; domain?: string },
+    operator: { opType: string; domain?: string; name?: string },
     input: readonly string[],
     output: readonly string[],
     attributes: Attributes,

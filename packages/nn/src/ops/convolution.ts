@@ -25,6 +25,7 @@ export function conv(data: Value, weight: Value, bias: Value | undefined, attrib
       `Conv: expected ${perGroup * group} channels for a weight ${describeType(weight)} and ${group} group(s), got ${channels} in ${describeType(data)}.`,
     );
   }
+  requireChannels('Conv', weight);
   requireBias('Conv', filters, weight, bias);
   const output = spatial.map((size, axis) => {
     const room = size + pads[axis] + pads[axis + axes] - dilations[axis] * (kernel[axis] - 1) - 1;
@@ -64,7 +65,13 @@ export function convTranspose(
       `ConvTranspose: expected ${weightFilters} channels for a weight ${describeType(weight)}, got ${filters} in ${describeType(data)}.`,
     );
   }
+  requireChannels('ConvTranspose', weight);
   requireBias('ConvTranspose', perGroup * group, weight, bias);
+  if (spatial.some((size) => size < 1)) {
+    throw new ShapeError(
+      `ConvTranspose: expected a result of at least 1 along each axis, got ${spatial.join('x')} for ${describeType(data)}.`,
+    );
+  }
   const outputPadding = spatial.map((size, axis) => {
     const least = (small[axis] - 1) * strides[axis] + dilations[axis] * (kernel[axis] - 1) + 1;
     return size - (least - pads[axis] - pads[axis + axes]);
@@ -119,6 +126,11 @@ function sumOfChannels(images: Value): Value {
     images,
     [...images.shape.keys()].filter((axis) => axis !== 1),
   );
+}
+
+function requireChannels(op: string, weight: Value): void {
+  if (weight.shape[0] > 0 && weight.shape[1] > 0) return;
+  throw new ShapeError(`${op}: expected a weight of at least one channel, got ${describeType(weight)}.`);
 }
 
 function requireBias(op: string, channels: number, weight: Value, bias: Value | undefined): void {

@@ -89,10 +89,14 @@ function sizesOf(equation: string, inputs: readonly Labelled[]): Map<string, num
           `einsum: expected one length of '${name}' in '${equation}', got ${known} and ${size}.`,
         );
       }
-      sizes.set(label, Math.max(known, size));
+      sizes.set(label, broadcastLength(known, size));
     }
   }
   return sizes;
+}
+
+function broadcastLength(a: number, b: number): number {
+  return a === 1 ? b : a;
 }
 
 /** Takes the diagonal of axes with one letter. */
@@ -136,7 +140,7 @@ function contracted(
   }
   const sizes = new Map([...sizesIn(left), ...sizesIn(right)]);
   for (const label of shared) {
-    sizes.set(label, Math.max(sizesIn(left).get(label)!, sizesIn(right).get(label)!));
+    sizes.set(label, broadcastLength(sizesIn(left).get(label)!, sizesIn(right).get(label)!));
   }
   const lengths = (some: readonly string[]) => some.map((label) => sizes.get(label)!);
   const matrixOf = (one: Labelled, first: readonly string[], second: readonly string[]) =>

@@ -63,7 +63,7 @@ export const functions: OperatorFamily<Plain | 'Pow' | 'LeakyRelu'> = {
       return [where(greater(x, zero), d, where(greater(zero, x), neg(d), zero))];
     },
   },
-  Sign: { emit: emitPlain, gradient: noGradient },
+  Sign: { emit: emitSign, gradient: noGradient },
   Floor: { emit: emitPlain, gradient: noGradient },
   Ceil: { emit: emitPlain, gradient: noGradient },
   Round: { emit: emitPlain, gradient: noGradient },
@@ -91,6 +91,23 @@ export const functions: OperatorFamily<Plain | 'Pow' | 'LeakyRelu'> = {
     ],
   },
 };
+
+/** Of NaN 0, as in torch. */
+function emitSign(
+  graph: GraphBuilder,
+  { outputs: [{ dtype }] }: Node<'Sign'>,
+  [x]: readonly string[],
+  [y]: readonly string[],
+): void {
+  if (dtype !== 'float32') {
+    graph.node('Sign', [x], [y]);
+    return;
+  }
+  const [sign, isNaN] = ['sign', 'isNaN'].map((name) => graph.freshName(name));
+  graph.node('Sign', [x], [sign]);
+  graph.node('IsNaN', [x], [isNaN]);
+  graph.node('Where', [isNaN, graph.constant('float32', [], [0]), sign], [y]);
+}
 
 /** Computes 1 / (1 + exp(−x)) exactly. onnxruntime's Sigmoid is an approximation: 0 below −18, relative error 2e-4 at −10. */
 function emitSigmoid(

@@ -8,12 +8,17 @@ const layouts = ['NCL', 'NCHW', 'NCDHW'];
  * The shape of float32 images, [N, C, …].
  *
  * @param axes the number of dimensions behind N and C
- * @throws ShapeError for another dtype or number of dimensions
+ * @throws ShapeError for another dtype or number of dimensions, and for axes without elements
  */
 export function requireImages(op: string, value: Value, axes: number): readonly number[] {
   if (value.dtype !== 'float32' || value.shape.length !== axes + 2) {
     throw new ShapeError(
       `${op}: expected float32 with ${axes + 2} dimensions (${layouts[axes - 1]}), got ${describeType(value)}.`,
+    );
+  }
+  if (value.shape.slice(2).includes(0)) {
+    throw new ShapeError(
+      `${op}: expected at least one element along each axis behind the channels, got ${describeType(value)}.`,
     );
   }
   return value.shape;

@@ -17,6 +17,7 @@ import { normalization } from './normalization.ts';
 import { ordering } from './ordering.ts';
 import { rowSums } from './own/add-rows.ts';
 import { batchNormalizeActivations } from './own/batch-normalize-activate.ts';
+import { indexChecks } from './own/check-indices.ts';
 import { normClipping } from './own/clip-norm.ts';
 import { sequenceLosses } from './own/ctc-loss.ts';
 import { dropouts } from './own/dropout.ts';
@@ -57,6 +58,7 @@ export const operators: OperatorFamily<OpName> = {
   ...indexing,
   ...softmaxes,
   ...rowSums,
+  ...indexChecks,
   ...normClipping,
   ...toomCookConvolutions,
   ...maxPoolGradients,

@@ -67,8 +67,8 @@ function reduce(op: Reduction, value: Value, given: readonly number[] | undefine
     return op === 'ReduceSum' ? reduced : cast(reduced, 'bool');
   }
   const axes = given === undefined ? [...value.shape.keys()] : normalizeAxes(op, given, value);
-  const empty = op === 'ReduceMax' ? axes.some((axis) => value.shape[axis] === 0) : given === undefined;
-  if (empty && sizeOf(value.shape) === 0) {
+  // Sums of nothing are 0 and means NaN.
+  if (op === 'ReduceMax' && axes.some((axis) => value.shape[axis] === 0)) {
     throw new ShapeError(`${op}: expected at least one element to reduce, got ${describeType(value)}.`);
   }
   const shape = keepdims

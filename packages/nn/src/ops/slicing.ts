@@ -2,6 +2,7 @@ import { ShapeError } from '../errors.ts';
 import { describeType, sizeOf, type Value } from '../graph/node.ts';
 import { normalizeAxis } from './axes.ts';
 import { gather, indexSelect } from './indexing.ts';
+import { checkIndices } from './own/check-indices.ts';
 import { concat, reshape, slice, split, transpose } from './shape.ts';
 
 /** The part of `length` elements from `start` on along an axis (torch.narrow). A negative start counts from the end. */
@@ -52,21 +53,24 @@ export function pythonSlice(
   return step === 1 ? all : indexSelect(all, axis, range(0, all.shape[axis], step));
 }
 
-/** The parts at `positions`, int64 of one dimension, along an axis (torch.index_select). */
-export function selectAt(value: Value, dim: number, positions: Value): Value {
-  const axis = normalizeAxis('indexSelect', dim, value);
+/**
+ * The parts at `positions`, int64 of one dimension, along an axis (torch.index_select).
+ *
+ * @param name 'at' counts negative positions from the end, as Python's index
+ */
+export function selectAt(name: 'at' | 'indexSelect', value: Value, dim: number, positions: Value): Value {
+  const axis = normalizeAxis(name, dim, value);
   if (positions.dtype !== 'int64' || positions.shape.length > 1) {
     throw new ShapeError(
-      `indexSelect: expected int64 positions with 1 dimension, got ${describeType(positions)}.`,
+      `${name}: expected int64 positions with 1 dimension, got ${describeType(positions)}.`,
     );
   }
   const order = [axis, ...[...value.shape.keys()].filter((other) => other !== axis)];
   const first = axis === 0 ? value : transpose(value, order);
   const [count, ...rest] = first.shape;
-  const selected = gather(
-    reshape(first, [count, sizeOf(rest)]),
-    reshape(positions, [sizeOf(positions.shape)]),
-  );
+  const least = name === 'at' ? -count : 0;
+  const inRange = checkIndices(name, 'positions', positions, { least, count });
+  const selected = gather(reshape(first, [count, sizeOf(rest)]), reshape(inRange, [sizeOf(positions.shape)]));
   const whole = reshape(selected, [sizeOf(positions.shape), ...rest]);
   return axis === 0
     ? whole

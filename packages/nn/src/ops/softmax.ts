@@ -88,9 +88,14 @@ function emitNegativeLogLikelihood(
     graph.node('Where', [ignored, graph.constant('int64', [], [shape[1]]), classes], [places]);
   }
   if (!share) return;
-  const [taken, counted, count] = ['taken', 'counted', 'count'].map((name) => graph.freshName(name));
+  const [taken, counted, count, atLeast1] = ['taken', 'counted', 'count', 'atLeast1'].map((name) =>
+    graph.freshName(name),
+  );
   graph.node('Not', [ignored], [taken]);
   graph.node('Cast', [taken], [counted], { to: dataTypeCode.float32 });
   graph.node('ReduceSum', [counted], [count], { keepdims: 0 });
-  graph.node('Div', [graph.constant('float32', [], [1]), count], [share]);
+  const one = graph.constant('float32', [], [1]);
+  // The gradient is 0 if all are ignored, as in torch, although the loss is NaN.
+  graph.node('Max', [count, one], [atLeast1]);
+  graph.node('Div', [one, atLeast1], [share]);
 }

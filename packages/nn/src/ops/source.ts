@@ -1,6 +1,6 @@
 import type { DType } from '../dtype.ts';
 import { asInt64 } from '../scalar.ts';
-import { createValue, type Value } from '../graph/node.ts';
+import { createValue, type Value, type ValueType } from '../graph/node.ts';
 import type { Source } from '../graph/operators.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 
@@ -41,6 +41,12 @@ export function constantTensor(shape: readonly number[], values: readonly number
 export function int64Constant(shape: readonly number[], integers: Iterable<number | bigint>): Value {
   const values = Array.from(integers, asInt64);
   return createValue('Constant', [], { shape, values, dtype: 'int64' }, { dtype: 'int64', shape });
+}
+
+/** A value without elements. */
+export function emptyConstant({ dtype, shape }: ValueType): Value {
+  const attributes = { shape, values: [], ...(dtype !== 'float32' && { dtype }) };
+  return createValue('Constant', [], attributes, { dtype, shape });
 }
 
 export const sources: OperatorFamily<'Input' | 'Number' | 'Constant'> = {

@@ -15,7 +15,8 @@ export function variance(
   keepdims: boolean,
 ): Value {
   const count = countOf('var', value, axes);
-  const centered = sub(value, reduceMean(value, axes, true));
+  // The differences have the sum 0, so the gradient of the mean is 0.
+  const centered = sub(value, detach(reduceMean(value, axes, true)));
   const squares = reduceSum(mul(centered, centered), axes, keepdims);
   // NaN or infinity for one element, as in torch.
   return div(squares, constant(Math.max(0, count - correction)));
@@ -35,7 +36,9 @@ export function norm(value: Value, p: number, axes: readonly number[] | undefine
   const isNone = p < 1 ? equal(value, constant(0)) : undefined;
   const size = isNone ? where(isNone, constant(1), abs(value)) : abs(value);
   const powers = p === 2 ? mul(value, value) : pow(size, p);
-  const total = reduceSum(isNone ? where(isNone, constant(0), powers) : powers, axes, keepdims);
+  const none = constant(p < 0 ? Infinity : 0);
+  const total = reduceSum(isNone ? where(isNone, none, powers) : powers, axes, keepdims);
+  if (p < 0) return pow(total, 1 / p);
   return withoutSlopeAt0(total, (positive) => (p === 2 ? sqrt(positive) : pow(positive, 1 / p)));
 }
 
@@ -57,6 +60,7 @@ function withoutSlopeAt0(value: Value, root: (positive: Value) => Value): Value 
 
 /** log Σ exp x over axes (torch.logsumexp), without overflow. */
 export function logSumExp(value: Value, axes: readonly number[] | undefined, keepdims: boolean): Value {
+  if (countOf('logsumexp', value, axes) === 0) return log(reduceSum(exp(value), axes, keepdims));
   const largest = detach(reduceMax(value, axes, true));
   // Of infinities the difference would be NaN.
   const shift = where(equal(abs(largest), constant(Infinity)), constant(0), largest);

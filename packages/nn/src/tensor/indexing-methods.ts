@@ -2,6 +2,7 @@ import { ShapeError } from '../errors.ts';
 import { describeType, type Value } from '../graph/node.ts';
 import { normalizeAxis } from '../ops/axes.ts';
 import { gatherElements, scatter, scatterElements } from '../ops/indexing.ts';
+import { checkIndices } from '../ops/own/check-indices.ts';
 import { add, cast } from '../ops/elementwise.ts';
 import { expand, flatten, pad, reshape, slice, unsqueeze } from '../ops/shape.ts';
 import { flip, narrow, pythonSlice, roll, select, selectAt, splitEvery, splitSizes } from '../ops/slicing.ts';
@@ -38,7 +39,7 @@ export abstract class IndexingMethods extends TensorMethods {
       if (index === '...') axis += this.value.shape.length - given;
       else if (index === null) value = unsqueeze(value, axis++);
       else if (typeof index === 'number') value = select(value, axis, index);
-      else if ('value' in index) value = selectAt(value, axis++, index.value);
+      else if ('value' in index) value = selectAt('at', value, axis++, index.value);
       else value = sliceBy(value, axis++, index);
     }
     return this.of(value);
@@ -61,7 +62,7 @@ export abstract class IndexingMethods extends TensorMethods {
 
   /** The parts at the positions of an int64 tensor along `dim` (torch.index_select). Positions may repeat. */
   indexSelect(dim: number, index: Tensor): Tensor {
-    return this.of(selectAt(this.value, dim, index.value));
+    return this.of(selectAt('indexSelect', this.value, dim, index.value));
   }
 
   /**
@@ -71,14 +72,18 @@ export abstract class IndexingMethods extends TensorMethods {
   gather(dim: number, index: Tensor): Tensor {
     const axis = normalizeAxis('gather', dim, this.value);
     const rows = fitted('gather', this.value, index.value, axis);
-    return this.of(gatherElements(rows, index.value, axis));
+    return this.of(gatherElements(rows, checkedPositions('gather', this.value, axis, index.value), axis));
   }
 
   /** The elements at positions in the flattened tensor, in the shape of `index`, int64 (torch.take). */
   take(index: Tensor): Tensor {
+    if (index.dtype !== 'int64') {
+      throw new ShapeError(`take: expected int64 positions, got ${describeType(index)}.`);
+    }
     const flat = flatten(this.value, 0, -1);
-    const positions = flatten(index.value, 0, -1);
-    return this.of(reshape(gatherElements(flat, positions, 0), index.shape));
+    const [count] = flat.shape;
+    const positions = checkIndices('take', 'positions', index.value, { least: -count, count });
+    return this.of(reshape(gatherElements(flat, flatten(positions, 0, -1), 0), index.shape));
   }
 
   /**
@@ -93,7 +98,8 @@ export abstract class IndexingMethods extends TensorMethods {
     const updates = isScalar(source)
       ? expand(fillValue(dtype, source), index.shape)
       : partOf('scatter', cast(source.value, dtype), index.value);
-    return this.of(scatter(this.value, index.value, updates, axis));
+    const positions = checkedPositions('scatter', this.value, axis, index.value);
+    return this.of(scatter(this.value, positions, updates, axis));
   }
 
   /**
@@ -110,7 +116,8 @@ export abstract class IndexingMethods extends TensorMethods {
       );
     }
     const updates = partOf('scatterAdd', source.value, index.value);
-    const sums = scatterElements(index.value, updates, this.value.shape[axis], axis);
+    const positions = checkedPositions('scatterAdd', this.value, axis, index.value);
+    const sums = scatterElements(positions, updates, this.value.shape[axis], axis);
     const none = missing.map(() => 0);
     return this.of(add(this.value, missing.some(Boolean) ? pad(sums, none, missing) : sums));
   }
@@ -175,6 +182,11 @@ function partOf(op: string, updates: Value, index: Value): Value {
     );
   }
   return index.shape.reduce((part, size, dim) => slice(part, dim, 0, size), updates);
+}
+
+/** Positions along an axis of the value, from 0. */
+function checkedPositions(name: string, { shape }: Value, axis: number, index: Value): Value {
+  return checkIndices(name, 'positions', index, { least: 0, count: shape[axis] });
 }
 
 /** The part of a value whose dimensions other than `axis` are as long as those of `index`. */

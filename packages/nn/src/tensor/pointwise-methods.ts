@@ -113,22 +113,28 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
   logit(eps?: number): Tensor {
     let x = this.float();
     if (eps !== undefined) x = x.maskedFill(x.gt(1 - eps), 1 - eps).maskedFill(x.lt(eps), eps);
-    return x.div(x.neg().add(1)).log();
+    // A factor, because outside of [0, 1] the gradient is NaN, too.
+    const isOutside = x.lt(0).logicalOr(x.gt(1));
+    const inside = x.mul(this.of(constant(1)).maskedFill(isOutside, NaN));
+    return inside.log().sub(inside.neg().add(1).log());
   }
 
   /** log(eˣ + eʸ), without overflow (torch.logaddexp). */
   logaddexp(other: Tensor): Tensor {
     const difference = this.of(apply(elementwise.sub, this, other)).abs();
-    return this.of(this.value)
+    const sum = this.of(this.value)
       .maximum(other)
       .add(this.of(functions.softplus(elementwise.neg(difference.value))));
+    // The difference of equal infinities is NaN.
+    return this.where(this.isinf().logicalAnd(this.eq(other)), sum);
   }
 
   /** x·log y, 0 where x is 0 (torch.xlogy). */
   xlogy(other: Tensor): Tensor {
-    const isZero = this.eq(0).logicalAnd(other.isnan().logicalNot());
-    const logarithm = this.of(constant(1)).where(isZero, other).log();
-    return this.of(apply(elementwise.mul, this, logarithm));
+    const isZero = this.eq(0);
+    const logarithm = other.log().maskedFill(isZero.logicalAnd(other.le(0)), 0);
+    const isInfinite = isZero.logicalAnd(other.eq(Infinity));
+    return this.of(apply(elementwise.mul, this, logarithm)).maskedFill(isInfinite, 0);
   }
 
   /** Replaces NaN and infinities (torch.nan_to_num). Default: 0, and the largest and smallest float32. */

@@ -5,7 +5,7 @@ import { cumulativeSum } from '../ops/cumulative.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import { gatherElements } from '../ops/indexing.ts';
 import { argMax, argMin, topK } from '../ops/ordering.ts';
-import { reduceMax, reduceMin, reduceSum } from '../ops/reduction.ts';
+import { reduceMax, reduceMean, reduceMin, reduceSum } from '../ops/reduction.ts';
 import { flatten, reshape, slice, unsqueeze } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import { logSumExp, norm, product, standardDeviation, variance } from '../ops/statistics.ts';
@@ -135,13 +135,18 @@ export abstract class ReductionMethods extends PointwiseMethods {
       : { values: value.squeeze(axis), indices: place.squeeze(axis) };
   }
 
-  /** The middle element, the lower one of two (torch.median). */
+  /** The middle element, the lower one of two (torch.median); NaN of no elements. */
   median(): Tensor;
   /** The middle elements along `dim`, the lower one of two, and their positions. */
   median(dim: number, keepdims?: boolean): ValuesAndIndices;
   median(dim?: number, keepdims = false): Tensor | ValuesAndIndices {
-    if (dim === undefined) return this.of(flatten(this.value, 0, -1)).median(0).values;
-    const size = this.value.shape[normalizeAxis('median', dim, this.value)];
+    if (dim === undefined) {
+      const flat = flatten(this.value, 0, -1);
+      return flat.shape[0] === 0 ? this.of(reduceMean(flat)) : this.of(flat).median(0).values;
+    }
+    const axis = normalizeAxis('median', dim, this.value);
+    requireElements('median', this.value, axis);
+    const size = this.value.shape[axis];
     return this.kthvalue(Math.floor((size + 1) / 2), dim, keepdims);
   }
 
@@ -202,6 +207,7 @@ function extreme(
   keepdims: boolean,
 ): { values: Value; indices: Value } {
   const axis = normalizeAxis(op, dim, value);
+  requireElements(op, value, axis);
   const positions = find(value, axis);
   const values = gatherElements(value, positions, axis);
   const shape = keepdims ? values.shape : values.shape.toSpliced(axis, 1);
@@ -216,12 +222,22 @@ function position(
   keepdims: boolean,
 ): Value {
   if (dim === undefined) {
-    const place = find(flatten(value, 0, -1), 0);
-    return reshape(place, keepdims ? value.shape.map(() => 1) : []);
+    const flat = flatten(value, 0, -1);
+    requireElements(op, flat, 0);
+    return reshape(find(flat, 0), keepdims ? value.shape.map(() => 1) : []);
   }
   const axis = normalizeAxis(op, dim, value);
+  requireElements(op, value, axis);
   const positions = find(value, axis);
   return keepdims ? positions : reshape(positions, positions.shape.toSpliced(axis, 1));
+}
+
+/** One element of none cannot be found. */
+function requireElements(op: string, value: Value, axis: number): void {
+  if (value.shape[axis] > 0) return;
+  throw new ShapeError(
+    `${op}: expected at least one element along dimension ${axis}, got ${describeType(value)}.`,
+  );
 }
 
 function anyOf(condition: Value, axes: readonly number[] | undefined, keepdims: boolean): Value {

@@ -28,7 +28,7 @@ export const sequenceLosses: OperatorFamily<'CtcLoss'> = {
   CtcLoss: {
     emit: (graph, { attributes: { blank, zeroInfinity } }, inputs, [losses, gradient]) => {
       const names = [losses || graph.freshName('unread'), gradient];
-      graph.ownNode('CtcLoss', inputs, names, { blank, zeroInfinity: Number(zeroInfinity) });
+      graph.ownNode('CtcLoss', inputs, names, { blank, zeroInfinity: Number(zeroInfinity) }, 'ctcLoss: ');
     },
     gradient: ({ outputs: [, gradient] }, [d]) => [d && mul(gradient, reshape(d, [1, -1, 1]))],
   },

@@ -48,7 +48,8 @@ export const embeddingBags: OperatorFamily<'EmbeddingBag' | 'EmbeddingBagGradien
     },
     emit: (graph, { attributes }, [table, rows, ...options], outputs) => {
       const places = withPlaces(options, attributes).map((name) => name ?? '');
-      graph.ownNode('EmbeddingBag', [table, rows, ...places], outputs, codes(attributes));
+      const inputs = [table, rows, ...places];
+      graph.ownNode('EmbeddingBag', inputs, outputs, codes(attributes), 'embeddingBag: ');
     },
     gradient: ({ inputs: [table, rows, ...options], outputs, attributes }, [d]) => {
       if (d === undefined) return [];

@@ -1,0 +1,60 @@
+import type { Scalar } from '../../dtype.ts';
+import { isCollective } from '../../graph/collective.ts';
+import { isNode, sizeOf, type Node, type Value } from '../../graph/node.ts';
+import type { OpName } from '../../graph/operators.ts';
+import { cast } from '../../ops/elementwise.ts';
+import { concat, expand } from '../../ops/shape.ts';
+import { constant, emptyConstant, int64Constant } from '../../ops/source.ts';
+
+/** What an operator computes of inputs without elements, for its outputs that have some. */
+type OfNothing<Op extends OpName> = (node: Node<Op>) => readonly Value[] | undefined;
+
+/**
+ * Replaces values without elements by empty constants, and what is computed of no elements by its value. So no operator runs
+ * on arrays that it might not take: onnxruntime divides by zero in TopK of an empty batch, which ends the process, and
+ * reshapes [0, 3] to [3, 3]. Applied before differentiation, it makes the gradients of such values zeros.
+ */
+export function withoutElements(node: Node): readonly Value[] | undefined {
+  // All ranks run a collective, whatever this rank has.
+  if (isNode(node, 'Input') || isNode(node, 'Constant') || isCollective(node)) return undefined;
+  if (!node.outputs.some(isEmpty) && !node.inputs.some(isEmpty)) return undefined;
+  const results = node.outputs.every(isEmpty) ? node.outputs : valuesOfNothing(node);
+  return results?.map((value) => (isEmpty(value) ? emptyConstant(value) : value));
+}
+
+function valuesOfNothing(node: Node): readonly Value[] | undefined {
+  const rule = ofNothing[node.op];
+  // The rule belongs to the node's operator.
+  return rule && (rule as OfNothing<OpName>)(node);
+}
+
+const zeros: OfNothing<OpName> = ({ outputs }) => outputs.map((output) => filled(output, 0));
+const undefinedMeans: OfNothing<OpName> = ({ outputs }) => outputs.map((output) => filled(output, NaN));
+
+/** Operators that have elements without reading any. Others fail if they cannot. */
+const ofNothing: { readonly [Op in OpName]?: OfNothing<Op> } = {
+  ReduceSum: zeros,
+  ReduceMean: undefinedMeans,
+  Normalize: undefinedMeans,
+  MatMul: zeros,
+  Gemm: ({ inputs, outputs: [sum] }) => [inputs.length > 2 ? expand(inputs[2], sum.shape) : filled(sum, 0)],
+  Concat: ({ inputs, attributes: { axis } }) => [
+    concat(
+      inputs.filter((input) => !isEmpty(input)),
+      axis,
+    ),
+  ],
+  Pad: ({ outputs: [padded], attributes: { value = 0 } }) => [filled(padded, value)],
+  ScatterElements: zeros,
+  Scatter: ({ inputs: [data] }) => [data],
+  AddRows: zeros,
+};
+
+function isEmpty({ shape }: Value): boolean {
+  return sizeOf(shape) === 0;
+}
+
+function filled({ dtype, shape }: Value, number: Scalar): Value {
+  const one = typeof number === 'bigint' ? int64Constant([], [number]) : constant(number);
+  return expand(cast(one, dtype), shape);
+}
