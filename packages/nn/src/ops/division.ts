@@ -4,7 +4,7 @@ import { ArgumentError, ShapeError } from '../errors.ts';
 import { createValue, describeType, isNode, type Value } from '../graph/node.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
-import { add, and, cast, div, equal, greater, mul, neg, not, or, sub, where } from './elementwise.ts';
+import { add, and, cast, detach, div, equal, greater, mul, neg, not, or, sub, where } from './elementwise.ts';
 import { floor } from './functions.ts';
 import { constant, int64Constant } from './source.ts';
 
@@ -49,7 +49,7 @@ function floorDivideFloats(a: Value, b: Value): Value {
   const quotient = where(hasOtherSign(rest, b, zero), sub(nearly, one), nearly);
   const lower = floor(quotient);
   const rounded = where(greater(sub(quotient, lower), constant(0.5)), add(lower, one), lower);
-  return where(equal(b, zero), div(a, b), rounded);
+  return detach(where(equal(b, zero), div(a, b), rounded));
 }
 
 /** trunc(a/b) (torch.div with rounding_mode='trunc', ONNX's Div of integers). */

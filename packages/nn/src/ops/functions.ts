@@ -1,6 +1,7 @@
 import { ShapeError } from '../errors.ts';
 import { createValue, describeType, type Node, type Value } from '../graph/node.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
+import { dataTypeCode } from '../onnx/schema.ts';
 import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
 import { cast, div, exp, greater, isNaN, max, min, mul, neg, sqrt, sub, where } from './elementwise.ts';
 import { constant } from './source.ts';
@@ -100,7 +101,15 @@ function emitSign(
   [y]: readonly string[],
 ): void {
   if (dtype !== 'float32') {
-    graph.node('Sign', [x], [y]);
+    // onnxruntime's Sign of int64 reads 32 bits.
+    const zero = graph.constant(dtype, [], [0]);
+    const where = (name: string, [larger, smaller]: readonly string[]) => {
+      const [isTrue, counted] = [name, `${name}Counted`].map((one) => graph.freshName(one));
+      graph.node('Greater', [larger, smaller], [isTrue]);
+      graph.node('Cast', [isTrue], [counted], { to: dataTypeCode[dtype] });
+      return counted;
+    };
+    graph.node('Sub', [where('isAbove', [x, zero]), where('isBelow', [zero, x])], [y]);
     return;
   }
   const [sign, isNaN] = ['sign', 'isNaN'].map((name) => graph.freshName(name));

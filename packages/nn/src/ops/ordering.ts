@@ -1,4 +1,6 @@
+import type { DType } from '../dtype.ts';
 import { createNode, createValue, type Value } from '../graph/node.ts';
+import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 import { cast } from './elementwise.ts';
 import { scatterElements } from './indexing.ts';
@@ -25,29 +27,62 @@ export function topK(
 
 export const ordering: OperatorFamily<'ArgMax' | 'ArgMin' | 'TopK'> = {
   ArgMax: {
-    emit: (graph, { attributes: { axis } }, inputs, outputs) => {
-      graph.node('ArgMax', inputs, outputs, { axis });
+    emit: (graph, { attributes: { axis }, inputs: [{ dtype }] }, [x], outputs) => {
+      graph.node('ArgMax', [ordered(graph, dtype, x, Infinity)], outputs, { axis });
     },
     gradient: noGradient,
   },
   ArgMin: {
-    emit: (graph, { attributes: { axis } }, inputs, outputs) => {
-      graph.node('ArgMin', inputs, outputs, { axis });
+    emit: (graph, { attributes: { axis }, inputs: [{ dtype }] }, [x], outputs) => {
+      graph.node('ArgMin', [ordered(graph, dtype, x, -Infinity)], outputs, { axis });
     },
     gradient: noGradient,
   },
   TopK: {
-    emit: (graph, { attributes: { axis, k, largest } }, inputs, outputs) => {
-      // ONNX computes both outputs, so each needs a name.
-      const named = outputs.map((name) => name || graph.freshName('unread'));
+    emit: (graph, { attributes: { axis, k, largest }, inputs: [{ dtype }] }, [x], [values, positions]) => {
       const count = graph.constant('int64', [1], [k]);
-      graph.node('TopK', [...inputs, count], named, { axis, largest: Number(largest) });
+      const places = positions || graph.freshName('positions');
+      const keys = ordered(graph, dtype, x, Infinity);
+      // ONNX computes both outputs, so each needs a name.
+      graph.node('TopK', [keys, count], [graph.freshName('keys'), places], {
+        axis,
+        largest: Number(largest),
+      });
+      if (values) graph.node('GatherElements', [x, places], [values], { axis });
     },
     gradient: ({ inputs: [x], outputs: [, positions], attributes: { axis } }, [d]) => [
       d && scatterElements(positions, d, x.shape[axis], axis),
     ],
   },
 };
+
+/** onnx.TensorProto.DOUBLE */
+const DOUBLE = 11;
+
+/**
+ * Numbers in the order of torch, in which NaN is beyond both infinities; onnxruntime compares NaN with nothing. In float64, which
+ * has numbers between the largest float32 and infinity, infinity makes room for NaN.
+ *
+ * @param nan where NaN is: Infinity or −Infinity
+ */
+function ordered(graph: GraphBuilder, dtype: DType, x: string, nan: number): string {
+  if (dtype !== 'float32') return x;
+  const [isNaN, numbers, limited, keys] = ['isNaN', 'numbers', 'limited', 'keys'].map((name) =>
+    graph.freshName(name),
+  );
+  const double = (number: number) => {
+    const name = graph.freshName('double');
+    graph.node('Cast', [graph.constant('float32', [], [number])], [name], { to: DOUBLE });
+    return name;
+  };
+  const beyond = graph.freshName('beyond');
+  graph.node('Mul', [double(Math.sign(nan) * 2 ** 100), double(2 ** 100)], [beyond]);
+  graph.node('IsNaN', [x], [isNaN]);
+  graph.node('Cast', [x], [numbers], { to: DOUBLE });
+  graph.node(nan > 0 ? 'Min' : 'Max', [numbers, beyond], [limited]);
+  graph.node('Where', [isNaN, double(nan), limited], [keys]);
+  return keys;
+}
 
 function position(op: 'ArgMax' | 'ArgMin', of: Value, axis: number): Value {
   const value = asNumbers(of);

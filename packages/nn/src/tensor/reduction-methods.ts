@@ -21,7 +21,7 @@ export interface ValuesAndIndices {
   indices: Tensor;
 }
 
-/** What becomes fewer elements, or is in order, beside the sums and means in tensor.ts. Floats without NaN. */
+/** What becomes fewer elements, or is in order, beside the sums and means in tensor.ts. NaN counts as beyond all numbers. */
 export abstract class ReductionMethods extends PointwiseMethods {
   /** The largest element (torch.max). Equal elements share the gradient. */
   max(): Tensor;
@@ -109,7 +109,7 @@ export abstract class ReductionMethods extends PointwiseMethods {
 
   /** log Σ exp x over `axes`, without overflow (torch.logsumexp). Default: all axes. */
   logsumexp(axes?: readonly number[], keepdims = false): Tensor {
-    return this.of(logSumExp(this.value, allIfNone(axes), keepdims));
+    return this.of(logSumExp(this.float().value, allIfNone(axes), keepdims));
   }
 
   /** Product of all elements, or of those along `dim` (torch.prod). */
@@ -147,7 +147,14 @@ export abstract class ReductionMethods extends PointwiseMethods {
     const axis = normalizeAxis('median', dim, this.value);
     requireElements('median', this.value, axis);
     const size = this.value.shape[axis];
-    return this.kthvalue(Math.floor((size + 1) / 2), dim, keepdims);
+    const middle = this.kthvalue(Math.floor((size + 1) / 2), dim, keepdims);
+    if (this.value.dtype !== 'float32') return middle;
+    // NaN counts as the largest element, and is the median if there is one.
+    const hasNaN = this.isnan().any([axis], keepdims);
+    const indices = this.argmax(axis, keepdims).where(hasNaN, middle.indices);
+    const whole = keepdims ? indices : indices.unsqueeze(axis);
+    const values = this.of(gatherElements(this.value, whole.value, axis));
+    return { values: keepdims ? values : values.squeeze(axis), indices };
   }
 
   /** Sum over `axes` of the elements that are not NaN (torch.nansum). Default: all axes. */

@@ -64,11 +64,10 @@ async function differenceOf(sample: Sample): Promise<string | undefined> {
 const describe = (value: Encoded): string =>
   value !== null && typeof value === 'object' && 'other' in value ? value.other : 'another dtype';
 
-/** Positions of equal elements are torch's choice; with `ties`, and among special values, there are equal elements. */
-function openOutputs({ name, values }: Sample): readonly number[] {
-  return values === 'ties' || values === 'special values' || values === 'kinks'
-    ? (new Map(Object.entries(operations)).get(name.slice(3))?.open ?? [])
-    : [];
+/** Positions of equal elements are torch's choice; only its float32 samples have no equal elements. */
+function openOutputs({ name, values, dtype }: Pick<Sample, 'name' | 'values' | 'dtype'>): readonly number[] {
+  if (values === 'samples' && dtype === 'float32') return [];
+  return new Map(Object.entries(operations)).get(name.slice(3))?.open ?? [];
 }
 
 async function resultOf(sample: Sample, trained: Parameter[]): Promise<Result> {
@@ -97,14 +96,14 @@ function outputsOf(result: Result): Tensor[] {
 
 /** Of the outputs' sum weighed by `fill`. */
 async function gradientDifference(
-  { gradients = [], name, values }: Sample,
+  { gradients = [], ...sample }: Sample,
   outputs: readonly Tensor[],
   trained: readonly Parameter[],
   isElementwise: boolean,
 ): Promise<string | undefined> {
-  if (gradients.length === 0 || name.startsWith('optimizer')) return undefined;
+  if (gradients.length === 0 || sample.name.startsWith('optimizer')) return undefined;
   // Which of equal elements has the gradient is torch's choice, too.
-  if (openOutputs({ name, values } as Sample).length > 0) return undefined;
+  if (openOutputs(sample).length > 0) return undefined;
   const weighed = outputs.flatMap((one, place) =>
     one.dtype === 'float32' && one.requiresGrad
       ? [one.mul(tensorOf('float32', one.shape, fill(one.shape, 50 + place))).sum()]

@@ -11,7 +11,7 @@ type Last = 'sinh' | 'sqrt' | 'square' | 'tan' | 'tanh' | 'trunc';
 
 const unary = (name: Method | More | Rest | Last): Operation => op('', (x) => x[name]());
 
-type Binary = 'add' | 'sub' | 'mul' | 'div' | 'maximum' | 'minimum';
+type Binary = 'add' | 'sub' | 'mul' | 'div';
 type Comparison = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge' | 'remainder' | 'fmod' | 'floorDivide';
 
 const binary = (name: Binary | Comparison): Operation =>
@@ -34,7 +34,8 @@ function divided(x: Tensor, given: Given): Tensor {
   const mode = given.string('rounding_mode');
   if (mode === undefined) return x.div(other);
   if (mode === 'floor') return x.floorDivide(other);
-  if (x.dtype !== 'float32') throw new NoCounterpart("`rounding_mode='trunc'` of integers");
+  const isFloat = x.dtype === 'float32' || (typeof other === 'object' && other.dtype === 'float32');
+  if (!isFloat) throw new NoCounterpart("`rounding_mode='trunc'` of integers");
   return x.div(other).trunc();
 }
 
@@ -85,8 +86,9 @@ export const pointwise: Readonly<Record<string, Operation>> = {
   mul: binary('mul'),
   div: op('other', divided),
   true_divide: binary('div'),
-  maximum: binary('maximum'),
-  minimum: binary('minimum'),
+  // ringrun's also take numbers.
+  maximum: op('other', (x, given) => x.maximum(given.tensor('other'))),
+  minimum: op('other', (x, given) => x.minimum(given.tensor('other'))),
   eq: binary('eq'),
   ne: binary('ne'),
   lt: binary('lt'),

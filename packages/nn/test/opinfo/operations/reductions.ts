@@ -10,7 +10,11 @@ function converted(x: Tensor, given: Given): Tensor {
 
 type OverAxes = 'sum' | 'mean' | 'amax' | 'amin' | 'logsumexp' | 'nansum' | 'nanmean' | 'all' | 'any';
 const reduction = (name: OverAxes): Operation =>
-  op('dim keepdim', (x, given) => converted(x, given)[name](given.numbers('dim'), given.flag('keepdim')));
+  op('dim keepdim', (x, given) => {
+    const result = converted(x, given)[name](given.numbers('dim'), given.flag('keepdim'));
+    const dtype = given.dtype('dtype');
+    return dtype === undefined ? result : result.to(dtype);
+  });
 
 const spread = (name: 'var' | 'std'): Operation =>
   op('dim unbiased keepdim', (x, given) => {
@@ -52,7 +56,11 @@ export const reductions: Readonly<Record<string, Operation>> = {
   argmin: position('argmin'),
   max: { ...extreme('max'), ...valuesFirst },
   min: { ...extreme('min'), ...valuesFirst },
-  prod: op('dim keepdim', (x, given) => converted(x, given).prod(given.number('dim'), given.flag('keepdim'))),
+  prod: op('dim keepdim', (x, given) => {
+    const result = converted(x, given).prod(given.number('dim'), given.flag('keepdim'));
+    const dtype = given.dtype('dtype');
+    return dtype === undefined ? result : result.to(dtype);
+  }),
   count_nonzero: op('dim', (x, given) => x.countNonzero(given.numbers('dim'))),
   norm: op('p dim keepdim', (x, given) => {
     const p = given.any('p') ?? 'fro';
