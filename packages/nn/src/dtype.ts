@@ -1,3 +1,5 @@
+import { ArgumentError } from './errors.ts';
+
 /** Element types of tensors. Training uses float32; labels and indices are int64, as in torch; comparisons return bool. */
 export type DType = 'float32' | 'int64' | 'bool';
 
@@ -17,8 +19,22 @@ export type TensorData = ArrayOf[DType];
 /** One element: a number, or a bigint for an int64 that a number does not hold exactly. */
 export type Scalar = number | bigint;
 
-/** A zeroed array for `length` elements. */
+/**
+ * A zeroed array for `length` elements.
+ *
+ * @throws ArgumentError if there is no memory for so many
+ */
 export function newArray(dtype: DType, length: number): TensorData {
+  try {
+    return allocate(dtype, length);
+  } catch (cause) {
+    throw new ArgumentError(`Expected a tensor that fits into memory, got ${length} elements of ${dtype}.`, {
+      cause,
+    });
+  }
+}
+
+function allocate(dtype: DType, length: number): TensorData {
   switch (dtype) {
     case 'float32':
       return new Float32Array(length);

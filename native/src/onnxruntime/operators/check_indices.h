@@ -13,7 +13,7 @@ namespace ringrun::ort {
 
 // Returns its input. Fails if an index is out of range, of which onnxruntime would count a negative one from the end.
 //
-// Attributes: least and count: indices are from `least` to `count` − 1, or `ignored`.
+// Attributes: least and count: indices are from `least` to `count` − 1, or `ignored` if `ignores` is 1.
 struct CheckIndices {
   static constexpr const char* kName = "CheckIndices";
   static constexpr std::array kInputs = {Argument{kInt64}};
@@ -21,7 +21,7 @@ struct CheckIndices {
   static constexpr std::array kInPlace = {Sharing{0, 0}};
 
   explicit CheckIndices(const Attributes& attributes)
-      : least_(attributes.integer("least")), count_(attributes.integer("count")), ignored_(attributes.integer("ignored")) {}
+      : least_(attributes.integer("least")), count_(attributes.integer("count")), ignores_(attributes.integer("ignores") != 0), ignored_(attributes.integer("ignored")) {}
 
   void compute(Computation& computation) const {
     const auto indices = computation.input<std::int64_t>(0);
@@ -29,7 +29,7 @@ struct CheckIndices {
     const std::size_t size = indices.count();
     for (std::size_t i = 0; i < size; ++i) {
       const std::int64_t index = indices.data[i];
-      if ((index < least_ || index >= count_) && index != ignored_) {
+      if ((index < least_ || index >= count_) && !(ignores_ && index == ignored_)) {
         // The node's name says what is expected.
         throw Error("got " + std::to_string(index) + " at index " + std::to_string(i));
       }
@@ -40,6 +40,7 @@ struct CheckIndices {
  private:
   std::int64_t least_;
   std::int64_t count_;
+  bool ignores_;
   std::int64_t ignored_;
 };
 

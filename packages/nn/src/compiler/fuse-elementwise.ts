@@ -87,6 +87,8 @@ function mayJoin(node: Node): boolean {
   if (!instructions.has(node.op) && !isNode(node, 'Reshape')) return false;
   const count = sizeOf(node.outputs[0].shape);
   if (count === 0) return false;
+  // The operator compares numbers.
+  if (isNode(node, 'Equal') && node.inputs.some(isCondition)) return false;
   return node.inputs.every(({ dtype, shape }) => {
     const size = sizeOf(shape);
     return dtype !== 'int64' && (size === count || size === 1);

@@ -1,5 +1,5 @@
 import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { describeType, sizeOf } from '../graph/node.ts';
 import { layerNormalize } from '../ops/own/layer-normalize.ts';
 import { affine } from '../ops/batch-normalization.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
@@ -33,7 +33,7 @@ export function groupNorm(
       `groupNorm: expected float32[N,C,…] with a multiple of ${numGroups} channels, got ${describeType(input)}.`,
     );
   }
-  return normalizedBy('groupNorm', input, input.view(shape[0], numGroups, -1), { weight, bias, eps });
+  return normalizedBy('groupNorm', input, rowsOf(input, numGroups), { weight, bias, eps });
 }
 
 /**
@@ -61,7 +61,14 @@ export function instanceNorm(
     );
   }
   const { eps = 1e-5 } = options;
-  return normalizedBy('instanceNorm', input, input.view(shape[0], shape[1], -1), { weight, bias, eps });
+  return normalizedBy('instanceNorm', input, rowsOf(input, shape[1]), { weight, bias, eps });
+}
+
+/** [N, groups, …]. Of no elements, the last length cannot be inferred. */
+function rowsOf(input: Tensor, groups: number): Tensor {
+  const [count, ...rest] = input.shape;
+  const length = sizeOf(input.shape) > 0 ? -1 : sizeOf(rest) / Math.max(groups, 1);
+  return input.view(count, groups, length);
 }
 
 /** Normalizes the rows of `grouped`, which has the elements of the input, then scales each channel. */

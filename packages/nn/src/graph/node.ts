@@ -1,6 +1,7 @@
 import type { DType } from '../dtype.ts';
 import type { OpName, Operators } from './operators.ts';
 import { logicalTime } from './logical-clock.ts';
+import { requireOperandDtypes } from './operand-dtypes.ts';
 
 /** Element type and dimensions of a value in a graph. */
 export interface ValueType {
@@ -32,6 +33,7 @@ export function createNode<Op extends OpName>(
   attributes: Operators[Op],
   types: readonly ValueType[],
 ): Node<Op> {
+  requireOperandDtypes(op, inputs);
   const outputs: Value[] = [];
   const node: Node<Op> = { op, inputs, attributes, outputs, createdAt: logicalTime() };
   for (const [index, { dtype, shape }] of types.entries()) outputs.push({ node, index, dtype, shape });

@@ -4,7 +4,7 @@ import { normalizeAxis } from '../ops/axes.ts';
 import { gatherElements, scatter, scatterElements } from '../ops/indexing.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
 import { add, cast } from '../ops/elementwise.ts';
-import { expand, flatten, pad, reshape, slice, unsqueeze } from '../ops/shape.ts';
+import { expand, flatten, pad, reshape, unsqueeze } from '../ops/shape.ts';
 import { flip, narrow, pythonSlice, roll, select, selectAt, splitEvery, splitSizes } from '../ops/slicing.ts';
 import type { Tensor } from '../tensor.ts';
 import { fillValue, isScalar, TensorMethods, type Operand } from './tensor-methods.ts';
@@ -97,7 +97,13 @@ export abstract class IndexingMethods extends TensorMethods {
     const { dtype } = this.value;
     const updates = isScalar(source)
       ? expand(fillValue(dtype, source), index.shape)
-      : partOf('scatter', cast(source.value, dtype), index.value);
+      : updatesOf('scatter', cast(source.value, dtype), index.value);
+    const isInside = index.shape.every((size, dim) => dim === axis || size <= this.value.shape[dim]);
+    if (!isInside) {
+      throw new ShapeError(
+        `scatter: expected an index that is not longer than ${describeType(this.value)} except along dimension ${dim}, got ${describeType(index.value)}.`,
+      );
+    }
     const positions = checkedPositions('scatter', this.value, axis, index.value);
     return this.of(scatter(this.value, positions, updates, axis));
   }
@@ -115,7 +121,7 @@ export abstract class IndexingMethods extends TensorMethods {
         `scatterAdd: expected an index at most as long as ${describeType(this.value)} except along dimension ${dim}, got ${describeType(index.value)}.`,
       );
     }
-    const updates = partOf('scatterAdd', source.value, index.value);
+    const updates = updatesOf('scatterAdd', source.value, index.value);
     const positions = checkedPositions('scatterAdd', this.value, axis, index.value);
     const sums = scatterElements(positions, updates, this.value.shape[axis], axis);
     const none = missing.map(() => 0);
@@ -173,15 +179,16 @@ function requireEqualRank(op: string, value: Value, index: Value): void {
   );
 }
 
-/** The part of the updates that an index has positions for. */
-function partOf(op: string, updates: Value, index: Value): Value {
-  const { shape } = updates;
-  if (shape.length !== index.shape.length || index.shape.some((size, dim) => size > shape[dim])) {
+/** The part of what is scattered that has an index. */
+function updatesOf(op: string, source: Value, index: Value): Value {
+  const { shape } = source;
+  const fits = shape.length === index.shape.length && index.shape.every((size, dim) => size <= shape[dim]);
+  if (!fits) {
     throw new ShapeError(
-      `${op}: expected a source at least as long as the index ${describeType(index)} in every dimension, got ${describeType(updates)}.`,
+      `${op}: expected a source at least as long as the index ${describeType(index)}, got ${describeType(source)}.`,
     );
   }
-  return index.shape.reduce((part, size, dim) => slice(part, dim, 0, size), updates);
+  return index.shape.reduce((part, size, dim) => narrow(part, dim, 0, size), source);
 }
 
 /** Positions along an axis of the value, from 0. */

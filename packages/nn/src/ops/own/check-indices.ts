@@ -47,8 +47,9 @@ function firstOutside(indices: BigInt64Array, { least, count, ignored }: IndexRa
 export const indexChecks: OperatorFamily<'CheckIndices'> = {
   CheckIndices: {
     plain: ({ inputs: [indices] }) => [indices],
-    emit: (graph, { attributes: { expected, least, count, ignored = least } }, inputs, outputs) => {
-      graph.ownNode('CheckIndices', inputs, outputs, { least, count, ignored }, `${expected}, `);
+    emit: (graph, { attributes: { expected, least, count, ignored } }, inputs, outputs) => {
+      const ignores = ignored === undefined ? { ignores: 0, ignored: 0 } : { ignores: 1, ignored };
+      graph.ownNode('CheckIndices', inputs, outputs, { least, count, ...ignores }, `${expected}, `);
     },
     gradient: noGradient,
   },
