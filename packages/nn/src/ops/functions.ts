@@ -55,15 +55,8 @@ export const functions: OperatorFamily<Plain | 'Pow' | 'LeakyRelu'> = {
       exponent === 0 ? undefined : d && mul(d, mul(pow(x, exponent - 1), constant(exponent))),
     ],
   },
-  Abs: {
-    emit: emitPlain,
-    // 0 at 0 and at NaN.
-    gradient: ({ inputs: [x] }, [d]) => {
-      if (d === undefined) return [];
-      const zero = constant(0);
-      return [where(greater(x, zero), d, where(greater(zero, x), neg(d), zero))];
-    },
-  },
+  // 0 at 0 and at NaN, of a finite gradient.
+  Abs: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && mul(d, sign(x))] },
   Sign: { emit: emitSign, gradient: noGradient },
   Floor: { emit: emitPlain, gradient: noGradient },
   Ceil: { emit: emitPlain, gradient: noGradient },

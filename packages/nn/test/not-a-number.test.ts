@@ -57,3 +57,18 @@ test('a floored quotient has no gradient, also of a division by 0', async () => 
     .backward();
   expect(parameter.grad).toEqual(Float32Array.of(2, 2, 2));
 });
+
+test('lerp starts at the nearer end, so that a weight of 1 gives it exactly', async () => {
+  const [start, end] = [tensor(Float32Array.of(1e8, 0)), tensor(Float32Array.of(1, Infinity))];
+  expect(await numbers(start.narrow(0, 0, 1).lerp(end.narrow(0, 0, 1), 1))).toEqual([1]);
+  expect(await numbers(start.lerp(end, 0.25))).toEqual([75_000_000, Infinity]);
+  const parameters = [2, 3].map((value) => new Parameter(Float32Array.of(value), [1]));
+  await parameters[0].lerp(parameters[1], 0.75).sum().backward();
+  expect(parameters.map(({ grad }) => grad![0])).toEqual([0.25, 0.75]);
+});
+
+test('the gradient of a norm is NaN where an element is', async () => {
+  const parameter = new Parameter(Float32Array.of(NaN, 2), [2]);
+  await parameter.norm(0.5).backward();
+  expect(parameter.grad).toEqual(Float32Array.of(NaN, NaN));
+});
