@@ -24,6 +24,16 @@ const refusals: readonly (readonly [message: RegExp, reason: string])[] = [
     /: expected (float32|logits float32|an input float32).*got (int64|bool)/,
     'Functions of floats, of integers: call `float()` first.',
   ],
+  [
+    /MultiheadAttention: expected float32\[(N,L|L,N),\d+\], got float32\[\d+,\d+\]/,
+    'Attention of one sequence without a batch: call `unsqueeze` first.',
+  ],
+  [
+    /multiMarginLoss: expected an input \[N,C\].*got float32\[\d*\]/,
+    '`multiMarginLoss` of one sample: call `unsqueeze` first.',
+  ],
+  [/batchNorm: expected float32\[N,C\]/, 'Batch normalization of a vector.'],
+  [/^(Concat|Equal): .*int64/, 'Functions of floats, of integers: call `float()` first.'],
   [/mean: expected float32/, 'Functions of floats, of integers: call `float()` first.'],
 ];
 
