@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ArgumentError, compileStep, F, optim, Parameter, Tensor, tensor } from '../src/index.ts';
+import { ArgumentError, cat, compileStep, F, optim, Parameter, Tensor, tensor } from '../src/index.ts';
 import { mul } from '../src/ops/elementwise.ts';
 import { fill } from './fill.ts';
 
@@ -87,6 +87,15 @@ test('losses take computed targets that are ignored, also out of range', async (
   const [some, all] = [F.crossEntropy(x(), targets), F.crossEntropy(x(), int64(1, -100, 3))];
   expect(await some.item()).toBe(await all.item());
   expect(await F.nllLoss(x(), computed(int64(9, 9, 9)), { ignoreIndex: 9, reduction: 'sum' }).item()).toBe(0);
+});
+
+test('several functions of one graph are told apart', async () => {
+  const read = (first: number, second: number) =>
+    cat([x().indexSelect(0, computed(int64(first))), x().indexSelect(0, computed(int64(second)))]).array();
+  expect([...(await read(0, 0))].length).toBe(8);
+  expect(await failureOf(() => read(0, 5))).toEqual(
+    new ArgumentError('indexSelect: expected positions from 0 to 2, got 5 at index 0.'),
+  );
 });
 
 test('the lengths and targets of ctcLoss are refused by its name', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as all from '../src/index.ts';
 import { ArgumentError, F, full, NnError, Parameter, ShapeError, Tensor, type DType } from '../src/index.ts';
 import { fill } from './fill.ts';
@@ -10,7 +10,7 @@ import './one-thread.ts';
 // Every function with tensors without elements, of one number, and of other dtypes: it computes, with its gradient, or refuses
 // by an error of its own. None may end the process, hang, or show an error of onnxruntime.
 
-const shapes = [[], [0], [0, 3], [2, 0], [0, 2, 4, 4], [2, 3, 0], [1, 1, 1]];
+const shapes = [[], [0], [0, 3], [2, 0], [0, 2, 4, 4], [0, 2, 4, 4, 4], [2, 3, 0], [1, 1, 1]];
 const otherShapes = [
   [0, 3],
   [3, 3],
@@ -25,10 +25,10 @@ const tables: Readonly<Record<string, CallTable>> = {
   'F.': functionCalls,
   '': packageCalls,
 };
-let [computed, refused] = [0, 0];
 
 describe.each(Object.entries(tables))('%s', (prefix, table) => {
   test.each(Object.entries(table))(`${prefix}%s computes or refuses`, async (_, calls) => {
+    let computed = 0;
     for (const call of calls) {
       for (const [dtype, shape] of given) {
         const x = leaf(dtype, shape);
@@ -36,18 +36,14 @@ describe.each(Object.entries(tables))('%s', (prefix, table) => {
           await compute(await call(x));
         });
         if (failure === undefined) computed += 1;
-        else refused += 1;
         expect(
           failure === undefined || isRefusal(failure),
           `${describeCall(call, dtype, shape)}: ${String(failure)}`,
         ).toBe(true);
       }
     }
+    expect(computed).toBeGreaterThan(0);
   });
-});
-
-afterAll(() => {
-  expect(computed).toBeGreaterThan(refused / 2);
 });
 
 test('every method of a tensor, every function of F and of the package is called', () => {

@@ -186,7 +186,9 @@ function notRun(cause: unknown): NnError {
 /** What an operator of the addon with a name says about the numbers of a user. */
 function refusalOf(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
-  const said = /Name:'(?<beginning>[^']+)' Status Message: \w+: (?<end>.*)$/s.exec(cause.message)?.groups;
+  const said = /Name:'(?<beginning>[^']+)#_\d+' Status Message: \w+: (?<end>.*)$/s.exec(
+    cause.message,
+  )?.groups;
   return said && `${said.beginning}${said.end}.`;
 }
 

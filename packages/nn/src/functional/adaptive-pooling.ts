@@ -1,7 +1,14 @@
 import type { Value } from '../graph/node.ts';
 import { adaptiveAveragePool, adaptiveMaxPool } from '../ops/adaptive-pooling.ts';
 import { Tensor } from '../tensor.ts';
-import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from './sizes.ts';
+import {
+  requireAtLeast,
+  requireResizable,
+  type Pair,
+  type Single,
+  type Sizes,
+  type Triple,
+} from './sizes.ts';
 import { overBatch } from './unbatched.ts';
 
 /** The size of an adaptive pool's result: one number, or one for each axis; null keeps an axis. */
@@ -52,6 +59,8 @@ function poolTo(
     const kept = Array.isArray(given)
       ? given.map((size: number | null, axis) => size ?? batch.shape[axis + 2])
       : given;
-    return new Tensor(pool(batch.value, requireAtLeast(`${name}: outputSize`, 1, kept as Sizes, axes)));
+    const sizes = requireAtLeast(`${name}: outputSize`, 1, kept as Sizes, axes);
+    requireResizable(name, sizes);
+    return new Tensor(pool(batch.value, sizes));
   });
 }

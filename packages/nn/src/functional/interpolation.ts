@@ -7,7 +7,7 @@ import { alongAxis, matrixOf } from '../ops/resample.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
 import { cubicTaps, linearTaps, nearestPositions, type Sampling, type Taps } from './sampling.ts';
-import { requireAtLeast, sizesOf, type Sizes } from './sizes.ts';
+import { requireAtLeast, requireResizable, sizesOf, type Sizes } from './sizes.ts';
 
 /** How {@link interpolate} computes new elements. */
 export type InterpolationMode =
@@ -80,6 +80,10 @@ export function interpolate(input: Tensor, options: InterpolateOptions): Tensor 
     );
   }
   const samplings = samplingsOf(spatial, options);
+  requireResizable(
+    'interpolate',
+    samplings.map(({ size }) => size),
+  );
   if (mode === 'area') {
     return new Tensor(
       adaptiveAveragePool(

@@ -18,6 +18,20 @@ export function sizesOf(sizes: Sizes, axes: number): readonly number[] {
   return typeof all === 'number' ? Array<number>(axes).fill(all) : all;
 }
 
+/**
+ * The most elements along an axis of a resized image, whose positions are a list of the program: a longer one would end the process
+ * for lack of memory.
+ */
+const mostResized = 2 ** 24;
+
+/** @throws ArgumentError if an axis of a resized image is too long */
+export function requireResizable(name: string, sizes: readonly number[]): void {
+  if (sizes.every((size) => size <= mostResized)) return;
+  throw new ArgumentError(
+    `${name}: expected at most ${mostResized} elements along an axis of the result, got ${sizes.join('x')}.`,
+  );
+}
+
 /** @throws ArgumentError unless `given` is one integer of at least `least`, or one for each of `axes` axes */
 export function requireAtLeast(what: string, least: number, given: Sizes, axes: number): readonly number[] {
   const sizes = sizesOf(given, axes);

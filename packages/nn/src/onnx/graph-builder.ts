@@ -79,16 +79,18 @@ export class GraphBuilder {
   /**
    * Adds a node of an operator of the addon. The model then runs only on ringrun's sessions.
    *
-   * @param name the beginning of the error of a run that the node refuses for the numbers of a user. Default: none.
+   * @param refusal the beginning of the error of a run that the node refuses for the numbers of a user. Default: none.
    */
   ownNode(
     opType: string,
     inputs: readonly string[],
     outputs: readonly string[],
     attributes: Attributes = {},
-    name = '',
+    refusal?: string,
   ): void {
-    this.#addNode({ name, opType, domain: ownDomain }, inputs, outputs, attributes);
+    // Names of nodes are unique.
+    const name = refusal && this.freshName(`${refusal}#`);
+    this.#addNode({ ...(name && { name }), opType, domain: ownDomain }, inputs, outputs, attributes);
     this.#hasOwnOperators = true;
   }
 

@@ -39,6 +39,7 @@ export const functionCalls: CallTable = {
   ]),
   ...forEach(['adaptiveMaxPool1d', 'adaptiveMaxPool2d', 'adaptiveMaxPool3d'], (name) => [
     (x) => F[name](x, 1),
+    (x) => F[name](x, 2 ** 31),
     (x) => F[name](x, 3),
   ]),
   ...forEach(['avgPool1d', 'avgPool2d', 'avgPool3d'], (name) => [
@@ -66,6 +67,7 @@ export const functionCalls: CallTable = {
   gridSample: [(x) => F.gridSample(x, zeros([x.shape[0] ?? 1, 2, 2, 2]))],
   interpolate: [
     (x) => F.interpolate(x, { size: 2 }),
+    (x) => F.interpolate(x, { size: 2 ** 31 }),
     (x) => F.interpolate(x, { scaleFactor: 2, mode: 'bilinear' }),
     (x) => F.interpolate(x, { size: 3, mode: 'area' }),
   ],

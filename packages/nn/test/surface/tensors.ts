@@ -93,7 +93,7 @@ export const tensorCalls: CallTable = {
   repeatInterleave: [(x) => x.repeatInterleave(2), (x) => x.repeatInterleave(0, 0)],
   unfold: [(x) => x.unfold(0, 1, 1), (x) => x.unfold(-1, 2, 1)],
   unflatten: [(x) => x.unflatten(0, [1, -1]), (x) => x.unflatten(-1, [0, 3])],
-  addmm: [(x) => x.addmm(x, row(x))],
+  addmm: [(x) => x.addmm(x, row(x)), (x) => zeros([2]).addmm(x, row(x))],
   baddbmm: [(x) => x.baddbmm(x, stacked(x))],
   clamp: [(x) => x.clamp(-0.5, 0.5), (x) => x.clamp(x)],
   lerp: [(x) => x.lerp(x, 0.5)],
