@@ -195,7 +195,8 @@ def operation_samples(name):
             trains = dtype.is_floating_point and op.supports_autograd
             about = {"variant": variant, "dtype": str(dtype).removeprefix("torch.")}
             samples = [(one.input, one.args, one.kwargs) for one in op.sample_inputs("cpu", dtype, requires_grad=trains)]
-            samples = [one for one in samples if is_small(one)]
+            # All samples of ctc_loss are larger.
+            samples = [one for one in samples if is_small(one) or name == "nn.functional.ctc_loss"]
             # JSON has one kind of list, but x[[1, 2]] and x[1, 2] differ.
             if name == "__getitem__":
                 samples = [(input, without_lists(args), kwargs) for input, args, kwargs in samples]

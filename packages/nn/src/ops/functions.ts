@@ -98,6 +98,7 @@ export const functions: OperatorFamily<Plain | 'Pow' | 'Power' | 'LeakyRelu'> = 
       return [sumToShape(mul(d, slope), x.shape), sumToShape(mul(d, growth), y.shape)];
     },
   },
+  // 0 at 0 and at NaN, of a finite gradient.
   Abs: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && mul(d, sign(x))] },
   Sign: { emit: emitSign, gradient: noGradient },
   Floor: { emit: emitPlain, gradient: noGradient },

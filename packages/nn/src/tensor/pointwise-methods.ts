@@ -5,7 +5,7 @@ import * as elementwise from '../ops/elementwise.ts';
 import * as functions from '../ops/functions.ts';
 import { floorDivide, fmod, remainder, truncate } from '../ops/division.ts';
 import { power } from '../ops/integer-power.ts';
-import { constant } from '../ops/source.ts';
+import { constant, number } from '../ops/source.ts';
 import type { Tensor } from '../tensor.ts';
 import { TrigonometricMethods } from './trigonometric-methods.ts';
 import { apply, isScalar, promoted, type Operand } from './tensor-methods.ts';
@@ -161,10 +161,15 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
     return this.of((isScalars ? clampToScalars : clampToTensors)(x, least, most));
   }
 
-  /** x + weight·(end − x) (torch.lerp). */
+  /**
+   * x + weight·(end − x) (torch.lerp). As in torch, from the nearer end, so that a weight of 1 gives `end` exactly.
+   */
   lerp(end: Tensor, weight: Operand): Tensor {
-    const step = apply(elementwise.mul, weight, this.of(apply(elementwise.sub, end, this)));
-    return this.of(apply(elementwise.add, this, this.of(step)));
+    const difference = this.of(apply(elementwise.sub, end, this));
+    const share = isScalar(weight) ? this.of(number(Number(weight))) : weight;
+    const fromStart = this.of(this.value).add(difference.mul(weight));
+    const fromEnd = end.sub(difference.mul(share.neg().add(1)));
+    return fromStart.where(share.abs().lt(0.5), fromEnd);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { nn, type Parameter, type Tensor } from '../../src/index.ts';
 import { Given, NoCounterpart } from './given.ts';
 import type { Result } from './operation.ts';
-import { elementsOf, Float, type Decoded, type EncodedTensor } from './sample.ts';
+import { elementsOf, Float, Other, type Decoded, type EncodedTensor } from './sample.ts';
 
 /** Arguments of torch's constructor and `forward` that are positional in ringrun; the others are options. */
 interface Signature {
@@ -117,6 +117,8 @@ export function moduleOf(
     ...argumentsOf(modules[name].constructor, named),
   );
   module.train(training);
+  if (Object.values(state).some((one) => !('tensor' in one)))
+    throw new NoCounterpart('weights of another dtype');
   const isKnown = (key: string) => !key.endsWith('num_batches_tracked');
   const given = Object.entries(state).filter(([key]) => isKnown(key));
   module.loadStateDict(
@@ -163,5 +165,6 @@ const optionOf = (name: string) => name.replace(/_([a-z])/g, (_, letter: string)
 /** 2.0 as 2. */
 function plain(value: Decoded): unknown {
   if (value instanceof Float) return value.value;
+  if (value instanceof Other) throw new NoCounterpart(value.what);
   return Array.isArray(value) ? (value as Decoded[]).map(plain) : value;
 }

@@ -7,7 +7,7 @@ import { callModule, moduleOf } from './modules.ts';
 import { callOperation, tensorsOf, type Result } from './operation.ts';
 import { operations } from './operations/index.ts';
 import { trainedBy } from './optimizers.ts';
-import { reasonOf } from './reasons.ts';
+import { excuseOf, reasonOf } from './reasons.ts';
 import { decode, decodeDict, type Decoded, type Encoded, type EncodedTensor, type Sample } from './sample.ts';
 
 /** What became of a sample. */
@@ -20,10 +20,12 @@ export type Outcome =
 export async function outcomeOf(sample: Sample): Promise<Outcome> {
   try {
     const how = await differenceOf(sample);
-    return how === undefined ? { kind: 'equal' } : { kind: 'different', how };
+    if (how === undefined) return { kind: 'equal' };
+    const excuse = excuseOf(sample, how);
+    return excuse === undefined ? { kind: 'different', how } : { kind: 'refused', reason: excuse };
   } catch (error) {
     if (error instanceof NoCounterpart)
-      return { kind: 'refused', reason: `no counterpart: ${error.message}` };
+      return { kind: 'refused', reason: `No counterpart: ${error.message}.` };
     const isRefusal =
       error instanceof NnError && (error.code === 'ERR_SHAPE' || error.code === 'ERR_ARGUMENT');
     if (isRefusal && sample.error !== undefined) return { kind: 'equal' };

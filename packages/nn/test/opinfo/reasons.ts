@@ -1,7 +1,87 @@
-/** Why ringrun refuses what torch computes: the pattern of ringrun's message, and what the table says. */
-const reasons: readonly (readonly [message: RegExp, reason: string])[] = [];
+import type { Sample } from './sample.ts';
+
+/** Why ringrun refuses what torch computes: the pattern of ringrun's message, and what the page says. */
+const refusals: readonly (readonly [message: RegExp, reason: string])[] = [
+  [/^(MatMul|Gemm): expected .*(int64|bool)/, 'Products of integer matrices: call `float()` first.'],
+  [
+    /^(Conv|ConvTranspose|AveragePool|MaxPool): expected float32/,
+    'Convolutions and pools of integers: call `float()` first.',
+  ],
+  [
+    / is not an option\. Its options are/,
+    'An option that the module does not have; the error lists its options.',
+  ],
+  [/stride must be one integer or \d, got \./, 'An empty list as `stride`: leave it out.'],
+  [/gridSample: mode must be/, "`gridSample` has no mode 'bicubic'."],
+  [/gridSample: expected an input \[N,C,H,W\]/, '`gridSample` of volumes.'],
+  [
+    /expected two float32 tensors of the same shape/,
+    'Losses of tensors with different shapes: call `expandAs` first.',
+  ],
+  [/expected activation 'relu', 'gelu' or a function/, 'An activation that is a function of Python.'],
+  [/lambda must be at least 0/, 'A negative `lambda`.'],
+  [
+    /: expected (float32|logits float32|an input float32).*got (int64|bool)/,
+    'Functions of floats, of integers: call `float()` first.',
+  ],
+  [
+    /MultiheadAttention: expected float32\[(N,L|L,N),\d+\], got float32\[\d+,\d+\]/,
+    'Attention of one sequence without a batch: call `unsqueeze` first.',
+  ],
+  [
+    /multiMarginLoss: expected an input \[N,C\].*got float32\[\d*\]/,
+    '`multiMarginLoss` of one sample: call `unsqueeze` first.',
+  ],
+  [/batchNorm: expected float32\[N,C\]/, 'Batch normalization of a vector.'],
+  [/^(Concat|Equal): .*int64/, 'Functions of floats, of integers: call `float()` first.'],
+  [/mean: expected float32/, 'Functions of floats, of integers: call `float()` first.'],
+];
 
 /** The reason of a refusal; undefined if none is written here, which is a difference. */
 export function reasonOf(message: string): string | undefined {
-  return reasons.find(([pattern]) => pattern.test(message))?.[1];
+  return refusals.find(([pattern]) => pattern.test(message))?.[1];
+}
+
+interface Excuse {
+  readonly names: RegExp;
+  readonly values: Sample['values'];
+  readonly how: RegExp;
+  readonly reason: string;
+}
+
+const special = (names: RegExp, how: RegExp, reason: string): Excuse => ({
+  names,
+  values: 'special values',
+  how,
+  reason,
+});
+
+/** Differences that are no mistakes of ringrun. */
+const excuses: readonly Excuse[] = [
+  special(
+    /op (remainder|fmod)$/,
+    /torch NaN$/,
+    'PyTorch divides by a denormal number and gets NaN; ringrun is exact.',
+  ),
+  special(
+    /SoftMarginLoss$|soft_margin_loss$/,
+    /torch NaN$/,
+    'PyTorch overflows and gets NaN; ringrun stays finite.',
+  ),
+  special(
+    /./,
+    /e\+3\d, torch -?Infinity$/,
+    'Sums near the largest float32 overflow in one order and not in another.',
+  ),
+  special(
+    /(hardtanh|relu6|elu|hardshrink|softshrink|hardswish)$/i,
+    /^gradient 0/,
+    'The gradient at NaN depends in PyTorch on the length of the tensor: its vectorized and its plain loop differ.',
+  ),
+  special(/conv/i, /NaN|torch -?\d/, 'Infinities and NaN in fast convolutions reach their neighbours.'),
+];
+
+/** Why a difference is no mistake; undefined if it is one. */
+export function excuseOf({ name, values }: Sample, how: string): string | undefined {
+  return excuses.find((one) => one.values === values && one.names.test(name) && one.how.test(how))?.reason;
 }

@@ -25,7 +25,8 @@ export function coveragePage(rows: readonly Row[], torch: string): string {
     '',
     'Samples are float32, int64 and bool tensors. Further samples have NaN, infinities, zeros of both signs,',
     'denormal numbers, equal elements and the kinks of functions. Samples that PyTorch rejects must be rejected.',
-    'A refused sample is one that ringrun rejects, or has no way to write, for a reason below.',
+    'A refused sample is one that ringrun rejects or has no way to write, or whose number PyTorch itself',
+    'computes inexactly. The reasons are below.',
     '',
     summary(rows),
     ...kinds.flatMap(([kind, title]) => [

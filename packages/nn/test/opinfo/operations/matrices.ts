@@ -1,6 +1,6 @@
 import { cdist, einsum, type Tensor } from '../../../src/index.ts';
 import type { Given } from '../given.ts';
-import { op, type Operation } from '../operation.ts';
+import { listOp, op, type Operation } from '../operation.ts';
 
 const product = (name: 'mm' | 'bmm' | 'mv' | 'dot' | 'outer' | 'matmul'): Operation =>
   op('other', (x, given) => {
@@ -25,12 +25,9 @@ export const matrices: Readonly<Record<string, Operation>> = {
   addmm: op('a b', (x, given) => x.addmm(given.tensor('a'), given.tensor('b'), scalesOf(given, x))),
   baddbmm: op('a b', (x, given) => x.baddbmm(given.tensor('a'), given.tensor('b'), scalesOf(given, x))),
   trace: op('', (x) => x.trace()),
-  einsum: {
-    takesOther: true,
-    names: ['operands'],
-    call: (equation, given) => einsum(equation as unknown as string, ...given.tensors('operands')),
-  },
-  cdist: op('other p', (x, given) => {
+  // op_db's samples begin with the operands.
+  einsum: listOp('equation', (tensors, given) => einsum(given.string('equation')!, ...tensors)),
+  cdist: op('other p compute_mode', (x, given) => {
     given.ignore('compute_mode');
     return cdist(x, given.tensor('other'), given.number('p'));
   }),

@@ -70,7 +70,7 @@ export const reductions: Readonly<Record<string, Operation>> = {
   }),
   dist: op('other p', (x, given) => x.dist(given.tensor('other'), given.number('p'))),
   cumsum: op('dim', (x, given) => converted(x, given).cumsum(given.number('dim')!)),
-  diff: op('n dim', (x, given) => x.diff(given.number('n'), given.number('dim'))),
+  diff: op('n dim prepend append', (x, given) => x.diff(given.number('n'), given.number('dim'))),
   sort: op(
     'dim descending stable',
     (x, given) => {
