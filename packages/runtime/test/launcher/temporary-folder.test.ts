@@ -14,10 +14,10 @@ function folderOf(length: number): string {
 
 /** Two ranks that print when they run, and end when a file exists. */
 const waiting = `
-import { existsSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
-console.log('ready ' + process.env.RANK);
-while (!existsSync(process.argv[2])) await sleep(20);`;
+import { watch } from 'node:fs';
+import { dirname } from 'node:path';
+const folder = watch(dirname(process.argv[2]), () => folder.close());
+console.log('ready ' + process.env.RANK);`;
 
 test.each([55, 69, 82, 100, 140, 250])(
   'a job runs with a TMPDIR of %i characters, and its stacks are read',
