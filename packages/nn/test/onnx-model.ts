@@ -1,4 +1,5 @@
-import { attributeTypeCode, ModelProto } from '../src/onnx/schema.ts';
+import { ModelProto } from '../src/onnx/schema.ts';
+import { attributeTypeCode } from '../src/onnx/type-codes.ts';
 
 /** onnx.TensorProto.DataType. */
 export const code = {

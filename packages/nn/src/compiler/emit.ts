@@ -4,7 +4,7 @@ import { isNode, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { inputName, outputName } from '../executor/executor.ts';
 import { GraphBuilder, type Dimension } from '../onnx/graph-builder.ts';
-import { dataTypeCode } from '../onnx/schema.ts';
+import { dataTypeCode } from '../onnx/type-codes.ts';
 import { definitionOf } from '../ops/index.ts';
 import type { SharedUpdate } from './step-update.ts';
 

@@ -30,7 +30,7 @@ export function definitionOf(
 ): ProgramDefinition {
   const isLong = isLongAndSmall(outputs.length > 0 || !update ? outputs : update.outputs);
   const withElements = (values: readonly Value[]) =>
-    rewrite(withoutOwnOperators(values), [withoutElements, exactMaxPool]);
+    rewrite(withoutOwnOperators(values), [withoutElements(values), exactMaxPool]);
   const fused = (values: readonly Value[]) =>
     fuses && !isLong && usesOwnOperators() ? fuseElementwise(values) : values;
   return {

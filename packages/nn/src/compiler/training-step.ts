@@ -214,7 +214,8 @@ function compileStep(
 ): Promise<GraphProgram> {
   // Before differentiation, because the gradient of an operator of the addon is another one.
   const own = usesOwnOperators() ? [softmaxCrossEntropyOfLogSoftmax] : [plainOperators];
-  const innermost = rewrite(rewrite(forward, [withoutElements, ...own, reluAfterMaxPool]), batchInnermost);
+  const outer = rewrite(forward, [withoutElements(forward), ...own, reluAfterMaxPool]);
+  const innermost = rewrite(outer, batchInnermost);
   const rewritten = usesOwnOperators()
     ? fuseBatchNormalization(innermost)
     : rewrite(innermost, [plainOperators]);

@@ -10,7 +10,7 @@ import {
 import { newArray, type TensorData } from '../dtype.ts';
 import { ArgumentError, NnError } from '../errors.ts';
 import { sizeOf, type ValueType } from '../graph/node.ts';
-import { dataTypeCode } from '../onnx/schema.ts';
+import { dataTypeCode } from '../onnx/type-codes.ts';
 import { requireLength } from '../require-length.ts';
 import {
   inputName,

@@ -144,11 +144,11 @@ function samplingsOf(spatial: readonly number[], options: InterpolateOptions): S
 }
 
 function resample(image: Value, axis: number, sampling: Sampling, mode: InterpolationMode): Value {
-  const { length, size, factor = 1 } = sampling;
-  if (length === size && factor === 1 && !isTracingSizes()) return image;
+  const { length, size, factor } = sampling;
+  if (length === size && (factor ?? 1) === 1 && !isTracingSizes()) return image;
   if (mode === 'nearest' || mode === 'nearest-exact') {
-    // For other lengths, a given size is another multiple or none.
-    const mayRepeat = sampling.factor !== undefined || !isTracingSizes();
+    // For other lengths, a size is the same multiple only if the factor is whole.
+    const mayRepeat = Number.isInteger(factor) || !isTracingSizes();
     return copiesAlong(image, axis, nearestPositions(sampling, mode === 'nearest-exact'), mayRepeat);
   }
   const taps = (mode === 'bicubic' ? cubicTaps : linearTaps)(sampling);

@@ -1,6 +1,7 @@
 import { arrayFrom, type DType, type Scalar, type TensorData } from '../dtype.ts';
 import { exactJson } from '../graph/exact-json.ts';
-import { attributeTypeCode, dataTypeCode, ModelProto } from './schema.ts';
+import { ModelProto } from './schema.ts';
+import { attributeTypeCode, dataTypeCode } from './type-codes.ts';
 
 /** ONNX opset and IR version of every graph. */
 const opsetVersion = 20;

@@ -87,19 +87,3 @@ export const ModelProto: Type = Root.fromJSON(schema).lookupType('ModelProto');
 
 /** Keys of a model's metadata: names of the initializers that are parameters and buffers, as lists in JSON. */
 export const namesKeys = { parameters: 'ringrun.parameters', buffers: 'ringrun.buffers' } as const;
-
-/** onnx.TensorProto.DataType, of the element types that ringrun uses. */
-export const dataTypeCode = { float32: 1, int64: 7, bool: 9 } as const;
-
-/** onnx.AttributeProto.AttributeType, of the types that operators of ringrun's table have. */
-export const attributeTypeCode = {
-  float: 1,
-  int: 2,
-  string: 3,
-  tensor: 4,
-  graph: 5,
-  floats: 6,
-  ints: 7,
-  strings: 8,
-  sparseTensor: 11,
-} as const;

@@ -2,7 +2,7 @@ import { ArgumentError } from '../errors.ts';
 import type { DType } from '../dtype.ts';
 import { exactJson } from '../graph/exact-json.ts';
 import type { GraphBuilder } from './graph-builder.ts';
-import { dataTypeCode } from './schema.ts';
+import { dataTypeCode } from './type-codes.ts';
 import {
   asFraction,
   type Dimension,

@@ -1,6 +1,6 @@
 import { createValue, sizeOf, type Value } from '../graph/node.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
-import { dataTypeCode } from '../onnx/schema.ts';
+import { dataTypeCode } from '../onnx/type-codes.ts';
 import { usesOwnOperators } from '../own-operators.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 

@@ -3,7 +3,7 @@ import { ShapeError } from '../errors.ts';
 import { createNode, createValue, describeType, isNode, type Node, type Value } from '../graph/node.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
-import { dataTypeCode } from '../onnx/schema.ts';
+import { dataTypeCode } from '../onnx/type-codes.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
 import { emitPlain, noGradient, type MaybeValue, type OperatorFamily } from './definition.ts';
 import { constant, int64Constant } from './source.ts';

@@ -2,7 +2,7 @@ import { ShapeError } from '../errors.ts';
 import { createValue, describeType, sizeOf, type Node, type Value } from '../graph/node.ts';
 import type { OpName, Operators } from '../graph/operators.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
-import { dataTypeCode } from '../onnx/schema.ts';
+import { dataTypeCode } from '../onnx/type-codes.ts';
 import { normalizeAxes } from './axes.ts';
 import { type OperatorFamily } from './definition.ts';
 import { cast, div, greaterOrEqual, mul, neg, not, sub } from './elementwise.ts';

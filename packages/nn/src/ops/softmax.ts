@@ -1,7 +1,7 @@
 import { ShapeError } from '../errors.ts';
 import { createNode, createValue, describeType, type Node, type Value } from '../graph/node.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
-import { dataTypeCode } from '../onnx/schema.ts';
+import { dataTypeCode } from '../onnx/type-codes.ts';
 import { normalizeAxis } from './axes.ts';
 import { type OperatorFamily } from './definition.ts';
 import { exp, mul, sub } from './elementwise.ts';

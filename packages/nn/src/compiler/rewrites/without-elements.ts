@@ -2,24 +2,32 @@ import type { Scalar } from '../../dtype.ts';
 import { isCollective } from '../../graph/collective.ts';
 import { isNode, sizeOf, type Node, type Value } from '../../graph/node.ts';
 import type { OpName } from '../../graph/operators.ts';
+import { topologicalOrder } from '../../graph/topology.ts';
 import { cast } from '../../ops/elementwise.ts';
 import { concat, expand } from '../../ops/shape.ts';
 import { constant, emptyConstant, int64Constant } from '../../ops/source.ts';
+import type { Rewrite } from '../rewrite.ts';
 
 /** What an operator computes of inputs without elements, for its outputs that have some. */
 type OfNothing<Op extends OpName> = (node: Node<Op>) => readonly Value[] | undefined;
 
 /**
- * Replaces values without elements by empty constants, and what is computed of no elements by its value. So no operator runs
- * on arrays that it might not take: onnxruntime divides by zero in TopK of an empty batch, which ends the process, and
- * reshapes [0, 3] to [3, 3]. Applied before differentiation, it makes the gradients of such values zeros.
+ * A rule that replaces values without elements by empty constants, and what is computed of no elements by its value. So no
+ * operator runs on arrays that it might not take: onnxruntime divides by zero in TopK of an empty batch, which ends the process,
+ * and reshapes [0, 3] to [3, 3]. Applied before differentiation, it makes the gradients of such values zeros.
+ *
+ * @param outputs of the graph that is rewritten. One with collectives keeps the operators that can run: all ranks run a
+ * collective and its gradient, whatever this rank has.
  */
-export function withoutElements(node: Node): readonly Value[] | undefined {
-  // All ranks run a collective, whatever this rank has.
-  if (isNode(node, 'Input') || isNode(node, 'Constant') || isCollective(node)) return undefined;
-  if (!node.outputs.some(isEmpty) && !node.inputs.some(isEmpty)) return undefined;
-  const results = node.outputs.every(isEmpty) ? node.outputs : valuesOfNothing(node);
-  return results?.map((value) => (isEmpty(value) ? emptyConstant(value) : value));
+export function withoutElements(outputs: readonly Value[]): Rewrite {
+  const isShared = topologicalOrder(outputs).some(isCollective);
+  return (node) => {
+    if (isNode(node, 'Input') || isNode(node, 'Constant') || isCollective(node)) return undefined;
+    if (isShared && !isNode(node, 'TopK')) return undefined;
+    if (!node.outputs.some(isEmpty) && !node.inputs.some(isEmpty)) return undefined;
+    const results = node.outputs.every(isEmpty) ? node.outputs : valuesOfNothing(node);
+    return results?.map((value) => (isEmpty(value) ? emptyConstant(value) : value));
+  };
 }
 
 function valuesOfNothing(node: Node): readonly Value[] | undefined {

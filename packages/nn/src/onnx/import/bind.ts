@@ -1,5 +1,5 @@
 import { ArgumentError } from '../../errors.ts';
-import { attributeTypeCode } from '../schema.ts';
+import { attributeTypeCode } from '../type-codes.ts';
 import { nodeError } from './call.ts';
 import type { AttributeContent, OnnxGraph, OnnxNode } from './decode.ts';
 import { namesIn } from './names.ts';

@@ -1,0 +1,17 @@
+// Numbers that ONNX files have for types. Without protobufjs, which users of the types need not install.
+
+/** onnx.TensorProto.DataType, of the element types that ringrun uses. */
+export const dataTypeCode = { float32: 1, int64: 7, bool: 9 } as const;
+
+/** onnx.AttributeProto.AttributeType, of the types that operators of ringrun's table have. */
+export const attributeTypeCode = {
+  float: 1,
+  int: 2,
+  string: 3,
+  tensor: 4,
+  graph: 5,
+  floats: 6,
+  ints: 7,
+  strings: 8,
+  sparseTensor: 11,
+} as const;
