@@ -40,7 +40,8 @@ export function copiesAlong(
 ): Value {
   const times = positions.length / image.shape[axis];
   // Copies of each element: its gradient is a sum, which is faster than that of chosen positions.
-  const repeats = mayRepeat && Number.isInteger(times) && positions.every((from, to) => from === Math.floor(to / times));
+  const repeats =
+    mayRepeat && Number.isInteger(times) && positions.every((from, to) => from === Math.floor(to / times));
   return repeats ? repeatEach(image, axis, times) : indexSelect(image, axis, positions);
 }
 
