@@ -10,9 +10,10 @@ import { Tensor } from '../tensor.ts';
 
 /** x if x > 0, else alpha·(exp x − 1) (torch.nn.functional.elu; Clevert and others, 2016). */
 export function elu(input: Tensor, alpha = 1): Tensor {
-  // The unused branch must not overflow: its gradient would be 0·∞.
-  const below = where(input.gt(0), 0, input).exp().sub(1).mul(alpha);
-  return where(input.gt(0), input, below);
+  const isBelow = input.le(0);
+  // The unused branch must not overflow: its gradient would be 0·∞. NaN is above: its gradient is 1.
+  const below = where(isBelow, input, 0).exp().sub(1).mul(alpha);
+  return where(isBelow, below, input);
 }
 
 /** 1.0507·elu(x, 1.6733), which keeps mean 0 and variance 1 (torch.nn.functional.selu; Klambauer and others, 2017). */
@@ -23,15 +24,16 @@ export function selu(input: Tensor): Tensor {
 /** x if x > 0, else alpha·(exp(x/alpha) − 1) (torch.nn.functional.celu; Barron, 2017). */
 export function celu(input: Tensor, alpha = 1): Tensor {
   if (alpha === 0) throw new ArgumentError('celu: alpha must not be 0.');
-  const below = where(input.gt(0), 0, input).div(alpha).exp().sub(1).mul(alpha);
-  return where(input.gt(0), input, below);
+  const isBelow = input.le(0);
+  const below = where(isBelow, input, 0).div(alpha).exp().sub(1).mul(alpha);
+  return where(isBelow, below, input);
 }
 
-/** max(min(x, max), min) (torch.nn.functional.hardtanh). The gradient is 0 at the limits and at NaN, too. */
+/** max(min(x, max), min) (torch.nn.functional.hardtanh). The gradient is 0 at the limits, and 1 at NaN. */
 export function hardtanh(input: Tensor, min = -1, max = 1): Tensor {
   if (min > max) throw new ArgumentError(`hardtanh: min must be at most max, got ${min} and ${max}.`);
-  const isInside = input.gt(min).logicalAnd(input.lt(max));
-  return where(isInside, input, input.detach().clamp(min, max));
+  const isOutside = input.le(min).logicalOr(input.ge(max));
+  return where(isOutside, input.detach().clamp(min, max), input);
 }
 
 /** min(max(x, 0), 6) (torch.nn.functional.relu6). */
