@@ -29,11 +29,15 @@ export function celu(input: Tensor, alpha = 1): Tensor {
   return where(isBelow, below, input);
 }
 
-/** max(min(x, max), min) (torch.nn.functional.hardtanh). The gradient is 0 at the limits, and 1 at NaN. */
+/**
+ * max(min(x, max), min) (torch.nn.functional.hardtanh). The gradient is 0 at the limits, and 1 at NaN. Integers stay integers:
+ * the limits lose their fractions.
+ */
 export function hardtanh(input: Tensor, min = -1, max = 1): Tensor {
   if (min > max) throw new ArgumentError(`hardtanh: min must be at most max, got ${min} and ${max}.`);
-  const isOutside = input.le(min).logicalOr(input.ge(max));
-  return where(isOutside, input.detach().clamp(min, max), input);
+  const [least, most] = [min, max].map((limit) => numberLike('hardtanh', input, limit));
+  const isOutside = input.le(least).logicalOr(input.ge(most));
+  return where(isOutside, input.detach().clamp(least, most), input);
 }
 
 /** min(max(x, 0), 6) (torch.nn.functional.relu6). */
@@ -107,9 +111,10 @@ export function hardshrink(input: Tensor, lambda = 0.5): Tensor {
   return where(input.abs().le(lambda), 0, input);
 }
 
-/** x if x > limit, else value (torch.nn.functional.threshold). NaN stays. */
+/** x if x > limit, else value (torch.nn.functional.threshold). NaN stays. Integers stay integers: both numbers lose their fractions. */
 export function threshold(input: Tensor, limit: number, value: number): Tensor {
-  return where(input.le(limit), value, input);
+  const [most, other] = [limit, value].map((one) => numberLike('threshold', input, one));
+  return where(input.le(most), other, input);
 }
 
 /**
@@ -130,6 +135,17 @@ export function prelu(input: Tensor, weight: Tensor): Tensor {
   const isAbove = input.gt(0);
   // The elements above 0 are no part of the product: infinity would be in the slopes' gradient, as ∞·0.
   return where(isAbove, input, where(isAbove, 0, input).mul(slopes));
+}
+
+/** A number in the dtype of the input. */
+function numberLike(name: string, input: Tensor, number: number): number {
+  if (input.dtype === 'float32') return number;
+  if (input.dtype === 'bool') {
+    throw new ShapeError(`${name}: expected float32 or int64, got ${describeType(input)}.`);
+  }
+  const integer = Math.trunc(number);
+  if (Math.abs(integer) < 2 ** 63) return integer;
+  throw new ArgumentError(`${name}: expected numbers in the range of ${describeType(input)}, got ${number}.`);
 }
 
 function requireLambda(where: string, lambda: number): void {
