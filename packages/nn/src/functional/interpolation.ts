@@ -147,8 +147,8 @@ function resample(image: Value, axis: number, sampling: Sampling, mode: Interpol
   const { length, size, factor = 1 } = sampling;
   if (length === size && factor === 1 && !isTracingSizes()) return image;
   if (mode === 'nearest' || mode === 'nearest-exact') {
-    // For other lengths, a given size is another multiple or none.
-    const mayRepeat = sampling.factor !== undefined || !isTracingSizes();
+    // For other lengths, a given size or a factor with a fraction is another multiple or none.
+    const mayRepeat = Number.isInteger(sampling.factor) || !isTracingSizes();
     return copiesAlong(image, axis, nearestPositions(sampling, mode === 'nearest-exact'), mayRepeat);
   }
   const taps = (mode === 'bicubic' ? cubicTaps : linearTaps)(sampling);
