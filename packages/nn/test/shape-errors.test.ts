@@ -17,6 +17,28 @@ import { concat, slice, split } from '../src/ops/shape.ts';
 
 const of = (...shape: number[]): Tensor => tensor(new Float32Array(sizeOf(shape)), shape);
 const integers = (...shape: number[]): Tensor => tensor(new BigInt64Array(sizeOf(shape)), shape);
+/** An activation that torch has for floats alone. */
+const ofIntegers = (
+  name:
+    | 'celu'
+    | 'elu'
+    | 'gelu'
+    | 'glu'
+    | 'hardshrink'
+    | 'hardsigmoid'
+    | 'hardswish'
+    | 'leakyRelu'
+    | 'logsigmoid'
+    | 'mish'
+    | 'selu'
+    | 'silu'
+    | 'softplus'
+    | 'softshrink',
+): [string, () => Tensor, string[]] => [
+  `${name} of integers`,
+  () => F[name](integers(2)),
+  [`${name}: expected float32, got int64[2]`],
+];
 
 let compile: MockInstance<typeof onnxruntimeExecutor.compile>;
 beforeEach(() => {
@@ -115,6 +137,16 @@ describe('rejects incompatible shapes at the call, and names both', () => {
     ['adaptiveAvgPool3d without channels', () => F.adaptiveAvgPool3d(of(2, 0, 4, 4, 4), 2), ['one channel']],
     ['groupNorm without channels', () => F.groupNorm(of(2, 0, 3), 1), ['groupNorm', 'float32[2,0,3]']],
     ['groupNorm of empty channels', () => F.groupNorm(of(2, 4, 0), 2), ['groupNorm', 'float32[2,4,0]']],
+    ...(
+      ['glu', 'celu', 'elu', 'selu', 'gelu', 'silu', 'mish', 'softplus', 'logsigmoid', 'leakyRelu'] as const
+    ).map(ofIntegers),
+    ...(['hardswish', 'hardsigmoid', 'hardshrink', 'softshrink'] as const).map(ofIntegers),
+    ['prelu of integers', () => F.prelu(integers(2), of(1)), ['prelu: expected float32, got int64[2]']],
+    [
+      'interpolate without channels',
+      () => F.interpolate(of(1, 0, 4, 4), { size: 2 }),
+      ['interpolate', 'float32[1,0,4,4]'],
+    ],
     ['hardtanh of truth values', () => F.hardtanh(of(2).gt(0)), ['hardtanh', 'bool[2]']],
     ['threshold of truth values', () => F.threshold(of(2).gt(0), 0, 1), ['threshold', 'bool[2]']],
     [

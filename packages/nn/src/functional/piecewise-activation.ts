@@ -1,7 +1,7 @@
 import { where } from '../combine.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
-import { neg } from '../ops/elementwise.ts';
+import { neg, requireFloat } from '../ops/elementwise.ts';
 import { softplus as softplusOf } from '../ops/functions.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
@@ -10,6 +10,7 @@ import { Tensor } from '../tensor.ts';
 
 /** x if x > 0, else alpha·(exp x − 1) (torch.nn.functional.elu; Clevert and others, 2016). */
 export function elu(input: Tensor, alpha = 1): Tensor {
+  requireFloat('elu', input.value);
   const isBelow = input.le(0);
   // The unused branch must not overflow: its gradient would be 0·∞. NaN is above: its gradient is 1.
   const below = where(isBelow, input, 0).exp().sub(1).mul(alpha);
@@ -18,11 +19,13 @@ export function elu(input: Tensor, alpha = 1): Tensor {
 
 /** 1.0507·elu(x, 1.6733), which keeps mean 0 and variance 1 (torch.nn.functional.selu; Klambauer and others, 2017). */
 export function selu(input: Tensor): Tensor {
+  requireFloat('selu', input.value);
   return elu(input, 1.6732632423543772).mul(1.0507009873554805);
 }
 
 /** x if x > 0, else alpha·(exp(x/alpha) − 1) (torch.nn.functional.celu; Barron, 2017). */
 export function celu(input: Tensor, alpha = 1): Tensor {
+  requireFloat('celu', input.value);
   if (alpha === 0) throw new ArgumentError('celu: alpha must not be 0.');
   const isBelow = input.le(0);
   const below = where(isBelow, input, 0).div(alpha).exp().sub(1).mul(alpha);
@@ -47,12 +50,14 @@ export function relu6(input: Tensor): Tensor {
 
 /** min(max(x + 3, 0), 6) / 6 (torch.nn.functional.hardsigmoid; Howard and others, 2019). */
 export function hardsigmoid(input: Tensor): Tensor {
+  requireFloat('hardsigmoid', input.value);
   const isInside = input.abs().lt(3);
   return where(isInside, input, input.detach().clamp(-3, 3)).add(3).div(6);
 }
 
 /** x·hardsigmoid(x) (torch.nn.functional.hardswish; Howard and others, 2019). The gradient is 0 at −3 and 1 at 3. */
 export function hardswish(input: Tensor): Tensor {
+  requireFloat('hardswish', input.value);
   // Without infinities, whose gradient would be 0·∞.
   const inside = where(input.abs().lt(3), input, 0);
   const curve = inside.mul(inside.add(3)).div(6);
@@ -73,6 +78,7 @@ export const softplusOptions: OptionNames<SoftplusOptions> = { beta: true, thres
 /** log(1 + exp(beta·x)) / beta (torch.nn.functional.softplus). */
 export function softplus(input: Tensor, options: SoftplusOptions = {}): Tensor {
   requireOptions('softplus', options, softplusOptions);
+  requireFloat('softplus', input.value);
   const { beta = 1, threshold: limit = 20 } = options;
   const scaled = input.mul(beta);
   return where(scaled.gt(limit), input, new Tensor(softplusOf(scaled.value)).div(beta));
@@ -85,11 +91,13 @@ export function softsign(input: Tensor): Tensor {
 
 /** log(1 / (1 + exp(−x))) (torch.nn.functional.logsigmoid). */
 export function logsigmoid(input: Tensor): Tensor {
+  requireFloat('logsigmoid', input.value);
   return new Tensor(neg(softplusOf(neg(input.value))));
 }
 
 /** x·tanh(softplus(x)) (torch.nn.functional.mish; Misra, 2019). */
 export function mish(input: Tensor): Tensor {
+  requireFloat('mish', input.value);
   return input.mul(softplus(input).tanh());
 }
 
@@ -101,6 +109,7 @@ export function tanhshrink(input: Tensor): Tensor {
 /** x moved by lambda towards 0, and 0 in [−lambda, lambda] (torch.nn.functional.softshrink). */
 export function softshrink(input: Tensor, lambda = 0.5): Tensor {
   requireLambda('softshrink', lambda);
+  requireFloat('softshrink', input.value);
   const outside = where(input.gt(0), input.sub(lambda), input.add(lambda));
   return where(input.abs().le(lambda), input.detach().mul(0), outside);
 }
@@ -108,6 +117,7 @@ export function softshrink(input: Tensor, lambda = 0.5): Tensor {
 /** x, and 0 in [−lambda, lambda] (torch.nn.functional.hardshrink). */
 export function hardshrink(input: Tensor, lambda = 0.5): Tensor {
   requireLambda('hardshrink', lambda);
+  requireFloat('hardshrink', input.value);
   return where(input.abs().le(lambda), 0, input);
 }
 
@@ -123,6 +133,7 @@ export function threshold(input: Tensor, limit: number, value: number): Tensor {
  * @param weight [1], or one number for each channel, the second dimension
  */
 export function prelu(input: Tensor, weight: Tensor): Tensor {
+  requireFloat('prelu', input.value);
   const rank = input.shape.length;
   const channels = rank > 1 ? input.shape[1] : 1;
   const count = weight.numel();
