@@ -6,6 +6,7 @@
 #include "onnxruntime/operators/batch_normalize_activate.h"
 #include "onnxruntime/operators/calls.h"
 #include "onnxruntime/operators/check_indices.h"
+#include "onnxruntime/operators/check_probabilities.h"
 #include "onnxruntime/operators/clip_norm.h"
 #include "onnxruntime/operators/combine_statistics.h"
 #include "onnxruntime/operators/ctc_loss.h"
@@ -31,6 +32,7 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<BatchNormalizeActivate>(),
       customOperator<BatchNormalizeActivateGradient>(),
       customOperator<CheckIndices>(),
+      customOperator<CheckProbabilities>(),
       customOperator<ClipNorm>(),
       customOperator<ClipNormOfParts>(),
       customOperator<CombineStatistics>(),

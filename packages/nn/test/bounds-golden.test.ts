@@ -147,3 +147,45 @@ test('margins and limits in the wrong order are refused', () => {
   expect(() => F.hardtanh(x, 1, -1)).toThrow('hardtanh: min must be at most max, got 1 and -1.');
   expect(() => F.tripletMarginLoss(x, x, x, { margin: 0 })).toThrow('margin must be above 0, got 0.');
 });
+
+describe('pools that round up along one axis alone', () => {
+  const remainders = (shape: readonly number[]) => {
+    const count = shape.reduce((a, b) => a * b, 1);
+    return new Parameter(
+      Float32Array.from({ length: count }, (_, k) => (7 * k) % 13),
+      shape,
+    );
+  };
+  const options = { padding: 1, ceilMode: true } as const;
+
+  // torch's values, and the places of its gradient: those with 1, and those with 2.
+  test.each<[string, (x: Tensor) => Tensor, number[], number[], number[], number[]]>([
+    [
+      'maxPool2d',
+      (x) => F.maxPool2d(x, [2, 3], { ...options, dilation: [2, 1] }),
+      [1, 2, 6, 5],
+      [9, 11, 9, 11, 8, 9, 6, 8, 11, 12, 11, 12, 10, 11, 8, 10],
+      [16, 18, 25, 29, 46, 48, 55, 59],
+      [5, 9, 35, 37],
+    ],
+    [
+      'maxPool3d',
+      (x) => F.maxPool3d(x, [3, 2, 3], { ...options, dilation: [1, 2, 1] }),
+      [1, 2, 3, 6, 5],
+      [
+        ...[11, 12, 11, 12, 10, 11, 8, 10, 7, 8, 12, 8, 12, 12, 10, 12],
+        ...[11, 12, 11, 12, 12, 11, 12, 9, 6, 8, 11, 12, 11, 12, 10, 11],
+      ],
+      [46, 48, 55, 59, 66, 85, 139, 148, 155, 159, 176, 178],
+      [35, 37, 68, 76, 89, 115, 126, 128, 165, 167],
+    ],
+  ])('%s has torch’s windows and gradient', async (_, pool, shape, maxima, once, twice) => {
+    const x = remainders(shape);
+    const pooled = pool(x);
+    await pooled.sum().backward();
+    expect([...(await pooled.array())]).toEqual(maxima);
+    const placesWith = (times: number) => [...x.grad!.keys()].filter((place) => x.grad![place] === times);
+    expect([placesWith(1), placesWith(2)]).toEqual([once, twice]);
+    expect([...(await pool(x.detach()).array())]).toEqual(maxima);
+  });
+});

@@ -43,6 +43,7 @@ import { gelu } from '../src/ops/own/gelu.ts';
 import { maxPoolActivate } from '../src/ops/own/max-pool-activate.ts';
 import { layerNormalize } from '../src/ops/own/layer-normalize.ts';
 import { recurrence } from '../src/ops/own/recurrence.ts';
+import { checkProbabilities } from '../src/ops/own/check-probabilities.ts';
 import { safeSoftmax } from '../src/ops/own/safe-softmax.ts';
 import { softmaxCrossEntropy } from '../src/ops/own/softmax-cross-entropy.ts';
 import { toomCookConvolve } from '../src/ops/own/toom-cook-convolve.ts';
@@ -588,6 +589,9 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
   Softmax: {
     'the last axis': of((x) => [softmax(x, -1)], [3, 5]),
     'an inner axis': of((x) => [softmax(x, 1)], [2, 3, 4]),
+  },
+  CheckProbabilities: {
+    'of squares': of((x) => [checkProbabilities('f', 'probabilities', elementwise.mul(x, x))], [2, 3]),
   },
   SafeSoftmax: {
     'three rows': of((x) => [safeSoftmax(x)], [3, 5]),

@@ -53,7 +53,8 @@ type Own =
   | ('EmbeddingBag' | 'EmbeddingBagGradient')
   | ('MaxPoolActivate' | 'MaxPoolActivateGradient')
   | ('BatchNormalizeActivate' | 'BatchNormalizeActivateGradient')
-  | ('SafeSoftmax' | 'Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient' | 'CheckIndices');
+  | ('CheckIndices' | 'CheckProbabilities')
+  | ('SafeSoftmax' | 'Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient');
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;
 type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];
 

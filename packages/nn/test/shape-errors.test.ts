@@ -17,6 +17,28 @@ import { concat, slice, split } from '../src/ops/shape.ts';
 
 const of = (...shape: number[]): Tensor => tensor(new Float32Array(sizeOf(shape)), shape);
 const integers = (...shape: number[]): Tensor => tensor(new BigInt64Array(sizeOf(shape)), shape);
+/** An activation that torch has for floats alone. */
+const ofIntegers = (
+  name:
+    | 'celu'
+    | 'elu'
+    | 'gelu'
+    | 'glu'
+    | 'hardshrink'
+    | 'hardsigmoid'
+    | 'hardswish'
+    | 'leakyRelu'
+    | 'logsigmoid'
+    | 'mish'
+    | 'selu'
+    | 'silu'
+    | 'softplus'
+    | 'softshrink',
+): [string, () => Tensor, string[]] => [
+  `${name} of integers`,
+  () => F[name](integers(2)),
+  [`${name}: expected float32, got int64[2]`],
+];
 
 let compile: MockInstance<typeof onnxruntimeExecutor.compile>;
 beforeEach(() => {
@@ -100,6 +122,38 @@ describe('rejects incompatible shapes at the call, and names both', () => {
     ['layerNorm, weight', () => F.layerNorm(of(2, 3), [3], of(2)), ['weight', 'float32[3]', 'float32[2]']],
     ['embedding of floats', () => F.embedding(of(2), of(4, 3)), ['float32[2]', 'float32[4,3]']],
     ['embedding, table', () => F.embedding(integers(2), of(4)), ['int64[2]', 'float32[4]']],
+    [
+      'maxPool1d without channels',
+      () => F.maxPool1d(of(0, 10), 2),
+      ['at least one channel', 'float32[1,0,10]'],
+    ],
+    [
+      'maxPool3d without channels',
+      () => F.maxPool3d(of(2, 0, 4, 4, 4), 2),
+      ['one channel', 'float32[2,0,4,4,4]'],
+    ],
+    ['avgPool2d without channels', () => F.avgPool2d(of(0, 4, 4), 2), ['one channel', 'float32[1,0,4,4]']],
+    ['adaptiveMaxPool1d without channels', () => F.adaptiveMaxPool1d(of(2, 0, 4), 2), ['adaptiveMaxPool1d']],
+    ['adaptiveAvgPool3d without channels', () => F.adaptiveAvgPool3d(of(2, 0, 4, 4, 4), 2), ['one channel']],
+    ['groupNorm without channels', () => F.groupNorm(of(2, 0, 3), 1), ['groupNorm', 'float32[2,0,3]']],
+    ['groupNorm of empty channels', () => F.groupNorm(of(2, 4, 0), 2), ['groupNorm', 'float32[2,4,0]']],
+    ...(
+      ['glu', 'celu', 'elu', 'selu', 'gelu', 'silu', 'mish', 'softplus', 'logsigmoid', 'leakyRelu'] as const
+    ).map(ofIntegers),
+    ...(['hardswish', 'hardsigmoid', 'hardshrink', 'softshrink'] as const).map(ofIntegers),
+    ['prelu of integers', () => F.prelu(integers(2), of(1)), ['prelu: expected float32, got int64[2]']],
+    [
+      'interpolate without channels',
+      () => F.interpolate(of(1, 0, 4, 4), { size: 2 }),
+      ['interpolate', 'float32[1,0,4,4]'],
+    ],
+    ['hardtanh of truth values', () => F.hardtanh(of(2).gt(0)), ['hardtanh', 'bool[2]']],
+    ['threshold of truth values', () => F.threshold(of(2).gt(0), 0, 1), ['threshold', 'bool[2]']],
+    [
+      'localResponseNorm of integers',
+      () => F.localResponseNorm(integers(2, 3, 4), 2),
+      ['localResponseNorm: expected float32'],
+    ],
     ['dropout of integers', () => F.dropout(integers(2)), ['dropout', 'int64[2]']],
     ['BufferTensor', () => new BufferTensor(new Float32Array(3), [2, 2]), ['float32[2,2]', 'got 3']],
     ['batchNorm', () => F.batchNorm(of(3)), ['batchNorm', 'float32[3]']],
@@ -231,6 +285,33 @@ describe('rejects invalid arguments', () => {
       () => F.conv2d(of(1, 1, 5, 5), of(1, 1, 3, 3), undefined, { padding: 'same', stride: 2 }),
       "padding 'same' requires a stride of 1, got 2x2",
     ],
+    ['groupNorm', () => F.groupNorm(of(2, 4), 0.5), 'numGroups must be a positive integer, got 0.5'],
+    ['groupNorm', () => F.groupNorm(of(2, 4), -2), 'numGroups must be a positive integer, got -2'],
+    ['hardtanh', () => F.hardtanh(integers(2), 0, Infinity), 'in the range of int64[2], got Infinity'],
+    ['threshold', () => F.threshold(integers(2), 2 ** 63, 0), 'in the range of int64[2], got'],
+    [
+      'tripletMarginWithDistanceLoss',
+      () => F.tripletMarginWithDistanceLoss(of(2, 3), of(2, 3), of(2, 3), { margin: -1 }),
+      'tripletMarginWithDistanceLoss: margin must be above 0, got -1',
+    ],
+    [
+      'TripletMarginLoss',
+      () => new nn.TripletMarginLoss({ margin: 0 }),
+      'TripletMarginLoss: margin must be above 0, got 0',
+    ],
+    [
+      'TripletMarginWithDistanceLoss',
+      () => new nn.TripletMarginWithDistanceLoss({ margin: -1 }),
+      'TripletMarginWithDistanceLoss: margin must be above 0, got -1',
+    ],
+    ['RNN', () => new nn.RNN(2, 3, { bias: 1 as never }), 'RNN: bias: expected true or false, got 1'],
+    ['GRU', () => new nn.GRU(2, 3, { batchFirst: 0 as never }), 'GRU: batchFirst: expected true or false'],
+    [
+      'LSTM',
+      () => new nn.LSTM(2, 3, { bidirectional: 'false' as never }),
+      'LSTM: bidirectional: expected true or false',
+    ],
+    ['GRUCell', () => new nn.GRUCell(2, 3, { bias: 0 as never }), 'GRUCell: bias: expected true or false'],
     ['dropout', () => F.dropout(of(2), 1.5), 'p must be from 0 to 1, got 1.5'],
     ['Dropout', () => new nn.Dropout(-0.1), 'p must be from 0 to 1, got -0.1'],
     [

@@ -9,7 +9,7 @@ import {
   type Sizes,
   type Triple,
 } from './sizes.ts';
-import { overBatch } from './unbatched.ts';
+import { overBatch, requireChannels } from './unbatched.ts';
 
 /** The size of an adaptive pool's result: one number, or one for each axis; null keeps an axis. */
 export type AdaptiveSize<Size extends Sizes> = Size | { readonly [Axis in keyof Size]: Size[Axis] | null };
@@ -61,6 +61,9 @@ function poolTo(
       : given;
     const sizes = requireAtLeast(`${name}: outputSize`, 1, kept as Sizes, axes);
     requireResizable(name, sizes);
+    // As in torch.
+    const isChecked = batch === input && name !== 'adaptiveAvgPool1d' && name !== 'adaptiveAvgPool2d';
+    if (isChecked) requireChannels(name, batch);
     return new Tensor(pool(batch.value, sizes));
   });
 }

@@ -5,6 +5,7 @@ import { affine } from '../ops/batch-normalization.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
 import { full } from '../creation.ts';
+import { requirePositiveInteger } from '../nn/require.ts';
 import type { NormalizationOptions } from './normalization.ts';
 
 const normOptions: OptionNames<NormalizationOptions> = { eps: true };
@@ -28,9 +29,11 @@ export function groupNorm(
   requireOptions('groupNorm', options, normOptions);
   const { eps = 1e-5 } = options;
   const { shape } = input;
-  if (input.dtype !== 'float32' || shape.length < 2 || !Number.isInteger(shape[1] / numGroups)) {
+  requirePositiveInteger('groupNorm', { numGroups });
+  const isEmpty = shape.slice(1).includes(0);
+  if (input.dtype !== 'float32' || shape.length < 2 || isEmpty || shape[1] % numGroups !== 0) {
     throw new ShapeError(
-      `groupNorm: expected float32[N,C,…] with a multiple of ${numGroups} channels, got ${describeType(input)}.`,
+      `groupNorm: expected float32[N,C,…] with a multiple of ${numGroups} channels, at least one, of at least one element each, got ${describeType(input)}.`,
     );
   }
   return normalizedBy('groupNorm', input, rowsOf(input, numGroups), { weight, bias, eps });

@@ -8,6 +8,7 @@ import { Tensor } from '../tensor.ts';
 import { cubicTaps, linearTaps, nearestPositions, type Sampling, type Taps } from './sampling.ts';
 import { requireAtLeast, requireResizable, sizesOf, type Sizes } from './sizes.ts';
 import { withGradientOf } from './straight-through.ts';
+import { requireChannels } from './unbatched.ts';
 
 /** How {@link interpolate} computes new elements. */
 export type InterpolationMode =
@@ -92,6 +93,7 @@ export function interpolate(input: Tensor, options: InterpolateOptions): Tensor 
       ),
     );
   }
+  requireChannels('interpolate', input);
   const resized = (given: readonly Sampling[]) =>
     new Tensor(
       given.reduce((image, sampling, axis) => resample(image, axis + 2, sampling, mode), input.value),

@@ -35,9 +35,9 @@ export function localResponseNorm(
   requireOptions('localResponseNorm', options, localResponseNormOptions);
   const { alpha = 1e-4, beta = 0.75, k = 1 } = options;
   const { shape } = input;
-  if (shape.length < 3 || !Number.isInteger(size) || size < 1) {
+  if (input.dtype !== 'float32' || shape.length < 3 || !Number.isInteger(size) || size < 1) {
     throw new ShapeError(
-      `localResponseNorm: expected at least 3 dimensions and a size from 1, got ${describeType(input)} and ${size}.`,
+      `localResponseNorm: expected float32[N,C,…] of at least 3 dimensions and a size from 1, got ${describeType(input)} and ${size}.`,
     );
   }
   const border = (count: number) => zeros(shape.with(1, count));

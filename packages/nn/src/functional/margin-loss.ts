@@ -76,10 +76,11 @@ export function tripletMarginLoss(
 ): Tensor {
   requireOptions('tripletMarginLoss', options, tripletMarginLossOptions);
   const { margin = 1, p = 2, eps = 1e-6, swap = false, reduction = 'mean' } = options;
+  requireMargin('tripletMarginLoss', margin);
   requireEqualShapes('tripletMarginLoss', anchor, positive);
   requireEqualShapes('tripletMarginLoss', anchor, negative);
   const distance = (a: Tensor, b: Tensor) => pairwiseDistance(a, b, { p, eps });
-  const losses = tripletLosses([anchor, positive, negative], distance, margin, swap);
+  const losses = tripletDifferences([anchor, positive, negative], distance, swap).add(margin).relu();
   return reduced('tripletMarginLoss', losses.value, reduction);
 }
 
@@ -114,10 +115,11 @@ export function tripletMarginWithDistanceLoss(
 ): Tensor {
   requireOptions('tripletMarginWithDistanceLoss', options, tripletMarginWithDistanceLossOptions);
   const { distanceFunction, margin = 1, swap = false, reduction = 'mean' } = options;
+  requireMargin('tripletMarginWithDistanceLoss', margin);
   const distance = distanceFunction
     ? (a: Tensor, b: Tensor) => inUserFunction(() => distanceFunction(a, b))
     : pairwiseDistance;
-  const losses = tripletLosses([anchor, positive, negative], distance, margin, swap);
+  const losses = tripletDifferences([anchor, positive, negative], distance, swap).add(margin).relu();
   return reduced('tripletMarginWithDistanceLoss', losses.value, reduction);
 }
 
@@ -164,14 +166,18 @@ export function softMarginLoss(input: Tensor, target: Tensor, options: Reduction
   return reduced('softMarginLoss', losses, options.reduction ?? 'mean');
 }
 
-function tripletLosses(
+/** Of each triplet, by how much the positive is farther than the negative. */
+function tripletDifferences(
   [anchor, positive, negative]: readonly [Tensor, Tensor, Tensor],
   distance: (a: Tensor, b: Tensor) => Tensor,
-  margin: number,
   swap: boolean,
 ): Tensor {
-  if (!(margin > 0)) throw new ArgumentError(`tripletMarginLoss: margin must be above 0, got ${margin}.`);
   const far = distance(anchor, negative);
   const farther = swap ? far.minimum(distance(positive, negative)) : far;
-  return distance(anchor, positive).sub(farther).add(margin).relu();
+  return distance(anchor, positive).sub(farther);
+}
+
+/** @throws ArgumentError unless a loss of triplets has a margin */
+export function requireMargin(name: string, margin = 1): void {
+  if (margin <= 0) throw new ArgumentError(`${name}: margin must be above 0, got ${margin}.`);
 }

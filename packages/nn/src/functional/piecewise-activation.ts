@@ -1,7 +1,7 @@
 import { where } from '../combine.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
-import { neg } from '../ops/elementwise.ts';
+import { neg, requireFloat } from '../ops/elementwise.ts';
 import { softplus as softplusOf } from '../ops/functions.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
@@ -10,28 +10,37 @@ import { Tensor } from '../tensor.ts';
 
 /** x if x > 0, else alpha·(exp x − 1) (torch.nn.functional.elu; Clevert and others, 2016). */
 export function elu(input: Tensor, alpha = 1): Tensor {
-  // The unused branch must not overflow: its gradient would be 0·∞.
-  const below = where(input.gt(0), 0, input).exp().sub(1).mul(alpha);
-  return where(input.gt(0), input, below);
+  requireFloat('elu', input.value);
+  const isBelow = input.le(0);
+  // The unused branch must not overflow: its gradient would be 0·∞. NaN is above: its gradient is 1.
+  const below = where(isBelow, input, 0).exp().sub(1).mul(alpha);
+  return where(isBelow, below, input);
 }
 
 /** 1.0507·elu(x, 1.6733), which keeps mean 0 and variance 1 (torch.nn.functional.selu; Klambauer and others, 2017). */
 export function selu(input: Tensor): Tensor {
+  requireFloat('selu', input.value);
   return elu(input, 1.6732632423543772).mul(1.0507009873554805);
 }
 
 /** x if x > 0, else alpha·(exp(x/alpha) − 1) (torch.nn.functional.celu; Barron, 2017). */
 export function celu(input: Tensor, alpha = 1): Tensor {
+  requireFloat('celu', input.value);
   if (alpha === 0) throw new ArgumentError('celu: alpha must not be 0.');
-  const below = where(input.gt(0), 0, input).div(alpha).exp().sub(1).mul(alpha);
-  return where(input.gt(0), input, below);
+  const isBelow = input.le(0);
+  const below = where(isBelow, input, 0).div(alpha).exp().sub(1).mul(alpha);
+  return where(isBelow, below, input);
 }
 
-/** max(min(x, max), min) (torch.nn.functional.hardtanh). The gradient is 0 at the limits and at NaN, too. */
+/**
+ * max(min(x, max), min) (torch.nn.functional.hardtanh). The gradient is 0 at the limits, and 1 at NaN. Integers stay integers:
+ * the limits lose their fractions.
+ */
 export function hardtanh(input: Tensor, min = -1, max = 1): Tensor {
   if (min > max) throw new ArgumentError(`hardtanh: min must be at most max, got ${min} and ${max}.`);
-  const isInside = input.gt(min).logicalAnd(input.lt(max));
-  return where(isInside, input, input.detach().clamp(min, max));
+  const [least, most] = [min, max].map((limit) => numberLike('hardtanh', input, limit));
+  const isOutside = input.le(least).logicalOr(input.ge(most));
+  return where(isOutside, input.detach().clamp(least, most), input);
 }
 
 /** min(max(x, 0), 6) (torch.nn.functional.relu6). */
@@ -41,12 +50,14 @@ export function relu6(input: Tensor): Tensor {
 
 /** min(max(x + 3, 0), 6) / 6 (torch.nn.functional.hardsigmoid; Howard and others, 2019). */
 export function hardsigmoid(input: Tensor): Tensor {
+  requireFloat('hardsigmoid', input.value);
   const isInside = input.abs().lt(3);
   return where(isInside, input, input.detach().clamp(-3, 3)).add(3).div(6);
 }
 
 /** x·hardsigmoid(x) (torch.nn.functional.hardswish; Howard and others, 2019). The gradient is 0 at −3 and 1 at 3. */
 export function hardswish(input: Tensor): Tensor {
+  requireFloat('hardswish', input.value);
   // Without infinities, whose gradient would be 0·∞.
   const inside = where(input.abs().lt(3), input, 0);
   const curve = inside.mul(inside.add(3)).div(6);
@@ -67,6 +78,7 @@ export const softplusOptions: OptionNames<SoftplusOptions> = { beta: true, thres
 /** log(1 + exp(beta·x)) / beta (torch.nn.functional.softplus). */
 export function softplus(input: Tensor, options: SoftplusOptions = {}): Tensor {
   requireOptions('softplus', options, softplusOptions);
+  requireFloat('softplus', input.value);
   const { beta = 1, threshold: limit = 20 } = options;
   const scaled = input.mul(beta);
   return where(scaled.gt(limit), input, new Tensor(softplusOf(scaled.value)).div(beta));
@@ -79,11 +91,13 @@ export function softsign(input: Tensor): Tensor {
 
 /** log(1 / (1 + exp(−x))) (torch.nn.functional.logsigmoid). */
 export function logsigmoid(input: Tensor): Tensor {
+  requireFloat('logsigmoid', input.value);
   return new Tensor(neg(softplusOf(neg(input.value))));
 }
 
 /** x·tanh(softplus(x)) (torch.nn.functional.mish; Misra, 2019). */
 export function mish(input: Tensor): Tensor {
+  requireFloat('mish', input.value);
   return input.mul(softplus(input).tanh());
 }
 
@@ -95,6 +109,7 @@ export function tanhshrink(input: Tensor): Tensor {
 /** x moved by lambda towards 0, and 0 in [−lambda, lambda] (torch.nn.functional.softshrink). */
 export function softshrink(input: Tensor, lambda = 0.5): Tensor {
   requireLambda('softshrink', lambda);
+  requireFloat('softshrink', input.value);
   const outside = where(input.gt(0), input.sub(lambda), input.add(lambda));
   return where(input.abs().le(lambda), input.detach().mul(0), outside);
 }
@@ -102,12 +117,14 @@ export function softshrink(input: Tensor, lambda = 0.5): Tensor {
 /** x, and 0 in [−lambda, lambda] (torch.nn.functional.hardshrink). */
 export function hardshrink(input: Tensor, lambda = 0.5): Tensor {
   requireLambda('hardshrink', lambda);
+  requireFloat('hardshrink', input.value);
   return where(input.abs().le(lambda), 0, input);
 }
 
-/** x if x > limit, else value (torch.nn.functional.threshold). NaN stays. */
+/** x if x > limit, else value (torch.nn.functional.threshold). NaN stays. Integers stay integers: both numbers lose their fractions. */
 export function threshold(input: Tensor, limit: number, value: number): Tensor {
-  return where(input.le(limit), value, input);
+  const [most, other] = [limit, value].map((one) => numberLike('threshold', input, one));
+  return where(input.le(most), other, input);
 }
 
 /**
@@ -116,6 +133,7 @@ export function threshold(input: Tensor, limit: number, value: number): Tensor {
  * @param weight [1], or one number for each channel, the second dimension
  */
 export function prelu(input: Tensor, weight: Tensor): Tensor {
+  requireFloat('prelu', input.value);
   const rank = input.shape.length;
   const channels = rank > 1 ? input.shape[1] : 1;
   const count = weight.numel();
@@ -128,6 +146,17 @@ export function prelu(input: Tensor, weight: Tensor): Tensor {
   const isAbove = input.gt(0);
   // The elements above 0 are no part of the product: infinity would be in the slopes' gradient, as ∞·0.
   return where(isAbove, input, where(isAbove, 0, input).mul(slopes));
+}
+
+/** A number in the dtype of the input. */
+function numberLike(name: string, input: Tensor, number: number): number {
+  if (input.dtype === 'float32') return number;
+  if (input.dtype === 'bool') {
+    throw new ShapeError(`${name}: expected float32 or int64, got ${describeType(input)}.`);
+  }
+  const integer = Math.trunc(number);
+  if (Math.abs(integer) < 2 ** 63) return integer;
+  throw new ArgumentError(`${name}: expected numbers in the range of ${describeType(input)}, got ${number}.`);
 }
 
 function requireLambda(where: string, lambda: number): void {

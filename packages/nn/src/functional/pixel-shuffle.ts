@@ -1,5 +1,5 @@
 import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { describeType, sizeOf } from '../graph/node.ts';
 import type { Tensor } from '../tensor.ts';
 
 /**
@@ -18,7 +18,7 @@ export function pixelShuffle(input: Tensor, upscaleFactor: number): Tensor {
   const leading = input.shape.slice(0, -3);
   const r = upscaleFactor;
   return input
-    .view(-1, kept, r, r, height, width)
+    .view(countOf(input), kept, r, r, height, width)
     .permute(0, 1, 4, 2, 5, 3)
     .view(...leading, kept, height * r, width * r);
 }
@@ -35,9 +35,14 @@ export function pixelUnshuffle(input: Tensor, downscaleFactor: number): Tensor {
   }
   const leading = input.shape.slice(0, -3);
   return input
-    .view(-1, channels, height / r, r, width / r, r)
+    .view(countOf(input), channels, height / r, r, width / r, r)
     .permute(0, 1, 3, 5, 2, 4)
     .view(...leading, channels * r * r, height / r, width / r);
+}
+
+/** The number of images. Of no elements, it cannot be inferred. */
+function countOf({ shape }: Tensor): number {
+  return sizeOf(shape) > 0 ? -1 : sizeOf(shape.slice(0, -3));
 }
 
 function requireFactor(name: string, factor: number): void {

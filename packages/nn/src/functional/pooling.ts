@@ -9,7 +9,7 @@ import { constant, constantTensor } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from './sizes.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
-import { overBatch } from './unbatched.ts';
+import { overBatch, requireChannels } from './unbatched.ts';
 
 /** Options of {@link maxPool2d} and others, and of `nn.MaxPool2d` and others. */
 export interface MaxPoolOptions<Size extends Sizes> {
@@ -107,6 +107,7 @@ function poolMax(
   const dilations = requireAtLeast(`${name}: dilation`, 1, options.dilation ?? 1, axes);
   const window = windowOf(name, axes, kernelSize, options);
   return overBatch(input, axes, (batch) => {
+    requireChannels(name, batch);
     const attributes = {
       ...window,
       pads: padsOf(batch, { ...window, dilations }, options.ceilMode ?? false),
@@ -128,6 +129,7 @@ function poolAverage(
   const { ceilMode = false, countIncludePad = true, divisorOverride } = options;
   if (divisorOverride === 0) throw new ArgumentError(`${name}: divisorOverride must not be 0.`);
   return overBatch(input, axes, (batch) => {
+    requireChannels(name, batch);
     const pads = padsOf(batch, { ...window, dilations: window.strides.map(() => 1) }, ceilMode);
     const isExtended = isTracingSizes()
       ? ceilMode

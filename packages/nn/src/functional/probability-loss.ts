@@ -1,8 +1,9 @@
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { checkElements } from '../element-checks.ts';
+import { checkProbabilities } from '../ops/own/check-probabilities.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
-import type { Tensor } from '../tensor.ts';
+import { Tensor } from '../tensor.ts';
 import { where } from '../combine.ts';
 import {
   reduced,
@@ -70,6 +71,7 @@ export const gaussianNllLossOptions: OptionNames<GaussianNLLLossOptions> = {
  *
  * @param probabilities float32 from 0 to 1
  * @param target float32 of the same shape, from 0 to 1
+ * @throws ArgumentError if an element is not from 0 to 1, such as NaN; for computed elements, the run does so
  */
 export function binaryCrossEntropy(
   probabilities: Tensor,
@@ -79,14 +81,15 @@ export function binaryCrossEntropy(
   requireOptions('binaryCrossEntropy', options, binaryCrossEntropyOptions);
   const { weight, reduction = 'mean' } = options;
   requireEqualShapes('binaryCrossEntropy', probabilities, target);
-  const p = probabilities.detach();
+  const [p, t] = [checked('probabilities', probabilities.detach()), checked('targets', target.detach())];
   const complement = p.neg().add(1);
   const logarithm = (x: Tensor) => x.log().clamp(-100);
-  const positive = target.mul(logarithm(p));
-  const negative = target.neg().add(1).mul(logarithm(complement));
+  const positive = t.mul(logarithm(p));
+  const negative = t.neg().add(1).mul(logarithm(complement));
   // Saturated probabilities would have the slope 0/0 or ∞.
-  const slope = p.sub(target.detach()).div(p.mul(complement).maximum(1e-12));
-  const losses = withSlope(positive.add(negative).neg(), probabilities, slope);
+  const slope = p.sub(t).div(p.mul(complement).maximum(1e-12));
+  const ofProbabilities = withSlope(positive.add(negative).neg(), probabilities, slope);
+  const losses = withSteepSlope(ofProbabilities, target, complement.log().sub(p.log()));
   const weighted = weight ? losses.mul(weight) : losses;
   return reduced('binaryCrossEntropy', weighted.value, reduction);
 }
@@ -167,7 +170,22 @@ function variancesOf({ shape }: Tensor, variance: Tensor): Tensor {
   );
 }
 
+function checked(what: string, elements: Tensor): Tensor {
+  return new Tensor(checkProbabilities('binaryCrossEntropy', what, elements.value));
+}
+
 /** The value of `values`, with this slope along `x`. */
 function withSlope(values: Tensor, x: Tensor, slope: Tensor): Tensor {
   return x.requiresGrad ? values.add(x.sub(x.detach()).mul(slope)) : values;
+}
+
+/** As `withSlope`, for a slope that may be infinite. */
+function withSteepSlope(values: Tensor, x: Tensor, slope: Tensor): Tensor {
+  if (!x.requiresGrad) return values;
+  const isSteep = slope.abs().eq(Infinity);
+  const none = x.sub(x.detach());
+  // The product with the slope would be 0·∞. The square root of 0 is 0, and has the slope ∞.
+  const steep = where(isSteep, none, 1).sqrt().mul(slope.sign());
+  const others = none.mul(where(isSteep, 0, slope));
+  return values.add(where(isSteep, steep, others));
 }

@@ -372,6 +372,9 @@ export interface Operators {
   /** An operator of the addon. Returns its input (int64). A run fails if an index is out of range; `expected` begins its error. */
   CheckIndices: IndexRange & { expected: string };
 
+  /** An operator of the addon. Returns its input. A run fails if an element is not from 0 to 1; `expected` begins its error. */
+  CheckProbabilities: { expected: string };
+
   /**
    * An operator of the addon. Inputs: rows (int64), updates [...rows,D]. Output: [count,D], the sums of the updates of each
    * row, in order, and 0 in the padding row.

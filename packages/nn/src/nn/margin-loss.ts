@@ -4,6 +4,7 @@ import {
   marginLossOptions,
   marginRankingLoss,
   softMarginLoss,
+  requireMargin,
   tripletMarginLoss,
   tripletMarginLossOptions,
   tripletMarginWithDistanceLoss,
@@ -40,6 +41,7 @@ export class TripletMarginLoss extends Module {
   constructor(options: TripletMarginLossOptions = {}) {
     super();
     requireOptions('TripletMarginLoss', options, tripletMarginLossOptions);
+    requireMargin('TripletMarginLoss', options.margin);
     this.#options = options;
   }
 
@@ -56,6 +58,7 @@ export class TripletMarginWithDistanceLoss extends Module {
   constructor(options: TripletMarginWithDistanceLossOptions = {}) {
     super();
     requireOptions('TripletMarginWithDistanceLoss', options, tripletMarginWithDistanceLossOptions);
+    requireMargin('TripletMarginWithDistanceLoss', options.margin);
     this.#options = options;
   }
 

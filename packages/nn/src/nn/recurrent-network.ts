@@ -8,6 +8,7 @@ import { gatesOf } from '../ops/own/recurrence.ts';
 import { concat, expand, reshape, slice } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import type { Parameter } from '../parameter.ts';
+import { requireBoolean } from '../require-boolean.ts';
 import type { OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
 import { spellAsTorch } from './attributes.ts';
@@ -74,9 +75,12 @@ export abstract class RecurrentNetwork extends Module {
       bidirectional: false,
       ...options,
     };
-    const { numLayers, bias, dropout: p } = this.#options;
+    const { numLayers, bias, batchFirst, bidirectional, dropout: p } = this.#options;
     requirePositiveInteger(name, { inputSize, hiddenSize, numLayers });
     requireProbability(name, p);
+    for (const [option, value] of Object.entries({ bias, batchFirst, bidirectional })) {
+      requireBoolean(`${name}: ${option}`, value);
+    }
     this.#cell = cell;
     this.#sizes = { input: inputSize, hidden: hiddenSize };
     const size = gatesOf[cell] * hiddenSize;

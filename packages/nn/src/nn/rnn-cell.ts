@@ -7,6 +7,7 @@ import { gatesOf } from '../ops/own/recurrence.ts';
 import { expand, reshape } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import type { Parameter } from '../parameter.ts';
+import { requireBoolean } from '../require-boolean.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
 import { spellAsTorch } from './attributes.ts';
@@ -42,6 +43,7 @@ export abstract class RecurrentStep extends Module {
   protected constructor(cell: RecurrentCell, inputSize: number, hiddenSize: number, bias = true) {
     super();
     requirePositiveInteger(this.constructor.name, { inputSize, hiddenSize });
+    requireBoolean(`${this.constructor.name}: bias`, bias);
     this.#cell = cell;
     const size = gatesOf[cell] * hiddenSize;
     this.weightIh = uniformByFanIn([size, inputSize], hiddenSize);

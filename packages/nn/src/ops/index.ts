@@ -18,6 +18,7 @@ import { ordering } from './ordering.ts';
 import { rowSums } from './own/add-rows.ts';
 import { batchNormalizeActivations } from './own/batch-normalize-activate.ts';
 import { indexChecks } from './own/check-indices.ts';
+import { probabilityChecks } from './own/check-probabilities.ts';
 import { normClipping } from './own/clip-norm.ts';
 import { sequenceLosses } from './own/ctc-loss.ts';
 import { dropouts } from './own/dropout.ts';
@@ -60,6 +61,7 @@ export const operators: OperatorFamily<OpName> = {
   ...softmaxes,
   ...rowSums,
   ...indexChecks,
+  ...probabilityChecks,
   ...normClipping,
   ...toomCookConvolutions,
   ...maxPoolGradients,

@@ -91,25 +91,42 @@ export const pooling: OperatorFamily<'MaxPool' | 'ExactMaxPool' | 'AveragePool' 
   },
 };
 
+type AnyMaxPool = Pick<Node<'MaxPool' | 'ExactMaxPool'>, 'inputs' | 'outputs' | 'attributes'>;
+
 function emitMaxPool(
   graph: GraphBuilder,
-  { attributes: { kernelShape, strides, pads, dilations = [] } }: Pick<Node<'MaxPool'>, 'attributes'>,
+  node: AnyMaxPool,
   inputs: readonly string[],
   [maxima, positions]: readonly string[],
 ): void {
+  const { kernelShape, strides, dilations = [] } = node.attributes;
   // Positions cost ten times as much as the maxima alone, so they are requested only if they are read.
   const outputs = positions ? [maxima, positions] : [maxima];
-  const window = { kernel_shape: kernelShape, strides, ...acceptedPads(kernelShape, pads) };
+  const accepted = acceptedPads(node);
+  if (accepted === undefined) {
+    const found = emitMaximaOneByOne(graph, node, inputs[0]);
+    for (const [place, output] of outputs.entries()) graph.node('Identity', [found[place]], [output]);
+    return;
+  }
+  const window = { kernel_shape: kernelShape, strides, ...accepted };
   graph.node('MaxPool', inputs, outputs, dilations.length === 0 ? window : { ...window, dilations });
 }
 
 /**
  * onnxruntime accepts pads shorter than the kernel. Those behind the images are longer only if `padsForLastWindow` has
  * extended them for a dilated window. Rounding up adds the same window again, because a given pad is at most half of the kernel.
+ * Undefined if it adds one along another axis, too.
  */
-function acceptedPads(kernelShape: readonly number[], pads: readonly number[]): Attributes {
-  const shortened = pads.map((pad, side) => Math.min(pad, kernelShape[side % kernelShape.length] - 1));
-  return pads.every((pad, side) => pad === shortened[side]) ? { pads } : { pads: shortened, ceil_mode: 1 };
+function acceptedPads({ inputs: [x], outputs: [result], attributes }: AnyMaxPool): Attributes | undefined {
+  const { kernelShape, strides, pads } = attributes;
+  const axes = kernelShape.length;
+  const shortened = pads.map((pad, side) => Math.min(pad, kernelShape[side % axes] - 1));
+  if (pads.every((pad, side) => pad === shortened[side])) return { pads };
+  const isSame = reachOf(attributes).every((reach, axis) => {
+    const room = x.shape[axis + 2] + shortened[axis] + shortened[axis + axes] - reach;
+    return Math.ceil(room / strides[axis]) + 1 === result.shape[axis + 2];
+  });
+  return isSame ? { pads: shortened, ceil_mode: 1 } : undefined;
 }
 
 /**
@@ -154,7 +171,7 @@ function emitIsFinite(graph: GraphBuilder, x: string): string {
  */
 function emitMaximaOneByOne(
   graph: GraphBuilder,
-  { outputs: [{ shape: pooled }], attributes }: Node<'ExactMaxPool'>,
+  { outputs: [{ shape: pooled }], attributes }: AnyMaxPool,
   x: string,
 ): readonly [maxima: string, positions: string] {
   const { kernelShape, strides, pads } = attributes;

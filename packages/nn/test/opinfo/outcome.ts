@@ -36,6 +36,9 @@ export async function outcomeOf(sample: Sample): Promise<Outcome> {
 }
 
 async function differenceOf(sample: Sample): Promise<string | undefined> {
+  if (/\b(an|type) int\b.*\bfloat\b/.test(sample.error ?? '')) {
+    throw new NoCounterpart('a float such as 2.0 in place of an integer: JavaScript does not tell it from 2');
+  }
   const trained: Parameter[] = [];
   const result = await resultOf(sample, trained);
   if (sample.error !== undefined) {

@@ -2,7 +2,7 @@ import type { Sample } from './sample.ts';
 
 /** Why ringrun refuses what torch computes: the pattern of ringrun's message, and what the page says. */
 const refusals: readonly (readonly [message: RegExp, reason: string])[] = [
-  [/^(MatMul|Gemm): expected .*(int64|bool)/, 'Products of integer matrices: call `float()` first.'],
+  [/^(MatMul|Gemm|linear): expected .*(int64|bool)/, 'Products of integer matrices: call `float()` first.'],
   [
     /^(Conv|ConvTranspose|AveragePool|MaxPool): expected float32/,
     'Convolutions and pools of integers: call `float()` first.',
@@ -33,7 +33,7 @@ const refusals: readonly (readonly [message: RegExp, reason: string])[] = [
     '`multiMarginLoss` of one sample: call `unsqueeze` first.',
   ],
   [/batchNorm: expected float32\[N,C\]/, 'Batch normalization of a vector.'],
-  [/^(Concat|Equal): .*int64/, 'Functions of floats, of integers: call `float()` first.'],
+  [/^(Concat|cat|Equal): .*int64/, 'Functions of floats, of integers: call `float()` first.'],
   [/mean: expected float32/, 'Functions of floats, of integers: call `float()` first.'],
 ];
 
