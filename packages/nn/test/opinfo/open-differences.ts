@@ -6,9 +6,6 @@ const openDifferences: Readonly<Record<string, readonly string[]>> = {
   'op nn.functional.max_pool1d': ['float32, errors'],
   'op nn.functional.max_pool2d': ['float32, samples'],
   'op nn.functional.max_pool3d': ['float32, errors', 'float32, samples'],
-  'op nn.functional.adaptive_avg_pool1d': ['float32, special values'],
-  'op nn.functional.adaptive_avg_pool2d': ['float32, special values'],
-  'op nn.functional.adaptive_avg_pool3d': ['float32, special values'],
   'op nn.functional.group_norm': ['float32, errors'],
   'op nn.functional.cosine_similarity': [
     'float32, kinks',
@@ -16,8 +13,6 @@ const openDifferences: Readonly<Record<string, readonly string[]>> = {
     'float32, special values',
     'float32, ties',
   ],
-  'op nn.functional.interpolate': ['float32, special values'],
-  'op nn.functional.upsample_bilinear': ['float32, special values'],
   'op nn.functional.pixel_shuffle': [
     'bool, samples',
     'float32, kinks',
@@ -39,9 +34,6 @@ const openDifferences: Readonly<Record<string, readonly string[]>> = {
   'op nn.functional.binary_cross_entropy': ['float32, kinks', 'float32, special values', 'float32, ties'],
   'op nn.functional.triplet_margin_loss': ['float32, errors'],
   'op nn.functional.triplet_margin_with_distance_loss': ['float32, errors'],
-  'module AdaptiveAvgPool1d': ['float32, special values'],
-  'module AdaptiveAvgPool2d': ['float32, special values'],
-  'module AdaptiveAvgPool3d': ['float32, special values'],
   'module LogSoftmax': ['float32, errors'],
   'module RNN': ['float32, errors'],
   'module GRU': ['float32, errors'],

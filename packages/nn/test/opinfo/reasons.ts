@@ -93,6 +93,11 @@ const excuses: readonly Excuse[] = [
     /-?Infinity, torch -?Infinity$/,
     'An infinite weight shows the sign of a difference that is rounding alone.',
   ),
+  special(
+    /(interpolate|upsample_bilinear|adaptive_?avg_?pool\dd)$/i,
+    /^output \d+\[\d+\]: NaN, torch/,
+    'Interpolation and adaptive pools of unequal windows are matrix products, in which an infinity makes its row and column NaN; sums of single elements take 1.5 to 20 times as long.',
+  ),
   special(/conv/i, /NaN|torch -?\d/, 'Infinities and NaN in fast convolutions reach their neighbours.'),
 ];
 
