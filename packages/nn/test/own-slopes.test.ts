@@ -137,6 +137,18 @@ const cases: Readonly<Record<string, Case>> = {
       [nan, nan],
     ],
   },
+  'cosineSimilarity at infinity': {
+    of: (a, b) => F.cosineSimilarity(a.view(1, 2), b.view(1, 2)),
+    inputs: [
+      [inf, 1],
+      [1, 2],
+    ],
+    output: [nan],
+    gradients: [
+      [nan, nan],
+      [nan, nan],
+    ],
+  },
   'tripletMarginLoss at NaN': {
     of: (a, b) => {
       const [anchor, positive] = [a.view(1, 1), b.view(1, 1)];

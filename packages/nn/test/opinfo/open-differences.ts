@@ -7,12 +7,6 @@ const openDifferences: Readonly<Record<string, readonly string[]>> = {
   'op nn.functional.max_pool2d': ['float32, samples'],
   'op nn.functional.max_pool3d': ['float32, errors', 'float32, samples'],
   'op nn.functional.group_norm': ['float32, errors'],
-  'op nn.functional.cosine_similarity': [
-    'float32, kinks',
-    'float32, samples',
-    'float32, special values',
-    'float32, ties',
-  ],
   'op nn.functional.pixel_shuffle': [
     'bool, samples',
     'float32, kinks',
