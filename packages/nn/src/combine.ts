@@ -2,6 +2,7 @@ import { ArgumentError } from './errors.ts';
 import { einsum as einsumOf } from './ops/einsum.ts';
 import * as elementwise from './ops/elementwise.ts';
 import { concat } from './ops/shape.ts';
+import { withSlopes } from './ops/with-slope.ts';
 import { apply, type Operand } from './tensor/tensor-methods.ts';
 import { Tensor } from './tensor.ts';
 
@@ -78,7 +79,12 @@ export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor
  */
 export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
   const differences = a.unsqueeze(-2).sub(b.unsqueeze(-3));
-  return p === Infinity ? largestDistances(differences) : differences.norm(p, [-1]);
+  if (p === Infinity) return largestDistances(differences);
+  // Unlike in `norm`, as in torch: no element that is 0 has a gradient, and the gradient at NaN is NaN.
+  if (p < 1) return differences.where(differences.ne(0), 0).norm(p, [-1]);
+  if (p !== 1) return differences.norm(p, [-1]);
+  const signs = differences.sign().maskedFill(differences.isnan(), NaN);
+  return new Tensor(withSlopes(differences.abs().value, [differences.value, signs.value])).sum([-1]);
 }
 
 /** Equal differences have the whole gradient each, as in torch. */

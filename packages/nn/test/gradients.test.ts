@@ -57,6 +57,7 @@ import { concat, expand, pad, reshape, reverse, slice, split, transpose, trilu }
 import { logSoftmax, negativeLogLikelihood, softmax } from '../src/ops/softmax.ts';
 import { checkIndices } from '../src/ops/own/check-indices.ts';
 import { constant, constantTensor, input, int64Constant, number } from '../src/ops/source.ts';
+import { withSlopes } from '../src/ops/with-slope.ts';
 import { checkGradients, checkValues, type Differentiable } from './check-gradients.ts';
 import { fill } from './fill.ts';
 
@@ -143,6 +144,7 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
   Add: broadcasting(elementwise.add),
   Sub: broadcasting(elementwise.sub),
   Mul: broadcasting(elementwise.mul),
+  AddSlope: broadcasting((a, b) => withSlopes(elementwise.mul(a, b), [a, b], [b, a])),
   Div: broadcasting((a, b) => elementwise.div(a, elementwise.add(b, constant(2.5)))),
   Max: broadcasting(elementwise.max),
   Min: broadcasting(elementwise.min),

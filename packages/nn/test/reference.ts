@@ -72,6 +72,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
 
   Identity: elementwise((a) => a),
   AddDependency: elementwise((a) => a),
+  AddSlope: elementwise((a) => a),
   Checkpoint: elementwise((a) => a),
   Add: elementwise((a, b) => a + b),
   Sub: elementwise((a, b) => a - b),

@@ -9,6 +9,7 @@ import { fuseElementwise } from './fuse-elementwise.ts';
 import { rewrite } from './rewrite.ts';
 import { exactMaxPool } from './rewrites/exact-max-pool.ts';
 import { plainOperators } from './rewrites/plain-operators.ts';
+import { removeSlopes } from './rewrites/remove-identity.ts';
 import { withoutElements } from './rewrites/without-elements.ts';
 
 /** How a program treats the memory of intermediate values, its operators, its parts and its update. */
@@ -30,7 +31,7 @@ export function definitionOf(
 ): ProgramDefinition {
   const isLong = isLongAndSmall(outputs.length > 0 || !update ? outputs : update.outputs);
   const withElements = (values: readonly Value[]) =>
-    rewrite(withoutOwnOperators(values), [withoutElements(values), exactMaxPool]);
+    rewrite(withoutOwnOperators(values), [withoutElements(values), exactMaxPool, removeSlopes]);
   const fused = (values: readonly Value[]) =>
     fuses && !isLong && usesOwnOperators() ? fuseElementwise(values) : values;
   return {

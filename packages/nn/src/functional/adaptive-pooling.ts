@@ -21,7 +21,8 @@ export function adaptiveAvgPool1d(input: Tensor, outputSize: Single): Tensor {
 
 /**
  * Averages images of any size to a fixed size (torch.nn.functional.adaptive_avg_pool2d): [N, C, H, W] to
- * [N, C, ...outputSize]. Window i of h covers rows ⌊i·H/h⌋ to ⌈(i + 1)·H/h⌉ of H.
+ * [N, C, ...outputSize]. Window i of h covers rows ⌊i·H/h⌋ to ⌈(i + 1)·H/h⌉ of H. Unlike in torch, an infinite or NaN element
+ * makes its whole row and column NaN if windows differ in size.
  */
 export function adaptiveAvgPool2d(input: Tensor, outputSize: AdaptiveSize<Pair>): Tensor {
   return poolTo('adaptiveAvgPool2d', 2, input, outputSize, adaptiveAveragePool);

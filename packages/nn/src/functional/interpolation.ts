@@ -51,7 +51,8 @@ const axesOfMode: Readonly<Record<InterpolationMode, readonly number[]>> = {
 };
 
 /**
- * Resizes [N, C, L], [N, C, H, W] or [N, C, D, H, W] (torch.nn.functional.interpolate, without `antialias`).
+ * Resizes [N, C, L], [N, C, H, W] or [N, C, D, H, W] (torch.nn.functional.interpolate, without `antialias`). Unlike in torch, an
+ * infinite or NaN element makes its whole row and column NaN in the modes other than 'nearest' and 'nearest-exact'.
  *
  * @throws ShapeError for another number of dimensions; ArgumentError for options that contradict each other
  */

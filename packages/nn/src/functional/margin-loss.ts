@@ -38,7 +38,7 @@ export const tripletMarginLossOptions: OptionNames<TripletMarginLossOptions> = {
 
 /**
  * 1 − cos of pairs with target 1, and max(0, cos − margin) of pairs with target −1, reduced
- * (torch.nn.functional.cosine_embedding_loss). Default: `margin` 0.
+ * (torch.nn.functional.cosine_embedding_loss). Other targets get 0. Default: `margin` 0.
  *
  * @param a [N, D]
  * @param b [N, D]
@@ -58,7 +58,8 @@ export function cosineEmbeddingLoss(
   const dim = [-1];
   const squares = a.square().sum(dim).add(epsilon).mul(b.square().sum(dim).add(epsilon));
   const cosine = a.mul(b).sum(dim).div(squares.sqrt());
-  const losses = where(target.eq(1), cosine.neg().add(1), cosine.sub(margin).relu());
+  const positive = where(target.eq(1), cosine.neg().add(1), 0);
+  const losses = positive.add(where(target.eq(-1), cosine.sub(margin).clamp(0), 0));
   return reduced('cosineEmbeddingLoss', losses.value, reduction);
 }
 
@@ -80,7 +81,7 @@ export function tripletMarginLoss(
   requireEqualShapes('tripletMarginLoss', anchor, positive);
   requireEqualShapes('tripletMarginLoss', anchor, negative);
   const distance = (a: Tensor, b: Tensor) => pairwiseDistance(a, b, { p, eps });
-  const losses = tripletDifferences([anchor, positive, negative], distance, swap).add(margin).relu();
+  const losses = tripletDifferences([anchor, positive, negative], distance, swap).add(margin).clamp(0);
   return reduced('tripletMarginLoss', losses.value, reduction);
 }
 
@@ -119,7 +120,7 @@ export function tripletMarginWithDistanceLoss(
   const distance = distanceFunction
     ? (a: Tensor, b: Tensor) => inUserFunction(() => distanceFunction(a, b))
     : pairwiseDistance;
-  const losses = tripletDifferences([anchor, positive, negative], distance, swap).add(margin).relu();
+  const losses = tripletDifferences([anchor, positive, negative], distance, swap).add(margin).clamp(0);
   return reduced('tripletMarginWithDistanceLoss', losses.value, reduction);
 }
 
@@ -142,7 +143,8 @@ export function marginRankingLoss(
       `marginRankingLoss: expected tensors of as many dimensions each, got ${[a, b, target].map(describeType).join(', ')}.`,
     );
   }
-  const losses = target.float().neg().mul(a.sub(b)).add(margin).relu();
+  // Not `relu`, whose gradient passes at NaN.
+  const losses = target.float().neg().mul(a.sub(b)).add(margin).clamp(0);
   return reduced('marginRankingLoss', losses.value, reduction);
 }
 

@@ -1,9 +1,8 @@
-import { where } from '../combine.ts';
-import type { Tensor } from '../tensor.ts';
+import { constant } from '../ops/source.ts';
+import { withSlopes } from '../ops/with-slope.ts';
+import { Tensor } from '../tensor.ts';
 
-/** The elements of one tensor with the gradient of another of its shape, as torch's operators with a backward pass of their own. */
+/** The elements of one tensor with the gradient of another of its shape. */
 export function withGradientOf(elements: Tensor, other: Tensor): Tensor {
-  // 0, but NaN for infinities.
-  const none = other.sub(other.detach());
-  return elements.detach().add(where(none.eq(0), none, 0));
+  return new Tensor(withSlopes(elements.value, [other.value, constant(1)]));
 }

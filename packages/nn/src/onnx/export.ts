@@ -1,6 +1,7 @@
 import { BufferTensor } from '../buffer-tensor.ts';
 import { emitNodes } from '../compiler/emit.ts';
 import { rewrite } from '../compiler/rewrite.ts';
+import { removeSlopes } from '../compiler/rewrites/remove-identity.ts';
 import { plainOperators } from '../compiler/rewrites/plain-operators.ts';
 import { newArray, type DType } from '../dtype.ts';
 import { ArgumentError } from '../errors.ts';
@@ -264,7 +265,7 @@ function record(
   const known = new Set(leaves.map(({ value }) => value.node));
   const values = outputs.map(({ value }) => value);
   const origins = new Map<Node, Node>();
-  const plain = rewrite(values, [(node) => plainWithOrigins(node, origins)]);
+  const plain = rewrite(values, [removeSlopes, (node) => plainWithOrigins(node, origins)]);
   const graph = new RecordingGraph(origins);
   const created = topologicalOrder(values)
     .filter((node) => isNode(node, 'Input') && !known.has(node))

@@ -1,6 +1,7 @@
 import type { Value } from '../graph/node.ts';
-import { detach, equal, greater, greaterOrEqual, isNaN, min, not, where } from './elementwise.ts';
+import { add, detach, equal, greater, greaterOrEqual, isNaN, min, not, or, where } from './elementwise.ts';
 import { maximum } from './functions.ts';
+import { constant } from './source.ts';
 
 /**
  * Limits elements to scalars (torch.clamp of numbers), `least` ≤ `most`. NaN stays, or a limit of NaN must be both limits. The
@@ -22,7 +23,14 @@ export function clampToTensors(x: Value, least: Value | undefined, most: Value |
   const ofEqual = where(greater(least, x), least, where(greater(x, most), most, x));
   const otherwise = where(equal(least, most), ofEqual, most);
   const isInOrder = not(greaterOrEqual(least, most));
-  return where(isNaN(x), x, where(isInOrder, inOrder, otherwise));
+  const limitedToNumbers = where(isInOrder, inOrder, otherwise);
+  // Without gradients of the limits: a limit of NaN has none, and an element has its own inside of the other limit.
+  const isOutside = or(greater(least, x), greater(x, most));
+  const toNaN = add(where(isOutside, constant(0), x), constant(NaN));
+  const fromNumber = where(or(isNaN(least), isNaN(most)), toNaN, limitedToNumbers);
+  // The upper limit has the gradient of NaN, too, if it is below the lower one.
+  const fromNaN = add(x, where(greater(least, most), most, constant(0)));
+  return where(isNaN(x), fromNaN, fromNumber);
 }
 
 function limited(x: Value, least: Value | undefined, most: Value | undefined): Value {

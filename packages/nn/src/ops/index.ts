@@ -37,11 +37,13 @@ import { shaping } from './shape.ts';
 import { softmaxes } from './softmax.ts';
 import { sources } from './source.ts';
 import { trigonometry } from './trigonometry.ts';
+import { slopes } from './with-slope.ts';
 
 /** How every operator is written in ONNX and what its gradient is. An operator without an entry does not compile. */
 export const operators: OperatorFamily<OpName> = {
   ...sources,
   ...dependencies,
+  ...slopes,
   ...elementwise,
   ...elementwisePrograms,
   ...functions,

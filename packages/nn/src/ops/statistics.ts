@@ -1,5 +1,6 @@
 import { ShapeError } from '../errors.ts';
 import { describeType, type Value } from '../graph/node.ts';
+import { dependsOnParameter } from '../graph/topology.ts';
 import { normalizeAxes } from './axes.ts';
 import {
   add,
@@ -8,6 +9,7 @@ import {
   div,
   equal,
   exp,
+  isNaN,
   log,
   mul,
   requireFloat,
@@ -15,10 +17,11 @@ import {
   sub,
   where,
 } from './elementwise.ts';
-import { abs, pow } from './functions.ts';
+import { abs, pow, sign } from './functions.ts';
 import { reduceMax, reduceMean, reduceMin, reduceSum } from './reduction.ts';
 import { concat, expand, reshape, slice } from './shape.ts';
 import { constant } from './source.ts';
+import { withSlopes } from './with-slope.ts';
 
 /** Σ(x − mean)² / (n − correction) over axes (torch.var). Default: all axes. */
 export function variance(
@@ -39,21 +42,38 @@ export function variance(
 export function norm(value: Value, p: number, axes: readonly number[] | undefined, keepdims: boolean): Value {
   requireFloat('norm', value);
   if (Number.isNaN(p)) throw new ShapeError('norm: expected a number p, got NaN.');
-  if (p === Infinity) return reduceMax(abs(value), axes, keepdims);
-  if (p === -Infinity) return reduceMin(abs(value), axes, keepdims);
+  if (p === Infinity) return extremeSize(reduceMax, value, axes, keepdims);
+  if (p === -Infinity) return extremeSize(reduceMin, value, axes, keepdims);
   if (p === 0) {
     const ones = sub(constant(1), cast(equal(value, constant(0)), 'float32'));
     return reduceSum(ones, axes, keepdims);
   }
   if (p === 1) return reduceSum(abs(value), axes, keepdims);
-  // Below 1, the slope of |x|ᵖ at 0 is infinite; torch takes 0.
-  const isNone = p < 1 ? equal(value, constant(0)) : undefined;
-  const size = isNone ? where(isNone, constant(1), abs(value)) : abs(value);
-  const powers = p === 2 ? mul(value, value) : pow(size, p);
-  const none = constant(p < 0 ? Infinity : 0);
-  const total = reduceSum(isNone ? where(isNone, none, powers) : powers, axes, keepdims);
+  const powers = p === 2 ? mul(value, value) : p < 1 ? flatAt0(value, p) : pow(abs(value), p);
+  const total = reduceSum(powers, axes, keepdims);
   if (p < 0) return pow(total, 1 / p);
   return withoutSlopeAt0(total, (positive) => (p === 2 ? sqrt(positive) : pow(positive, 1 / p)));
+}
+
+/** |x|ᵖ for p below 1 with the slope 0 at 0, as in torch, instead of ∞. A factor, because a gradient of NaN stays NaN there. */
+function flatAt0(value: Value, p: number): Value {
+  const isZero = equal(value, constant(0));
+  const size = where(isZero, constant(1), abs(value));
+  const slope = mul(mul(pow(size, p - 1), constant(p)), sign(value));
+  return withSlopes(pow(abs(value), p), [value, slope]);
+}
+
+/** The largest or smallest |x|. If an element is NaN, the gradient is 0, as in torch. */
+function extremeSize(
+  extreme: typeof reduceMax,
+  value: Value,
+  axes: readonly number[] | undefined,
+  keepdims: boolean,
+): Value {
+  const sizes = abs(value);
+  if (!dependsOnParameter(value)) return extreme(sizes, axes, keepdims);
+  const hasNaN = isNaN(detach(reduceMax(sizes, axes, true)));
+  return extreme(where(hasNaN, constant(NaN), sizes), axes, keepdims);
 }
 
 /** The square root of the variance. Its gradient is 0 where all elements are equal, as in torch. */
@@ -78,8 +98,10 @@ export function logSumExp(value: Value, axes: readonly number[] | undefined, kee
   const largest = detach(reduceMax(value, axes, true));
   // Of infinities the difference would be NaN.
   const shift = where(equal(abs(largest), constant(Infinity)), constant(0), largest);
-  const sum = log(reduceSum(exp(sub(value, shift)), axes, keepdims));
-  return add(sum, reshape(shift, sum.shape));
+  const whole = add(log(reduceSum(exp(sub(value, shift)), axes, true)), shift);
+  // Not that of the shifted sum: of equal large elements, each has the slope 1 in torch, too.
+  const result = withSlopes(whole, [value, exp(sub(value, whole))]);
+  return reshape(result, reduceSum(value, axes, keepdims).shape);
 }
 
 /**

@@ -86,8 +86,9 @@ export abstract class ComparisonMethods extends IndexingMethods {
     }
     const [a, b] = promoted(this, other);
     if (a.dtype === 'bool') return this.eq(other);
-    const distance = this.of(elementwise.sub(a, b)).abs();
-    const isClose = distance.le(other.abs().mul(rtol).add(atol));
+    // As in torch, also of int64, whose difference would overflow.
+    const [x, y] = [a, b].map((one) => this.of(elementwise.cast(one, 'float32')));
+    const isClose = x.sub(y).abs().le(y.abs().mul(rtol).add(atol));
     return isClose.logicalAnd(other.isfinite()).logicalOr(this.eq(other));
   }
 

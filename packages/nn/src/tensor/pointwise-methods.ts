@@ -5,9 +5,11 @@ import * as elementwise from '../ops/elementwise.ts';
 import * as functions from '../ops/functions.ts';
 import { floorDivide, fmod, remainder, truncate } from '../ops/division.ts';
 import { power } from '../ops/integer-power.ts';
-import { constant, number } from '../ops/source.ts';
+import { expand } from '../ops/shape.ts';
+import { constant } from '../ops/source.ts';
 import type { Tensor } from '../tensor.ts';
 import { TrigonometricMethods } from './trigonometric-methods.ts';
+import { withSlopes } from '../ops/with-slope.ts';
 import { apply, isScalar, promoted, type Operand } from './tensor-methods.ts';
 
 const MAX_FLOAT32 = (2 - 2 ** -23) * 2 ** 127;
@@ -111,12 +113,15 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
 
   /** log(x / (1 − x)) (torch.logit). `eps` limits x to [eps, 1 − eps]. Default: no limit. */
   logit(eps?: number): Tensor {
-    let x = this.float();
-    if (eps !== undefined) x = x.maskedFill(x.gt(1 - eps), 1 - eps).maskedFill(x.lt(eps), eps);
-    // A factor, because outside of [0, 1] the gradient is NaN, too.
-    const isOutside = x.lt(0).logicalOr(x.gt(1));
-    const inside = x.mul(this.of(constant(1)).maskedFill(isOutside, NaN));
-    return inside.log().sub(inside.neg().add(1).log());
+    const x = this.float();
+    const isLimited = eps === undefined ? undefined : x.lt(eps).logicalOr(x.gt(1 - eps));
+    const inside = isLimited ? x.maskedFill(x.gt(1 - eps!), 1 - eps!).maskedFill(x.lt(eps!), eps!) : x;
+    const logarithm = inside.log().sub(inside.neg().add(1).log());
+    const slope = x.mul(x.neg().add(1)).reciprocal();
+    const slopes = isLimited
+      ? slope.maskedFill(isLimited, 0)
+      : slope.maskedFill(x.lt(0).logicalOr(x.gt(1)), NaN);
+    return this.of(withSlopes(logarithm.value, [x.value, slopes.value]));
   }
 
   /** log(eˣ + eʸ), without overflow (torch.logaddexp). */
@@ -131,10 +136,15 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
 
   /** x·log y, 0 where x is 0 (torch.xlogy). */
   xlogy(other: Tensor): Tensor {
-    const isZero = this.eq(0);
-    const logarithm = other.log().maskedFill(isZero.logicalAnd(other.le(0)), 0);
-    const isInfinite = isZero.logicalAnd(other.eq(Infinity));
-    return this.of(apply(elementwise.mul, this, logarithm)).maskedFill(isInfinite, 0);
+    const [x, y] = promoted(this.float(), other);
+    const isZero = elementwise.equal(x, constant(0));
+    const isEdge = elementwise.and(isZero, elementwise.greaterOrEqual(constant(0), y));
+    const logarithm = elementwise.where(isEdge, constant(0), elementwise.log(y));
+    const isNothing = elementwise.and(isZero, elementwise.not(elementwise.isNaN(y)));
+    const product = elementwise.where(isNothing, constant(0), elementwise.mul(x, logarithm));
+    // The gradient of y is (d·x) / y in this order.
+    const ofLogarithm = elementwise.mul(elementwise.detach(x), elementwise.log(expand(y, product.shape)));
+    return this.of(withSlopes(product, [x, logarithm], [ofLogarithm, constant(1)]));
   }
 
   /** Replaces NaN and infinities (torch.nan_to_num). Default: 0, and the largest and smallest float32. */
@@ -165,11 +175,14 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
    * x + weight·(end − x) (torch.lerp). As in torch, from the nearer end, so that a weight of 1 gives `end` exactly.
    */
   lerp(end: Tensor, weight: Operand): Tensor {
-    const difference = this.of(apply(elementwise.sub, end, this));
-    const share = isScalar(weight) ? this.of(number(Number(weight))) : weight;
-    const fromStart = this.of(this.value).add(difference.mul(weight));
-    const fromEnd = end.sub(difference.mul(share.neg().add(1)));
-    return fromStart.where(share.abs().lt(0.5), fromEnd);
+    const [start, stop, share] = promoted(this, end, weight);
+    const rest = elementwise.sub(constant(1), share);
+    const difference = elementwise.sub(stop, start);
+    const fromStart = elementwise.add(start, elementwise.mul(difference, share));
+    const fromEnd = elementwise.sub(stop, elementwise.mul(difference, rest));
+    const isNearStart = elementwise.greater(constant(0.5), functions.abs(share));
+    const result = elementwise.where(isNearStart, fromStart, fromEnd);
+    return this.of(withSlopes(result, [start, rest], [stop, share], [share, difference]));
   }
 
   /**

@@ -9,6 +9,7 @@ import { reduceMax, reduceMean, reduceMin, reduceSum } from '../ops/reduction.ts
 import { flatten, reshape, slice, unsqueeze } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import { logSumExp, norm, product, standardDeviation, variance } from '../ops/statistics.ts';
+import { withSlopes } from '../ops/with-slope.ts';
 import type { Tensor } from '../tensor.ts';
 import { PointwiseMethods } from './pointwise-methods.ts';
 import { allIfNone } from './tensor-methods.ts';
@@ -159,7 +160,11 @@ export abstract class ReductionMethods extends PointwiseMethods {
 
   /** Sum over `axes` of the elements that are not NaN (torch.nansum). Default: all axes. */
   nansum(axes?: readonly number[], keepdims = false): Tensor {
-    return this.maskedFill(this.isnan(), 0).sum(axes, keepdims);
+    const isNumber = this.isnan().logicalNot();
+    const numbers = this.where(isNumber, 0);
+    if (this.value.dtype !== 'float32') return numbers.sum(axes, keepdims);
+    // A factor, because an infinite gradient is NaN at NaN, as in torch.
+    return this.of(withSlopes(numbers.value, [this.value, isNumber.float().value])).sum(axes, keepdims);
   }
 
   /** Mean over `axes` of the elements that are not NaN (torch.nanmean). Default: all axes. */

@@ -13,7 +13,7 @@ import { decode, decodeDict, type Decoded, type Encoded, type EncodedTensor, typ
 /** What became of a sample. */
 export type Outcome =
   | { readonly kind: 'equal' }
-  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'refused' | 'excused'; readonly reason: string }
   | { readonly kind: 'different'; readonly how: string };
 
 /** Runs a sample with ringrun, forward and backward, and compares the results with torch's. */
@@ -22,7 +22,7 @@ export async function outcomeOf(sample: Sample): Promise<Outcome> {
     const how = await differenceOf(sample);
     if (how === undefined) return { kind: 'equal' };
     const excuse = excuseOf(sample, how);
-    return excuse === undefined ? { kind: 'different', how } : { kind: 'refused', reason: excuse };
+    return excuse === undefined ? { kind: 'different', how } : { kind: 'excused', reason: excuse };
   } catch (error) {
     if (error instanceof NoCounterpart)
       return { kind: 'refused', reason: `No counterpart: ${error.message}.` };

@@ -78,6 +78,26 @@ const excuses: readonly Excuse[] = [
     /^gradient 0/,
     'The gradient at NaN depends in PyTorch on the length of the tensor: its vectorized and its plain loop differ.',
   ),
+  special(
+    /(gelu|logit)$/i,
+    /(NaN|Infinity), torch/,
+    'At infinity, NaN and −0, PyTorch’s result depends on the length of the tensor: its vectorized and its plain loop differ.',
+  ),
+  special(
+    /op prod$/,
+    /^gradient.*NaN/,
+    'At NaN and infinity, the gradient of a product depends in PyTorch on zeros elsewhere in the tensor: it has three ways to compute it.',
+  ),
+  special(
+    /op nn.functional.layer_norm$/,
+    /-?Infinity, torch -?Infinity$/,
+    'An infinite weight shows the sign of a difference that is rounding alone.',
+  ),
+  special(
+    /(interpolate|upsample_bilinear|adaptive_?avg_?pool\dd)$/i,
+    /^output \d+\[\d+\]: NaN, torch/,
+    'Interpolation and adaptive pools of unequal windows are matrix products, in which an infinity makes its row and column NaN; sums of single elements take 1.5 to 20 times as long.',
+  ),
   special(/conv/i, /NaN|torch -?\d/, 'Infinities and NaN in fast convolutions reach their neighbours.'),
 ];
 

@@ -4,8 +4,10 @@ export interface Row {
   samples: number;
   equal: number;
   refused: number;
+  excused: number;
   different: number;
-  readonly reasons: Map<string, number>;
+  /** Why samples were refused or excused. */
+  readonly reasons: Map<string, { readonly kind: 'refused' | 'excused'; readonly count: number }>;
 }
 
 const kinds = [
@@ -25,8 +27,9 @@ export function coveragePage(rows: readonly Row[], torch: string): string {
     '',
     'Samples are float32, int64 and bool tensors. Further samples have NaN, infinities, zeros of both signs,',
     'denormal numbers, equal elements and the kinks of functions. Samples that PyTorch rejects must be rejected.',
-    'A refused sample is one that ringrun rejects or has no way to write, or whose number PyTorch itself',
-    'computes inexactly. The reasons are below.',
+    'A refused sample is one that ringrun rejects or has no way to write. An excused sample is one whose number',
+    'differs on purpose: PyTorch contradicts itself there, or the same number would slow training down.',
+    'The reasons are below.',
     '',
     summary(rows),
     ...kinds.flatMap(([kind, title]) => [
@@ -38,36 +41,42 @@ export function coveragePage(rows: readonly Row[], torch: string): string {
     '',
     '## Reasons of refusals',
     '',
-    reasons(rows),
+    reasons(rows, 'refused'),
+    '',
+    '## Reasons of excuses',
+    '',
+    reasons(rows, 'excused'),
     '',
   ].join('\n');
 }
 
+const columns = ['equal', 'refused', 'excused', 'different'] as const;
+
 const plural = (count: number, what: string) => `${count.toLocaleString('en-US')} ${what}`;
 
-function total(rows: readonly Row[], column: 'samples' | 'equal' | 'refused' | 'different'): number {
+function total(rows: readonly Row[], column: 'samples' | (typeof columns)[number]): number {
   return rows.reduce((sum, row) => sum + row[column], 0);
 }
 
 function summary(rows: readonly Row[]): string {
-  const counts = (['equal', 'refused', 'different'] as const).map((column) =>
-    plural(total(rows, column), column),
-  );
+  const counts = columns.map((column) => plural(total(rows, column), column));
   return `${plural(total(rows, 'samples'), 'samples')} of ${rows.length} names: ${counts.join(', ')}.`;
 }
 
 function table(rows: readonly Row[]): string {
-  const cells = rows.map(({ name, samples, equal, refused, different }) => [
-    `\`${name.slice(name.indexOf(' ') + 1)}\``,
-    ...[samples, equal, refused, different].map(String),
+  const cells = rows.map((row) => [
+    `\`${row.name.slice(row.name.indexOf(' ') + 1)}\``,
+    String(row.samples),
+    ...columns.map((column) => String(row[column])),
   ]);
-  return markdown([['PyTorch', 'samples', 'equal', 'refused', 'different'], ...cells]);
+  return markdown([['PyTorch', 'samples', ...columns], ...cells]);
 }
 
-function reasons(rows: readonly Row[]): string {
+function reasons(rows: readonly Row[], of: 'refused' | 'excused'): string {
   const all = new Map<string, { count: number; names: Set<string> }>();
   for (const { name, reasons } of rows) {
-    for (const [reason, count] of reasons) {
+    for (const [reason, { kind, count }] of reasons) {
+      if (kind !== of) continue;
       const one = all.get(reason) ?? { count: 0, names: new Set() };
       one.count += count;
       one.names.add(name.slice(name.indexOf(' ') + 1));
