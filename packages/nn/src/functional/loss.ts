@@ -4,13 +4,12 @@ import { dependsOnParameter } from '../graph/topology.ts';
 import { broadcastShape } from '../ops/broadcast.ts';
 import { alongClasses, classLoss } from '../ops/class-loss.ts';
 import { add, mul, neg, sub } from '../ops/elementwise.ts';
-import { sigmoid, softplus } from '../ops/functions.ts';
+import { softplus } from '../ops/functions.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
 import { softmaxCrossEntropy } from '../ops/own/softmax-cross-entropy.ts';
 import { reduceSum } from '../ops/reduction.ts';
 import { logSoftmax } from '../ops/softmax.ts';
 import { constant, number } from '../ops/source.ts';
-import { withSlopes } from '../ops/with-slope.ts';
 import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import {
@@ -120,27 +119,11 @@ export function binaryCrossEntropyWithLogits(
   requireEqualShapes('binaryCrossEntropyWithLogits', logits, target);
   requireBroadcast('weight', weight, logits);
   requireBroadcast('posWeight', posWeight, logits);
-  const each = logitLosses(logits.value, target.value, posWeight?.value);
+  const [x, t] = [logits.value, target.value];
+  const positive = posWeight ? mul(posWeight.value, t) : t;
+  const each = add(mul(positive, softplus(neg(x))), mul(sub(constant(1), t), softplus(x)));
   const losses = weight ? mul(each, weight.value) : each;
   return reduced('binaryCrossEntropyWithLogits', losses, reduction);
-}
-
-/** (1 − t)·x + (1 + (posWeight − 1)·t)·log(1 + exp(−x)), with torch's gradient, which is precise for confident logits, too. */
-function logitLosses(x: Value, t: Value, posWeight: Value | undefined): Value {
-  const one = constant(1);
-  const [rest, surprise] = [sub(one, t), softplus(neg(x))];
-  const chance = sigmoid(x);
-  if (posWeight === undefined) {
-    return withSlopes(add(mul(rest, x), surprise), [x, sub(chance, t)], [t, neg(x)]);
-  }
-  const positive = mul(posWeight, t);
-  const share = add(one, mul(sub(posWeight, one), t));
-  return withSlopes(
-    add(mul(rest, x), mul(share, surprise)),
-    [x, sub(mul(add(positive, rest), chance), positive)],
-    [t, sub(mul(posWeight, surprise), softplus(x))],
-    [posWeight, mul(t, surprise)],
-  );
 }
 
 /** Whether the input is one sample [C] with its class, or with a probability of each. */

@@ -84,6 +84,11 @@ const excuses: readonly Excuse[] = [
     'At infinity, NaN and −0, PyTorch’s result depends on the length of the tensor: its vectorized and its plain loop differ.',
   ),
   special(
+    /(binary_cross_entropy_with_logits|BCEWithLogitsLoss)$/,
+    /: (NaN|0), torch/,
+    'Targets that are no probabilities, such as infinity: ringrun’s sum keeps the precision of confident logits, and its terms cancel there.',
+  ),
+  special(
     /op prod$/,
     /^gradient.*NaN/,
     'At NaN and infinity, the gradient of a product depends in PyTorch on zeros elsewhere in the tensor: it has three ways to compute it.',
