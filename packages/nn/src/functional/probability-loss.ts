@@ -1,6 +1,7 @@
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { checkElements } from '../element-checks.ts';
 import { checkProbabilities } from '../ops/own/check-probabilities.ts';
+import { withSlopes } from '../ops/with-slope.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
 import { Tensor } from '../tensor.ts';
@@ -88,8 +89,14 @@ export function binaryCrossEntropy(
   const negative = t.neg().add(1).mul(logarithm(complement));
   // Saturated probabilities would have the slope 0/0 or ∞.
   const slope = p.sub(t).div(p.mul(complement).maximum(1e-12));
-  const ofProbabilities = withSlope(positive.add(negative).neg(), probabilities, slope);
-  const losses = withSteepSlope(ofProbabilities, target, complement.log().sub(p.log()));
+  const ofTarget = complement.log().sub(p.log());
+  const losses = new Tensor(
+    withSlopes(
+      positive.add(negative).neg().value,
+      [probabilities.value, slope.value],
+      [target.value, ofTarget.value],
+    ),
+  );
   const weighted = weight ? losses.mul(weight) : losses;
   return reduced('binaryCrossEntropy', weighted.value, reduction);
 }
@@ -172,20 +179,4 @@ function variancesOf({ shape }: Tensor, variance: Tensor): Tensor {
 
 function checked(what: string, elements: Tensor): Tensor {
   return new Tensor(checkProbabilities('binaryCrossEntropy', what, elements.value));
-}
-
-/** The value of `values`, with this slope along `x`. */
-function withSlope(values: Tensor, x: Tensor, slope: Tensor): Tensor {
-  return x.requiresGrad ? values.add(x.sub(x.detach()).mul(slope)) : values;
-}
-
-/** As `withSlope`, for a slope that may be infinite. */
-function withSteepSlope(values: Tensor, x: Tensor, slope: Tensor): Tensor {
-  if (!x.requiresGrad) return values;
-  const isSteep = slope.abs().eq(Infinity);
-  const none = x.sub(x.detach());
-  // The product with the slope would be 0·∞. The square root of 0 is 0, and has the slope ∞.
-  const steep = where(isSteep, none, 1).sqrt().mul(slope.sign());
-  const others = none.mul(where(isSteep, 0, slope));
-  return values.add(where(isSteep, steep, others));
 }
