@@ -374,7 +374,7 @@ test('a run follows its arrays: other ones, and the first ones again', async () 
 });
 
 test('the event loop is free during a run', async () => {
-  const size = 1024;
+  const size = 2048;
   const program = await onnxruntimeExecutor.compile(definitionOf(size));
   let turns = 0;
   let isRunning = true;
