@@ -62,7 +62,7 @@ test('a misspelt command gets a suggestion, and a missing script does not', () =
   expect(run('training').stderr).not.toContain('Did you mean');
 });
 
-test('the stdin of the workers is empty, also if that of the launcher is not', () => {
+test("the workers' stdin is empty even if the launcher's is not", () => {
   const script = temporaryScript(
     'read.mjs',
     "import { readFileSync } from 'node:fs'; console.log(readFileSync(0).length);",
