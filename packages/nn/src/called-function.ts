@@ -7,7 +7,7 @@
 let called: string | undefined;
 
 /** Computes the result of a function that errors name. */
-export function inCall<Result>(name: string, compute: () => Result): Result {
+function inCall<Result>(name: string, compute: () => Result): Result {
   if (called !== undefined) return compute();
   called = name;
   try {

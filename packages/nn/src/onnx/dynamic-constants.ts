@@ -145,7 +145,7 @@ export class DynamicConstants {
 }
 
 /** True if the numbers are not equal in all calls. */
-export function isVarying(column: readonly Scalar[]): boolean {
+function isVarying(column: readonly Scalar[]): boolean {
   return column.some((number) => !Object.is(number, column[0]));
 }
 
