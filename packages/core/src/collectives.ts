@@ -6,7 +6,6 @@ import type {
   BroadcastObjectOptions,
   BroadcastOptions,
   BufferByRank,
-  CollectiveOptions,
   GatherObjectOptions,
   GatherOptions,
   ReduceOptions,
@@ -14,6 +13,7 @@ import type {
   ScatterObjectOptions,
   ScatterOptions,
 } from './options.ts';
+import type { CollectiveOptions } from './timeout-option.ts';
 
 /**
  * The collectives of a {@link ProcessGroup}, each in an asynchronous and a blocking form. The methods of groups, the

@@ -1,7 +1,7 @@
 import type { DType, TypedArray } from './dtype.ts';
 import { bytesPerElement } from './dtype.ts';
 import { InvalidArgumentError } from './errors.ts';
-import { timeoutOption, type CollectiveOptions } from './options.ts';
+import { timeoutOption, type CollectiveOptions } from './timeout-option.ts';
 import { requireOptions } from './require-options.ts';
 
 /** An allocation on a GPU, as the addon provides it. */

@@ -1,6 +1,7 @@
 import type { CollectiveBuffer } from './device-tensor.ts';
 import type { OptionNames } from './require-options.ts';
 import type { ReduceOp } from './reduce-op.ts';
+import type { CollectiveOptions } from './timeout-option.ts';
 
 /** Default timeout of an operation, in milliseconds: 30 minutes, as torch.distributed's default for gloo. */
 export const defaultTimeoutMs = 30 * 60 * 1000;
@@ -10,12 +11,6 @@ export const defaultTimeoutMs = 30 * 60 * 1000;
  * array for each rank, whose lengths may differ.
  */
 export type BufferByRank = CollectiveBuffer | readonly CollectiveBuffer[];
-
-/** Options of every operation of a {@link ProcessGroup}. */
-export interface CollectiveOptions {
-  /** Milliseconds until this operation fails with a `CollectiveTimeoutError`. Default: the group's `timeoutMs`. */
-  timeoutMs?: number;
-}
 
 /** Option of the operations that reduce. */
 export interface ReduceOpOption {
@@ -103,10 +98,3 @@ export const messageOptions = {
   send: OptionNames<SendOptions & { group: unknown }>;
   recv: OptionNames<RecvOptions & { group: unknown }>;
 };
-
-/**
- * For functions whose only option is `timeoutMs`.
- *
- * @internal
- */
-export const timeoutOption: OptionNames<CollectiveOptions> = { timeoutMs: true };

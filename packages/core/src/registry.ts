@@ -1,7 +1,7 @@
-import type { ActivityObserver, Lane } from './activity.ts';
 import type { DistributedDataParallelClass } from './distributed-data-parallel.ts';
 import { RingrunError } from './errors.ts';
 import type { CollectiveTimeoutError } from './errors.ts';
+import type { ActivityObserver, Lane } from './lane.ts';
 import type { ProcessGroup } from './process-group.ts';
 import type { Stateful } from './stateful.ts';
 

@@ -1,5 +1,4 @@
 import { InvalidArgumentError, registry } from '@ringrun/core';
-import { DistributedDataParallel } from '../ddp/index.ts';
 import { flatten } from './flat-state.ts';
 import type { FlatState } from './flat-state.ts';
 import type { Part } from './packed-parts.ts';
@@ -22,8 +21,7 @@ export class RegisteredObjects {
   add(objects: Readonly<Record<string, unknown>>, perRank: boolean): void {
     const added = Object.entries(objects).map(([name, object]): [string, Registered] => {
       this.#requireFreeName(name);
-      const meant: unknown = object instanceof DistributedDataParallel ? object.module : object;
-      return [name, { object: requireStateful(name, meant), perRank }];
+      return [name, { object: requireStateful(name, unwrapped(object)), perRank }];
     });
     for (const [name, registered] of added) this.#registered.set(name, registered);
   }
@@ -64,6 +62,12 @@ export class RegisteredObjects {
     if (problem === undefined) return;
     throw new InvalidArgumentError(`Checkpointer.register: expected ${problem}, got '${name}'.`);
   }
+}
+
+/** The model of a wrapper without a state of its own, as `DistributedDataParallel` is; otherwise the object itself. */
+function unwrapped(object: unknown): unknown {
+  const isWrapper = typeof object === 'object' && object !== null && 'module' in object;
+  return isWrapper && !('stateDict' in object) ? object.module : object;
 }
 
 /** This rank's states of `perRank` parts. */

@@ -1,5 +1,5 @@
-import { slowestRank } from '../report/closing-table.ts';
-import type { SlowestRank } from '../report/closing-table.ts';
+import { slowestRank } from './slowest-rank.ts';
+import type { SlowestRank } from './slowest-rank.ts';
 import type { JobEvent } from '../rendezvous/rendezvous-state.ts';
 import type { Point } from './curve.ts';
 import type { AgedFigures, JobFigures } from './job-figures.ts';

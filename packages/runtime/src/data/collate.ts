@@ -15,6 +15,7 @@ import {
   isString,
   type Fields,
 } from './sample-kinds.ts';
+import type { ShapedArray } from './shaped-array.ts';
 import { isTensorSample, shapedArrayOf, type TensorSample } from './tensor-sample.ts';
 
 export type { NumericArray } from './numeric-array.ts';
@@ -41,14 +42,6 @@ export type Collated<Sample> = Sample extends number
           : Sample extends TensorSample<infer Data>
             ? Batched<Data>
             : { [Field in keyof Sample]: Collated<Sample[Field]> };
-
-/** An array with its shape, such as an image of [1, 28, 28]. */
-export interface ShapedArray<Data extends NumericArray = NumericArray> {
-  /** Elements in row-major order. */
-  readonly data: Data;
-  /** Length of each dimension; the product is `data.length`. */
-  readonly shape: readonly number[];
-}
 
 /** Options of {@link defaultCollate}. */
 export interface DefaultCollateOptions {

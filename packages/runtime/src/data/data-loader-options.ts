@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '@ringrun/collectives';
 import type { OptionNames } from '@ringrun/core';
 import type { AnyDataset } from './dataset-kind.ts';
 import type { BatchMemory } from './dataset.ts';
-import type { Sampler } from './sampler.ts';
+import type { Sampler } from './sampler-state.ts';
 
 /** Options of a {@link DataLoader}. */
 export interface DataLoaderOptions<Sample, Batch> {

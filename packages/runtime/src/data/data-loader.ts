@@ -27,9 +27,8 @@ import { Streams } from './loading/streams.ts';
 import { WorkerMaker } from './loading/worker-maker.ts';
 import { requireInteger, requireSeed } from './require-integer.ts';
 import { RandomSampler, SequentialSampler } from './sampler.ts';
-import type { Sampler } from './sampler.ts';
 import { isStateful } from './sampler-state.ts';
-import type { SamplerState, StatefulSampler } from './sampler-state.ts';
+import type { Sampler, SamplerState, StatefulSampler } from './sampler-state.ts';
 import { LoaderThreads } from './workers/loader-threads.ts';
 
 /**

@@ -1,4 +1,5 @@
 export * from './collate.ts';
+export type { ShapedArray } from './shaped-array.ts';
 export * from './pad-to.ts';
 export type { ArrayNamed, ArrayTypeName } from './numeric-array.ts';
 export type { TensorSample } from './tensor-sample.ts';
@@ -9,9 +10,9 @@ export type { StreamState } from './loading/stream-progress.ts';
 export * from './dataset.ts';
 export * from './distributed-sampler.ts';
 export { RandomSampler, SequentialSampler } from './sampler.ts';
-export type { RandomSamplerOptions, Sampler, Sized } from './sampler.ts';
+export type { RandomSamplerOptions, Sized } from './sampler.ts';
 export type { ReplacementOptions } from './shared-order.ts';
-export type { EpochPass, SamplerState, StatefulSampler } from './sampler-state.ts';
+export type { EpochPass, Sampler, SamplerState, StatefulSampler } from './sampler-state.ts';
 export * from './datasets/index.ts';
 export * as transforms from './transforms/index.ts';
 export type { ImageShape } from './transforms/pipeline.ts';

@@ -1,8 +1,9 @@
 import { InvalidArgumentError } from '@ringrun/core';
-import { defaultCollate, type Batched, type Collated, type ShapedArray } from './collate.ts';
+import { defaultCollate, type Batched, type Collated } from './collate.ts';
 import type { BatchMemory } from './dataset.ts';
 import { arrayType, type NumericArray } from './numeric-array.ts';
 import { describe, isNumericArray, isPlainObject, isSameShape, isShapedArray } from './sample-kinds.ts';
+import type { ShapedArray } from './shaped-array.ts';
 import { isTensorSample, shapedArrayOf, type TensorSample } from './tensor-sample.ts';
 
 /** The padding value, or one for each padded field of the samples. */

@@ -1,5 +1,5 @@
-import type { ShapedArray } from './collate.ts';
 import type { NumericArray } from './numeric-array.ts';
+import type { ShapedArray } from './shaped-array.ts';
 import { isTensorSample } from './tensor-sample.ts';
 
 /** An object with fields. */

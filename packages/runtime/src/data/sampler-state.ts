@@ -1,6 +1,11 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
 import { requireInteger, requireSeed } from './require-integer.ts';
-import type { Sampler } from './sampler.ts';
+
+/** Selects and orders the samples of a dataset. Each iteration yields the indices of one epoch. */
+export interface Sampler extends Iterable<number> {
+  /** Number of indices per epoch. */
+  readonly length: number;
+}
 
 /** Progress of all ranks together within an epoch, as plain data for checkpoints. The same on every rank. */
 export interface SamplerState {

@@ -3,12 +3,6 @@ import { SharedOrder } from './shared-order.ts';
 import type { ReplacementOptions } from './shared-order.ts';
 import { requireInteger } from './require-integer.ts';
 
-/** Selects and orders the samples of a dataset. Each iteration yields the indices of one epoch. */
-export interface Sampler extends Iterable<number> {
-  /** Number of indices per epoch. */
-  readonly length: number;
-}
-
 /** The part of a dataset that a sampler needs: its length. */
 export type Sized =
   | number

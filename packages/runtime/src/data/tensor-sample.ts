@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '@ringrun/core';
-import type { ShapedArray } from './collate.ts';
 import type { NumericArray } from './numeric-array.ts';
+import type { ShapedArray } from './shaped-array.ts';
 
 /**
  * A tensor in a sample, such as one of @ringrun/nn. It is identified by these properties, because this package

@@ -6,24 +6,8 @@ import type { ProcessGroup, Store } from '@ringrun/collectives';
 import { measureClock } from '../profiler/clock.ts';
 import { PrefixStore } from '../store/prefix-store.ts';
 import type { LinkFailure } from './checks/link.ts';
+import type { Doctor, LinkMeasurement } from './link-measurement.ts';
 import { measureLatency, measureThroughput } from './measure-group.ts';
-import type { Throughput } from './measure-group.ts';
-
-/** A doctor process. */
-export interface Doctor {
-  host: string;
-  pid: number;
-}
-
-export interface LinkMeasurement extends Throughput {
-  peer: Doctor;
-  transport: ProcessGroup['transport'];
-  /** Median of all-reduces of 4 B. */
-  latencyUs: number;
-  /** How far the peer's clock is ahead of this host's. The error is at most half a round trip. */
-  clockAheadMs: number;
-  roundTripMs: number;
-}
 
 /** Why the link could not be measured; see `judgeLinkFailure`. */
 export class LinkError extends Error {

@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { Guard } from './guard.ts';
+import type { WorkerOutput } from './logs/worker-output.ts';
 import { launcherPipeDescriptor, launcherPipeVariable, leaseMessage } from './preload/launcher-pipe.ts';
 import { processGroupIsLeft, signalProcessGroup } from './posix-process-group.ts';
 
@@ -19,12 +20,6 @@ export interface WorkerPlan {
   output: WorkerOutput;
   /** A file that exists while the worker is writing a checkpoint; undefined without temporary files. */
   savingMark?: string | undefined;
-}
-
-/** Destination of each stream: the launcher's own stream, nowhere, or an open file by its descriptor. */
-export interface WorkerOutput {
-  stdout: 'inherit' | 'ignore' | number;
-  stderr: 'inherit' | 'ignore' | number;
 }
 
 /** How a worker ended. */

@@ -1,8 +1,8 @@
 import { startPublishingSteps } from '../dashboard/publish-figures.ts';
 import { startCountingSteps } from './train-job/counted-steps.ts';
 
-export type { RankSummary } from './closing-table.ts';
-export type { Output } from './progress.ts';
+export type { RankSummary } from '../dashboard/slowest-rank.ts';
+export type { Output } from '@ringrun/core';
 export {
   trainingReport,
   type DoneBefore,

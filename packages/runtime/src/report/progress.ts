@@ -1,15 +1,8 @@
 import type { SingleBar } from 'cli-progress';
+import type { Output } from '@ringrun/core';
 import { whenUsed } from '../when-used.ts';
 
 const bars = whenUsed('cli-progress') as () => typeof import('cli-progress');
-
-/** A stream that may be a terminal. */
-export interface Output extends NodeJS.WritableStream {
-  /** True for a terminal, which gets a progress bar; otherwise lines are written. */
-  isTTY?: boolean;
-  /** Width of the terminal in characters. Default: 80. */
-  columns?: number;
-}
 
 /** An epoch that is about to start. */
 export interface Epoch {

@@ -1,12 +1,13 @@
 import { hostname } from 'node:os';
 import { registry, requireOptions, RingrunError } from '@ringrun/core';
-import type { Lane, OptionNames, ProcessGroup } from '@ringrun/core';
+import type { Lane, OptionNames, Output, ProcessGroup } from '@ringrun/core';
 import { preemptionListeners } from '../checkpoint/preemption.ts';
 import { figuresPublisher, stopPublishingSteps } from '../dashboard/publish-figures.ts';
+import type { RankSummary } from '../dashboard/slowest-rank.ts';
 import { requireInteger } from '../data/require-integer.ts';
 import { profile, timedInput, type Profiler } from '../profiler/index.ts';
 import { SummaryWriter } from '../tensorboard/index.ts';
-import { closingTable, type RankSummary } from './closing-table.ts';
+import { closingTable } from './closing-table.ts';
 import { stopCountingSteps } from './train-job/counted-steps.ts';
 import { trainerServerIn } from './train-job/server-variables.ts';
 import type { TrainJobProgress } from './train-job/train-job-progress.ts';
@@ -14,7 +15,6 @@ import {
   noProgressDisplay,
   progressDisplayOn,
   type EpochProgress,
-  type Output,
   type ProgressDisplay,
 } from './progress.ts';
 

@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { defaultCollate } from '../../src/data/collate.ts';
-import type { Batched, ShapedArray } from '../../src/data/collate.ts';
+import type { Batched } from '../../src/data/collate.ts';
+import type { ShapedArray } from '../../src/data/shaped-array.ts';
 
 describe('collates', () => {
   test('fractions, NaN and unsafe integers to float64', () => {

@@ -21,7 +21,7 @@ import { parseDriverVersion, parseModel } from '../../src/doctor/gpu-scene.ts';
 import type { GpuScene } from '../../src/doctor/gpu-scene.ts';
 import type { OnnxruntimeAnswer } from '../../src/doctor/probes/onnxruntime.ts';
 import type { OpenedLibrary } from '../../src/doctor/opened-library.ts';
-import type { LinkMeasurement } from '../../src/doctor/second-doctor.ts';
+import type { LinkMeasurement } from '../../src/doctor/link-measurement.ts';
 
 /** `problem: found → fix`, or `ok: found`. */
 function words(finding: Finding): string {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { closingTable, type RankSummary } from '../../src/report/closing-table.ts';
+import type { RankSummary } from '../../src/dashboard/slowest-rank.ts';
+import { closingTable } from '../../src/report/closing-table.ts';
 
 const rank = (number: number, waiting: number, part: Partial<RankSummary> = {}): RankSummary => ({
   ...{

@@ -1,7 +1,7 @@
 import { withoutCredentials } from '@ringrun/core';
 import { basename } from 'node:path/posix';
 import type { SingleBar } from 'cli-progress';
-import type { Output } from '../../report/progress.ts';
+import type { Output } from '@ringrun/core';
 import { whenUsed } from '../../when-used.ts';
 
 const bars = whenUsed('cli-progress') as () => typeof import('cli-progress');

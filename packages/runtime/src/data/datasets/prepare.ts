@@ -3,7 +3,7 @@ import { givenLocation, pathProblem } from '@ringrun/core';
 import { InvalidArgumentError } from '@ringrun/collectives';
 import type { OptionNames } from '@ringrun/core';
 import { userCache } from '@ringrun/native';
-import type { Output } from '../../report/progress.ts';
+import type { Output } from '@ringrun/core';
 import { StorageError, openStorage } from '../../storage/index.ts';
 import { isBucket } from '../../storage/open-storage.ts';
 import type { Storage } from '../../storage/index.ts';

@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from '@ringrun/core';
 import type { DataPass } from '../dataset.ts';
-import type { Sampler } from '../sampler.ts';
-import type { EpochPass } from '../sampler-state.ts';
+import type { EpochPass, Sampler } from '../sampler-state.ts';
 
 /** One iteration of a loader. */
 export interface Epoch {

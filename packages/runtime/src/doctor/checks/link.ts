@@ -1,7 +1,7 @@
 import { formatDuration } from '../../store/wait-reporter.ts';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
-import type { LinkMeasurement } from '../second-doctor.ts';
+import type { LinkMeasurement } from '../link-measurement.ts';
 import { formatBytes, formatMicroseconds, formatRate } from '../units.ts';
 
 /** 1 Gbit/s in bytes: on a slower link, most models spend more time averaging gradients than computing them. */

@@ -5,7 +5,7 @@ import { figuresFileName } from '../../dashboard/rank-figures.ts';
 import { makeFolderSync } from '../../storage/make-folder.ts';
 import { LaunchError } from '../launch-error.ts';
 import type { LogOptions } from '../options/launch-options.ts';
-import type { WorkerOutput } from '../worker.ts';
+import type { WorkerOutput } from './worker-output.ts';
 import { ConsoleStream } from './console-stream.ts';
 import { destinationOf, linePrefix, needsFiles } from './destinations.ts';
 import type { WorkerRanks, StreamName } from './destinations.ts';
