@@ -84,7 +84,7 @@ const filesOfBoth = [
     ...['deaths', 'disagreements', 'leaving', 'lifetimes', 'order'].map((name) => `contracts/${name}`),
     ...['collectives', 'forming', 'groups', 'messages'].map((name) => `cpu/${name}`),
   ].map((name) => `packages/collectives/test/${name}.test.ts`),
-  'packages/runtime/test/store/file-store.test.ts',
+  'packages/rendezvous/test/store/file-store.test.ts',
   ...[
     'add-rows',
     'clip-norm',

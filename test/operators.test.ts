@@ -9,8 +9,8 @@ import {
   oldPytorchJob,
   pytorchJob,
   trainJob,
-} from '../packages/runtime/test/support/operator-environments.ts';
-import type { Environment } from '../packages/runtime/test/support/operator-environments.ts';
+} from '../packages/launcher/test/support/operator-environments.ts';
+import type { Environment } from '../packages/launcher/test/support/operator-environments.ts';
 import { node } from './support/command.ts';
 import type { Command } from './support/command.ts';
 import { syntheticMnist } from './support/synthetic-mnist.ts';

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
-import { runDeploy } from '../../packages/runtime/src/deploy/main.ts';
-import { manifestsOf } from '../../packages/runtime/src/deploy/manifests.ts';
-import { parseDeployment } from '../../packages/runtime/src/deploy/options.ts';
-import { parseCommandLine } from '../../packages/runtime/src/launcher/options/command-line.ts';
+import { runDeploy } from '../../packages/launcher/src/commands/deploy/main.ts';
+import { manifestsOf } from '../../packages/launcher/src/commands/deploy/manifests.ts';
+import { parseDeployment } from '../../packages/launcher/src/commands/deploy/options.ts';
+import { parseCommandLine } from '../../packages/launcher/src/options/command-line.ts';
 import { node } from '../support/command.ts';
 import { repository } from '../support/environment.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

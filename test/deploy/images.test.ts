@@ -29,7 +29,7 @@ describe('the build context', () => {
       'native/package.json',
       'native/src/binding/module.cc',
       'packages/runtime/bin/ringrun.js',
-      'packages/runtime/src/launcher/main.ts',
+      'packages/launcher/src/commands/main.ts',
       'packages/examples-mnist/train.ts',
       'packages/examples-cifar/train.ts',
     ]) {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseDoctorOptions } from '../../packages/runtime/src/doctor/options.ts';
-import { parseCommandLine } from '../../packages/runtime/src/launcher/options/command-line.ts';
+import { parseDoctorOptions } from '../../packages/launcher/src/commands/doctor/options.ts';
+import { parseCommandLine } from '../../packages/launcher/src/options/command-line.ts';
 import { node } from '../support/command.ts';
 import { repository } from '../support/environment.ts';
 import { files, folder, parseManifests, podsOf, read } from './manifests.ts';

@@ -29,7 +29,7 @@ const {
 } = await import('ringrun');
 const { CallingStore } = (await import(
   new URL('store/calling-store.js', import.meta.resolve('ringrun')).href
-)) as typeof import('../../packages/runtime/dist/store/calling-store.js');
+)) as typeof import('../../packages/rendezvous/dist/store/calling-store.js');
 
 // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the store below
 const set = CallingStore.prototype.set;

@@ -7,8 +7,8 @@ import {
   elasticPytorchJob,
   pytorchJob,
   trainJob,
-} from '../../packages/runtime/test/support/operator-environments.ts';
-import type { Environment } from '../../packages/runtime/test/support/operator-environments.ts';
+} from '../../packages/launcher/test/support/operator-environments.ts';
+import type { Environment } from '../../packages/launcher/test/support/operator-environments.ts';
 import type { Command } from '../support/command.ts';
 import { repository } from '../support/environment.ts';
 import { start } from '../support/start.ts';

@@ -20,7 +20,7 @@ double dueMs(int written, double firstMs) {
   return firstMs * kTimesFirst[static_cast<std::size_t>(std::min(written, last))] * (repeats + 1);
 }
 
-// "300 ms", "5 s", "30 min", as in packages/runtime/src/store/wait-reporter.ts.
+// "300 ms", "5 s", "30 min", as in packages/rendezvous/src/store/wait-reporter.ts.
 std::string describeDuration(double ms) {
   if (!std::isfinite(ms)) return "unlimited time";
   if (ms < 1000) return std::to_string(std::llround(ms)) + " ms";

@@ -58,6 +58,7 @@ export type {
   TypedArrayOf,
   Work,
 } from '@ringrun/core';
+export { measureClock, onClockOfRank0, type ClockOffset } from './clock.ts';
 export { narrowFloat32, widenToFloat32 } from './conversions.ts';
 export * from './cpu/index.ts';
 export * from './hash-store.ts';

@@ -6,6 +6,9 @@ import type { CollectiveOptions } from './timeout-option.ts';
 /** Default timeout of an operation, in milliseconds: 30 minutes, as torch.distributed's default for gloo. */
 export const defaultTimeoutMs = 30 * 60 * 1000;
 
+/** More ranks than any job has. Rank 0 keeps an entry for each missing rank, so a mistyped number would use gigabytes. */
+export const highestWorldSize = 2 ** 20;
+
 /**
  * One part for each rank, in rank order: one array with parts of equal length one after another, or a list with one
  * array for each rank, whose lengths may differ.

@@ -2,7 +2,7 @@
  * A key-value store that all ranks of a job share, so that they can find each other before they are connected.
  *
  * Semantics are those of torch.distributed.Store. All implementations meet this contract, which one suite tests
- * (packages/runtime/test/store/conformance.ts):
+ * (packages/rendezvous/test/store/conformance.ts):
  *
  * - Keys are arbitrary strings, including the empty one. Values are bytes; strings are stored as UTF-8. Values are
  *   copied: callers may change arrays that they passed or received.

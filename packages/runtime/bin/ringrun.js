@@ -1,2 +1,2 @@
 #!/usr/bin/env node
-import '../dist/launcher/main.js';
+import '../../launcher/dist/commands/main.js';

@@ -44,18 +44,18 @@ export type {
   Work,
 } from '@ringrun/collectives';
 export { outputProblem, pathProblem } from '@ringrun/core';
-export { installErrorRecord } from './errors/error-record.ts';
-export type { ErrorRecord, ErrorRecordOptions } from './errors/error-record.ts';
-export type { SourceLocation } from './errors/source-location.ts';
+export { installErrorRecord } from '@ringrun/launcher';
+export type { ErrorRecord, ErrorRecordOptions } from '@ringrun/launcher';
+export type { SourceLocation } from '@ringrun/launcher';
 export * from './process-group/index.ts';
-export { FileStore, PrefixStore, StoreServer, TCPStore, connectStore } from './store/index.ts';
+export { FileStore, PrefixStore, StoreServer, TCPStore, connectStore } from '@ringrun/rendezvous';
 export type {
   ConnectStoreOptions,
   FileStoreOptions,
   HostPort,
   StoreClient,
   TCPStoreOptions,
-} from './store/index.ts';
+} from '@ringrun/rendezvous';
 export * from './data/index.ts';
 export * from './storage/index.ts';
 export * from './ddp/index.ts';

@@ -9,7 +9,7 @@ import {
   purposes,
 } from '../../../native/test/support/rank-by-hand.ts';
 import { randomNumbers } from '../../support/random-numbers.ts';
-import type { Call } from '../../../packages/runtime/src/store/wire.ts';
+import type { Call } from '../../../packages/rendezvous/src/store/wire.ts';
 import type { Listener } from './listeners.ts';
 import { mutate } from './mutate.ts';
 import { changesJob, prefix, requestOf } from './zmtp.ts';

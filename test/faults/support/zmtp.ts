@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
-import { connectStore } from '../../../packages/runtime/src/store/client.ts';
-import { decodeRequest, encodeRequest, protocolName } from '../../../packages/runtime/src/store/wire.ts';
-import type { Call } from '../../../packages/runtime/src/store/wire.ts';
+import { connectStore } from '../../../packages/rendezvous/src/store/client.ts';
+import { decodeRequest, encodeRequest, protocolName } from '../../../packages/rendezvous/src/store/wire.ts';
+import type { Call } from '../../../packages/rendezvous/src/store/wire.ts';
 
 /** ZMTP 3 (ZeroMQ RFC 23): the greeting, then frames of flags, length and body. */
 export const greetingBytes = 64;

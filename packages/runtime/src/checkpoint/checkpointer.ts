@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { givenLocation } from '@ringrun/core';
 import { requireOptions } from '@ringrun/collectives';
 import type { OptionNames, ProcessGroup } from '@ringrun/collectives';
-import { requireInteger } from '../data/require-integer.ts';
+import { givenLocation, requireInteger } from '@ringrun/core';
 import { refuseFileAsFolder } from '../storage/folder-path.ts';
 import { isBucket, openStorage } from '../storage/open-storage.ts';
 import type { Storage } from '../storage/index.ts';

@@ -1,6 +1,6 @@
 import { isMainThread } from 'node:worker_threads';
+import { ownSavingMark, removeMark, setMark } from '@ringrun/launcher';
 import { log } from './log.ts';
-import { ownSavingMark, removeMark, setMark } from './saving-mark.ts';
 
 /*
  * A process that ends during the write of a checkpoint completes it first, for at most the grace period:

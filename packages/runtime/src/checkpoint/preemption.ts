@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { ReduceOp, RingrunError } from '@ringrun/collectives';
-import { recordError } from '../errors/error-record.ts';
+import { recordError } from '@ringrun/launcher';
 import { destroyProcessGroup, isInitialized } from '../process-group/index.ts';
 import type { CheckpointGroup } from './checkpoint-group.ts';
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
-import { requireOptions } from '@ringrun/core';
+import { requireInteger, requireOptions, requireSeed } from '@ringrun/core';
 import { defaultCollate } from './collate.ts';
 import type { Collated } from './collate.ts';
 import {
@@ -25,7 +25,6 @@ import { samplesAt } from './loading/samples-at.ts';
 import type { StreamState } from './loading/stream-progress.ts';
 import { Streams } from './loading/streams.ts';
 import { WorkerMaker } from './loading/worker-maker.ts';
-import { requireInteger, requireSeed } from './require-integer.ts';
 import { RandomSampler, SequentialSampler } from './sampler.ts';
 import { isStateful } from './sampler-state.ts';
 import type { Sampler, SamplerState, StatefulSampler } from './sampler-state.ts';

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/core';
-import { isTypeScript, runTypeScript } from '../typescript/run-typescript.ts';
+import { isTypeScript, runTypeScript } from '@ringrun/launcher';
 import { isIterable, type AnyDataset } from './dataset-kind.ts';
 import type { Dataset, IterableDataset } from './dataset.ts';
 

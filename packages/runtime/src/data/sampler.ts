@@ -1,7 +1,6 @@
-import { requireOptions } from '@ringrun/core';
+import { requireInteger, requireOptions } from '@ringrun/core';
 import { SharedOrder } from './shared-order.ts';
 import type { ReplacementOptions } from './shared-order.ts';
-import { requireInteger } from './require-integer.ts';
 
 /** The part of a dataset that a sampler needs: its length. */
 export type Sized =

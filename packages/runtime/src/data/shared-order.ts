@@ -1,7 +1,6 @@
-import { InvalidArgumentError } from '@ringrun/core';
+import { InvalidArgumentError, requireInteger, requireSeed } from '@ringrun/core';
 import { below } from './random.ts';
 import { randperm } from './randperm.ts';
-import { requireInteger, requireSeed } from './require-integer.ts';
 import { checkedState } from './sampler-state.ts';
 import type { DatasetOrder, EpochPass, SamplerState, StatefulSampler } from './sampler-state.ts';
 import { countOf, positionOf, seenAfter } from './share.ts';

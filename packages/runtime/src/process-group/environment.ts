@@ -1,9 +1,7 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
-import { isHostName } from '../store/host-name.ts';
+import { highestWorldSize, InvalidArgumentError } from '@ringrun/core';
+import { isHostName, parseEndpoint } from '@ringrun/rendezvous';
+import type { HostPort } from '@ringrun/rendezvous';
 import { refuseEnvironmentOfNode } from './node-environment.ts';
-import { parseEndpoint } from '../store/endpoint.ts';
-import type { HostPort } from '../store/endpoint.ts';
-import { highestWorldSize } from './world-size.ts';
 
 /** Settings of a process, read from the variables that torchrun, Kubeflow's operators and ringrun's launcher set. */
 export interface EnvironmentSettings {

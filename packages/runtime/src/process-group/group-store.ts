@@ -1,13 +1,17 @@
 import { hostname } from 'node:os';
 import { HashStore, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
-import { jobSecret, noSecretWarning, requireSecret } from '../secret/job-secret.ts';
-import { connectStore } from '../store/client.ts';
-import { formatHostPort, isLoopback } from '../store/endpoint.ts';
-import type { HostPort } from '../store/endpoint.ts';
-import { fileLimitWarning } from '../store/file-limit.ts';
-import { serveStoreInThread } from '../store/threaded-server.ts';
-import type { ThreadedStoreServer } from '../store/threaded-server.ts';
+import {
+  connectStore,
+  fileLimitWarning,
+  formatHostPort,
+  isLoopback,
+  jobSecret,
+  noSecretWarning,
+  requireSecret,
+  serveStoreInThread,
+} from '@ringrun/rendezvous';
+import type { HostPort, ThreadedStoreServer } from '@ringrun/rendezvous';
 import type { InitSettings } from './init-method.ts';
 import { describeMissingMembers } from './membership.ts';
 
@@ -85,9 +89,7 @@ async function endServed(): Promise<void> {
   await ending?.close();
 }
 
-/** `FileStore` is loaded on demand. */
 async function openFile(path: string, options: Waiting & { worldSize: number }): Promise<GroupStore> {
-  const { FileStore } = await import('../store/file-store.ts');
   const store = await FileStore.open(path, options);
   return { ...opened(store), abandon: () => store.withdraw() };
 }

@@ -1,6 +1,6 @@
 import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
-import { peek } from '../store/peek.ts';
+import { peek } from '@ringrun/rendezvous';
 import type { Member } from './membership.ts';
 
 /**

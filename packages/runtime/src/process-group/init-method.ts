@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { InvalidArgumentError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
-import { parseEndpoint } from '../store/endpoint.ts';
-import type { HostPort } from '../store/endpoint.ts';
+import { parseEndpoint } from '@ringrun/rendezvous';
+import type { HostPort } from '@ringrun/rendezvous';
 import { readEnvironment } from './environment.ts';
 import type { EnvironmentSettings, GivenSettings } from './environment.ts';
 

@@ -1,8 +1,8 @@
 import { InvalidArgumentError, RingrunError, defaultTimeoutMs, requireOptions } from '@ringrun/collectives';
 import type { OptionNames, ProcessGroup, Store } from '@ringrun/collectives';
-import { readingUserInput } from '../errors/user-mistake.ts';
-import { installErrorRecord } from '../errors/error-record.ts';
-import { explainMissingStacks } from '../stacks/without-launcher.ts';
+import { installErrorRecord } from '@ringrun/launcher';
+import { readingUserInput } from './user-mistake.ts';
+import { explainMissingStacks } from './without-launcher.ts';
 import { settleInitMethod } from './init-method.ts';
 import type { InitMethod } from './init-method.ts';
 import { openSession } from './session.ts';

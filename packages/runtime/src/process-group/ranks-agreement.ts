@@ -1,8 +1,8 @@
 import { parsePrintable } from '@ringrun/core';
 import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
+import { formatDuration } from '@ringrun/rendezvous';
 import { describeMissingMembers, formatRanks } from './membership.ts';
-import { formatDuration } from '../store/wait-reporter.ts';
 
 /** A call of newGroup on one rank. */
 export interface NewGroupCall {

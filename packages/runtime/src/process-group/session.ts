@@ -9,12 +9,15 @@ import {
   silentPeerTimeout,
 } from '@ringrun/collectives';
 import type { CpuGroupOptions, ProcessGroup, Store } from '@ringrun/collectives';
-import { dataConnectionSecurity } from '../secret/encryption.ts';
-import { deleteNumbered } from '../store/delete-prefix.ts';
-import { PrefixStore } from '../store/prefix-store.ts';
-import { jobEnded } from '../recovery/failures.ts';
-import { hasJobEnded, runningJob } from '../recovery/recovery-keys.ts';
-import type { RunningJob } from '../recovery/recovery-keys.ts';
+import {
+  PrefixStore,
+  dataConnectionSecurity,
+  deleteNumbered,
+  hasJobEnded,
+  jobEnded,
+  runningJob,
+} from '@ringrun/rendezvous';
+import type { RunningJob } from '@ringrun/rendezvous';
 import type { InitSettings } from './init-method.ts';
 import { agreeOnMaster } from './master-address.ts';
 import { namingServer, openGroupStore } from './group-store.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { InvalidArgumentError, beginNewGroup, hasFailed } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/collectives';
-import { PrefixStore } from '../store/prefix-store.ts';
+import { PrefixStore } from '@ringrun/rendezvous';
 import { agreeOnRanks } from './ranks-agreement.ts';
 import { checkedRanks } from './ranks.ts';
 import type { Session } from './session.ts';

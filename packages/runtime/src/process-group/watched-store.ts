@@ -1,6 +1,5 @@
 import type { Store } from '@ringrun/collectives';
-import { missingKeysOf } from '../store/peek.ts';
-import { PrefixStore } from '../store/prefix-store.ts';
+import { PrefixStore, missingKeysOf } from '@ringrun/rendezvous';
 import { isPassing } from './heartbeat.ts';
 import type { SilenceDetector } from './heartbeat.ts';
 

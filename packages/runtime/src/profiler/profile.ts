@@ -5,14 +5,13 @@ import { dirname, resolve } from 'node:path';
 import {
   InvalidArgumentError,
   RingrunError,
-  type ProcessGroup,
+  measureClock,
+  onClockOfRank0,
   requireOptions,
-  type OptionNames,
 } from '@ringrun/collectives';
+import type { ClockOffset, OptionNames, ProcessGroup } from '@ringrun/collectives';
+import { givenPath, makeFolderSync, recordActivity, registry } from '@ringrun/core';
 import { currentState } from '../process-group/state.ts';
-import { makeFolderSync } from '../storage/make-folder.ts';
-import { givenPath, recordActivity, registry } from '@ringrun/core';
-import { measureClock, onClockOfRank0, type ClockOffset } from './clock.ts';
 import { observeGroup } from './observe-group.ts';
 import { Recorder, type Activity } from './recorder.ts';
 import { schedule, type ProfilerAction } from './schedule.ts';

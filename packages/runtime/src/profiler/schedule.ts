@@ -1,6 +1,5 @@
-import { requireOptions } from '@ringrun/core';
+import { requireInteger, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
-import { requireInteger } from '../data/require-integer.ts';
 
 /** The action of a profiler in a step (torch.profiler.ProfilerAction): nothing or record. */
 export type ProfilerAction = 'none' | 'record';

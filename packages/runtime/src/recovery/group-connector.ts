@@ -1,12 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HashStore, createCpuGroup } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/collectives';
+import { AbandonableStore, FormationAbandonedError, lookAgainMs } from '@ringrun/rendezvous';
+import type { Agreement, Generation, RecoveryKeys } from '@ringrun/rendezvous';
 import type { Session } from '../process-group/session.ts';
-import { AbandonableStore } from './abandonable-store.ts';
-import { lookAgainMs } from './agreement.ts';
-import type { Agreement, Generation } from './agreement.ts';
-import { FormationAbandonedError } from './failures.ts';
-import type { RecoveryKeys } from './recovery-keys.ts';
 
 /**
  * Milliseconds for the connections of a new group. A rank that dies meanwhile may be noticed only at the end of it, so

@@ -1,6 +1,6 @@
 import type { ProcessGroup, RankIdentity } from '@ringrun/collectives';
 import type { MembershipChange } from '@ringrun/core';
-import type { Process } from './decide.ts';
+import type { Process } from '@ringrun/rendezvous';
 
 /** How the members changed, for `onMembershipChange`. Undefined if they are the same. Rank 0 prints it. */
 export function announceChange(

@@ -3,22 +3,25 @@ import { hostname } from 'node:os';
 import { RingrunError } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/collectives';
 import type { StartableOperation } from '@ringrun/core';
+import { setRecoveryMark } from '@ringrun/launcher';
+import {
+  Agreement,
+  RecoveryKeys,
+  SignsOfLife,
+  isRecoverable,
+  jobEnded,
+  namingServer,
+  processSpace,
+  whileForming,
+} from '@ringrun/rendezvous';
+import type { Formation, Generation, Process, Report, RunningJob } from '@ringrun/rendezvous';
 import { goodbyeMs } from '../process-group/membership.ts';
 import type { Session } from '../process-group/session.ts';
 import { currentState, enterState } from '../process-group/state.ts';
 import { Subgroups } from '../process-group/subgroups.ts';
-import { Agreement } from './agreement.ts';
-import type { Generation } from './agreement.ts';
 import { Commit } from './commit.ts';
-import type { Formation, Process, Report } from './decide.ts';
-import { isRecoverable, jobEnded, namingServer, whileForming } from './failures.ts';
 import { GroupConnector } from './group-connector.ts';
 import { announceChange } from './membership-change.ts';
-import { processSpace } from './process-space.ts';
-import { setRecoveryMark } from './recovery-mark.ts';
-import { RecoveryKeys } from './recovery-keys.ts';
-import type { RunningJob } from './recovery-keys.ts';
-import { SignsOfLife } from './signs-of-life.ts';
 import { receiveState, sendState } from './state-transfer.ts';
 import type { RecoveryOptions, Replica, Transaction } from './training.ts';
 

@@ -1,4 +1,4 @@
-import { leastWaiting, slowestFirst, type RankSummary } from '../dashboard/slowest-rank.ts';
+import { leastWaiting, slowestFirst, type RankSummary } from '@ringrun/launcher';
 
 const mostRows = 16;
 /**

@@ -1,7 +1,7 @@
-import { startPublishingSteps } from '../dashboard/publish-figures.ts';
+import { startPublishingSteps } from './publish-figures.ts';
 import { startCountingSteps } from './train-job/counted-steps.ts';
 
-export type { RankSummary } from '../dashboard/slowest-rank.ts';
+export type { RankSummary } from '@ringrun/launcher';
 export type { Output } from '@ringrun/core';
 export {
   trainingReport,

@@ -1,10 +1,9 @@
 import { hostname } from 'node:os';
-import { registry, requireOptions, RingrunError } from '@ringrun/core';
+import { RingrunError, registry, requireInteger, requireOptions } from '@ringrun/core';
 import type { Lane, OptionNames, Output, ProcessGroup } from '@ringrun/core';
+import type { RankSummary } from '@ringrun/launcher';
 import { preemptionListeners } from '../checkpoint/preemption.ts';
-import { figuresPublisher, stopPublishingSteps } from '../dashboard/publish-figures.ts';
-import type { RankSummary } from '../dashboard/slowest-rank.ts';
-import { requireInteger } from '../data/require-integer.ts';
+import { figuresPublisher, stopPublishingSteps } from './publish-figures.ts';
 import { profile, timedInput, type Profiler } from '../profiler/index.ts';
 import { SummaryWriter } from '../tensorboard/index.ts';
 import { closingTable } from './closing-table.ts';

@@ -1,6 +1,6 @@
 import type * as S3 from '@aws-sdk/client-s3';
+import { isMissingPackage, missingPackage } from '@ringrun/core';
 import { homeFolder } from '@ringrun/native';
-import { isMissingPackage, missingPackage } from '../missing-package.ts';
 import { byName, checkedName } from './names.ts';
 import { s3Error } from './s3-errors.ts';
 import { StorageError } from './storage-error.ts';

@@ -1,7 +1,7 @@
 import { createWriteStream, openSync, type WriteStream } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
-import { makeFolderSync } from '../storage/make-folder.ts';
+import { makeFolderSync } from '@ringrun/core';
 import { encodeTfRecord } from './tfrecord.ts';
 
 let fileCount = 0;

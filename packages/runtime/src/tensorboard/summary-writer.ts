@@ -1,8 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { InvalidArgumentError, RingrunError, requireOptions, type OptionNames } from '@ringrun/collectives';
-import { givenPath } from '@ringrun/core';
-import { requireInteger } from '../data/require-integer.ts';
+import { givenPath, requireInteger } from '@ringrun/core';
 import { EventFile, eventFilePath } from './event-file.ts';
 import { encodeEvent, sessionStart, textValue, type SummaryValue } from './event.ts';
 import { histogramOf } from './histogram.ts';

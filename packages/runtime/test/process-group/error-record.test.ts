@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ErrorRecord } from '../../src/errors/error-record.ts';
-import { start } from '../store/processes.ts';
+import type { ErrorRecord } from '../../../launcher/src/worker/error-record.ts';
+import { start } from '../../../rendezvous/test/store/processes.ts';
 
 async function fail(how: string, env: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'ringrun-error-'));

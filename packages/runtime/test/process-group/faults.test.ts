@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 import { freePort } from '../../../../test/support/free-port.ts';
-import { start } from '../store/processes.ts';
+import { start } from '../../../rendezvous/test/store/processes.ts';
 
 const script = new URL('faults.script.ts', import.meta.url);
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { freePort } from '../../../../test/support/free-port.ts';
-import { start } from '../store/processes.ts';
+import { start } from '../../../rendezvous/test/store/processes.ts';
 
 const cycles = process.env['RINGRUN_FAULTS'] === 'full' ? 1000 : 100;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { freePort } from '../../../../test/support/free-port.ts';
-import { start } from '../store/processes.ts';
+import { start } from '../../../rendezvous/test/store/processes.ts';
 
 test('a process that served stores at 12 ports in turn keeps the threads and descriptors of one', async () => {
   const ports = new Set<number>();

@@ -1,7 +1,7 @@
 import { StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 import { expect, onTestFinished, test } from 'vitest';
-import { parseEndpoint, formatHostPort } from '../../src/store/endpoint.ts';
+import { parseEndpoint, formatHostPort } from '../../../rendezvous/src/store/endpoint.ts';
 import {
   describeMissingMembers,
   describeSelf,
@@ -11,9 +11,9 @@ import {
 } from '../../src/process-group/membership.ts';
 import { heartbeatIntervalMs } from '../../src/process-group/heartbeat.ts';
 import { joinJob } from '../../src/process-group/joining.ts';
-import { PrefixStore } from '../../src/store/prefix-store.ts';
-import { connectStore } from '../../src/store/client.ts';
-import { StoreServer } from '../../src/store/server.ts';
+import { PrefixStore } from '../../../rendezvous/src/store/prefix-store.ts';
+import { connectStore } from '../../../rendezvous/src/store/client.ts';
+import { StoreServer } from '../../../rendezvous/src/store/server.ts';
 
 async function openStore() {
   const server = await StoreServer.bind({ host: '127.0.0.1', port: 0 });

@@ -1,7 +1,7 @@
 import { HashStore, InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
 import { expect, test } from 'vitest';
 import { agreeOnRanks } from '../../src/process-group/ranks-agreement.ts';
-import { PrefixStore } from '../../src/store/prefix-store.ts';
+import { PrefixStore } from '../../../rendezvous/src/store/prefix-store.ts';
 
 /** The result of each rank: undefined or an error. `said[rank]`: the ranks that it passes. */
 function outcomes(said: readonly (readonly number[])[], worldSize = said.length, timeoutMs = 5000) {

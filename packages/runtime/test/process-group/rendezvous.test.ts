@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
-import { connectStore } from '../../src/store/client.ts';
-import { StoreServer } from '../../src/store/server.ts';
+import { connectStore } from '../../../rendezvous/src/store/client.ts';
+import { StoreServer } from '../../../rendezvous/src/store/server.ts';
 import { freePort } from '../../../../test/support/free-port.ts';
-import { start } from '../store/processes.ts';
+import { start } from '../../../rendezvous/test/store/processes.ts';
 
 async function job(worldSize: number) {
   const env = { WORLD_SIZE: worldSize, MASTER_ADDR: '127.0.0.1', MASTER_PORT: await freePort() };

@@ -3,11 +3,11 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { StoreServer } from '../../src/store/server.ts';
+import { StoreServer } from '../../../rendezvous/src/store/server.ts';
 import { freePort } from '../../../../test/support/free-port.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { start } from '../store/processes.ts';
-import type { TestProcess } from '../store/processes.ts';
+import { start } from '../../../rendezvous/test/store/processes.ts';
+import type { TestProcess } from '../../../rendezvous/test/store/processes.ts';
 
 /** Starts ranks as a user does in terminals: the script sets rank, world size and init method. */
 function terminals(initMethod: string, worldSize: number) {

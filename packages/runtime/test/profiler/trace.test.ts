@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Lane } from '@ringrun/core';
-import { offsetOf, onClockOfRank0 } from '../../src/profiler/clock.ts';
+import { offsetOf, onClockOfRank0 } from '../../../collectives/src/clock.ts';
 import type { Activity } from '../../src/profiler/recorder.ts';
 import { schedule } from '../../src/profiler/schedule.ts';
 import { rowsOf, traceOf } from '../../src/profiler/trace.ts';

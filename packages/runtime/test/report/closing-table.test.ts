@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RankSummary } from '../../src/dashboard/slowest-rank.ts';
+import type { RankSummary } from '../../../launcher/src/worker/slowest-rank.ts';
 import { closingTable } from '../../src/report/closing-table.ts';
 
 const rank = (number: number, waiting: number, part: Partial<RankSummary> = {}): RankSummary => ({

@@ -13,7 +13,7 @@ import type { TrainingProgress } from '../../src/report/train-job/status.ts';
 import { preemptionListeners } from '../../src/checkpoint/preemption.ts';
 import { TrainJobProgress } from '../../src/report/train-job/train-job-progress.ts';
 import { trainingReport } from '../../src/report/training-report.ts';
-import { launch } from '../support/launched.ts';
+import { launch } from '../../../launcher/test/support/launched.ts';
 import { builtFile } from '../../../../test/support/built-script.ts';
 import { withoutWaiting } from '../../../../test/support/without-waiting.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -1,5 +1,5 @@
+import { isMissingPackage, missingPackage } from '@ringrun/core';
 import type * as SharpModule from 'sharp';
-import { isMissingPackage, missingPackage } from '../../missing-package.ts';
 
 /** An optional package. */
 const name = 'sharp';

@@ -1,5 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/core';
-import { requireInteger, requireSeed } from '../require-integer.ts';
+import { InvalidArgumentError, requireInteger, requireSeed } from '@ringrun/core';
 
 /** Progress of a loader over an iterable dataset, as plain data for checkpoints. The same on every rank. */
 export interface StreamState {

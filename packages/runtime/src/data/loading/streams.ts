@@ -1,7 +1,7 @@
 import type { ProcessGroup } from '@ringrun/collectives';
+import { requireInteger } from '@ringrun/core';
 import { newGroup, shareOfProcess } from '../../process-group/groups.ts';
 import type { DataShare } from '../dataset.ts';
-import { requireInteger } from '../require-integer.ts';
 import type { BatchMaker } from './batch-maker.ts';
 import { batchesOf } from './batches-of.ts';
 import { EvenEnds, evenBatches } from './even-ends.ts';

@@ -1,10 +1,9 @@
-import { InvalidArgumentError, requireOptions } from '@ringrun/core';
+import { InvalidArgumentError, requireInteger, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import type { DataShare, IterableDataset, WorkerDataset } from '../dataset.ts';
 import { InvalidDataError } from '../datasets/invalid-data-error.ts';
 import { Random, mixed } from '../random.ts';
 import { randperm } from '../randperm.ts';
-import { requireInteger } from '../require-integer.ts';
 import { readAhead } from './read-ahead.ts';
 import { chunksOf, shardUrls } from './shard-urls.ts';
 import { shuffled } from './shuffled.ts';

@@ -1,5 +1,4 @@
-import { InvalidArgumentError, requireOptions } from '@ringrun/core';
-import { requireInteger } from '../require-integer.ts';
+import { InvalidArgumentError, requireInteger, requireOptions } from '@ringrun/core';
 import type { Transform } from './transforms.ts';
 
 /*

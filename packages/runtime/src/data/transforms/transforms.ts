@@ -1,6 +1,5 @@
-import { InvalidArgumentError, requireOptions } from '@ringrun/core';
+import { InvalidArgumentError, requireInteger, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
-import { requireInteger } from '../require-integer.ts';
 import type { ImageFileTransform } from './image-file-transforms.ts';
 
 /*

@@ -1,7 +1,6 @@
-import { InvalidArgumentError, requireOptions } from '@ringrun/core';
+import { InvalidArgumentError, requireOptions, requireSeed } from '@ringrun/core';
 import type { Dataset } from '../../dataset.ts';
 import { randperm } from '../../randperm.ts';
-import { requireSeed } from '../../require-integer.ts';
 import { Subset } from './subset.ts';
 
 /** Options of {@link randomSplit}. */

@@ -1,6 +1,6 @@
+import { requireInteger } from '@ringrun/core';
 import type { DataPass, Dataset, WorkerDataset } from '../../dataset.ts';
 import { createFromModule } from '../../dataset-from-module.ts';
-import { requireInteger } from '../../require-integer.ts';
 
 /** The samples of a dataset at some indices, in their order (torch.utils.data.Subset). */
 export class Subset<Sample> implements Dataset<Sample> {

@@ -1,7 +1,6 @@
-import { InvalidArgumentError, givenPath, requireOptions } from '@ringrun/core';
+import { InvalidArgumentError, givenPath, requireInteger, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import type { BatchMemory, DataPass, Dataset, WorkerDataset } from '../../dataset.ts';
-import { requireInteger } from '../../require-integer.ts';
 import { InvalidDataError } from '../invalid-data-error.ts';
 import { mappedFile } from './mapped-file.ts';
 

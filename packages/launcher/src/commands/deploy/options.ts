@@ -1,0 +1,187 @@
+import { basename } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { parseProcessCount } from '../../options/values.ts';
+import type { ProcessesPerNode } from '../../options/launch-options.ts';
+import * as values from './values.ts';
+import type { Toleration } from './values.ts';
+
+/** A training job on Kubernetes, from the command line of `ringrun deploy`. */
+export interface Deployment {
+  kind: 'PyTorchJob' | 'TrainJob';
+  /** Name of the job, and the beginning of the names of its pods. */
+  name: string;
+  namespace: string | undefined;
+  image: string;
+  /** FROM of the Dockerfile. Undefined: selected by what the folder has. */
+  baseImage: string | undefined;
+  nodes: number;
+  /** `auto`: one per GPU, or per CPU of the limit. */
+  processesPerNode: ProcessesPerNode;
+  cpu: string;
+  memory: string;
+  /** Per node. */
+  gpus: number;
+  tolerations: readonly Toleration[];
+  nodeSelector: Readonly<Record<string, string>>;
+  serviceAccount: string | undefined;
+  imagePullSecrets: readonly string[];
+  /** PersistentVolumeClaim, mounted at /volume. */
+  volume: string | undefined;
+  /** The Kubernetes Secret that has the job's secret under the key `secret`. */
+  secret: string;
+  env: Readonly<Record<string, string>>;
+  /** The script's path, relative to the folder. */
+  script: string;
+  arguments: readonly string[];
+  /** Folder of the manifests. */
+  output: string;
+  /** Replace manifests that exist. */
+  force: boolean;
+}
+
+/** The taints of GPU nodes: Azure's and NVIDIA's customary ones. A taint that no node has changes nothing. */
+const gpuTaints: readonly Toleration[] = [
+  { key: 'sku', value: 'gpu', effect: 'NoSchedule' },
+  { key: 'nvidia.com/gpu', value: undefined, effect: 'NoSchedule' },
+];
+
+const help = `
+Examples:
+  ringrun deploy --image registry.example/train:1 --nodes 3 train.ts --epochs 5
+  ringrun deploy --kind TrainJob --image registry.example/train:1 --nodes 2 --cpu 8 --memory 16Gi train.ts
+  ringrun deploy --image registry.example/train:1 --nodes 2 --gpus 2 --node-selector agentpool=gpu train.ts
+  ringrun deploy --image registry.example/train:1 --service-account trainer train.ts --output s3://bucket/run
+
+Writes a Dockerfile for the current folder, if it has none, and the manifests of a job, and prints the commands that
+build, push and apply them. Runs none of them.
+Arguments after the script are passed to the script.`;
+
+interface Parsed extends Omit<
+  Deployment,
+  'name' | 'processesPerNode' | 'script' | 'arguments' | 'nodeSelector' | 'env' | 'tolerations'
+> {
+  name?: string;
+  nprocPerNode: ProcessesPerNode;
+  nodeSelector: [string, string][];
+  env: [string, string][];
+  toleration: Toleration[];
+  imagePullSecret: string[];
+}
+
+/**
+ * Parses the arguments of `ringrun deploy`. Pure, except that commander prints.
+ *
+ * @param folder the current folder, whose name is the job's default name
+ * @throws CommanderError after printing the help (`exitCode` 0) or the mistake (`exitCode` 1).
+ */
+export function parseDeployment(argv: readonly string[], folder: string): Deployment {
+  const command = deployCommand();
+  command.parse(argv, { from: 'user' });
+  const { nprocPerNode, nodeSelector, env, toleration, imagePullSecret, name, ...rest } =
+    command.opts<Parsed>();
+  const [script, ...args] = command.args;
+  const deployment: Deployment = {
+    ...rest,
+    name: name ?? values.toJobName(basename(folder)) ?? 'train',
+    processesPerNode: nprocPerNode,
+    nodeSelector: Object.fromEntries(nodeSelector),
+    env: Object.fromEntries(env),
+    tolerations: [...(rest.gpus > 0 ? gpuTaints : []), ...toleration],
+    imagePullSecrets: imagePullSecret,
+    script,
+    arguments: args,
+  };
+  const mistake = mistakeIn(deployment);
+  if (mistake !== undefined) command.error(`error: ${mistake}`);
+  return deployment;
+}
+
+/** What no option alone shows. */
+function mistakeIn({ kind, name, nodes, gpus, processesPerNode, env }: Deployment): string | undefined {
+  // Each pod's name is one label of a host name. The Job controller adds five random characters and a hyphen.
+  const suffix = kind === 'PyTorchJob' ? `-worker-${nodes}` : `-node-0-${nodes}-abcde`;
+  if (name.length + suffix.length > 63)
+    return `--name: expected at most ${63 - suffix.length} characters, because pods are named ${name}${suffix}, got ${name.length}. Shorten it.`;
+  if (kind === 'TrainJob' && (processesPerNode === 'cpu' || processesPerNode === 'gpu'))
+    return `--nproc-per-node: a TrainJob takes a number or auto, got ${processesPerNode}. Use auto.`;
+  if (processesPerNode === 'gpu' && gpus === 0)
+    return '--nproc-per-node gpu needs GPUs. Add --gpus, or use auto.';
+  if ('RINGRUN_SECRET' in env)
+    return '--env RINGRUN_SECRET would write the secret into a manifest. Use --secret with the name of a Kubernetes Secret.';
+  return undefined;
+}
+
+function deployCommand(): Command {
+  const command = new Command('ringrun deploy')
+    .description('Writes the Kubernetes manifests, and a Dockerfile, that train a script of this folder.')
+    .usage('--image <name> [options] <script> [arguments of the script]')
+    .argument('<script>')
+    .argument('[arguments...]')
+    .passThroughOptions()
+    .requiredOption('--image <name>', 'image that is built from this folder', values.parseImage)
+    .addOption(
+      new Option('--kind <kind>', "PyTorchJob (Kubeflow's training-operator) or TrainJob (Kubeflow Trainer)")
+        .default('PyTorchJob')
+        .argParser(parseKind),
+    )
+    .option('--nodes <n>', 'number of nodes', values.parseNodeCount, 1)
+    .addOption(
+      new Option('--nproc-per-node <n>', 'workers per node: a number, or auto for one per GPU or CPU')
+        .default('auto')
+        .argParser(parseProcessCount),
+    )
+    .option('--name <name>', 'name of the job (default: from the name of this folder)', values.parseJobName)
+    .option('--namespace <name>', 'namespace of the job (default: the one of kubectl)', values.parseNamespace)
+    .option('--cpu <quantity>', 'CPUs per node', values.parseCpu, '2')
+    .option('--memory <quantity>', 'memory per node', values.parseMemory, '4Gi')
+    .option('--gpus <n>', 'GPUs per node; tolerates the taints of GPU nodes', values.parseGpus, 0);
+  return repeated(command)
+    .option(
+      '--service-account <name>',
+      'service account of the pods, such as one with a role for S3 (default: "default")',
+      values.parseObjectName,
+    )
+    .option('--volume <claim>', 'PersistentVolumeClaim for /volume (default: none)', values.parseObjectName)
+    .option(
+      '--secret <name>',
+      "Kubernetes Secret with the job's secret under the key secret",
+      values.parseObjectName,
+      'ringrun-secret',
+    )
+    .option('--base-image <name>', 'FROM of the Dockerfile', values.parseImage)
+    .option('--output <folder>', 'folder for the manifests', 'k8s')
+    .option('--force', 'replace manifests that exist', false)
+    .addHelpText('after', help)
+    .configureHelp({ visibleArguments: () => [] })
+    .configureOutput({
+      outputError: (text, write) => {
+        write(text.replace(/^error:/, 'ringrun deploy:'));
+      },
+    })
+    .showHelpAfterError('See ringrun deploy --help.')
+    .exitOverride();
+}
+
+/** The options that may be given several times. */
+function repeated(command: Command): Command {
+  const lists: readonly (readonly [flags: string, help: string, parse: (text: string) => unknown])[] = [
+    ['--toleration <key=value:Effect>', 'taint of nodes that the pods tolerate', values.parseToleration],
+    ['--node-selector <key=value>', 'label of the nodes that may run the pods', values.parseLabel],
+    ['--image-pull-secret <name>', 'Secret for the registry of the image', values.parseObjectName],
+    ['--env <NAME=value>', 'variable of the containers', values.parseVariable],
+  ];
+  for (const [flags, text, parse] of lists) {
+    command.addOption(
+      new Option(flags, `${text}; may be repeated`)
+        .default([], 'none')
+        .argParser((value, earlier: unknown[]) => [...earlier, parse(value)]),
+    );
+  }
+  return command;
+}
+
+function parseKind(text: string): Deployment['kind'] {
+  const kind = (['PyTorchJob', 'TrainJob'] as const).find((one) => one.toLowerCase() === text.toLowerCase());
+  if (kind) return kind;
+  throw new InvalidArgumentError('Expected PyTorchJob or TrainJob.');
+}

@@ -1,0 +1,44 @@
+// The command `ringrun`. Importing this module runs it.
+import { CommanderError } from 'commander';
+import { LaunchError } from '../command-error.ts';
+import { findExecutable } from '../job/executable.ts';
+import { suggestion } from '../options/nearest.ts';
+import { parseCommandLine } from '../options/command-line.ts';
+
+const usageError = 2;
+const commands = ['doctor', 'stacks', 'top', 'deploy', 'build-native'];
+
+process.exit(await main(process.argv.slice(2)));
+
+async function main(argv: readonly string[]): Promise<number> {
+  try {
+    // These names cannot be scripts, which have an extension.
+    if (argv[0] === 'doctor') return await (await import('./doctor/main.ts')).runDoctor(argv.slice(1));
+    if (argv[0] === 'stacks') return await (await import('./stacks.ts')).runStacks(argv.slice(1));
+    if (argv[0] === 'top') return await (await import('./top/command.ts')).runTop(argv.slice(1));
+    if (argv[0] === 'deploy') return (await import('./deploy/main.ts')).runDeploy(argv.slice(1));
+    if (argv[0] === 'build-native') return (await import('@ringrun/native')).buildNative();
+    const { options, warnings } = parseCommandLine(argv, process.env);
+    const executable = findExecutable(options.program);
+    for (const warning of warnings) process.stderr.write(`ringrun: ${warning}\n`);
+    // Imported late, because it loads the store.
+    const { launch } = await import('../job/launch.ts');
+    return await launch(options, executable);
+  } catch (error) {
+    if (error instanceof LaunchError && isMisspeltCommand(argv)) {
+      process.stderr.write(`ringrun: ${error.message}${suggestion(argv[0], commands)}\n`);
+      return error.exitCode;
+    }
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
+    if (error instanceof LaunchError) {
+      process.stderr.write(`ringrun: ${error.message}\n`);
+      return error.exitCode;
+    }
+    throw error;
+  }
+}
+
+/** A script has an extension, and a path usually a slash. */
+function isMisspeltCommand(argv: readonly string[]): boolean {
+  return argv.length > 0 && !commands.includes(argv[0]) && /^[\w-]+$/.test(argv[0]);
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import type { Store } from '@ringrun/collectives';
+import { dashboardToken, jobSecret, worldSizeOf } from '@ringrun/rendezvous';
+import type { Round } from '@ringrun/rendezvous';
+import { LaunchError } from '../command-error.ts';
+import { DashboardServer } from './dashboard-server.ts';
+import type { EventLog } from './event-log.ts';
+import { readFigures } from './figure-files.ts';
+import { byRank, withAge } from './job-figures.ts';
+import type { AgedFigures } from './job-figures.ts';
+import { FiguresReader, sendFigures } from './node-exchange.ts';
+import { refusalOf } from '../options/dashboard-place.ts';
+import type { DashboardPlace } from '../options/dashboard-place.ts';
+
+/** Milliseconds between two collections of figures. */
+const collectEveryMs = 1000;
+
+/** What the workers of this node publish in one round. */
+export interface RoundFigures {
+  readonly round: Round;
+  /** The figures files of this node's workers. */
+  readonly files: readonly string[];
+  /** The store of the job; undefined while there is no connection, and in a job of one node. */
+  readonly currentStore: () => Store | undefined;
+}
+
+/**
+ * This node's part of the dashboard: one launcher serves the page, and the launchers of the other nodes send it the figures
+ * of their ranks. Failures never reach the job.
+ */
+export class Dashboard {
+  readonly #server: DashboardServer | undefined;
+  readonly #events: EventLog;
+  readonly #ticker: NodeJS.Timeout;
+  #current: (RoundFigures & { reader: FiguresReader }) | undefined;
+  #isCollecting = false;
+
+  private constructor(server: DashboardServer | undefined, events: EventLog) {
+    this.#server = server;
+    this.#events = events;
+    this.#ticker = setInterval(() => void this.#collect(), collectEveryMs).unref();
+  }
+
+  /**
+   * Serves the page, and prints its URL.
+   *
+   * @throws LaunchError if the place is refused or cannot be bound.
+   */
+  static async serve(place: DashboardPlace, events: EventLog): Promise<Dashboard> {
+    const refused = refusalOf(place, jobSecret() !== undefined);
+    if (refused !== undefined) throw new LaunchError(2, refused);
+    // Without a secret the page is on loopback, where other users of this host are.
+    const token = dashboardToken() ?? randomBytes(24).toString('base64url');
+    const server = await DashboardServer.listen(place, token);
+    process.stderr.write(`ringrun: dashboard: ${server.url}\n`);
+    return new Dashboard(server, events);
+  }
+
+  /** On a node that serves no page: sends the figures of its ranks. */
+  static send(events: EventLog): Dashboard {
+    return new Dashboard(undefined, events);
+  }
+
+  /** From now on, shows this round. */
+  startRound(figures: RoundFigures): void {
+    this.#current = { ...figures, reader: new FiguresReader(figures.round.restartCount) };
+    void this.#collect();
+  }
+
+  /** Frees the port. */
+  async close(): Promise<void> {
+    clearInterval(this.#ticker);
+    await this.#server?.close();
+  }
+
+  /** One at a time: a file system or a store that hangs delays the page only. */
+  async #collect(): Promise<void> {
+    if (this.#current === undefined || this.#isCollecting) return;
+    this.#isCollecting = true;
+    try {
+      const { round, files, reader, currentStore } = this.#current;
+      const now = Date.now();
+      const own = (await readFigures(files)).map((figures) => withAge(figures, now));
+      const store = round.groupWorldSize > 1 ? currentStore() : undefined;
+      if (this.#server !== undefined) {
+        const others = store === undefined ? [] : await reader.read(store, otherNodes(round));
+        this.#show(round, [...own, ...others]);
+      } else if (store !== undefined) await sendFigures(store, round, own);
+    } catch {
+      // The store is lost, or a folder has gone. The rendezvous handles that; the page shows the age of the figures.
+    }
+    this.#isCollecting = false;
+  }
+
+  #show(round: Round, figures: readonly AgedFigures[]): void {
+    if (round !== this.#current?.round) return;
+    const { runId, restartCount } = round;
+    const ranks = byRank(figures.filter((one) => one.restartCount === restartCount));
+    this.#server?.show({
+      runId,
+      restartCount,
+      worldSize: worldSizeOf(round),
+      ranks,
+      events: this.#events.events,
+    });
+  }
+}
+
+function otherNodes({ groupRank, groupWorldSize }: Round): number[] {
+  return Array.from({ length: groupWorldSize }, (_, i) => i).filter((other) => other !== groupRank);
+}

@@ -1,0 +1,98 @@
+import { duration } from 'ringrun';
+import type { RankView } from './job-view.ts';
+import type { Status } from './status.ts';
+
+const mostEvents = 5;
+
+/** The lines of `ringrun top`. `rows`: lines of the terminal. */
+export function tableOf(status: Status, rows = Infinity): string[] {
+  const head = headOf(status);
+  const foot = footOf(status);
+  const table = aligned([
+    ['rank', 'host', 'state', 'steps', `${status.unit}/s`, 'step', 'input', 'compute', 'waiting'],
+    ...status.ranks.map(rowOf),
+  ]);
+  const room = Math.max(2, rows - head.length - foot.length - 3);
+  const shown = table.slice(0, room);
+  const left = table.length - shown.length + status.hidden;
+  const more = left > 0 ? [`… ${left} more ranks`] : [];
+  return [...head, '', ...shown, ...more, ...(foot.length > 0 ? ['', ...foot] : [])];
+}
+
+function headOf(status: Status): string[] {
+  const { runId, worldSize, restartCount, progress, loss, rate, unit, stepSeconds, hasEnded } = status;
+  const ranks = worldSize === 1 ? '1 rank' : `${worldSize} ranks`;
+  const restarts = restartCount > 0 ? `, restart ${restartCount}` : '';
+  const figures = [
+    ...(progress
+      ? [`epoch ${progress.epoch}${progress.epochs === undefined ? '' : `/${progress.epochs}`}`]
+      : []),
+    ...(progress ? [`step ${progress.stepOfEpoch}/${progress.stepsOfEpoch}`] : []),
+    ...(loss === undefined ? [] : [`loss ${loss === null ? 'NaN' : formatLoss(loss)}`]),
+    ...(rate === undefined ? [] : [`${rate.toFixed(0)} ${unit}/s`]),
+    ...(stepSeconds === undefined ? [] : [`step ${formatStep(stepSeconds)}`]),
+  ];
+  return [
+    `ringrun: job ${runId}: ${ranks}${restarts}${hasEnded ? ', ended' : ''}`,
+    ...(figures.length > 0 ? [figures.join('   ')] : []),
+  ];
+}
+
+function rowOf({
+  rank,
+  host,
+  state,
+  age,
+  steps,
+  rate,
+  stepSeconds,
+  input,
+  compute,
+  waiting,
+}: RankView): string[] {
+  return [
+    String(rank),
+    host,
+    state === 'silent' ? `silent ${duration(age)}` : state,
+    String(steps),
+    rate === undefined ? '-' : rate.toFixed(0),
+    stepSeconds === undefined ? '-' : formatStep(stepSeconds),
+    ...[input, compute, waiting].map((part) => `${(100 * part).toFixed(1)}%`),
+  ];
+}
+
+function footOf({ slowest, missing, events }: Status): string[] {
+  const verdict =
+    slowest === undefined
+      ? []
+      : [
+          `slowest: rank ${slowest.rank} on ${slowest.host}, which waited ${slowest.waited.toFixed(2)} s, the others ${slowest.othersWaited.toFixed(2)} s on average`,
+        ];
+  const silent = missing.length > 0 ? [`no figures yet from rank ${missing.join(', ')}`] : [];
+  return [...verdict, ...silent, ...events.slice(-mostEvents).map(formatEvent)];
+}
+
+/** In UTC, as hosts may have different time zones. */
+function formatEvent({ at, what }: Status['events'][number]): string {
+  return `${new Date(at).toISOString().slice(11, 19)} ${what.split('\n', 1)[0]}`;
+}
+
+function formatLoss(loss: number): string {
+  return Math.abs(loss) < 1e-3 && loss !== 0 ? loss.toExponential(3) : loss.toFixed(4);
+}
+
+/** Such as `8.7 ms` and `1.18 s`. */
+function formatStep(seconds: number): string {
+  return seconds < 1 ? `${(1000 * seconds).toFixed(1)} ms` : `${seconds.toFixed(2)} s`;
+}
+
+/** Columns of equal width; host and state start at the left, numbers end at the right. */
+function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const isText = (column: number) => column === 1 || column === 2;
+  return rows.map((row) =>
+    row
+      .map((cell, column) => (isText(column) ? cell.padEnd(widths[column]) : cell.padStart(widths[column])))
+      .join('  '),
+  );
+}

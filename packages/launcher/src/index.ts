@@ -1,0 +1,16 @@
+/**
+ * What a worker shares with the launcher that started it: the records it leaves for the launcher (error, figures, marks) and
+ * how it runs TypeScript. The commands are `@ringrun/launcher/command`; scripts import `ringrun`.
+ *
+ * @module @ringrun/launcher
+ */
+export { isTypeScript, runTypeScript } from './typescript/run-typescript.ts';
+export { installErrorRecord, recordError } from './worker/error-record.ts';
+export type { ErrorRecord, ErrorRecordOptions } from './worker/error-record.ts';
+export { figuresVariable, formatFigures, noWork, stepBounds } from './worker/rank-figures.ts';
+export type { Phase, Progress, Work } from './worker/rank-figures.ts';
+export { setRecoveryMark } from './worker/recovery-mark.ts';
+export { ownSavingMark, removeMark, setMark } from './worker/saving-mark.ts';
+export type { SourceLocation } from './worker/source-location.ts';
+export { leastWaiting, slowestFirst, slowestRank } from './worker/slowest-rank.ts';
+export type { RankSummary } from './worker/slowest-rank.ts';

@@ -1,0 +1,21 @@
+import type { Dashboard } from '../dashboard/dashboard.ts';
+import type { EventLog } from '../dashboard/event-log.ts';
+import type { LaunchOptions } from '../options/launch-options.ts';
+
+/**
+ * This node's part of the dashboard, if `--dashboard` asks for one. The node of the store serves the page: it lives as long
+ * as the job, whatever other nodes do.
+ *
+ * @param isStoreServer Whether this node serves the store of the job.
+ * @throws LaunchError if the page cannot be served.
+ */
+export async function openDashboard(
+  { dashboard }: LaunchOptions,
+  isStoreServer: boolean,
+  events: EventLog,
+): Promise<Dashboard | undefined> {
+  if (dashboard === undefined) return undefined;
+  // Loaded only for jobs with a dashboard.
+  const { Dashboard } = await import('../dashboard/dashboard.ts');
+  return isStoreServer ? Dashboard.serve(dashboard, events) : Dashboard.send(events);
+}

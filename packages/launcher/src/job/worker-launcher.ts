@@ -1,0 +1,236 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync, symlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { firstRankOf } from '@ringrun/rendezvous';
+import type { Round } from '@ringrun/rendezvous';
+import { logLinkName } from '../dashboard/figure-files.ts';
+import { figuresFileName, figuresVariable } from '../worker/rank-figures.ts';
+import { savingMarkOf } from '../worker/saving-mark.ts';
+import { startWorkers } from './agent.ts';
+import type { NodeOutcome, StartedWorkers } from './agent.ts';
+import { readOomKills } from '../host/cgroup.ts';
+import { readUsableCpus } from '../host/cpus.ts';
+import type { Executable } from './executable.ts';
+import type { FailedRun } from './failure-report.ts';
+import { RunLogs } from '../logs/run-logs.ts';
+import type { RoundLogs } from '../logs/run-logs.ts';
+import type { LaunchOptions } from '../options/launch-options.ts';
+import { readLimits, refuseTooMany } from './process-limits.ts';
+import { refuseUnknownRanks } from '../logs/destinations.ts';
+import { readProcessCount } from './process-count.ts';
+import { cacheVariable, userCacheFolder } from '../typescript/cache-folder.ts';
+import { withTorchrunVariables, cpusPerWorker, workerEnvironment } from './worker-environment.ts';
+import { makeRecordFolder } from '../worker/job-folder.ts';
+import { readErrorRecord } from '../worker/read-error-record.ts';
+import { Survival, workerIdVariable } from './survival.ts';
+import { workerCommand } from './worker-command.ts';
+import type { CommandLine } from './worker-command.ts';
+import type { JobSettings } from './worker-environment.ts';
+import type { WorkerOutcome, WorkerPlan } from './worker.ts';
+
+/** The workers of this node in one round. */
+export interface LaunchedWorkers extends Omit<StartedWorkers, 'ended'> {
+  /** The files of those workers that publish figures. */
+  readonly figuresFiles: readonly string[];
+  /** Resolves when all workers have ended and the console shows their output. */
+  readonly ended: Promise<{ outcome: NodeOutcome; run: FailedRun; restarts: number }>;
+}
+
+/** Starts the workers of this node, once per round. */
+export class WorkerLauncher {
+  readonly processesPerNode: number;
+  readonly #options: LaunchOptions;
+  readonly #executable: Executable;
+  readonly #commandOf: (localRank: number) => CommandLine;
+  readonly #usableCpus: number;
+  readonly #records = makeRecordFolder();
+  #logs: RunLogs | undefined;
+
+  private constructor(
+    options: LaunchOptions,
+    executable: Executable,
+    node: { processesPerNode: number; usableCpus: number },
+    commandOf: (localRank: number) => CommandLine,
+  ) {
+    this.#options = options;
+    this.#executable = executable;
+    this.processesPerNode = node.processesPerNode;
+    this.#usableCpus = node.usableCpus;
+    this.#commandOf = commandOf;
+  }
+
+  /** @throws LaunchError if this node cannot run the job with these options. */
+  static async prepare(options: LaunchOptions, executable: Executable): Promise<WorkerLauncher> {
+    const node = {
+      processesPerNode: readProcessCount(options.processesPerNode),
+      usableCpus: readUsableCpus(),
+    };
+    refuseTooMany(node.processesPerNode, readLimits(executable.kind));
+    refuseUnknownRanks(options.logs, node.processesPerNode);
+    const commandOf = await resolveCommand(options, executable, node);
+    return new WorkerLauncher(options, executable, node, commandOf);
+  }
+
+  /** The launcher's temporary folder; undefined if none could be created. */
+  get folder(): string | undefined {
+    return this.#records;
+  }
+
+  /** The folder for the events of the job: of this run below the log directory, or else the temporary one. */
+  get eventsFolder(): string | undefined {
+    return this.#logs?.folder ?? this.#records;
+  }
+
+  /**
+   * @param restartsLeft Number of workers of a fault-tolerant job that may be started again.
+   * @param onLoss Receives a line when the job goes on without a worker.
+   */
+  start(round: Round, restartsLeft: number, onLoss: (what: string) => void): LaunchedWorkers {
+    const logs = this.#startLogs(round);
+    const before = { startedAt: Date.now(), oomKills: readOomKills() };
+    const survival = new Survival(round, restartsLeft, onLoss);
+    const plans = this.#plan(round, logs);
+    const workers = startWorkers(plans, this.#options.gracePeriodMs, survival);
+    const ended = workers.ended.then(async (outcome) => {
+      await logs.finish();
+      return { outcome, run: this.#runOf(outcome, before, round, logs), restarts: survival.restarts };
+    });
+    const figuresFiles = plans.map(({ environment }) => environment[figuresVariable]);
+    return { ...workers, ended, figuresFiles: figuresFiles.filter((file) => file !== undefined) };
+  }
+
+  /** Removes the launcher's temporary files. */
+  dispose(): void {
+    try {
+      if (this.#records !== undefined) rmSync(this.#records, { recursive: true, force: true });
+    } catch {
+      // The next launcher tries again; how the job ended counts.
+    }
+  }
+
+  #startLogs(round: Round): RoundLogs {
+    this.#logs ??= this.#openLogs(round.runId);
+    const { groupRank, groupWorldSize } = round;
+    const workers = Array.from({ length: this.processesPerNode }, (_, localRank) => ({
+      localRank,
+      rank: firstRankOf(round) + localRank,
+      role: this.#options.role,
+      groupRank,
+      groupWorldSize,
+    }));
+    return this.#logs.open(round.restartCount, workers);
+  }
+
+  #openLogs(runId: string): RunLogs {
+    const logs = new RunLogs(this.#options.logs, runId, this.processesPerNode);
+    if (logs.folder !== undefined) {
+      process.stderr.write(`ringrun: writing the output of the workers to ${logs.folder}\n`);
+      if (this.#records !== undefined) linkLogs(logs.folder, this.#records);
+    }
+    return logs;
+  }
+
+  #plan(round: Round, logs: RoundLogs): WorkerPlan[] {
+    const { role, maxRestarts, gracePeriodMs } = this.#options;
+    const { processesPerNode } = this;
+    const usableCpus = this.#usableCpus;
+    const inherited = { ...this.#typescriptVariables(), ...process.env };
+    const job: JobSettings = { round, role, maxRestarts, gracePeriodMs, processesPerNode, usableCpus };
+    return Array.from({ length: processesPerNode }, (_, localRank) => {
+      const command = this.#commandOf(localRank);
+      const errorFile = this.#recordFile(round, localRank);
+      const figuresFile = logs.figuresFileOf(localRank) ?? this.#figuresFile(round, localRank);
+      const environment = workerEnvironment(job, localRank, { errorFile, figuresFile }, inherited);
+      return {
+        rank: firstRankOf(round) + localRank,
+        localRank,
+        ...command,
+        output: logs.outputOf(localRank),
+        savingMark: errorFile === undefined ? undefined : savingMarkOf(errorFile),
+        environment: {
+          ...(command.kind === 'script' ? environment : withTorchrunVariables(environment)),
+          [workerIdVariable]: randomUUID(),
+        },
+      };
+    });
+  }
+
+  /** Without a cache folder of the user for compiled TypeScript, the workers share one that ends with the launcher. */
+  #typescriptVariables(): NodeJS.ProcessEnv {
+    const isTypeScript =
+      this.#executable.kind === 'script' && this.#executable.script.language === 'typescript';
+    if (!isTypeScript || this.#records === undefined || userCacheFolder(process.env) !== undefined) return {};
+    return { [cacheVariable]: this.#records };
+  }
+
+  #runOf(
+    outcome: NodeOutcome,
+    before: { startedAt: number; oomKills: number | undefined },
+    round: Round,
+    logs: RoundLogs,
+  ): FailedRun {
+    return {
+      host: hostname(),
+      startedAt: before.startedAt,
+      oomKills: rise(before.oomKills, readOomKills()),
+      workers: countingOf(outcome).map((worker) => ({
+        outcome: worker,
+        error: this.#ownRecord(round, worker),
+        hiddenOutput: logs.hiddenOutputOf(worker.localRank),
+      })),
+    };
+  }
+
+  #recordFile({ restartCount }: Round, localRank: number): string | undefined {
+    return this.#records && join(this.#records, `restart-${restartCount}-local-rank-${localRank}.json`);
+  }
+
+  /** Without log files, for the dashboard only. */
+  #figuresFile({ restartCount }: Round, localRank: number): string | undefined {
+    if (this.#options.dashboard === undefined || this.#records === undefined) return undefined;
+    return join(this.#records, `restart-${restartCount}-local-rank-${localRank}-${figuresFileName}`);
+  }
+
+  /**
+   * For a script, ignores records of child processes, which inherit the variable. A program may be a shell that runs
+   * the script, so any record counts.
+   */
+  #ownRecord(round: Round, { localRank, pid }: WorkerOutcome) {
+    const file = this.#recordFile(round, localRank);
+    const record = file === undefined ? undefined : readErrorRecord(file, pid);
+    return this.#executable.kind === 'program' || record?.pid === pid ? record : undefined;
+  }
+}
+
+/** For `ringrun top`, which finds a job by its temporary folder. */
+function linkLogs(folder: string, records: string): void {
+  try {
+    symlinkSync(folder, join(records, logLinkName));
+  } catch {
+    // Some file systems have no links. `ringrun top <log dir>` works without.
+  }
+}
+
+/** Returns the command of each worker, by local rank. */
+async function resolveCommand(
+  { numaBinding }: LaunchOptions,
+  executable: Executable,
+  node: Pick<JobSettings, 'processesPerNode' | 'usableCpus'>,
+): Promise<(localRank: number) => CommandLine> {
+  const command = workerCommand(executable, cpusPerWorker(node));
+  if (numaBinding === undefined) return () => command;
+  const { bindWorkers } = await import('./bound-command.ts');
+  const bind = bindWorkers(numaBinding, node.processesPerNode);
+  return (localRank) => bind(command, localRank);
+}
+
+/** Without the workers that the job has outlived, if others have ended well. */
+export function countingOf({ workers, outlived }: NodeOutcome): WorkerOutcome[] {
+  const counting = workers.filter((worker) => !outlived.has(worker));
+  return counting.length === 0 || counting.some(({ exitCode }) => exitCode === 0) ? counting : workers;
+}
+
+function rise(before: number | undefined, after: number | undefined): number | undefined {
+  return before === undefined || after === undefined ? undefined : after - before;
+}

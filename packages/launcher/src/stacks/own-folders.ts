@@ -1,0 +1,27 @@
+import { framesOf } from './rank-state.ts';
+
+/** Packages whose frames a report leaves out. */
+const ownPackages = [
+  'ringrun',
+  '@ringrun/collectives',
+  '@ringrun/core',
+  '@ringrun/launcher',
+  '@ringrun/native',
+  '@ringrun/rendezvous',
+];
+
+const ownFolders = ownPackages.flatMap(folderOf);
+
+/** The frames of a stack outside of ringrun. */
+export function ownFrames(stack: string): string[] {
+  return framesOf(stack, ownFolders);
+}
+
+/** `ringrun` depends on this package, so only an installer's layout decides whether it is found from here. */
+function folderOf(name: string): string[] {
+  try {
+    return [new URL('.', import.meta.resolve(name)).href];
+  } catch {
+    return [];
+  }
+}

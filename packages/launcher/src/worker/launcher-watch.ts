@@ -1,0 +1,84 @@
+// A thread that kills the worker's process group when the launcher has ended or no longer renews the lease of its node.
+// It also reports where the main thread is.
+import { rm, write } from 'node:fs';
+import { Socket } from 'node:net';
+import { dirname } from 'node:path';
+import { parentPort, workerData } from 'node:worker_threads';
+import { serveStacks } from '../stacks/stack-server.ts';
+import { LeaseMessages, monotonicMs } from './launcher-pipe.ts';
+
+export interface LauncherWatch {
+  descriptor: number;
+  launcherPid: number;
+  rank: string;
+  /** In the launcher's temporary folder, which this thread removes in its place. */
+  errorFile: string | undefined;
+}
+
+const { descriptor, launcherPid, rank, errorFile } = workerData as LauncherWatch;
+
+const mostMsForLastWords = 200;
+
+if (errorFile !== undefined) serveStacks(rank, errorFile, parentPort!);
+
+const messages = new LeaseMessages();
+let timer: NodeJS.Timeout | undefined;
+
+new Socket({ fd: descriptor, readable: true, writable: false })
+  .setEncoding('latin1')
+  // After an error, such as a connection reset, `close` follows too.
+  .on('error', () => undefined)
+  .on('close', endWithLauncher)
+  .on('data', (chunk: string) => {
+    const end = messages.lastEnd(chunk);
+    if (end === undefined) return;
+    clearTimeout(timer);
+    timer = setTimeout(endWithLease, Math.max(0, end - monotonicMs()));
+  });
+
+function endWithLauncher(): void {
+  // The reader of stderr may have ended with the launcher, or be blocked.
+  setTimeout(killGroup, mostMsForLastWords);
+  const why = `its launcher (pid ${launcherPid}) has ended`;
+  if (errorFile === undefined) report(why);
+  else
+    rm(dirname(errorFile), { recursive: true, force: true }, () => {
+      report(why);
+    });
+}
+
+/** Between here and the check, messages are read that arrived while this process was stopped. */
+function endWithLease(): void {
+  const expired = timer;
+  setImmediate(() => {
+    if (timer !== expired) return;
+    setTimeout(killGroup, mostMsForLastWords);
+    const why =
+      `its launcher (pid ${launcherPid}) has not renewed the lease of this node in time: ` +
+      'the launcher is stopped or overloaded, and the other nodes go on without this one';
+    void record(why).finally(() => {
+      report(why);
+    });
+  });
+}
+
+/** Loads what it needs only now: the thread starts with every worker. */
+async function record(why: string): Promise<void> {
+  const [{ RingrunError }, { recordError }] = await Promise.all([
+    import('@ringrun/core'),
+    import('./error-record.ts'),
+  ]);
+  const error = new RingrunError('ERR_LEASE_EXPIRED', why);
+  // Where it was created says nothing.
+  error.stack = `${error.name}: ${why}`;
+  recordError(error);
+}
+
+function report(why: string): void {
+  write(2, `ringrun: rank ${rank} (pid ${process.pid}) ends because ${why}\n`, killGroup);
+}
+
+function killGroup(): void {
+  // The launcher started this process as the leader of a process group.
+  process.kill(-process.pid, 'SIGKILL');
+}

@@ -1,0 +1,56 @@
+import { readFileSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { ErrorRecord } from './error-record.ts';
+
+/**
+ * Reads an error record of ringrun or of torch's `@record`; undefined if it does not exist or is incomplete.
+ *
+ * @param pid Pid of the worker, which torch's record does not contain.
+ */
+export function readErrorRecord(path: string, pid: number | undefined): ErrorRecord | undefined {
+  try {
+    const record: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    if (isErrorRecord(record)) return record;
+    // torch records whole seconds, too coarse to find the rank that failed first.
+    return isTorchRecord(record) ? fromTorch(record, pid ?? 0, statSync(path).mtimeMs) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Validates the record, because any program can write the file. */
+function isErrorRecord(value: unknown): value is ErrorRecord {
+  const { message, stack, pid, time, operation } = (value ?? {}) as Partial<
+    Record<keyof ErrorRecord, unknown>
+  >;
+  const isComplete = typeof message === 'string' && typeof stack === 'string';
+  const isDated = typeof pid === 'number' && typeof time === 'number';
+  return isComplete && isDated && (operation === undefined || typeof operation === 'string');
+}
+
+/** The record that torch.distributed.elastic.multiprocessing.errors writes to TORCHELASTIC_ERROR_FILE. */
+interface TorchRecord {
+  message: { message: string; extraInfo: { py_callstack: string } };
+}
+
+function isTorchRecord(value: unknown): value is TorchRecord {
+  const { message } = (value ?? {}) as {
+    message?: { message?: unknown; extraInfo?: { py_callstack?: unknown } };
+  };
+  return typeof message?.message === 'string' && typeof message.extraInfo?.py_callstack === 'string';
+}
+
+/** Messages of gloo and NCCL about a dead peer. */
+const lostPeer = /Connection (?:closed|reset) by peer|remote process exited/;
+
+function fromTorch({ message: { message, extraInfo } }: TorchRecord, pid: number, time: number): ErrorRecord {
+  const isConsequence = lostPeer.test(message);
+  return {
+    message,
+    stack: extraInfo.py_callstack.trimEnd(),
+    host: hostname(),
+    pid,
+    time,
+    ...(isConsequence ? { code: 'ERR_PEER_DIED' } : {}),
+  };
+}

@@ -1,0 +1,29 @@
+// The first module of every worker that the launcher starts.
+import { isMainThread, Worker } from 'node:worker_threads';
+import { installErrorRecord } from './error-record.ts';
+import { launcherPipeVariable } from './launcher-pipe.ts';
+import type { LauncherWatch } from './launcher-watch.ts';
+import { reportTimeouts } from '../stacks/report-timeout.ts';
+
+const pipe = process.env[launcherPipeVariable];
+
+// Child processes of the script inherit its --import options. They are not workers: the variable is deleted below.
+if (isMainThread && pipe !== undefined) {
+  Reflect.deleteProperty(process.env, launcherPipeVariable);
+  installErrorRecord({ shownByLauncher: true });
+  watchLauncher(Number(pipe));
+}
+
+/** Runs on a separate thread, because training may block the event loop for any time, also in a collective. */
+function watchLauncher(descriptor: number): void {
+  const { RANK: rank = '?', RINGRUN_ERROR_FILE: errorFile } = process.env;
+  const workerData: LauncherWatch = { descriptor, launcherPid: process.ppid, rank, errorFile };
+  const watch = new Worker(new URL('./launcher-watch.js', import.meta.url), { workerData, execArgv: [] });
+  watch.on('error', (error) => {
+    process.stderr.write(
+      `ringrun: rank ${rank} goes on, but does not end with its launcher: its helper thread has failed (${error.message}).\n`,
+    );
+  });
+  watch.unref();
+  if (errorFile !== undefined) reportTimeouts(watch);
+}

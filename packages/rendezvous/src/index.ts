@@ -1,0 +1,67 @@
+/**
+ * How the processes of a job find each other: the key-value store they share (`store/`), the secret that protects it
+ * (`secret/`), the rounds in which nodes join, leave and die (`rounds/`), and how a group forms again after a death
+ * (`recovery/`). Scripts import `ringrun`, which has the stores too.
+ *
+ * @module @ringrun/rendezvous
+ */
+export { connectStore } from './store/client.ts';
+export type { ConnectStoreOptions, StoreClient } from './store/client.ts';
+export { deleteNumbered, deletePrefix } from './store/delete-prefix.ts';
+export { formatHostPort, isLoopback, parseEndpoint, resolveAddresses } from './store/endpoint.ts';
+export type { HostPort } from './store/endpoint.ts';
+export { fileLimitWarning } from './store/file-limit.ts';
+export { FileStore } from './store/file-store.ts';
+export type { FileStoreOptions } from './store/file-store.ts';
+export { isHostName } from './store/host-name.ts';
+export { missingKeysOf, peek } from './store/peek.ts';
+export { describePortOwner, findPortOwner } from './store/port-owner.ts';
+export type { PortOwner } from './store/port-owner.ts';
+export { PrefixStore } from './store/prefix-store.ts';
+export { describeReachability, probe } from './store/reachability.ts';
+export type { Reachability } from './store/reachability.ts';
+export { StoreServer } from './store/server.ts';
+export { TCPStore } from './store/tcp-store.ts';
+export type { TCPStoreOptions } from './store/tcp-store.ts';
+export { serveStoreInThread } from './store/threaded-server.ts';
+export type { ThreadedStoreServer } from './store/threaded-server.ts';
+export { WaitReporter } from './store/wait-reporter.ts';
+
+export { dataConnectionSecurity, requireSecretToEncrypt } from './secret/encryption.ts';
+export {
+  createSecret,
+  howToSet,
+  jobSecret,
+  noSecretWarning,
+  readSecretFile,
+  requireSecret,
+} from './secret/job-secret.ts';
+export { dashboardToken } from './secret/keys.ts';
+
+export { JobStore } from './rounds/job-store.ts';
+export type { JobEvent, JobTerms, NodeCard, RootCause, Verdict } from './rounds/rendezvous-state.ts';
+export { describeEvent, Rendezvous } from './rounds/rendezvous.ts';
+export type { RendezvousEnd, RunningWorkers } from './rounds/rendezvous.ts';
+export { restartBackoffOf } from './rounds/restart-backoff.ts';
+export type { RestartBackoff } from './rounds/restart-backoff.ts';
+export { decideRestart } from './rounds/restart-policy.ts';
+export type { RestartBudget } from './rounds/restart-policy.ts';
+export { firstRankOf, worldSizeOf } from './rounds/round.ts';
+export type { Round } from './rounds/round.ts';
+export { advertisedAddress } from './rounds/this-host.ts';
+
+export { AbandonableStore } from './recovery/abandonable-store.ts';
+export { Agreement, lookAgainMs } from './recovery/agreement.ts';
+export type { Generation } from './recovery/agreement.ts';
+export type { Formation, Process, Report } from './recovery/decide.ts';
+export {
+  FormationAbandonedError,
+  isRecoverable,
+  jobEnded,
+  namingServer,
+  whileForming,
+} from './recovery/failures.ts';
+export { processSpace } from './recovery/process-space.ts';
+export { goneKey, hasJobEnded, RecoveryKeys, runningJob } from './recovery/recovery-keys.ts';
+export type { RunningJob } from './recovery/recovery-keys.ts';
+export { SignsOfLife } from './recovery/signs-of-life.ts';

@@ -1,0 +1,127 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CollectiveTimeoutError, PeerDiedError } from '@ringrun/collectives';
+import { formatRanks } from 'ringrun';
+import { formatDuration } from '../store/wait-reporter.ts';
+import { decide } from './decide.ts';
+import type { Formation, Process, Report } from './decide.ts';
+import { jobEnded, rankRemoved, recoveryFailed } from './failures.ts';
+import type { RecoveryKeys, Verdict } from './recovery-keys.ts';
+import type { SignsOfLife } from './signs-of-life.ts';
+
+/** Milliseconds between two looks at the store while the ranks agree. */
+export const lookAgainMs = { first: 5, most: 200 };
+/** Milliseconds after which a rank prints which ranks it waits for. */
+const waitReportMs = 5000;
+
+/** A group of the job, which the next generation replaces. */
+export interface Generation {
+  readonly generation: number;
+  readonly members: readonly Process[];
+}
+
+/** This process in the agreement on the generation after a current one. */
+export class Agreement {
+  readonly #own: Process;
+  readonly #keys: RecoveryKeys;
+  readonly #signs: SignsOfLife;
+  readonly #minRanks: number;
+  readonly #timeoutMs: number;
+
+  constructor(
+    own: Process,
+    keys: RecoveryKeys,
+    signs: SignsOfLife,
+    { minRanks, timeoutMs }: { minRanks: number; timeoutMs: number },
+  ) {
+    this.#own = own;
+    this.#keys = keys;
+    this.#signs = signs;
+    this.#minRanks = minRanks;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Leaves the current group. `failure`: why, if it has failed; the rank that it shows to be dead is recorded. */
+  async leave(current: Generation, failure: unknown, report: Report): Promise<void> {
+    await this.#blame(current, failure);
+    await this.#keys.report(current.generation + 1, this.#own, report);
+  }
+
+  /** Agrees with the other members on the next generation. */
+  async agree({ generation, members }: Generation): Promise<Formation> {
+    const next = generation + 1;
+    const since = performance.now();
+    let isReported = false;
+    for (let pauseMs = lookAgainMs.first; ; pauseMs = Math.min(2 * pauseMs, lookAgainMs.most)) {
+      const found = await this.#keys.verdict(next);
+      if (found !== undefined) return this.#accept(found);
+      const situation = await this.#keys.situation(next, members, this.#signs.isDead, this.#minRanks);
+      const decision = decide(situation);
+      if (decision.kind !== 'wait') return this.#accept(await this.#keys.propose(next, decision));
+      await this.#signs.observe(decision.missing);
+      const waitedMs = performance.now() - since;
+      const missing = formatRanks(decision.missing.map(({ rank }) => rank));
+      if (waitedMs > this.#timeoutMs) {
+        throw recoveryFailed(
+          `${missing} did not take part for ${formatDuration(this.#timeoutMs)}. Raise the timeoutMs of initProcessGroup, or end the processes that are stuck`,
+        );
+      }
+      if (waitedMs > waitReportMs && !isReported) {
+        isReported = true;
+        process.stderr.write(
+          `ringrun: rank ${this.#own.rank}: waiting for ${missing} to form the group again\n`,
+        );
+      }
+      await delay(pauseMs);
+    }
+  }
+
+  /** The verdict of the members on the next generation, for a process that waits to join. */
+  async verdictOfMembers({ generation, members }: Generation): Promise<Verdict> {
+    for (;;) {
+      const verdict = await this.#keys.verdict(generation + 1);
+      if (verdict !== undefined) return verdict;
+      const gone = await Promise.all(
+        members.map(async (one) => one.token === this.#own.token || (await this.isGone(one))),
+      );
+      if (gone.every(Boolean)) throw jobEnded('all its ranks have ended');
+      await delay(lookAgainMs.most);
+    }
+  }
+
+  /** Whether a member has left the generation, or has died. */
+  async isAbandoned({ generation, members }: Generation): Promise<boolean> {
+    const { reports, left, dead } = await this.#keys.situation(
+      generation + 1,
+      members,
+      this.#signs.isDead,
+      this.#minRanks,
+    );
+    return reports.size + left.size + dead.size > 0;
+  }
+
+  /** Whether the process has died or left the job. */
+  async isGone(one: Process): Promise<boolean> {
+    return this.#signs.isDead(one) || (await this.#keys.isGone(one.token));
+  }
+
+  /** Records which rank a failure shows to be dead, unless that rank has reported. */
+  async #blame({ generation, members }: Generation, failure: unknown): Promise<void> {
+    const ranks =
+      failure instanceof PeerDiedError
+        ? [failure.peer.rank]
+        : failure instanceof CollectiveTimeoutError
+          ? failure.missing.map(({ rank }) => rank)
+          : [];
+    const blamed = ranks.flatMap((rank) => members[rank] ?? []);
+    const next = generation + 1;
+    const reports = await this.#keys.reports(next, blamed);
+    for (const one of blamed) if (!reports.has(one.token)) await this.#keys.setBlamed(next, one);
+  }
+
+  #accept(verdict: Verdict): Formation {
+    if (verdict.kind === 'fail') throw recoveryFailed(verdict.reason);
+    if (verdict.members.some(({ token }) => token === this.#own.token)) return verdict;
+    throw rankRemoved(this.#own.rank);
+  }
+}

@@ -1,0 +1,55 @@
+import { CollectiveTimeoutError, PeerDiedError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
+import type { Session } from 'ringrun';
+
+/** A survivor, or a joining process, saw that the generation cannot be formed. */
+export class FormationAbandonedError extends Error {}
+
+/** Whether the ranks that are left can go on after this error. */
+export function isRecoverable(error: unknown): boolean {
+  return (
+    error instanceof PeerDiedError ||
+    error instanceof CollectiveTimeoutError ||
+    error instanceof StoreTimeoutError ||
+    error instanceof FormationAbandonedError ||
+    (error instanceof RingrunError && error.code === 'ERR_GROUP_CLOSED')
+  );
+}
+
+/** A rank that is late while a group is formed may only be slow: the next attempt has more time. */
+export function whileForming(error: unknown): unknown {
+  return error instanceof CollectiveTimeoutError ? undefined : error;
+}
+
+export function recoveryFailed(reason: string): RingrunError {
+  return new RingrunError('ERR_RECOVERY_FAILED', `Recovery failed: ${reason}.`);
+}
+
+export function jobEnded(reason: string): RingrunError {
+  return new RingrunError(
+    'ERR_JOB_ENDED',
+    `This process did not join the job: ${reason}. Start all ranks to run a new job.`,
+  );
+}
+
+export function rankRemoved(rank: number): RingrunError {
+  return new RingrunError(
+    'ERR_RANK_REMOVED',
+    `Rank ${rank} was removed from the job: the other ranks did not reach it and went on without it. Start it again to join.`,
+  );
+}
+
+/** Explains the loss of the store: without a launcher, it ends with rank 0. */
+export async function namingServer<T>(session: Session, call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    const isLost = error instanceof RingrunError && error.code === 'ERR_STORE_LOST';
+    if (!isLost || !session.servedByRank0) throw error;
+    throw new RingrunError(
+      'ERR_STORE_LOST',
+      `Recovery failed: rank 0, which serves the store, has ended, and without the store the ranks cannot form their group again (${error.message}) ` +
+        'Start the job with ringrun, whose store does not end with a rank, or pass a store to initProcessGroup.',
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,22 @@
+import { createRequire } from 'node:module';
+import { isMissingPackage, missingPackage } from '@ringrun/core';
+import { findZeromq } from '@ringrun/native';
+import type * as ZeroMQ from 'zeromq';
+
+/** ZeroMQ: the copy in the addon's platform package, or the npm package `zeromq` on other platforms. */
+export const { Context, Dealer, Reply, Router, capability } = load();
+
+export type Context = ZeroMQ.Context;
+export type Dealer = ZeroMQ.Dealer;
+export type MessageLike = ZeroMQ.MessageLike;
+export type Reply = ZeroMQ.Reply;
+export type Router = ZeroMQ.Router;
+
+function load(): typeof ZeroMQ {
+  const module = findZeromq() ?? 'zeromq';
+  try {
+    return createRequire(import.meta.url)(module) as typeof ZeroMQ;
+  } catch (error) {
+    throw isMissingPackage(error, module) ? missingPackage('loading the store', 'zeromq@6', error) : error;
+  }
+}

@@ -1,0 +1,148 @@
+import { writeFileSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
+import { figuresVariable, formatFigures } from '@ringrun/launcher';
+import type { Phase, Progress } from '@ringrun/launcher';
+import { makeFolder } from '@ringrun/core';
+import { ddpEvents } from '../ddp/events.ts';
+import { WorkRecorder } from './figures-recorder.ts';
+
+/** Milliseconds between two records of a rank. */
+const publishEveryMs = 1000;
+
+/**
+ * Writes this rank's figures to a file, about once a second and one write at a time. A write that fails or hangs never
+ * delays the training: after a failure no further one is tried.
+ */
+export class FiguresPublisher {
+  readonly #path: string;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #work = new WorkRecorder();
+  #phase: Phase = 'training';
+  #progress: Progress | undefined;
+  #nextAt = -Infinity;
+  #isWriting = false;
+  /** Whether a record became due while another one was written. */
+  #isDueAgain = false;
+  #hasFailed = false;
+  #hasFolder = false;
+
+  /** @param env RINGRUN_RUN_ID, RINGRUN_RESTART_COUNT, RANK and WORLD_SIZE. */
+  constructor(path: string, env: NodeJS.ProcessEnv) {
+    this.#path = path;
+    this.#env = env;
+  }
+
+  /** An epoch begins. */
+  begin(): void {
+    this.#phase = 'training';
+    this.#work.resume(performance.now());
+  }
+
+  /** Counts a step. Returns whether a record is due: call `publish` then. */
+  step(samples: number): boolean {
+    const now = performance.now();
+    this.#work.step(samples, now);
+    return now >= this.#nextAt;
+  }
+
+  /** Starts to write a record, and returns at once. */
+  publish(progress?: Progress): void {
+    this.#progress = progress ?? this.#progress;
+    this.#nextAt = performance.now() + publishEveryMs;
+    void this.#write();
+  }
+
+  /** An epoch ends. */
+  pause(): void {
+    this.#phase = 'paused';
+    this.#work.pause(performance.now());
+    void this.#write();
+  }
+
+  /** The training has ended. */
+  end(): void {
+    this.#phase = 'ended';
+    this.#work.pause(performance.now());
+    void this.#write();
+  }
+
+  /** The process ends, so only a synchronous write is left. */
+  endNow(): void {
+    this.#phase = 'ended';
+    if (this.#hasFailed || !this.#hasFolder) return;
+    try {
+      writeFileSync(this.#path, this.#record());
+    } catch {
+      // The last record stays.
+    }
+  }
+
+  async #write(): Promise<void> {
+    this.#isDueAgain = this.#isWriting;
+    if (this.#hasFailed || this.#isWriting) return;
+    this.#isWriting = true;
+    try {
+      // The launcher has no folder for a worker without output files.
+      if (!this.#hasFolder) await makeFolder(dirname(this.#path));
+      this.#hasFolder = true;
+      // A reader finds a complete record.
+      const temporary = `${this.#path}.${process.pid}.tmp`;
+      await writeFile(temporary, this.#record());
+      await rename(temporary, this.#path);
+    } catch (error) {
+      this.#hasFailed = true;
+      process.stderr.write(
+        `ringrun: rank ${this.#env['RANK'] ?? 0} cannot write its figures for the dashboard: ${(error as Error).message}. Training continues without them.\n`,
+      );
+    }
+    this.#isWriting = false;
+    if (this.#isDueAgain) void this.#write();
+  }
+
+  #record(): string {
+    return formatFigures({
+      runId: this.#env['RINGRUN_RUN_ID'] ?? '',
+      restartCount: Number(this.#env['RINGRUN_RESTART_COUNT'] ?? 0),
+      rank: Number(this.#env['RANK'] ?? 0),
+      worldSize: Number(this.#env['WORLD_SIZE'] ?? 1),
+      host: hostname(),
+      pid: process.pid,
+      writtenAt: Date.now(),
+      phase: this.#phase,
+      ...this.#work.take(performance.now()),
+      ...(this.#progress && { progress: this.#progress }),
+    });
+  }
+}
+
+/** The publisher of this process; undefined unless a launcher asks for figures. */
+export const figuresPublisher = openPublisher(process.env);
+
+function openPublisher(env: NodeJS.ProcessEnv): FiguresPublisher | undefined {
+  const path = env[figuresVariable];
+  if (!path || !isMainThread) return undefined;
+  // Programs that the script starts inherit the environment. They must not write to the same file.
+  Reflect.deleteProperty(env, figuresVariable);
+  const publisher = new FiguresPublisher(path, env);
+  process.once('exit', (code) => {
+    if (code === 0) publisher.endNow();
+  });
+  return publisher;
+}
+
+/** Publishes the steps of DistributedDataParallel of a script without a training report, which has no loss. */
+export function startPublishingSteps(): void {
+  if (figuresPublisher !== undefined) ddpEvents.on('averaged', publishStep);
+}
+
+/** Called by a training report, which publishes more. */
+export function stopPublishingSteps(): void {
+  ddpEvents.off('averaged', publishStep);
+}
+
+function publishStep(): void {
+  if (figuresPublisher?.step(0) === true) figuresPublisher.publish();
+}
