@@ -4,6 +4,7 @@ import type { Store } from '@ringrun/collectives';
 import {
   connectStore,
   fileLimitWarning,
+  FileStore,
   formatHostPort,
   isLoopback,
   jobSecret,
