@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { formatRanks } from '@ringrun/core';
 import { RingrunError } from '@ringrun/collectives';
 import { EventLog } from '../dashboard/event-log.ts';
 import { readBackoff } from './read-backoff.ts';
@@ -10,7 +11,6 @@ import type { Round } from '../rendezvous/round.ts';
 import { createSecret, jobSecret, readSecretFile, requireSecret } from '../secret/job-secret.ts';
 import { requireSecretToEncrypt } from '../secret/encryption.ts';
 import { StoreServer } from '../store/server.ts';
-import { formatRanks } from '../process-group/membership.ts';
 import { WorkerLauncher } from './worker-launcher.ts';
 import type { LaunchedWorkers } from './worker-launcher.ts';
 import type { Executable } from './executable.ts';

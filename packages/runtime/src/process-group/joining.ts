@@ -1,13 +1,12 @@
-import { parsePrintable } from '@ringrun/core';
+import { formatDuration, formatRanks, parsePrintable } from '@ringrun/core';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PeerDiedError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 import { deleteNumbered } from '../store/delete-prefix.ts';
 import { missingKeysOf, peek } from '../store/peek.ts';
 import { PrefixStore } from '../store/prefix-store.ts';
-import { formatDuration } from '../store/wait-reporter.ts';
 import { Heartbeat, SilenceDetector, heartbeatIntervalMs } from './heartbeat.ts';
-import { describeProcess, formatRanks, memberKey, ranksBelow, ranksOfKeys } from './membership.ts';
+import { describeProcess, memberKey, ranksBelow, ranksOfKeys } from './membership.ts';
 import type { Member } from './membership.ts';
 import { WatchedStore } from './watched-store.ts';
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isIP } from 'node:net';
+import { formatDuration } from '@ringrun/core';
 import { resolveAddresses } from '../../store/endpoint.ts';
-import { WaitReporter, formatDuration } from '../../store/wait-reporter.ts';
+import { WaitReporter } from '../../store/wait-reporter.ts';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 

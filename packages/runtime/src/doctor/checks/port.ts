@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
+import { formatDuration } from '@ringrun/core';
 import { formatHostPort } from '../../store/endpoint.ts';
 import type { HostPort } from '../../store/endpoint.ts';
 import { describeReachability } from '../../store/reachability.ts';
 import type { Reachability } from '../../store/reachability.ts';
-import { formatDuration } from '../../store/wait-reporter.ts';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 
