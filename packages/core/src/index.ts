@@ -13,6 +13,7 @@ export * from './distributed-module.ts';
 export * from './dtype.ts';
 export * from './earlier-keys.ts';
 export * from './errors.ts';
+export * from './format.ts';
 export * from './given-location.ts';
 export * from './known-options.ts';
 export type * from './lane.ts';

@@ -1,4 +1,4 @@
-import { duration } from 'ringrun';
+import { formatDuration } from '@ringrun/core';
 import type { RankView } from './job-view.ts';
 import type { Status } from './status.ts';
 
@@ -53,7 +53,7 @@ function rowOf({
   return [
     String(rank),
     host,
-    state === 'silent' ? `silent ${duration(age)}` : state,
+    state === 'silent' ? `silent ${formatDuration(1000 * age)}` : state,
     String(steps),
     rate === undefined ? '-' : rate.toFixed(0),
     stepSeconds === undefined ? '-' : formatStep(stepSeconds),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { formatRanks } from '@ringrun/core';
 import { RingrunError } from '@ringrun/collectives';
-import { formatRanks } from 'ringrun';
 import {
   StoreServer,
   createSecret,

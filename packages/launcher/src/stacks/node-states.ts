@@ -1,5 +1,4 @@
-import { printable } from '@ringrun/core';
-import { formatRanks } from 'ringrun';
+import { formatRanks, printable } from '@ringrun/core';
 import { checkState, describeStates } from './rank-state.ts';
 import type { RankState } from './rank-state.ts';
 

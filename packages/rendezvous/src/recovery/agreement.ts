@@ -1,8 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
+import { formatDuration, formatRanks } from '@ringrun/core';
 import { CollectiveTimeoutError, PeerDiedError } from '@ringrun/collectives';
-import { formatRanks } from 'ringrun';
-import { formatDuration } from '../store/wait-reporter.ts';
 import { decide } from './decide.ts';
 import type { Formation, Process, Report } from './decide.ts';
 import { jobEnded, rankRemoved, recoveryFailed } from './failures.ts';

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { formatDuration } from '@ringrun/core';
 import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import { jobSecret, noSecretWarning } from '../secret/job-secret.ts';
 import { formatHostPort, isLoopback } from '../store/endpoint.ts';
@@ -7,7 +8,7 @@ import { connectStore } from '../store/client.ts';
 import type { StoreClient } from '../store/client.ts';
 import { probe } from '../store/reachability.ts';
 import { StoreServer } from '../store/server.ts';
-import { WaitReporter, formatDuration } from '../store/wait-reporter.ts';
+import { WaitReporter } from '../store/wait-reporter.ts';
 import { isThisHost } from './this-host.ts';
 
 export interface JobStoreOptions {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isIP } from 'node:net';
+import { formatDuration } from '@ringrun/core';
 import { StoreTimeoutError, defaultTimeoutMs, requireOptions, type OptionNames } from '@ringrun/collectives';
 import { storeKeys } from '../secret/keys.ts';
 import { CallingStore, checkTimeout } from './calling-store.ts';
@@ -9,7 +10,7 @@ import type { HostPort } from './endpoint.ts';
 import { StoreConnection } from './connection.ts';
 import { nameKeys } from './errors.ts';
 import { numberedKeys } from './numbered-keys.ts';
-import { WaitReporter, formatDuration } from './wait-reporter.ts';
+import { WaitReporter } from './wait-reporter.ts';
 import type { Call } from './wire.ts';
 
 /** Options of {@link connectStore}. */

@@ -1,9 +1,8 @@
 /** Errors between a store and its client. `where` is the store's `host:port`. */
 import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
-import { printable, quoted } from '@ringrun/core';
+import { formatDuration, printable, quoted } from '@ringrun/core';
 import { frameBytes } from './limits.ts';
 import { listedKeys } from './numbered-keys.ts';
-import { formatDuration } from './wait-reporter.ts';
 import type { SecretDisagreement } from './handshake.ts';
 import { protocolName } from './wire.ts';
 import type { Call, Failure } from './wire.ts';

@@ -1,3 +1,4 @@
+import { formatDuration } from '@ringrun/core';
 import {
   InvalidArgumentError,
   StoreTimeoutError,
@@ -9,7 +10,6 @@ import type { StoreConnection } from './connection.ts';
 import type { HostPort } from './endpoint.ts';
 import { serveStoreInThread } from './threaded-server.ts';
 import type { ThreadedStoreServer } from './threaded-server.ts';
-import { formatDuration } from './wait-reporter.ts';
 
 /** Options of {@link TCPStore.open}. */
 export interface TCPStoreOptions extends HostPort {

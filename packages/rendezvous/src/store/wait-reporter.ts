@@ -1,3 +1,4 @@
+import { formatDuration } from '@ringrun/core';
 /** Milliseconds of waiting before the first line. */
 const firstLineAfterMs = 2000;
 const linesEveryMs = 5000;
@@ -31,12 +32,4 @@ export class WaitReporter {
       `ringrun: ${who}waiting for ${what} (${formatDuration(waitedMs)} of ${formatDuration(timeoutMs)})`,
     );
   }
-}
-
-/** `300 ms`, `5 s`, `30 min`. */
-export function formatDuration(ms: number): string {
-  if (!Number.isFinite(ms)) return 'unlimited time';
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 120_000) return `${Math.round(ms / 1000)} s`;
-  return `${Math.round(ms / 60_000)} min`;
 }

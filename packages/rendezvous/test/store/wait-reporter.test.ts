@@ -11,7 +11,7 @@ function linesAfter(waitedMs: number, timeoutMs: number): string[] {
 }
 
 test('a wait of some seconds is one line', () => {
-  expect(linesAfter(3000, 60_000)).toEqual(['ringrun: rank 1: waiting for rank 0 (3 s of 60 s)']);
+  expect(linesAfter(3000, 60_000)).toEqual(['ringrun: rank 1: waiting for rank 0 (3 s of 1 min)']);
   expect(linesAfter(3000, Infinity)).toEqual(['ringrun: rank 1: waiting for rank 0 (3 s of unlimited time)']);
 });
 

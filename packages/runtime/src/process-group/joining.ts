@@ -1,10 +1,10 @@
-import { parsePrintable } from '@ringrun/core';
+import { formatDuration, formatRanks, parsePrintable } from '@ringrun/core';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PeerDiedError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
-import { PrefixStore, deleteNumbered, formatDuration, missingKeysOf, peek } from '@ringrun/rendezvous';
+import { PrefixStore, deleteNumbered, missingKeysOf, peek } from '@ringrun/rendezvous';
 import { Heartbeat, SilenceDetector, heartbeatIntervalMs } from './heartbeat.ts';
-import { describeProcess, formatRanks, memberKey, ranksBelow, ranksOfKeys } from './membership.ts';
+import { describeProcess, memberKey, ranksBelow, ranksOfKeys } from './membership.ts';
 import type { Member } from './membership.ts';
 import { WatchedStore } from './watched-store.ts';
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { formatRanks } from '@ringrun/core';
 import type { RankIdentity, Store } from '@ringrun/collectives';
 
 /** What a process publishes about itself when it joins a job. */
@@ -55,19 +56,6 @@ export function describeMissingMembers(keys: readonly string[]): string | undefi
 export function ranksOfKeys(keys: readonly string[]): number[] | undefined {
   const ranks = keys.map((key) => Number(/\/(\d+)$/.exec(key)?.[1] ?? NaN));
   return ranks.some(Number.isNaN) ? undefined : ranks;
-}
-
-/** `rank 3`, or `ranks 0-2 and 7`. */
-export function formatRanks(ranks: readonly number[]): string {
-  const runs: [first: number, last: number][] = [];
-  for (const rank of [...ranks].sort((a, b) => a - b)) {
-    const run = runs.at(-1);
-    if (run && rank === run[1] + 1) run[1] = rank;
-    else runs.push([rank, rank]);
-  }
-  const names = runs.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
-  const list = names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : names.join('');
-  return `${ranks.length === 1 ? 'rank' : 'ranks'} ${list}`;
 }
 
 /** 0, 1, … worldSize − 1. */

@@ -1,8 +1,7 @@
-import { parsePrintable } from '@ringrun/core';
+import { formatDuration, formatRanks, parsePrintable } from '@ringrun/core';
 import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
-import { formatDuration } from '@ringrun/rendezvous';
-import { describeMissingMembers, formatRanks } from './membership.ts';
+import { describeMissingMembers } from './membership.ts';
 
 /** A call of newGroup on one rank. */
 export interface NewGroupCall {

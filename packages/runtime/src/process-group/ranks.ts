@@ -1,5 +1,5 @@
+import { formatRanks } from '@ringrun/core';
 import { InvalidArgumentError } from '@ringrun/collectives';
-import { formatRanks } from './membership.ts';
 
 /**
  * Ranks of a new group, sorted as by torch.distributed.new_group. Default: all ranks.

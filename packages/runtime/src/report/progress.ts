@@ -1,5 +1,6 @@
-import type { SingleBar } from 'cli-progress';
+import { formatDuration } from '@ringrun/core';
 import type { Output } from '@ringrun/core';
+import type { SingleBar } from 'cli-progress';
 import { whenUsed } from '../when-used.ts';
 
 const bars = whenUsed('cli-progress') as () => typeof import('cli-progress');
@@ -109,7 +110,7 @@ class ProgressBar implements ProgressDisplay {
     this.#bar?.update(steps, {
       loss: loss.toFixed(4),
       rate: samplesPerSecond.toFixed(0),
-      left: duration(left),
+      left: formatDuration(1000 * Math.round(left)),
     });
     this.#nextDrawingAt = now + msBetweenDrawings;
   }
@@ -118,16 +119,6 @@ class ProgressBar implements ProgressDisplay {
     this.#bar?.stop();
     this.#bar = undefined;
   }
-}
-
-/** Such as `5 s`, `2:05 min` and `1:02:05 h`. */
-export function duration(seconds: number): string {
-  const whole = Math.round(seconds);
-  if (whole < 60) return `${whole} s`;
-  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  const [first, ...rest] = parts[0] > 0 ? parts : parts.slice(1);
-  const text = [first, ...rest.map((part) => String(part).padStart(2, '0'))].join(':');
-  return parts[0] > 0 ? `${text} h` : `${text} min`;
 }
 
 /** Lines in the format of PyTorch's and Kubeflow's MNIST examples, which Katib parses. */

@@ -5,7 +5,6 @@ import { parseEndpoint, formatHostPort } from '../../../rendezvous/src/store/end
 import {
   describeMissingMembers,
   describeSelf,
-  formatRanks,
   sayGoodbye,
   waitForGoodbyes,
 } from '../../src/process-group/membership.ts';
@@ -162,10 +161,7 @@ test('waitForGoodbyes resolves after every rank has called sayGoodbye', async ()
   await waitForGoodbyes(store, 2, 1000);
 });
 
-test('formats lists of ranks', () => {
-  expect(formatRanks([3])).toBe('rank 3');
-  expect(formatRanks([7, 1, 2, 3])).toBe('ranks 1-3 and 7');
-  expect(formatRanks([0, 2, 4])).toBe('ranks 0, 2 and 4');
+test('describes the ranks that are missing', () => {
   expect(describeMissingMembers(['restart/0/init/0/member/1', 'restart/0/init/0/member/2'])).toBe(
     'ranks 1-2 to join',
   );

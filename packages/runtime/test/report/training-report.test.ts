@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Trace } from '../../src/profiler/trace.ts';
-import { duration } from '../../src/report/progress.ts';
 import { trainingReport, type TrainingReportOptions } from '../../src/report/training-report.ts';
 
 function temporaryFolder(): string {
@@ -81,16 +80,6 @@ describe('without a terminal', () => {
     expect(input).toBeGreaterThan(0.049);
     expect(seconds).toBeGreaterThanOrEqual(input);
   });
-});
-
-test.each([
-  [0.4, '0 s'],
-  [59.4, '59 s'],
-  [59.6, '1:00 min'],
-  [125, '2:05 min'],
-  [3725, '1:02:05 h'],
-])('%s seconds are %s', (seconds, text) => {
-  expect(duration(seconds)).toBe(text);
 });
 
 describe('on a terminal', () => {

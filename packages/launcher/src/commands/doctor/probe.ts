@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { formatDuration } from '@ringrun/rendezvous';
+import { formatDuration } from '@ringrun/core';
 
 /** Result of a probe process. */
 export type ProbeResult<Answer> =

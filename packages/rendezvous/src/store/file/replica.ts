@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { formatDuration } from '@ringrun/core';
 import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Success } from '../calling-store.ts';
 import { describeCall, keysOf, missingKeysError, refusedError } from '../errors.ts';
 import { KeyValueState } from '../key-value-state.ts';
 import type { AddressedReply } from '../key-value-state.ts';
-import { formatDuration } from '../wait-reporter.ts';
 import type { WaitReporter } from '../wait-reporter.ts';
 import { decodeRequest, encodeRequest } from '../wire.ts';
 import type { Call, Failure, Request } from '../wire.ts';

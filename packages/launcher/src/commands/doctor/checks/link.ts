@@ -1,4 +1,4 @@
-import { formatDuration } from '@ringrun/rendezvous';
+import { formatDuration } from '@ringrun/core';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 import type { LinkMeasurement } from '../link-measurement.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isIP } from 'node:net';
-import { WaitReporter, formatDuration, resolveAddresses } from '@ringrun/rendezvous';
+import { formatDuration } from '@ringrun/core';
+import { WaitReporter, resolveAddresses } from '@ringrun/rendezvous';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 

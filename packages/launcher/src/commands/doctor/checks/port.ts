@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
-import { describeReachability, formatDuration, formatHostPort } from '@ringrun/rendezvous';
+import { formatDuration } from '@ringrun/core';
+import { describeReachability, formatHostPort } from '@ringrun/rendezvous';
 import type { HostPort, Reachability } from '@ringrun/rendezvous';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
