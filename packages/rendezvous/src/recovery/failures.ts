@@ -1,5 +1,4 @@
 import { CollectiveTimeoutError, PeerDiedError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
-import type { Session } from 'ringrun';
 
 /** A survivor, or a joining process, saw that the generation cannot be formed. */
 export class FormationAbandonedError extends Error {}
@@ -39,7 +38,7 @@ export function rankRemoved(rank: number): RingrunError {
 }
 
 /** Explains the loss of the store: without a launcher, it ends with rank 0. */
-export async function namingServer<T>(session: Session, call: Promise<T>): Promise<T> {
+export async function namingServer<T>(session: { readonly servedByRank0: boolean }, call: Promise<T>): Promise<T> {
   try {
     return await call;
   } catch (error) {
