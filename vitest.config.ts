@@ -4,7 +4,9 @@ import { SlowFirst } from './test/support/slow-first.ts';
 /** Tests of functions, which leave nothing behind in the modules that they share. */
 const units = [
   'packages/{core,nn,tfjs,examples-*}/test/**/*.test.ts',
-  'packages/runtime/test/{checkpoint,data,ddp,doctor,profiler,recovery,rendezvous,report,secret,tensorboard}/**/*.test.ts',
+  'packages/rendezvous/test/{recovery,rounds,secret}/**/*.test.ts',
+  'packages/launcher/test/commands/**/*.test.ts',
+  'packages/runtime/test/{checkpoint,data,ddp,profiler,report,tensorboard}/**/*.test.ts',
 ];
 
 /** Tests that start processes, and have no state of a group or a store in their own process. */

@@ -22,6 +22,8 @@ describe('packed packages', () => {
     '@ringrun/native',
     '@ringrun/core',
     '@ringrun/collectives',
+    '@ringrun/rendezvous',
+    '@ringrun/launcher',
     'ringrun',
     '@ringrun/nn',
     '@ringrun/tfjs',
@@ -58,7 +60,12 @@ describe('packed packages', () => {
   });
 
   test('the check finds a missing file, a wrong licence, another version and a missing type', () => {
-    const [native, , collectives, runtime, nn] = staged as [string, string, string, string, string];
+    const [native, collectives, runtime, nn] = [
+      '@ringrun/native',
+      '@ringrun/collectives',
+      'ringrun',
+      '@ringrun/nn',
+    ].map((name) => staged[names.indexOf(name)]) as [string, string, string, string];
     const change = (of: string, text: string, by: string) => {
       const path = join(of, 'package.json');
       const before = readFileSync(path, 'utf8');

@@ -7,7 +7,7 @@ const slow = [
   /^packages\/collectives\/test\/con/,
   /^test\//,
   /^native\//,
-  /^packages\/(collectives|runtime)\//,
+  /^packages\/(collectives|rendezvous|launcher|runtime)\//,
 ];
 
 /**

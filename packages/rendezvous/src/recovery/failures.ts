@@ -38,7 +38,10 @@ export function rankRemoved(rank: number): RingrunError {
 }
 
 /** Explains the loss of the store: without a launcher, it ends with rank 0. */
-export async function namingServer<T>(session: { readonly servedByRank0: boolean }, call: Promise<T>): Promise<T> {
+export async function namingServer<T>(
+  session: { readonly servedByRank0: boolean },
+  call: Promise<T>,
+): Promise<T> {
   try {
     return await call;
   } catch (error) {
