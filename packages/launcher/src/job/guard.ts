@@ -29,7 +29,7 @@ const registering = '(echo $$ >&3) 2>/dev/null; exec 3>&-; exec "$@"';
 
 /**
  * A small process that kills a worker and its child processes when the launcher ends, even by SIGKILL. Node.js scripts
- * have a thread for that (preload/); other programs need this process.
+ * have a thread for that (`worker/`); other programs need this process.
  *
  * The guard starts before the worker, and the worker registers before it execs the program, so that a guard always
  * exists.

@@ -71,7 +71,7 @@ function garbageCollection(cpus: number): string[] {
 }
 
 function preload(name: string): string {
-  return new URL(`./preload/${name}.js`, import.meta.url).href;
+  return new URL(`../worker/${name}.js`, import.meta.url).href;
 }
 
 /** Searches the same folders as `import`, which, unlike `require`, ignores NODE_PATH (set by package managers). */
