@@ -17,7 +17,7 @@ import { hasJobEnded, runningJob } from '../recovery/recovery-keys.ts';
 import type { RunningJob } from '../recovery/recovery-keys.ts';
 import type { InitSettings } from './init-method.ts';
 import { agreeOnMaster } from './master-address.ts';
-import { namingServer, openGroupStore } from './group-store.ts';
+import { explainMissingServer, openGroupStore } from './group-store.ts';
 import type { GroupStore } from './group-store.ts';
 import { joinJob } from './joining.ts';
 import type { JoinedRound } from './joining.ts';
@@ -130,7 +130,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   } catch (error) {
     await joined?.giveUp(error);
     await found.abandon();
-    throw found.servedByRank0 ? namingServer(error, settings) : error;
+    throw found.servedByRank0 ? explainMissingServer(error, settings) : error;
   }
 }
 
