@@ -29,6 +29,7 @@ export * from './reduce-op.ts';
 export { registry, type Registry, type TfjsDistribution } from './registry.ts';
 export * from './require-integer.ts';
 export * from './require-options.ts';
+export * from './same-list.ts';
 export type * from './stateful.ts';
 export type * from './store.ts';
 export * from './thread-count.ts';

@@ -54,13 +54,7 @@ export { AbandonableStore } from './recovery/abandonable-store.ts';
 export { Agreement, lookAgainMs } from './recovery/agreement.ts';
 export type { Generation } from './recovery/agreement.ts';
 export type { Formation, Process, Report } from './recovery/decide.ts';
-export {
-  FormationAbandonedError,
-  isRecoverable,
-  jobEnded,
-  namingServer,
-  whileForming,
-} from './recovery/failures.ts';
+export { FormationAbandonedError, isRecoverable, jobEnded, whileForming } from './recovery/failures.ts';
 export { processSpace } from './recovery/process-space.ts';
 export { goneKey, hasJobEnded, RecoveryKeys, runningJob } from './recovery/recovery-keys.ts';
 export type { RunningJob } from './recovery/recovery-keys.ts';

@@ -1,4 +1,4 @@
-import { timedSync } from '@ringrun/core';
+import { isSameList, timedSync } from '@ringrun/core';
 import { TfjsError } from './errors.ts';
 import type { DistributeOptions } from './options.ts';
 import { TrainedVariables, type TrainedVariablesSettings } from './trained-variables.ts';
@@ -114,10 +114,7 @@ export class DistributedOptimizer implements OwnMethods {
   }
 
   #trainedBy(variables: readonly TfVariable[], gradientsExist: boolean): TrainedVariables {
-    const isSame = (trained: TrainedVariables) =>
-      trained.variables.length === variables.length &&
-      trained.variables.every((own, i) => own === variables[i]);
-    const known = this.#trained.find(isSame);
+    const known = this.#trained.find((trained) => isSameList(trained.variables, variables));
     if (known !== undefined) return known;
     if (this.#trained.length === 0) this.#onFirstStep();
     const optimizer = this.#optimizer;

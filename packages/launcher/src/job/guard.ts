@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Stream } from 'node:stream';
+import { leaseExpired } from './preload/launcher-pipe.ts';
 
 /**
  * Reads a process group from descriptor 3. Then kills it unless it reads `over` before its stdin closes, or in time: a
@@ -41,12 +42,9 @@ export class Guard {
   readonly #ended: Promise<unknown>;
 
   constructor(rank: number) {
-    const why =
-      `its launcher (pid ${process.pid}) has not renewed the lease of this node in time: ` +
-      'the launcher is stopped or overloaded, and the other nodes go on without this one';
     // In its own session, so that Ctrl-C does not end it. Empty environment: tools that search for processes of the job
     // by their variables do not find it.
-    this.#process = spawn('/bin/sh', ['-c', program, 'sh', String(rank), why], {
+    this.#process = spawn('/bin/sh', ['-c', program, 'sh', String(rank), leaseExpired(process.pid)], {
       env: {},
       detached: true,
       stdio: ['pipe', 'ignore', 'inherit', 'pipe'],

@@ -10,7 +10,8 @@ import { join } from 'node:path';
  * has no workers leaves it behind, and the next launcher removes it.
  */
 
-const pattern = /^ringrun-(\d+)-(\d+)-([\da-f]{8})-\w{6}$/;
+/** Groups: pid, start time, pid namespace. */
+export const recordFolderName = /^ringrun-(\d+)-(\d+)-([\da-f]{8})-\w{6}$/;
 
 /**
  * Creates this launcher's folder, and begins to remove those of launchers that were killed. Prints a warning
@@ -37,7 +38,7 @@ export function makeRecordFolder(): string | undefined {
 async function removeStaleFolders(namespace: string): Promise<void> {
   try {
     for (const name of await readdir(tmpdir())) {
-      const [, pid, startTime, owner] = pattern.exec(name) ?? [];
+      const [, pid, startTime, owner] = recordFolderName.exec(name) ?? [];
       if (owner !== namespace || startTimeOf(Number(pid)) === startTime) continue;
       const folder = join(tmpdir(), name);
       const found = await lstat(folder);

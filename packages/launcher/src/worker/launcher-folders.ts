@@ -1,11 +1,12 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { recordFolderName } from './record-folder.ts';
 
 /** The temporary folders of this user's launchers, which `makeRecordFolder` creates. */
 export function launcherFolders(): { path: string; launcherPid: number }[] {
   return namesIn(tmpdir()).flatMap((name) => {
-    const found = /^ringrun-(\d+)-\d+-[\da-f]{8}-\w{6}$/.exec(name);
+    const found = recordFolderName.exec(name);
     const path = join(tmpdir(), name);
     return found && isOwnFolder(path) ? [{ path, launcherPid: Number(found[1]) }] : [];
   });

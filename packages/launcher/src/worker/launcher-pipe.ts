@@ -15,6 +15,14 @@ export function leaseMessage(withinMs: number): string {
   return `${Math.round(monotonicMs() + withinMs)}\n`;
 }
 
+/** Why a worker ends whose launcher has sent no lease message in time. */
+export function leaseExpired(launcherPid: number): string {
+  return (
+    `its launcher (pid ${launcherPid}) has not renewed the lease of this node in time: ` +
+    'the launcher is stopped or overloaded, and the other nodes go on without this one'
+  );
+}
+
 /** Reads lease messages, of which the pipe may split one. */
 export class LeaseMessages {
   #rest = '';

@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { serveStacks } from '../stacks/stack-server.ts';
-import { LeaseMessages, monotonicMs } from './launcher-pipe.ts';
+import { LeaseMessages, leaseExpired, monotonicMs } from './launcher-pipe.ts';
 
 export interface LauncherWatch {
   descriptor: number;
@@ -53,9 +53,7 @@ function endWithLease(): void {
   setImmediate(() => {
     if (timer !== expired) return;
     setTimeout(killGroup, mostMsForLastWords);
-    const why =
-      `its launcher (pid ${launcherPid}) has not renewed the lease of this node in time: ` +
-      'the launcher is stopped or overloaded, and the other nodes go on without this one';
+    const why = leaseExpired(launcherPid);
     void record(why).finally(() => {
       report(why);
     });

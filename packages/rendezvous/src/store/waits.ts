@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isSameList } from '@ringrun/core';
 import { waitedBytes } from './call-refusal.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Timed } from './deadlines.ts';
@@ -121,7 +122,7 @@ export class Waits {
 
   #keySetOf(call: WaitingCall): KeySet | undefined {
     const latest = this.#latest;
-    if (latest && call.op === 'wait' && areEqual(call.keys, latest.keys)) return latest;
+    if (latest && call.op === 'wait' && isSameList(call.keys, latest.keys)) return latest;
     const name = nameOf(call);
     const known = this.#keySets.get(name);
     if (known) return (this.#latest = known);
@@ -155,10 +156,6 @@ export class Waits {
     for (const { missing } of keySets) count(missing);
     return keySets;
   }
-}
-
-function areEqual(keys: readonly string[], others: readonly string[]): boolean {
-  return keys.length === others.length && keys.every((key, i) => key === others[i]);
 }
 
 /** Equal for equal lists of keys. Long lists are hashed, because they would be kept as long strings. */

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, requireOptions } from '@ringrun/core';
+import { InvalidArgumentError, isSameList, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import type { BatchMemory } from './dataset.ts';
 import { arrayType } from './numeric-array.ts';
@@ -10,7 +10,6 @@ import {
   isNumber,
   isNumericArray,
   isPlainObject,
-  isSameShape,
   isShapedArray,
   isString,
   type Fields,
@@ -129,7 +128,7 @@ function collateShapedArrays(arrays: readonly ShapedArray[], path: string, makin
   const shape = arrays[0].shape;
   const size = shape.reduce((product, dimension) => product * dimension, 1);
   for (const [index, array] of arrays.entries()) {
-    if (array.data.length !== size || !isSameShape(array.shape, shape)) {
+    if (array.data.length !== size || !isSameList(array.shape, shape)) {
       throw notAlike(path, `an array of shape [${shape.join()}]`, index, describe(array));
     }
   }

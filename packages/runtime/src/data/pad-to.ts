@@ -1,8 +1,8 @@
-import { InvalidArgumentError } from '@ringrun/core';
+import { InvalidArgumentError, isSameList } from '@ringrun/core';
 import { defaultCollate, type Batched, type Collated } from './collate.ts';
 import type { BatchMemory } from './dataset.ts';
 import { arrayType, type NumericArray } from './numeric-array.ts';
-import { describe, isNumericArray, isPlainObject, isSameShape, isShapedArray } from './sample-kinds.ts';
+import { describe, isNumericArray, isPlainObject, isShapedArray } from './sample-kinds.ts';
 import type { ShapedArray } from './shaped-array.ts';
 import { isTensorSample, shapedArrayOf, type TensorSample } from './tensor-sample.ts';
 
@@ -120,7 +120,7 @@ function sequencesOf(values: readonly unknown[], name: string): Sequences {
   for (const [index, array] of arrays.entries()) {
     const isAlike =
       array.data[Symbol.toStringTag] === first.data[Symbol.toStringTag] &&
-      isSameShape(array.shape.slice(1), first.shape.slice(1));
+      isSameList(array.shape.slice(1), first.shape.slice(1));
     if (isAlike) continue;
     throw new InvalidArgumentError(
       `padTo: ${name}: expected a ${first.data[Symbol.toStringTag]} of shape [${['any', ...first.shape.slice(1)].join()}], as in sample 0 of the batch, ` +

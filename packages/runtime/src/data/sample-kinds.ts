@@ -18,10 +18,6 @@ export function isShapedArray(value: unknown): value is ShapedArray {
   return isPlainObject(value) && isNumericArray(value.data) && Array.isArray(value.shape);
 }
 
-export function isSameShape(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((dimension, index) => dimension === b[index]);
-}
-
 /** Objects with fields; not a Map, a Date or a promise, whose contents are elsewhere. */
 export function isPlainObject(value: unknown): value is Fields {
   return Object.prototype.toString.call(value) === '[object Object]';

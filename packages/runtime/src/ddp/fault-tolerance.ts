@@ -1,5 +1,6 @@
 import { InvalidArgumentError, RingrunError } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/collectives';
+import { isSameList } from '@ringrun/core';
 import type {
   DistributedBuffer,
   DistributedDataParallelOptions,
@@ -160,7 +161,7 @@ export class FaultTolerance implements AverageRecovery, Replica {
 
   async loadState(states: ReadonlyMap<string, unknown>): Promise<void> {
     const names = [...states.keys()].filter((name) => name !== moduleState && name !== trainingState);
-    if (names.toSorted().join() !== [...this.#objects.keys()].toSorted().join()) {
+    if (!isSameList(names.toSorted(), [...this.#objects.keys()].toSorted())) {
       throw new InvalidArgumentError(
         `shareState: expected the objects of the running job (${names.join(', ') || 'none'}), got ${[...this.#objects.keys()].join(', ') || 'none'}. Pass the same objects on every rank.`,
       );

@@ -2,6 +2,7 @@ import { prepareAllReduce, ReduceOp, RingrunError, type ProcessGroup } from '@ri
 import { allocateBucket, applyWeight, divideByWeight, type Bucket } from './bucket.ts';
 import { assignBuckets } from './buckets.ts';
 import {
+  isSameList,
   registry,
   type DistributedParameter,
   type GradientPass,
@@ -700,9 +701,3 @@ function endOf({ buckets, commit }: StartableAverage): Promise<void> | undefined
 }
 
 const none: ReadonlySet<DistributedParameter> = new Set();
-
-function isSameList(a: readonly DistributedParameter[], b: readonly DistributedParameter[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i]) return false;
-  return true;
-}

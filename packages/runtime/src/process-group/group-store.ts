@@ -48,7 +48,7 @@ export async function openGroupStore(settings: InitSettings, timeoutMs: number):
   if (place.kind === 'launcher') return opened(await connectStore({ ...place.at, ...who }));
   if (rank > 0) {
     const store = await connectStore({ ...place.at, ...who }).catch((error: unknown) => {
-      throw namingServer(error, settings);
+      throw explainMissingServer(error, settings);
     });
     return opened(store, true);
   }
@@ -58,7 +58,7 @@ export async function openGroupStore(settings: InitSettings, timeoutMs: number):
 }
 
 /** The error of a rank that cannot form a group because the process of rank 0, and with it the store, is gone or absent. */
-export function namingServer(error: unknown, { rank, worldSize }: InitSettings): unknown {
+export function explainMissingServer(error: unknown, { rank, worldSize }: InitSettings): unknown {
   if (!(error instanceof RingrunError) || error.message.includes('Rank 0, which serves the store'))
     return error;
   if (error.code === 'ERR_STORE_LOST') {

@@ -1,4 +1,4 @@
-import { formatDuration, formatRanks, parsePrintable } from '@ringrun/core';
+import { formatDuration, formatRanks, isSameList, parsePrintable } from '@ringrun/core';
 import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 import { describeMissingMembers } from './membership.ts';
@@ -34,7 +34,7 @@ const memberKey = (rank: number) => `member/${rank}`;
 export async function agreeOnRanks(store: Store, call: NewGroupCall, timeoutMs: number): Promise<void> {
   const own: Statement = { rank: call.rank, ranks: call.ranks };
   const first = parse(await store.compareSet(ranksKey, '', JSON.stringify(own)));
-  if (String(first.ranks) !== String(own.ranks)) await store.set(disputeKey, JSON.stringify(own));
+  if (!isSameList(first.ranks, own.ranks)) await store.set(disputeKey, JSON.stringify(own));
   await store.set(memberKey(call.rank), '');
   await waitForAll(store, call, timeoutMs);
   if (await store.check([disputeKey])) {

@@ -20,7 +20,7 @@ import {
 import type { RunningJob } from '@ringrun/rendezvous';
 import type { InitSettings } from './init-method.ts';
 import { agreeOnMaster } from './master-address.ts';
-import { namingServer, openGroupStore } from './group-store.ts';
+import { explainMissingServer, openGroupStore } from './group-store.ts';
 import type { GroupStore } from './group-store.ts';
 import { joinJob } from './joining.ts';
 import type { JoinedRound } from './joining.ts';
@@ -133,7 +133,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   } catch (error) {
     await joined?.giveUp(error);
     await found.abandon();
-    throw found.servedByRank0 ? namingServer(error, settings) : error;
+    throw found.servedByRank0 ? explainMissingServer(error, settings) : error;
   }
 }
 

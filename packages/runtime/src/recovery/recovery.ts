@@ -22,6 +22,7 @@ import { Subgroups } from '../process-group/subgroups.ts';
 import { Commit } from './commit.ts';
 import { GroupConnector } from './group-connector.ts';
 import { announceChange } from './membership-change.ts';
+import { namingServer } from './naming-server.ts';
 import { receiveState, sendState } from './state-transfer.ts';
 import type { RecoveryOptions, Replica, Transaction } from './training.ts';
 

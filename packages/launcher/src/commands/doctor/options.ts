@@ -1,4 +1,5 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
+import { integerIn } from '../launcher/options/values.ts';
 
 export interface DoctorOptions {
   /** Host on which rank 0 serves the store. Undefined: not set, so only this machine is checked. */
@@ -72,19 +73,19 @@ function doctorCommand(): Command {
     .addOption(
       new Option('--master-port <port>', "port of rank 0's store")
         .default(29500)
-        .argParser((text) => parseInteger(text, 1, highestPort, `a port from 1 to ${highestPort}`)),
+        .argParser((text) => integerIn(text, 1, highestPort, `a port from 1 to ${highestPort}`)),
     )
     .addOption(
       new Option(
         '--node-rank <n>',
         'node 0 serves the store, other nodes connect (default: 0 on the host with the master address)',
-      ).argParser((text) => parseInteger(text, 0, Number.MAX_SAFE_INTEGER, 'the rank of a node, from 0')),
+      ).argParser((text) => integerIn(text, 0, Number.MAX_SAFE_INTEGER, 'the rank of a node, from 0')),
     )
     .addOption(
       new Option('--timeout <seconds>', 'limit of each check, and of the wait for another node')
         .default(30)
         .argParser((text) =>
-          parseInteger(text, 1, longestTimeoutSeconds, `whole seconds from 1 to ${longestTimeoutSeconds}`),
+          integerIn(text, 1, longestTimeoutSeconds, `whole seconds from 1 to ${longestTimeoutSeconds}`),
         ),
     )
     .option('--secret-file <path>', 'file with the secret of the job (default: RINGRUN_SECRET)')
@@ -122,12 +123,6 @@ function integer(text: string | undefined, least: number): number | undefined {
 
 function given(text: string | undefined): string | undefined {
   return text === undefined || text.trim() === '' ? undefined : text.trim();
-}
-
-function parseInteger(text: string, least: number, most: number, expected: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
-  throw new InvalidArgumentError(`Expected ${expected}.`);
 }
 
 /** torchrun accepts --master_addr as well as --master-addr. */

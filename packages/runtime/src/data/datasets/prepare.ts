@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { givenLocation, pathProblem } from '@ringrun/core';
 import { InvalidArgumentError } from '@ringrun/collectives';
-import type { OptionNames } from '@ringrun/core';
+import type { OptionNames, Output } from '@ringrun/core';
 import { userCache } from '@ringrun/native';
-import type { Output } from '@ringrun/core';
 import { StorageError, openStorage } from '../../storage/index.ts';
 import { isBucket } from '../../storage/open-storage.ts';
 import type { Storage } from '../../storage/index.ts';
 import { DownloadError, downloadFiles } from './download.ts';
 import type { RemoteFile } from './download.ts';
 import { InvalidDataError } from './invalid-data-error.ts';
+import { isArchive } from './is-archive.ts';
 import { onePerHost } from './one-per-host.ts';
 import { downloadProgressOn } from './download-progress.ts';
 
@@ -187,8 +187,9 @@ async function requireAll({ lacks, contents, title }: DownloadableDataset, locat
   const missing = await lacks(openStorage(location));
   if (missing.length === 0) return;
   const cure = `Pass --data with a folder or s3://bucket/prefix that has ${contents}, or omit it to download ${title}`;
-  const isArchive = /\.(tar\.gz|tgz|tar)$/.test(location);
-  const problem = isBucket(location) ? undefined : pathProblem(location, isArchive ? 'file' : 'folder');
+  const problem = isBucket(location)
+    ? undefined
+    : pathProblem(location, isArchive(location) ? 'file' : 'folder');
   throw new InvalidDataError(
     location,
     `it has ${missing.join(', ')}${problem === undefined ? '' : `, because it ${problem}`}`,

@@ -1,4 +1,5 @@
 import { openStorage } from '../../../storage/index.ts';
+import { isArchive } from '../is-archive.ts';
 import { baseName, batchNames } from './files.ts';
 
 /** The parts of CIFAR-10 in a location. */
@@ -10,13 +11,12 @@ export interface FoundCifar10 {
   test: string[];
 }
 
-const isArchive = /\.(tar\.gz|tgz|tar)$/;
 /** The folder in the official archive, or none. */
 const folders = ['', 'cifar-10-batches-bin/'];
 
 /** The folder of a location, and the name of the archive if the location is one. */
 export function splitLocation(location: string): { folder: string; archive?: string } {
-  if (!isArchive.test(location)) return { folder: location };
+  if (!isArchive(location)) return { folder: location };
   const archive = baseName(location);
   return { folder: location.slice(0, -archive.length) || '.', archive };
 }
@@ -40,8 +40,6 @@ export async function findCifar10(location: string): Promise<FoundCifar10> {
     );
     if (train.length + test.length > 0) return { archive: undefined, train, test };
   }
-  const archives = (await named('cifar-10-binary')).filter(
-    (name) => inFolder(name, '') && isArchive.test(name),
-  );
+  const archives = (await named('cifar-10-binary')).filter((name) => inFolder(name, '') && isArchive(name));
   return { archive: archives[0], train: [], test: [] };
 }
