@@ -1,6 +1,6 @@
 // `ringrun stacks`: prints where the ranks of a job on this host are.
 import { hostname, tmpdir } from 'node:os';
-import { launcherFolders, namesIn } from '../worker/launcher-folders.ts';
+import { launcherFolders, namesIn } from '../worker/launcher-folder.ts';
 import { collectStates } from '../stacks/collect.ts';
 import { describeStates } from '../stacks/rank-state.ts';
 import type { RankState } from '../stacks/rank-state.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Stream } from 'node:stream';
-import { leaseExpired } from './preload/launcher-pipe.ts';
+import { leaseExpired } from '../worker/launcher-pipe.ts';
 
 /**
  * Reads a process group from descriptor 3. Then kills it unless it reads `over` before its stdin closes, or in time: a

@@ -21,7 +21,7 @@ import { refuseUnknownRanks } from '../logs/destinations.ts';
 import { readProcessCount } from './process-count.ts';
 import { cacheVariable, userCacheFolder } from '../typescript/cache-folder.ts';
 import { withTorchrunVariables, cpusPerWorker, workerEnvironment } from './worker-environment.ts';
-import { makeRecordFolder } from '../worker/job-folder.ts';
+import { makeLauncherFolder } from '../worker/launcher-folder.ts';
 import { readErrorRecord } from '../worker/read-error-record.ts';
 import { Survival, workerIdVariable } from './survival.ts';
 import { workerCommand } from './worker-command.ts';
@@ -44,7 +44,7 @@ export class WorkerLauncher {
   readonly #executable: Executable;
   readonly #commandOf: (localRank: number) => CommandLine;
   readonly #usableCpus: number;
-  readonly #records = makeRecordFolder();
+  readonly #records = makeLauncherFolder();
   #logs: RunLogs | undefined;
 
   private constructor(

@@ -10,7 +10,6 @@ import {
   SignsOfLife,
   isRecoverable,
   jobEnded,
-  namingServer,
   processSpace,
   whileForming,
 } from '@ringrun/rendezvous';

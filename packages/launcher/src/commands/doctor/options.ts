@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { integerIn } from '../launcher/options/values.ts';
+import { integerIn } from '../../options/values.ts';
 
 export interface DoctorOptions {
   /** Host on which rank 0 serves the store. Undefined: not set, so only this machine is checked. */

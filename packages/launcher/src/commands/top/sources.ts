@@ -3,7 +3,7 @@ import { hostname, tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { withoutCredentials } from '@ringrun/core';
 import { dashboardToken, formatHostPort, jobSecret, readSecretFile } from '@ringrun/rendezvous';
-import { launcherFolders } from '../../worker/launcher-folders.ts';
+import { launcherFolders } from '../../worker/launcher-folder.ts';
 import { LaunchError } from '../../command-error.ts';
 import { parseHostPort } from '../../options/values.ts';
 import { readLauncherFolder, readLogFolder } from '../../dashboard/figure-files.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, readlinkSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,13 +12,13 @@ import { join } from 'node:path';
  */
 
 /** Groups: pid, start time, pid namespace. */
-export const recordFolderName = /^ringrun-(\d+)-(\d+)-([\da-f]{8})-\w{6}$/;
+const pattern = /^ringrun-(\d+)-(\d+)-([\da-f]{8})-\w{6}$/;
 
 /**
  * Creates this launcher's folder, and begins to remove those of launchers that were killed. Prints a warning
  * and returns undefined if it cannot be created.
  */
-export function makeRecordFolder(): string | undefined {
+export function makeLauncherFolder(): string | undefined {
   const namespace = pidNamespace();
   const startTime = startTimeOf(process.pid);
   const isIdentified = namespace !== undefined && startTime !== undefined;
@@ -34,16 +35,39 @@ export function makeRecordFolder(): string | undefined {
   }
 }
 
+/** The temporary folders of this user's launchers, which `makeLauncherFolder` creates. */
+export function launcherFolders(): { path: string; launcherPid: number }[] {
+  return namesIn(tmpdir()).flatMap((name) => {
+    const found = pattern.exec(name);
+    const path = join(tmpdir(), name);
+    return found && isOwnFolder(lstatSync(path, { throwIfNoEntry: false }))
+      ? [{ path, launcherPid: Number(found[1]) }]
+      : [];
+  });
+}
+
+/** Names in a folder; empty if it does not exist, or if a launcher has removed it meanwhile. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function isOwnFolder(found: Stats | undefined): boolean {
+  return found !== undefined && found.isDirectory() && found.uid === process.getuid?.();
+}
+
 /** Removes the folders of this user's launchers that have ended. Never rejects. */
 async function removeStaleFolders(namespace: string): Promise<void> {
   try {
     for (const name of await readdir(tmpdir())) {
-      const [, pid, startTime, owner] = recordFolderName.exec(name) ?? [];
+      const [, pid, startTime, owner] = pattern.exec(name) ?? [];
       if (owner !== namespace || startTimeOf(Number(pid)) === startTime) continue;
       const folder = join(tmpdir(), name);
       const found = await lstat(folder);
-      if (found.isDirectory() && found.uid === process.getuid?.())
-        await rm(folder, { recursive: true, force: true });
+      if (isOwnFolder(found)) await rm(folder, { recursive: true, force: true });
     }
   } catch {
     // Another launcher removes the same folders, or the next one tries again.
