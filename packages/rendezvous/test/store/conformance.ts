@@ -200,15 +200,7 @@ export function describeStore(
 
     test('keys can be any strings, values can have any size', async () => {
       const [a, b] = await opened(2);
-      const keys = [
-        '',
-        ' ',
-        'größer/als 0',
-        'line\nbreak',
-        '../../../runtime',
-        '__proto__',
-        'k'.repeat(100_000),
-      ];
+      const keys = ['', ' ', 'größer/als 0', 'line\nbreak', '../..', '__proto__', 'k'.repeat(100_000)];
       for (const key of keys) await a.set(key, `value of ${key}`);
       for (const key of keys) expect(text(await b.get(key))).toBe(`value of ${key}`);
       const large = new Uint8Array(3_000_001);
