@@ -22,8 +22,8 @@ describe('packed packages', () => {
     '@ringrun/native',
     '@ringrun/core',
     '@ringrun/collectives',
-    'ringrun',
     '@ringrun/nn',
+    'ringrun',
     '@ringrun/tfjs',
   ];
   const staged = publicPackages().map((one) => stagePackage(one, join(folder, 'staged')));
@@ -58,7 +58,7 @@ describe('packed packages', () => {
   });
 
   test('the check finds a missing file, a wrong licence, another version and a missing type', () => {
-    const [native, , collectives, runtime, nn] = staged as [string, string, string, string, string];
+    const [native, , collectives, nn, runtime] = staged as [string, string, string, string, string];
     const change = (of: string, text: string, by: string) => {
       const path = join(of, 'package.json');
       const before = readFileSync(path, 'utf8');

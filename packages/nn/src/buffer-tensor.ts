@@ -1,4 +1,4 @@
-import type { Arrival, DistributedBuffer, DistributedTensor } from 'ringrun';
+import type { Arrival, DistributedBuffer, DistributedTensor } from '@ringrun/core';
 import { ManagedBuffer } from './executor/managed-buffer.ts';
 import type { ValueBuffer } from './executor/value-buffer.ts';
 import { recordChange, type Change } from './graph/changes.ts';

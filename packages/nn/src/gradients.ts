@@ -1,4 +1,4 @@
-import type { GradientPass, GradientSink, PassEnd, StartableOperation } from 'ringrun';
+import type { GradientPass, GradientSink, PassEnd, StartableOperation } from '@ringrun/core';
 import type { GradientPart } from './compiler/training-step.ts';
 import type { GraphCall } from './executor/executor.ts';
 import type { ManagedBuffer } from './executor/managed-buffer.ts';

@@ -1,5 +1,9 @@
-import { invalidateRecordedCalls, warnOfUnaveragedGradient } from '@ringrun/core';
-import type { DistributedParameter, GradientSink } from 'ringrun';
+import {
+  invalidateRecordedCalls,
+  warnOfUnaveragedGradient,
+  type DistributedParameter,
+  type GradientSink,
+} from '@ringrun/core';
 import { ManagedBuffer } from './executor/managed-buffer.ts';
 import type { ValueBuffer } from './executor/value-buffer.ts';
 import type { GradientReceiver, Source } from './graph/operators.ts';

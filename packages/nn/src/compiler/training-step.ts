@@ -1,4 +1,4 @@
-import type { GradientSink } from 'ringrun';
+import type { GradientSink } from '@ringrun/core';
 import type { GraphCall, Waits } from '../executor/executor.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { assignmentsOf, type Assignments } from '../graph/assignment.ts';

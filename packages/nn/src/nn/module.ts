@@ -1,5 +1,4 @@
-import { invalidateRecordedCalls } from '@ringrun/core';
-import type { DistributedModule } from 'ringrun';
+import { invalidateRecordedCalls, type DistributedModule } from '@ringrun/core';
 import { BufferTensor } from '../buffer-tensor.ts';
 import { ArgumentError } from '../errors.ts';
 import { Parameter } from '../parameter.ts';

@@ -1,5 +1,4 @@
-import { withoutEarlierKeys } from '@ringrun/core';
-import type { DistributedTensor } from 'ringrun';
+import { withoutEarlierKeys, type DistributedTensor } from '@ringrun/core';
 import { ArgumentError } from '../errors.ts';
 import { withMappedKeys, type KeyMapping } from './key-mapping.ts';
 import {

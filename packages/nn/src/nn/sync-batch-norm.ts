@@ -1,5 +1,4 @@
-import { registry } from '@ringrun/core';
-import type { ProcessGroup } from 'ringrun';
+import { registry, type ProcessGroup } from '@ringrun/core';
 import { ArgumentError } from '../errors.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
 import { replaceAttribute } from './attributes.ts';

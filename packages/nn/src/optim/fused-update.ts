@@ -1,5 +1,4 @@
-import { partElements, type ParameterSharing } from '@ringrun/core';
-import type { ElementRange } from 'ringrun';
+import { partElements, type ElementRange, type ParameterSharing } from '@ringrun/core';
 import { BoundCollective } from '../compiler/bound-collective.ts';
 import { updateInPlace, type BufferAssignment } from '../compiler/compile.ts';
 import type { StepUpdate } from '../compiler/step-update.ts';

@@ -1,4 +1,4 @@
-import type { GradientSink, ParameterSharing } from 'ringrun';
+import type { GradientSink, ParameterSharing } from '@ringrun/core';
 import { ArgumentError, NnError } from '../errors.ts';
 import { changeBy, type Change } from '../graph/changes.ts';
 import type { StepUpdate } from '../compiler/step-update.ts';

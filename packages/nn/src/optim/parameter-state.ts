@@ -1,4 +1,4 @@
-import type { ElementRange, ParameterSharing } from 'ringrun';
+import type { ElementRange, ParameterSharing } from '@ringrun/core';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import { store, type StoredTensor } from '../stored-tensor.ts';
 import type { UpdateProgress } from './rule.ts';

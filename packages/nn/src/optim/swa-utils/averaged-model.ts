@@ -1,4 +1,4 @@
-import type { ForwardModule } from 'ringrun';
+import type { ForwardModule } from '@ringrun/core';
 import { ArgumentError } from '../../errors.ts';
 import { changeBy } from '../../graph/changes.ts';
 import { Module } from '../../nn/module.ts';
