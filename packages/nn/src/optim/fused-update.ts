@@ -1,6 +1,7 @@
 import { partElements, type ElementRange, type ParameterSharing } from '@ringrun/core';
 import { BoundCollective } from '../compiler/bound-collective.ts';
-import { updateInPlace, type BufferAssignment } from '../compiler/compile.ts';
+import { updateInPlace } from '../compiler/compile.ts';
+import type { BufferAssignment } from '../compiler/buffer-assignment.ts';
 import type { StepUpdate } from '../compiler/step-update.ts';
 import type { GraphCall } from '../executor/executor.ts';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
@@ -14,7 +15,7 @@ import { topologicalOrder } from '../graph/topology.ts';
 import { add, div, mul } from '../ops/elementwise.ts';
 import { clipNorm, clipNormOfParts, type NumberedArray } from '../ops/own/clip-norm.ts';
 import { constant, input } from '../ops/source.ts';
-import type { Parameter } from '../parameter.ts';
+import type { Parameter } from '../tensor/parameter.ts';
 import { ClipGraph } from './clip-graph.ts';
 import type { Clipping } from './clipping.ts';
 import type { Coefficients, Rule } from './rule.ts';
