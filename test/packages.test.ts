@@ -24,8 +24,8 @@ describe('packed packages', () => {
     '@ringrun/collectives',
     '@ringrun/rendezvous',
     '@ringrun/launcher',
-    'ringrun',
     '@ringrun/nn',
+    'ringrun',
     '@ringrun/tfjs',
   ];
   const staged = publicPackages().map((one) => stagePackage(one, join(folder, 'staged')));

@@ -5,7 +5,7 @@
 //
 // Prints the median of rounds in which the formats take turns, in ms of processor time on one thread.
 import { createRequire } from 'node:module';
-import { ModelProto } from '../../packages/nn/dist/onnx/schema.js';
+import { ModelProto } from '../../packages/nn/dist/onnx-format/schema.js';
 
 // Beside the package that depends on it.
 const { InferenceSession, Tensor } = createRequire(new URL('../../packages/nn/', import.meta.url))(

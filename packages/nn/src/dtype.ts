@@ -1,4 +1,4 @@
-import { ArgumentError } from './errors.ts';
+import { ArgumentError } from './errors/errors.ts';
 
 /** Element types of tensors. Training uses float32; labels and indices are int64, as in torch; comparisons return bool. */
 export type DType = 'float32' | 'int64' | 'bool';

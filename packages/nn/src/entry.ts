@@ -4,12 +4,12 @@
  * What `import` loads: everything of index.ts. Names of PyTorch that ringrun spells otherwise throw an error with the name that
  * works. index.ts has the types, in which those names do not exist.
  */
-import { nameForwards, nameFunctions } from './called-function.ts';
-import * as combine from './combine.ts';
+import { nameForwards, nameFunctions } from './errors/called-function.ts';
+import * as combine from './tensor/combine.ts';
 import * as functional from './functional/index.ts';
 import * as modules from './nn/index.ts';
 import * as optimizers from './optim/index.ts';
-import { Tensor } from './tensor.ts';
+import { Tensor } from './tensor/tensor.ts';
 import {
   answerInPlace,
   answerNames,

@@ -3,11 +3,11 @@
  *
  * @module @ringrun/nn
  */
-export type { BackwardOptions } from './autograd.ts';
-export { BufferTensor } from './buffer-tensor.ts';
-export { cat, cdist, einsum, meshgrid, stack, where } from './combine.ts';
-export { checkpoint } from './checkpoint.ts';
-export { compileStep, type CompiledStep, type CompileStepOptions } from './compile-step.ts';
+export type { BackwardOptions } from './engine/autograd.ts';
+export { BufferTensor } from './tensor/buffer-tensor.ts';
+export { cat, cdist, einsum, meshgrid, stack, where } from './tensor/combine.ts';
+export { checkpoint } from './functional/activation-checkpoint.ts';
+export { compileStep, type CompiledStep, type CompileStepOptions } from './compiled-step/compile-step.ts';
 export { programCache } from './compiler/program-cache.ts';
 export {
   arange,
@@ -21,7 +21,7 @@ export {
   zeros,
   zerosLike,
   type CreationOptions,
-} from './creation.ts';
+} from './tensor/creation.ts';
 export {
   normal,
   rand,
@@ -31,26 +31,31 @@ export {
   randnLike,
   randperm,
   type RandomOptions,
-} from './random-creation.ts';
+} from './tensor/random-creation.ts';
 export type { ArrayOf, DType, Scalar, TensorData } from './dtype.ts';
-export { ArgumentError, NnError, ShapeError } from './errors.ts';
+export { ArgumentError, NnError, ShapeError } from './errors/errors.ts';
 export * as F from './functional/index.ts';
 export type { GradientReceiver } from './graph/operators.ts';
-export { noGrad } from './no-grad.ts';
+export { noGrad } from './tensor/no-grad.ts';
 export * as nn from './nn/index.ts';
-export { exportOnnx, type Exportable, type ExportOptions } from './onnx/export.ts';
-export type { ExportInput } from './onnx/export-inputs.ts';
+export { exportOnnx, type Exportable } from './onnx/export/export-onnx.ts';
+export type { ExportInput, ExportOptions } from './onnx/export/export-options.ts';
 export { importOnnx, type ImportOptions } from './onnx/import/import-onnx.ts';
 export { OnnxModule, type OnnxOutput } from './onnx/import/onnx-module.ts';
 export type { OnnxInput } from './onnx/import/decode.ts';
 export type { IsParameter } from './onnx/import/initializers.ts';
 export * as optim from './optim/index.ts';
-export { Parameter } from './parameter.ts';
+export { Parameter } from './tensor/parameter.ts';
 export { defaultGenerator, manualSeed, type Generator, type GeneratorState } from './random/generator.ts';
-export type { ShapedElements, TensorElements } from './elements.ts';
-export { tensor, Tensor } from './tensor.ts';
+export type { ShapedElements, TensorElements } from './tensor/elements.ts';
+export { tensor, Tensor } from './tensor/tensor.ts';
 export type { Index } from './tensor/indexing-methods.ts';
 export type { ProductScales } from './tensor/matrix-methods.ts';
 export type { ValuesAndIndices } from './tensor/reduction-methods.ts';
 export type { Operand } from './tensor/tensor-methods.ts';
-export type { ConvertsToFloat32, LoadableArray, LoadableTensor, StoredTensor } from './stored-tensor.ts';
+export type {
+  ConvertsToFloat32,
+  LoadableArray,
+  LoadableTensor,
+  StoredTensor,
+} from './tensor/stored-tensor.ts';

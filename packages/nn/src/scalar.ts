@@ -1,5 +1,5 @@
 import type { DType, Scalar } from './dtype.ts';
-import { ArgumentError } from './errors.ts';
+import { ArgumentError } from './errors/errors.ts';
 
 // Numbers and bigints of JavaScript as elements of tensors.
 

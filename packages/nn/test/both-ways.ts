@@ -1,5 +1,5 @@
 import { programCache } from '../src/index.ts';
-import { setOwnOperators } from '../src/own-operators.ts';
+import { setOwnOperators } from '../src/ops/own/enabled.ts';
 
 /** Computes the same with the operators of the addon and with plain ones. */
 export async function bothWays<T>(compute: () => Promise<T>): Promise<{ own: T; plain: T }> {

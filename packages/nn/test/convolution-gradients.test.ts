@@ -4,7 +4,7 @@ import type { Value } from '../src/graph/node.ts';
 import { F, type Tensor } from '../src/index.ts';
 import { conv, convTranspose } from '../src/ops/convolution.ts';
 import { averagePool, maxPool } from '../src/ops/pooling.ts';
-import { Tensor as TensorOf } from '../src/tensor.ts';
+import { Tensor as TensorOf } from '../src/tensor/tensor.ts';
 import { checkGradients, type Differentiable } from './check-gradients.ts';
 import './one-thread.ts';
 

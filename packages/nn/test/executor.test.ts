@@ -27,7 +27,7 @@ import type { Value } from '../src/graph/node.ts';
 import { structureOf } from '../src/graph/structure.ts';
 import { matmul } from '../src/ops/linear-algebra.ts';
 import { add, mul } from '../src/ops/elementwise.ts';
-import { gather } from '../src/ops/indexing.ts';
+import { gather } from '../src/ops/table-rows.ts';
 import { reduceSum } from '../src/ops/reduction.ts';
 import { expand } from '../src/ops/shape.ts';
 import { input } from '../src/ops/source.ts';

@@ -20,7 +20,7 @@ import {
   type ExportOptions,
   type Tensor,
 } from '../src/index.ts';
-import { ModelProto } from '../src/onnx/schema.ts';
+import { ModelProto } from '../src/onnx-format/schema.ts';
 import { fill } from './fill.ts';
 import { MnistCnn } from './mnist-cnn.ts';
 import { expectClose } from './numeric.ts';

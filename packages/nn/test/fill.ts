@@ -1,4 +1,4 @@
-import { sizeOf } from '../src/graph/node.ts';
+import { sizeOf } from '../src/value-type.ts';
 
 /**
  * Numbers in [−1, 1) that look irregular, by a formula of integers and one division, so that every language computes the same bits.

@@ -25,14 +25,8 @@ import {
 } from '../src/ops/functions.ts';
 import { operators } from '../src/ops/index.ts';
 import * as trigonometry from '../src/ops/trigonometry.ts';
-import {
-  gather,
-  gatherElements,
-  indexSelect,
-  oneHot,
-  scatter,
-  scatterElements,
-} from '../src/ops/indexing.ts';
+import { gatherElements, indexSelect, oneHot, scatter, scatterElements } from '../src/ops/indexing.ts';
+import { gather } from '../src/ops/table-rows.ts';
 import { gemm, matmul } from '../src/ops/linear-algebra.ts';
 import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
 import { ctcLosses } from '../src/ops/own/ctc-loss.ts';

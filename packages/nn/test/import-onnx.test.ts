@@ -16,7 +16,7 @@ import {
   type OnnxOutput,
   type Tensor,
 } from '../src/index.ts';
-import { GraphBuilder } from '../src/onnx/graph-builder.ts';
+import { GraphBuilder } from '../src/onnx-format/graph-builder.ts';
 import { operatorTable } from '../src/onnx/import/operators/index.ts';
 import { fill, fillClasses } from './fill.ts';
 import { goldenFile } from './golden-cases.ts';
@@ -236,7 +236,7 @@ describe('a model that cannot be imported', () => {
 });
 
 test('arrays in files beside the model are read', async () => {
-  const { ModelProto } = await import('../src/onnx/schema.ts');
+  const { ModelProto } = await import('../src/onnx-format/schema.ts');
   const folder = await mkdtemp(join(tmpdir(), 'ringrun-import-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const message = ModelProto.decode(await readFile(fileOf('mlp'))) as unknown as {

@@ -1,5 +1,5 @@
-import { ModelProto } from '../src/onnx/schema.ts';
-import { attributeTypeCode } from '../src/onnx/type-codes.ts';
+import { ModelProto } from '../src/onnx-format/schema.ts';
+import { attributeTypeCode } from '../src/onnx-format/type-codes.ts';
 
 /** onnx.TensorProto.DataType. */
 export const code = {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isFull } from '../../../test/support/extent.ts';
 import { importOnnx, noGrad, tensor, zeros, type OnnxOutput, type Tensor } from '../src/index.ts';
-import { ModelProto } from '../src/onnx/schema.ts';
+import { ModelProto } from '../src/onnx-format/schema.ts';
 import './one-thread.ts';
 
 // ONNX's own tests of single operators (test/golden/onnx_nodes.py): the importer computes what ONNX says, or rejects the model.

@@ -2,7 +2,7 @@ import * as ort from 'onnxruntime-node';
 import { describe, expect, test } from 'vitest';
 import { isFull } from '../../../test/support/extent.ts';
 import { ArgumentError, exportOnnx, tensor, type Tensor } from '../src/index.ts';
-import { sizeOf } from '../src/graph/node.ts';
+import { sizeOf } from '../src/value-type.ts';
 import { fill, fillClasses } from './fill.ts';
 import { expectClose, largest } from './numeric.ts';
 import './one-thread.ts';

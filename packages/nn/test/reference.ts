@@ -1,7 +1,8 @@
 import { rewrite } from '../src/compiler/rewrite.ts';
 import { plainOperators } from '../src/compiler/rewrites/plain-operators.ts';
 import type { Scalar } from '../src/dtype.ts';
-import { isNode, sizeOf, type Node, type Value } from '../src/graph/node.ts';
+import { isNode, type Node, type Value } from '../src/graph/node.ts';
+import { sizeOf } from '../src/value-type.ts';
 import type {
   CollectiveOp,
   ConvAttributes,

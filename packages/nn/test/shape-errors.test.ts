@@ -11,7 +11,7 @@ import {
   tensor,
   type Tensor,
 } from '../src/index.ts';
-import { sizeOf } from '../src/graph/node.ts';
+import { sizeOf } from '../src/value-type.ts';
 import { matmul } from '../src/ops/linear-algebra.ts';
 import { concat, slice, split } from '../src/ops/shape.ts';
 

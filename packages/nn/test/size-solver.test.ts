@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { describeSize, valueOf } from '../src/onnx/size-expression.ts';
-import { batchSizes, SizeSamples, sizesUpTo } from '../src/onnx/size-samples.ts';
-import { expressionOf } from '../src/onnx/size-solver.ts';
+import { describeSize, valueOf } from '../src/onnx/export/size-expression.ts';
+import { batchSizes, SizeSamples, sizesUpTo } from '../src/onnx/export/size-samples.ts';
+import { expressionOf } from '../src/onnx/export/size-solver.ts';
 
 const { samples } = SizeSamples.of([
   { name: 'batch', ...batchSizes(1) },

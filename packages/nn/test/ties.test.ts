@@ -3,15 +3,16 @@ import { interpret } from './reference.ts';
 import { rewrite } from '../src/compiler/rewrite.ts';
 import { batchInnermost } from '../src/compiler/rewrites/batch-innermost/index.ts';
 import { toNchw } from '../src/compiler/rewrites/batch-innermost/layout.ts';
-import { sizeOf, type Value } from '../src/graph/node.ts';
+import type { Value } from '../src/graph/node.ts';
+import { sizeOf } from '../src/value-type.ts';
 import type { PoolAttributes } from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { max, mul, relu } from '../src/ops/elementwise.ts';
 import { maxPool } from '../src/ops/pooling.ts';
 import { reduceSum } from '../src/ops/reduction.ts';
 import { constantTensor, input } from '../src/ops/source.ts';
-import { Parameter } from '../src/parameter.ts';
-import { Tensor } from '../src/tensor.ts';
+import { Parameter } from '../src/tensor/parameter.ts';
+import { Tensor } from '../src/tensor/tensor.ts';
 import { fill, fillCoarse } from './fill.ts';
 
 // At a kink the slope is a choice, and torch's is the one to make.

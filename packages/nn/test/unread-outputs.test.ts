@@ -3,7 +3,8 @@ import { definitionOf as definitionOfProgram } from '../src/compiler/program-def
 import { newArray, type TensorData } from '../src/dtype.ts';
 import { allOnHost } from '../src/executor/value-buffer.ts';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
-import { sizeOf, type Value } from '../src/graph/node.ts';
+import type { Value } from '../src/graph/node.ts';
+import { sizeOf } from '../src/value-type.ts';
 import { structureOf } from '../src/graph/structure.ts';
 import { batchNormalizeActivate } from '../src/ops/own/batch-normalize-activate.ts';
 import { batchNormalize } from '../src/ops/batch-normalization.ts';

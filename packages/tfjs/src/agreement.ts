@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ProcessGroup } from 'ringrun';
+import type { ProcessGroup } from '@ringrun/core';
 import { TfjsError } from './errors.ts';
 import { valuesOf, variablesOfOptimizer, type Optimizer, type TfVariable } from './tensorflow.ts';
 

@@ -1,4 +1,4 @@
-import type { ProcessGroup } from 'ringrun';
+import type { ProcessGroup } from '@ringrun/core';
 import { TfjsError } from './errors.ts';
 import { requireGroup } from './ringrun.ts';
 import {

@@ -1,5 +1,4 @@
-import { registry } from '@ringrun/core';
-import type { ProcessGroup } from 'ringrun';
+import { registry, type ProcessGroup } from '@ringrun/core';
 import { DistributedOptimizer } from './distributed-optimizer.ts';
 import { TfjsError } from './errors.ts';
 import { checkedAccumulation, requireDistributeOptions, type DistributeOptions } from './options.ts';

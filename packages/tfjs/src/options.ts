@@ -1,4 +1,4 @@
-import type { CommHook, ProcessGroup } from 'ringrun';
+import type { CommHook, ProcessGroup } from '@ringrun/core';
 import { TfjsError } from './errors.ts';
 import type { AnyModel } from './tensorflow.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';

@@ -1,6 +1,4 @@
-import { registry } from '@ringrun/core';
-import type { DistributedDataParallelClass } from '@ringrun/core';
-import type { ProcessGroup } from 'ringrun';
+import { registry, type DistributedDataParallelClass, type ProcessGroup } from '@ringrun/core';
 import { TfjsError } from './errors.ts';
 
 /** @throws TfjsError `ERR_NOT_INITIALIZED` without a process group. The message starts with `who`. */

@@ -1,5 +1,4 @@
-import type { DistributedDataParallelClass } from '@ringrun/core';
-import type { ProcessGroup, SynchronousGradientSink } from 'ringrun';
+import type { DistributedDataParallelClass, ProcessGroup, SynchronousGradientSink } from '@ringrun/core';
 import { requireEqualVariables, requireSameOptimizer } from './agreement.ts';
 import type { DistributeOptions } from './options.ts';
 import { requireDistributedDataParallel } from './ringrun.ts';

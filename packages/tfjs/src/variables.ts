@@ -1,4 +1,4 @@
-import type { DistributedBuffer, DistributedModule, DistributedParameter, GradientSink } from 'ringrun';
+import type { DistributedBuffer, DistributedModule, DistributedParameter, GradientSink } from '@ringrun/core';
 import {
   assign,
   valuesOf,

@@ -136,7 +136,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   if (access.kind === 'signed in') {
     response
       .writeHead(303, {
-        location: '../../../runtime/src/dashboard/',
+        location: './',
         'set-cookie': access.cookie,
         ...commonHeaders,
       })

@@ -1,6 +1,7 @@
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import { isCollective } from '../graph/collective.ts';
-import { describeType, isNode, type Node, type Value } from '../graph/node.ts';
+import { isNode, type Node, type Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { evaluate, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';

@@ -4,7 +4,7 @@ import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { CollectiveNode } from '../graph/collective.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
 import { messageOf, type CollectiveMessage } from '../ops/collective.ts';
-import { insideOperation } from '../operation-queue.ts';
+import { insideOperation } from '../executor/operation-queue.ts';
 
 /** The memory of a collective: what this rank sends, and what it receives. */
 type Memory = Pick<PreparedCollective, 'input' | 'output'>;

@@ -1,7 +1,6 @@
-import { NnError } from '../errors.ts';
+import { NnError } from '../errors/errors.ts';
 import type { GraphCall, Program } from '../executor/executor.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
-import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
 import type { Value } from '../graph/node.ts';
@@ -135,12 +134,6 @@ export function buffersOf(leaves: readonly Leaf[], bufferOfLeaf: BufferOf = buff
 /** The buffer that a run reads for a leaf. */
 export function bufferOf(source: Source): ValueBuffer {
   return source.buffer ?? onnxruntimeExecutor.upload(source.data);
-}
-
-/** A value and the memory that it is written to. */
-export interface BufferAssignment {
-  readonly value: Value;
-  readonly into: ManagedBuffer;
 }
 
 /**

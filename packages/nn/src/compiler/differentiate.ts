@@ -1,4 +1,5 @@
-import { isNode, sizeOf, type Node, type Value } from '../graph/node.ts';
+import { isNode, type Node, type Value } from '../graph/node.ts';
+import { sizeOf } from '../value-type.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { add } from '../ops/elementwise.ts';
 import { definitionOf } from '../ops/index.ts';

@@ -3,10 +3,9 @@ import type { Leaf } from '../graph/structure.ts';
 import { isNode, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { inputName, outputName } from '../executor/executor.ts';
-import { GraphBuilder, type Dimension } from '../onnx/graph-builder.ts';
-import { dataTypeCode } from '../onnx/type-codes.ts';
+import { GraphBuilder, type Dimension } from '../onnx-format/graph-builder.ts';
+import { dataTypeCode } from '../onnx-format/type-codes.ts';
 import { definitionOf } from '../ops/index.ts';
-import type { SharedUpdate } from './step-update.ts';
 
 export interface NamedValue {
   readonly name: string;
@@ -102,6 +101,17 @@ export interface ModelOptions {
   readonly parts?: readonly (readonly number[])[];
   /** Computed when the calls of the parts have ended. */
   readonly update?: ModelUpdate;
+}
+
+/**
+ * An update of memory that other ranks read. Behind those of the parts, the program has the calls of the update's
+ * collectives and of a barrier behind it.
+ */
+export interface SharedUpdate {
+  /** Leaves that read gradients or parts of them, which other ranks may write. */
+  readonly gradients: readonly Value[];
+  /** Whether the first call is another barrier, before the update. If not, the call of the last part is a barrier. */
+  readonly waitsBefore: boolean;
 }
 
 /** In-place changes at the end of a program, such as those of an optimizer. */

@@ -1,5 +1,6 @@
 import { inSequence } from '../graph/collective.ts';
-import { createNode, isNode, sizeOf, type Node, type Value } from '../graph/node.ts';
+import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
+import { sizeOf } from '../value-type.ts';
 import type { ElementwiseOp, ElementwiseProgram } from '../graph/operators.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { isCondition, maxConditions } from '../ops/elementwise-program.ts';

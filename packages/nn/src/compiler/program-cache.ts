@@ -1,4 +1,4 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import { warnAboutRecompilation, type ProgramSummary } from './recompilation-warning.ts';
 
 /** Holds onnxruntime sessions, whose memory the garbage collector does not free. */

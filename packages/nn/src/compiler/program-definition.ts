@@ -1,9 +1,10 @@
 import type { ActivityDetails } from '@ringrun/core';
 import type { ProgramDefinition } from '../executor/executor.ts';
-import { sizeOf, type Value, type ValueType } from '../graph/node.ts';
+import type { Value } from '../graph/node.ts';
+import { sizeOf, type ValueType } from '../value-type.ts';
 import type { Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
-import { usesOwnOperators } from '../own-operators.ts';
+import { usesOwnOperators } from '../ops/own/enabled.ts';
 import { emitModel, type ModelOptions } from './emit.ts';
 import { fuseElementwise } from './fuse-elementwise.ts';
 import { rewrite } from './rewrite.ts';

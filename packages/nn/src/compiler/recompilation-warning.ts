@@ -1,4 +1,5 @@
-import { describeType, isNode, type Value, type ValueType } from '../graph/node.ts';
+import { isNode, type Value } from '../graph/node.ts';
+import { describeType, type ValueType } from '../value-type.ts';
 import type { Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 

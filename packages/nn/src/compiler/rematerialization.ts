@@ -1,4 +1,5 @@
-import { createNode, isNode, sizeOf, type Node, type Value } from '../graph/node.ts';
+import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
+import { sizeOf } from '../value-type.ts';
 import { addDependency } from '../ops/dependency.ts';
 import { rewrite } from './rewrite.ts';
 

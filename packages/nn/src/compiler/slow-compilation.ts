@@ -1,4 +1,4 @@
-import { describeType } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import type { ProgramSummary } from './recompilation-warning.ts';
 
 /** Milliseconds after which a compilation is reported. */

@@ -1,4 +1,4 @@
-import type { GradientSink } from 'ringrun';
+import type { GradientSink } from '@ringrun/core';
 import { isNode, type Value } from '../graph/node.ts';
 import type { Leaf, Structure, StructureKey } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';

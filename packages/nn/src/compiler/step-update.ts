@@ -1,8 +1,8 @@
 import type { Value } from '../graph/node.ts';
 import type { GradientReceiver } from '../graph/operators.ts';
 import type { Leaf, StructureKey } from '../graph/structure.ts';
-import type { BufferAssignment } from './compile.ts';
-import type { ModelUpdate } from './emit.ts';
+import type { BufferAssignment } from './buffer-assignment.ts';
+import type { ModelUpdate, SharedUpdate } from './emit.ts';
 
 /** The update of parameters as a part of a training step. */
 export interface StepUpdate {
@@ -15,17 +15,6 @@ export interface StepUpdate {
   readonly gradients: ReadonlyMap<GradientReceiver, Value>;
   /** Undefined if other ranks do not read what it writes. */
   readonly shared: SharedUpdate | undefined;
-}
-
-/**
- * An update of memory that other ranks read. Behind those of the parts, the program has the calls of the update's
- * collectives and of a barrier behind it.
- */
-export interface SharedUpdate {
-  /** Leaves that read gradients or parts of them, which other ranks may write. */
-  readonly gradients: readonly Value[];
-  /** Whether the first call is another barrier, before the update. If not, the call of the last part is a barrier. */
-  readonly waitsBefore: boolean;
 }
 
 /** A step's leaves as its update uses them. */

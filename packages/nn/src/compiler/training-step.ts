@@ -1,4 +1,4 @@
-import type { GradientSink } from 'ringrun';
+import type { GradientSink } from '@ringrun/core';
 import type { GraphCall, Waits } from '../executor/executor.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { assignmentsOf, type Assignments } from '../graph/assignment.ts';
@@ -8,7 +8,7 @@ import { isSameData } from '../graph/same-data.ts';
 import { structureOf, type Leaf, type Structure, type StructureKey } from '../graph/structure.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import { usesOwnOperators } from '../own-operators.ts';
+import { usesOwnOperators } from '../ops/own/enabled.ts';
 import { arrivalOf, buffersOf, isAvailable, type BufferOf, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 import { GraphProgram } from './graph-program.ts';

@@ -1,6 +1,6 @@
 import type { ActivityDetails, StartableOperation } from '@ringrun/core';
 import type { TensorData } from '../dtype.ts';
-import type { ValueType } from '../graph/node.ts';
+import type { ValueType } from '../value-type.ts';
 import type { ValueBuffer } from './value-buffer.ts';
 
 /** A graph in ONNX's format; inputs and outputs are named by their positions (`input_0`, `output_0`, …). */

@@ -8,10 +8,10 @@ import {
   type NativeOnnxSlot,
 } from '@ringrun/native';
 import { newArray, type TensorData } from '../dtype.ts';
-import { ArgumentError, NnError } from '../errors.ts';
-import { sizeOf, type ValueType } from '../graph/node.ts';
-import { dataTypeCode } from '../onnx/type-codes.ts';
-import { requireLength } from '../require-length.ts';
+import { ArgumentError, NnError } from '../errors/errors.ts';
+import { sizeOf, type ValueType } from '../value-type.ts';
+import { dataTypeCode } from '../onnx-format/type-codes.ts';
+import { requireLength } from '../checks/require-length.ts';
 import {
   inputName,
   outputName,

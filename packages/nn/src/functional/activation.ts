@@ -2,9 +2,9 @@ import { add, mul, requireFloat } from '../ops/elementwise.ts';
 import { leakyRelu as leakyReluOf, pow, sigmoid as sigmoidOf } from '../ops/functions.ts';
 import { gelu as geluOf } from '../ops/own/gelu.ts';
 import { constant } from '../ops/source.ts';
-import { Tensor } from '../tensor.ts';
-import { requireOneOf } from '../require-one-of.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { requireOneOf } from '../checks/require-one-of.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** max(x, 0), elementwise (torch.nn.functional.relu). */
 export function relu(input: Tensor): Tensor {

@@ -1,6 +1,6 @@
 import type { Value } from '../graph/node.ts';
 import { adaptiveAveragePool, adaptiveMaxPool } from '../ops/adaptive-pooling.ts';
-import { Tensor } from '../tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import {
   requireAtLeast,
   requireResizable,

@@ -1,12 +1,12 @@
-import { where } from '../combine.ts';
-import { ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { where } from '../tensor/combine.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
 import { cast } from '../ops/elementwise.ts';
 import { safeSoftmax } from '../ops/own/safe-softmax.ts';
 import { expand, trilu } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import { Tensor } from '../tensor.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { dropout } from './dropout.ts';
 
 /** Options of {@link scaledDotProductAttention}. */

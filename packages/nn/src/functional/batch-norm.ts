@@ -1,16 +1,17 @@
-import type { BufferTensor } from '../buffer-tensor.ts';
-import { ArgumentError, ShapeError } from '../errors.ts';
+import type { BufferTensor } from '../tensor/buffer-tensor.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { assignWhenRun, type AssignmentRule } from '../graph/assignment.ts';
-import { describeType, sizeOf, type Value } from '../graph/node.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType, sizeOf } from '../value-type.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
 import { affine, batchNormalize, type BatchNormalized } from '../ops/batch-normalization.ts';
 import { combineStatistics, type Statistics } from '../ops/collective.ts';
 import { add, div, mul, neg, sqrt, sub } from '../ops/elementwise.ts';
 import { reduceSum } from '../ops/reduction.ts';
 import { constant, constantTensor, number } from '../ops/source.ts';
-import { Tensor } from '../tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import type { NormalizationOptions } from './normalization.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link batchNorm}. */
 export interface BatchNormOptions extends NormalizationOptions {

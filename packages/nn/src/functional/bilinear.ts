@@ -1,7 +1,7 @@
-import { einsum } from '../combine.ts';
-import { ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
-import type { Tensor } from '../tensor.ts';
+import { einsum } from '../tensor/combine.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 
 /**
  * x₁ᵀ·W·x₂ + b (torch.nn.functional.bilinear).

@@ -1,8 +1,8 @@
-import { ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
-import { ones } from '../creation.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
+import { ones } from '../tensor/creation.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { dropout, dropoutOptions, requireProbability, type DropoutOptions } from './dropout.ts';
 
 /**

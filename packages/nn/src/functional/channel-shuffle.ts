@@ -1,6 +1,6 @@
-import { ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
-import type { Tensor } from '../tensor.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 
 /**
  * Interleaves `groups` groups of channels (torch.nn.functional.channel_shuffle; Zhang and others, 2017): channels 0 to 5 in 2

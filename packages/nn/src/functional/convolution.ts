@@ -1,8 +1,8 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import { conv } from '../ops/convolution.ts';
-import { Tensor } from '../tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from './sizes.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { overBatch } from './unbatched.ts';
 
 /** Options of {@link conv1d}, {@link conv2d} and {@link conv3d}. */

@@ -1,11 +1,12 @@
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType, type Value } from '../graph/node.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { cast, div, max } from '../ops/elementwise.ts';
 import { ctcLosses } from '../ops/own/ctc-loss.ts';
 import { reshape } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import { tensor, type Tensor } from '../tensor.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { tensor, type Tensor } from '../tensor/tensor.ts';
 import { reduced, type ReductionOptions } from './reduction.ts';
 
 /** Options of {@link ctcLoss} and of `nn.CTCLoss`. */

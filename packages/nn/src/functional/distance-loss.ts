@@ -1,7 +1,7 @@
-import { ArgumentError } from '../errors.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
-import { where } from '../combine.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { where } from '../tensor/combine.ts';
 import { reduced, reductionOptions, requireEqualShapes, type ReductionOptions } from './reduction.ts';
 
 /** Options of {@link smoothL1Loss} and of `nn.SmoothL1Loss`. */

@@ -1,13 +1,13 @@
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType, sizeOf } from '../graph/node.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType, sizeOf } from '../value-type.ts';
 import { dropout as dropoutOf } from '../ops/own/dropout.ts';
 import { input as inputOf, number } from '../ops/source.ts';
-import { usesOwnOperators } from '../own-operators.ts';
+import { usesOwnOperators } from '../ops/own/enabled.ts';
 import { defaultGenerator } from '../random/generator.ts';
 import { dropoutMask } from '../random/philox.ts';
-import { Tensor } from '../tensor.ts';
-import { requireNumber } from '../nn/require.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { requireNumber } from '../checks/require-number.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link dropout}. */
 export interface DropoutOptions {

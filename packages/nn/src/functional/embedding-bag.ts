@@ -1,11 +1,11 @@
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
 import { embeddingBag as bagsOf } from '../ops/own/embedding-bag.ts';
 import { slice } from '../ops/shape.ts';
-import { requireOneOf } from '../require-one-of.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import { Tensor } from '../tensor.ts';
+import { requireOneOf } from '../checks/require-one-of.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { paddingRow } from './embedding.ts';
 
 /** Options of `nn.EmbeddingBag`. */

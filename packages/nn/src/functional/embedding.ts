@@ -1,9 +1,9 @@
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
-import { gather } from '../ops/indexing.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
+import { gather } from '../ops/table-rows.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
-import { Tensor } from '../tensor.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link embedding} and of `nn.Embedding`. */
 export interface EmbeddingOptions {

@@ -1,11 +1,11 @@
-import { ones } from '../creation.ts';
-import { stack, where } from '../combine.ts';
-import { ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { ones } from '../tensor/creation.ts';
+import { stack, where } from '../tensor/combine.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
 import { gatherElements } from '../ops/indexing.ts';
-import { requireOneOf } from '../require-one-of.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import { tensor, Tensor } from '../tensor.ts';
+import { requireOneOf } from '../checks/require-one-of.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { tensor, Tensor } from '../tensor/tensor.ts';
 
 /** Options of {@link gridSample}. */
 export interface GridSampleOptions {

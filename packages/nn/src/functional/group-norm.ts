@@ -1,11 +1,11 @@
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType, sizeOf } from '../graph/node.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType, sizeOf } from '../value-type.ts';
 import { layerNormalize } from '../ops/own/layer-normalize.ts';
 import { affine } from '../ops/batch-normalization.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import { Tensor } from '../tensor.ts';
-import { full } from '../creation.ts';
-import { requirePositiveInteger } from '../nn/require.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { full } from '../tensor/creation.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
 import type { NormalizationOptions } from './normalization.ts';
 
 const normOptions: OptionNames<NormalizationOptions> = { eps: true };

@@ -1,7 +1,7 @@
-import { ArgumentError } from '../errors.ts';
-import { rand } from '../random-creation.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { rand } from '../tensor/random-creation.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { oneHot } from './one-hot.ts';
 
 /** Options of {@link gumbelSoftmax}. */

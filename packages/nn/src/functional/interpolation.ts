@@ -1,10 +1,11 @@
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType, type Value } from '../graph/node.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
 import { adaptiveAveragePool } from '../ops/adaptive-pooling.ts';
 import { alongAxis, copiesAlong, matrixOf } from '../ops/resample.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import { Tensor } from '../tensor.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { cubicTaps, linearTaps, nearestPositions, type Sampling, type Taps } from './sampling.ts';
 import { requireAtLeast, requireResizable, sizesOf, type Sizes } from './sizes.ts';
 import { withGradientOf } from './straight-through.ts';

@@ -1,7 +1,7 @@
-import { ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
 import { gemm, overRows } from '../ops/linear-algebra.ts';
-import { Tensor } from '../tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 
 /**
  * x·Wᵀ + b (torch.nn.functional.linear): input […, in], weight [out, in], bias [out]; returns […, out]. A weight [in] with a

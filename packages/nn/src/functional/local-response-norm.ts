@@ -1,9 +1,9 @@
-import { ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
-import { cat } from '../combine.ts';
-import { zeros } from '../creation.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
+import { cat } from '../tensor/combine.ts';
+import { zeros } from '../tensor/creation.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 
 /** Options of {@link localResponseNorm} and of `nn.LocalResponseNorm`. */
 export interface LocalResponseNormOptions {

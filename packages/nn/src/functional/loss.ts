@@ -1,5 +1,6 @@
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType, type Value } from '../graph/node.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { dependsOnParameter } from '../graph/topology.ts';
 import { broadcastShape } from '../ops/broadcast.ts';
 import { alongClasses, classLoss } from '../ops/class-loss.ts';
@@ -10,8 +11,8 @@ import { softmaxCrossEntropy } from '../ops/own/softmax-cross-entropy.ts';
 import { reduceSum } from '../ops/reduction.ts';
 import { logSoftmax } from '../ops/softmax.ts';
 import { constant, number } from '../ops/source.ts';
-import { Tensor } from '../tensor.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import {
   reduced,
   reductionOptions,

@@ -1,10 +1,10 @@
-import { inUserFunction } from '../called-function.ts';
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { inUserFunction } from '../errors/called-function.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { softplus } from '../ops/functions.ts';
-import { describeType } from '../graph/node.ts';
-import type { Tensor } from '../tensor.ts';
-import { where } from '../combine.ts';
+import { describeType } from '../value-type.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { where } from '../tensor/combine.ts';
 import { pairwiseDistance } from './similarity.ts';
 import { reduced, reductionOptions, requireEqualShapes, type ReductionOptions } from './reduction.ts';
 

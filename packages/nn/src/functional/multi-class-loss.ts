@@ -1,11 +1,11 @@
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import { where } from '../combine.ts';
-import { arange } from '../creation.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { where } from '../tensor/combine.ts';
+import { arange } from '../tensor/creation.ts';
 import { gatherElements } from '../ops/indexing.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
-import { Tensor } from '../tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { logsigmoid } from './piecewise-activation.ts';
 import { reduced, reductionOptions, requireEqualShapes, type ReductionOptions } from './reduction.ts';
 

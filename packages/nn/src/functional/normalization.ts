@@ -1,8 +1,8 @@
-import { ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
 import { layerNormalize } from '../ops/own/layer-normalize.ts';
-import { Tensor } from '../tensor.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link layerNorm}. */
 export interface NormalizationOptions {

@@ -1,5 +1,5 @@
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 
 /** Options of {@link normalize}. */
 export interface NormalizeOptions {

@@ -1,8 +1,8 @@
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
-import { arange } from '../creation.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
+import { arange } from '../tensor/creation.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
-import { Tensor } from '../tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 
 /**
  * 1 at the class of each element and 0 elsewhere, in a new last dimension (torch.nn.functional.one_hot): [N] gives

@@ -1,10 +1,11 @@
 import type { Scalar } from '../dtype.ts';
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType, type Value } from '../graph/node.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { concat, expand, pad as padWith, slice } from '../ops/shape.ts';
 import { flip } from '../ops/slicing.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import { Tensor } from '../tensor.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
 
 /**
  * The elements around a tensor: a number; the tensor mirrored at its first and last element; its first and last element

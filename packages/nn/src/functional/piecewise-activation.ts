@@ -1,10 +1,10 @@
-import { where } from '../combine.ts';
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { where } from '../tensor/combine.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
 import { neg, requireFloat } from '../ops/elementwise.ts';
 import { softplus as softplusOf } from '../ops/functions.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import { Tensor } from '../tensor.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
 
 // Activations of several pieces or several steps, elementwise.
 

@@ -1,6 +1,6 @@
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType, sizeOf } from '../graph/node.ts';
-import type { Tensor } from '../tensor.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType, sizeOf } from '../value-type.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 
 /**
  * Moves channels into pixels (torch.nn.functional.pixel_shuffle; Shi and others, 2016): [..., C·r², H, W] to

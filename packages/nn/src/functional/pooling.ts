@@ -1,14 +1,15 @@
-import { ArgumentError } from '../errors.ts';
-import { sizeOf, type Value } from '../graph/node.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { sizeOf } from '../value-type.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
 import { div, mul } from '../ops/elementwise.ts';
 import type { PoolAttributes } from '../graph/operators.ts';
 import { averagePool, elementsOfWindows, maxPool, padsForLastWindow } from '../ops/pooling.ts';
 import { expand, pad } from '../ops/shape.ts';
 import { constant, constantTensor } from '../ops/source.ts';
-import { Tensor } from '../tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from './sizes.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { overBatch, requireChannels } from './unbatched.ts';
 
 /** Options of {@link maxPool2d} and others, and of `nn.MaxPool2d` and others. */

@@ -1,11 +1,11 @@
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import { checkElements } from '../element-checks.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { checkElements } from '../graph/element-checks.ts';
 import { checkProbabilities } from '../ops/own/check-probabilities.ts';
 import { withSlopes } from '../ops/with-slope.ts';
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
-import { Tensor } from '../tensor.ts';
-import { where } from '../combine.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
+import { Tensor } from '../tensor/tensor.ts';
+import { where } from '../tensor/combine.ts';
 import {
   reduced,
   reductionOptions,

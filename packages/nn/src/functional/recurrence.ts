@@ -2,7 +2,8 @@ import type { Value } from '../graph/node.ts';
 import type { RecurrentCell } from '../graph/operators.ts';
 import { add } from '../ops/elementwise.ts';
 import { gemm, overRows } from '../ops/linear-algebra.ts';
-import { recurrence, type RecurrenceInputs, type RecurrenceOutputs } from '../ops/own/recurrence.ts';
+import { recurrence } from '../ops/own/recurrence.ts';
+import type { RecurrenceInputs, RecurrenceOutputs } from '../ops/unrolled-recurrence.ts';
 
 /** The parameters of one direction of a layer, G gates of H elements. */
 export interface RecurrentWeights<T> {

@@ -1,9 +1,10 @@
-import { ShapeError } from '../errors.ts';
-import { describeType, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { reduced as reducedLosses } from '../ops/class-loss.ts';
-import { requireOneOf } from '../require-one-of.ts';
-import type { OptionNames } from '../require-options.ts';
-import { Tensor } from '../tensor.ts';
+import { requireOneOf } from '../checks/require-one-of.ts';
+import type { OptionNames } from '../checks/require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
 
 /** Reduction of the elementwise losses: their mean (weighted, if classes have weights), their sum, or none. */
 export type Reduction = 'mean' | 'sum' | 'none';

@@ -1,7 +1,7 @@
-import { ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 
 /** Options of {@link rmsNorm}. */
 export interface RMSNormOptions {

@@ -1,6 +1,6 @@
 import { broadcastShape } from '../ops/broadcast.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { withGradientOf } from './straight-through.ts';
 
 /** Options of {@link cosineSimilarity} and of `nn.CosineSimilarity`. */

@@ -1,4 +1,4 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 
 /** The size of a sequence's only axis. */
 export type Single = number | readonly [length: number];

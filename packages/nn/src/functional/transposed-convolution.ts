@@ -1,9 +1,9 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import { convTranspose } from '../ops/convolution.ts';
-import { Tensor } from '../tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { pad } from './padding.ts';
 import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from './sizes.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { overBatch } from './unbatched.ts';
 
 /** Options of {@link convTranspose1d}, {@link convTranspose2d} and {@link convTranspose3d}. */

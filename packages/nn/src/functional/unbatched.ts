@@ -1,6 +1,6 @@
-import { ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
-import type { Tensor } from '../tensor.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 
 /** Applies a function of [N, C, …] with `axes` axes behind N and C; one sample [C, …] is a batch of one, as in torch. */
 export function overBatch(input: Tensor, axes: number, compute: (batch: Tensor) => Tensor): Tensor {

@@ -1,5 +1,6 @@
-import { NnError } from '../errors.ts';
-import { describeType, isNode, type Node, type Value } from './node.ts';
+import { NnError } from '../errors/errors.ts';
+import { isNode, type Node, type Value } from './node.ts';
+import { describeType } from '../value-type.ts';
 import { tick } from './logical-clock.ts';
 
 /** A change of a parameter or buffer, such as an optimizer step, ordered by call. */

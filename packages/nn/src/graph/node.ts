@@ -1,13 +1,7 @@
-import type { DType } from '../dtype.ts';
+import type { ValueType } from '../value-type.ts';
 import type { OpName, Operators } from './operators.ts';
 import { logicalTime } from './logical-clock.ts';
 import { requireOperandDtypes } from './operand-dtypes.ts';
-
-/** Element type and dimensions of a value in a graph. */
-export interface ValueType {
-  readonly dtype: DType;
-  readonly shape: readonly number[];
-}
 
 /** One output of a node; an edge of the graph. */
 export interface Value extends ValueType {
@@ -53,14 +47,4 @@ export function createValue<Op extends OpName>(
 /** True if a node applies this operator; narrows its attributes. */
 export function isNode<Op extends OpName>(node: Node, op: Op): node is Node & Node<Op> {
   return node.op === op;
-}
-
-/** Number of elements of a shape; 1 for a scalar's []. */
-export function sizeOf(shape: readonly number[]): number {
-  return shape.reduce((size, dimension) => size * dimension, 1);
-}
-
-/** Formats a type for messages: `float32[64,1,28,28]`. */
-export function describeType({ dtype, shape }: ValueType): string {
-  return `${dtype}[${shape.join()}]`;
 }

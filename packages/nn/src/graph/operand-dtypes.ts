@@ -1,5 +1,5 @@
 import type { DType } from '../dtype.ts';
-import { ShapeError } from '../errors.ts';
+import { ShapeError } from '../errors/errors.ts';
 import type { OpName } from './operators.ts';
 
 interface Operand {

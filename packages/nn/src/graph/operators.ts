@@ -1,5 +1,4 @@
-import type { PreparesCollectives } from '@ringrun/core';
-import type { DistributedParameter, ProcessGroup } from 'ringrun';
+import type { DistributedParameter, PreparesCollectives, ProcessGroup } from '@ringrun/core';
 import type { DType, Scalar, TensorData } from '../dtype.ts';
 import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';

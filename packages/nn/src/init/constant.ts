@@ -1,5 +1,5 @@
-import { sizeOf } from '../graph/node.ts';
-import { Parameter } from '../parameter.ts';
+import { sizeOf } from '../value-type.ts';
+import { Parameter } from '../tensor/parameter.ts';
 
 /** A parameter filled with one number. */
 export function filledWith(value: number, shape: readonly number[]): Parameter {

@@ -1,6 +1,6 @@
-import { ArgumentError } from '../errors.ts';
-import { requireOneOf } from '../require-one-of.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { requireOneOf } from '../checks/require-one-of.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { normal, randomOptions, uniform, type RandomInitOptions } from './random.ts';
 import { initialize, requireNumbers, type Initializable } from './in-place.ts';
 

@@ -1,5 +1,5 @@
-import { ArgumentError } from '../errors.ts';
-import { requirePositiveInteger } from '../nn/require.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
 import { initialize, requireNumbers, type Initializable } from './in-place.ts';
 
 /** Fills with `value` (torch.nn.init.constant_). Returns the tensor. */

@@ -1,10 +1,10 @@
-import { BufferTensor } from '../buffer-tensor.ts';
-import { ArgumentError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { BufferTensor } from '../tensor/buffer-tensor.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
 import { changeBy } from '../graph/changes.ts';
-import { requireNothingPending } from '../operation-queue.ts';
-import { Parameter } from '../parameter.ts';
-import { describeValue } from '../stored-tensor.ts';
+import { requireNothingPending } from '../executor/operation-queue.ts';
+import { Parameter } from '../tensor/parameter.ts';
+import { describeValue } from '../checks/describe-value.ts';
 
 /** What functions of `nn.init` write to. */
 export type Initializable = Parameter | BufferTensor;

@@ -1,5 +1,5 @@
 import { defaultGenerator } from '../random/generator.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { initialize, requireNumbers, type Initializable } from './in-place.ts';
 import { randomOptions, type RandomInitOptions } from './random.ts';
 

@@ -1,7 +1,7 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import { defaultGenerator, type Generator } from '../random/generator.ts';
-import { requirePositive } from '../nn/require.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { requirePositive } from '../checks/require-number.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { truncatedNormal } from './truncated-normal.ts';
 import { initialize, requireNumbers, type Initializable } from './in-place.ts';
 

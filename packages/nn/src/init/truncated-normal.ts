@@ -1,4 +1,4 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import type { Generator } from '../random/generator.ts';
 import { erf } from './error-function.ts';
 

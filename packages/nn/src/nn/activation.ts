@@ -11,10 +11,10 @@ import {
   tanh,
   type GELUOptions,
 } from '../functional/activation.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requireOptions } from '../require-options.ts';
-import { requireNumber } from './require.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import { requireNumber } from '../checks/require-number.ts';
 
 /** max(x, 0) (torch.nn.ReLU). */
 export class ReLU extends Module {

@@ -8,7 +8,7 @@ import {
   type AdaptiveSize,
 } from '../functional/adaptive-pooling.ts';
 import type { Pair, Single, Triple } from '../functional/sizes.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** Averages sequences of any size to a fixed size (torch.nn.AdaptiveAvgPool1d). */

@@ -1,17 +1,17 @@
-import { BufferTensor } from '../buffer-tensor.ts';
-import { ArgumentError, ShapeError } from '../errors.ts';
+import { BufferTensor } from '../tensor/buffer-tensor.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { normalizeBatch, type RunningStatistics } from '../functional/batch-norm.ts';
 import type { NormalizationOptions } from '../functional/normalization.ts';
 import { changeBy } from '../graph/changes.ts';
-import { describeType } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
 import { filledWith } from '../init/constant.ts';
-import type { Parameter } from '../parameter.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
-import { requirePositive, requirePositiveInteger } from './require.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { requirePositive, requirePositiveInteger } from '../checks/require-number.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link BatchNorm1d}, {@link BatchNorm2d} and {@link BatchNorm3d}. */
 export interface BatchNormModuleOptions extends NormalizationOptions {

@@ -1,11 +1,11 @@
 import { bilinear } from '../functional/bilinear.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
-import type { Parameter } from '../parameter.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { linearOptions, type LinearOptions } from './linear.ts';
 import { Module } from './module.ts';
-import { requirePositiveInteger } from './require.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** x₁ᵀ·W·x₂ + b (torch.nn.Bilinear). Weight and bias are initialized uniformly in ±1/√in1Features. */
 export class Bilinear extends Module {

@@ -1,6 +1,6 @@
 import { alphaDropout, dropout1d, dropout2d, dropout3d } from '../functional/channel-dropout.ts';
 import { requireProbability } from '../functional/dropout.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** What the modules of this file share: a probability, and the identity in evaluation. */

@@ -1,7 +1,7 @@
 import { channelShuffle } from '../functional/channel-shuffle.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requirePositiveInteger } from './require.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Interleaves groups of channels (torch.nn.ChannelShuffle): see `F.channelShuffle`. */
 export class ChannelShuffle extends Module {

@@ -7,12 +7,12 @@ import {
 } from '../functional/transposed-convolution.ts';
 import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from '../functional/sizes.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
-import type { Parameter } from '../parameter.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { requireGroups } from './conv.ts';
 import { Module } from './module.ts';
-import { requirePositiveInteger } from './require.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Options of {@link ConvTranspose1d}, {@link ConvTranspose2d} and {@link ConvTranspose3d}. */
 export interface ConvTransposeModuleOptions<Size extends Sizes> extends ConvTransposeOptions<Size> {

@@ -1,4 +1,4 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import {
   conv1d,
   conv2d,
@@ -13,11 +13,11 @@ import {
 import { pad } from '../functional/padding.ts';
 import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from '../functional/sizes.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
-import type { Parameter } from '../parameter.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requirePositiveInteger } from './require.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** The elements around the images of a convolution: zeros, or as the modes of `F.pad`. */
 export type ConvPaddingMode = 'zeros' | 'reflect' | 'replicate' | 'circular';

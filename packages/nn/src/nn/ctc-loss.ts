@@ -1,6 +1,6 @@
 import { ctcLoss, ctcLossOptions, type CTCLossOptions, type Lengths } from '../functional/ctc-loss.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** Loss of sequences whose classes have no known times (torch.nn.CTCLoss): see `F.ctcLoss`. */

@@ -8,8 +8,8 @@ import {
   type SmoothL1LossOptions,
 } from '../functional/distance-loss.ts';
 import { reductionOptions, type ReductionOptions } from '../functional/reduction.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** Absolute error (torch.nn.L1Loss): see `F.l1Loss`. */

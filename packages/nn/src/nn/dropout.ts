@@ -1,5 +1,5 @@
 import { dropout, requireProbability } from '../functional/dropout.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** Drops each element with probability p in training; the identity in evaluation (torch.nn.Dropout). See `F.dropout`. */

@@ -1,8 +1,8 @@
 import { paddingRow } from '../functional/embedding.ts';
 import { bagOptions, embeddingBag, requireMode, type BagOptions } from '../functional/embedding-bag.ts';
-import type { Parameter } from '../parameter.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { embeddingTable } from './embedding.ts';
 import { Module } from './module.ts';
 

@@ -1,10 +1,10 @@
 import { embedding, embeddingOptions, paddingRow, type EmbeddingOptions } from '../functional/embedding.ts';
 import { defaultGenerator } from '../random/generator.ts';
-import { Parameter } from '../parameter.ts';
-import type { Tensor } from '../tensor.ts';
+import { Parameter } from '../tensor/parameter.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requirePositiveInteger } from './require.ts';
-import { requireOptions } from '../require-options.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
+import { requireOptions } from '../checks/require-options.ts';
 
 /**
  * A table of vectors (torch.nn.Embedding): int64 of any shape to [..., embeddingDim]. Initialized from the standard normal

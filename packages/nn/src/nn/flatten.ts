@@ -1,7 +1,7 @@
 import { flatten } from '../functional/linear.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requireNumber } from './require.ts';
+import { requireNumber } from '../checks/require-number.ts';
 
 /** Flattens dimensions `startDim` to `endDim` into one (torch.nn.Flatten). Default: 1 to -1, [N, …] to [N, features]. */
 export class Flatten extends Module {

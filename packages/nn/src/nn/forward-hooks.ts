@@ -1,5 +1,5 @@
-import { ArgumentError } from '../errors.ts';
-import { describeValue } from '../stored-tensor.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { describeValue } from '../checks/describe-value.ts';
 
 /** What a hook is registered on: a module with `forward`. */
 type WithForward = object & { forward?: (...inputs: never[]) => unknown };

@@ -1,13 +1,13 @@
 import { groupNorm, instanceNorm } from '../functional/group-norm.ts';
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
 import type { NormalizationOptions } from '../functional/normalization.ts';
 import { filledWith } from '../init/constant.ts';
-import type { Parameter } from '../parameter.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requirePositiveInteger } from './require.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Options of {@link GroupNorm}, and of {@link InstanceNorm1d} and others. */
 export interface ChannelNormOptions extends NormalizationOptions {

@@ -1,4 +1,4 @@
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** Returns its input (torch.nn.Identity), in place of a layer that is left out. */

@@ -1,5 +1,5 @@
-import { ArgumentError } from '../errors.ts';
-import { describeValue } from '../stored-tensor.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { describeValue } from '../checks/describe-value.ts';
 
 /**
  * How keys of a state dict become keys of a module: a table of prefixes, of which the longest that fits is replaced, such as

@@ -1,10 +1,10 @@
 import { layerNorm, type NormalizationOptions } from '../functional/normalization.ts';
 import { filledWith } from '../init/constant.ts';
-import type { Parameter } from '../parameter.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requirePositive, requirePositiveInteger } from './require.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { requirePositive, requirePositiveInteger } from '../checks/require-number.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link LayerNorm}. */
 export interface LayerNormOptions extends NormalizationOptions {

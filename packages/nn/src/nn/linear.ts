@@ -1,10 +1,10 @@
 import { linear } from '../functional/linear.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
-import type { Parameter } from '../parameter.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requirePositiveInteger } from './require.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link Linear}. */
 export interface LinearOptions {

@@ -3,10 +3,10 @@ import {
   localResponseNormOptions,
   type LocalResponseNormOptions,
 } from '../functional/local-response-norm.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requirePositiveInteger } from './require.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Normalizes by neighbouring channels (torch.nn.LocalResponseNorm): see `F.localResponseNorm`. */
 export class LocalResponseNorm extends Module {

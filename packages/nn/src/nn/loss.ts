@@ -11,8 +11,8 @@ import {
   type NLLLossOptions,
 } from '../functional/loss.ts';
 import { reductionOptions, type ReductionOptions } from '../functional/reduction.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** Negative log-likelihood (torch.nn.NLLLoss): see `F.nllLoss`. */

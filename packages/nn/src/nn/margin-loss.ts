@@ -14,8 +14,8 @@ import {
   type TripletMarginWithDistanceLossOptions,
 } from '../functional/margin-loss.ts';
 import { reductionOptions, type ReductionOptions } from '../functional/reduction.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** Angle of pairs (torch.nn.CosineEmbeddingLoss): see `F.cosineEmbeddingLoss`. */

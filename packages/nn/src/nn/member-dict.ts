@@ -1,5 +1,5 @@
-import { ArgumentError } from '../errors.ts';
-import { describeValue } from '../stored-tensor.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { describeValue } from '../checks/describe-value.ts';
 import { attributesOf, holdMembers } from './attributes.ts';
 import { isRegistered, Module } from './module.ts';
 

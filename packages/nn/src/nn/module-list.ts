@@ -1,5 +1,5 @@
-import { ArgumentError } from '../errors.ts';
-import { describeValue } from '../stored-tensor.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { describeValue } from '../checks/describe-value.ts';
 import { Module } from './module.ts';
 
 /** A list of modules, registered as children of its module (torch.nn.ModuleList): the first has parameters `0.weight`, … */

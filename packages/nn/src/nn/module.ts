@@ -1,10 +1,9 @@
-import { invalidateRecordedCalls } from '@ringrun/core';
-import type { DistributedModule } from 'ringrun';
-import { BufferTensor } from '../buffer-tensor.ts';
-import { ArgumentError } from '../errors.ts';
-import { Parameter } from '../parameter.ts';
+import { invalidateRecordedCalls, type DistributedModule } from '@ringrun/core';
+import { BufferTensor } from '../tensor/buffer-tensor.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { Parameter } from '../tensor/parameter.ts';
 import { changeBy } from '../graph/changes.ts';
-import { changeAfterPending, requireNothingPending } from '../operation-queue.ts';
+import { changeAfterPending, requireNothingPending } from '../executor/operation-queue.ts';
 import {
   loadTensors,
   saveTensors,
@@ -22,8 +21,8 @@ import {
   type ForwardPreHook,
   type RemovableHandle,
 } from './forward-hooks.ts';
-import { requireBoolean } from '../require-boolean.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { requireBoolean } from '../checks/require-boolean.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 const loadOptions: OptionNames<LoadStateDictOptions> = { strict: true, keyMapping: true };
 
@@ -181,7 +180,7 @@ export abstract class Module implements DistributedModule {
     requireOptions('loadStateDict', options, loadOptions);
     const tensors = tensorsByKey(this.namedParameters(), this.namedBuffers());
     requireNothingPending('loadStateDict', tensors.values());
-    const keys = loadTensors(tensors, state, options, tiedKeys(this));
+    const keys = loadTensors(tensors, state, options, tiedKeys<Module>(this, isModule));
     const change = changeBy('loadStateDict');
     const missing = new Set(keys.missingKeys);
     for (const [key, tensor] of tensors) if (!missing.has(key)) tensor.recordChange(change);
@@ -238,6 +237,10 @@ function* listed<T>(
       yield [join(path, name), property];
     }
   }
+}
+
+function isModule(value: unknown): value is Module {
+  return value instanceof Module;
 }
 
 /** True for what a module registers when it is a property of the module. */

@@ -6,8 +6,8 @@ import {
   type MultiLabelSoftMarginLossOptions,
   type MultiMarginLossOptions,
 } from '../functional/multi-class-loss.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** Hinge loss of one class among several (torch.nn.MultiMarginLoss): see `F.multiMarginLoss`. */

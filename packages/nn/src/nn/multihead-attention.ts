@@ -1,18 +1,18 @@
 import { attentionWeights, causalMask, requireMask } from '../functional/attention.ts';
 import { dropout, requireProbability } from '../functional/dropout.ts';
 import { linear } from '../functional/linear.ts';
-import { where } from '../combine.ts';
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { where } from '../tensor/combine.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
 import { filledWith } from '../init/constant.ts';
 import { xavierUniform } from '../init/uniform.ts';
-import type { Parameter } from '../parameter.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Linear } from './linear.ts';
 import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
-import { requirePositiveInteger } from './require.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Options of {@link MultiheadAttention}. */
 export interface MultiheadAttentionOptions {

@@ -1,9 +1,9 @@
 import { pad, type PadOptions } from '../functional/padding.ts';
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
-import type { Tensor } from '../tensor.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requireNumber } from './require.ts';
+import { requireNumber } from '../checks/require-number.ts';
 
 /** Adds elements around the last dimensions: see `F.pad`. */
 export abstract class Padding extends Module {

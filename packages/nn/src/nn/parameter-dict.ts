@@ -1,4 +1,4 @@
-import { Parameter } from '../parameter.ts';
+import { Parameter } from '../tensor/parameter.ts';
 import { MemberDict } from './member-dict.ts';
 
 /** Parameters by name, registered in their module (torch.nn.ParameterDict): `dict.at('scale')` is the parameter `scale`. */

@@ -1,6 +1,6 @@
-import { ArgumentError } from '../errors.ts';
-import { Parameter } from '../parameter.ts';
-import { describeValue } from '../stored-tensor.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { Parameter } from '../tensor/parameter.ts';
+import { describeValue } from '../checks/describe-value.ts';
 import { Module } from './module.ts';
 
 /** Parameters in a list, registered in their module (torch.nn.ParameterList): the first is `0`, … */

@@ -19,11 +19,11 @@ import {
   threshold,
   type SoftplusOptions,
 } from '../functional/piecewise-activation.ts';
-import { Parameter } from '../parameter.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { Parameter } from '../tensor/parameter.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requireNumber } from './require.ts';
+import { requireNumber } from '../checks/require-number.ts';
 
 /** Exponential below 0 (torch.nn.ELU): see `F.elu`. */
 export class ELU extends Module {

@@ -1,7 +1,7 @@
 import { pixelShuffle, pixelUnshuffle } from '../functional/pixel-shuffle.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requirePositiveInteger } from './require.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Moves channels into pixels (torch.nn.PixelShuffle): see `F.pixelShuffle`. */
 export class PixelShuffle extends Module {

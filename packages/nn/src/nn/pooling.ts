@@ -15,8 +15,8 @@ import {
   type MaxPool3dOptions,
 } from '../functional/pooling.ts';
 import type { Pair, Single, Triple } from '../functional/sizes.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** Largest element of each window (torch.nn.MaxPool1d). Default stride: the window's size. */

@@ -12,8 +12,8 @@ import {
   type KLDivOptions,
   type PoissonNLLLossOptions,
 } from '../functional/probability-loss.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** Binary cross entropy of probabilities (torch.nn.BCELoss): see `F.binaryCrossEntropy`. */

@@ -1,19 +1,20 @@
 import { dropout, requireProbability } from '../functional/dropout.ts';
 import { recurrentLayer, type RecurrentWeights } from '../functional/recurrence.ts';
-import { ShapeError } from '../errors.ts';
-import { describeType, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import type { RecurrentCell } from '../graph/operators.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
 import { gatesOf } from '../ops/own/recurrence.ts';
 import { concat, expand, reshape, slice } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import type { Parameter } from '../parameter.ts';
-import { requireBoolean } from '../require-boolean.ts';
-import type { OptionNames } from '../require-options.ts';
-import { Tensor } from '../tensor.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import { requireBoolean } from '../checks/require-boolean.ts';
+import type { OptionNames } from '../checks/require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
-import { requirePositiveInteger } from './require.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
 import { lengthsOf, PackedSequence } from './utils/rnn.ts';
 
 /** Options of {@link LSTM} and {@link GRU}. */

@@ -1,10 +1,10 @@
 import { rmsNorm, type RMSNormOptions } from '../functional/rms-norm.ts';
 import { filledWith } from '../init/constant.ts';
-import type { Parameter } from '../parameter.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requirePositiveInteger } from './require.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Options of {@link RMSNorm}. */
 export interface RMSNormModuleOptions extends RMSNormOptions {

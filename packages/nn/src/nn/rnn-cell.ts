@@ -1,18 +1,19 @@
-import { ShapeError } from '../errors.ts';
+import { ShapeError } from '../errors/errors.ts';
 import { recurrentLayer } from '../functional/recurrence.ts';
-import { describeType, type Value } from '../graph/node.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import type { RecurrentCell } from '../graph/operators.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
 import { gatesOf } from '../ops/own/recurrence.ts';
 import { expand, reshape } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import type { Parameter } from '../parameter.ts';
-import { requireBoolean } from '../require-boolean.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import { Tensor } from '../tensor.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import { requireBoolean } from '../checks/require-boolean.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
-import { requirePositiveInteger } from './require.ts';
+import { requirePositiveInteger } from '../checks/require-number.ts';
 import { requireNonlinearity } from './rnn.ts';
 
 /** Options of {@link LSTMCell} and {@link GRUCell}. */

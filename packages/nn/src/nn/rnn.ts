@@ -1,6 +1,6 @@
-import { requireOneOf } from '../require-one-of.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOneOf } from '../checks/require-one-of.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { recurrentOptions, RecurrentNetwork, type RecurrentOptions } from './recurrent-network.ts';
 import type { PackedSequence } from './utils/rnn.ts';
 

@@ -1,6 +1,6 @@
-import { ArgumentError } from '../errors.ts';
-import { describeValue } from '../stored-tensor.ts';
-import type { Tensor } from '../tensor.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { describeValue } from '../checks/describe-value.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** A module whose forward maps one tensor to one tensor. */

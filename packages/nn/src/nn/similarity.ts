@@ -6,8 +6,8 @@ import {
   type CosineSimilarityOptions,
   type PairwiseDistanceOptions,
 } from '../functional/similarity.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** Cosine of the angle of two vectors (torch.nn.CosineSimilarity): see `F.cosineSimilarity`. */

@@ -1,15 +1,14 @@
-import { withoutEarlierKeys } from '@ringrun/core';
-import type { DistributedTensor } from 'ringrun';
-import { ArgumentError } from '../errors.ts';
+import { withoutEarlierKeys, type DistributedTensor } from '@ringrun/core';
+import { ArgumentError } from '../errors/errors.ts';
 import { withMappedKeys, type KeyMapping } from './key-mapping.ts';
 import {
   asFloat32,
-  describeValue,
   loadableMisfit,
   store,
   type LoadableTensor,
   type StoredTensor,
-} from '../stored-tensor.ts';
+} from '../tensor/stored-tensor.ts';
+import { describeValue } from '../checks/describe-value.ts';
 
 /** A model's parameters and buffers by torch's keys: `conv1.weight`, `bn1.running_mean`. */
 export type ModuleStateDict = Map<string, StoredTensor>;

@@ -1,11 +1,10 @@
-import { registry } from '@ringrun/core';
-import type { ProcessGroup } from 'ringrun';
-import { ArgumentError } from '../errors.ts';
+import { registry, type ProcessGroup } from '@ringrun/core';
+import { ArgumentError } from '../errors/errors.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
 import { replaceAttribute } from './attributes.ts';
 import { BatchNorm, batchNormOptions, type BatchNormModuleOptions } from './batch-norm.ts';
 import { Module } from './module.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link SyncBatchNorm}. */
 export interface SyncBatchNormOptions extends BatchNormModuleOptions {

@@ -1,13 +1,21 @@
-import { BufferTensor } from '../buffer-tensor.ts';
-import { Parameter } from '../parameter.ts';
+import { BufferTensor } from '../tensor/buffer-tensor.ts';
+import { Parameter } from '../tensor/parameter.ts';
 import { attributesOf } from './attributes.ts';
-import { Module } from './module.ts';
+
+/** A module, as its keys see it. */
+interface Keyed {
+  namedParameters(): Iterable<readonly [key: string, parameter: Parameter]>;
+  namedBuffers(): Iterable<readonly [key: string, buffer: BufferTensor]>;
+}
 
 /**
  * Further keys of tensors that a module has under several paths, such as a tied weight, each with the key in the state dict.
  * torch stores such a tensor under every key.
  */
-export function tiedKeys(root: Module): Map<string, string> {
+export function tiedKeys<Module extends Keyed>(
+  root: Module,
+  isModule: (property: unknown) => property is Module,
+): Map<string, string> {
   const first = new Map<object, string>();
   const tied = new Map<string, string>();
   const visit = (module: Module, prefix: string, ancestors: readonly Module[]) => {
@@ -18,7 +26,7 @@ export function tiedKeys(root: Module): Map<string, string> {
         const main = first.get(property);
         if (main === undefined) first.set(property, key);
         else tied.set(key, main);
-      } else if (property instanceof Module) visit(property, `${key}.`, [...ancestors, module]);
+      } else if (isModule(property)) visit(property, `${key}.`, [...ancestors, module]);
     }
   };
   // The order of namedParameters: a module's own tensors before those of its parts.

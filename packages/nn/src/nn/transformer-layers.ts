@@ -1,9 +1,9 @@
-import { inUserFunction } from '../called-function.ts';
+import { inUserFunction } from '../errors/called-function.ts';
 import { gelu, relu } from '../functional/activation.ts';
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import { defaultGenerator } from '../random/generator.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { spellAsTorch } from './attributes.ts';
 import { Dropout } from './dropout.ts';
 import { LayerNorm } from './layer-norm.ts';

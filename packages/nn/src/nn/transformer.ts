@@ -1,6 +1,6 @@
 import { xavierUniform } from '../init/uniform.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { LayerNorm } from './layer-norm.ts';
 import { Module } from './module.ts';
 import { TransformerDecoder, TransformerEncoder } from './transformer-stacks.ts';

@@ -1,6 +1,6 @@
 import { interpolate, interpolateOptions, type InterpolateOptions } from '../functional/interpolation.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Tensor } from '../tensor.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 /** Resizes sequences, images or volumes (torch.nn.Upsample): see `F.interpolate`. */

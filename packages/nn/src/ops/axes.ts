@@ -1,5 +1,6 @@
-import { ShapeError } from '../errors.ts';
-import { describeType, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 
 /**
  * Non-negative axes in ascending order. Negative axes count from the last; duplicates are an error. A value without dimensions

@@ -1,5 +1,6 @@
-import { ShapeError } from '../errors.ts';
-import { createNode, createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { createNode, createValue, type Value } from '../graph/node.ts';
+import { describeType, sizeOf } from '../value-type.ts';
 import { type MaybeValue, type OperatorFamily } from './definition.ts';
 import { add, div, mul, neg, sqrt } from './elementwise.ts';
 import { reduceSum } from './reduction.ts';

@@ -1,5 +1,6 @@
-import { ShapeError } from '../errors.ts';
-import { describeType, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { reduceSum } from './reduction.ts';
 import { reshape } from './shape.ts';
 

@@ -1,4 +1,5 @@
-import { sizeOf, type Value } from '../graph/node.ts';
+import type { Value } from '../graph/node.ts';
+import { sizeOf } from '../value-type.ts';
 import type { LossReduction } from '../graph/operators.ts';
 import { add, div, equal, mul, neg, sub, where } from './elementwise.ts';
 import { gatherElements } from './indexing.ts';

@@ -1,6 +1,7 @@
-import { ShapeError } from '../errors.ts';
+import { ShapeError } from '../errors/errors.ts';
 import { nextSequence, type CollectiveNode } from '../graph/collective.ts';
-import { createNode, createValue, describeType, isNode, sizeOf, type Value } from '../graph/node.ts';
+import { createNode, createValue, isNode, type Value } from '../graph/node.ts';
+import { describeType, sizeOf } from '../value-type.ts';
 import type { CollectiveGroup, CollectiveOp } from '../graph/operators.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 import { add, div, mul, sub } from './elementwise.ts';

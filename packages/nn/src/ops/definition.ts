@@ -1,6 +1,6 @@
 import type { Node, Value } from '../graph/node.ts';
 import type { OpName } from '../graph/operators.ts';
-import type { GraphBuilder } from '../onnx/graph-builder.ts';
+import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
 
 /** A gradient, or undefined if there is none. */
 export type MaybeValue = Value | undefined;

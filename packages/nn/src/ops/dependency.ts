@@ -1,7 +1,8 @@
-import { createValue, sizeOf, type Value } from '../graph/node.ts';
-import type { GraphBuilder } from '../onnx/graph-builder.ts';
-import { dataTypeCode } from '../onnx/type-codes.ts';
-import { usesOwnOperators } from '../own-operators.ts';
+import { createValue, type Value } from '../graph/node.ts';
+import { sizeOf } from '../value-type.ts';
+import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
+import { dataTypeCode } from '../onnx-format/type-codes.ts';
+import { usesOwnOperators } from './own/enabled.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 
 /**

@@ -1,7 +1,8 @@
 import type { Scalar } from '../dtype.ts';
-import { checkElements } from '../element-checks.ts';
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { createValue, describeType, isNode, type Value } from '../graph/node.ts';
+import { checkElements } from '../graph/element-checks.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { createValue, isNode, type Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 import { add, and, cast, detach, div, equal, greater, mul, neg, not, or, sub, where } from './elementwise.ts';

@@ -1,5 +1,6 @@
-import { ShapeError } from '../errors.ts';
-import { describeType, sizeOf, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType, sizeOf } from '../value-type.ts';
 import { matmul } from './linear-algebra.ts';
 import { mul } from './elementwise.ts';
 import { indexSelect } from './indexing.ts';

@@ -1,9 +1,10 @@
 import type { DType } from '../dtype.ts';
-import { ShapeError } from '../errors.ts';
-import { createNode, createValue, describeType, isNode, type Node, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { createNode, createValue, isNode, type Node, type Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
-import type { GraphBuilder } from '../onnx/graph-builder.ts';
-import { dataTypeCode } from '../onnx/type-codes.ts';
+import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
+import { dataTypeCode } from '../onnx-format/type-codes.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
 import { emitPlain, noGradient, type MaybeValue, type OperatorFamily } from './definition.ts';
 import { constant, int64Constant } from './source.ts';

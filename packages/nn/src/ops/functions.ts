@@ -1,6 +1,6 @@
 import { createValue, type Node, type Value } from '../graph/node.ts';
-import type { GraphBuilder } from '../onnx/graph-builder.ts';
-import { dataTypeCode } from '../onnx/type-codes.ts';
+import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
+import { dataTypeCode } from '../onnx-format/type-codes.ts';
 import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
 import {

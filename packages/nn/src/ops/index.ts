@@ -36,6 +36,7 @@ import { reductions } from './reduction.ts';
 import { shaping } from './shape.ts';
 import { softmaxes } from './softmax.ts';
 import { sources } from './source.ts';
+import { tableRows } from './table-rows.ts';
 import { trigonometry } from './trigonometry.ts';
 import { slopes } from './with-slope.ts';
 
@@ -60,6 +61,7 @@ export const operators: OperatorFamily<OpName> = {
   ...convolution,
   ...pooling,
   ...indexing,
+  ...tableRows,
   ...softmaxes,
   ...rowSums,
   ...indexChecks,

@@ -1,7 +1,7 @@
-import { ShapeError } from '../errors.ts';
-import { createValue, describeType, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { createValue, type Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
-import { addRows } from './own/add-rows.ts';
 import { expand } from './shape.ts';
 import { constant, int64Constant } from './source.ts';
 
@@ -34,13 +34,6 @@ export function indexSelect(value: Value, axis: number, positions: readonly numb
   return createValue('IndexSelect', [value], { axis, positions }, type);
 }
 
-/** Selects rows of a table: [V, D] and rows [...] (int64) give [..., D]. The padding row receives no gradient. */
-export function gather(table: Value, rows: Value, paddingRow?: number): Value {
-  const attributes = paddingRow === undefined ? {} : { paddingRow };
-  const type = { dtype: table.dtype, shape: [...rows.shape, table.shape[1]] };
-  return createValue('Gather', [table, rows], attributes, type);
-}
-
 /** Writes `value` at the class of each row and 0 elsewhere: classes [N] (int64) give [N, depth]. Class `depth` gives zeros. */
 export function oneHot(classes: Value, depth: number, value: number): Value {
   if (classes.dtype !== 'int64' || classes.shape.length !== 1) {
@@ -50,7 +43,7 @@ export function oneHot(classes: Value, depth: number, value: number): Value {
   return createValue('OneHot', [classes], { depth, value }, { dtype: 'float32', shape });
 }
 
-type Indexing = 'IndexSelect' | 'Gather' | 'GatherElements' | 'ScatterElements' | 'Scatter' | 'OneHot';
+type Indexing = 'IndexSelect' | 'GatherElements' | 'ScatterElements' | 'Scatter' | 'OneHot';
 
 export const indexing: OperatorFamily<Indexing> = {
   IndexSelect: {
@@ -65,14 +58,6 @@ export const indexing: OperatorFamily<Indexing> = {
       const targets = int64Constant(broadcastable, positions);
       return [scatterElements(expand(targets, d.shape), d, x.shape[axis], axis)];
     },
-  },
-  Gather: {
-    emit: (graph, _, inputs, outputs) => {
-      graph.node('Gather', inputs, outputs, { axis: 0 });
-    },
-    gradient: ({ inputs: [table, rows], attributes: { paddingRow } }, [d]) => [
-      d && addRows(rows, d, table.shape[0], paddingRow),
-    ],
   },
   GatherElements: {
     emit: (graph, { attributes: { axis } }, inputs, outputs) => {

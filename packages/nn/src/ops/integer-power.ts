@@ -1,5 +1,5 @@
 import type { Scalar } from '../dtype.ts';
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { isInt64 } from '../scalar.ts';
 import { cast, mul } from './elementwise.ts';

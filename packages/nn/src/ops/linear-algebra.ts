@@ -1,5 +1,6 @@
-import { ShapeError } from '../errors.ts';
-import { createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { createValue, type Value } from '../graph/node.ts';
+import { describeType, sizeOf } from '../value-type.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
 import { emitPlain, type OperatorFamily } from './definition.ts';
 import { reshape, transpose } from './shape.ts';

@@ -1,5 +1,6 @@
-import { ShapeError } from '../errors.ts';
-import { createNode, describeType, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { createNode, type Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { normalizeAxes } from './axes.ts';
 import { type MaybeValue, type OperatorFamily } from './definition.ts';
 import { add, div, mul, sqrt, sub } from './elementwise.ts';

@@ -1,6 +1,6 @@
 import type { DType } from '../dtype.ts';
 import { createNode, createValue, type Value } from '../graph/node.ts';
-import type { GraphBuilder } from '../onnx/graph-builder.ts';
+import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 import { cast } from './elementwise.ts';
 import { scatterElements } from './indexing.ts';

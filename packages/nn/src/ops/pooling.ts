@@ -1,7 +1,8 @@
-import { ShapeError } from '../errors.ts';
-import { createNode, createValue, describeType, sizeOf, type Node, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { createNode, createValue, type Node, type Value } from '../graph/node.ts';
+import { describeType, sizeOf } from '../value-type.ts';
 import type { Operators, PoolAttributes } from '../graph/operators.ts';
-import type { Attributes, GraphBuilder } from '../onnx/graph-builder.ts';
+import type { Attributes, GraphBuilder } from '../onnx-format/graph-builder.ts';
 import { convTranspose } from './convolution.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 import { div } from './elementwise.ts';

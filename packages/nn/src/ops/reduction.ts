@@ -1,8 +1,9 @@
-import { ShapeError } from '../errors.ts';
-import { createValue, describeType, sizeOf, type Node, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { createValue, type Node, type Value } from '../graph/node.ts';
+import { describeType, sizeOf } from '../value-type.ts';
 import type { OpName, Operators } from '../graph/operators.ts';
-import type { GraphBuilder } from '../onnx/graph-builder.ts';
-import { dataTypeCode } from '../onnx/type-codes.ts';
+import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
+import { dataTypeCode } from '../onnx-format/type-codes.ts';
 import { normalizeAxes } from './axes.ts';
 import { type OperatorFamily } from './definition.ts';
 import { cast, div, greaterOrEqual, mul, neg, not, sub } from './elementwise.ts';

@@ -1,4 +1,5 @@
-import { sizeOf, type Value } from '../graph/node.ts';
+import type { Value } from '../graph/node.ts';
+import { sizeOf } from '../value-type.ts';
 import { indexSelect } from './indexing.ts';
 import { gemm, matmul, overRows } from './linear-algebra.ts';
 import { expand, reshape } from './shape.ts';

@@ -1,9 +1,10 @@
 import type { Scalar } from '../dtype.ts';
-import { ShapeError } from '../errors.ts';
-import { createNode, createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { createNode, createValue, type Value } from '../graph/node.ts';
+import { describeType, sizeOf } from '../value-type.ts';
 import type { Operators } from '../graph/operators.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
-import type { GraphBuilder } from '../onnx/graph-builder.ts';
+import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
 import { normalizeAxis } from './axes.ts';
 import { sumToShape } from './broadcast.ts';
 import { type OperatorFamily } from './definition.ts';

@@ -1,10 +1,12 @@
-import { ShapeError } from '../errors.ts';
-import { describeType, sizeOf, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType, sizeOf } from '../value-type.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
 import { normalizeAxis } from './axes.ts';
 import { remainder } from './division.ts';
 import { sub } from './elementwise.ts';
-import { gather, indexSelect } from './indexing.ts';
+import { indexSelect } from './indexing.ts';
+import { gather } from './table-rows.ts';
 import { checkIndices } from './own/check-indices.ts';
 import { concat, reshape, reverse, slice, split, transpose } from './shape.ts';
 import { int64Constant } from './source.ts';

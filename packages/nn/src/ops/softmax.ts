@@ -1,7 +1,8 @@
-import { ShapeError } from '../errors.ts';
-import { createNode, createValue, describeType, type Node, type Value } from '../graph/node.ts';
-import type { GraphBuilder } from '../onnx/graph-builder.ts';
-import { dataTypeCode } from '../onnx/type-codes.ts';
+import { ShapeError } from '../errors/errors.ts';
+import { createNode, createValue, type Node, type Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
+import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
+import { dataTypeCode } from '../onnx-format/type-codes.ts';
 import { normalizeAxis } from './axes.ts';
 import { type OperatorFamily } from './definition.ts';
 import { exp, mul, sub } from './elementwise.ts';

@@ -1,5 +1,5 @@
 import { createValue, type Value } from '../graph/node.ts';
-import type { GraphBuilder } from '../onnx/graph-builder.ts';
+import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
 import { type OperatorFamily } from './definition.ts';
 import { emitReshape } from './shape.ts';
 

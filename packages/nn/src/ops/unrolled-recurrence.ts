@@ -3,9 +3,34 @@ import type { RecurrentCell } from '../graph/operators.ts';
 import { add, greater, mul, relu, sub, where } from './elementwise.ts';
 import { sigmoid, tanh } from './functions.ts';
 import { gemm } from './linear-algebra.ts';
-import type { RecurrenceInputs, RecurrenceOutputs } from './own/recurrence.ts';
 import { concat, expand, reshape, slice, split } from './shape.ts';
 import { constant, int64Constant } from './source.ts';
+
+/** One direction of a layer. */
+export interface RecurrenceInputs {
+  /** The input times its weights, plus biases: [L, N, G·H]. */
+  readonly gates: Value;
+  /** [G·H, H] */
+  readonly weight: Value;
+  /** The first state, [N, H]. */
+  readonly state: Value;
+  /** The first cell of lstm, [N, H]. */
+  readonly cellState?: Value | undefined;
+  /** Added to the product of state and weight, [G·H]. Default: 0. */
+  readonly bias?: Value | undefined;
+  /** Steps of each sequence, int64 [N]. Default: L. */
+  readonly lengths?: Value | undefined;
+}
+
+/** States, 0 behind a length; the states and cells after the last step. */
+export interface RecurrenceOutputs {
+  /** [L, N, H] */
+  readonly states: Value;
+  /** [N, H] */
+  readonly last: Value;
+  /** [N, H], of lstm. */
+  readonly lastCell: Value | undefined;
+}
 
 interface State {
   readonly h: Value;

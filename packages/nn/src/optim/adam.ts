@@ -2,7 +2,7 @@ import type { Value } from '../graph/node.ts';
 import { add, div, max, mul, sqrt, sub } from '../ops/elementwise.ts';
 import { Optimizer } from './optimizer.ts';
 import { completeSettings, type OptimizerParameters } from './param-groups.ts';
-import { requireAtLeastZero, requireBelowOne } from './require.ts';
+import { requireAtLeastZero, requireBelowOne } from '../checks/require-number.ts';
 import type { Rule, UpdateInputs, UpdateOutputs, UpdateProgress } from './rule.ts';
 
 /** Settings of a parameter group of {@link Adam} or {@link AdamW}. */

@@ -1,5 +1,5 @@
-import type { BufferAssignment } from '../compiler/compile.ts';
-import type { NnError } from '../errors.ts';
+import type { BufferAssignment } from '../compiler/buffer-assignment.ts';
+import type { NnError } from '../errors/errors.ts';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { Value } from '../graph/node.ts';
 import type { ClipNormAttributes } from '../graph/operators.ts';

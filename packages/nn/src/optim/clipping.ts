@@ -1,5 +1,5 @@
-import { ArgumentError, NnError } from '../errors.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
+import { ArgumentError, NnError } from '../errors/errors.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link nn.utils.clipGradNorm}. */
 export interface ClipGradNormOptions {

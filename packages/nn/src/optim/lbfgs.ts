@@ -1,14 +1,13 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import { changeBy } from '../graph/changes.ts';
-import { requirePositiveInteger } from '../nn/require.ts';
-import type { Parameter } from '../parameter.ts';
-import { requireOptions, type OptionNames } from '../require-options.ts';
-import { describeValue } from '../stored-tensor.ts';
-import { Tensor } from '../tensor.ts';
+import { requirePositiveInteger, requireAtLeastZero } from '../checks/require-number.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { describeValue } from '../checks/describe-value.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import type { CommonSettings } from './optimizer.ts';
 import { noParameters, type ParamGroup } from './param-groups.ts';
 import { releaseOwnership, requireUnowned, takeOwnership } from './parameter-ownership.ts';
-import { requireAtLeastZero } from './require.ts';
 import { strongWolfe, type LinePoint } from './strong-wolfe.ts';
 
 /** Options of {@link LBFGS}. */

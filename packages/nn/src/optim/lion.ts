@@ -1,10 +1,10 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { add, mul, sub } from '../ops/elementwise.ts';
 import { sign } from '../ops/functions.ts';
 import { Optimizer } from './optimizer.ts';
 import { completeSettings, type OptimizerParameters } from './param-groups.ts';
-import { requireAtLeastZero, requireBelowOne } from './require.ts';
+import { requireAtLeastZero, requireBelowOne } from '../checks/require-number.ts';
 import type { Rule } from './rule.ts';
 
 /** Settings of a parameter group of {@link Lion}. */

@@ -1,7 +1,7 @@
-import { ArgumentError } from '../errors.ts';
-import { Parameter } from '../parameter.ts';
-import { requireOptions } from '../require-options.ts';
-import { describeValue } from '../stored-tensor.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { Parameter } from '../tensor/parameter.ts';
+import { requireOptions } from '../checks/require-options.ts';
+import { describeValue } from '../checks/describe-value.ts';
 
 /** Parameters and their settings (an entry of torch.optim.Optimizer.param_groups). Settings may change between steps. */
 export type ParamGroup<Settings extends object> = Settings & {

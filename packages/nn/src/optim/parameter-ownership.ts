@@ -1,6 +1,6 @@
-import { ArgumentError } from '../errors.ts';
-import type { Parameter } from '../parameter.ts';
-import { recordOwned } from '../unlisted-parameters.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import type { Parameter } from '../tensor/parameter.ts';
+import { recordOwned } from '../engine/unlisted-parameters.ts';
 
 /** Name of the optimizer that owns a parameter. Not the optimizer, whose states would live as long as the parameter. */
 const owners = new WeakMap<Parameter, string>();

@@ -1,6 +1,6 @@
-import type { ElementRange, ParameterSharing } from 'ringrun';
+import type { ElementRange, ParameterSharing } from '@ringrun/core';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
-import { store, type StoredTensor } from '../stored-tensor.ts';
+import { store, type StoredTensor } from '../tensor/stored-tensor.ts';
 import type { UpdateProgress } from './rule.ts';
 import type { ParameterStateDict } from './state-dict.ts';
 

@@ -1,9 +1,9 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { add, mul, sub } from '../ops/elementwise.ts';
 import { Optimizer } from './optimizer.ts';
 import { completeSettings, type OptimizerParameters } from './param-groups.ts';
-import { requireAtLeastZero } from './require.ts';
+import { requireAtLeastZero } from '../checks/require-number.ts';
 import type { Rule } from './rule.ts';
 
 /** Settings of a parameter group of {@link SGD}. */

@@ -1,5 +1,6 @@
-import { ArgumentError } from '../errors.ts';
-import { describeValue, misfit, type StoredTensor } from '../stored-tensor.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { misfit, type StoredTensor } from '../tensor/stored-tensor.ts';
+import { describeValue } from '../checks/describe-value.ts';
 import type { ParamGroup } from './param-groups.ts';
 import type { Rule } from './rule.ts';
 

@@ -1,6 +1,6 @@
 import { registry } from '@ringrun/core';
 import { mersenne, mersenneFromState } from 'pure-rand/generator/mersenne';
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import { boxMuller16 } from './box-muller.ts';
 
 /** State of a generator, as plain data. */

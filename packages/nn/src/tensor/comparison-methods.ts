@@ -1,10 +1,10 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import { abs } from '../ops/functions.ts';
 import { constant } from '../ops/source.ts';
 import type { Scalar } from '../dtype.ts';
 import type { Value } from '../graph/node.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from './tensor.ts';
 import { IndexingMethods } from './indexing-methods.ts';
 import { apply, fillValue, promoted, type Operand } from './tensor-methods.ts';
 

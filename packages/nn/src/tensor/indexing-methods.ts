@@ -1,12 +1,13 @@
-import { ShapeError } from '../errors.ts';
-import { describeType, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { normalizeAxis } from '../ops/axes.ts';
 import { gatherElements, scatter, scatterElements } from '../ops/indexing.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
 import { add, cast } from '../ops/elementwise.ts';
 import { expand, flatten, pad, reshape, unsqueeze } from '../ops/shape.ts';
 import { flip, narrow, pythonSlice, roll, select, selectAt, splitEvery, splitSizes } from '../ops/slicing.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from './tensor.ts';
 import { fillValue, isScalar, TensorMethods, type Operand } from './tensor-methods.ts';
 
 /**

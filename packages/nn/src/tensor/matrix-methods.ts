@@ -1,11 +1,12 @@
-import { ShapeError } from '../errors.ts';
-import { describeType, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { normalizeAxis } from '../ops/axes.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import { indexSelect } from '../ops/indexing.ts';
 import { torchMatmul } from '../ops/linear-algebra.ts';
 import { flatten, pad, reshape, slice, transpose, unsqueeze } from '../ops/shape.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from './tensor.ts';
 import { ShapeMethods } from './shape-methods.ts';
 
 /** Matrices and vectors, beside `matmul` in tensor.ts. */

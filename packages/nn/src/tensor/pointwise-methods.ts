@@ -1,4 +1,4 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import type { DType, Scalar } from '../dtype.ts';
 import { clampToScalars, clampToTensors } from '../ops/clamp.ts';
 import * as elementwise from '../ops/elementwise.ts';
@@ -7,7 +7,7 @@ import { floorDivide, fmod, remainder, truncate } from '../ops/division.ts';
 import { power } from '../ops/integer-power.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from './tensor.ts';
 import { TrigonometricMethods } from './trigonometric-methods.ts';
 import { withSlopes } from '../ops/with-slope.ts';
 import { apply, isScalar, promoted, type Operand } from './tensor-methods.ts';

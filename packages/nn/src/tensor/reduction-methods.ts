@@ -1,5 +1,6 @@
-import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType, type Value } from '../graph/node.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
 import { normalizeAxis } from '../ops/axes.ts';
 import { cumulativeSum } from '../ops/cumulative.ts';
 import * as elementwise from '../ops/elementwise.ts';
@@ -10,7 +11,7 @@ import { flatten, reshape, slice, unsqueeze } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import { logSumExp, norm, product, standardDeviation, variance } from '../ops/statistics.ts';
 import { withSlopes } from '../ops/with-slope.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from './tensor.ts';
 import { PointwiseMethods } from './pointwise-methods.ts';
 import { allIfNone } from './tensor-methods.ts';
 

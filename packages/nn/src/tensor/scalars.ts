@@ -1,4 +1,4 @@
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from './tensor.ts';
 import type { ValuesAndIndices } from './reduction-methods.ts';
 
 /** A method that works along a dimension. */

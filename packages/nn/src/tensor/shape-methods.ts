@@ -1,9 +1,10 @@
-import { ShapeError } from '../errors.ts';
-import { describeType, sizeOf, type Value } from '../graph/node.ts';
+import { ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType, sizeOf } from '../value-type.ts';
 import { normalizeAxis } from '../ops/axes.ts';
 import { indexSelect } from '../ops/indexing.ts';
 import { concat, expand, reshape, transpose, trilu } from '../ops/shape.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from './tensor.ts';
 import { ReductionMethods } from './reduction-methods.ts';
 
 /** Other shapes of the same elements, beside those in tensor.ts. */

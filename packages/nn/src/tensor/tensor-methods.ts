@@ -1,11 +1,11 @@
 import type { DType, Scalar } from '../dtype.ts';
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { int64Number, number } from '../ops/source.ts';
 import { cast } from '../ops/elementwise.ts';
 import { asElement, asFloat, isInt64 } from '../scalar.ts';
-import { describeValue } from '../stored-tensor.ts';
-import type { Tensor } from '../tensor.ts';
+import { describeValue } from '../checks/describe-value.ts';
+import type { Tensor } from './tensor.ts';
 
 /** What all methods of a tensor use. The classes of this folder add methods by family, and Tensor extends the last one. */
 export abstract class TensorMethods {

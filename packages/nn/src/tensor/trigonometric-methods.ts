@@ -1,5 +1,5 @@
 import * as trigonometry from '../ops/trigonometry.ts';
-import type { Tensor } from '../tensor.ts';
+import type { Tensor } from './tensor.ts';
 import { ComparisonMethods } from './comparison-methods.ts';
 
 /** Functions of angles, hyperbolic functions, and their inverses. tensor.ts has tanh. */

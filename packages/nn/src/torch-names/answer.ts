@@ -1,4 +1,4 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../errors/errors.ts';
 import { snakeCase, type TorchNames } from './torch-names.ts';
 
 /** Adds properties for torch's names to an object; reading one throws an error with the name that works. */

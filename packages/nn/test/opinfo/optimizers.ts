@@ -1,5 +1,5 @@
 import { optim, tensor, type Parameter } from '../../src/index.ts';
-import { tensorOf } from '../../src/creation.ts';
+import { tensorOf } from '../../src/tensor/creation.ts';
 import { fill } from '../fill.ts';
 import type { Tensor } from '../../src/index.ts';
 import { NoCounterpart } from './given.ts';

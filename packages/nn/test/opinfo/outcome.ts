@@ -1,5 +1,5 @@
 import { NnError, Parameter, type Tensor } from '../../src/index.ts';
-import { tensorOf } from '../../src/creation.ts';
+import { tensorOf } from '../../src/tensor/creation.ts';
 import { fill } from '../fill.ts';
 import { difference } from './compare.ts';
 import { NoCounterpart } from './given.ts';

@@ -1,6 +1,6 @@
 import type { ArrayOf, DType, TensorData } from '../../src/index.ts';
 import { Parameter, type Tensor } from '../../src/index.ts';
-import { tensorOf } from '../../src/creation.ts';
+import { tensorOf } from '../../src/tensor/creation.ts';
 
 /** A value as test/golden/opinfo.py writes it. */
 export type Encoded =

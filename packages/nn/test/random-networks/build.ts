@@ -1,5 +1,5 @@
 import { F, Parameter, Tensor, cat, checkpoint, manualSeed, nn, tensor } from '../../src/index.ts';
-import { sizeOf } from '../../src/graph/node.ts';
+import { sizeOf } from '../../src/value-type.ts';
 import { fill } from '../fill.ts';
 import type { Argument, Call, Filled, Network, Options, Step } from './network.ts';
 

@@ -1,5 +1,5 @@
 import { noGrad, tensor, type Tensor } from '../../src/index.ts';
-import { sizeOf } from '../../src/graph/node.ts';
+import { sizeOf } from '../../src/value-type.ts';
 import { fill } from '../fill.ts';
 import { run } from './build.ts';
 import { losses } from './losses.ts';

@@ -1,4 +1,4 @@
-import type { ProcessGroup } from 'ringrun';
+import type { ProcessGroup } from '@ringrun/core';
 import { requireGroup } from '../ringrun.ts';
 import type { TfTensor } from '../tensorflow.ts';
 import { callback, type FitCallback, type Logs } from './callback.ts';

@@ -1,5 +1,4 @@
-import { registry } from '@ringrun/core';
-import type { ProcessGroup } from 'ringrun';
+import { registry, type ProcessGroup } from '@ringrun/core';
 import { TfjsError } from '../errors.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 

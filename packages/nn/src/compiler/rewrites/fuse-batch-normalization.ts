@@ -1,4 +1,5 @@
-import { createNode, isNode, sizeOf, type Node, type Value } from '../../graph/node.ts';
+import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
+import { sizeOf } from '../../value-type.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { batchNormalizeActivate } from '../../ops/own/batch-normalize-activate.ts';
 

@@ -1,6 +1,7 @@
 import type { Scalar } from '../../dtype.ts';
 import { isCollective } from '../../graph/collective.ts';
-import { isNode, sizeOf, type Node, type Value } from '../../graph/node.ts';
+import { isNode, type Node, type Value } from '../../graph/node.ts';
+import { sizeOf } from '../../value-type.ts';
 import type { OpName } from '../../graph/operators.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { cast } from '../../ops/elementwise.ts';

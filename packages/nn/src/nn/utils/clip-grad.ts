@@ -1,12 +1,12 @@
 import { loadNative } from '@ringrun/native';
-import { requireNothingPending } from '../../operation-queue.ts';
+import { requireNothingPending } from '../../executor/operation-queue.ts';
 import {
   nonfiniteNorm,
   normClipping,
   valueClipping,
   type ClipGradNormOptions,
 } from '../../optim/clipping.ts';
-import type { Parameter } from '../../parameter.ts';
+import type { Parameter } from '../../tensor/parameter.ts';
 
 export type { ClipGradNormOptions };
 

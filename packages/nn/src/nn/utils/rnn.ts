@@ -1,9 +1,9 @@
-import { cat, stack, where } from '../../combine.ts';
-import { full } from '../../creation.ts';
-import { ArgumentError, ShapeError } from '../../errors.ts';
-import { describeType } from '../../graph/node.ts';
-import { requireOptions, type OptionNames } from '../../require-options.ts';
-import { Tensor, tensor } from '../../tensor.ts';
+import { cat, stack, where } from '../../tensor/combine.ts';
+import { full } from '../../tensor/creation.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { describeType } from '../../value-type.ts';
+import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
+import { Tensor, tensor } from '../../tensor/tensor.ts';
 
 /**
  * A batch of sequences of several lengths (torch.nn.utils.rnn.PackedSequence), which nn.RNN, LSTM and GRU accept and return.

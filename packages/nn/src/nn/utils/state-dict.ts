@@ -1,6 +1,6 @@
 import { BFloat16Bits, Float16Bits } from '@ringrun/core';
-import { ArgumentError } from '../../errors.ts';
-import type { StoredTensor } from '../../stored-tensor.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import type { StoredTensor } from '../../tensor/stored-tensor.ts';
 
 /** A tensor of a state dict with 16-bit elements. */
 export interface StoredTensor16 {

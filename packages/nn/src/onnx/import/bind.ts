@@ -1,6 +1,6 @@
-import { ArgumentError } from '../../errors.ts';
-import { attributeTypeCode } from '../type-codes.ts';
-import { nodeError } from './call.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { attributeTypeCode } from '../../onnx-format/type-codes.ts';
+import { nodeError, type CalledNode } from './call.ts';
 import type { AttributeContent, OnnxGraph, OnnxNode } from './decode.ts';
 import { namesIn } from './names.ts';
 import { operatorTable } from './operators/index.ts';
@@ -10,20 +10,11 @@ import { existsIn, type AttributeSpecification, type OperatorSpecification } fro
 export const opsets = { first: 7, last: 28 } as const;
 
 /** A node together with what its operator means in the model's opset. */
-export interface BoundNode {
-  readonly op: string;
-  /** For messages. */
-  readonly name: string;
-  readonly opset: number;
+export interface BoundNode extends CalledNode {
   /** '' for inputs that are left out. */
   readonly inputs: readonly string[];
-  readonly outputs: readonly string[];
-  /** For each output whether another node reads it or the model has it as an output. */
-  readonly reads: readonly boolean[];
   readonly specification: OperatorSpecification;
-  /** Those of the node, and defaults of the others. Branches are bound graphs. */
-  readonly attributes: Readonly<Record<string, unknown>>;
-  /** The branches of an If. */
+  /** The branches of an If, which are attributes as well. */
   readonly branches: readonly BoundGraph[];
 }
 

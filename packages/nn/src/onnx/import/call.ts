@@ -1,18 +1,30 @@
-import { ArgumentError, ShapeError } from '../../errors.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { asTensor, numbersOf, type Operand } from './constant-array.ts';
-import { Tensor } from '../../tensor.ts';
-import type { BoundNode } from './bind.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+
+/** A node as its operator sees it. */
+export interface CalledNode {
+  readonly op: string;
+  /** For messages. */
+  readonly name: string;
+  readonly opset: number;
+  readonly outputs: readonly string[];
+  /** For each output whether another node reads it or the model has it as an output. */
+  readonly reads: readonly boolean[];
+  /** Those of the node, and defaults of the others. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
 
 /** One node of a model while it is traced. */
 export class OperatorCall<Attributes> {
-  readonly node: BoundNode;
+  readonly node: CalledNode;
   /** All attributes of the operator in this opset; those of other opsets have their defaults. */
   readonly attributes: Attributes;
   /** True if the module is in training mode. */
   readonly training: boolean;
   readonly operands: readonly (Operand | undefined)[];
 
-  constructor(node: BoundNode, operands: readonly (Operand | undefined)[], training: boolean) {
+  constructor(node: CalledNode, operands: readonly (Operand | undefined)[], training: boolean) {
     this.node = node;
     this.attributes = node.attributes as Attributes;
     this.operands = operands;
@@ -76,7 +88,7 @@ export class OperatorCall<Attributes> {
 /** An error about a node of a model: what was expected, and got. */
 export function nodeError(
   where: string,
-  { op, name, opset }: Pick<BoundNode, 'op' | 'name' | 'opset'>,
+  { op, name, opset }: Pick<CalledNode, 'op' | 'name' | 'opset'>,
   problem: string,
 ): ArgumentError {
   return new ArgumentError(

@@ -1,8 +1,9 @@
 import type { Scalar } from '../../dtype.ts';
-import { sizeOf, type Value } from '../../graph/node.ts';
+import type { Value } from '../../graph/node.ts';
+import { sizeOf } from '../../value-type.ts';
 import { cast } from '../../ops/elementwise.ts';
 import { constantTensor, input, int64Constant } from '../../ops/source.ts';
-import { Tensor } from '../../tensor.ts';
+import { Tensor } from '../../tensor/tensor.ts';
 import { dtypeOf, type ElementType } from './element-type.ts';
 
 /** An array of a model whose elements are known before the graph runs, such as a shape. */

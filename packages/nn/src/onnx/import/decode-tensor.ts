@@ -1,6 +1,6 @@
 import type { Scalar } from '../../dtype.ts';
-import { ArgumentError } from '../../errors.ts';
-import { sizeOf } from '../../graph/node.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { sizeOf } from '../../value-type.ts';
 import { constantArray, type ConstantArray } from './constant-array.ts';
 import { formatOfCode, isInteger, nameOfCode } from './element-type.ts';
 import type { ReadExternal } from './external-data.ts';

@@ -1,7 +1,7 @@
-import { ArgumentError } from '../../errors.ts';
+import { ArgumentError } from '../../errors/errors.ts';
 import type { DType } from '../../dtype.ts';
-import { ModelProto, namesKeys } from '../schema.ts';
-import { attributeTypeCode } from '../type-codes.ts';
+import { ModelProto, namesKeys } from '../../onnx-format/schema.ts';
+import { attributeTypeCode } from '../../onnx-format/type-codes.ts';
 import type { ConstantArray } from './constant-array.ts';
 import { decodeTensor, type TensorMessage } from './decode-tensor.ts';
 import { dtypeOf, formatOfCode, nameOfCode, type ElementType } from './element-type.ts';

@@ -1,4 +1,4 @@
-import { ArgumentError } from '../../errors.ts';
+import { ArgumentError } from '../../errors/errors.ts';
 import type { BoundGraph, BoundNode } from './bind.ts';
 import { nodeError } from './call.ts';
 import type { ConstantArray } from './constant-array.ts';

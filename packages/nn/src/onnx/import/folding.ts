@@ -1,5 +1,5 @@
 import type { Scalar } from '../../dtype.ts';
-import { sizeOf } from '../../graph/node.ts';
+import { sizeOf } from '../../value-type.ts';
 import { constantArray, type ConstantArray } from './constant-array.ts';
 import { isInteger, rounded, type ElementType } from './element-type.ts';
 import type { FoldingRule } from './specification.ts';

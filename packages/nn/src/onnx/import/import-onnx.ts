@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { ArgumentError } from '../../errors.ts';
-import { requireOptions, type OptionNames } from '../../require-options.ts';
-import type { Tensor } from '../../tensor.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
 import { bindGraph } from './bind.ts';
 import { decodeModel, type OnnxModel } from './decode.ts';
 import { filesBeside, noFiles } from './external-data.ts';

@@ -1,4 +1,4 @@
-import { dataTypeCode } from '../type-codes.ts';
+import { dataTypeCode } from '../../onnx-format/type-codes.ts';
 import { constantArray, type ConstantArray } from './constant-array.ts';
 import type { AttributeContent, OnnxGraph, OnnxModel, OnnxNode } from './decode.ts';
 import { elementTypeOfCode, isWideFloat, type ElementType } from './element-type.ts';

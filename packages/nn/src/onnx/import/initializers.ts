@@ -1,6 +1,6 @@
-import { BufferTensor } from '../../buffer-tensor.ts';
-import { sizeOf } from '../../graph/node.ts';
-import { Parameter } from '../../parameter.ts';
+import { BufferTensor } from '../../tensor/buffer-tensor.ts';
+import { sizeOf } from '../../value-type.ts';
+import { Parameter } from '../../tensor/parameter.ts';
 import type { BoundGraph } from './bind.ts';
 import { typed, type ConstantArray, type Operand } from './constant-array.ts';
 import type { OnnxGraph, OnnxModel } from './decode.ts';

@@ -1,9 +1,9 @@
-import { ArgumentError, ShapeError } from '../../errors.ts';
-import { readElements } from '../../element-checks.ts';
-import { describeType, sizeOf } from '../../graph/node.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { readElements } from '../../graph/element-checks.ts';
+import { describeType, sizeOf } from '../../value-type.ts';
 import { holdMembers } from '../../nn/attributes.ts';
 import { Module } from '../../nn/module.ts';
-import { Tensor } from '../../tensor.ts';
+import { Tensor } from '../../tensor/tensor.ts';
 import type { BoundGraph, BoundNode } from './bind.ts';
 import { OperatorCall } from './call.ts';
 import {

@@ -1,7 +1,7 @@
 import type { DType } from '../../dtype.ts';
 import type { ConstantArray, Operand } from './constant-array.ts';
 import type { OperatorCall } from './call.ts';
-import type { attributeTypeCode } from '../type-codes.ts';
+import type { attributeTypeCode } from '../../onnx-format/type-codes.ts';
 import type { OnnxGraph } from './decode.ts';
 import type { ElementType } from './element-type.ts';
 

@@ -1,10 +1,10 @@
 import { newArray } from '../../dtype.ts';
-import { sizeOf } from '../../graph/node.ts';
-import { ArgumentError } from '../../errors.ts';
-import { noGrad } from '../../no-grad.ts';
+import { sizeOf } from '../../value-type.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { noGrad } from '../../tensor/no-grad.ts';
 import { detach } from '../../ops/elementwise.ts';
 import { input } from '../../ops/source.ts';
-import { Tensor } from '../../tensor.ts';
+import { Tensor } from '../../tensor/tensor.ts';
 import type { OnnxInput } from './decode.ts';
 import type { OnnxModule, OnnxOutput } from './onnx-module.ts';
 

@@ -1,4 +1,5 @@
-import { createValue, sizeOf, type Value } from '../../graph/node.ts';
+import { createValue, type Value } from '../../graph/node.ts';
+import { sizeOf } from '../../value-type.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { equal, where } from '../elementwise.ts';
 import { scatterElements } from '../indexing.ts';

@@ -1,4 +1,5 @@
-import { createNode, isNode, sizeOf, type Node, type Value } from '../../graph/node.ts';
+import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
+import { sizeOf } from '../../value-type.ts';
 import { batchNormalize } from '../batch-normalization.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { add, relu } from '../elementwise.ts';

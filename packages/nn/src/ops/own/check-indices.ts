@@ -1,5 +1,5 @@
-import { checkElements } from '../../element-checks.ts';
-import { ArgumentError } from '../../errors.ts';
+import { checkElements } from '../../graph/element-checks.ts';
+import { ArgumentError } from '../../errors/errors.ts';
 import { createValue, type Value } from '../../graph/node.ts';
 import type { IndexRange } from '../../graph/operators.ts';
 import { sourceOfLeaf } from '../../graph/source-of-leaf.ts';

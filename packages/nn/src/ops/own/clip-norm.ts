@@ -1,11 +1,12 @@
-import { createNode, createValue, sizeOf, type Node, type Value } from '../../graph/node.ts';
+import { createNode, createValue, type Node, type Value } from '../../graph/node.ts';
+import { sizeOf } from '../../value-type.ts';
 import type { ClipNormAttributes, CollectiveGroup } from '../../graph/operators.ts';
-import type { GraphBuilder } from '../../onnx/graph-builder.ts';
+import type { GraphBuilder } from '../../onnx-format/graph-builder.ts';
 import { allGather } from '../collective.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { add, cast, div, isNaN, max, min, mul, sqrt } from '../elementwise.ts';
 import { abs, pow } from '../functions.ts';
-import { gather } from '../indexing.ts';
+import { gather } from '../table-rows.ts';
 import { reduceMax, reduceSum } from '../reduction.ts';
 import { reshape } from '../shape.ts';
 import { constant, constantTensor } from '../source.ts';

@@ -1,8 +1,9 @@
-import { createNode, sizeOf, type Value } from '../../graph/node.ts';
+import { createNode, type Value } from '../../graph/node.ts';
+import { sizeOf } from '../../value-type.ts';
 import type { BagMode, EmbeddingBagAttributes } from '../../graph/operators.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { and, cast, div, equal, greater, greaterOrEqual, max, mul, not, where } from '../elementwise.ts';
-import { gather } from '../indexing.ts';
+import { gather } from '../table-rows.ts';
 import { reduceMax, reduceSum } from '../reduction.ts';
 import { concat, expand, reshape, slice } from '../shape.ts';
 import { constant, int64Constant } from '../source.ts';

@@ -1,5 +1,6 @@
-import { ShapeError } from '../../errors.ts';
-import { createValue, describeType, type Value } from '../../graph/node.ts';
+import { ShapeError } from '../../errors/errors.ts';
+import { createValue, type Value } from '../../graph/node.ts';
+import { describeType } from '../../value-type.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { add, mul } from '../elementwise.ts';
 import { erf } from '../functions.ts';

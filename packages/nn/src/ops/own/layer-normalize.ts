@@ -1,4 +1,5 @@
-import { createNode, sizeOf, type Value } from '../../graph/node.ts';
+import { createNode, type Value } from '../../graph/node.ts';
+import { sizeOf } from '../../value-type.ts';
 import type { LayerNormalizeAttributes } from '../../graph/operators.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { add, mul } from '../elementwise.ts';

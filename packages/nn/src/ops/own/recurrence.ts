@@ -1,39 +1,14 @@
-import { createNode, sizeOf, type Node, type Value } from '../../graph/node.ts';
+import { createNode, type Node, type Value } from '../../graph/node.ts';
+import { sizeOf } from '../../value-type.ts';
 import type { RecurrenceAttributes, RecurrentCell } from '../../graph/operators.ts';
 import { sumToShape } from '../broadcast.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { gemm } from '../linear-algebra.ts';
 import { reshape } from '../shape.ts';
-import { unrolled } from '../unrolled-recurrence.ts';
+import { unrolled, type RecurrenceInputs, type RecurrenceOutputs } from '../unrolled-recurrence.ts';
 
 /** Gates of a step, in torch's order: i, f, g, o of lstm; r, z, n of gru. */
 export const gatesOf: Readonly<Record<RecurrentCell, number>> = { tanh: 1, relu: 1, lstm: 4, gru: 3 };
-
-/** One direction of a layer. */
-export interface RecurrenceInputs {
-  /** The input times its weights, plus biases: [L, N, G·H]. */
-  readonly gates: Value;
-  /** [G·H, H] */
-  readonly weight: Value;
-  /** The first state, [N, H]. */
-  readonly state: Value;
-  /** The first cell of lstm, [N, H]. */
-  readonly cellState?: Value | undefined;
-  /** Added to the product of state and weight, [G·H]. Default: 0. */
-  readonly bias?: Value | undefined;
-  /** Steps of each sequence, int64 [N]. Default: L. */
-  readonly lengths?: Value | undefined;
-}
-
-/** States, 0 behind a length; the states and cells after the last step. */
-export interface RecurrenceOutputs {
-  /** [L, N, H] */
-  readonly states: Value;
-  /** [N, H] */
-  readonly last: Value;
-  /** [N, H], of lstm. */
-  readonly lastCell: Value | undefined;
-}
 
 /** All steps of a recurrent network in one direction, as one operator. */
 export function recurrence(

@@ -1,6 +1,6 @@
 import { createNode, createValue, type Node, type Value } from '../../graph/node.ts';
 import type { SoftmaxCrossEntropyAttributes } from '../../graph/operators.ts';
-import type { GraphBuilder } from '../../onnx/graph-builder.ts';
+import type { GraphBuilder } from '../../onnx-format/graph-builder.ts';
 import { classLoss, type ClassLoss } from '../class-loss.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { logSoftmax } from '../softmax.ts';

@@ -1,8 +1,7 @@
-import { requirePositiveInteger } from '../../nn/require.ts';
+import { requirePositiveInteger, requireAtLeastZero } from '../../checks/require-number.ts';
 import type { Optimizer } from '../optimizer.ts';
-import { requireAtLeastZero } from '../require.ts';
 import { LRScheduler } from './lr-scheduler.ts';
-import { requireOptions, type OptionNames } from '../../require-options.ts';
+import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /** Options of {@link CosineAnnealingWarmRestarts}. */
 export interface CosineAnnealingWarmRestartsOptions {

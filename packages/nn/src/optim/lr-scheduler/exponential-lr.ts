@@ -1,5 +1,5 @@
 import type { Optimizer } from '../optimizer.ts';
-import { requireAtLeastZero } from '../require.ts';
+import { requireAtLeastZero } from '../../checks/require-number.ts';
 import { LRScheduler } from './lr-scheduler.ts';
 
 /** Multiplies the rate by gamma at every epoch (torch.optim.lr_scheduler.ExponentialLR). */

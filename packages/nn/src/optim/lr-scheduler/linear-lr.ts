@@ -1,9 +1,8 @@
-import { ArgumentError } from '../../errors.ts';
-import { requirePositiveInteger } from '../../nn/require.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { requirePositiveInteger, requireFraction } from '../../checks/require-number.ts';
 import type { Optimizer } from '../optimizer.ts';
-import { requireFraction } from '../require.ts';
 import { LRScheduler } from './lr-scheduler.ts';
-import { requireOptions, type OptionNames } from '../../require-options.ts';
+import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /** Options of {@link LinearLR}. */
 export interface LinearLROptions {

@@ -1,4 +1,4 @@
-import { ArgumentError } from '../../errors.ts';
+import { ArgumentError } from '../../errors/errors.ts';
 import { Optimizer } from '../optimizer.ts';
 
 /** Input of a schedule: one parameter group at one epoch. */

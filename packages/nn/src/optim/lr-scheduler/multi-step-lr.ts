@@ -1,9 +1,9 @@
-import { ArgumentError } from '../../errors.ts';
+import { ArgumentError } from '../../errors/errors.ts';
 import type { Optimizer } from '../optimizer.ts';
-import { requireAtLeastZero } from '../require.ts';
+import { requireAtLeastZero } from '../../checks/require-number.ts';
 import { LRScheduler } from './lr-scheduler.ts';
 import { gammaOption, type StepLROptions } from './step-lr.ts';
-import { requireOptions } from '../../require-options.ts';
+import { requireOptions } from '../../checks/require-options.ts';
 
 /** Multiplies the rate by gamma at each milestone (torch.optim.lr_scheduler.MultiStepLR). */
 export class MultiStepLR extends LRScheduler {

@@ -1,10 +1,9 @@
-import { ArgumentError } from '../../errors.ts';
-import { requirePositiveInteger } from '../../nn/require.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { requirePositiveInteger, requireAtLeastZero, requireFraction } from '../../checks/require-number.ts';
 import type { Optimizer } from '../optimizer.ts';
-import { requireAtLeastZero, requireFraction } from '../require.ts';
 import { forEachGroup, hasMomentum, LRScheduler, type Schedule } from './lr-scheduler.ts';
-import { requireOneOf } from '../../require-one-of.ts';
-import { requireOptions, type OptionNames } from '../../require-options.ts';
+import { requireOneOf } from '../../checks/require-one-of.ts';
+import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /** Options of {@link OneCycleLR}. Either `totalSteps`, or `epochs` and `stepsPerEpoch`, are required. */
 export interface OneCycleLROptions {

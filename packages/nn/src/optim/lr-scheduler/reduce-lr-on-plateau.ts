@@ -1,9 +1,9 @@
-import { ArgumentError } from '../../errors.ts';
+import { ArgumentError } from '../../errors/errors.ts';
 import type { Optimizer } from '../optimizer.ts';
-import { requireAtLeastZero } from '../require.ts';
+import { requireAtLeastZero } from '../../checks/require-number.ts';
 import { forEachGroup, requireOptimizer } from './lr-scheduler.ts';
-import { requireOneOf } from '../../require-one-of.ts';
-import { requireOptions, type OptionNames } from '../../require-options.ts';
+import { requireOneOf } from '../../checks/require-one-of.ts';
+import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /** Options of {@link ReduceLROnPlateau}. */
 export interface ReduceLROnPlateauOptions {

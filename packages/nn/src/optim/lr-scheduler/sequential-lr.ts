@@ -1,4 +1,4 @@
-import { ArgumentError } from '../../errors.ts';
+import { ArgumentError } from '../../errors/errors.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { LRScheduler, requireOptimizer, type LRSchedulerState } from './lr-scheduler.ts';
 import { requireMilestones } from './multi-step-lr.ts';

@@ -1,11 +1,11 @@
-import type { ForwardModule } from 'ringrun';
-import { ArgumentError } from '../../errors.ts';
+import type { ForwardModule } from '@ringrun/core';
+import { ArgumentError } from '../../errors/errors.ts';
 import { changeBy } from '../../graph/changes.ts';
 import { Module } from '../../nn/module.ts';
 import type { ModuleStateDict, StoredTensors } from '../../nn/state-dict.ts';
-import { requireNothingPending } from '../../operation-queue.ts';
-import { asFloat32, store, type LoadableTensor } from '../../stored-tensor.ts';
-import { requireOptions, type OptionNames } from '../../require-options.ts';
+import { requireNothingPending } from '../../executor/operation-queue.ts';
+import { asFloat32, store, type LoadableTensor } from '../../tensor/stored-tensor.ts';
+import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /**
  * The weight of the new parameters in an average: average ← average + weight·(new − average).

@@ -1,8 +1,8 @@
 import { LRScheduler, forEachGroup } from '../lr-scheduler/lr-scheduler.ts';
 import type { Optimizer } from '../optimizer.ts';
-import { requireAtLeastZero } from '../require.ts';
-import { requireOneOf } from '../../require-one-of.ts';
-import { requireOptions, type OptionNames } from '../../require-options.ts';
+import { requireAtLeastZero } from '../../checks/require-number.ts';
+import { requireOneOf } from '../../checks/require-one-of.ts';
+import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /** Options of {@link SWALR}. */
 export interface SWALROptions {

@@ -1,7 +1,7 @@
 import { BatchNorm } from '../../nn/batch-norm.ts';
 import { Module } from '../../nn/module.ts';
-import { noGrad } from '../../no-grad.ts';
-import type { Tensor } from '../../tensor.ts';
+import { noGrad } from '../../tensor/no-grad.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
 
 /**
  * Computes the running statistics of batch normalizations anew, for averaged parameters (torch.optim.swa_utils.update_bn):

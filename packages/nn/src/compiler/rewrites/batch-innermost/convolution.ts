@@ -15,7 +15,7 @@ import {
   toomCook,
   type ToomCook,
 } from '../../../ops/toom-cook.ts';
-import { usesOwnOperators } from '../../../own-operators.ts';
+import { usesOwnOperators } from '../../../ops/own/enabled.ts';
 
 /**
  * A convolution of one group over an image with its batch innermost: [W, C, H, N] and [M, C, kH, kW] give [oW, M, oH, N].

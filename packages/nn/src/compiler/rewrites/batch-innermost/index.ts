@@ -1,11 +1,5 @@
-import {
-  createNode,
-  createValue,
-  isNode,
-  type Node,
-  type Value,
-  type ValueType,
-} from '../../../graph/node.ts';
+import { createNode, createValue, isNode, type Node, type Value } from '../../../graph/node.ts';
+import type { ValueType } from '../../../value-type.ts';
 import type { OpName } from '../../../graph/operators.ts';
 import { add } from '../../../ops/elementwise.ts';
 import { reshape } from '../../../ops/shape.ts';

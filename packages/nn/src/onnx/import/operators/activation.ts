@@ -1,6 +1,6 @@
-import { where } from '../../../combine.ts';
+import { where } from '../../../tensor/combine.ts';
 import * as F from '../../../functional/index.ts';
-import type { Tensor } from '../../../tensor.ts';
+import type { Tensor } from '../../../tensor/tensor.ts';
 import {
   float,
   floating,

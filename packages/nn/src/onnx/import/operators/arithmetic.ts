@@ -1,6 +1,6 @@
 import { truncatedDivide } from '../../../ops/division.ts';
 import { tensorPower } from '../../../ops/functions.ts';
-import { Tensor } from '../../../tensor.ts';
+import { Tensor } from '../../../tensor/tensor.ts';
 import type { OperatorCall } from '../call.ts';
 import { broadcasting, foldElements, type ScalarFunction } from '../folding.ts';
 import {

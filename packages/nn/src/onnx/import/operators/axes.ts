@@ -1,4 +1,4 @@
-import type { Tensor } from '../../../tensor.ts';
+import type { Tensor } from '../../../tensor/tensor.ts';
 import { axisOf } from '../folding.ts';
 
 /** Applies a function to all dimensions from an axis on as one, as ONNX did before opset 13. */

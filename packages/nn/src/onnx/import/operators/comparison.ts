@@ -1,6 +1,6 @@
 import type { Scalar } from '../../../dtype.ts';
-import { where } from '../../../combine.ts';
-import type { Tensor } from '../../../tensor.ts';
+import { where } from '../../../tensor/combine.ts';
+import type { Tensor } from '../../../tensor/tensor.ts';
 import { broadcasting, foldCondition } from '../folding.ts';
 import {
   boolean,

@@ -1,6 +1,6 @@
 import type { Scalar } from '../../../dtype.ts';
 import * as F from '../../../functional/index.ts';
-import type { Tensor } from '../../../tensor.ts';
+import type { Tensor } from '../../../tensor/tensor.ts';
 import { asTensor, constantArray, type ConstantArray } from '../constant-array.ts';
 import {
   dtypeOf,

@@ -1,5 +1,5 @@
 import { conv, convTranspose } from '../../../ops/convolution.ts';
-import { Tensor } from '../../../tensor.ts';
+import { Tensor } from '../../../tensor/tensor.ts';
 import type { OperatorCall } from '../call.ts';
 import {
   floating,

@@ -1,7 +1,7 @@
 import type { Scalar } from '../../../dtype.ts';
 import * as F from '../../../functional/index.ts';
 import { indexSelect } from '../../../ops/indexing.ts';
-import { Tensor } from '../../../tensor.ts';
+import { Tensor } from '../../../tensor/tensor.ts';
 import type { OperatorCall } from '../call.ts';
 import type { Operand } from '../constant-array.ts';
 import { axisOf } from '../folding.ts';

@@ -1,9 +1,9 @@
-import { where } from '../../../combine.ts';
-import { checkElements } from '../../../element-checks.ts';
-import { ArgumentError } from '../../../errors.ts';
+import { where } from '../../../tensor/combine.ts';
+import { checkElements } from '../../../graph/element-checks.ts';
+import { ArgumentError } from '../../../errors/errors.ts';
 import * as F from '../../../functional/index.ts';
 import { indexSelect, scatterElements } from '../../../ops/indexing.ts';
-import { Tensor } from '../../../tensor.ts';
+import { Tensor } from '../../../tensor/tensor.ts';
 import type { OperatorCall } from '../call.ts';
 import { asTensor, integers, numbersOf, type ConstantArray } from '../constant-array.ts';
 import { axisOf, elementOf, moved } from '../folding.ts';

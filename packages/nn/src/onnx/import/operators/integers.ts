@@ -1,4 +1,4 @@
-import { Tensor } from '../../../tensor.ts';
+import { Tensor } from '../../../tensor/tensor.ts';
 import { remainder } from '../../../ops/division.ts';
 import { int64Constant } from '../../../ops/source.ts';
 import type { OperatorCall } from '../call.ts';

@@ -1,6 +1,6 @@
-import { einsum } from '../../../combine.ts';
+import { einsum } from '../../../tensor/combine.ts';
 import { gemm } from '../../../ops/linear-algebra.ts';
-import { Tensor } from '../../../tensor.ts';
+import { Tensor } from '../../../tensor/tensor.ts';
 import {
   flag,
   float,

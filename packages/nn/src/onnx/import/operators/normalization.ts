@@ -1,8 +1,8 @@
-import { BufferTensor } from '../../../buffer-tensor.ts';
+import { BufferTensor } from '../../../tensor/buffer-tensor.ts';
 import * as F from '../../../functional/index.ts';
 import { affine } from '../../../ops/batch-normalization.ts';
 import { expand } from '../../../ops/shape.ts';
-import { Tensor } from '../../../tensor.ts';
+import { Tensor } from '../../../tensor/tensor.ts';
 import type { OperatorCall } from '../call.ts';
 import { axisOf } from '../folding.ts';
 import {

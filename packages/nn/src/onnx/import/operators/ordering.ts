@@ -1,6 +1,6 @@
 import { cumulativeSum } from '../../../ops/cumulative.ts';
 import { pad } from '../../../ops/shape.ts';
-import { Tensor } from '../../../tensor.ts';
+import { Tensor } from '../../../tensor/tensor.ts';
 import { asTensor, integers } from '../constant-array.ts';
 import { axisOf } from '../folding.ts';
 import {

@@ -1,9 +1,9 @@
-import { sizeOf } from '../../../graph/node.ts';
+import { sizeOf } from '../../../value-type.ts';
 import { conv } from '../../../ops/convolution.ts';
 import { averagePool, maxPool } from '../../../ops/pooling.ts';
 import { expand } from '../../../ops/shape.ts';
 import { constant, constantTensor } from '../../../ops/source.ts';
-import { Tensor } from '../../../tensor.ts';
+import { Tensor } from '../../../tensor/tensor.ts';
 import {
   flag,
   floating,

@@ -1,7 +1,7 @@
 import type { Scalar } from '../../../dtype.ts';
-import { sizeOf } from '../../../graph/node.ts';
+import { sizeOf } from '../../../value-type.ts';
 import { truncatedDivide } from '../../../ops/division.ts';
-import { Tensor } from '../../../tensor.ts';
+import { Tensor } from '../../../tensor/tensor.ts';
 import type { OperatorCall } from '../call.ts';
 import { asTensor, constantArray, integers } from '../constant-array.ts';
 import { axisOf, reduced } from '../folding.ts';

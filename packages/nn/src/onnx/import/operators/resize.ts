@@ -1,8 +1,8 @@
-import { where } from '../../../combine.ts';
+import { where } from '../../../tensor/combine.ts';
 import { weightsOf } from '../../../functional/interpolation.ts';
 import { cubicWeight } from '../../../functional/sampling.ts';
 import { alongAxis, copiesAlong } from '../../../ops/resample.ts';
-import { Tensor } from '../../../tensor.ts';
+import { Tensor } from '../../../tensor/tensor.ts';
 import type { OperatorCall } from '../call.ts';
 import { asTensor, constantArray } from '../constant-array.ts';
 import { axisOf } from '../folding.ts';

@@ -1,5 +1,5 @@
-import { cat } from '../../../combine.ts';
-import { sizeOf } from '../../../graph/node.ts';
+import { cat } from '../../../tensor/combine.ts';
+import { sizeOf } from '../../../value-type.ts';
 import type { OperatorCall } from '../call.ts';
 import { integers, type ConstantArray } from '../constant-array.ts';
 import { axisOf, broadcast, elementOf, moved, reshaped, tabulate } from '../folding.ts';

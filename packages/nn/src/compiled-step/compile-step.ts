@@ -1,0 +1,215 @@
+import { recordedCallsVersion } from '@ringrun/core';
+import type { TensorData } from '../dtype.ts';
+import { BorrowedInputs } from '../engine/borrowed-inputs.ts';
+import { elementUseOf } from '../graph/element-checks.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import type { ValueType } from '../value-type.ts';
+import type { Source } from '../graph/operators.ts';
+import { sourceOfLeaf } from '../graph/source-of-leaf.ts';
+import { calledByOperation, enqueue } from '../executor/operation-queue.ts';
+import { input } from '../ops/source.ts';
+import { clippingOf, clippingOptionNames, type ClippingOptions } from '../optim/clipping.ts';
+import { Optimizer } from '../optim/optimizer.ts';
+import { RecordedStep, type Replacements } from './recorded-step.ts';
+import { requireBoolean } from '../checks/require-boolean.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { step, stepAgain, stepNow, stepsNow } from './stepping.ts';
+import { describeValue } from '../checks/describe-value.ts';
+import { Tensor } from '../tensor/tensor.ts';
+
+/** Options of {@link compileStep}. */
+export interface CompileStepOptions extends ClippingOptions {
+  /**
+   * If true, `lossOf` runs once for each combination of shapes, dtypes and other arguments, and later calls repeat its graph
+   * with their tensors, as `jax.jit` does. Whatever else `lossOf` reads in JavaScript keeps the value of that call: numbers
+   * of its closure, branches, forward hooks. It runs again after `train`, `eval` and `requiresGrad` change a model or
+   * parameter, and after a model is wrapped. It runs at every call if the repetition would be wrong: with dropout, running
+   * statistics or collectives in the graph, buffers that DistributedDataParallel broadcasts, `join`, tensors made inside
+   * `lossOf`, `tensor.elements()`, and arguments that are computed tensors. Default: false.
+   */
+  traceOnce?: boolean;
+  /**
+   * If false, a step reads the arrays of its tensors until its promise settles, without a copy. Change or transfer them only
+   * after `await step(…)`; a step that sees another batch in them fails with ERR_NOT_AWAITED. If true, a step copies them at
+   * the call, so that they may be changed at once. Default: true.
+   */
+  copyInputs?: boolean;
+}
+
+const optionNames: OptionNames<CompileStepOptions> = {
+  ...clippingOptionNames,
+  traceOnce: true,
+  copyInputs: true,
+};
+
+/** A compiled training step: see {@link compileStep}. */
+export interface CompiledStep<Arguments extends unknown[]> {
+  /** Computes one step. Resolves with the loss when the parameters are updated. */
+  (...batch: Arguments): Promise<Tensor>;
+  /**
+   * Computes one step for each batch, one after another, with the numbers of as many awaited single calls. With `traceOnce`,
+   * the steps follow one another without JavaScript in between, and the event loop is free meanwhile: a step of a small model
+   * costs little more than its kernels (Keras: `steps_per_execution`). The first step of a kind, steps that need JavaScript,
+   * and those with `shareParameters` or `faultTolerance` are single ones. All ranks must compute the same number of steps, but
+   * may divide them into calls as they like.
+   *
+   * The arrays of the batches are read until the promise settles, also with `copyInputs`: await it before you change them, or the
+   * settings of the optimizer.
+   *
+   * @param batches the arguments of each step
+   * @returns the losses, when all steps have ended
+   * @throws ArgumentError if it is not a list of lists; NnError (ERR_NOT_AWAITED) if an array was changed meanwhile; what a
+   *   single call throws. The steps before one that fails may have changed the parameters.
+   */
+  each(batches: readonly Arguments[]): Promise<Tensor[]>;
+}
+
+/** Recorded graphs that a step keeps. */
+const maxRecorded = 16;
+
+/**
+ * Compiles a whole training step: returns a function that computes the loss of its arguments, its gradients, their average
+ * over the ranks, and the optimizer's update, in one run. It replaces
+ *
+ * ```ts
+ * const loss = lossOf(...batch);
+ * optimizer.zeroGrad();
+ * await loss.backward();
+ * await optimizer.step(options);
+ * ```
+ *
+ * and computes the same numbers. A parameter is updated as soon as the bucket of its gradient has been averaged. `lossOf`
+ * runs at every call, as it does without `compileStep`, unless `traceOnce` is set: a new structure or new shapes compile
+ * again, values do not.
+ *
+ * Gradients do not accumulate, and the parameters' `grad` have those of the last step; they are undefined with
+ * DistributedDataParallel's `shareParameters`, because no rank averages all of them. To accumulate or change gradients, call
+ * `backward` and `step`. To clip them, pass `clipGradNorm` or `clipGradValue`. With a communication hook,
+ * `join`, `faultTolerance` or `errorIfNonfinite`, and if the loss does not depend on all parameters, the step is several
+ * runs. If a collective fails, some parameters may have been updated.
+ *
+ * @param optimizer has the parameters that are updated
+ * @param lossOf returns the loss: one float32 number. Called synchronously.
+ * @param options how gradients are clipped (default: they are not), how often `lossOf` runs, and whether arrays are copied
+ * @returns a function that resolves with the loss when the parameters are updated; its method `each` computes several steps.
+ * Calls run in their order, also if they are not awaited; await those before a call that runs `lossOf`, whose graph an update
+ * that comes later outdates (ERR_OUTDATED). Reading the loss (`await loss.item()`) costs nothing.
+ * @throws ArgumentError if an argument is not an optimizer or a function, and from the returned function if `lossOf` does
+ *   not return a tensor; ArgumentError for options that cannot be used
+ * @throws NnError (ERR_NONFINITE) from the returned function with `errorIfNonfinite`, without changing a parameter;
+ *   (ERR_NOT_AWAITED) with `copyInputs: false`, if an array was changed during the step
+ */
+export function compileStep<Arguments extends unknown[]>(
+  optimizer: Optimizer,
+  lossOf: (...batch: Arguments) => Tensor,
+  options: CompileStepOptions = {},
+): CompiledStep<Arguments> {
+  if (!(optimizer instanceof Optimizer)) {
+    throw new ArgumentError(
+      `compileStep: expected an optimizer, got ${describeValue(optimizer)}. Pass new optim.SGD(…), then the function that returns the loss.`,
+    );
+  }
+  if (typeof lossOf !== 'function') {
+    throw new ArgumentError(
+      `compileStep: expected a function that returns the loss, got ${describeValue(lossOf)}. Write compileStep(optimizer, (images, labels) => loss).`,
+    );
+  }
+  requireOptions('compileStep', options, optionNames);
+  const { traceOnce = false, copyInputs = true, ...clippingOptions } = options;
+  requireBoolean('compileStep: traceOnce', traceOnce);
+  requireBoolean('compileStep: copyInputs', copyInputs);
+  const stepping = { clipping: clippingOf('compileStep', clippingOptions), copyInputs };
+  const recorded: RecordedStep[] = [];
+
+  /** A call that no record stands for. */
+  const trace = async (
+    batch: Arguments,
+    run: (loss: Tensor) => Promise<void>,
+    called = (call: () => unknown) => call(),
+  ): Promise<Tensor> => {
+    const version = recordedCallsVersion();
+    const use = elementUseOf(() => called(() => lossOf(...batch)));
+    const loss = use.result;
+    if (!(loss instanceof Tensor)) {
+      throw new ArgumentError(
+        `compileStep: expected a function that returns a tensor, got ${describeValue(loss)}. Return the loss; it is not async.`,
+      );
+    }
+    const record = traceOnce ? RecordedStep.of(loss.value, batch, use, version) : undefined;
+    await run(loss);
+    if (record) {
+      // Those that are not current are never used again.
+      const current = recorded.filter(({ isCurrent }) => isCurrent);
+      recorded.splice(0, recorded.length, ...current.slice(1 - maxRecorded), record);
+    }
+    return loss;
+  };
+
+  const single = async (...batch: Arguments): Promise<Tensor> => {
+    for (const known of recorded) {
+      const replacements = known.isCurrent ? known.replacements(batch) : undefined;
+      if (replacements === undefined) continue;
+      return lossTensor(await stepAgain(known, replacements, optimizer, stepping), known.training.loss);
+    }
+    return await trace(batch, (loss) => step(loss.value, optimizer, stepping));
+  };
+
+  /** The next steps of a list, inside an operation: those that repeat one graph, or one that is traced. */
+  const nextSteps = async (batches: readonly Arguments[]): Promise<Tensor[]> => {
+    const { clipping } = stepping;
+    for (const known of recorded) {
+      const replaced = known.isCurrent ? leadingReplacements(known, batches) : [];
+      if (replaced.length === 0) continue;
+      const losses = await stepsNow(known, replaced, optimizer, clipping);
+      return losses.map((loss) => lossTensor(loss, known.training.loss));
+    }
+    return [await trace(batches[0], (loss) => stepNow(loss.value, optimizer, clipping), calledByOperation)];
+  };
+
+  const each = async (batches: readonly Arguments[]): Promise<Tensor[]> => {
+    requireBatches(batches);
+    const inputs = new BorrowedInputs(sourcesGiven(batches), 'step.each');
+    const operation = { name: 'step.each()', changes: true, memory: () => optimizer.memory() };
+    const losses = await enqueue(operation, async () => {
+      const ended: Tensor[] = [];
+      while (ended.length < batches.length)
+        for (const one of await nextSteps(batches.slice(ended.length))) ended.push(one);
+      return ended;
+    });
+    inputs.requireUnchanged();
+    return losses;
+  };
+
+  return Object.assign(single, { each });
+}
+
+/** For the first batches of a list, as many as a record stands for. */
+function leadingReplacements(known: RecordedStep, batches: readonly (readonly unknown[])[]): Replacements[] {
+  const leading: Replacements[] = [];
+  for (const batch of batches) {
+    const replacements = known.replacements(batch);
+    if (replacements === undefined) break;
+    leading.push(replacements);
+  }
+  return leading;
+}
+
+/** Those of the arguments that are tensors with elements. */
+function sourcesGiven(batches: readonly (readonly unknown[])[]): Source[] {
+  const tensors = batches.flat().filter((one) => one instanceof Tensor);
+  return tensors.map(({ value }) => sourceOfLeaf(value)).filter((source) => source !== undefined);
+}
+
+function requireBatches(batches: unknown): void {
+  const isList = Array.isArray(batches);
+  if (isList && batches.every((batch) => Array.isArray(batch))) return;
+  const wrong: unknown = isList ? batches.find((batch) => !Array.isArray(batch)) : batches;
+  throw new ArgumentError(
+    `step.each: expected a list of batches, each a list of the arguments of the loss, got ${describeValue(wrong)}. Write step.each([[images, labels], …]).`,
+  );
+}
+
+/** A loss whose number is known, and from which no gradient can be computed again. */
+function lossTensor(data: TensorData, { shape }: ValueType): Tensor {
+  return new Tensor(input('float32', shape, { data }));
+}

@@ -1,0 +1,127 @@
+import { recordedCallsVersion } from '@ringrun/core';
+import { TrainingStep } from '../compiler/training-step.ts';
+import type { ElementCheck, ElementUse } from '../graph/element-checks.ts';
+import { assignmentsOf } from '../graph/assignment.ts';
+import { isCollective } from '../graph/collective.ts';
+import type { Node, Value } from '../graph/node.ts';
+import type { Source } from '../graph/operators.ts';
+import { isSameData } from '../graph/same-data.ts';
+import { sourceOfLeaf } from '../graph/source-of-leaf.ts';
+import { substitute } from '../graph/substitute.ts';
+import { topologicalOrder } from '../graph/topology.ts';
+import { input } from '../ops/source.ts';
+import type { PartOfStep } from '../engine/prepared-step.ts';
+import { Tensor } from '../tensor/tensor.ts';
+
+/** What a step reads in place of the leaves of an earlier one. */
+export type Replacements = ReadonlyMap<Source, Source>;
+
+/** The graph of one call of a function that returns a loss, for later calls with other tensors of the same types. */
+export class RecordedStep {
+  /** All nodes of the loss. */
+  readonly order: readonly Node[];
+  readonly #loss: Value;
+  readonly #arguments: readonly unknown[];
+  /** Of the leaves that are replaced. */
+  readonly #checks: readonly ElementCheck[];
+  readonly #version: number;
+  #training: TrainingStep | undefined;
+  /** The update of the last step, if it was a part of its program. */
+  part: PartOfStep | undefined;
+
+  private constructor(
+    loss: Value,
+    given: readonly unknown[],
+    checks: readonly ElementCheck[],
+    version: number,
+  ) {
+    this.#loss = loss;
+    this.order = topologicalOrder([loss]);
+    this.#arguments = given;
+    this.#checks = checks;
+    this.#version = version;
+  }
+
+  /**
+   * Undefined if another call could have another graph or effect for the same types of arguments, as far as the graph shows:
+   * for arrays that the function itself made, such as the keys of dropout, for running statistics, and for collectives.
+   *
+   * @param version `recordedCallsVersion()` before the call
+   */
+  static of(
+    loss: Value,
+    given: readonly unknown[],
+    { checks, readsElements }: ElementUse<unknown>,
+    version: number,
+  ): RecordedStep | undefined {
+    if (readsElements || version !== recordedCallsVersion()) return undefined;
+    const sources = given.filter((one) => one instanceof Tensor).map(({ value }) => sourceOfLeaf(value));
+    // A parameter as an argument is a leaf of its own kind, and one tensor twice would have one replacement.
+    if (sources.some((source) => source === undefined || source.memory !== undefined)) return undefined;
+    if (new Set(sources).size < sources.length) return undefined;
+    const isRepeatable = (node: Node) => {
+      if (isCollective(node)) return false;
+      const source = sourceOfLeaf(node.outputs[0]);
+      return source === undefined || source.memory !== undefined || sources.includes(source);
+    };
+    const order = topologicalOrder([loss]);
+    if (!order.every(isRepeatable) || assignmentsOf([loss], order).values.length > 0) return undefined;
+    // Leaves without elements, so that the batch of this call can be freed.
+    const places = new Map<Source | undefined, Source>(
+      sources.map((source) => [source, { data: source!.data.slice(0, 0) }]),
+    );
+    const replaced = new Map<Value, Value>();
+    const placeOf = (value: Value) => {
+      const place = places.get(sourceOfLeaf(value));
+      if (place && !replaced.has(value)) replaced.set(value, input(value.dtype, value.shape, place));
+      return replaced.get(value) ?? value;
+    };
+    for (const { outputs } of order) placeOf(outputs[0]);
+    const recorded = given.map((one) => (one instanceof Tensor ? new Tensor(placeOf(one.value)) : one));
+    const [emptied] = substitute([loss], replaced);
+    const repeated = checks.flatMap(({ source, check }) => {
+      const place = places.get(source);
+      return place ? [{ source: place, check }] : [];
+    });
+    return new RecordedStep(emptied, recorded, repeated, version);
+  }
+
+  /** False if the graph must be recorded again. */
+  get isCurrent(): boolean {
+    return this.#version === recordedCallsVersion() && this.#training?.hasItsPlaces() !== false;
+  }
+
+  /**
+   * What to read in place of the leaves of the recorded call; undefined if the arguments differ in more than the elements of
+   * tensors.
+   *
+   * @throws what the call would have thrown for these elements
+   */
+  replacements(given: readonly unknown[]): Replacements | undefined {
+    if (given.length !== this.#arguments.length) return undefined;
+    const replaced = new Map<Source, Source>();
+    for (let position = 0; position < given.length; position += 1) {
+      const [recorded, other] = [this.#arguments[position], given[position]];
+      if (!(recorded instanceof Tensor)) {
+        if (!Object.is(recorded, other)) return undefined;
+      } else {
+        const source = other instanceof Tensor ? sourceLike(recorded.value, other.value) : undefined;
+        if (source === undefined) return undefined;
+        replaced.set(sourceOfLeaf(recorded.value)!, source);
+      }
+    }
+    for (const { source, check } of this.#checks) check(replaced.get(source)!.data);
+    return replaced;
+  }
+
+  get training(): TrainingStep {
+    return (this.#training ??= new TrainingStep(this.#loss, this.order));
+  }
+}
+
+/** The source of a leaf of callers, if it has the type of another leaf. */
+function sourceLike(known: Value, leaf: Value): Source | undefined {
+  const source = sourceOfLeaf(leaf);
+  const isAlike = leaf.dtype === known.dtype && isSameData(leaf.shape, known.shape);
+  return isAlike && source?.memory === undefined ? source : undefined;
+}

@@ -1,0 +1,182 @@
+import { backwardNow, operationOn } from '../engine/autograd.ts';
+import { BorrowedInputs } from '../engine/borrowed-inputs.ts';
+import { CapturedInputs } from '../engine/captured-inputs.ts';
+import { bufferOf, type BufferOf } from '../compiler/compile.ts';
+import type { TensorData } from '../dtype.ts';
+import type { Node, Value } from '../graph/node.ts';
+import type { Source } from '../graph/operators.ts';
+import { topologicalOrder } from '../graph/topology.ts';
+import { beginAtOnce, enqueue, type Operation } from '../executor/operation-queue.ts';
+import type { Clipping } from '../optim/clipping.ts';
+import type { Optimizer } from '../optim/optimizer.ts';
+import type { PreparedStep } from '../engine/prepared-step.ts';
+import type { RecordedStep, Replacements } from './recorded-step.ts';
+import { sourcesOf, type RunInputs } from '../engine/run-inputs.ts';
+import { runStep, type StepResult } from '../engine/run-step.ts';
+import { uncachedPartOf } from '../engine/value-cache.ts';
+
+/** How a compiled step runs. */
+export interface SteppingOptions {
+  readonly clipping: Clipping | undefined;
+  /** Whether to copy the arrays of callers at the call, or to read them until the step has ended. */
+  readonly copyInputs: boolean;
+}
+
+type SteppedOptimizer = Pick<Optimizer, 'memory' | 'prepareStep' | 'zeroGradNow' | 'zeroSharedGradNow'>;
+
+/**
+ * Clears the gradients of an optimizer, runs forward, backward and the optimizer's step, and keeps the value of the loss:
+ * in one run, if that computes the same as several.
+ */
+export async function step(
+  loss: Value,
+  optimizer: SteppedOptimizer,
+  { clipping, copyInputs }: SteppingOptions,
+): Promise<void> {
+  const order = topologicalOrder([loss]);
+  const inputs = inputsOf(sourcesRead(loss, order), copyInputs);
+  try {
+    await stepOn(order, optimizer, clipping, (update) => backwardNow(loss, order, inputs, {}, () => update));
+    inputs.requireUnchanged();
+  } finally {
+    inputs.release();
+  }
+}
+
+/** `step` inside an operation that has begun. Reads the arrays of callers until it has ended. */
+export async function stepNow(
+  loss: Value,
+  optimizer: SteppedOptimizer,
+  clipping: Clipping | undefined,
+): Promise<void> {
+  const order = topologicalOrder([loss]);
+  const inputs = new BorrowedInputs(sourcesRead(loss, order));
+  const update = optimizer.prepareStep(clipping);
+  await withoutGradients(optimizer, () => backwardNow(loss, order, inputs, {}, () => update));
+  inputs.requireUnchanged();
+}
+
+/**
+ * `step` for the graph of an earlier call.
+ *
+ * @param replaced what to read in place of the leaves of that call
+ * @returns the elements of the loss
+ */
+export async function stepAgain(
+  recorded: RecordedStep,
+  replaced: Replacements,
+  optimizer: SteppedOptimizer,
+  { clipping, copyInputs }: SteppingOptions,
+): Promise<TensorData> {
+  const inputs = inputsOf(replaced.values(), copyInputs);
+  const ownBufferOf = readerOf(inputs.of, replaced);
+  const { order, part } = recorded;
+  const atOnce = part && beginAtOnce(stepOperation(order, () => optimizer.memory()));
+  try {
+    if (!atOnce) {
+      const [loss] = await stepOn(order, optimizer, clipping, (update) =>
+        runAgain(recorded, [ownBufferOf], update),
+      );
+      inputs.requireUnchanged();
+      return loss;
+    }
+    // Fewer promises than in `stepOn`, because each takes a turn of V8's queue.
+    const again = part.prepareAgain!() ? part : undefined;
+    const prepared = again ? undefined : optimizer.prepareStep(clipping);
+    optimizer.zeroGradNow();
+    const update = () => prepared ?? optimizer.prepareStep(clipping);
+    const result = await runStep(recorded.training, { bufferOf: ownBufferOf, part: again }, update);
+    if (result.updateAfterwards) await result.updateAfterwards();
+    keepPart(recorded, result);
+    inputs.requireUnchanged();
+    return result.losses[0];
+  } catch (error) {
+    atOnce?.fail(error);
+    throw error;
+  } finally {
+    atOnce?.end();
+    inputs.release();
+  }
+}
+
+/**
+ * A step for each batch with the graph of an earlier call, inside an operation that has begun. As many as possible follow
+ * one another without JavaScript. Reads the arrays of callers until it has ended.
+ *
+ * @param batches what to read in place of the leaves of that call
+ * @returns the elements of the losses
+ */
+export async function stepsNow(
+  recorded: RecordedStep,
+  batches: readonly Replacements[],
+  optimizer: SteppedOptimizer,
+  clipping: Clipping | undefined,
+): Promise<readonly TensorData[]> {
+  const update = optimizer.prepareStep(clipping);
+  const readers = batches.map((replaced) => readerOf(bufferOf, replaced));
+  const losses: TensorData[] = [];
+  while (losses.length < batches.length) {
+    const next = readers.slice(losses.length);
+    for (const loss of await withoutGradients(optimizer, () => runAgain(recorded, next, update)))
+      losses.push(loss);
+  }
+  return losses;
+}
+
+/** Runs at least the first of steps. Returns the losses of those that ran. */
+async function runAgain(
+  recorded: RecordedStep,
+  [first, ...later]: readonly BufferOf[],
+  update: PreparedStep,
+): Promise<readonly TensorData[]> {
+  const result = await runStep(recorded.training, { bufferOf: first, later }, () => update);
+  await result.updateAfterwards?.();
+  keepPart(recorded, result);
+  return result.losses;
+}
+
+function keepPart(recorded: RecordedStep, { part }: StepResult): void {
+  recorded.part = part?.prepareAgain ? part : undefined;
+}
+
+function inputsOf(sources: Iterable<Source>, copyInputs: boolean): RunInputs {
+  return copyInputs ? new CapturedInputs(sources) : new BorrowedInputs(sources);
+}
+
+/** The leaves that a run for a loss reads. */
+function sourcesRead(loss: Value, order: readonly Node[]): Source[] {
+  return sourcesOf(uncachedPartOf(loss, order, 'differentiate').nodes);
+}
+
+function readerOf(of: BufferOf, replaced: Replacements): BufferOf {
+  return (leaf) => of(replaced.get(leaf) ?? leaf);
+}
+
+function stepOn<Result>(
+  order: readonly Node[],
+  optimizer: SteppedOptimizer,
+  clipping: Clipping | undefined,
+  run: (update: PreparedStep) => Promise<Result>,
+): Promise<Result> {
+  const update = optimizer.prepareStep(clipping);
+  return enqueue(stepOperation(order, update.memory), () => withoutGradients(optimizer, () => run(update)));
+}
+
+/** Gradients do not accumulate over steps. */
+async function withoutGradients<Result>(
+  optimizer: SteppedOptimizer,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  optimizer.zeroGradNow();
+  try {
+    return await run();
+  } finally {
+    optimizer.zeroSharedGradNow();
+  }
+}
+
+/** @param updated returns the memory of the parameters that the optimizer changes */
+function stepOperation(order: readonly Node[], updated: () => ReadonlySet<object>): Operation {
+  const { name, memory } = operationOn(order, 'step()', true);
+  return { name, changes: true, memory: () => new Set([...memory(), ...updated()]) };
+}

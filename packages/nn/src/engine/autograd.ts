@@ -1,0 +1,195 @@
+import { CapturedInputs } from './captured-inputs.ts';
+import { evaluate, evaluateSync } from '../compiler/compile.ts';
+import { isScalar } from '../compiler/differentiate.ts';
+import { TrainingStep } from '../compiler/training-step.ts';
+import { newArray, type Scalar, type TensorData } from '../dtype.ts';
+import { recordElementRead } from '../graph/element-checks.ts';
+import { ArgumentError, NnError } from '../errors/errors.ts';
+import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import { findOutdated, outdatedError } from '../graph/changes.ts';
+import { isNode, type Node, type Value } from '../graph/node.ts';
+import { describeType, sizeOf } from '../value-type.ts';
+import { topologicalOrder } from '../graph/topology.ts';
+import {
+  cacheElements,
+  cachedElements,
+  uncachedPartOf,
+  withCachedLeaves,
+  type UncachedPart,
+} from './value-cache.ts';
+import { sourcesOf, type RunInputs } from './run-inputs.ts';
+import { runStep } from './run-step.ts';
+import type { PreparedStep } from './prepared-step.ts';
+import { enqueue, requireIdle, type Operation } from '../executor/operation-queue.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+
+/** Options of {@link Tensor.backward}. */
+export interface BackwardOptions {
+  /**
+   * If true, throws if the loss or a gradient is NaN or infinite, and names the operator that produced it
+   * (torch.autograd.detect_anomaly) by running the graph once more with all intermediate values. Otherwise costs one scan
+   * of all gradients. With DistributedDataParallel, only ranks whose own loss or gradient is affected throw.
+   * Default: false.
+   */
+  detectAnomaly?: boolean;
+}
+
+const optionNames: OptionNames<BackwardOptions> = { detectAnomaly: true };
+
+/**
+ * Runs forward and backward for a loss, delivers the gradients, and keeps the value of the loss. Backward passes run one
+ * after another, and not during optimizer steps, since they accumulate into the same gradients.
+ */
+export async function backward(loss: Value, options: BackwardOptions = {}): Promise<void> {
+  requireOptions('backward', options, optionNames);
+  const order = topologicalOrder([loss]);
+  const inputs = new CapturedInputs(sourcesOf(uncachedPartOf(loss, order, 'differentiate').nodes));
+  try {
+    await enqueue(operationOn(order, 'loss.backward()', true), () =>
+      backwardNow(loss, order, inputs, options),
+    );
+  } finally {
+    inputs.release();
+  }
+}
+
+/**
+ * Computes the elements of a value into a new array. Computations, backward passes and optimizer steps run in the order
+ * of the calls: so values use the parameters at the time of the call, and collectives have the same order on all ranks.
+ *
+ * @param name of the public method
+ */
+export async function read(value: Value, name: string): Promise<TensorData> {
+  const order = topologicalOrder([value]);
+  const inputs = new CapturedInputs(sourcesOf(uncachedPartOf(value, order, 'read').nodes));
+  try {
+    return await enqueue(operationOn(order, `tensor.${name}()`, false), () =>
+      readNow(value, order, name, inputs),
+    );
+  } finally {
+    inputs.release();
+  }
+}
+
+/** Computes and keeps the number of a value with one element. */
+export async function readNumber(value: Value): Promise<number> {
+  const number = cachedElements(value) ?? (await read(value, 'item'));
+  cacheElements(value, number);
+  return exactNumber(number[0]);
+}
+
+/** `read`, which blocks the event loop until the elements are computed. */
+export function readSync(value: Value, name: string): TensorData {
+  recordElementRead();
+  const kept = cachedElements(value);
+  if (kept !== undefined) return kept.slice();
+  requireIdle(`tensor.${name}()`);
+  const array = newArray(value.dtype, sizeOf(value.shape));
+  const buffer = onnxruntimeExecutor.keep(array);
+  evaluateSync([remainderOf(value, topologicalOrder([value]), name)], [buffer], `tensor.${name}()`);
+  onnxruntimeExecutor.read(buffer, array);
+  return array;
+}
+
+function exactNumber(element: Scalar): number {
+  const number = Number(element);
+  if (typeof element === 'number' || Number.isSafeInteger(number)) return number;
+  throw new ArgumentError(
+    `item: expected an integer that a number holds exactly, up to 2^53, got ${element}. Read the bigint: (await x.array())[0].`,
+  );
+}
+
+/** `readNumber`, which blocks the event loop. */
+export function readNumberSync(value: Value): number {
+  const number = readSync(value, 'itemSync');
+  cacheElements(value, number);
+  return exactNumber(number[0]);
+}
+
+async function readNow(
+  value: Value,
+  order: readonly Node[],
+  name: string,
+  { of: bufferOf }: CapturedInputs,
+): Promise<TensorData> {
+  // An earlier operation may have computed it since the call.
+  const kept = cachedElements(value);
+  if (kept !== undefined) return kept.slice();
+  const remainder = remainderOf(value, order, name);
+  const buffer = onnxruntimeExecutor.allocate(value);
+  await evaluate([remainder], [buffer], { bufferOf });
+  return await onnxruntimeExecutor.download(buffer);
+}
+
+/** The graph that computes a value from the elements that are known. */
+function remainderOf(value: Value, order: readonly Node[], name: string): Value {
+  const remainder = uncachedPartOf(value, order, 'read');
+  const outdated = findOutdated(computed(remainder));
+  if (outdated) {
+    throw outdatedError(
+      `${name}: ${describeType(value)}`,
+      outdated,
+      'Read it before the change and continue with the numbers: tensor(await x.array(), x.shape).',
+    );
+  }
+  return withCachedLeaves(value, remainder);
+}
+
+function computed({ nodes, isCached }: UncachedPart): readonly Node[] {
+  return nodes.filter((node) => !isCached(node));
+}
+
+/** An operation that computes nodes. */
+export function operationOn(order: readonly Node[], name: string, changes: boolean): Operation {
+  const leaves = () => order.filter((node) => isNode(node, 'Input'));
+  return {
+    name,
+    changes,
+    memory: () =>
+      new Set(leaves().map(({ attributes: { source } }) => source.memory?.identity ?? source.data)),
+  };
+}
+
+/** `backward` inside an operation that has begun, and the optimizer's step, which `optimizerStep` returns. Default: no step. */
+export async function backwardNow(
+  written: Value,
+  order: readonly Node[],
+  { of: bufferOf }: RunInputs,
+  { detectAnomaly = false }: BackwardOptions,
+  optimizerStep?: () => PreparedStep,
+): Promise<void> {
+  if (!isScalar(written)) {
+    throw new NnError(
+      'ERR_BACKWARD',
+      `backward: expected a loss of one float32 number, got ${describeType(written)}. Reduce it first with sum() or mean().`,
+    );
+  }
+  const remainder = uncachedPartOf(written, order, 'differentiate');
+  const outdated = findOutdated(computed(remainder));
+  if (outdated) {
+    throw outdatedError(
+      'backward: the loss',
+      outdated,
+      'Call backward before the change, or recompute the loss. Write a constant part as tensor(await x.array(), x.shape).',
+    );
+  }
+  const loss = withCachedLeaves(written, remainder);
+  const step = new TrainingStep(loss, loss === written ? remainder.nodes : topologicalOrder([loss]));
+  if (step.trainable.length === 0) throw new NnError('ERR_BACKWARD', noGradientReason(written));
+  const anomalies = detectAnomaly ? loss : undefined;
+  const result = await runStep(step, { bufferOf, anomalies }, optimizerStep);
+  cacheElements(written, result.losses[0]);
+  await result.updateAfterwards?.();
+}
+
+function noGradientReason(loss: Value): string {
+  const sources = topologicalOrder([loss]).flatMap((node) =>
+    isNode(node, 'Input') ? [node.attributes.source] : [],
+  );
+  if (sources.some(({ parameter }) => parameter !== undefined)) {
+    return 'backward: the loss depends on Parameters only through noGrad or detach(), which block gradients. Compute it outside of them.';
+  }
+  return sources.some(({ frozen }) => frozen !== undefined)
+    ? 'backward: the loss depends on frozen Parameters only, which have no gradient. Set requiresGrad = true of those to train before forward.'
+    : 'backward: the loss does not depend on any Parameter, so there is no gradient to compute.';
+}

@@ -1,0 +1,166 @@
+import type { GradientPass, GradientSink, PassEnd, StartableOperation } from '@ringrun/core';
+import type { GradientPart } from '../compiler/training-step.ts';
+import type { GraphCall } from '../executor/executor.ts';
+import type { ManagedBuffer } from '../executor/managed-buffer.ts';
+import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import type { ValueBuffer } from '../executor/value-buffer.ts';
+import type { GradientReceiver } from '../graph/operators.ts';
+import { insideOperation } from '../executor/operation-queue.ts';
+import { usesOwnOperators } from '../ops/own/enabled.ts';
+
+/** The gradients of one backward pass, accumulated in place onto those of earlier passes. */
+export class Gradients {
+  /** What a run writes. */
+  readonly buffers: readonly ValueBuffer[];
+  readonly #memory: readonly ManagedBuffer[];
+  readonly #parameters: readonly GradientReceiver[];
+  readonly #earlier: readonly (Float32Array | undefined)[];
+  readonly #parts: readonly GradientPart[];
+  readonly #passes: ReadonlyMap<GradientSink, GradientPass>;
+  /** For each gradient, whether it is complete. */
+  readonly #isDelivered: boolean[];
+
+  /**
+   * Begins a pass of each sink. `done` or `abandon` ends it.
+   *
+   * @param updated returns all parameters of the optimizer whose step is the only reader of the gradients. Default: unknown.
+   */
+  constructor(
+    parameters: readonly GradientReceiver[],
+    parts: readonly GradientPart[],
+    updated?: () => ReadonlySet<GradientReceiver>,
+  ) {
+    this.#parameters = parameters;
+    this.#parts = parts;
+    this.#earlier = parameters.map(({ grad }) => grad?.slice());
+    this.#passes = parts.length === 0 ? noPasses : beginPasses(parameters, updated);
+    this.#memory = parameters.map(({ gradientMemory }) => gradientMemory);
+    this.buffers = this.#memory.map((memory) => memory.forWriting());
+    this.#isDelivered = parameters.map(() => false);
+  }
+
+  /** See `GradientPass.updateAverages`. */
+  get areAveragedByUpdate(): boolean {
+    for (const { updateAverages } of this.#passes.values()) if (updateAverages) return true;
+    return false;
+  }
+
+  /** The gradients on the host. */
+  arrays(): readonly Float32Array[] {
+    return this.#memory.map(({ array }) => array);
+  }
+
+  /** The operations that average each part where the run writes it; undefined if a part needs JavaScript. */
+  startable(): (readonly StartableOperation[])[] | undefined {
+    if (!onnxruntimeExecutor.usesHostMemory && this.#parts.length > 0) return undefined;
+    if (this.#earlier.some((gradient) => gradient !== undefined)) return undefined;
+    const operations = this.#parts.map(({ sink, bucketIndex }) =>
+      this.#passes.get(sink)!.startableAt(bucketIndex),
+    );
+    return operations.every((one) => one !== undefined) ? operations : undefined;
+  }
+
+  /** How many passes may follow one another without JavaScript if `startable`: at least 1, and `limit` at most. */
+  mostPasses(limit: number): number {
+    let most = limit;
+    for (const pass of this.#passes.values()) most = Math.min(most, pass.mostPasses?.(limit) ?? 1);
+    return most;
+  }
+
+  /** Calls that deliver each part. */
+  deliveries(): GraphCall[] {
+    return this.#parts.map((part) => ({
+      notify: () => {
+        insideOperation(() => {
+          this.#deliver(part);
+        });
+      },
+    }));
+  }
+
+  /** Calls that do nothing: `done` delivers. */
+  noCalls(): GraphCall[] {
+    return this.#parts.map(() => ({ operations: [] }));
+  }
+
+  /**
+   * Completes the gradients. Resolves when they have been processed, such as averaged over ranks; undefined if they already
+   * are. `isStarted` of the settings: whether the operations of `startable` were started.
+   */
+  done(settings: PassEnd = {}): Promise<void> | undefined {
+    if (!settings.isStarted) for (const part of this.#parts) this.#deliver(part);
+    for (let position = 0; position < this.#parameters.length; position += 1) this.#complete(position);
+    return this.#passes.size === 0 ? undefined : endPasses([...this.#passes], settings);
+  }
+
+  /**
+   * Ends the passes after a failure. Gradients that are being averaged already are not restored.
+   *
+   * @param count of passes that followed one another. Default: 1.
+   * @returns the error to throw
+   */
+  abandon(error: unknown, count?: number): unknown {
+    let reported = error;
+    for (const pass of this.#passes.values()) reported = pass.abandon(reported, count);
+    for (const [position, gradient] of this.#earlier.entries()) {
+      if (gradient && !this.#isDelivered[position]) this.#memory[position].array.set(gradient);
+    }
+    return reported;
+  }
+
+  #deliver({ sink, bucketIndex, positions }: GradientPart): void {
+    if (this.#isDelivered[positions[0]]) return;
+    for (const position of positions) this.#complete(position);
+    this.#passes.get(sink)!.bucketReady(bucketIndex);
+  }
+
+  #complete(position: number): void {
+    if (this.#isDelivered[position]) return;
+    this.#isDelivered[position] = true;
+    const earlier = this.#earlier[position];
+    if (earlier) accumulate(this.#memory[position].array, earlier);
+    this.#parameters[position].gradientWritten();
+  }
+}
+
+const noPasses: ReadonlyMap<GradientSink, GradientPass> = new Map();
+
+/** Ends passes one after another; undefined if nothing is left to wait for. */
+function endPasses(
+  passes: readonly (readonly [GradientSink, GradientPass])[],
+  settings: PassEnd,
+): Promise<void> | undefined {
+  if (passes.length === 0) return undefined;
+  const [[sink, pass], ...others] = passes;
+  // Otherwise it may call the program: a communication hook, or a listener of changes of the group.
+  const needsNoProgram = settings.isStarted === true && sink.mayRepeat !== true;
+  const end = needsNoProgram ? pass.done(settings) : insideOperation(() => pass.done(settings));
+  return end ? end.then(() => endPasses(others, settings)) : endPasses(others, settings);
+}
+
+function beginPasses(
+  parameters: readonly GradientReceiver[],
+  updated: (() => ReadonlySet<GradientReceiver>) | undefined,
+): Map<GradientSink, GradientPass> {
+  const passes = new Map<GradientSink, GradientPass>();
+  const sinks = new Set<GradientSink>();
+  for (const { gradientSink } of parameters) if (gradientSink) sinks.add(gradientSink);
+  // An update averages the gradients of one sink, in memory of the host.
+  const mayAverage = sinks.size === 1 && onnxruntimeExecutor.usesHostMemory && usesOwnOperators();
+  try {
+    for (const sink of sinks) {
+      const ofSink = (parameter: GradientReceiver) => parameter.gradientSink === sink;
+      const all = mayAverage && sink.sharing !== undefined ? updated?.() : undefined;
+      const isOnly = all !== undefined && [...all].every(ofSink);
+      passes.set(sink, sink.beginPass(parameters.filter(ofSink), isOnly ? all : undefined));
+    }
+  } catch (error) {
+    for (const pass of passes.values()) pass.abandon(error);
+    throw error;
+  }
+  return passes;
+}
+
+function accumulate(gradient: Float32Array, earlier: Float32Array): void {
+  for (let i = 0; i < gradient.length; i += 1) gradient[i] += earlier[i];
+}

@@ -1,0 +1,125 @@
+import { allFinite, explainAnomaly } from '../compiler/anomaly.ts';
+import { CollectiveLog } from '../compiler/collective-log.ts';
+import type { BufferOf, RunOptions } from '../compiler/compile.ts';
+import type { LaterRun, TrainingStep } from '../compiler/training-step.ts';
+import type { TensorData } from '../dtype.ts';
+import { NnError } from '../errors/errors.ts';
+import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import type { ValueBuffer } from '../executor/value-buffer.ts';
+import { Gradients } from './gradients.ts';
+import type { Value } from '../graph/node.ts';
+import type { PartOfStep, PreparedStep } from './prepared-step.ts';
+import { recordReached } from './unlisted-parameters.ts';
+
+interface StepRunOptions extends RunOptions {
+  /** What further runs of the same step would read, if they can follow without JavaScript. Default: none. */
+  readonly later?: readonly BufferOf[];
+  /** The loss whose anomalies are detected. Default: none are. */
+  readonly anomalies?: Value | undefined;
+  /** The optimizer's step as a part of this one. Default: the optimizer is asked for it. */
+  readonly part?: PartOfStep | undefined;
+}
+
+/** What a step has computed, and what is left of it. */
+export interface StepResult {
+  /** Of the first run and of those that followed. */
+  readonly losses: readonly TensorData[];
+  /** The optimizer's step, if it was a part of the run. */
+  readonly part: PartOfStep | undefined;
+  /** The optimizer's step, if it was not. */
+  readonly updateAfterwards: (() => Promise<void>) | undefined;
+}
+
+/**
+ * Runs a training step, and delivers its gradients.
+ *
+ * @param optimizerStep returns the optimizer's step. Default: there is none.
+ */
+export async function runStep(
+  step: TrainingStep,
+  { bufferOf, later = [], anomalies, part: knownPart }: StepRunOptions,
+  optimizerStep?: () => PreparedStep,
+): Promise<StepResult> {
+  const { parameters } = step;
+  const updated = optimizerStep && (() => optimizerStep().parameters());
+  const gradients = new Gradients(parameters, step.parts, updated);
+  const startable = anomalies ? undefined : gradients.startable();
+  const number = onnxruntimeExecutor.allocate(step.loss);
+  let part: PartOfStep | undefined;
+  let following: readonly LaterRun[] = [];
+  let waitedMs = 0;
+  let checked: TensorData | undefined;
+  try {
+    if (anomalies) checked = await runDetectingAnomalies(anomalies, step, number, gradients, { bufferOf });
+    else {
+      const starts = startable?.map((operations) => ({ operations })) ?? gradients.deliveries();
+      part =
+        startable && (knownPart ?? optimizerStep?.().asPartOf(parameters, gradients.areAveragedByUpdate));
+      if (part && later.length > 0) {
+        const most = gradients.mostPasses(1 + later.length) - 1;
+        following = followingRuns(step, part, later.slice(0, most));
+      }
+      part?.begins();
+      const calls = part && part.calls.length > 0 ? [...starts, ...part.calls] : starts;
+      const options = { bufferOf, update: part?.update, later: following };
+      ({ waitedMs } = await step.run(number, gradients.buffers, calls, options));
+    }
+  } catch (error) {
+    const reported = gradients.abandon(error, 1 + following.length);
+    // Otherwise no bucket has been awaited: it is an error of the forward or backward pass.
+    throw part ? reported : error;
+  }
+  if (knownPart === undefined) recordReached(parameters);
+  const passes = 1 + following.length;
+  const processed = gradients.done({ isStarted: startable !== undefined, waitedMs, passes });
+  if (processed) await processed;
+  part?.ended(passes);
+  const isAfterwards = part === undefined && optimizerStep !== undefined;
+  const losses = checked ? [checked] : downloaded([number, ...following.map((run) => run.loss)]);
+  return {
+    losses: losses instanceof Promise ? await losses : losses,
+    part,
+    updateAfterwards: isAfterwards ? () => optimizerStep().run(gradients.areAveragedByUpdate) : undefined,
+  };
+}
+
+/** Not a promise if the executor's values lie on the host, because a step must take few turns of V8's queue. */
+function downloaded(buffers: readonly ValueBuffer[]): TensorData[] | Promise<TensorData[]> {
+  const arrays = buffers.map((buffer) => onnxruntimeExecutor.download(buffer));
+  return arrays.some((array) => array instanceof Promise)
+    ? Promise.all(arrays.map(async (array) => await array))
+    : (arrays as TensorData[]);
+}
+
+/** The runs that can follow the first one of a step with its calls. */
+function followingRuns(step: TrainingStep, part: PartOfStep, later: readonly BufferOf[]): LaterRun[] {
+  const runs: LaterRun[] = [];
+  for (const [index, bufferOf] of later.entries()) {
+    const numbers = part.numbersOfLater?.(index + 1);
+    if (numbers === undefined) break;
+    const ownBufferOf: BufferOf = (source) => {
+      const number = numbers.get(source);
+      return number ? onnxruntimeExecutor.upload(number) : bufferOf(source);
+    };
+    runs.push({ loss: onnxruntimeExecutor.allocate(step.loss), bufferOf: ownBufferOf });
+  }
+  return runs;
+}
+
+/** Delivers no gradient, because all of them are checked first. Returns the loss. */
+async function runDetectingAnomalies(
+  loss: Value,
+  step: TrainingStep,
+  output: ValueBuffer,
+  gradients: Gradients,
+  options: RunOptions,
+): Promise<TensorData> {
+  const log = new CollectiveLog();
+  await step.run(output, gradients.buffers, gradients.noCalls(), { ...options, replaceGroup: log.record });
+  const number = await onnxruntimeExecutor.download(output);
+  if ([number, ...gradients.arrays()].every((numbers) => allFinite(numbers as Float32Array))) return number;
+  throw new NnError(
+    'ERR_NONFINITE',
+    `backward: ${await explainAnomaly(loss, { ...options, replaceGroup: log.replay })}`,
+  );
+}

@@ -1,0 +1,33 @@
+/** Either `inputShape` or `inputs` is required. */
+export interface ExportOptions {
+  /** Shape of the only input, which is float32; the first dimension is the batch. */
+  inputShape?: readonly number[];
+  /** Name of the only input. Default: 'input'. */
+  inputName?: string;
+  /** The arguments of `forward`, in their order. */
+  inputs?: readonly ExportInput[];
+  /** Name of the only output. Default: 'output'. */
+  outputName?: string;
+  /** Names of the outputs, in `forward`'s order. Default: the keys of an object, or `output_0`, … for an array. */
+  outputNames?: readonly string[];
+}
+
+/** An input of the exported model. */
+export interface ExportInput {
+  /** Name in the exported model. Default: `input`, or `input_0`, `input_1`, … if there are several. */
+  name?: string;
+  /**
+   * The first dimension is the batch. `forward` must accept this batch size and multiples of it; smaller ones that it accepts
+   * are right too. Other dynamic dimensions have their largest size here, at least 4.
+   */
+  shape: readonly number[];
+  /** Default: 'float32'. */
+  dtype?: 'float32' | 'int64';
+  /** If true, this input keeps its exact shape: a mask without a batch, or a model that needs a fixed batch. Default: false. */
+  fixed?: boolean;
+  /**
+   * Names of the dynamic dimensions by their positions (torch.onnx.export's dynamic_axes): `{ 0: 'batch', 1: 'length' }`. A
+   * name that several inputs have is one size. Default: `{ 0: 'batch' }`.
+   */
+  dynamicAxes?: Readonly<Record<number, string>>;
+}

@@ -1,0 +1,96 @@
+import { ArgumentError } from '../errors/errors.ts';
+import { einsum as einsumOf } from '../ops/einsum.ts';
+import * as elementwise from '../ops/elementwise.ts';
+import { concat } from '../ops/shape.ts';
+import { withSlopes } from '../ops/with-slope.ts';
+import { apply, type Operand } from './tensor-methods.ts';
+import { Tensor } from './tensor.ts';
+
+/**
+ * Concatenates tensors along a dimension (torch.cat). All other dimensions must be equal. As in torch, an empty tensor [0] joins
+ * tensors of any shape.
+ *
+ * @param dim negative values count from the last dimension. Default: 0.
+ */
+export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
+  const given: unknown = tensors;
+  if (!Array.isArray(given) || !given.every((one) => one instanceof Tensor)) {
+    throw new ArgumentError('cat: expected a list of tensors. Write cat([a, b], dim).');
+  }
+  const isEmpty = ({ shape }: Tensor) => shape.join() === '0';
+  const others = tensors.filter((one) => !isEmpty(one));
+  return new Tensor(
+    concat(
+      (others.length > 0 ? others : tensors).map(({ value }) => value),
+      dim,
+    ),
+  );
+}
+
+/** Stacks tensors of one shape along a new dimension `dim` (torch.stack): two of [3, 4] give [2, 3, 4]. Default: 0. */
+export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
+  return cat(
+    tensors.map((tensor) => tensor.unsqueeze(dim)),
+    dim,
+  );
+}
+
+/**
+ * Vectors of n and m elements as two matrices [n, m] of all their pairs (torch.meshgrid with indexing='ij'); so for any number
+ * of vectors.
+ */
+export function meshgrid(...vectors: readonly Tensor[]): Tensor[] {
+  const shape = vectors.map((vector) => vector.numel());
+  return vectors.map((vector, axis) =>
+    vector.view(...shape.map((size, other) => (other === axis ? size : 1))).expand(...shape),
+  );
+}
+
+/**
+ * The elements of `a` where the condition is true, else of `b` (torch.where). All three broadcast; dtypes are promoted as in
+ * torch (see {@link Operand}).
+ *
+ * @param condition bool
+ */
+export function where(condition: Tensor, a: Operand, b: Operand): Tensor {
+  return new Tensor(apply((left, right) => elementwise.where(condition.value, left, right), a, b));
+}
+
+/**
+ * Sums of products in Einstein's notation (torch.einsum): `einsum('ij,jk->ik', a, b)` is the product of two matrices. Every
+ * letter is a dimension; those that the part behind `->` does not have are summed. `...` stands for leading dimensions that
+ * broadcast, and a letter twice in one operand is its diagonal. Without `->` the result has the letters that occur once,
+ * sorted.
+ *
+ * @throws ShapeError if the equation does not fit the operands
+ */
+export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
+  if (operands.length === 0) throw new ArgumentError('einsum: expected at least one tensor, got none.');
+  return new Tensor(
+    einsumOf(
+      equation,
+      operands.map(({ value }) => value),
+    ),
+  );
+}
+
+/**
+ * The p-norms of the differences of all pairs of rows (torch.cdist): [..., M, D] and [..., N, D] give [..., M, N]. Default: `p` 2.
+ */
+export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
+  const differences = a.unsqueeze(-2).sub(b.unsqueeze(-3));
+  if (p === Infinity) return largestDistances(differences);
+  // Unlike in `norm`, as in torch: no element that is 0 has a gradient, and the gradient at NaN is NaN.
+  if (p < 1) return differences.where(differences.ne(0), 0).norm(p, [-1]);
+  if (p !== 1) return differences.norm(p, [-1]);
+  const signs = differences.sign().maskedFill(differences.isnan(), NaN);
+  return new Tensor(withSlopes(differences.abs().value, [differences.value, signs.value])).sum([-1]);
+}
+
+/** Equal differences have the whole gradient each, as in torch. */
+function largestDistances(differences: Tensor): Tensor {
+  const distances = differences.abs();
+  const largest = distances.detach().amax([-1], true);
+  const all = distances.where(distances.eq(largest), 0).sum([-1]);
+  return all.sub(all.detach()).add(largest.squeeze(-1));
+}

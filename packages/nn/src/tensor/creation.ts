@@ -1,0 +1,153 @@
+import { newArray, type DType, type Scalar, type TensorData } from '../dtype.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { sizeOf } from '../value-type.ts';
+import { isTracingSizes } from '../graph/size-tracing.ts';
+import { add, cast, div, equal, mul } from '../ops/elementwise.ts';
+import { expand, reshape } from '../ops/shape.ts';
+import { asElement, isInt64 } from '../scalar.ts';
+import { Tensor } from './tensor.ts';
+import { constant, input, int64Constant } from '../ops/source.ts';
+
+/** Options of functions that create tensors. */
+export interface CreationOptions {
+  /** Element type. Default: 'float32'. */
+  dtype?: DType;
+}
+
+/** A tensor filled with zeros (torch.zeros). */
+export function zeros(shape: readonly number[], options: CreationOptions = {}): Tensor {
+  return full(shape, 0, options);
+}
+
+/** A tensor filled with ones (torch.ones). */
+export function ones(shape: readonly number[], options: CreationOptions = {}): Tensor {
+  return full(shape, 1, options);
+}
+
+/**
+ * A tensor filled with one number (torch.full). Unlike in torch, the default dtype is float32 for every number. int64 gets the
+ * number without its fraction, and a bigint exactly.
+ *
+ * @throws ArgumentError for int64, if the number is NaN or outside of int64
+ */
+export function full(
+  shape: readonly number[],
+  value: Scalar,
+  { dtype = 'float32' }: CreationOptions = {},
+): Tensor {
+  requireShape('full', shape);
+  const element = asElement(value, dtype);
+  if (isTracingSizes()) return new Tensor(repeated(shape, element, dtype));
+  const array = newArray(dtype, sizeOf(shape));
+  if (array instanceof BigInt64Array) array.fill(BigInt(element));
+  else array.fill(Number(element));
+  return tensorOf(dtype, shape, array);
+}
+
+/** Zeros of the shape and dtype of another tensor (torch.zeros_like). */
+export function zerosLike({ shape, dtype }: Tensor): Tensor {
+  return zeros(shape, { dtype });
+}
+
+/** Ones of the shape and dtype of another tensor (torch.ones_like). */
+export function onesLike({ shape, dtype }: Tensor): Tensor {
+  return ones(shape, { dtype });
+}
+
+/** One number, in the shape and dtype of another tensor (torch.full_like). */
+export function fullLike({ shape, dtype }: Tensor, value: Scalar): Tensor {
+  return full(shape, value, { dtype });
+}
+
+/**
+ * The numbers from `start` to `end` (exclusive) in steps (torch.arange): `arange(3)` is 0, 1, 2. Integers are exact, also bigints.
+ *
+ * @param options `dtype`: default int64 if all numbers are integers, else float32, as in torch
+ */
+export function arange(start: Scalar, end?: Scalar, step: Scalar = 1, options: CreationOptions = {}): Tensor {
+  const given = end === undefined ? [0, start, step] : [start, end, step];
+  if (given.every(isInt64)) return integerRange(given.map(BigInt), options);
+  const [from, to, by] = given.map(Number);
+  if (![from, to, by].every(Number.isFinite) || by === 0 || (to - from) / by < 0) {
+    throw new ArgumentError(
+      `arange: expected numbers from start to end in the direction of the step, got ${from}, ${to} and ${by}.`,
+    );
+  }
+  const { dtype = 'float32' } = options;
+  // As torch, which converts start and step first.
+  const [first, stride] = dtype === 'int64' ? [Math.trunc(from), Math.trunc(by)] : [from, by];
+  return filled(dtype, [Math.ceil((to - from) / by)], (i) => first + i * stride);
+}
+
+function integerRange([from, to, step]: readonly bigint[], { dtype = 'int64' }: CreationOptions): Tensor {
+  if (step === 0n || (to - from) * step < 0n) {
+    throw new ArgumentError(
+      `arange: expected numbers from start to end in the direction of the step, got ${from}, ${to} and ${step}.`,
+    );
+  }
+  const rest = (to - from) % step;
+  const count = (to - from) / step + (rest === 0n ? 0n : 1n);
+  return filled(dtype, [Number(count)], (i) => from + BigInt(i) * step);
+}
+
+/** `steps` numbers at equal distances from `start` to `end` (torch.linspace). */
+export function linspace(start: number, end: number, steps: number): Tensor {
+  if (!Number.isInteger(steps) || steps < 0) {
+    throw new ArgumentError(`linspace: expected a whole number of steps, got ${steps}.`);
+  }
+  if (isTracingSizes()) {
+    const step = div(constant(end - start), constant(Math.max(steps - 1, 1)));
+    return new Tensor(add(mul(cast(indices(steps), 'float32'), step), constant(start)));
+  }
+  const step = steps > 1 ? (end - start) / (steps - 1) : 0;
+  // From both ends, so that the last number is `end`.
+  return filled('float32', [steps], (i) => (i < steps / 2 ? start + i * step : end - (steps - 1 - i) * step));
+}
+
+/** `steps` powers of `base` whose exponents are at equal distances (torch.logspace). Default: `base` 10. */
+export function logspace(start: number, end: number, steps: number, base = 10): Tensor {
+  const exponents = linspace(start, end, steps).elements() as Float32Array;
+  return filled('float32', [steps], (i) => base ** exponents[i]);
+}
+
+/** A matrix with ones on the diagonal (torch.eye). Default: as many columns as rows. */
+export function eye(rows: number, columns = rows, { dtype = 'float32' }: CreationOptions = {}): Tensor {
+  requireShape('eye', [rows, columns]);
+  if (isTracingSizes()) {
+    return new Tensor(cast(equal(reshape(indices(rows), [rows, 1]), indices(columns)), dtype));
+  }
+  const isOne = (i: number) => Math.floor(i / columns) === i % columns;
+  return filled(dtype, [rows, columns], (i) => Number(isOne(i)));
+}
+
+/** One element as an operation, because the array of another size is another one. */
+function repeated(shape: readonly number[], element: Scalar, dtype: DType): Value {
+  const scalar = dtype === 'int64' ? int64Constant([], [element]) : cast(constant(Number(element)), dtype);
+  return expand(scalar, shape);
+}
+
+/** 0, 1, … as an operand of an operation, for the same reason. */
+function indices(count: number): Value {
+  return int64Constant([count], [...Array(count).keys()]);
+}
+
+function filled(dtype: DType, shape: readonly number[], element: (index: number) => Scalar): Tensor {
+  const array = newArray(dtype, sizeOf(shape));
+  for (let i = 0; i < array.length; i += 1) {
+    const one = asElement(element(i), dtype);
+    if (array instanceof BigInt64Array) array[i] = BigInt(one);
+    else array[i] = Number(one);
+  }
+  return tensorOf(dtype, shape, array);
+}
+
+/** A tensor over an array of its own. */
+export function tensorOf(dtype: DType, shape: readonly number[], data: TensorData): Tensor {
+  return new Tensor(input(dtype, shape, { data }));
+}
+
+export function requireShape(where: string, shape: readonly number[]): void {
+  if (shape.every((size) => Number.isInteger(size) && size >= 0)) return;
+  throw new ArgumentError(`${where}: expected whole lengths of at least 0, got [${shape.join()}].`);
+}

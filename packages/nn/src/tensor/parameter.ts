@@ -1,0 +1,225 @@
+import {
+  invalidateRecordedCalls,
+  warnOfUnaveragedGradient,
+  type DistributedParameter,
+  type GradientSink,
+} from '@ringrun/core';
+import { ManagedBuffer } from '../executor/managed-buffer.ts';
+import type { ValueBuffer } from '../executor/value-buffer.ts';
+import type { GradientReceiver, Source } from '../graph/operators.ts';
+import { recordChange, type Change } from '../graph/changes.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType } from '../value-type.ts';
+import { input } from '../ops/source.ts';
+import { requireLength } from '../checks/require-length.ts';
+import { requireBoolean } from '../checks/require-boolean.ts';
+import { Tensor } from './tensor.ts';
+import { enqueueChange } from '../executor/operation-queue.ts';
+
+/** A trainable tensor (torch.nn.Parameter). Its elements and its gradient are stored in fixed arrays. */
+export class Parameter extends Tensor implements DistributedParameter, GradientReceiver {
+  /** Set by DistributedDataParallel: provides the array of the gradient and averages it over the ranks. */
+  gradientSink: GradientSink | undefined;
+  readonly #elements: ParameterElements;
+  /** Reads the elements where the parameter is frozen: a leaf that is not trained. */
+  readonly #frozenValue: Value;
+  #requiresGrad = true;
+  #ownGradient: ManagedBuffer | undefined;
+  #averagedGradient: ManagedBuffer | undefined;
+  #hasGradient = false;
+  #path: string | undefined;
+
+  constructor(data: Float32Array, shape: readonly number[]) {
+    requireLength(data, { dtype: 'float32', shape });
+    const elements = new ParameterElements(data);
+    super(input('float32', shape, elements));
+    elements.parameter = this;
+    this.#elements = elements;
+    this.#frozenValue = input('float32', shape, new FrozenElements(elements, this));
+  }
+
+  /**
+   * The value that operations read from now on. A graph keeps the one that it was made with.
+   *
+   * @internal
+   */
+  override get value(): Value {
+    return this.#requiresGrad ? super.value : this.#frozenValue;
+  }
+
+  /**
+   * The trained value, also of a frozen parameter.
+   *
+   * @internal
+   */
+  get trainedValue(): Value {
+    return super.value;
+  }
+
+  /**
+   * False: the parameter is frozen (torch.nn.Parameter.requires_grad). Operations that are written while it is frozen compute
+   * no gradient for it, and optimizers skip it, also if it still has a gradient. A model that is wrapped in
+   * DistributedDataParallel while parameters are frozen sends no gradients of them; wrap it again after unfreezing them.
+   * Default: true.
+   */
+  override get requiresGrad(): boolean {
+    return this.#requiresGrad;
+  }
+  /** @throws ArgumentError if the value is not true or false */
+  override set requiresGrad(requires: boolean) {
+    requireBoolean(`requiresGrad of ${this.describe()}`, requires);
+    if (requires !== this.#requiresGrad) invalidateRecordedCalls();
+    this.#requiresGrad = requires;
+  }
+
+  /**
+   * Records that the elements were changed, for graphs that were made before.
+   *
+   * @internal
+   */
+  recordChange(change: Change): void {
+    recordChange(super.value, change);
+    recordChange(this.#frozenValue, change);
+  }
+
+  /**
+   * The elements, row-major. The optimizer changes them in place. Wrapping a model in DistributedDataParallel with
+   * `shareParameters` replaces the array, and so does `destroyProcessGroup` then.
+   */
+  get data(): Float32Array {
+    return this.#elements.data;
+  }
+
+  /**
+   * The memory of `data`.
+   *
+   * @internal
+   */
+  get memory(): ManagedBuffer {
+    return this.#elements.memory;
+  }
+
+  /** Makes `data` another array that has the elements; a function is called at the first use. For DistributedDataParallel. */
+  replaceData(data: Float32Array | (() => Float32Array)): void {
+    this.#elements.replace(data);
+  }
+
+  /** The gradient accumulated since the last `zeroGrad`; undefined if no backward pass has reached the parameter since. */
+  get grad(): Float32Array | undefined {
+    return this.#hasGradient ? this.gradientMemory.array : undefined;
+  }
+
+  /**
+   * Whether `grad` is defined.
+   *
+   * @internal
+   */
+  get hasGradient(): boolean {
+    return this.#hasGradient;
+  }
+
+  /** Clears the gradient after all pending operations, such as a step that was not awaited. */
+  zeroGrad(): void {
+    enqueueChange('zeroGrad', () => {
+      this.clearGradient();
+    });
+  }
+
+  /**
+   * Clears the gradient, whatever is pending.
+   *
+   * @internal
+   */
+  clearGradient(): void {
+    this.#hasGradient = false;
+  }
+
+  /** Index of the bucket in which the gradient is averaged; 0 without DistributedDataParallel or without overlap. */
+  get gradientBucketIndex(): number {
+    return this.gradientSink?.bucketIndexOf(this) ?? 0;
+  }
+
+  /** Path of the parameter in its model, such as `conv1.weight`; undefined before a module has listed it. For messages. */
+  get path(): string | undefined {
+    return this.#path;
+  }
+
+  /** Records the path when a module lists the parameter. Keeps the longest path, which starts at the whole model. */
+  listedAs(path: string): void {
+    if (this.#path === undefined || path.length > this.#path.length) this.#path = path;
+  }
+
+  /** Describes the parameter in messages: its path, if known, and its type. */
+  describe(): string {
+    return `${this.#path === undefined ? 'a parameter' : `parameter ${this.#path}`} (${describeType(this)})`;
+  }
+
+  /**
+   * What every backward pass writes: memory of DistributedDataParallel's bucket, else the parameter's own.
+   *
+   * @internal
+   */
+  get gradientMemory(): ManagedBuffer {
+    const averaged = this.gradientSink?.arrayOf(this);
+    if (averaged === undefined)
+      return (this.#ownGradient ??= new ManagedBuffer(new Float32Array(this.memory.length)));
+    if (this.#averagedGradient?.identity !== averaged) this.#averagedGradient = new ManagedBuffer(averaged);
+    return this.#averagedGradient;
+  }
+
+  gradientWritten(): void {
+    this.#hasGradient = true;
+    // The sink reads and writes the array next, or has written it.
+    if (this.gradientSink !== undefined) this.#averagedGradient?.toHost();
+    else warnOfUnaveragedGradient();
+  }
+}
+
+/** The elements of a parameter as a leaf that has no gradient. */
+class FrozenElements implements Source {
+  readonly frozen: GradientReceiver;
+  readonly #elements: ParameterElements;
+
+  constructor(elements: ParameterElements, parameter: GradientReceiver) {
+    this.#elements = elements;
+    this.frozen = parameter;
+  }
+
+  get memory(): ManagedBuffer {
+    return this.#elements.memory;
+  }
+
+  get data(): Float32Array {
+    return this.#elements.data;
+  }
+
+  get buffer(): ValueBuffer {
+    return this.#elements.buffer;
+  }
+}
+
+class ParameterElements implements Source {
+  parameter: GradientReceiver | undefined;
+  #memory: ManagedBuffer | (() => Float32Array);
+
+  constructor(data: Float32Array) {
+    this.#memory = new ManagedBuffer(data);
+  }
+
+  get memory(): ManagedBuffer {
+    if (typeof this.#memory === 'function') this.#memory = new ManagedBuffer(this.#memory());
+    return this.#memory;
+  }
+
+  get data(): Float32Array {
+    return this.memory.array;
+  }
+
+  get buffer(): ValueBuffer {
+    return this.memory.forReading();
+  }
+
+  replace(data: Float32Array | (() => Float32Array)): void {
+    this.#memory = typeof data === 'function' ? data : new ManagedBuffer(data);
+  }
+}

@@ -1,0 +1,71 @@
+import { requireShape, tensorOf } from './creation.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { sizeOf } from '../value-type.ts';
+import { defaultGenerator, type Generator } from '../random/generator.ts';
+import type { Tensor } from './tensor.ts';
+
+// Tensors of random numbers. After manualSeed they have the bits that torch draws on the CPU.
+
+/** Options of functions that draw numbers. */
+export interface RandomOptions {
+  /** Draws the numbers. Default: the generator of `manualSeed`. */
+  generator?: Generator;
+}
+
+/** Numbers uniform in [0, 1) (torch.rand). */
+export function rand(shape: readonly number[], { generator = defaultGenerator }: RandomOptions = {}): Tensor {
+  requireShape('rand', shape);
+  const array = new Float32Array(sizeOf(shape));
+  generator.fillUniform(array, 0, 1);
+  return tensorOf('float32', shape, array);
+}
+
+/** Numbers uniform in [0, 1) in the shape of another tensor (torch.rand_like). */
+export function randLike({ shape }: Tensor, options: RandomOptions = {}): Tensor {
+  return rand(shape, options);
+}
+
+/** Numbers with mean 0 and variance 1 of the normal distribution (torch.randn). */
+export function randn(shape: readonly number[], options: RandomOptions = {}): Tensor {
+  return normal(0, 1, shape, options);
+}
+
+/** Numbers of `randn` in the shape of another tensor (torch.randn_like). */
+export function randnLike({ shape }: Tensor, options: RandomOptions = {}): Tensor {
+  return randn(shape, options);
+}
+
+/** Numbers of a normal distribution with a mean and a standard deviation (torch.normal). */
+export function normal(
+  mean: number,
+  std: number,
+  shape: readonly number[],
+  { generator = defaultGenerator }: RandomOptions = {},
+): Tensor {
+  requireShape('normal', shape);
+  const array = new Float32Array(sizeOf(shape));
+  generator.fillNormal(array, mean, std);
+  return tensorOf('float32', shape, array);
+}
+
+/** Integers from `low` to `high` − 1 (torch.randint), int64. */
+export function randint(
+  low: number,
+  high: number,
+  shape: readonly number[],
+  { generator = defaultGenerator }: RandomOptions = {},
+): Tensor {
+  requireShape('randint', shape);
+  if (![low, high].every(Number.isSafeInteger) || high <= low) {
+    throw new ArgumentError(`randint: expected integers low < high, got ${low} and ${high}.`);
+  }
+  const array = new BigInt64Array(sizeOf(shape));
+  for (let i = 0; i < array.length; i += 1) array[i] = BigInt(low) + generator.nextBelow(high - low);
+  return tensorOf('int64', shape, array);
+}
+
+/** The integers from 0 to `length` − 1 in a random order (torch.randperm), int64. For less than 2³² / 20 of them. */
+export function randperm(length: number, { generator = defaultGenerator }: RandomOptions = {}): Tensor {
+  requireShape('randperm', [length]);
+  return tensorOf('int64', [length], BigInt64Array.from(generator.permutation(length), BigInt));
+}

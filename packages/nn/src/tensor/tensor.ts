@@ -1,0 +1,373 @@
+import { nameCalls } from '../errors/called-function.ts';
+import { readElements } from '../graph/element-checks.ts';
+import {
+  backward,
+  read,
+  readNumber,
+  readNumberSync,
+  readSync,
+  type BackwardOptions,
+} from '../engine/autograd.ts';
+import type { DType, Scalar, TensorData } from '../dtype.ts';
+import { ArgumentError, NnError, ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
+import { describeType, sizeOf } from '../value-type.ts';
+import { dependsOnParameter } from '../graph/topology.ts';
+import { inspectTensor, recordRead } from './inspect-tensor.ts';
+import { asElements, isShaped, type ShapedElements, type TensorElements } from './elements.ts';
+import { asRecorded } from './no-grad.ts';
+import { requireLength } from '../checks/require-length.ts';
+import { normalizeAxis } from '../ops/axes.ts';
+import * as elementwise from '../ops/elementwise.ts';
+import * as functions from '../ops/functions.ts';
+import { power } from '../ops/integer-power.ts';
+import { torchMatmul } from '../ops/linear-algebra.ts';
+import { reduceMax, reduceMean, reduceMin, reduceSum } from '../ops/reduction.ts';
+import { flatten, reshape, transpose, unsqueeze } from '../ops/shape.ts';
+import { logSoftmax, softmax } from '../ops/softmax.ts';
+import { input } from '../ops/source.ts';
+import { MatrixMethods } from './matrix-methods.ts';
+import { acceptScalars } from './scalars.ts';
+import { allIfNone, apply, type Operand } from './tensor-methods.ts';
+
+/**
+ * A lazy tensor (torch.Tensor): its elements are computed when they are read.
+ *
+ * Operations build a graph and compute nothing. `backward`, `item` and `array` compile the graph (once per structure and
+ * shape) and run it on the elements of its leaves at the time of the call.
+ *
+ * Backward passes, optimizer steps and reads run in the order of the calls, even if they are not awaited. Reading a tensor
+ * after a parameter or buffer that it was computed from has changed, as by `optimizer.step()`, is an error (ERR_OUTDATED).
+ * The exceptions are known numbers: the loss of a backward pass, results of `item`, and values computed from these.
+ */
+export class Tensor extends MatrixMethods {
+  /**
+   * The tensor's value in the graph.
+   *
+   * @internal
+   */
+  get value(): Value {
+    return this.#value;
+  }
+  readonly #value: Value;
+  #backwardCalled = false;
+
+  /** @internal */
+  constructor(value: Value) {
+    super();
+    this.#value = asRecorded(value);
+  }
+
+  protected of(value: Value): Tensor {
+    return new Tensor(value);
+  }
+
+  /** Element type. */
+  get dtype(): DType {
+    return this.value.dtype;
+  }
+
+  /** Whether `backward` reaches a parameter through this tensor (torch.Tensor.requires_grad). Settable for a {@link Parameter} only. */
+  get requiresGrad(): boolean {
+    return dependsOnParameter(this.value);
+  }
+  /** Throws: only parameters can be frozen. */
+  set requiresGrad(_: boolean) {
+    throw new ArgumentError(
+      'requiresGrad cannot be set: only Parameters are trained. Write new Parameter(data, shape) for a trained tensor, and x.detach() to block the gradients of a result.',
+    );
+  }
+
+  /** Rejects JavaScript's arithmetic, such as `x + 1`. In a template string, returns the tensor's type. */
+  [Symbol.toPrimitive](hint: 'number' | 'string' | 'default'): string {
+    if (hint === 'string') return `Tensor ${describeType(this.value)}`;
+    throw new ArgumentError(
+      `Expected a number, got a Tensor, ${describeType(this.value)}. Use x.add(y), x.sub(y), x.mul(y) or x.div(y) for arithmetic, and await x.item() to read its number.`,
+    );
+  }
+
+  /** Length of each dimension; [] for a single number. */
+  get shape(): readonly number[] {
+    return this.value.shape;
+  }
+
+  /** The text that `console.log` prints: type, shape, and the first elements if they are known, as after `array`. Neither computes nor waits. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return inspectTensor(this.constructor.name, this.value);
+  }
+
+  /**
+   * Sum, elementwise; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}). A different number does not
+   * compile the graph again. Sums of int64 wrap around at 2^63.
+   */
+  add(other: Operand): Tensor {
+    return new Tensor(apply(elementwise.add, this, other));
+  }
+
+  /** Difference, elementwise; see `add`. */
+  sub(other: Operand): Tensor {
+    return new Tensor(apply(elementwise.sub, this, other));
+  }
+
+  /** Product, elementwise; see `add`. */
+  mul(other: Operand): Tensor {
+    return new Tensor(apply(elementwise.mul, this, other));
+  }
+
+  /** Quotient in float32, also of integers, as torch's `/`; shapes broadcast. `floorDivide` divides integers exactly. */
+  div(other: Operand): Tensor {
+    return new Tensor(apply(elementwise.div, this, other));
+  }
+
+  /** −x, elementwise. */
+  neg(): Tensor {
+    return new Tensor(elementwise.neg(this.value));
+  }
+
+  /** eˣ, elementwise. */
+  exp(): Tensor {
+    return new Tensor(elementwise.exp(this.value));
+  }
+
+  /** Natural logarithm, elementwise. */
+  log(): Tensor {
+    return new Tensor(elementwise.log(this.value));
+  }
+
+  /** max(x, 0), elementwise. */
+  relu(): Tensor {
+    return new Tensor(elementwise.relu(this.value));
+  }
+
+  /** Square root, elementwise. */
+  sqrt(): Tensor {
+    return new Tensor(elementwise.sqrt(this.value));
+  }
+
+  /**
+   * Raises each element to a power. The exponent is part of the compiled graph. A power of int64 with an integer is exact, and
+   * wraps around at 2^63.
+   *
+   * @throws ArgumentError for a negative integer and int64, as in torch
+   */
+  pow(exponent: Scalar): Tensor {
+    return new Tensor(power(this.value, exponent));
+  }
+
+  /** |x|, elementwise. */
+  abs(): Tensor {
+    return new Tensor(functions.abs(this.value));
+  }
+
+  /** Hyperbolic tangent, elementwise. */
+  tanh(): Tensor {
+    return new Tensor(functions.tanh(this.value));
+  }
+
+  /** 1 / (1 + exp(−x)) */
+  sigmoid(): Tensor {
+    return new Tensor(functions.sigmoid(this.value));
+  }
+
+  /** The error function, 2/√π · ∫₀ˣ exp(−t²) dt. */
+  erf(): Tensor {
+    return new Tensor(functions.erf(this.value));
+  }
+
+  /** Larger of two, elementwise (torch.maximum). Equal elements get half of the gradient each. */
+  maximum(other: Operand): Tensor {
+    return new Tensor(apply(functions.maximum, this, other));
+  }
+
+  /** Smaller of two, elementwise (torch.minimum). Equal elements get half of the gradient each. */
+  minimum(other: Operand): Tensor {
+    return new Tensor(apply(elementwise.min, this, other));
+  }
+
+  /**
+   * Matrix product (torch.matmul): [M, K] and [K, N] give [M, N]; leading dimensions broadcast. A vector on the left is a
+   * row, a vector on the right a column; its dimension is removed from the result.
+   */
+  matmul(other: Tensor): Tensor {
+    return new Tensor(torchMatmul(this.value, other.value));
+  }
+
+  /** exp x / Σ exp x along `dim` (torch.softmax). */
+  softmax(dim: number): Tensor {
+    return new Tensor(softmax(this.value, dim));
+  }
+
+  /** x − log Σ exp x along `dim` (torch.log_softmax). */
+  logSoftmax(dim: number): Tensor {
+    return new Tensor(logSoftmax(this.value, dim));
+  }
+
+  /** Sum over `axes`; negative axes count from the last. Default: all axes, also for an empty list, as in torch. */
+  sum(axes?: readonly number[], keepdims = false): Tensor {
+    return new Tensor(reduceSum(this.value, allIfNone(axes), keepdims));
+  }
+
+  /** Mean over `axes` (torch.mean); see `sum`. */
+  mean(axes?: readonly number[], keepdims = false): Tensor {
+    return new Tensor(reduceMean(this.value, allIfNone(axes), keepdims));
+  }
+
+  /** Largest element over `axes` (torch.amax); see `sum`. Equal elements share the gradient. */
+  amax(axes?: readonly number[], keepdims = false): Tensor {
+    return new Tensor(reduceMax(this.value, allIfNone(axes), keepdims));
+  }
+
+  /** Smallest element over `axes` (torch.amin); see `sum`. Equal elements share the gradient. */
+  amin(axes?: readonly number[], keepdims = false): Tensor {
+    return new Tensor(reduceMin(this.value, allIfNone(axes), keepdims));
+  }
+
+  /** The same elements with another shape (torch.Tensor.view). One dimension may be -1, to be computed from the others. */
+  view(...shape: number[]): Tensor {
+    return new Tensor(reshape(this.value, shape));
+  }
+
+  /** Permutes the axes (torch.Tensor.permute): axis `i` of the result is axis `axes[i]` of this tensor. Negative axes count from the last. */
+  permute(...axes: number[]): Tensor {
+    return new Tensor(transpose(this.value, axes));
+  }
+
+  /** Swaps two axes (torch.Tensor.transpose). Negative axes count from the last. */
+  transpose(dim0: number, dim1: number): Tensor {
+    const [a, b] = [dim0, dim1].map((dim) => normalizeAxis('transpose', dim, this.value));
+    const order = [...this.shape.keys()];
+    return new Tensor(transpose(this.value, order.with(a, b).with(b, a)));
+  }
+
+  /** Merges the dimensions from `startDim` to `endDim` (torch.Tensor.flatten). Default: all of them. */
+  flatten(startDim = 0, endDim = -1): Tensor {
+    return new Tensor(flatten(this.value, startDim, endDim));
+  }
+
+  /** Inserts a dimension of size 1 before `dim` (torch.Tensor.unsqueeze). */
+  unsqueeze(dim: number): Tensor {
+    return new Tensor(unsqueeze(this.value, dim));
+  }
+
+  /** The same elements without a gradient (torch.Tensor.detach): `backward` does not propagate through it. */
+  detach(): Tensor {
+    return new Tensor(elementwise.detach(this.value));
+  }
+
+  /**
+   * The array of a tensor made by `tensor(…)`, of a parameter or of a buffer, not copied; undefined for results of operations,
+   * which need `await x.array()`. So samples of a dataset may be tensors. Blocks for a buffer as its `data` does.
+   */
+  elements(): TensorData | undefined {
+    return readElements(this.value);
+  }
+
+  /**
+   * Computes the elements, row-major, into a new array.
+   *
+   * @throws NnError (ERR_OUTDATED) if a parameter or buffer that this tensor was computed from has changed since;
+   *   (ERR_NOT_AWAITED) if an earlier backward pass or step that was not awaited failed
+   */
+  async array(): Promise<TensorData> {
+    const elements = await read(this.value, 'array');
+    recordRead(this.value, elements);
+    return elements;
+  }
+
+  /**
+   * `array` for synchronous code (tf.Tensor.dataSync): blocks the event loop until the elements are computed. A small graph, such
+   * as a policy that acts step by step, takes much less time than with `await x.array()`, because no other thread wakes.
+   *
+   * @throws NnError (ERR_NOT_AWAITED) if a backward pass, step or read has not ended, or if the tensor depends on a collective
+   *   or on elements that are being received from another rank; (ERR_OUTDATED) as `array`
+   */
+  arraySync(): TensorData {
+    const elements = readSync(this.value, 'arraySync');
+    recordRead(this.value, elements);
+    return elements;
+  }
+
+  /**
+   * The number in a tensor of one element. After `backward`, returns the computed loss at no cost, even after `optimizer.step()`.
+   *
+   * @throws ArgumentError for an int64 beyond 2^53, which no number holds exactly; else like `array`
+   */
+  async item(): Promise<number> {
+    this.#requireOneElement('item');
+    return readNumber(this.value);
+  }
+
+  /** `item` for synchronous code, which blocks the event loop (torch.Tensor.item). Throws like `arraySync`. */
+  itemSync(): number {
+    this.#requireOneElement('itemSync');
+    return readNumberSync(this.value);
+  }
+
+  #requireOneElement(where: string): void {
+    if (sizeOf(this.shape) === 1) return;
+    throw new ShapeError(`${where}: expected a tensor of one element, got ${describeType(this.value)}.`);
+  }
+
+  /**
+   * Computes the gradients of this loss (one number) for all parameters that it depends on (torch.Tensor.backward). They
+   * are added to those of earlier backward passes until `zeroGrad`. Resolves when the optimizer may use them; with
+   * DistributedDataParallel, when they are averaged over all ranks.
+   *
+   * @throws NnError (ERR_BACKWARD) if this is not one number, does not depend on a Parameter, or had a backward pass before;
+   *   (ERR_NONFINITE) if `detectAnomaly` finds NaN or infinity; (ERR_OUTDATED) if parameters have changed since the loss was
+   *   computed from them. No gradient is changed then.
+   */
+  async backward(options: BackwardOptions = {}): Promise<void> {
+    if (this.#backwardCalled) {
+      throw new NnError(
+        'ERR_BACKWARD',
+        'backward: expected one call per loss, but it was called a second time. Compute the loss again with a forward call.',
+      );
+    }
+    this.#backwardCalled = true;
+    try {
+      await backward(this.value, options);
+    } catch (error) {
+      this.#backwardCalled = false;
+      throw error;
+    }
+  }
+}
+
+acceptScalars(Tensor);
+nameCalls(Tensor, ['constructor', 'backward', 'array', 'arraySync', 'item', 'itemSync']);
+
+/**
+ * Creates a tensor of elements and their shape: a field of a batch of a DataLoader, or an entry of a state dict. Further
+ * properties, such as the mask of `padTo`, are left out.
+ */
+export function tensor(elements: ShapedElements): Tensor;
+/**
+ * Creates a tensor of the given elements (torch.tensor).
+ *
+ * A Float32Array or BigInt64Array is not copied: graphs read its elements at the call of `backward`, `array` or `item`.
+ * Other elements are copied and converted: 64-bit and 16-bit floats to float32, integers to int64. As in torch, a list
+ * becomes int64 if all elements are integers, bool if all are booleans, else float32. JavaScript does not distinguish 1.0
+ * from 1, so use `Float32Array.of(1, 2)` for floats.
+ *
+ * @param data elements, row-major: a typed array or a list of numbers, bigints or booleans
+ * @param shape dimensions. Default: [data.length]
+ * @throws ArgumentError for other data and for integers outside int64; ShapeError if the number of elements does not fit the shape
+ */
+export function tensor(data: TensorElements, shape?: readonly number[]): Tensor;
+export function tensor(given: TensorElements | ShapedElements, dimensions?: readonly number[]): Tensor {
+  const { data, shape } = isShaped(given)
+    ? requireOneShape(given, dimensions)
+    : { data: given, shape: dimensions };
+  const { dtype, array } = asElements(data);
+  const type = { dtype, shape: shape ?? [array.length] };
+  requireLength(array, type);
+  return new Tensor(input(dtype, type.shape, { data: array, isCallers: array === data }));
+}
+
+function requireOneShape(elements: ShapedElements, shape: readonly number[] | undefined): ShapedElements {
+  if (shape === undefined) return elements;
+  throw new ArgumentError(
+    `tensor: expected one shape, got [${elements.shape.join()}] of the elements and [${shape.join()}]. Pass the elements alone, or elements.data and a shape.`,
+  );
+}

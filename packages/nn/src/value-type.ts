@@ -1,0 +1,17 @@
+import type { DType } from './dtype.ts';
+
+/** Element type and dimensions of a value. */
+export interface ValueType {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+}
+
+/** Number of elements of a shape; 1 for a scalar's []. */
+export function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((size, dimension) => size * dimension, 1);
+}
+
+/** Formats a type for messages: `float32[64,1,28,28]`. */
+export function describeType({ dtype, shape }: ValueType): string {
+  return `${dtype}[${shape.join()}]`;
+}
