@@ -11,8 +11,8 @@ import { freePort } from './support/free-port.ts';
 import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const mostLines = 24;
-const mostSeconds = 15;
+const maxLines = 24;
+const maxSeconds = 15;
 const joinScript = builtScript('fixtures/join');
 const mnistScript = 'packages/examples-mnist/train.ts';
 
@@ -21,7 +21,7 @@ async function refusal(command: Command, exitCode: 1 | 2): Promise<string> {
   const startedAt = performance.now();
   const { code, stdout, stderr, left, timedOut } = await command.ended;
   expect({ code, stdout, left, timedOut }).toEqual({ code: exitCode, stdout: '', left: [], timedOut: false });
-  expect((performance.now() - startedAt) / 1000).toBeLessThan(mostSeconds);
+  expect((performance.now() - startedAt) / 1000).toBeLessThan(maxSeconds);
   return stderr;
 }
 
@@ -73,7 +73,7 @@ describe('the command line', () => {
     const stderr = await refusal(launch(['--nproc', '2', mnistScript, '--epoch', '3']), 1);
     expect(stderr).toContain("unknown option '--epoch'\n(Did you mean --epochs?)");
     expect(stderr).toMatch(/root cause: rank [01] .*: exit code 1.*\n$/);
-    expect(lineCount(stderr)).toBeLessThanOrEqual(mostLines);
+    expect(lineCount(stderr)).toBeLessThanOrEqual(maxLines);
   });
 });
 
@@ -151,7 +151,7 @@ describe('a job that waits for its last rank', () => {
     const stderr = await refusal(second, 1);
     expect(stderr).toContain('ERR_RANK_TAKEN');
     for (const pid of [pids[1], second.pid]) expect(stderr).toContain(`process ${pid} on ${hostname()}`);
-    expect(lineCount(stderr)).toBeLessThanOrEqual(mostLines);
+    expect(lineCount(stderr)).toBeLessThanOrEqual(maxLines);
     const holder = new RegExp(`in use by process ${pids[0]} \\(.*join\\.js\\)`);
     const launched = await refusal(launch(['--nproc', '2', '--master-port', String(port), joinScript]), 1);
     expect(launched).toMatch(holder);
@@ -161,7 +161,7 @@ describe('a job that waits for its last rank', () => {
     const alone = await refusal(node([joinScript], { env }), 1);
     expect(alone).toMatch(holder);
     expect(alone).toContain('ERR_PORT_IN_USE');
-    expect(lineCount(alone)).toBeLessThanOrEqual(mostLines);
+    expect(lineCount(alone)).toBeLessThanOrEqual(maxLines);
     await finish();
   });
 });
@@ -234,7 +234,7 @@ describe('the data', () => {
 
   test.each(ways(fewCases, otherCases))('$name', async ({ folder, words }) => {
     const stderr = await refusal(launch(['--nproc', '2', mnistScript, '--data', folder]), 1);
-    expect(lineCount(stderr)).toBeLessThanOrEqual(mostLines);
+    expect(lineCount(stderr)).toBeLessThanOrEqual(maxLines);
     const lastLine = stderr.trimEnd().split('\n').at(-1);
     expect(lastLine).toMatch(/^ringrun: root cause: rank [01] on host .*: exit code 1, InvalidDataError: /);
     expect(lastLine).toMatch(words);

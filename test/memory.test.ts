@@ -7,11 +7,11 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 const scenarios = new Scenarios(builtScript('memory.script'), temporaryFolder());
 
 /** A leak of 1 kB per step would be 4 MB. */
-const most = 3 * 2 ** 20;
+const maxGrowth = 3 * 2 ** 20;
 
 test.runIf(isFull)('memory of a rank does not grow between 1,000 and 5,000 steps', async () => {
   const ranks = await scenarios.run<[after1000: number, after5000: number]>(2, 'training');
-  for (const [before, after] of ranks) expect(after - before).toBeLessThan(most);
+  for (const [before, after] of ranks) expect(after - before).toBeLessThan(maxGrowth);
 });
 
 /** 1,000 programs are compiled. */

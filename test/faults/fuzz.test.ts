@@ -96,10 +96,10 @@ test.each(ways)(
     };
     const untilMs = () => Math.min(end, performance.now() + windowMs);
     while (fuzzer.inputs < inputs && performance.now() < end) {
-      const perSecond = await during('strangers', () => fuzzer.run(untilMs(), { mostInputs: inputs }));
+      const perSecond = await during('strangers', () => fuzzer.run(untilMs(), { maxInputs: inputs }));
       if (!comparesThroughput) continue;
       fuzzer.close();
-      await during('control', () => calls.run(untilMs(), { mostPerSecond: perSecond }));
+      await during('control', () => calls.run(untilMs(), { maxPerSecond: perSecond }));
       calls.close();
       await during('nothing', () => delay(windowMs));
     }

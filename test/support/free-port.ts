@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /** Below Linux's ephemeral ports (32768 and up), which another process might receive before the test binds the port. */
-const range = { least: 10_000, most: 30_000 };
+const range = { min: 10_000, max: 30_000 };
 
 /** A free TCP port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = range.least + Math.floor(Math.random() * (range.most - range.least));
+    const port = range.min + Math.floor(Math.random() * (range.max - range.min));
     if (await isFree(port)) return port;
   }
 }

@@ -36,9 +36,9 @@ export function optionsProblem(where: string, given: unknown, names: Names): str
  * @internal
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const most = Math.min(3, Math.floor(word.length / 3));
+  const maxDistance = Math.min(3, Math.floor(word.length / 3));
   const ranked = candidates.map((candidate) => ({ candidate, distance: editDistance(word, candidate) }));
-  const close = ranked.filter(({ distance }) => distance <= most);
+  const close = ranked.filter(({ distance }) => distance <= maxDistance);
   return close.sort((a, b) => a.distance - b.distance).at(0)?.candidate;
 }
 

@@ -5,16 +5,16 @@
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** Characters of a text that messages show. */
-const mostCharacters = 2000;
+const maxCharacters = 2000;
 
 /**
  * Text from another process for a message or a log line, with escapes (`\x1b`, `\u{202e}`) for what could move the
  * cursor, change colors or hide a part of the line. Longer texts are cut.
  *
- * @param most Number of characters before the cut. Default: 2,000.
+ * @param max Number of characters before the cut. Default: 2,000.
  */
-export function printable(text: string, most = mostCharacters): string {
-  return cut(text, most).replace(unprintable, escape);
+export function printable(text: string, max = maxCharacters): string {
+  return cut(text, max).replace(unprintable, escape);
 }
 
 /** `printable` lines of a text of several lines, with spaces for tabs. */
@@ -33,12 +33,12 @@ export function parsePrintable(text: string): unknown {
 }
 
 /** `printable` text in double quotes, with escaped quotes and backslashes. */
-export function quoted(text: string, most = 200): string {
-  return `"${cut(text, most).replace(/["\\]/g, '\\$&').replace(unprintable, escape)}"`;
+export function quoted(text: string, max = 200): string {
+  return `"${cut(text, max).replace(/["\\]/g, '\\$&').replace(unprintable, escape)}"`;
 }
 
-function cut(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most)}…` : text;
+function cut(text: string, max: number): string {
+  return text.length > max ? `${text.slice(0, max)}…` : text;
 }
 
 function escape(character: string): string {

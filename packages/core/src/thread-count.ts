@@ -1,5 +1,5 @@
 /** More threads than any machine has processors: libraries abort when they cannot start them. */
-const mostThreads = 1024;
+const maxThreads = 1024;
 
 /**
  * The number of threads in OMP_NUM_THREADS, at most 1024. Undefined if it is not set or no integer of at least 1; of a list
@@ -8,5 +8,5 @@ const mostThreads = 1024;
 export function threadCount(environment: Readonly<Record<string, string | undefined>>): number | undefined {
   const text = environment['OMP_NUM_THREADS']?.split(',', 1)[0].trim() ?? '';
   const threads = text === '' ? NaN : Number(text);
-  return Number.isInteger(threads) && threads >= 1 ? Math.min(threads, mostThreads) : undefined;
+  return Number.isInteger(threads) && threads >= 1 ? Math.min(threads, maxThreads) : undefined;
 }

@@ -29,8 +29,8 @@ export interface FuzzerSettings {
 
 /** Connections at a time, those that wait in silence, and those that send byte after byte. */
 const lanes = 24;
-const mostSilent = 40;
-const mostSlow = 16;
+const maxSilent = 40;
+const maxSlow = 16;
 /** Milliseconds for the other side to close a connection whose input has ended. */
 const patienceMs = 250;
 const slowEveryMs = 20;
@@ -59,18 +59,18 @@ export class Fuzzer {
    * Sends until a moment of `performance.now()`, or a number of inputs in all. Returns the number of connections per
    * second.
    */
-  async run(until: number, { mostInputs = Infinity, mostPerSecond = Infinity } = {}): Promise<number> {
+  async run(until: number, { maxInputs = Infinity, maxPerSecond = Infinity } = {}): Promise<number> {
     const begin = { at: performance.now(), cpu: process.cpuUsage(), connections: this.connections };
     const elapsedMs = () => performance.now() - begin.at;
     const opened = () => this.connections - begin.connections;
-    const isOver = () => performance.now() >= until || this.inputs >= mostInputs;
+    const isOver = () => performance.now() >= until || this.inputs >= maxInputs;
     const lane = async () => {
       while (!isOver()) {
         await this.#one();
         const { user, system } = process.cpuUsage(begin.cpu);
         const earliestMs = Math.max(
           (user + system) / 1000 / this.#settings.share,
-          (opened() / mostPerSecond) * 1000,
+          (opened() / maxPerSecond) * 1000,
         );
         if (earliestMs > elapsedMs()) await delay(earliestMs - elapsedMs());
       }
@@ -120,7 +120,7 @@ export class Fuzzer {
     }
     if (way < 0.03) {
       this.#slow.push({ socket, left: bytes });
-      while (this.#slow.length > mostSlow) this.#slow.shift()!.socket.destroy();
+      while (this.#slow.length > maxSlow) this.#slow.shift()!.socket.destroy();
       return;
     }
     const closed = new Promise<void>((resolve) =>
@@ -165,7 +165,7 @@ export class Fuzzer {
     socket.write(bytes.subarray(0, this.#below(Math.min(bytes.length, 200))));
     socket.resume();
     this.#silent.push(socket);
-    while (this.#silent.length > mostSilent) this.#silent.shift()!.destroy();
+    while (this.#silent.length > maxSilent) this.#silent.shift()!.destroy();
   }
 
   #sendSlowly(): void {

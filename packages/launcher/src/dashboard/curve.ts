@@ -17,7 +17,7 @@ export interface Curve {
 
 export const emptyCurve: Curve = { points: [], every: 1, skipped: 0 };
 
-const mostPoints = 400;
+const maxPoints = 400;
 
 /**
  * Adds a point. A full curve keeps every second point, so that it covers the whole training. A job that was restarted
@@ -33,6 +33,6 @@ export function extended(curve: Curve, point: Point): Curve {
   const skipped = curve.skipped + 1;
   if (last !== undefined && skipped < curve.every) return { ...curve, skipped };
   const points = [...curve.points, point];
-  if (points.length < mostPoints) return { ...curve, points, skipped: 0 };
+  if (points.length < maxPoints) return { ...curve, points, skipped: 0 };
   return { points: points.filter((_, index) => index % 2 === 0), every: 2 * curve.every, skipped: 0 };
 }

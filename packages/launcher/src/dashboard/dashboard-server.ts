@@ -8,7 +8,7 @@ import type { DashboardPlace } from '../options/dashboard-place.ts';
 import type { ServerThreadData, ServerThreadReport } from './server-thread.ts';
 
 /** Heap of the thread. The figures of 10,000 ranks take a tenth of it. */
-const mostMegabytes = 128;
+const maxMegabytes = 128;
 
 /** The thread that serves the page. Its end, whatever the reason, does not end the job. */
 export class DashboardServer {
@@ -30,7 +30,7 @@ export class DashboardServer {
     const thread = new Worker(new URL(`./server-thread.${extension}`, import.meta.url), {
       workerData,
       env: {},
-      resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
+      resourceLimits: { maxOldGenerationSizeMb: maxMegabytes },
       // The compiled file needs no loader of the program.
       ...(extension === 'js' ? { execArgv: [] } : {}),
     });

@@ -6,7 +6,7 @@ import type { JobEvent } from '@ringrun/rendezvous';
 export const eventsFileName = 'events.json';
 
 /** Older events are dropped. */
-const mostEvents = 100;
+const maxEvents = 100;
 
 /** The failures and restarts of a job, for the dashboard and for `ringrun top`. */
 export class EventLog {
@@ -22,7 +22,7 @@ export class EventLog {
   }
 
   replace(events: readonly JobEvent[], folder: string | undefined): void {
-    this.#events = events.slice(-mostEvents);
+    this.#events = events.slice(-maxEvents);
     if (folder === undefined) return;
     try {
       writeFileSync(join(folder, eventsFileName), JSON.stringify(this.#events));

@@ -8,7 +8,7 @@ import type { Phase } from '../worker/rank-figures.ts';
 const silentAfter = { seconds: 10, steps: 5 };
 
 /** The first steps compile and connect, so they do not show which rank is slow. */
-const leastSeconds = 3;
+const minSeconds = 3;
 
 /** What a person sees of a job, on the page and in `ringrun top`. */
 export interface JobView {
@@ -57,7 +57,7 @@ export interface RankView {
 export function viewOf({ runId, restartCount, worldSize, ranks, events }: JobFigures): JobView {
   const views = ranks.map(rankView);
   const measured = ranks.filter(
-    ({ recent }, i) => views[i].state !== 'silent' && recent.seconds >= leastSeconds,
+    ({ recent }, i) => views[i].state !== 'silent' && recent.seconds >= minSeconds,
   );
   const furthest = ranks.find(({ progress }) => progress !== undefined)?.progress;
   const rates = views.map(({ rate }) => rate).filter((rate) => rate !== undefined);
@@ -90,12 +90,12 @@ function rankView(figures: AgedFigures): RankView {
   const { rank, host, pid, age, phase, total, recent, progress } = figures;
   const stepSeconds = recent.steps > 0 ? recent.seconds / recent.steps : undefined;
   const share = (part: number) => (recent.seconds > 0 ? Math.min(1, part / recent.seconds) : 0);
-  const mostAge = Math.max(silentAfter.seconds, silentAfter.steps * (stepSeconds ?? 0));
+  const maxAge = Math.max(silentAfter.seconds, silentAfter.steps * (stepSeconds ?? 0));
   return {
     rank,
     host,
     pid,
-    state: phase === 'training' && age > mostAge ? 'silent' : phase,
+    state: phase === 'training' && age > maxAge ? 'silent' : phase,
     age,
     steps: total.steps,
     rate: progress !== undefined && recent.seconds > 0 ? recent.samples / recent.seconds : undefined,

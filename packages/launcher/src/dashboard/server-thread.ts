@@ -27,7 +27,7 @@ export interface ServerThreadData {
 export type ServerThreadReport = { port: number } | { code: string; message: string };
 
 /** A browser needs 2 connections, and Prometheus 1. */
-const mostConnections = 32;
+const maxConnections = 32;
 /** A page sends 1 request per second. */
 const requestLimit = { perSecond: 50, burst: 100 };
 const idleMs = 10_000;
@@ -64,7 +64,7 @@ const server = createServer(
   },
   answer,
 );
-server.maxConnections = mostConnections;
+server.maxConnections = maxConnections;
 // A client that reads nothing is dropped, with what was not sent to it.
 server.setTimeout(idleMs, (socket) => {
   socket.destroy();

@@ -4,8 +4,8 @@ import { checkEvents } from './event-log.ts';
 import type { JobView } from './job-view.ts';
 
 /** The page and `ringrun top` show at most these many ranks: those that wait least, which are the slowest. */
-const mostRanks = 64;
-const mostMissing = 64;
+const maxRanks = 64;
+const maxMissing = 64;
 
 /** What `/status.json` returns. */
 export interface Status extends JobView {
@@ -19,8 +19,8 @@ export function statusOf(view: JobView, curve: readonly Point[]): Status {
   const slowestFirst = view.ranks.toSorted(
     (a, b) => Number(b.state === 'silent') - Number(a.state === 'silent') || a.waiting - b.waiting,
   );
-  const shown = slowestFirst.slice(0, mostRanks).sort((a, b) => a.rank - b.rank);
-  const missing = view.missing.slice(0, mostMissing);
+  const shown = slowestFirst.slice(0, maxRanks).sort((a, b) => a.rank - b.rank);
+  const missing = view.missing.slice(0, maxMissing);
   return { ...view, ranks: shown, missing, curve, hidden: view.ranks.length - shown.length };
 }
 

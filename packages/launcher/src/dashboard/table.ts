@@ -2,7 +2,7 @@ import { formatDuration } from '@ringrun/core';
 import type { RankView } from './job-view.ts';
 import type { Status } from './status.ts';
 
-const mostEvents = 5;
+const maxEvents = 5;
 
 /** The lines of `ringrun top`. `rows`: lines of the terminal. */
 export function tableOf(status: Status, rows = Infinity): string[] {
@@ -69,7 +69,7 @@ function footOf({ slowest, missing, events }: Status): string[] {
           `slowest: rank ${slowest.rank} on ${slowest.host}, which waited ${slowest.waited.toFixed(2)} s, the others ${slowest.othersWaited.toFixed(2)} s on average`,
         ];
   const silent = missing.length > 0 ? [`no figures yet from rank ${missing.join(', ')}`] : [];
-  return [...verdict, ...silent, ...events.slice(-mostEvents).map(formatEvent)];
+  return [...verdict, ...silent, ...events.slice(-maxEvents).map(formatEvent)];
 }
 
 /** In UTC, as hosts may have different time zones. */

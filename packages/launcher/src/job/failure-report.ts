@@ -32,8 +32,8 @@ export interface FailureReport {
  * a node after other nodes were assigned its ranks. */
 const consequences: ReadonlySet<string> = new Set(['ERR_PEER_DIED', 'ERR_STORE_LOST', 'ERR_LEASE_EXPIRED']);
 
-const mostOthers = 8;
-const mostStackLines = 16;
+const maxOthers = 8;
+const maxStackLines = 16;
 
 /** Reports which worker failed first and why, and how the others ended; undefined if no worker failed on its own. */
 export function reportFailure(run: FailedRun): FailureReport | undefined {
@@ -154,10 +154,10 @@ function describeExitCode(exitCode: number | null, hiddenOutput: string | undefi
 function describeError({ outcome, error }: WorkerRecord): string[] {
   if (!error) return [];
   const stack = error.stack.split('\n');
-  const cut = stack.length > mostStackLines ? [`… ${stack.length - mostStackLines} more lines`] : [];
+  const cut = stack.length > maxStackLines ? [`… ${stack.length - maxStackLines} more lines`] : [];
   return [
     `ringrun: error of rank ${outcome.rank}:`,
-    ...[...stack.slice(0, mostStackLines), ...cut].map((line) => `  ${line}`),
+    ...[...stack.slice(0, maxStackLines), ...cut].map((line) => `  ${line}`),
     ...(error.operation === undefined ? [] : [`  last operation: ${error.operation}`]),
   ];
 }
@@ -172,8 +172,8 @@ function headline({ stack, message }: ErrorRecord): string {
 function describeOthers(others: readonly WorkerRecord[]): string[] {
   const ended = others.filter(({ outcome }) => outcome.exitCode !== 0);
   if (others.length === 0) return [];
-  const lines = others.slice(0, mostOthers).map(describeOther);
-  const more = others.length > mostOthers ? [`  and ${others.length - mostOthers} more ranks`] : [];
+  const lines = others.slice(0, maxOthers).map(describeOther);
+  const more = others.length > maxOthers ? [`  and ${others.length - maxOthers} more ranks`] : [];
   return [
     `ringrun: ${ended.length} of ${others.length} other ranks ended as a consequence:`,
     ...lines,

@@ -17,14 +17,14 @@ export interface Limit {
  */
 export function refuseTooMany(count: number, limits: readonly Limit[]): void {
   const tightest = limits
-    .map((limit) => ({ ...limit, most: Math.max(1, Math.floor(limit.available / limit.perProcess)) }))
-    .sort((a, b) => a.most - b.most)
+    .map((limit) => ({ ...limit, max: Math.max(1, Math.floor(limit.available / limit.perProcess)) }))
+    .sort((a, b) => a.max - b.max)
     .at(0);
-  if (tightest === undefined || count <= tightest.most) return;
-  const { of, available, perProcess, most } = tightest;
+  if (tightest === undefined || count <= tightest.max) return;
+  const { of, available, perProcess, max } = tightest;
   throw new LaunchError(
     2,
-    `--nproc-per-node: expected at most ${most} processes on this node, got ${count}. The node has ${available} ${of}, ` +
+    `--nproc-per-node: expected at most ${max} processes on this node, got ${count}. The node has ${available} ${of}, ` +
       `and each process needs at least ${perProcess}. Pass a smaller number.`,
   );
 }

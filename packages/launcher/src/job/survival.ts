@@ -8,7 +8,7 @@ import { readErrorRecord } from '../worker/read-error-record.ts';
 import type { WorkerOutcome, WorkerPlan } from './worker.ts';
 
 /** Milliseconds in which the job's store must answer. */
-const mostToAnswerMs = 5000;
+const maxAnswerMs = 5000;
 
 /** The variable with which a worker names itself in the job's store. */
 export const workerIdVariable = 'RINGRUN_WORKER_ID';
@@ -80,7 +80,7 @@ export class Survival {
       await import('@ringrun/rendezvous');
     try {
       const at = parseEndpoint(storeEndpoint, 'RINGRUN_STORE');
-      const store = await connectStore({ ...at, timeoutMs: mostToAnswerMs, log: () => undefined });
+      const store = await connectStore({ ...at, timeoutMs: maxAnswerMs, log: () => undefined });
       try {
         const keys = new PrefixStore(`restart/${restartCount}`, store);
         await keys.set(goneKey(idOf(plan)), '');

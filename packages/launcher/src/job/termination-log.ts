@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 
 /** Bytes that Kubernetes reads. */
-const mostBytes = 4096;
+const maxBytes = 4096;
 
 /** Path of the file, for pods that set `terminationMessagePath`. */
 const pathVariable = 'RINGRUN_TERMINATION_LOG';
@@ -22,7 +22,7 @@ export function writeTerminationLog(text: string, path = terminationLogPath(proc
     // Without O_CREAT: the file exists only in a pod.
     const file = openSync(path, constants.O_WRONLY | constants.O_TRUNC);
     try {
-      writeSync(file, Buffer.from(text).subarray(-mostBytes));
+      writeSync(file, Buffer.from(text).subarray(-maxBytes));
     } finally {
       closeSync(file);
     }

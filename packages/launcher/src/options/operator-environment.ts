@@ -37,14 +37,14 @@ function readHost(env: NodeJS.ProcessEnv, name: string): string | undefined {
 function readInteger(
   env: NodeJS.ProcessEnv,
   name: string,
-  least: number,
-  most = Number.MAX_SAFE_INTEGER,
+  min: number,
+  max = Number.MAX_SAFE_INTEGER,
 ): number | undefined {
   const text = env[name]?.trim();
   if (!text) return undefined;
   const value = Number(text);
-  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
-  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
   throw new LaunchError(
     2,
     `The variable ${name}: expected an integer ${range}, got '${text}'. Correct or unset it.`,

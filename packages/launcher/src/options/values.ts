@@ -140,8 +140,8 @@ export function parseText(text: string): string {
   throw new InvalidArgumentError('Expected a text that is not empty.');
 }
 
-export function integerIn(text: string, least: number, most: number, expected: string): number {
+export function integerIn(text: string, min: number, max: number, expected: string): number {
   const value = Number(text);
-  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
   throw new InvalidArgumentError(`Expected ${expected}.`);
 }

@@ -11,7 +11,7 @@ import type { NodeName } from './node-states.ts';
 import { ReportFile } from './report-file.ts';
 import {
   answerKey,
-  mostRequests,
+  maxRequests,
   nodeKey,
   parseRequest,
   reportKey,
@@ -40,7 +40,7 @@ export async function answerStackRequests(
   over: AbortSignal,
 ): Promise<void> {
   let written: Store | undefined;
-  for (let number = 0; number < mostRequests && !over.aborted;) {
+  for (let number = 0; number < maxRequests && !over.aborted;) {
     try {
       const store = currentStore();
       if (!store) throw new StoreTimeoutError([], 'there is no connection');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { namesIn } from '../worker/launcher-folder.ts';
-import { mostAnswerBytes, parseState } from './rank-state.ts';
+import { maxAnswerBytes, parseState } from './rank-state.ts';
 import type { RankState } from './rank-state.ts';
 import { withSocketAddress } from './socket-address.ts';
 import { rankOfSocket, stackSocketName } from './stack-socket.ts';
@@ -48,7 +48,7 @@ function ask(folder: string, name: string): Promise<string | undefined> {
     socket.setEncoding('utf8');
     socket.on('data', (chunk: string) => {
       answer += chunk;
-      if (answer.length > mostAnswerBytes) end(undefined);
+      if (answer.length > maxAnswerBytes) end(undefined);
     });
     socket.on('end', () => {
       end(answer);

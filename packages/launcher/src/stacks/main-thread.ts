@@ -20,7 +20,7 @@ const captureMs = 250;
 const lookEveryMs = 20;
 
 /** On a busy machine, a thread that can run may have to wait for a processor for so long. */
-const mostMs = 1200;
+const maxMs = 1200;
 
 /** Evaluated in the interrupted function, so that source maps apply and asynchronous callers are included. */
 const readStack = `(() => {
@@ -69,7 +69,7 @@ async function interrupt(): Promise<{ answered: boolean; stack: string | undefin
     });
     session.post('Debugger.enable', () => (found.answered = true));
     session.post('Debugger.pause');
-    await until(() => found.answered, answerMs, mostMs);
+    await until(() => found.answered, answerMs, maxMs);
     if (found.answered) await until(() => found.stack !== undefined, pauseMs, answerMs);
     return found;
   } finally {
@@ -78,12 +78,12 @@ async function interrupt(): Promise<{ answered: boolean; stack: string | undefin
   }
 }
 
-/** Waits for `withinMs`, and up to `mostMs` while the main thread does not sleep. */
-async function until(isTrue: () => boolean, withinMs: number, mostMs = withinMs): Promise<void> {
+/** Waits for `withinMs`, and up to `maxMs` while the main thread does not sleep. */
+async function until(isTrue: () => boolean, withinMs: number, maxMs = withinMs): Promise<void> {
   const startedAt = performance.now();
   while (!isTrue()) {
     const waitedMs = performance.now() - startedAt;
-    if (waitedMs >= (waitedMs < mostMs && isRunnable() ? mostMs : withinMs)) return;
+    if (waitedMs >= (waitedMs < maxMs && isRunnable() ? maxMs : withinMs)) return;
     await sleep(lookEveryMs);
   }
 }

@@ -20,29 +20,32 @@ export interface NodeStates {
 }
 
 /** Most bytes of one rank and of all ranks of a node, as JSON. */
-const mostRankBytes = 4096;
-const mostNodeBytes = 64 * 1024;
+const maxRankBytes = 4096;
+const maxNodeBytes = 64 * 1024;
 
-const mostHostCharacters = 255;
+const maxHostCharacters = 255;
 
 /** A node's answer, without the outer frames of long stacks. */
 export function encodeStates(states: readonly RankState[]): string {
-  const most = Math.min(mostRankBytes, Math.floor((mostNodeBytes - 2) / Math.max(1, states.length)) - 1);
-  return JSON.stringify(states.map((state) => shortened(state, most)));
+  const maxStateBytes = Math.min(
+    maxRankBytes,
+    Math.floor((maxNodeBytes - 2) / Math.max(1, states.length)) - 1,
+  );
+  return JSON.stringify(states.map((state) => shortened(state, maxStateBytes)));
 }
 
-function shortened(state: RankState, most: number): RankState {
+function shortened(state: RankState, maxBytes: number): RankState {
   for (let frames = state.stack.length; ; frames -= 1) {
     const isCut = frames < state.stack.length;
     const short = isCut ? { ...state, stack: [...state.stack.slice(0, frames), '…'] } : state;
-    if (Buffer.byteLength(JSON.stringify(short)) <= most) return short;
+    if (Buffer.byteLength(JSON.stringify(short)) <= maxBytes) return short;
     if (frames === 0) return { ...state, stack: [], operations: [] };
   }
 }
 
 /** Checks the answer of another host; undefined if it is none. */
 export function parseStates(answer: Uint8Array): RankState[] | undefined {
-  if (answer.byteLength > mostNodeBytes) return undefined;
+  if (answer.byteLength > maxNodeBytes) return undefined;
   const states = parse(answer);
   if (!Array.isArray(states)) return undefined;
   return states.map(checkState).filter((state) => state !== undefined);
@@ -54,7 +57,7 @@ export function parseName(written: Uint8Array): NodeName | undefined {
   if (typeof host !== 'string' || ![launcherPid, firstRank, ranks].every(Number.isSafeInteger))
     return undefined;
   return {
-    host: printable(host, mostHostCharacters),
+    host: printable(host, maxHostCharacters),
     launcherPid: Number(launcherPid),
     firstRank: Number(firstRank),
     ranks: Number(ranks),

@@ -31,12 +31,12 @@ export interface RankState {
 }
 
 /** Most frames, operations and characters that are kept of a rank. */
-const mostFrames = 30;
-const mostOperations = 8;
-const mostCharacters = 300;
+const maxFrames = 30;
+const maxOperations = 8;
+const maxCharacters = 300;
 
 /** Most bytes of an answer. */
-export const mostAnswerBytes = 64 * 1024;
+export const maxAnswerBytes = 64 * 1024;
 
 /** Checks the answer of another process, whose text must not change what a terminal shows. */
 export function parseState(answer: string): RankState | undefined {
@@ -55,15 +55,15 @@ export function checkState(answer: unknown): RankState | undefined {
     rank,
     pid,
     activity,
-    operations: texts(operations, mostOperations),
-    stack: texts(stack, mostFrames),
+    operations: texts(operations, maxOperations),
+    stack: texts(stack, maxFrames),
     runId: typeof runId === 'string' ? runId : '',
   };
 }
 
-function texts(list: unknown, most: number): string[] {
+function texts(list: unknown, max: number): string[] {
   if (!Array.isArray(list)) return [];
-  return list.slice(0, most).map((one) => printable(String(one), mostCharacters));
+  return list.slice(0, max).map((one) => printable(String(one), maxCharacters));
 }
 
 const descriptions: Readonly<Record<Activity, string>> = {
@@ -103,5 +103,5 @@ export function framesOf(stack: string, ownFolders: readonly string[]): string[]
     .map((line) => line.trim())
     .filter((line) => line.startsWith('at ') && !/\bnode:internal\/|\(eval at |^at eval /.test(line));
   const foreign = frames.filter((frame) => !ownFolders.some((folder) => frame.includes(folder)));
-  return (foreign.length > 0 ? foreign : frames).slice(0, mostFrames);
+  return (foreign.length > 0 ? foreign : frames).slice(0, maxFrames);
 }

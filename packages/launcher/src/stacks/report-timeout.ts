@@ -7,7 +7,7 @@ import { awaitReply, replyBytes } from './timeout-record.ts';
 import type { TimeoutRecord } from './timeout-record.ts';
 
 /** Most milliseconds for which a failed operation waits for its report. */
-const mostMs = 4500;
+const maxMs = 4500;
 
 /** Makes errors of timeouts carry the stacks of the ranks of the job, which `helper` collects. */
 export function reportTimeouts(helper: Worker): void {
@@ -22,6 +22,6 @@ export function reportTimeouts(helper: Worker): void {
       connections: (connections ??= closeBeforeExit(helper)),
     };
     helper.postMessage(record);
-    return awaitReply(reply, mostMs);
+    return awaitReply(reply, maxMs);
   };
 }

@@ -14,7 +14,7 @@ export const reportKey = (number: number) => `report/${number}`;
 export const nodeKey = (groupRank: number) => `node/${groupRank}`;
 
 /** Reports of a job between two restarts. */
-export const mostRequests = 16;
+export const maxRequests = 16;
 
 export interface StackRequest {
   /** Names the timeout: equal on all ranks that miss the same ranks. */

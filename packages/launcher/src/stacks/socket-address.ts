@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Most bytes of an address that every system takes: `sun_path` has 108 on Linux and 104 on macOS, with a zero at its end. */
-const mostBytes = 103;
+const maxBytes = 103;
 
 /**
  * Calls `use` with an address of the Unix socket `folder/name`, however long the path is; `use` must bind or connect before
@@ -16,7 +16,7 @@ export function withSocketAddress<Result>(
   use: (address: string) => Result,
 ): Result {
   const path = join(folder, name);
-  if (Buffer.byteLength(path) <= mostBytes) return use(path);
+  if (Buffer.byteLength(path) <= maxBytes) return use(path);
   const descriptor = openSync(folder, 'r');
   try {
     return use(`/proc/self/fd/${descriptor}/${name}`);

@@ -9,7 +9,7 @@ import type { NodeName, NodeStates } from './node-states.ts';
 import type { RankState } from './rank-state.ts';
 import {
   answerKey,
-  mostRequests,
+  maxRequests,
   nodeKey,
   parseRequest,
   reportKey,
@@ -86,13 +86,13 @@ export async function reportOfJob(
 
 /** Writes the request, unless another process has written one for the same timeout. */
 async function request(keys: Store, own: StackRequest): Promise<{ number: number; isOwn: boolean }> {
-  for (let number = 0; number < mostRequests; number += 1) {
+  for (let number = 0; number < maxRequests; number += 1) {
     const there = parseRequest(await keys.compareSet(requestKey(number), '', JSON.stringify(own)));
     if (there?.id === own.id) return { number, isOwn: there.token === own.token };
   }
   throw new RingrunError(
     'ERR_STORE_LIMIT',
-    `ranks have reported ${mostRequests} timeouts since they were started`,
+    `ranks have reported ${maxRequests} timeouts since they were started`,
   );
 }
 

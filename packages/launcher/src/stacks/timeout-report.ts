@@ -19,7 +19,7 @@ const printEveryMs = 10;
 const stderr = 2;
 
 /** Most characters of a report; the rest of a larger job is left out. */
-const mostCharacters = 200_000;
+const maxCharacters = 200_000;
 
 /**
  * Answers the main thread with the report. The first rank of the job that asks collects it, the first one of each node
@@ -122,7 +122,7 @@ function operationOf(states: readonly RankState[], { operation, missing }: Timeo
 }
 
 function shortened(report: string): string {
-  if (report.length <= mostCharacters) return report;
-  const end = report.lastIndexOf('\n', mostCharacters) + 1;
+  if (report.length <= maxCharacters) return report;
+  const end = report.lastIndexOf('\n', maxCharacters) + 1;
   return `${report.slice(0, end)}The rest of the report is left out: it has ${report.length} characters. Run "ringrun stacks" on the other hosts.\n`;
 }

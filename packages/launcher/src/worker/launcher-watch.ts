@@ -17,7 +17,7 @@ export interface LauncherWatch {
 
 const { descriptor, launcherPid, rank, errorFile } = workerData as LauncherWatch;
 
-const mostMsForLastWords = 200;
+const maxMsForLastWords = 200;
 
 if (errorFile !== undefined) serveStacks(rank, errorFile, parentPort!);
 
@@ -38,7 +38,7 @@ new Socket({ fd: descriptor, readable: true, writable: false })
 
 function endWithLauncher(): void {
   // The reader of stderr may have ended with the launcher, or be blocked.
-  setTimeout(killGroup, mostMsForLastWords);
+  setTimeout(killGroup, maxMsForLastWords);
   const why = `its launcher (pid ${launcherPid}) has ended`;
   if (errorFile === undefined) report(why);
   else
@@ -52,7 +52,7 @@ function endWithLease(): void {
   const expired = timer;
   setImmediate(() => {
     if (timer !== expired) return;
-    setTimeout(killGroup, mostMsForLastWords);
+    setTimeout(killGroup, maxMsForLastWords);
     const why = leaseExpired(launcherPid);
     void record(why).finally(() => {
       report(why);

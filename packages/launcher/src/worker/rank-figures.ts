@@ -154,8 +154,8 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-const mostCharacters = 200;
+const maxCharacters = 200;
 
 function checkText(value: unknown): string {
-  return typeof value === 'string' ? printable(value, mostCharacters) : '';
+  return typeof value === 'string' ? printable(value, maxCharacters) : '';
 }

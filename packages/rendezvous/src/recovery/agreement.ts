@@ -9,7 +9,7 @@ import type { RecoveryKeys, Verdict } from './recovery-keys.ts';
 import type { SignsOfLife } from './signs-of-life.ts';
 
 /** Milliseconds between two looks at the store while the ranks agree. */
-export const lookAgainMs = { first: 5, most: 200 };
+export const lookAgainMs = { first: 5, max: 200 };
 /** Milliseconds after which a rank prints which ranks it waits for. */
 const waitReportMs = 5000;
 
@@ -51,7 +51,7 @@ export class Agreement {
     const next = generation + 1;
     const since = performance.now();
     let isReported = false;
-    for (let pauseMs = lookAgainMs.first; ; pauseMs = Math.min(2 * pauseMs, lookAgainMs.most)) {
+    for (let pauseMs = lookAgainMs.first; ; pauseMs = Math.min(2 * pauseMs, lookAgainMs.max)) {
       const found = await this.#keys.verdict(next);
       if (found !== undefined) return this.#accept(found);
       const situation = await this.#keys.situation(next, members, this.#signs.isDead, this.#minRanks);
@@ -84,7 +84,7 @@ export class Agreement {
         members.map(async (one) => one.token === this.#own.token || (await this.isGone(one))),
       );
       if (gone.every(Boolean)) throw jobEnded('all its ranks have ended');
-      await delay(lookAgainMs.most);
+      await delay(lookAgainMs.max);
     }
   }
 

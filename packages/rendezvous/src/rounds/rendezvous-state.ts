@@ -134,8 +134,8 @@ export interface JobEvent {
 }
 
 /** Limits of the lists in the state. Older entries are dropped: a refused node may never read its refusal. */
-const mostEvents = 100;
-const mostRefused = 16;
+const maxEvents = 100;
+const maxRefused = 16;
 
 /** A change of the state. */
 export type Change = Partial<Omit<RendezvousState, 'version' | 'incarnation' | 'events'>>;
@@ -149,8 +149,8 @@ export function changed(
   return {
     ...next,
     version: state.version + 1,
-    refused: next.refused.slice(-mostRefused),
-    events: [...state.events, ...events].slice(-mostEvents),
+    refused: next.refused.slice(-maxRefused),
+    events: [...state.events, ...events].slice(-maxEvents),
   };
 }
 

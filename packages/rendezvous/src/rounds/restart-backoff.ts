@@ -3,19 +3,19 @@ export interface RestartBackoff {
   /** Milliseconds before the second restart in a row; the first is immediate, and each further delay is doubled. */
   readonly firstMs: number;
   /** Maximum delay in milliseconds. */
-  readonly mostMs: number;
+  readonly maxMs: number;
   /** Workers that ran for this many milliseconds were healthy: the next restart is immediate again. */
   readonly healthyMs: number;
 }
 
-export const defaultRestartBackoff: RestartBackoff = { firstMs: 1000, mostMs: 60_000, healthyMs: 60_000 };
+export const defaultRestartBackoff: RestartBackoff = { firstMs: 1000, maxMs: 60_000, healthyMs: 60_000 };
 
 /** Milliseconds to wait after `quickFailures` rounds in a row that failed before they were healthy. */
 export function delayBeforeRestart(
   quickFailures: number,
-  { firstMs, mostMs }: Pick<RestartBackoff, 'firstMs' | 'mostMs'>,
+  { firstMs, maxMs }: Pick<RestartBackoff, 'firstMs' | 'maxMs'>,
 ): number {
-  return quickFailures < 2 ? 0 : Math.min(mostMs, firstMs * 2 ** (quickFailures - 2));
+  return quickFailures < 2 ? 0 : Math.min(maxMs, firstMs * 2 ** (quickFailures - 2));
 }
 
 /**
@@ -24,10 +24,10 @@ export function delayBeforeRestart(
  * @throws Error with the variable and its value if one is not a number of seconds.
  */
 export function restartBackoffOf(env: NodeJS.ProcessEnv): RestartBackoff {
-  const { firstMs, mostMs, healthyMs } = defaultRestartBackoff;
+  const { firstMs, maxMs, healthyMs } = defaultRestartBackoff;
   return {
     firstMs: milliseconds('RINGRUN_RESTART_BACKOFF', env['RINGRUN_RESTART_BACKOFF'], firstMs),
-    mostMs: milliseconds('RINGRUN_RESTART_BACKOFF_MAX', env['RINGRUN_RESTART_BACKOFF_MAX'], mostMs),
+    maxMs: milliseconds('RINGRUN_RESTART_BACKOFF_MAX', env['RINGRUN_RESTART_BACKOFF_MAX'], maxMs),
     healthyMs: milliseconds('RINGRUN_HEALTHY_AFTER', env['RINGRUN_HEALTHY_AFTER'], healthyMs),
   };
 }

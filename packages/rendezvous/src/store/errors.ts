@@ -110,15 +110,15 @@ export function keysOf(call: Call): readonly string[] {
   return 'key' in call ? [call.key] : [];
 }
 
-const mostNamed = 8;
+const maxNamed = 8;
 
 /** `get("a")`. */
 export function describeCall(call: Call): string {
   if (call.op === 'ping') return 'The connection';
   const isNumbered = call.op === 'waitNumbered';
   // The count of a call from the network may be any number.
-  const keys = isNumbered ? listedKeys(call, mostNamed) : keysOf(call).slice(0, mostNamed);
+  const keys = isNumbered ? listedKeys(call, maxNamed) : keysOf(call).slice(0, maxNamed);
   const count = isNumbered ? call.count : keysOf(call).length;
   const names = keys.map((key) => quoted(key)).join(', ');
-  return `${isNumbered ? 'wait' : call.op}(${names}${count > mostNamed ? `, … ${count} keys` : ''})`;
+  return `${isNumbered ? 'wait' : call.op}(${names}${count > maxNamed ? `, … ${count} keys` : ''})`;
 }

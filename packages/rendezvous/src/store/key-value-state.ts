@@ -174,10 +174,10 @@ export class KeyValueState {
   }
 }
 
-function firstOf(items: ReadonlySet<string>, most: number): string[] {
+function firstOf(items: ReadonlySet<string>, max: number): string[] {
   const first: string[] = [];
   for (const item of items) {
-    if (first.length === most) break;
+    if (first.length === max) break;
     first.push(item);
   }
   return first;

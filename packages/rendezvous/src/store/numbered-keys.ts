@@ -14,7 +14,7 @@ export function numberedKeys(keys: readonly string[]): NumberedKeys | undefined 
   return keys.every((key, i) => key === `${prefix}${i}`) ? { prefix, count: keys.length } : undefined;
 }
 
-/** The first `most` keys. */
-export function listedKeys({ prefix, count }: NumberedKeys, most = count): string[] {
-  return Array.from({ length: Math.min(count, most) }, (_, i) => `${prefix}${i}`);
+/** The first `max` keys. */
+export function listedKeys({ prefix, count }: NumberedKeys, max = count): string[] {
+  return Array.from({ length: Math.min(count, max) }, (_, i) => `${prefix}${i}`);
 }

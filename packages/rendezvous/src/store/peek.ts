@@ -4,7 +4,7 @@ import type { Store } from '@ringrun/collectives';
 /** Reads of a store that do not wait for keys to be set. */
 
 /** A store that leaves so many requests unanswered, each for 1 s, is given up. */
-const mostAttempts = 20;
+const maxAttempts = 20;
 
 /**
  * The value of the key as text; undefined if it has none.
@@ -34,7 +34,7 @@ async function answered<T>(ask: () => Promise<T>): Promise<T | StoreTimeoutError
     } catch (error) {
       if (!(error instanceof StoreTimeoutError)) throw error;
       if (error.missingKeys.length > 0) return error;
-      if (attempt === mostAttempts) throw error;
+      if (attempt === maxAttempts) throw error;
     }
   }
 }

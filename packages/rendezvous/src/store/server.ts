@@ -30,7 +30,7 @@ const lingerMs = 400;
 const backlog = 4096;
 
 /** Upper bound in milliseconds for freeing the port after closing; usually microseconds. */
-const mostToStopMs = 1000;
+const maxStopMs = 1000;
 
 /** The store server: a ROUTER socket in front of a `KeyValueState`. It keeps the process alive until it is closed. */
 export class StoreServer {
@@ -276,6 +276,6 @@ async function bindError(host: string, port: number, cause: unknown): Promise<Ri
 
 /** ZeroMQ closes sockets later, on its own thread: waits until the port is free, so that it can be bound again. */
 async function stopsListening(address: HostPort): Promise<void> {
-  const deadline = performance.now() + mostToStopMs;
+  const deadline = performance.now() + maxStopMs;
   while (performance.now() < deadline && (await probe(address)).kind === 'accepted');
 }

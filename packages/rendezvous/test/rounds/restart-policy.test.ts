@@ -64,7 +64,7 @@ test('the settings of restarts come from the environment, and invalid ones are r
     RINGRUN_RESTART_BACKOFF_MAX: '5',
     RINGRUN_HEALTHY_AFTER: '10',
   };
-  expect(restartBackoffOf(env)).toEqual({ firstMs: 500, mostMs: 5000, healthyMs: 10_000 });
+  expect(restartBackoffOf(env)).toEqual({ firstMs: 500, maxMs: 5000, healthyMs: 10_000 });
   expect(() => restartBackoffOf({ RINGRUN_HEALTHY_AFTER: 'soon' })).toThrow(
     'expected RINGRUN_HEALTHY_AFTER in seconds, from 0 to 86,400, got "soon"',
   );

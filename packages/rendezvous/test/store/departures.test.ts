@@ -43,7 +43,7 @@ async function joinAndLeave(port: number, number: number): Promise<void> {
 const joins = isFull ? 100_000 : 1500;
 
 /** The server forgets a client that has been silent for 60 to 75 s. */
-const mostToForgetMs = 100_000;
+const maxForgetMs = 100_000;
 
 test(
   `the memory of a store does not grow with the number of clients that have left (${joins})`,
@@ -65,7 +65,7 @@ test(
     if (isFull) {
       await expect
         .poll(async () => (await measure()).objects - samples[0].objects, {
-          timeout: mostToForgetMs,
+          timeout: maxForgetMs,
           interval: 5000,
         })
         .toBeLessThan(3);

@@ -24,10 +24,10 @@ export interface CheckpointEntry {
  * Maximum digits of a number and a step. A longer one would not be exact as a JavaScript number, so the name
  * is not ringrun's.
  */
-const mostDigits = 15;
+const maxDigits = 15;
 
 const pattern = new RegExp(
-  String.raw`^(checkpoint-(\d{1,${mostDigits}})-step-(\d{1,${mostDigits}}))/(.*)$`,
+  String.raw`^(checkpoint-(\d{1,${maxDigits}})-step-(\d{1,${maxDigits}}))/(.*)$`,
   's',
 );
 

@@ -14,14 +14,14 @@ export interface SeenCheckpoint extends CheckpointEntry {
 }
 
 /** Manifests that each rank reads before the ranks agree on a checkpoint. Older ones are fallbacks at most. */
-const mostRead = 16;
+const maxRead = 16;
 
 /** Reads the manifests of the newest complete checkpoints. A damaged one is reported when it is about to be loaded. */
 export async function identify(
   storage: Storage,
   entries: readonly CheckpointEntry[],
 ): Promise<SeenCheckpoint[]> {
-  const newest = new Set(newestFirst(entries).slice(0, mostRead));
+  const newest = new Set(newestFirst(entries).slice(0, maxRead));
   return await Promise.all(
     entries.map(async (entry) => {
       if (!newest.has(entry)) return entry;

@@ -163,14 +163,14 @@ function candidatesOf(listings: readonly Listing[], wanted: string | undefined):
 }
 
 /** Copies that one read would find damaged in vain: hosts that share a folder see the same file. */
-const mostCopies = 3;
+const maxCopies = 3;
 
 function withoutSharedCopies(candidates: readonly Candidate[]): Candidate[] {
   const count = new Map<string, number>();
   return candidates.filter(({ name, digest }) => {
     const key = JSON.stringify([name, digest]);
     count.set(key, (count.get(key) ?? 0) + 1);
-    return count.get(key)! <= mostCopies;
+    return count.get(key)! <= maxCopies;
   });
 }
 

@@ -7,7 +7,7 @@ import { elementsAt, headerLength, readHeader, wordBytes, type ArrayWithShape } 
 import { filesOfIndex } from './safetensors-index.ts';
 
 /** Maximum bytes per read; Node rejects reads of 2 GiB. */
-const mostBytesPerRead = 2 ** 30;
+const maxBytesPerRead = 2 ** 30;
 
 /**
  * Loads a safetensors file, for example one written by `safetensors.torch.save_file(model.state_dict(),
@@ -111,7 +111,7 @@ async function tensorsOf(file: FileHandle): Promise<Map<string, ArrayWithShape>>
 async function read(file: FileHandle, position: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(length);
   for (let done = 0; done < length;) {
-    const most = Math.min(length - done, mostBytesPerRead);
+    const most = Math.min(length - done, maxBytesPerRead);
     const { bytesRead } = await file.read(bytes, done, most, position + done);
     if (bytesRead === 0) throw new Error('it was truncated while it was read');
     done += bytesRead;

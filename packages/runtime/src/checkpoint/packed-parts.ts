@@ -23,7 +23,7 @@ export const stateFile = 'state.json';
  * Maximum bytes of tensors per file, except for a single larger tensor. A file must fit into one array (at
  * most 2 GiB).
  */
-const mostFileBytes = 2 ** 30;
+const maxFileBytes = 2 ** 30;
 
 type Tensors = ReadonlyMap<string, ArrayWithShape>;
 
@@ -35,12 +35,12 @@ type Tensors = ReadonlyMap<string, ArrayWithShape>;
 export function encodeParts(
   parts: ReadonlyMap<string, Part<FlatState>>,
   allocate: Allocate,
-  mostBytes = mostFileBytes,
+  maxBytes = maxFileBytes,
 ): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
   const records: Record<string, PartRecord> = {};
   for (const [name, { perRank, states }] of parts) {
-    const groups = inGroups(tensorsOf(perRank, states), mostBytes);
+    const groups = inGroups(tensorsOf(perRank, states), maxBytes);
     const names = groups.map((_, i) => fileName(name, i, groups.length));
     for (const [i, tensors] of groups.entries())
       files.set(
@@ -81,12 +81,12 @@ function keyOf(perRank: boolean, rank: number, key: string): string {
   return perRank ? `rank-${rank}.${key}` : key;
 }
 
-/** Splits tensors into groups of at most `mostBytes`, in order. */
-function inGroups(tensors: Tensors, mostBytes: number): Tensors[] {
+/** Splits tensors into groups of at most `maxBytes`, in order. */
+function inGroups(tensors: Tensors, maxBytes: number): Tensors[] {
   const groups: Map<string, ArrayWithShape>[] = [];
   let bytes = 0;
   for (const [key, tensor] of tensors) {
-    if (groups.length === 0 || bytes + tensor.data.byteLength > mostBytes) {
+    if (groups.length === 0 || bytes + tensor.data.byteLength > maxBytes) {
       groups.push(new Map());
       bytes = 0;
     }

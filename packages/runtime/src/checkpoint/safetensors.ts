@@ -171,7 +171,7 @@ export function decodeSafetensors(file: Uint8Array<ArrayBuffer>): Map<string, Ar
 }
 
 /** Maximum bytes of a header: the limit of the reference implementation. */
-const mostHeaderBytes = 100_000_000;
+const maxHeaderBytes = 100_000_000;
 
 /** Bytes before the header, which hold its length. */
 export const wordBytes = 8;
@@ -190,8 +190,8 @@ export function headerLength(start: Uint8Array, fileBytes: number): number {
   if (wordBytes + length > fileBytes) {
     throw new Error(`its header has ${length} bytes, but the file has ${fileBytes}`);
   }
-  if (length > mostHeaderBytes) {
-    throw new Error(`its header has ${length} bytes, expected at most ${mostHeaderBytes}`);
+  if (length > maxHeaderBytes) {
+    throw new Error(`its header has ${length} bytes, expected at most ${maxHeaderBytes}`);
   }
   return length;
 }

@@ -108,32 +108,27 @@ function read(env: NodeJS.ProcessEnv, name: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
-function readInteger(env: NodeJS.ProcessEnv, name: string, least: number, most = Number.MAX_SAFE_INTEGER) {
+function readInteger(env: NodeJS.ProcessEnv, name: string, min: number, max = Number.MAX_SAFE_INTEGER) {
   const text = read(env, name);
   if (text === undefined) return undefined;
   const number = /^-?\d+$/.test(text) ? Number(text) : NaN;
-  return checkInteger(name, number, text, least, most);
+  return checkInteger(name, number, text, min, max);
 }
 
-function checkGiven(
-  name: string,
-  value: number | undefined,
-  least: number,
-  most?: number,
-): number | undefined {
+function checkGiven(name: string, value: number | undefined, min: number, max?: number): number | undefined {
   return value === undefined
     ? undefined
-    : checkInteger(`initProcessGroup's ${name}`, value, `${value}`, least, most);
+    : checkInteger(`initProcessGroup's ${name}`, value, `${value}`, min, max);
 }
 
 function checkInteger(
   name: string,
   number: number,
   text: string,
-  least: number,
-  most = Number.MAX_SAFE_INTEGER,
+  min: number,
+  max = Number.MAX_SAFE_INTEGER,
 ): number {
-  if (Number.isSafeInteger(number) && number >= least && number <= most) return number;
-  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  if (Number.isSafeInteger(number) && number >= min && number <= max) return number;
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
   throw new InvalidArgumentError(`${name} is ${JSON.stringify(text)}, expected an integer ${range}.`);
 }

@@ -24,7 +24,7 @@ const aliveKey = (rank: number) => `alive/${rank}`;
 export interface HeartbeatOptions {
   intervalMs: number;
   /** Number of intervals for which the store may leave a call unanswered. */
-  mostUnanswered: number;
+  maxUnanswered: number;
   /** The error if it does not answer for longer. */
   unanswered: () => Error;
   /** Called after each sign of life, with the milliseconds since the one before. Its errors end the heartbeat. */
@@ -67,7 +67,7 @@ export class Heartbeat {
 
   #atInterval(): void {
     if (!this.#isPending) void this.#beat(true);
-    else if (++this.#unanswered >= this.#options.mostUnanswered) this.#end(this.#options.unanswered());
+    else if (++this.#unanswered >= this.#options.maxUnanswered) this.#end(this.#options.unanswered());
   }
 
   async #beat(isLater: boolean): Promise<void> {

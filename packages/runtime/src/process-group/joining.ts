@@ -30,7 +30,7 @@ const lingerMs = 5000;
 const lingerEveryMs = 100;
 
 /** Intervals between two signs of life after which other ranks may have deleted the claim. */
-const mostLate = 2;
+const maxLate = 2;
 
 /** A store that rank 0 serves is given up if it does not answer for so long, and for 3 intervals at least. */
 const unansweredMs = 20_000;
@@ -167,9 +167,9 @@ class Joining implements JoinedRound {
     this.#detector = new SilenceDetector(keys, intervalMs);
     this.#heartbeat = new Heartbeat(keys, self, {
       intervalMs,
-      mostUnanswered: options.servedByRank0 === true ? Math.max(3, unansweredMs / intervalMs) : Infinity,
+      maxUnanswered: options.servedByRank0 === true ? Math.max(3, unansweredMs / intervalMs) : Infinity,
       unanswered: () => this.#storeIsSilent(),
-      then: (sinceLastMs) => this.#eachInterval(sinceLastMs > mostLate * intervalMs),
+      then: (sinceLastMs) => this.#eachInterval(sinceLastMs > maxLate * intervalMs),
     });
     const watch = new SilenceDetector(keys, intervalMs);
     this.groupStore = new WatchedStore(keys, self.rank, {

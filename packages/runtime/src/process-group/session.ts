@@ -71,7 +71,7 @@ export interface SessionOptions {
 }
 
 /** Milliseconds that a process waits for a next job of the ranks whose job has ended before it could join. */
-const mostAfterEndMs = 30_000;
+const maxAfterEndMs = 30_000;
 
 /** Whether this process has been a rank of a job. */
 let hasBeenRank = false;
@@ -148,7 +148,7 @@ async function notAfterEnd<T>(
 ): Promise<T> {
   if (hasBeenRank || !(await hasJobEnded(store))) return await join(timeoutMs);
   try {
-    return await join(Math.min(timeoutMs, mostAfterEndMs));
+    return await join(Math.min(timeoutMs, maxAfterEndMs));
   } catch (error) {
     if (!(error instanceof StoreTimeoutError)) throw error;
     throw jobEnded('the others had finished it before');

@@ -7,7 +7,7 @@ import type { SilenceDetector } from './heartbeat.ts';
 const firstLookAfter = 2;
 const prefix = 'group/0';
 /** Ranks observed at a time. */
-const mostObserved = 16;
+const maxObserved = 16;
 
 export interface Watch {
   detector: SilenceDetector;
@@ -70,7 +70,7 @@ export class WatchedStore extends PrefixStore {
   async #throwIfDead(keys: readonly string[]): Promise<void> {
     const missing = await missingKeysOf(this.#keys, keys);
     const ranks = missing.map(writerOf).filter((rank) => rank !== this.#rank);
-    for (const rank of ranks.slice(0, mostObserved)) {
+    for (const rank of ranks.slice(0, maxObserved)) {
       if ((await this.#watch.detector.observe(rank)) !== 'silent') continue;
       const death = await this.#watch.dead(rank);
       if (death) throw death;

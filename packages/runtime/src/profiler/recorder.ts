@@ -11,7 +11,7 @@ export interface Activity {
 }
 
 /** Maximum activities per rank; further ones are only counted. Each takes about 100 bytes in the trace. */
-const mostActivities = 200_000;
+const maxActivities = 200_000;
 
 /** Stores activities that start and end during the recording. */
 export class Recorder {
@@ -42,7 +42,7 @@ export class Recorder {
     details?: ActivityDetails,
   ): void => {
     if (startedAt < this.#since) return;
-    if (this.activities.length < mostActivities)
+    if (this.activities.length < maxActivities)
       this.activities.push({ lane, name, startedAt, endedAt, details });
     else this.dropped += 1;
   };

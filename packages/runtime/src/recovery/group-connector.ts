@@ -9,7 +9,7 @@ import type { Session } from '../process-group/session.ts';
  * Milliseconds for the connections of a new group. A rank that dies meanwhile may be noticed only at the end of it, so
  * each attempt has twice the time of the one before.
  */
-const connectMs = { first: 2000, most: 60_000 };
+const connectMs = { first: 2000, max: 60_000 };
 
 /** Connects the members of a generation, unless one of them gives it up. */
 export class GroupConnector {
@@ -36,7 +36,7 @@ export class GroupConnector {
       const connectTimeoutMs = Math.min(timeoutMs, this.#connectMs);
       return await formGroup({ store, rank, size, timeoutMs, connectTimeoutMs, masterAddress });
     } catch (error) {
-      this.#connectMs = Math.min(2 * this.#connectMs, connectMs.most);
+      this.#connectMs = Math.min(2 * this.#connectMs, connectMs.max);
       throw error;
     } finally {
       over.abort();
@@ -51,7 +51,7 @@ export class GroupConnector {
   /** Rejects when a member has given up the generation, or has died. */
   async #untilAbandoned(current: Generation, over: AbortSignal): Promise<never> {
     for (;;) {
-      await delay(lookAgainMs.most, undefined, { signal: over });
+      await delay(lookAgainMs.max, undefined, { signal: over });
       if (await this.#agreement.isAbandoned(current)) throw new FormationAbandonedError();
     }
   }

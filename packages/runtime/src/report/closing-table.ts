@@ -1,6 +1,6 @@
 import { leastWaiting, slowestFirst, type RankSummary } from '@ringrun/launcher';
 
-const mostRows = 16;
+const maxRows = 16;
 /**
  * Formats a table of the ranks with time, rate, and the shares of input, compute and waiting, followed by the
  * slowest rank. If there are many ranks, only the slowest are shown. All ranks take equally long, since each
@@ -8,7 +8,7 @@ const mostRows = 16;
  */
 export function closingTable(ranks: readonly RankSummary[], unit: string): string {
   const shown = slowestFirst(ranks)
-    .slice(0, mostRows)
+    .slice(0, maxRows)
     .sort((a, b) => a.rank - b.rank);
   const rows = [
     ['rank', 'time', `${unit}/s`, 'input', 'compute', 'waiting'],

@@ -4,7 +4,7 @@ import { noWork, stepBounds } from '@ringrun/launcher';
 import type { Work } from '@ringrun/launcher';
 
 /** Points of the past that `recent` covers: ten seconds, with one point a second. */
-const mostPoints = 10;
+const maxPoints = 10;
 
 /** Adds up the work of this rank. Times are in milliseconds of `performance.now()`. */
 export class WorkRecorder {
@@ -62,7 +62,7 @@ export class WorkRecorder {
     const total = this.total(now);
     const recent = difference(total, this.#points[0]);
     this.#points.push(total);
-    if (this.#points.length > mostPoints) this.#points.shift();
+    if (this.#points.length > maxPoints) this.#points.shift();
     return { total, recent, stepCounts: [...this.#stepCounts], stepSeconds: this.#stepSeconds };
   }
 

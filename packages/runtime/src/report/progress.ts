@@ -62,7 +62,7 @@ export const noProgressDisplay: ProgressDisplay = {
 /** Ten updates per second look continuous. */
 const msBetweenDrawings = 100;
 /** Maximum width of the bar; the figures use the rest of the line. */
-const barSize = { least: 5, most: 40 };
+const barSize = { min: 5, max: 40 };
 const columnsOfFigures = 66;
 
 class ProgressBar implements ProgressDisplay {
@@ -84,7 +84,7 @@ class ProgressBar implements ProgressDisplay {
     this.#bar = new (bars().SingleBar)({
       stream: this.#output,
       format: `Epoch {epoch} [{bar}] {percentage}%  loss {loss}  {rate} ${this.#unit}/s  {left} left`,
-      barsize: Math.min(Math.max(room, barSize.least), barSize.most),
+      barsize: Math.min(Math.max(room, barSize.min), barSize.max),
       barCompleteChar: '=',
       barIncompleteChar: ' ',
       // Its handler of SIGINT and SIGTERM would keep the process alive after the first Ctrl-C. It is not

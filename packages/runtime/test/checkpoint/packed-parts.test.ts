@@ -37,8 +37,8 @@ test.each([
     ],
   ],
   [1, [1, 2, 3, 4, 5].map((i) => `model-0000${i}-of-00005.safetensors`)],
-])('at most %s bytes of tensors in a file: %j', (mostBytes, expected) => {
-  const files = encodeParts(parts, fresh, mostBytes) as Map<string, Uint8Array<ArrayBuffer>>;
+])('at most %s bytes of tensors in a file: %j', (maxBytes, expected) => {
+  const files = encodeParts(parts, fresh, maxBytes) as Map<string, Uint8Array<ArrayBuffer>>;
   const names = [...files.keys()];
   expect(names.filter((name) => name.startsWith('model'))).toEqual(expected);
   // A part without tensors has no file.

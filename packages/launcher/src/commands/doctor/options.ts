@@ -57,7 +57,7 @@ export function parseDoctorOptions(argv: readonly string[], env: NodeJS.ProcessE
         ? options.masterPort
         : (endpoint.port ?? options.masterPort),
     nodeRank: options.nodeRank ?? integer(env['PET_NODE_RANK'], 0),
-    nodes: mostNodes(env['PET_NNODES']),
+    nodes: maxNodes(env['PET_NNODES']),
     timeoutMs: options.timeout * 1000,
     json: options.json,
     secretFile: options.secretFile,
@@ -112,13 +112,13 @@ function endpointOf(env: NodeJS.ProcessEnv): { host: string | undefined; port: n
 }
 
 /** 3 for `3` and for `1:3`. */
-function mostNodes(text: string | undefined): number | undefined {
+function maxNodes(text: string | undefined): number | undefined {
   return integer(text?.split(':').at(-1), 1);
 }
 
-/** Undefined if the text is no integer of at least `least`: the launcher refuses it, here it is only a default. */
-function integer(text: string | undefined, least: number): number | undefined {
-  return text !== undefined && /^\d+$/.test(text) && Number(text) >= least ? Number(text) : undefined;
+/** Undefined if the text is no integer of at least `min`: the launcher refuses it, here it is only a default. */
+function integer(text: string | undefined, min: number): number | undefined {
+  return text !== undefined && /^\d+$/.test(text) && Number(text) >= min ? Number(text) : undefined;
 }
 
 function given(text: string | undefined): string | undefined {

@@ -27,7 +27,7 @@ export interface Source {
 
 const requestMs = 5000;
 /** The status of the most ranks that a page shows is far smaller. */
-const mostBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 
 /** @throws LaunchError if the target is neither a folder nor an address. */
 export function sourceOf({ target, secretFile }: TopOptions): Source {
@@ -149,7 +149,7 @@ async function limitedText(answer: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of answer.body ?? []) {
     bytes += (chunk as Uint8Array).byteLength;
-    if (bytes > mostBytes) throw new Error('the answer is too long');
+    if (bytes > maxBytes) throw new Error('the answer is too long');
     chunks.push(chunk as Uint8Array);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -12,7 +12,7 @@ const penByte = 0;
 const memberByte = (index: number) => 1 + index;
 
 /** Maximum bytes of one read, which are in memory at once. */
-const mostUnreadBytes = 2 ** 30;
+const maxUnreadBytes = 2 ** 30;
 
 /**
  * A file of records that several processes append to. All state is in the file and in the kernel's locks: a process
@@ -151,8 +151,8 @@ export class LogFile {
       if (own.ino !== ino || own.dev !== dev) throw lostFile(this.path, 'another file is in its place');
       if (size < position)
         throw lostFile(this.path, `it was shortened from ${position} or more bytes to ${size}`);
-      if (size - position > mostUnreadBytes) {
-        const excess = `${size - position} bytes are unread, expected at most ${mostUnreadBytes}`;
+      if (size - position > maxUnreadBytes) {
+        const excess = `${size - position} bytes are unread, expected at most ${maxUnreadBytes}`;
         throw fileError(this.path, 'is too large', excess);
       }
       return await readAll(file, position, size - position);
@@ -175,7 +175,7 @@ export class LogFile {
 }
 
 /** Attempts if other processes remove and create the file between two calls. */
-const mostAttempts = 100;
+const maxAttempts = 100;
 
 async function openOrCreate(path: string): Promise<FileHandle> {
   for (let attempt = 1; ; attempt += 1) {
@@ -189,7 +189,7 @@ async function openOrCreate(path: string): Promise<FileHandle> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       await refuseLinkToNothing(path);
-      if (attempt === mostAttempts) throw error;
+      if (attempt === maxAttempts) throw error;
     }
   }
 }

@@ -5,7 +5,7 @@ import { channels, type Pixels } from './pixels.ts';
  */
 
 /** An image of 4 GiB has a damaged header. */
-const mostPixels = 2 ** 30;
+const maxPixels = 2 ** 30;
 
 /**
  * Decodes a bitmap or a portable map to RGB, by its first bytes; undefined for other files.
@@ -122,6 +122,6 @@ function isDigit(byte: number | undefined): boolean {
 }
 
 function requireExtent(width: number, height: number): void {
-  if (width < 1 || height < 1 || width * height > mostPixels)
+  if (width < 1 || height < 1 || width * height > maxPixels)
     throw new Error(`an image of ${width} x ${height} pixels is not supported`);
 }

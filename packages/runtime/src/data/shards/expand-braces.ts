@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from '@ringrun/core';
 
-/** Shards of one dataset, at most. A larger number is a mistake in a range. */
-const most = 1_000_000;
+/** Shards of one dataset. A larger number is a mistake in a range. */
+const maxShards = 1_000_000;
 
 /**
  * Expands braces as a shell does: `a{x,y}` is `ax`, `ay`, and `{08..10}` is `08`, `09`, `10`. Braces may follow each
@@ -15,7 +15,7 @@ export function expandBraces(pattern: string): string[] {
   const [, before, inside, after] = found;
   const endings = expandBraces(after);
   const alternatives = alternativesOf(inside, pattern);
-  if (alternatives.length * endings.length > most)
+  if (alternatives.length * endings.length > maxShards)
     throw tooMany(pattern, alternatives.length * endings.length);
   return alternatives.flatMap((alternative) => endings.map((ending) => before + alternative + ending));
 }
@@ -35,13 +35,13 @@ function rangeOf(first: string, last: string, pattern: string): string[] {
   const isPadded = [first, last].some((end) => end.length > 1 && end.startsWith('0'));
   const width = isPadded ? Math.max(first.length, last.length) : 0;
   const count = Math.abs(to - from) + 1;
-  if (count > most) throw tooMany(pattern, count);
+  if (count > maxShards) throw tooMany(pattern, count);
   const step = to < from ? -1 : 1;
   return Array.from({ length: count }, (_, i) => String(from + step * i).padStart(width, '0'));
 }
 
 function tooMany(pattern: string, count: number): InvalidArgumentError {
   return new InvalidArgumentError(
-    `${pattern}: expected at most ${most} names, got ${count}. Correct the range.`,
+    `${pattern}: expected at most ${maxShards} names, got ${count}. Correct the range.`,
   );
 }

@@ -10,7 +10,7 @@ export interface Member {
 }
 
 /** Maximum bytes of the wanted files, 6 times CIFAR-10's. */
-const mostBytes = 2 ** 30;
+const maxBytes = 2 ** 30;
 
 /**
  * Extracts the wanted files of a tar archive, gzipped or not. `file` is its name in errors. Rejects with an
@@ -34,7 +34,7 @@ export async function readArchive(
       current = entry.path;
       if (entry.type === 'File' && isWanted(entry.path)) {
         claimed += entry.size;
-        if (claimed > mostBytes) refuse(tooLarge(file, entry, claimed));
+        if (claimed > maxBytes) refuse(tooLarge(file, entry, claimed));
         else collect(entry, members);
       } else entry.resume();
     };
@@ -50,7 +50,7 @@ export async function readArchive(
 }
 
 function tooLarge(file: string, { path, size }: ReadEntry, claimed: number): InvalidDataError {
-  const problem = `its member ${path} claims ${size} bytes, and the members so far ${claimed}: expected at most ${mostBytes} in all`;
+  const problem = `its member ${path} claims ${size} bytes, and the members so far ${claimed}: expected at most ${maxBytes} in all`;
   return new InvalidDataError(file, problem, replaceIt);
 }
 

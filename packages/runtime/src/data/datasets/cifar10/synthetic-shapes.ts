@@ -83,6 +83,6 @@ function randomColours(random: Random): [paper: number[], ink: number[]] {
   return [paper, ink];
 }
 
-function clamp(value: number, least: number, most: number): number {
-  return Math.min(most, Math.max(least, value));
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(max, Math.max(min, value));
 }

@@ -12,7 +12,7 @@ export interface IdxArray {
 const unsignedByte = 0x08;
 
 /** Maximum bytes of an array in a gzip file, 20 times MNIST's. */
-const mostElements = 2 ** 30;
+const maxElements = 2 ** 30;
 
 const replaceIt = 'Replace it by the original, or delete it if ringrun downloaded it, and run again';
 
@@ -77,8 +77,7 @@ function gunzipStart(bytes: Uint8Array, file: string): Uint8Array {
 function gunzip(bytes: Uint8Array, file: string, headerLength: number, shape: readonly number[]): Uint8Array {
   const elements = elementsOf(shape);
   const claim = `its header says ${shape.join(' x ')} = ${elements} bytes`;
-  if (elements > mostElements)
-    throw invalid(file, `${claim}, expected at most ${mostElements} in a gzip file`);
+  if (elements > maxElements) throw invalid(file, `${claim}, expected at most ${maxElements} in a gzip file`);
   try {
     return gunzipSync(bytes, { maxOutputLength: headerLength + elements });
   } catch (error) {
