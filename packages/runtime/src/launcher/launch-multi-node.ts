@@ -9,7 +9,7 @@ import { JobStore } from '../rendezvous/job-store.ts';
 import { Rendezvous, describeEvent } from '../rendezvous/rendezvous.ts';
 import type { RendezvousEnd, RunningWorkers } from '../rendezvous/rendezvous.ts';
 import type { Round } from '../rendezvous/round.ts';
-import type { JobTerms, NodeCard, Verdict } from '../rendezvous/rendezvous-state.ts';
+import type { JobTerms, NodeInfo, Verdict } from '../rendezvous/rendezvous-state.ts';
 import { advertisedAddress } from '../rendezvous/this-host.ts';
 import { answerStackRequests } from '../stacks/answer-requests.ts';
 import { isLoopback } from '../store/endpoint.ts';
@@ -104,7 +104,7 @@ async function runNode(
     options.rendezvous.config;
   const rendezvous = new Rendezvous({
     store,
-    card: await cardOf(options, launcher, store),
+    node: await nodeInfoOf(options, launcher, store),
     terms: termsOf(options),
     timing: {
       keepAliveIntervalMs,
@@ -150,7 +150,11 @@ function termsOf({ nodes, runId, rendezvous, maxRestarts }: LaunchOptions): JobT
   return { id: runId ?? 'none', backend: rendezvous.backend, min: nodes.min, max: nodes.max, maxRestarts };
 }
 
-async function cardOf(options: LaunchOptions, launcher: WorkerLauncher, store: JobStore): Promise<NodeCard> {
+async function nodeInfoOf(
+  options: LaunchOptions,
+  launcher: WorkerLauncher,
+  store: JobStore,
+): Promise<NodeInfo> {
   const isStatic = options.rendezvous.backend === 'static';
   return {
     id: randomUUID(),
