@@ -3,13 +3,13 @@ export interface Format16 {
   /** Bits after the binary point; the exponent has the 15 − fractionBits bits above them. */
   readonly fractionBits: number;
   /** Exponent of the smallest normal number, and of all subnormal ones. */
-  readonly leastExponent: number;
+  readonly minExponent: number;
   /** Bit pattern of infinity; larger magnitudes are NaN. */
   readonly infinity: number;
 }
 
-export const float16: Format16 = { fractionBits: 10, leastExponent: -14, infinity: 0x7c00 };
-export const bfloat16: Format16 = { fractionBits: 7, leastExponent: -126, infinity: 0x7f80 };
+export const float16: Format16 = { fractionBits: 10, minExponent: -14, infinity: 0x7c00 };
+export const bfloat16: Format16 = { fractionBits: 7, minExponent: -126, infinity: 0x7f80 };
 
 export function valueOf(format: Format16, bits: number): number {
   const magnitude = bits & 0x7fff;
@@ -20,10 +20,10 @@ export function valueOf(format: Format16, bits: number): number {
 }
 
 /** Of infinity: the number that would follow the largest one, from half way to which numbers are rounded up. */
-function magnitudeOf({ fractionBits, leastExponent }: Format16, bits: number): number {
+function magnitudeOf({ fractionBits, minExponent }: Format16, bits: number): number {
   const field = bits >> fractionBits;
   const fraction = (bits & ((1 << fractionBits) - 1)) / 2 ** fractionBits;
-  return field === 0 ? fraction * 2 ** leastExponent : (1 + fraction) * 2 ** (leastExponent + field - 1);
+  return field === 0 ? fraction * 2 ** minExponent : (1 + fraction) * 2 ** (minExponent + field - 1);
 }
 
 /** Rounds to the nearest number of the format, by bisection; ties go to the even bit pattern. */

@@ -34,7 +34,7 @@ const { CallingStore } = (await import(
 // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the store below
 const set = CallingStore.prototype.set;
 CallingStore.prototype.set = async function (key, value) {
-  if (key.includes('/card/')) mark('forming');
+  if (key.includes('/rank-info/')) mark('forming');
   await set.call(this, key, value);
 };
 

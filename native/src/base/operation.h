@@ -9,7 +9,8 @@
 
 namespace ringrun {
 
-// These numbers are part of the wire format and of native/lib/index.ts: append new ones, never renumber.
+// These numbers are part of the wire format: append new ones, never renumber. TypeScript has them from
+// lib/generated/numbers.ts: run `npm run native:numbers` after a change.
 
 enum class Op : std::uint8_t {
   Barrier = 1,

@@ -11,7 +11,7 @@ namespace ringrun {
 // Nothing for ''. Throws TypeError for an unknown name, which TypeScript rejects before.
 std::optional<Algorithm> algorithmOf(const Napi::Value& name);
 
-// algorithmNames and chooseAlgorithm of native/lib/index.ts.
+// algorithmNames and chooseAlgorithm of native/lib/binding.ts.
 Napi::Value algorithmNamesOf(const Napi::CallbackInfo& info);
 Napi::Value chooseAlgorithmOf(const Napi::CallbackInfo& info);
 

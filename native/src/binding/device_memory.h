@@ -9,7 +9,7 @@
 
 namespace ringrun {
 
-// DeviceMemory of native/lib/index.ts: GPU memory, allocated here or owned by another library.
+// NativeDeviceMemory of native/lib/tensors.ts: GPU memory, allocated here or owned by another library.
 class DeviceMemoryObject : public Napi::ObjectWrap<DeviceMemoryObject> {
  public:
   static Napi::Function define(Napi::Env env);

@@ -16,7 +16,7 @@ struct Elements {
   bool onDevice = false;
 };
 
-// Throws TypeError unless `number` is one of nativeDType in native/lib/index.ts.
+// Throws TypeError unless `number` is one of nativeDType in native/lib/generated/numbers.ts.
 DType dtypeOf(const Napi::Value& number);
 
 // The elements of a typed array, or of a DeviceTensor: an object with `deviceMemory`, `byteOffset` and

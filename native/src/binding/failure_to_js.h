@@ -6,7 +6,7 @@
 
 namespace ringrun {
 
-// The NativeFailure of native/lib/index.ts.
+// The NativeFailure of native/lib/failure.ts.
 Napi::Error toJs(Napi::Env env, const OperationFailure& failure);
 
 }  // namespace ringrun

@@ -4,7 +4,7 @@
 
 namespace ringrun {
 
-// The file lock functions of native/lib/index.ts.
+// The file lock functions of native/lib/binding.ts.
 Napi::Value tryLockByteOf(const Napi::CallbackInfo& info);
 void unlockByteOf(const Napi::CallbackInfo& info);
 Napi::Value isByteLockedElsewhereOf(const Napi::CallbackInfo& info);

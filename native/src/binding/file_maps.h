@@ -4,7 +4,7 @@
 
 namespace ringrun {
 
-// mapFile of native/lib/index.ts.
+// mapFile of native/lib/binding.ts.
 Napi::Value mapFile(const Napi::CallbackInfo& info);
 
 }  // namespace ringrun

@@ -4,7 +4,7 @@
 
 namespace ringrun {
 
-// lookUpImages of native/lib/index.ts.
+// lookUpImages of native/lib/binding.ts.
 void lookUpImages(const Napi::CallbackInfo& info);
 
 }  // namespace ringrun

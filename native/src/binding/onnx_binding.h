@@ -13,7 +13,7 @@
 
 namespace ringrun {
 
-// NativeOnnxBinding of native/lib/index.ts: the arrays and calls of runs of one session (onnxruntime's IoBinding). What a
+// NativeOnnxBinding of native/lib/onnx.ts: the arrays and calls of runs of one session (onnxruntime's IoBinding). What a
 // run has in common with the run before costs it nothing.
 class OnnxBinding : public Napi::ObjectWrap<OnnxBinding> {
  public:

@@ -15,7 +15,7 @@
 
 namespace ringrun {
 
-// OnnxSession of native/lib/index.ts: a model that is compiled and run by onnxruntime, on a compute thread that all
+// NativeOnnxSession of native/lib/onnx.ts: a model that is compiled and run by onnxruntime, on a compute thread that all
 // sessions of a JavaScript thread share. So the event loop is free while a model computes.
 class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
  public:

@@ -8,7 +8,7 @@
 
 namespace ringrun {
 
-// NativePreparedOperation of native/lib/index.ts: an opaque object that holds a StartableOperation.
+// NativePreparedOperation of native/lib/process-group.ts: an opaque object that holds a StartableOperation.
 Napi::Value wrapOperation(Napi::Env env, std::shared_ptr<StartableOperation> operation);
 
 // Throws a TypeError for other values.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/serial_queue.h"
+#include "binding/allocations.h"
 #include "binding/elements.h"
 #include "binding/startable_operation.h"
 #include "collectives/group.h"
@@ -16,11 +17,14 @@
 
 namespace ringrun {
 
-// ProcessGroup of native/lib/index.ts: a Group, its operation queue, and the promises of its operations.
+// NativeProcessGroup of native/lib/process-group.ts: a Group, its operation queue, and the promises of its operations.
 //
 // Everything runs on the JavaScript thread except queued tasks, which access the group and never JavaScript.
 // TypeScript has checked the arguments; checks here only prevent crashes. The process stays alive while a
 // promise is pending.
+//
+// process_group.cc: connecting, collectives, promises. process_group_memory.cc, …_messages.cc, …_gpu.cc and …_prepared.cc:
+// the other functions.
 class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
  public:
   static Napi::Function define(Napi::Env env);
@@ -40,16 +44,17 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Napi::Value allocateSync(const Napi::CallbackInfo& info);
   Napi::Value allocateForHostSync(const Napi::CallbackInfo& info);
   Napi::Value slicesOfSync(const Napi::CallbackInfo& info);
-  Napi::ArrayBuffer bufferOf(Napi::Env env, Allocation allocation, std::size_t bytes, bool isDetached);
   void settleSync(const Napi::CallbackInfo& info);
   Napi::Value destroy(const Napi::CallbackInfo& info);
 
   // Operations that require a GPU.
   Napi::Value joinNccl(const Napi::CallbackInfo& info);
-  template <Op op>
-  Napi::Value copy(const Napi::CallbackInfo& info);
-  template <Op op>
-  Napi::Value messageOnDevice(const Napi::CallbackInfo& info);
+  Napi::Value copyToDevice(const Napi::CallbackInfo& info);
+  Napi::Value copyToHost(const Napi::CallbackInfo& info);
+  Napi::Value copy(Op op, const Napi::CallbackInfo& info);
+  Napi::Value sendOnDevice(const Napi::CallbackInfo& info);
+  Napi::Value receiveOnDevice(const Napi::CallbackInfo& info);
+  Napi::Value messageOnDevice(Op op, const Napi::CallbackInfo& info);
   Napi::Value afterStream(const Napi::CallbackInfo& info);
   Napi::Value beforeStream(const Napi::CallbackInfo& info);
   template <typename Synchronize>
@@ -93,18 +98,19 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
 
   // A collective.
   template <typename Operate>
-  Work workOf(const Fingerprint& fingerprint, double timeoutMs, Operate operate);
+  Work workOf(const Fingerprint& fingerprint, double timeoutMs, Operate operate) {
+    return [this, fingerprint, timeoutMs, operate] { return group_.run(group_.numbered(fingerprint), timeoutMs, operate); };
+  }
   // An operation without a sequence number, because other ranks do not take part.
   template <typename Operate>
-  Work workAlone(const Fingerprint& fingerprint, double timeoutMs, Operate operate);
+  Work workAlone(const Fingerprint& fingerprint, double timeoutMs, Operate operate) {
+    return [this, fingerprint, timeoutMs, operate] { return group_.run(fingerprint, timeoutMs, operate); };
+  }
   std::unique_ptr<Pending> makePending(Napi::Env env, Napi::Value retained);
   Napi::Value runAsync(Napi::Env env, Work work, Napi::Value retained, bool detaches = false);
   void keepAlive(Napi::Env env);
   // Returns false if this thread's JavaScript is being terminated: there is no result then.
   bool runSync(Napi::Env env, const Work& work);
-  void detachAllocations();
-  // The owner of memory of allocateSync or allocateForHostSync; null for other memory.
-  std::shared_ptr<const void> ownerOf(const void* data) const;
 
   // If the environment ends (process.exit) during an operation, cancels it and waits for its end before its
   // memory is freed.
@@ -116,16 +122,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   NcclCollectives* gpu_ = nullptr;
   Settlement settlement_;
   std::size_t pending_ = 0;
-  // Memory of allocateSync and allocateForHostSync. Its buffer, also one that JavaScript has transferred it to, and the
-  // operations that use it own it.
-  struct Allocated {
-    Napi::Reference<Napi::ArrayBuffer> buffer;  // weak
-    std::weak_ptr<const void> owner;
-    const std::uint8_t* begin;
-    const std::uint8_t* end;
-    bool isDetached;  // by `destroy`
-  };
-  std::vector<Allocated> allocations_;
+  Allocations allocations_;
   // Destroyed before the members above, which its tasks use. Empty after the environment has ended.
   std::unique_ptr<SerialQueue> queue_;
   // Runs group_.runPointToPoint() while messages are pending.

@@ -103,8 +103,8 @@ void Group::fail(const Failure& failure, const Fingerprint& fingerprint, double 
 }
 
 void Group::runPointToPoint() {
-  const std::optional<Failure> failure = failureOf([&] { pointToPoint_->run(); });
-  if (failure) fail(*failure, pointToPoint_->failedMessage(), pointToPoint_->failedTimeoutMs());
+  const std::optional<OperationFailure> met = pointToPoint_->run();
+  if (met) fail(met->failure, met->fingerprint, met->timeoutMs);
   if (failure_) pointToPoint_->end(*failure_);
 }
 

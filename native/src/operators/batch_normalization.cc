@@ -11,7 +11,7 @@ namespace {
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
 // Elements whose sum is in float32: at most 64 in each lane, because two sums take turns.
-constexpr std::size_t kBlock = 2048;
+constexpr std::size_t kChannelBlock = 2048;
 constexpr std::size_t kSums = 2;
 
 // Calls body(offset, count) for every 16 elements of `runs` runs, of which it takes those of [from, from + count).
@@ -28,13 +28,13 @@ RINGRUN_INLINE void forEachVector(const ChannelRuns& shape, std::size_t first, s
   }
 }
 
-// Calls body(first, runs, from, count) for blocks of about kBlock elements: several runs, or a part of one.
+// Calls body(first, runs, from, count) for blocks of about kChannelBlock elements: several runs, or a part of one.
 template <typename Body>
 RINGRUN_INLINE void forEachBlock(const ChannelRuns& shape, const Body& body) {
-  const std::size_t runs = std::max<std::size_t>(1, kBlock / shape.inner);
+  const std::size_t runs = std::max<std::size_t>(1, kChannelBlock / shape.inner);
   for (std::size_t first = 0; first < shape.outer; first += runs) {
-    for (std::size_t from = 0; from < shape.inner; from += kBlock) {
-      body(first, std::min(runs, shape.outer - first), from, std::min(kBlock, shape.inner - from));
+    for (std::size_t from = 0; from < shape.inner; from += kChannelBlock) {
+      body(first, std::min(runs, shape.outer - first), from, std::min(kChannelBlock, shape.inner - from));
     }
   }
 }
@@ -58,7 +58,7 @@ RINGRUN_INLINE void sumBlock(const ChannelRuns& shape, std::size_t first, std::s
   squares = products[0].sum() + products[1].sum();
 }
 
-struct Statistics {
+struct BatchStatistics {
   template <std::size_t Bytes>
   static RINGRUN_INLINE void run(const ChannelRuns& given, const float* x, ChannelStatistics& to) {
     const ChannelRuns shape = given;
@@ -144,7 +144,7 @@ struct Flags {
   }
 };
 
-struct Normalized {
+struct BatchNormalized {
   template <std::size_t Bytes>
   static RINGRUN_INLINE void run(const ChannelRuns& given, const ChannelNormalization& of) {
     const ChannelRuns shape = given;
@@ -207,7 +207,7 @@ struct GradientSums {
   }
 };
 
-struct Gradient {
+struct BatchGradient {
   template <std::size_t Bytes>
   static RINGRUN_INLINE void run(const ChannelRuns& given, const ChannelGradient& of) {
     const ChannelRuns shape = given;
@@ -240,11 +240,11 @@ std::size_t flagWordsOf(const ChannelRuns& runs) {
 
 ChannelStatistics statisticsOf(const ChannelRuns& runs, const float* x) {
   ChannelStatistics statistics{};
-  runVectorised<Statistics>(runs, x, statistics);
+  runVectorised<BatchStatistics>(runs, x, statistics);
   return statistics;
 }
 
-void normalizeChannel(const ChannelRuns& runs, const ChannelNormalization& channel) { runVectorised<Normalized>(runs, channel); }
+void normalizeChannel(const ChannelRuns& runs, const ChannelNormalization& channel) { runVectorised<BatchNormalized>(runs, channel); }
 
 ChannelSums sumsOfGradient(const ChannelRuns& runs, const ChannelGradientSums& channel) {
   ChannelSums sums{};
@@ -252,6 +252,6 @@ ChannelSums sumsOfGradient(const ChannelRuns& runs, const ChannelGradientSums& c
   return sums;
 }
 
-void differentiateChannel(const ChannelRuns& runs, const ChannelGradient& channel) { runVectorised<Gradient>(runs, channel); }
+void differentiateChannel(const ChannelRuns& runs, const ChannelGradient& channel) { runVectorised<BatchGradient>(runs, channel); }
 
 }  // namespace ringrun

@@ -13,7 +13,7 @@ namespace ringrun {
 namespace {
 
 // Elements of a block. 8 buffers of 2 KiB leave half of a first-level cache of 32 KiB to inputs and outputs.
-constexpr std::size_t kBlock = 512;
+constexpr std::size_t kValuesBlock = 512;
 
 #if defined(__x86_64__)
 const ElementwiseKernel* kernels() {
@@ -154,18 +154,18 @@ void ElementwiseProgram::compute(const std::vector<ElementwiseInput>& inputs, co
   const ElementwiseKernel* const run = kernels();
   const auto& instructions = definition_.instructions;
   // Initialised, because whole vectors are computed behind the last element.
-  std::vector<float> memory(bufferCount_ * kBlock);
+  std::vector<float> memory(bufferCount_ * kValuesBlock);
   std::vector<const float*> values(buffers_.size());
-  for (std::size_t value = 0; value < buffers_.size(); ++value) values[value] = memory.data() + buffers_[value] * kBlock;
-  const auto bufferOf = [&](std::size_t value) { return memory.data() + buffers_[value] * kBlock; };
+  for (std::size_t value = 0; value < buffers_.size(); ++value) values[value] = memory.data() + buffers_[value] * kValuesBlock;
+  const auto bufferOf = [&](std::size_t value) { return memory.data() + buffers_[value] * kValuesBlock; };
 
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].isScalar) continue;
     if (isCondition(i)) {
-      const std::vector<std::uint8_t> copies(kBlock, *static_cast<const std::uint8_t*>(inputs[i].data));
-      loadCondition(copies.data(), bufferOf(i), kBlock);
+      const std::vector<std::uint8_t> copies(kValuesBlock, *static_cast<const std::uint8_t*>(inputs[i].data));
+      loadCondition(copies.data(), bufferOf(i), kValuesBlock);
     } else {
-      std::fill_n(bufferOf(i), kBlock, *static_cast<const float*>(inputs[i].data));
+      std::fill_n(bufferOf(i), kValuesBlock, *static_cast<const float*>(inputs[i].data));
     }
   }
   // Where each value is written: an output in place, unless an input in the same memory is read later.
@@ -183,8 +183,8 @@ void ElementwiseProgram::compute(const std::vector<ElementwiseInput>& inputs, co
     if (output != nullptr && mayWriteInPlace(value, output)) targets[value] = static_cast<float*>(output);
   }
 
-  for (std::size_t block = begin; block < end; block += kBlock) {
-    const std::size_t count = std::min(kBlock, end - block);
+  for (std::size_t block = begin; block < end; block += kValuesBlock) {
+    const std::size_t count = std::min(kValuesBlock, end - block);
     const std::size_t rounded = roundedUp(count);
     const bool isWhole = rounded == count;
     for (std::size_t i = 0; i < inputs.size(); ++i) {

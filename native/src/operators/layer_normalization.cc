@@ -11,15 +11,15 @@ namespace {
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
 // Elements whose sum is in float32: at most 32 in each lane.
-constexpr std::size_t kBlock = 512;
+constexpr std::size_t kRowBlock = 512;
 
-struct Statistics {
+struct LayerStatistics {
   template <std::size_t Bytes>
   static RINGRUN_INLINE void run(const float* x, std::size_t count, float epsilon, RowStatistics& to) {
     Lanes<Bytes> v, sums;
     double sum = 0;
-    for (std::size_t block = 0; block < count; block += kBlock) {
-      const std::size_t end = std::min(count, block + kBlock);
+    for (std::size_t block = 0; block < count; block += kRowBlock) {
+      const std::size_t end = std::min(count, block + kRowBlock);
       sums.fill(0);
       for (std::size_t i = block; i < end; i += kLanes) {
         v.load(x + i, end - i, 0);
@@ -29,8 +29,8 @@ struct Statistics {
     }
     to.mean = static_cast<float>(sum / static_cast<double>(count));
     double squares = 0;
-    for (std::size_t block = 0; block < count; block += kBlock) {
-      const std::size_t end = std::min(count, block + kBlock);
+    for (std::size_t block = 0; block < count; block += kRowBlock) {
+      const std::size_t end = std::min(count, block + kRowBlock);
       sums.fill(0);
       for (std::size_t i = block; i < end; i += kLanes) {
         v.load(x + i, end - i, to.mean);
@@ -45,7 +45,7 @@ struct Statistics {
   }
 };
 
-struct Normalized {
+struct LayerNormalized {
   template <std::size_t Bytes>
   static RINGRUN_INLINE void run(const float* x, std::size_t count, const RowStatistics& given, const float* weight, const float* bias, float* y) {
     const RowStatistics statistics = given;
@@ -67,7 +67,7 @@ struct Normalized {
 };
 
 // With z the normalized row, g = dy·weight and m the mean over the row: dx = (g − m(g) − z·m(g·z))·inverse.
-struct Gradient {
+struct LayerGradient {
   template <std::size_t Bytes>
   static RINGRUN_INLINE void run(const RowGradient& given) {
     const RowGradient row = given;
@@ -86,8 +86,8 @@ struct Gradient {
       }
     };
     if (row.dx != nullptr) {
-      for (std::size_t block = 0; block < row.count; block += kBlock) {
-        const std::size_t end = std::min(row.count, block + kBlock);
+      for (std::size_t block = 0; block < row.count; block += kRowBlock) {
+        const std::size_t end = std::min(row.count, block + kRowBlock);
         Lanes<Bytes> sums, sumsOfProducts;
         sums.fill(0);
         sumsOfProducts.fill(0);
@@ -131,14 +131,14 @@ struct Gradient {
 
 RowStatistics statisticsOf(const float* x, std::size_t count, float epsilon) {
   RowStatistics result;
-  runVectorised<Statistics>(x, count, epsilon, result);
+  runVectorised<LayerStatistics>(x, count, epsilon, result);
   return result;
 }
 
 void normalizeRow(const float* x, std::size_t count, const RowStatistics& statistics, const float* weight, const float* bias, float* y) {
-  runVectorised<Normalized>(x, count, statistics, weight, bias, y);
+  runVectorised<LayerNormalized>(x, count, statistics, weight, bias, y);
 }
 
-void differentiateRow(const RowGradient& row) { runVectorised<Gradient>(row); }
+void differentiateRow(const RowGradient& row) { runVectorised<LayerGradient>(row); }
 
 }  // namespace ringrun

@@ -11,7 +11,7 @@ namespace {
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
 // The bits of ∞ without the sign.
-constexpr std::uint32_t kInfinity = 0xff000000u;
+constexpr std::uint32_t kInfinityBits = 0xff000000u;
 
 // Places of 16 windows, as numbers of the width of the elements that they are compared with.
 template <std::size_t Bytes>
@@ -35,7 +35,7 @@ struct Places {
     for (std::size_t j = 0; j < kVectors; ++j) {
       Bits bits;
       std::memcpy(&bits, &v[j], sizeof bits);
-      const auto isNaN = (bits << 1) > kInfinity;
+      const auto isNaN = (bits << 1) > kInfinityBits;
       const auto isLarger = v[j] > largest[j];
       vectors[j] = isLarger ? Bits{} + place : vectors[j];
       vectors[j] = isNaN ? Bits{} + (place + 256) : vectors[j];

@@ -13,7 +13,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Elements whose sum is in float32: at most 32 in each lane.
-constexpr std::size_t kBlock = 512;
+constexpr std::size_t kLogitsBlock = 512;
 
 struct SumOfExponentials {
   template <std::size_t Bytes>
@@ -26,8 +26,8 @@ struct SumOfExponentials {
     }
     to.largest = largest.largest();
     to.sum = 0;
-    for (std::size_t block = 0; block < count; block += kBlock) {
-      const std::size_t end = std::min(count, block + kBlock);
+    for (std::size_t block = 0; block < count; block += kLogitsBlock) {
+      const std::size_t end = std::min(count, block + kLogitsBlock);
       Lanes<Bytes> sums;
       sums.fill(0);
       for (std::size_t i = block; i < end; i += kLanes) {
@@ -61,8 +61,8 @@ struct WeightedDistances {
     to = 0;
     Lanes<Bytes> x, w;
     w.fill(1);
-    for (std::size_t block = 0; block < count; block += kBlock) {
-      const std::size_t end = std::min(count, block + kBlock);
+    for (std::size_t block = 0; block < count; block += kLogitsBlock) {
+      const std::size_t end = std::min(count, block + kLogitsBlock);
       Lanes<Bytes> sums;
       sums.fill(0);
       for (std::size_t i = block; i < end; i += kLanes) {

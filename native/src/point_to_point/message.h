@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "base/deadline.h"
 #include "base/failure.h"
@@ -9,7 +10,7 @@
 
 namespace ringrun {
 
-// A posted send or receive.
+// A send or receive as its caller posts it.
 struct Message {
   // Op::Send or Op::Receive; root: the other rank, or kAnyRank; sequence: the tag.
   Fingerprint fingerprint;
@@ -21,6 +22,28 @@ struct Message {
 
   std::uint64_t tag() const { return fingerprint.sequence; }
   std::uint32_t peer() const { return fingerprint.root; }
+};
+
+// A message whose timeout runs.
+struct Posted {
+  Message message;
+  Deadline deadline;
+  // False for a short message that is reported as sent before it is: its caller no longer waits.
+  bool isAwaited = true;
+
+  void fail(const Failure& failure) const {
+    message.done(OperationFailure{failure, message.fingerprint, message.timeoutMs}, -1);
+  }
+};
+
+// A failure of one message, which ends the group.
+class MessageFailure : public Failure {
+ public:
+  MessageFailure(Failure failure, const Message& message)
+      : Failure(std::move(failure)), fingerprint(message.fingerprint), timeoutMs(message.timeoutMs) {}
+
+  Fingerprint fingerprint;
+  double timeoutMs;
 };
 
 }  // namespace ringrun

@@ -70,7 +70,7 @@ export {
   shareMemorySync,
   slicesOfRanks,
   whenDestroyed,
-  type LeavesGroup,
-  type HostMemory,
-} from './native-group/native-group.ts';
+} from './native-group/group-internals.ts';
+export type { LeavesGroup } from './native-group/destroy-listeners.ts';
+export type { HostMemory } from './native-group/native-group.ts';
 export * from './nccl/index.ts';

@@ -1,10 +1,4 @@
-import {
-  loadNative,
-  nativeAllReduce,
-  nativeExchange,
-  nativeReduceOp,
-  type NativePreparedOperation,
-} from '@ringrun/native';
+import { loadNative, nativeOp, nativeReduceOp, type NativePreparedOperation } from '@ringrun/native';
 import { describe, expect, test } from 'vitest';
 import { allOnHost } from '../src/executor/value-buffer.ts';
 import { emitStarts } from '../src/compiler/emit.ts';
@@ -269,9 +263,9 @@ describe('an operation of a group', () => {
     const { group } = await oneRank();
     const program = await negatedCall();
     const [output] = arrays(1);
-    for (const op of [nativeAllReduce, nativeExchange.allGather]) {
+    for (const op of [nativeOp.allReduce, nativeOp.allGather]) {
       const { operation: native, input, output: received } = group.prepareWithMemory(op, 4, 10_000);
-      expect(received.buffer === input.buffer).toBe(op === nativeAllReduce);
+      expect(received.buffer === input.buffer).toBe(op === nativeOp.allReduce);
       const operation = { native, ended: () => group.ended(native) };
       const call = { operations: [operation], sends: [input], receives: [received] };
       for (const factor of [1, 2]) {
@@ -281,7 +275,7 @@ describe('an operation of a group', () => {
         expect(ranMs).toBe(waitedMs);
       }
     }
-    expect(() => group.prepareWithMemory(nativeExchange.scatter, 4, 10_000)).toThrow('expected allReduce or');
+    expect(() => group.prepareWithMemory(nativeOp.scatter, 4, 10_000)).toThrow('expected allReduce or');
     await group.destroy(10_000);
   });
 

@@ -39,7 +39,7 @@ export {
 export { dashboardToken } from './secret/keys.ts';
 
 export { JobStore } from './rounds/job-store.ts';
-export type { JobEvent, JobTerms, NodeCard, RootCause, Verdict } from './rounds/rendezvous-state.ts';
+export type { JobEvent, JobTerms, NodeInfo, RootCause, Verdict } from './rounds/rendezvous-state.ts';
 export { describeEvent, Rendezvous } from './rounds/rendezvous.ts';
 export type { RendezvousEnd, RunningWorkers } from './rounds/rendezvous.ts';
 export { restartBackoffOf } from './rounds/restart-backoff.ts';

@@ -9,7 +9,7 @@ namespace {
 
 // Bytes of a message: large enough to amortise system calls, small enough to stay in the L2 cache until it is
 // reduced.
-constexpr std::size_t kSegmentBytes = 256 * 1024;
+constexpr std::size_t kReducedBytes = 256 * 1024;
 
 // The same for messages that are not reduced.
 constexpr std::size_t kGatheredBytes = 1024 * 1024;
@@ -21,7 +21,7 @@ class Chunks {
   Chunks(std::size_t count, int size, std::size_t elementBytes)
       : count_(count),
         size_(static_cast<std::size_t>(size)),
-        perSegment_(kSegmentBytes / elementBytes),
+        perSegment_(kReducedBytes / elementBytes),
         longest_((count + size_ - 1) / size_) {}
 
   std::size_t longest() const { return longest_; }
@@ -45,7 +45,7 @@ class PartialResults {
  public:
   PartialResults(TeamOperation& team, const Chunks& chunks, std::size_t elementBytes)
       : elementBytes_(elementBytes), keepsChunks_(team.size() > 2),
-        stepBytes_(keepsChunks_ ? chunks.longest() * elementBytes : kSegmentBytes),
+        stepBytes_(keepsChunks_ ? chunks.longest() * elementBytes : kReducedBytes),
         memory_(team.receiveBuffer(2 * stepBytes_)) {}
 
   std::uint8_t* of(int step, const Range& chunk, const Range& segment) const {

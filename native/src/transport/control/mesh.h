@@ -3,7 +3,6 @@
 #include <poll.h>
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,19 +10,18 @@
 
 #include "base/failure.h"
 #include "base/operation.h"
-#include "base/unique_fd.h"
 #include "transport/connect/acceptor.h"
 #include "transport/connect/directory.h"
 #include "transport/connect/link.h"
+#include "transport/control/peer.h"
 
 namespace ringrun {
 
 // A control connection between every two ranks, beside the data connections. The end of a connection signals
 // the death of the peer; failures of other ranks arrive as messages. Works across process-id namespaces.
 //
-// Used by one thread at a time: the one that runs the group's current operation. A peer is connected until it
-// leaves (LEAVE), fails (ABORT) or its connection ends. It never reconnects, and only the first of these events
-// counts.
+// Used by one thread at a time: the one that runs the group's current operation. Connecting and sending are in mesh.cc,
+// receiving in peer.h; mesh_waits.cc and mesh_failures.cc explain waits and failures.
 class ControlMesh {
  public:
   // `directory` must outlive this object.
@@ -48,10 +46,10 @@ class ControlMesh {
   // and does not throw if a peer has ended.
   void receive();
 
-  bool hasEnded(int peer) const;
+  bool hasEnded(int peer) const { return peers_[peer].hasEnded(); }
 
   // True if the peer left in order (LEAVE).
-  bool hasLeft(int peer) const { return peers_[peer].state == PeerState::Left; }
+  bool hasLeft(int peer) const { return peers_[peer].state == ControlPeer::State::Left; }
 
   // True if the connection to the peer ended because it did not answer.
   bool isSilent(int peer) const { return peers_[peer].isSilent; }
@@ -114,54 +112,22 @@ class ControlMesh {
   void passMemory(int fd, std::uint64_t bytes);
 
   // Removes and returns the oldest memory received from `peer`, if any.
-  struct PassedMemory {
-    UniqueFd fd;
-    std::uint64_t bytes = 0;
-  };
   std::optional<PassedMemory> takePassedMemory(int peer);
 
  private:
-  enum class PeerState { NotConnected, Connected, Left, Failed, Disconnected };
-
-  struct Peer {
-    Link link;
-    PeerState state = PeerState::NotConnected;
-    std::vector<std::uint8_t> inbox;  // bytes of incomplete messages
-    std::deque<UniqueFd> descriptors;
-    std::deque<PassedMemory> passedMemory;
-    std::optional<Fingerprint> status;
-    bool isWaiting = false;          // still in the operation of `status`
-    std::optional<Fingerprint> messageWait;  // the message for which it waits
-    std::optional<Fingerprint> sentMessageWait;
-    std::uint32_t toAcknowledge = 0;  // STATUS, OUTSIDE and MESSAGE from this peer since READ was sent to it
-    std::uint32_t unread = 0;         // STATUS, OUTSIDE and MESSAGE to this peer since its READ
-    std::optional<std::uint64_t> statusSequence;  // of the STATUS sent to this peer, until its OUTSIDE
-    std::optional<Failure> failure;  // from the perspective of this rank
-    std::uint64_t failedSequence = 0;
-    std::string disconnectReason;
-    bool isSilent = false;
-  };
-
   void acceptPeers();
   std::vector<InvolvedRank> notConnected() const;
   void addPeer(int peer, Link link);
-  void receiveFrom(int peer);
-  void readMessages(int peer);
-  void handle(int peer, ControlType type, const std::uint8_t* body, std::size_t bytes);
-  void acknowledge(Peer& from);
   void sendOutside(std::uint64_t sequence) noexcept;
-  void markDisconnected(int peer, std::string how);
-  bool isWaitingInOrAfter(int peer, std::uint64_t sequence) const;
   std::optional<std::vector<int>> awaitedBy(int peer) const;
   std::optional<Fingerprint> sideOf(int peer, const Fingerprint& mine) const;
   void sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept;
-  static void sendTo(Peer& peer, const std::vector<std::uint8_t>& message) noexcept;
   void shutDownSending() noexcept;
 
   const Directory& directory_;
   Acceptor* acceptor_ = nullptr;
   int rank_;
-  std::vector<Peer> peers_;
+  std::vector<ControlPeer> peers_;  // by rank; that of this rank stays unconnected
   std::optional<std::uint64_t> lastStatusSequence_;
   std::optional<Fingerprint> messageWait_;
   bool hasSentMessageWait_ = false;  // a rank may know of a message for which this rank waits

@@ -38,7 +38,7 @@ std::string sharedMemoryProblem() {
 
 namespace {
 
-ControlMesh::PassedMemory awaitPassedMemory(ControlMesh& mesh, int from, const Call& call) {
+PassedMemory awaitPassedMemory(ControlMesh& mesh, int from, const Call& call) {
   const auto since = Clock::now();
   for (;;) {
     mesh.receive();
@@ -64,7 +64,7 @@ Mapping shareMemory(ControlMesh& mesh, const Team& team, int rank, std::size_t b
     mesh.passMemory(fd.get(), bytes);
     return mapping;
   }
-  const ControlMesh::PassedMemory received = awaitPassedMemory(mesh, creator, call);
+  const PassedMemory received = awaitPassedMemory(mesh, creator, call);
   if (received.bytes != bytes) {
     throw Failure(FailureCode::System, {},
                   "rank " + std::to_string(creator) + " passed " + std::to_string(received.bytes) + " bytes of shared memory, expected " +

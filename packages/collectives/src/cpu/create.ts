@@ -15,9 +15,11 @@ import { checkSameEncryption, checkedSecurity } from './security.ts';
 import type { Security } from './security.ts';
 import { hostIdentity } from './host-identity.ts';
 import { NativeCalls } from '../native-group/native-calls.ts';
+import { requestedTransport } from './requested-transport.ts';
+import type { RequestedTransport } from './requested-transport.ts';
 import { silentPeerTimeout } from './silent-peers.ts';
-import type { RequestedTransport, Transport } from './transport.ts';
-import { decideTransport, requestedTransport } from './transport.ts';
+import type { Transport } from './transport.ts';
+import { decideTransport } from './transport.ts';
 import { waitReportsAfterMs } from './wait-reports.ts';
 
 /** Options of {@link createCpuGroup}. */

@@ -5,7 +5,7 @@ import type { NativeListening } from '@ringrun/native';
 import { parsePrintable, RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { isProof, notAuthenticated, notInThisGroup, withProof } from '../native-group/rank-info-proof.ts';
-import type { RequestedTransport } from './transport.ts';
+import type { RequestedTransport } from './requested-transport.ts';
 
 /** Version of the wire format (docs/wire-format.md). Ranks with different versions refuse to form a group. */
 const protocol = 6;
@@ -64,7 +64,7 @@ export async function exchangeRankInfos(
 }
 
 function keyOf(rank: number): string {
-  return `gloo/card/${rank}`;
+  return `gloo/rank-info/${rank}`;
 }
 
 function namingRanks(

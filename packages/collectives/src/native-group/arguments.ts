@@ -11,8 +11,8 @@ import {
 } from '@ringrun/core';
 import type { CollectiveBuffer, DType } from '@ringrun/core';
 
-/** Most elements of one array: the limit of a typed array. */
-const mostElements = 2 ** 32;
+/** Maximum number of elements of one array: the limit of a typed array. */
+const maxElements = 2 ** 32;
 
 /** Tags are below this limit, so that they fit a C int, as in torch and MPI. */
 const tagsEnd = 2 ** 31;
@@ -135,7 +135,7 @@ export function checkedSize(size: number): number {
 }
 
 export function checkedLength(length: number): number {
-  if (Number.isInteger(length) && length >= 0 && length < mostElements) return length;
+  if (Number.isInteger(length) && length >= 0 && length < maxElements) return length;
   throw new InvalidArgumentError(
     `length is ${describeValue(length)}, expected a number of elements: an integer from 0 to 2^32 - 1`,
   );

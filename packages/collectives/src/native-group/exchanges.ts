@@ -1,4 +1,4 @@
-import { nativeExchange } from '@ringrun/native';
+import { nativeOp } from '@ringrun/native';
 
 import { DeviceTensor, InvalidArgumentError } from '@ringrun/core';
 import type {
@@ -22,7 +22,7 @@ type Block = CollectiveBuffer | null;
  * completes, so the lists are not shared with the caller.
  */
 export interface Exchange {
-  /** One of `nativeExchange`. */
+  /** One of `nativeOp`. */
   readonly op: number;
   /** Data to send to each rank. */
   readonly sends: Block[];
@@ -40,7 +40,7 @@ export interface Exchange {
 export function allGatherExchange(place: Place, output: BufferByRank, input: CollectiveBuffer): Exchange {
   const receives = partsBeside({ name: 'output', value: output }, { name: 'input', value: input }, place);
   const sends = receives.map(() => input);
-  return exchangeOf(nativeExchange.allGather, sends, receives, checkedDTypeOf(input), 0);
+  return exchangeOf(nativeOp.allGather, sends, receives, checkedDTypeOf(input), 0);
 }
 
 export function gatherExchange(place: Place, input: CollectiveBuffer, options: GatherOptions): Exchange {
@@ -49,7 +49,7 @@ export function gatherExchange(place: Place, input: CollectiveBuffer, options: G
   const output = onRootOnly({ name: 'output', value: options.output }, 'dst', root, place);
   const receives = output && partsBeside(output, { name: 'input', value: input }, place);
   const sends = toRoot(input, root, place);
-  return exchangeOf(nativeExchange.gather, sends, receives ?? nothing(place), dtype, root);
+  return exchangeOf(nativeOp.gather, sends, receives ?? nothing(place), dtype, root);
 }
 
 export function scatterExchange(place: Place, output: CollectiveBuffer, options: ScatterOptions): Exchange {
@@ -58,7 +58,7 @@ export function scatterExchange(place: Place, output: CollectiveBuffer, options:
   const input = onRootOnly({ name: 'input', value: options.input }, 'src', root, place);
   const sends = input && partsBeside(input, { name: 'output', value: output }, place);
   const receives = toRoot(output, root, place);
-  return exchangeOf(nativeExchange.scatter, sends ?? nothing(place), receives, dtype, root);
+  return exchangeOf(nativeOp.scatter, sends ?? nothing(place), receives, dtype, root);
 }
 
 export function allToAllExchange(
@@ -72,7 +72,7 @@ export function allToAllExchange(
   const sends = sideOf('input', input, options.inputSplitSizes, dtype, place);
   const receives = sideOf('output', output, options.outputSplitSizes, dtype, place);
   const [given, taken] = [sends[place.rank].length, receives[place.rank].length];
-  if (given === taken) return exchangeOf(nativeExchange.allToAll, sends, receives, dtype, 0);
+  if (given === taken) return exchangeOf(nativeOp.allToAll, sends, receives, dtype, 0);
   throw new InvalidArgumentError(
     `rank ${place.rank}, which is this one, sends itself ${given} elements of input and receives ${taken} into output. ` +
       'Expected the same number',

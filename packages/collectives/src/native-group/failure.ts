@@ -20,9 +20,9 @@ export function translateFailure(
   switch (failure.code) {
     case 'PEER_DIED': {
       const [first, ...others] = involved.map(({ identity }) => identity);
-      const tooMany = others.length - mostGoneNamed;
+      const tooMany = others.length - maxGoneNamed;
       const also = [
-        ...others.slice(0, mostGoneNamed).map((peer) => `; ${describeRank(peer)} is gone too`),
+        ...others.slice(0, maxGoneNamed).map((peer) => `; ${describeRank(peer)} is gone too`),
         ...(tooMany > 0 ? [`; so are ${tooMany} more ranks`] : []),
       ];
       return new PeerDiedError(
@@ -74,11 +74,11 @@ function describeFirst(involved: readonly { identity: RankIdentity }[]): string 
   return involved.length === 0 ? 'another rank' : describeRank(involved[0].identity);
 }
 
-/** Most ranks named for one side; the others are counted. */
-const mostNamed = 3;
+/** Maximum number of ranks named for one side; the others are counted. */
+const maxNamed = 3;
 
-/** Most ranks named beside the first that is gone. */
-const mostGoneNamed = 8;
+/** Maximum number of ranks named beside the first that is gone. */
+const maxGoneNamed = 8;
 
 /** Describes each call with the ranks that made it. */
 function describeSides(involved: readonly { identity: RankIdentity; seenIn: string | undefined }[]): string {
@@ -87,7 +87,7 @@ function describeSides(involved: readonly { identity: RankIdentity; seenIn: stri
     sides.set(seenIn, [...(sides.get(seenIn) ?? []), identity]);
   }
   const namesOf = (ranks: RankIdentity[]) => {
-    const names = ranks.slice(0, mostNamed).map((rank) => describeRank(rank));
+    const names = ranks.slice(0, maxNamed).map((rank) => describeRank(rank));
     const more = ranks.length - names.length;
     return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
   };

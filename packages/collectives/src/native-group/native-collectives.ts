@@ -1,9 +1,8 @@
-import type { NativeProcessGroup } from '@ringrun/native';
+import type { NativeCollectives, NativeProcessGroup } from '@ringrun/native';
 
 import type { CollectiveName, Collectives } from '@ringrun/core';
 import * as objectCollectives from '../objects.ts';
 import type { Place } from './arguments.ts';
-import type { Exchange } from './exchanges.ts';
 import { allGatherExchange, allToAllExchange, gatherExchange, scatterExchange } from './exchanges.ts';
 import {
   allReduceCoalescedOperands,
@@ -28,6 +27,28 @@ type Prepare<Arguments extends unknown[]> = Arguments extends [...infer Inputs, 
   ? (place: Place, options: Options, ...inputs: Inputs) => NativeOperation
   : never;
 
+type OperandsOf<Name extends keyof NativeCollectives> =
+  Parameters<NativeCollectives[Name]> extends [...infer Operands, timeoutMs: number] ? Operands : never;
+
+type AddonFunction = (...operands: unknown[]) => Promise<void> | void;
+
+/** The addon's function `name` and its `Sync` form. */
+function inBothForms<Name extends keyof NativeCollectives>(
+  name: Name,
+): (operands: OperandsOf<Name>) => NativeOperation {
+  const nameSync = `${name}Sync`;
+  return (operands) => (native, timeoutMs, blocking) => {
+    const functions = native as unknown as Readonly<Record<string, AddonFunction>>;
+    return functions[blocking ? nameSync : name](...operands, timeoutMs);
+  };
+}
+
+const allReduceCoalesced = inBothForms('allReduceCoalesced');
+const reduce = inBothForms('reduce');
+const reduceScatter = inBothForms('reduceScatter');
+const broadcast = inBothForms('broadcast');
+const exchange = inBothForms('exchange');
+
 /**
  * The addon's call of each collective. Each entry checks the arguments, options first, and returns the call, which the
  * group makes when it is the operation's turn.
@@ -42,39 +63,20 @@ export const nativeCollectives = {
       return undefined;
     };
   },
-  allReduceCoalesced: (_, options, tensors) => {
-    const operands = allReduceCoalescedOperands(tensors, options);
-    return (native, timeoutMs, blocking) =>
-      native[blocking ? 'allReduceCoalescedSync' : 'allReduceCoalesced'](...operands, timeoutMs);
-  },
-  reduce: (place, options, tensor) => {
-    const operands = reduceOperands(place, tensor, options);
-    return (native, timeoutMs, blocking) =>
-      native[blocking ? 'reduceSync' : 'reduce'](...operands, timeoutMs);
-  },
-  reduceScatter: (place, options, output, input) => {
-    const operands = reduceScatterOperands(place, output, input, options);
-    return (native, timeoutMs, blocking) =>
-      native[blocking ? 'reduceScatterSync' : 'reduceScatter'](...operands, timeoutMs);
-  },
-  broadcast: (place, options, tensor) => {
-    const operands = broadcastOperands(place, tensor, options);
-    return (native, timeoutMs, blocking) =>
-      native[blocking ? 'broadcastSync' : 'broadcast'](...operands, timeoutMs);
-  },
-  allGather: (place, _, output, input) => exchange(allGatherExchange(place, output, input)),
-  gather: (place, options, input) => exchange(gatherExchange(place, input, options)),
-  scatter: (place, options, output) => exchange(scatterExchange(place, output, options)),
-  allToAll: (place, options, output, input) => exchange(allToAllExchange(place, output, input, options)),
+  allReduceCoalesced: (_, options, tensors) =>
+    allReduceCoalesced(allReduceCoalescedOperands(tensors, options)),
+  reduce: (place, options, tensor) => reduce(reduceOperands(place, tensor, options)),
+  reduceScatter: (place, options, output, input) =>
+    reduceScatter(reduceScatterOperands(place, output, input, options)),
+  broadcast: (place, options, tensor) => broadcast(broadcastOperands(place, tensor, options)),
+  allGather: (place, _, output, input) => exchange(exchangeOperands(allGatherExchange(place, output, input))),
+  gather: (place, options, input) => exchange(exchangeOperands(gatherExchange(place, input, options))),
+  scatter: (place, options, output) => exchange(exchangeOperands(scatterExchange(place, output, options))),
+  allToAll: (place, options, output, input) =>
+    exchange(exchangeOperands(allToAllExchange(place, output, input, options))),
   barrier: () => barrier(false),
   monitoredBarrier: () => barrier(true),
 } satisfies { [Name in NativeCollectiveName]: Prepare<Required<Parameters<Collectives[Name]>>> };
-
-function exchange(checked: Exchange): NativeOperation {
-  const operands = exchangeOperands(checked);
-  return (native, timeoutMs, blocking) =>
-    native[blocking ? 'exchangeSync' : 'exchange'](...operands, timeoutMs);
-}
 
 function barrier(monitored: boolean): NativeOperation {
   return (native, timeoutMs, blocking) => native[blocking ? 'barrierSync' : 'barrier'](monitored, timeoutMs);

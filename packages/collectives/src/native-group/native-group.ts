@@ -1,9 +1,4 @@
-import {
-  nativeAllReduce,
-  nativeExchange,
-  type NativePreparedOperation,
-  type NativeProcessGroup,
-} from '@ringrun/native';
+import type { NativeProcessGroup } from '@ringrun/native';
 
 import {
   collectives,
@@ -36,10 +31,13 @@ import type { ByteCollectives, ObjectCollective } from '../objects.ts';
 import { runAsync, runSync, syncByteCollectives } from '../objects.ts';
 import type { Place } from './arguments.ts';
 import { checkedDType, checkedLength, checkedRank, checkedTimeout, refuseResizable } from './arguments.ts';
+import { DestroyListeners } from './destroy-listeners.ts';
+import type { LeavesGroup } from './destroy-listeners.ts';
 import type { NativeCalls } from './native-calls.ts';
 import type { NativeOperation } from './native-collectives.ts';
 import { nativeCollectives, steppedCollectives } from './native-collectives.ts';
-import { allReduceOperands, receiveOperands, sendOperands } from './operands.ts';
+import { receiveOperands, sendOperands } from './operands.ts';
+import { PreparedOperations } from './prepared-operations.ts';
 import { Turns } from './turns.ts';
 
 type ObjectOptions = CollectiveOptions & SourceOption & DestinationOption;
@@ -53,13 +51,18 @@ export interface GroupSettings {
   timeoutMs: number;
 }
 
-/** An all-reduce that a library starts, and the memory that receives its input. */
-interface PreparedAllReduce extends StartableOperation {
-  readonly copy: Float32Array | undefined;
+/** Memory that the ranks of a host share. */
+export interface HostMemory {
+  /** Zeros at first. Stays mapped when the group is destroyed. */
+  readonly data: Float32Array;
+  /** Index of this rank among the ranks of its host, in the order of their ranks. */
+  readonly place: number;
+  /** Number of ranks of this host. */
+  readonly ranks: number;
 }
 
 /** What runs the collectives of a `NativeGroup`, and everything else in it. */
-class NativeGroupBase implements PreparesCollectives {
+export class NativeGroupBase implements PreparesCollectives {
   /** Rank of this process in the group, from 0. */
   readonly rank: number;
   /** Number of processes in the group. */
@@ -71,12 +74,8 @@ class NativeGroupBase implements PreparesCollectives {
   readonly #timeoutMs: number;
   readonly #calls: NativeCalls;
   readonly #turns = new Turns();
-  readonly #prepared = new WeakMap<Float32Array, Map<ReduceOp, PreparedAllReduce>>();
-  #barrier: StartableOperation | undefined;
-  readonly #leaving = new Set<WeakRef<LeavesGroup>>();
-  readonly #collected = new FinalizationRegistry<WeakRef<LeavesGroup>>((reference) => {
-    this.#leaving.delete(reference);
-  });
+  readonly #prepared: PreparedOperations;
+  readonly #listeners = new DestroyListeners();
   #turnless: NativeGroup | undefined;
   #destroyed: Promise<void> | undefined;
 
@@ -91,6 +90,7 @@ class NativeGroupBase implements PreparesCollectives {
     this.backend = backend;
     this.transport = transport;
     this.#timeoutMs = timeoutMs;
+    this.#prepared = new PreparedOperations(calls, timeoutMs);
   }
 
   /**
@@ -111,15 +111,14 @@ class NativeGroupBase implements PreparesCollectives {
     await this.later({ timeoutMs }, (native, limitMs) => native.newGroup(limitMs));
   }
 
-  /** See the function `prepareAllReduce`. */
+  /** See the function of this name. */
   prepareAllReduce(data: Float32Array, op: ReduceOp, copy?: Float32Array): StartableOperation | undefined {
-    if (!this.mayStartCollectives) return undefined;
-    const ofData = this.#prepared.get(data) ?? new Map<ReduceOp, PreparedAllReduce>();
-    const known = ofData.get(op);
-    if (known !== undefined && known.copy === copy) return known;
-    const prepared = this.#prepareNow(data, op, copy);
-    this.#prepared.set(data, ofData.set(op, prepared));
-    return prepared;
+    return this.mayStartCollectives ? this.#prepared.allReduce(data, op, copy) : undefined;
+  }
+
+  /** See the function of this name. */
+  prepareBarrier(): StartableOperation | undefined {
+    return this.mayStartCollectives ? this.#prepared.barrier() : undefined;
   }
 
   /**
@@ -137,30 +136,7 @@ class NativeGroupBase implements PreparesCollectives {
    * @internal
    */
   prepareCollective(name: 'allReduce' | 'allGather', length: number): PreparedCollective {
-    const op = name === 'allReduce' ? nativeAllReduce : nativeExchange.allGather;
-    const { operation, input, output } = this.#calls.now((group) =>
-      group.prepareWithMemory(op, checkedLength(length), this.#timeoutMs),
-    );
-    return { native: operation, input, output, ended: () => this.#ended(operation) };
-  }
-
-  /** See the function `prepareBarrier`. */
-  prepareBarrier(): StartableOperation | undefined {
-    if (!this.mayStartCollectives) return undefined;
-    if (this.#barrier !== undefined) return this.#barrier;
-    const native = this.#calls.now((group) => group.prepareBarrier(false, this.#timeoutMs));
-    return (this.#barrier = { native, ended: () => this.#ended(native) });
-  }
-
-  #ended(operation: NativePreparedOperation): Promise<void> | undefined {
-    const end = this.#calls.now((group) => group.ended(operation));
-    return end && this.#calls.later(() => end);
-  }
-
-  #prepareNow(data: Float32Array, op: ReduceOp, copy: Float32Array | undefined): PreparedAllReduce {
-    const operands = allReduceOperands(data, { op });
-    const native = this.#calls.now((group) => group.prepareAllReduce(...operands, this.#timeoutMs, copy));
-    return { native, copy, ended: () => this.#ended(native) };
+    return this.#prepared.withMemory(name, length);
   }
 
   /** See the function of this name. */
@@ -180,9 +156,7 @@ class NativeGroupBase implements PreparesCollectives {
 
   /** See the function `whenDestroyed`. */
   addLeaving(one: LeavesGroup): void {
-    const reference = new WeakRef(one);
-    this.#leaving.add(reference);
-    this.#collected.register(one, reference);
+    this.#listeners.add(one);
   }
 
   /** Returns a zeroed array that the transport reduces in place. See {@link ProcessGroup.allocateSync}. */
@@ -201,22 +175,21 @@ class NativeGroupBase implements PreparesCollectives {
   }
 
   sendSync(tensor: CollectiveBuffer, dst: number, options: SendOptions = {}): void {
-    this.checkOptions('sendSync', options, messageOptions.send);
-    const operands = sendOperands(this, tensor, dst, options);
-    const timeoutMs = this.#timeoutOf(options);
-    this.#refuseUnlessUsable();
+    const operands = this.#checkedSend('sendSync', tensor, dst, options);
     this.#calls.now((native) => {
-      native.sendSync(...operands, timeoutMs);
+      native.sendSync(...operands);
     });
   }
 
   isend(tensor: CollectiveBuffer, dst: number, options: SendOptions = {}): Work {
-    this.checkOptions('isend', options, messageOptions.send);
+    const operands = this.#checkedSend('isend', tensor, dst, options);
+    return new PromisedWork(this.#calls.later((native) => native.send(...operands)));
+  }
+
+  #checkedSend(method: 'sendSync' | 'isend', tensor: CollectiveBuffer, dst: number, options: SendOptions) {
+    this.checkOptions(method, options, messageOptions.send);
     const operands = sendOperands(this, tensor, dst, options);
-    refuseResizable(tensor);
-    const timeoutMs = this.#timeoutOf(options);
-    this.#refuseUnlessUsable();
-    return new PromisedWork(this.#calls.later((native) => native.send(...operands, timeoutMs)));
+    return this.#checkedMessage(method, tensor, operands, options);
   }
 
   /** Receives a message. See {@link ProcessGroup.recv}. */
@@ -225,20 +198,31 @@ class NativeGroupBase implements PreparesCollectives {
   }
 
   recvSync(tensor: CollectiveBuffer, options: RecvOptions = {}): number {
-    this.checkOptions('recvSync', options, messageOptions.recv);
-    const operands = receiveOperands(this, tensor, options);
-    const timeoutMs = this.#timeoutOf(options);
-    this.#refuseUnlessUsable();
-    return this.#calls.now((native) => native.receiveSync(...operands, timeoutMs));
+    const operands = this.#checkedReceive('recvSync', tensor, options);
+    return this.#calls.now((native) => native.receiveSync(...operands));
   }
 
   irecv(tensor: CollectiveBuffer, options: RecvOptions = {}): Work<number> {
-    this.checkOptions('irecv', options, messageOptions.recv);
-    const operands = receiveOperands(this, tensor, options);
-    refuseResizable(tensor);
+    const operands = this.#checkedReceive('irecv', tensor, options);
+    return new PromisedWork(this.#calls.later((native) => native.receive(...operands)));
+  }
+
+  #checkedReceive(method: 'recvSync' | 'irecv', tensor: CollectiveBuffer, options: RecvOptions) {
+    this.checkOptions(method, options, messageOptions.recv);
+    return this.#checkedMessage(method, tensor, receiveOperands(this, tensor, options), options);
+  }
+
+  /** The addon's operands of a message, with the timeout. */
+  #checkedMessage<Operands extends unknown[]>(
+    method: 'sendSync' | 'isend' | 'recvSync' | 'irecv',
+    tensor: CollectiveBuffer,
+    operands: Operands,
+    options: CollectiveOptions,
+  ): [...Operands, timeoutMs: number] {
+    if (!method.endsWith('Sync')) refuseResizable(tensor);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
-    return new PromisedWork(this.#calls.later((native) => native.receive(...operands, timeoutMs)));
+    return [...operands, timeoutMs];
   }
 
   /** Blocks until all collectives issued on this group have completed. See {@link ProcessGroup.settleSync}. */
@@ -255,8 +239,7 @@ class NativeGroupBase implements PreparesCollectives {
     this.#destroyed ??= this.#turns
       .inOrder(() => this.#calls.later((native) => native.destroy(this.#timeoutMs)))
       .finally(() => {
-        for (const one of this.#leaving) one.deref()?.leaveGroup();
-        this.#leaving.clear();
+        this.#listeners.notify();
       });
     return this.#destroyed;
   }
@@ -396,100 +379,3 @@ export type NativeGroup = NativeGroupBase & Collectives;
 export const NativeGroup = NativeGroupBase as new (
   ...args: ConstructorParameters<typeof NativeGroupBase>
 ) => NativeGroup;
-
-/**
- * True if an operation of the group has failed on this rank, so that no further operation runs.
- *
- * @internal
- */
-export function hasFailed(group: object): boolean {
-  return group instanceof NativeGroupBase && group.hasFailed;
-}
-
-/** Memory that the ranks of a host share. */
-export interface HostMemory {
-  /** Zeros at first. Stays mapped when the group is destroyed. */
-  readonly data: Float32Array;
-  /** Index of this rank among the ranks of its host, in the order of their ranks. */
-  readonly place: number;
-  /** Number of ranks of this host. */
-  readonly ranks: number;
-}
-
-/**
- * Maps `length` zeros on all ranks of a host. A collective of all ranks of the group, which blocks the calling thread. The
- * group must share memory (transport `shm` or `mixed`).
- *
- * @internal
- */
-export function shareMemorySync(group: object, length: number): HostMemory {
-  if (group instanceof NativeGroupBase) return group.shareMemorySync(length);
-  throw new InvalidArgumentError('Memory can be shared only in a group of initProcessGroup or newGroup.');
-}
-
-/**
- * The same elements in the memory of each rank, in the order of the ranks, of an array in memory of `allocateSync`, which is
- * one of them. Undefined unless all ranks of the group share memory. Call it once for each array. The arrays are detached
- * with that of this rank. Not a collective.
- *
- * @internal
- */
-export function slicesOfRanks(group: object, data: Float32Array): readonly Float32Array[] | undefined {
-  if (!(group instanceof NativeGroupBase) || group.transport !== 'shm') return undefined;
-  return group.slicesOfRanks(data);
-}
-
-/**
- * What must change when its group is destroyed.
- *
- * @internal
- */
-export interface LeavesGroup {
-  leaveGroup(): void;
-}
-
-/**
-/**
- * Calls `leaveGroup` when `destroy` of the group has ended on this rank, even if it failed. The group does not keep the object.
- *
- * @internal
- */
-export function whenDestroyed(group: object, one: LeavesGroup): void {
-  if (group instanceof NativeGroupBase) group.addLeaving(one);
-}
-
-/**
- * Resolves when every rank of the group has called it. It is one of the group's collectives: ranks that call another
- * one get CollectiveMismatchError at once.
- *
- * @internal
- */
-export async function beginNewGroup(group: object, timeoutMs: number): Promise<void> {
-  if (group instanceof NativeGroupBase) await group.beginNewGroup(timeoutMs);
-}
-
-/**
- * An all-reduce of float32 memory of `allocateSync` that a library starts while it computes. Undefined if this group can
- * only be called from JavaScript now.
- *
- * @param copy as much memory of `allocateSync`, which receives `data` before each all-reduce, also if that fails. Default:
- *   none.
- * @internal
- */
-export function prepareAllReduce(
-  group: object,
-  data: Float32Array,
-  op: ReduceOp,
-  copy?: Float32Array,
-): StartableOperation | undefined {
-  return group instanceof NativeGroupBase ? group.prepareAllReduce(data, op, copy) : undefined;
-}
-
-/**
- * A barrier that a library starts while it computes. Undefined if this group can only be called from JavaScript now.
- *
- * @internal
- */
-export function prepareBarrier(group: object): StartableOperation | undefined {
-  return group instanceof NativeGroupBase ? group.prepareBarrier() : undefined;
-}

@@ -65,7 +65,7 @@ function parseRankInfo(value: Uint8Array): Partial<NcclRankInfo & { proof: strin
   }
 }
 
-const keyOf = (rank: number): string => `nccl/card/${rank}`;
+const keyOf = (rank: number): string => `nccl/rank-info/${rank}`;
 
 function namingRanks(
   error: StoreTimeoutError,

@@ -17,7 +17,7 @@ import { bytesOf } from './values.js';
 export async function conformance({ group, rank, size, store, args, report }) {
   const ranks = Array.from({ length: size }, (_, one) => one);
   const world = { group, rank, size, ranks, store, extent: args.extent, turns: new Turns() };
-  world.memory = new Memory(group, mostBytes(world));
+  world.memory = new Memory(group, maxBytes(world));
   const summary = {};
   for (const [name, cases] of Object.entries(allCases(world)))
     summary[name] = await carryOut(world, name, cases);
@@ -39,7 +39,7 @@ export async function conformance({ group, rank, size, store, args, report }) {
  * Bytes for the largest elements: a part from and for every rank, or three messages of each, or two whole arrays; plus
  * unequal lengths and guards.
  */
-function mostBytes(world) {
+function maxBytes(world) {
   const parts = 3 * world.size + 1;
   return Math.max(parts * (largestPart(world) + 32), 2 * (largest + 32)) * 8;
 }

@@ -15,7 +15,7 @@ const stretches = 8;
 const marks = Array.from({ length: stretches + 1 }, (_, i) => from + ((to - from) / stretches) * i);
 
 /** Over the whole way. A loss of 100 bytes in an operation is more, in the full form; in the short one, 2 KiB: arrays, not what holds them. */
-const mostBytes = { short: 16, full: 4 }[requestedExtent()] * 2 ** 20;
+const maxBytes = { short: 16, full: 4 }[requestedExtent()] * 2 ** 20;
 const limitMs = 200_000;
 
 /** Bytes by which memory grows in a stretch, but not once or twice: the allocators below take pages now and then, and keep them. */
@@ -34,7 +34,7 @@ test.each(settings.filter(({ size }) => size === 2))(
     });
     for (const { bytes } of reports as { bytes: number[] }[])
       expect(stretches * steadyGrowth(bytes), `bytes at each mark: ${bytes.join(', ')}`).toBeLessThan(
-        mostBytes,
+        maxBytes,
       );
   },
 );

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { decideTransport, requestedTransport } from '../../src/cpu/transport.ts';
+import { requestedTransport } from '../../src/cpu/requested-transport.ts';
+import { decideTransport } from '../../src/cpu/transport.ts';
 
 type RankInfo = Parameters<typeof decideTransport>[0][number];
 

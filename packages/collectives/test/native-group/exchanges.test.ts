@@ -1,4 +1,4 @@
-import { nativeExchange } from '@ringrun/native';
+import { nativeOp } from '@ringrun/native';
 import { describe, expect, test } from 'vitest';
 
 import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/collectives';
@@ -21,7 +21,7 @@ describe('allGather', () => {
   test('sends the input to all ranks, and receives a part of the output from each', () => {
     const [input, output] = [numbers(7, 8), upTo(6)];
     const { op, sends, receives, dtype, root } = allGatherExchange(place, output, input);
-    expect([op, dtype, root]).toEqual([nativeExchange.allGather, 'float32', 0]);
+    expect([op, dtype, root]).toEqual([nativeOp.allGather, 'float32', 0]);
     expect(sends.every((one) => one === input)).toBe(true);
     expect(receives).toEqual([numbers(0, 1), numbers(2, 3), numbers(4, 5)]);
     output[4] = 40;
@@ -63,7 +63,7 @@ describe('gather', () => {
   test('sends its input to dst only', () => {
     const input = upTo(2);
     expect(gatherExchange(place, input, { dst: 2 })).toEqual({
-      op: nativeExchange.gather,
+      op: nativeOp.gather,
       sends: [null, null, input],
       receives: none,
       dtype: 'float32',
@@ -84,7 +84,7 @@ describe('scatter', () => {
   test('receives its output from src only', () => {
     const output = upTo(2);
     expect(scatterExchange(place, output, {})).toEqual({
-      op: nativeExchange.scatter,
+      op: nativeOp.scatter,
       sends: none,
       receives: [output, null, null],
       dtype: 'float32',
@@ -103,7 +103,7 @@ describe('scatter', () => {
 describe('allToAll', () => {
   test('divides arrays into equal parts by default', () => {
     const { op, sends, receives } = allToAllExchange(place, new Float32Array(3), upTo(3), {});
-    expect(op).toBe(nativeExchange.allToAll);
+    expect(op).toBe(nativeOp.allToAll);
     expect(sends).toEqual([numbers(0), numbers(1), numbers(2)]);
     expect(receives).toEqual([numbers(0), numbers(0), numbers(0)]);
   });

@@ -6,7 +6,7 @@ import { JobStore, Rendezvous, advertisedAddress, describeEvent, isLoopback } fr
 import type {
   HostPort,
   JobTerms,
-  NodeCard,
+  NodeInfo,
   RendezvousEnd,
   RootCause,
   Round,
@@ -106,7 +106,7 @@ async function runNode(
     options.rendezvous.config;
   const rendezvous = new Rendezvous({
     store,
-    card: await cardOf(options, launcher, store),
+    node: await nodeInfoOf(options, launcher, store),
     terms: termsOf(options),
     timing: {
       keepAliveIntervalMs,
@@ -152,7 +152,11 @@ function termsOf({ nodes, runId, rendezvous, maxRestarts }: LaunchOptions): JobT
   return { id: runId ?? 'none', backend: rendezvous.backend, min: nodes.min, max: nodes.max, maxRestarts };
 }
 
-async function cardOf(options: LaunchOptions, launcher: WorkerLauncher, store: JobStore): Promise<NodeCard> {
+async function nodeInfoOf(
+  options: LaunchOptions,
+  launcher: WorkerLauncher,
+  store: JobStore,
+): Promise<NodeInfo> {
   const isStatic = options.rendezvous.backend === 'static';
   return {
     id: randomUUID(),

@@ -104,8 +104,8 @@ test('escape sequences in the host name and id of another node never reach the t
     await store.close();
   });
   const host = 'node7\x1b[2J\u202e';
-  const card = { id: 'x', host, pid: 7, address: '127.0.0.1', processesPerNode: 1, nodeRank: 0 };
-  const participant = { card: { ...card, machine: 'm', hostsStore: true }, previousRank: undefined };
+  const info = { id: 'x', host, pid: 7, address: '127.0.0.1', processesPerNode: 1, nodeRank: 0 };
+  const participant = { node: { ...info, machine: 'm', hostsStore: true }, previousRank: undefined };
   const joining = {
     ...finished,
     phase: 'joining' as const,

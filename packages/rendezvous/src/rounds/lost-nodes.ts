@@ -35,20 +35,20 @@ export function lossOfNode(what: string): RootCause {
  */
 export function endWithoutStore(
   last: RendezvousState | undefined,
-  { card, workers, lease, leaving }: NodeState,
+  { node, workers, lease, leaving }: NodeState,
   { now }: Clock,
 ): Step | undefined {
   if (!last || canReplaceNodes(last.terms) || leaving !== undefined) return undefined;
   const isRunning = last.phase === 'running' || last.phase === 'ending';
-  const takesPart = last.participants.some((other) => other.card.id === card.id);
-  const server = last.participants.find((other) => other.card.hostsStore)?.card;
-  if (!isRunning || !takesPart || !server || server.id === card.id) return undefined;
+  const takesPart = last.participants.some((other) => other.node.id === node.id);
+  const server = last.participants.find((other) => other.node.hostsStore)?.node;
+  if (!isRunning || !takesPart || !server || server.id === node.id) return undefined;
   if (workers.kind === 'running' || workers.kind === 'stopping') return undefined;
   if (now - lease.renewedAt < lease.lengthMs) return undefined;
   const seconds = lease.lengthMs / 1000;
   const what =
     `${nameOf(server)}, which serves the store, has not answered for ${seconds} s: ` +
-    `its launcher has ended or is stopped, or the network between ${server.host} and ${card.host} is cut`;
+    `its launcher has ended or is stopped, or the network between ${server.host} and ${node.host} is cut`;
   const reason = `${what}; --max-restarts is 0`;
   return { kind: 'end', end: { kind: 'failed', reason, rootCause: lossOfNode(what) } };
 }

@@ -49,7 +49,7 @@ function leaseIsExpiring(nodeState: NodeState, { now }: Clock): boolean {
 }
 
 function stepOfPhase(state: RendezvousState, nodeState: NodeState, clock: Clock): Step {
-  const self = state.participants.find(({ card }) => card.id === nodeState.card.id);
+  const self = state.participants.find(({ node }) => node.id === nodeState.node.id);
   if (state.phase === 'closed') return leaveClosed(state, nodeState, self, clock);
   if (!self || self.gone) return join(state, nodeState, clock);
   switch (state.phase) {

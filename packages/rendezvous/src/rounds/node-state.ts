@@ -1,6 +1,6 @@
 import type { Lease } from './lease.ts';
 import type { RestartBackoff } from './restart-backoff.ts';
-import type { JobTerms, NodeCard, RendezvousState, RootCause, WorkersEnd } from './rendezvous-state.ts';
+import type { JobTerms, NodeInfo, RendezvousState, RootCause, WorkersEnd } from './rendezvous-state.ts';
 
 /** Timeouts of --rdzv-conf, in milliseconds. */
 export interface Timing {
@@ -44,7 +44,7 @@ interface WorkersOfRound {
 
 /** The local state of one node: everything that it knows besides the state in the store. Times are readings of its monotonic clock. */
 export interface NodeState {
-  readonly card: NodeCard;
+  readonly node: NodeInfo;
   readonly terms: JobTerms;
   readonly timing: Timing;
   /** Unique name for the incarnation, if this node creates the state. */
@@ -79,7 +79,7 @@ export function leaseLength({ keepAliveIntervalMs, keepAliveMaxAttempts }: Timin
 
 /** The state of a node that has just started. */
 export function newNodeState(
-  given: Pick<NodeState, 'card' | 'terms' | 'timing' | 'freshName' | 'runId'>,
+  given: Pick<NodeState, 'node' | 'terms' | 'timing' | 'freshName' | 'runId'>,
   now: number,
 ): NodeState {
   return {
@@ -117,7 +117,7 @@ export function onState(
     runningSince: hasBegun ? now : nodeState.runningSince,
     joiningSince: hasEnded ? now : nodeState.joiningSince,
     enoughSince: enough ? ((wasJoining ? nodeState.enoughSince : undefined) ?? now) : undefined,
-    hasJoined: nodeState.hasJoined || holds(state, nodeState.card.id),
+    hasJoined: nodeState.hasJoined || holds(state, nodeState.node.id),
   };
 }
 
@@ -188,6 +188,6 @@ export function leaseOfWorkers({ workers, lease }: NodeState): Lease {
 
 function holds(state: RendezvousState, id: string): boolean {
   return (
-    state.participants.some(({ card }) => card.id === id) || state.waitList.some((card) => card.id === id)
+    state.participants.some(({ node }) => node.id === id) || state.waitList.some((node) => node.id === id)
   );
 }

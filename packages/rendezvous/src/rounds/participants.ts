@@ -1,36 +1,36 @@
 import { isLoopback } from '../store/endpoint.ts';
 import { nameOf } from './rendezvous-state.ts';
-import type { JobTerms, NodeCard, Participant, RendezvousState } from './rendezvous-state.ts';
+import type { JobTerms, NodeInfo, Participant, RendezvousState } from './rendezvous-state.ts';
 
 /** Whether this node can join the round: fewer than max nodes, and with the static rendezvous no node of its rank. */
-export function hasSlotFor(card: NodeCard, participants: readonly Participant[], terms: JobTerms): boolean {
+export function hasSlotFor(node: NodeInfo, participants: readonly Participant[], terms: JobTerms): boolean {
   if (participants.length >= terms.max) return false;
-  return terms.backend === 'c10d' || participants.every((other) => other.card.nodeRank !== card.nodeRank);
+  return terms.backend === 'c10d' || participants.every((other) => other.node.nodeRank !== node.nodeRank);
 }
 
 /** Splits the wait list into nodes that join, in the order of their arrival, and nodes that continue to wait. */
 export function admit(
-  waitList: readonly NodeCard[],
+  waitList: readonly NodeInfo[],
   participants: readonly Participant[],
   terms: JobTerms,
-): { participants: Participant[]; waitList: NodeCard[] } {
+): { participants: Participant[]; waitList: NodeInfo[] } {
   const admitted = [...participants];
-  const left = waitList.filter((card) => {
-    if (!hasSlotFor(card, admitted, terms)) return true;
-    admitted.push(newParticipant(card));
+  const left = waitList.filter((node) => {
+    if (!hasSlotFor(node, admitted, terms)) return true;
+    admitted.push(newParticipant(node));
     return false;
   });
   return { participants: admitted, waitList: left };
 }
 
-export function newParticipant(card: NodeCard, previousRank?: number): Participant {
-  return { card, previousRank, report: undefined, gone: undefined };
+export function newParticipant(node: NodeInfo, previousRank?: number): Participant {
+  return { node, previousRank, report: undefined, gone: undefined };
 }
 
 /** The group rank of a node in the lost state. */
-export function previousRankOf(before: RendezvousState | undefined, { id }: NodeCard): number | undefined {
+export function previousRankOf(before: RendezvousState | undefined, { id }: NodeInfo): number | undefined {
   const rank =
-    before?.phase === 'joining' ? -1 : before?.participants.findIndex(({ card }) => card.id === id);
+    before?.phase === 'joining' ? -1 : before?.participants.findIndex(({ node }) => node.id === id);
   return rank === undefined || rank < 0 ? undefined : rank;
 }
 
@@ -38,9 +38,9 @@ export function previousRankOf(before: RendezvousState | undefined, { id }: Node
 export function mayStillRun(before: RendezvousState | undefined): string[] {
   if (!before) return [];
   const participants = before.participants.filter(
-    ({ card, report, gone }) => !report && !gone && !card.hostsStore,
+    ({ node, report, gone }) => !report && !gone && !node.hostsStore,
   );
-  const running = before.phase === 'joining' ? [] : participants.map(({ card }) => card.id);
+  const running = before.phase === 'joining' ? [] : participants.map(({ node }) => node.id);
   return [...new Set([...before.mayStillRun, ...running])];
 }
 
@@ -51,21 +51,21 @@ export function mayStillRun(before: RendezvousState | undefined): string[] {
  */
 export function sortByGroupRank(participants: readonly Participant[], terms: JobTerms): Participant[] {
   if (terms.backend === 'static') {
-    return participants.toSorted((a, b) => a.card.nodeRank! - b.card.nodeRank!);
+    return participants.toSorted((a, b) => a.node.nodeRank! - b.node.nodeRank!);
   }
   return participants.toSorted(
     (a, b) =>
       (a.previousRank ?? Infinity) - (b.previousRank ?? Infinity) ||
-      a.card.host.localeCompare(b.card.host, 'en', { numeric: true }) ||
-      a.card.pid - b.card.pid ||
-      (a.card.id < b.card.id ? -1 : 1),
+      a.node.host.localeCompare(b.node.host, 'en', { numeric: true }) ||
+      a.node.pid - b.node.pid ||
+      (a.node.id < b.node.id ? -1 : 1),
   );
 }
 
 /** Why a node with these terms cannot join this job; undefined if it can. */
-export function reasonToRefuse(card: NodeCard, terms: JobTerms, state: RendezvousState): string | undefined {
+export function reasonToRefuse(node: NodeInfo, terms: JobTerms, state: RendezvousState): string | undefined {
   const theirs = state.terms;
-  const here = `${nameOf(card)} cannot join`;
+  const here = `${nameOf(node)} cannot join`;
   if (state.verdict)
     return `${here}: the job ${describeVerdict(state)}. Start a new job, with another --rdzv-id or endpoint`;
   if (terms.id !== theirs.id) {
@@ -77,16 +77,16 @@ export function reasonToRefuse(card: NodeCard, terms: JobTerms, state: Rendezvou
   if (terms.min !== theirs.min || terms.max !== theirs.max) {
     return `${here}: its --nnodes is ${describeRange(terms)}, but the job has ${describeRange(theirs)}. Use the same on all nodes`;
   }
-  return refuseLoopback([card, ...state.participants.map((other) => other.card)]);
+  return refuseLoopback([node, ...state.participants.map((other) => other.node)]);
 }
 
 /** Refuses a loopback address if there is a node on another machine, which could not reach it. */
-function refuseLoopback(cards: readonly NodeCard[]): string | undefined {
-  const lonely = cards.find(({ address }) => isLoopback(address));
-  const elsewhere = lonely && cards.find(({ machine }) => machine !== lonely.machine);
+function refuseLoopback(nodes: readonly NodeInfo[]): string | undefined {
+  const lonely = nodes.find(({ address }) => isLoopback(address));
+  const elsewhere = lonely && nodes.find(({ machine }) => machine !== lonely.machine);
   if (!elsewhere) return undefined;
   return (
-    `${nameOf(cards[0])} cannot join: the address of ${nameOf(lonely)} is ${lonely.address}, a loopback address that ${nameOf(elsewhere)} on another machine cannot reach. ` +
+    `${nameOf(nodes[0])} cannot join: the address of ${nameOf(lonely)} is ${lonely.address}, a loopback address that ${nameOf(elsewhere)} on another machine cannot reach. ` +
     `Use an endpoint that all nodes can reach, or set the address of ${nameOf(lonely)} with --local-addr`
   );
 }

@@ -23,7 +23,7 @@ export interface RendezvousState {
   /** In the order of their arrival in the phase `joining`, then in the order of their group ranks. */
   readonly participants: readonly Participant[];
   /** Nodes that arrived while a round was running, or after max nodes had joined. */
-  readonly waitList: readonly NodeCard[];
+  readonly waitList: readonly NodeInfo[];
   /** Whether all nodes of the last round have joined, so that no last call is needed. */
   readonly sameNodes: boolean;
   /** MASTER_ADDR and MASTER_PORT of the workers; undefined until the node of rank 0 has found a port. */
@@ -66,7 +66,7 @@ export interface JobTerms {
 }
 
 /** The properties that a node publishes about itself. */
-export interface NodeCard {
+export interface NodeInfo {
   /** Unique; a restarted node has another one. */
   readonly id: string;
   readonly host: string;
@@ -84,7 +84,7 @@ export interface NodeCard {
 }
 
 export interface Participant {
-  readonly card: NodeCard;
+  readonly node: NodeInfo;
   /** Its rank in the previous round, if it was a participant. */
   readonly previousRank: number | undefined;
   /** How its workers ended; undefined while any may run. */
@@ -174,14 +174,14 @@ export function withChange(
   id: string,
   change: Partial<Participant>,
 ): Participant[] {
-  return participants.map((other) => (other.card.id === id ? { ...other, ...change } : other));
+  return participants.map((other) => (other.node.id === id ? { ...other, ...change } : other));
 }
 
 /** Returns `node host1 (pid 17)`, or `node 1 (host1, pid 17)` for a node with --node-rank. */
-export function nameOf({ host, pid, nodeRank }: NodeCard): string {
+export function nameOf({ host, pid, nodeRank }: NodeInfo): string {
   return nodeRank === undefined ? `node ${host} (pid ${pid})` : `node ${nodeRank} (${host}, pid ${pid})`;
 }
 
-export function namesOf(cards: readonly NodeCard[]): string {
-  return cards.map(nameOf).join(', ');
+export function namesOf(nodes: readonly NodeInfo[]): string {
+  return nodes.map(nameOf).join(', ');
 }

@@ -24,7 +24,7 @@ import type { NodeState, Timing } from './node-state.ts';
 import type {
   JobEvent,
   JobTerms,
-  NodeCard,
+  NodeInfo,
   RendezvousState,
   RootCause,
   WorkersEnd,
@@ -60,7 +60,7 @@ export interface RunningWorkers {
 
 export interface RendezvousOptions {
   readonly store: JobStore;
-  readonly card: NodeCard;
+  readonly node: NodeInfo;
   readonly terms: JobTerms;
   readonly timing: Timing;
   readonly runId: string;
@@ -119,9 +119,9 @@ export class Rendezvous {
   constructor(options: RendezvousOptions) {
     this.#options = options;
     this.#waits = new WaitReporter(undefined, options.log);
-    const { card, terms, timing, runId } = options;
+    const { node, terms, timing, runId } = options;
     this.#nodeState = newNodeState(
-      { card, terms, timing, runId, freshName: randomUUID() },
+      { node, terms, timing, runId, freshName: randomUUID() },
       performance.now(),
     );
   }
@@ -219,7 +219,7 @@ export class Rendezvous {
   async #sendHeartbeat(client: RendezvousClient): Promise<void> {
     const sentAt = performance.now();
     try {
-      await client.sendHeartbeat(this.#options.card.id);
+      await client.sendHeartbeat(this.#options.node.id);
     } catch {
       // The lease expires, and `#watchState` meets and handles the same error.
       return;
@@ -245,8 +245,8 @@ export class Rendezvous {
   async #readHeartbeats(client: RendezvousClient): Promise<void> {
     const state = this.#stored?.state;
     if (!state) return;
-    const cards = [...state.participants.map(({ card }) => card), ...state.waitList];
-    const counts = await client.readHeartbeats(cards.map(({ id }) => id));
+    const nodes = [...state.participants.map(({ node }) => node), ...state.waitList];
+    const counts = await client.readHeartbeats(nodes.map(({ id }) => id));
     this.#liveness = updateLiveness(this.#liveness, counts, performance.now());
     const silent = silentNodes(this.#liveness, performance.now(), leaseLength(this.#nodeState.timing));
     this.#nodeState = { ...this.#nodeState, silent };
@@ -364,7 +364,7 @@ export class Rendezvous {
   #start(): void {
     const state = this.#stored!.state!;
     const running = this.#options.workers.start(
-      roundOf(state, this.#options.card.id, this.#options.store.localEndpoint)!,
+      roundOf(state, this.#options.node.id, this.#options.store.localEndpoint)!,
       () => this.#client?.store,
     );
     this.#running = running;
@@ -418,8 +418,8 @@ export class Rendezvous {
     const state = this.#stored?.state;
     if (state?.phase !== 'closed') return false;
     const present = state.participants.filter(({ gone }) => gone === undefined);
-    const others = [...present.map(({ card }) => card), ...state.waitList];
-    return others.some(({ id }) => id !== this.#options.card.id);
+    const others = [...present.map(({ node }) => node), ...state.waitList];
+    return others.some(({ id }) => id !== this.#options.node.id);
   }
 }
 

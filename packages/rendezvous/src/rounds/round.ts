@@ -28,14 +28,14 @@ export interface Round {
 
 /** The running round for node `id`; undefined if the node has no rank, or while the port of rank 0 is unknown. */
 export function roundOf(state: RendezvousState, id: string, store: HostPort): Round | undefined {
-  const groupRank = state.participants.findIndex(({ card, gone }) => card.id === id && gone === undefined);
+  const groupRank = state.participants.findIndex(({ node, gone }) => node.id === id && gone === undefined);
   if (state.phase !== 'running' || groupRank < 0 || !state.master) return undefined;
   return {
     runId: state.runId,
     restartCount: state.round - 1,
     groupRank,
     groupWorldSize: state.participants.length,
-    processesPerNode: state.participants.map(({ card }) => card.processesPerNode),
+    processesPerNode: state.participants.map(({ node }) => node.processesPerNode),
     masterAddress: state.master.address,
     masterPort: state.master.port,
     storeEndpoint: `tcp://${formatHostPort(store)}`,

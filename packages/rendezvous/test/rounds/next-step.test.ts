@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { nextStep } from '../../src/rounds/next-step.ts';
 import { newNodeState, onState } from '../../src/rounds/node-state.ts';
 import type { NodeState } from '../../src/rounds/node-state.ts';
+import type { JobTerms, NodeInfo, RendezvousState } from '../../src/rounds/rendezvous-state.ts';
 import { defaultRestartBackoff } from '../../src/rounds/restart-backoff.ts';
-import type { JobTerms, NodeCard, RendezvousState } from '../../src/rounds/rendezvous-state.ts';
 
 const timing = {
   joinTimeoutMs: 600_000,
@@ -16,14 +16,14 @@ const timing = {
 const elastic: JobTerms = { id: 'none', backend: 'c10d', min: 2, max: 4, maxRestarts: 0 };
 const fixed: JobTerms = { ...elastic, backend: 'static', max: 2 };
 
-function card(host: string, nodeRank?: number): NodeCard {
+function nodeInfo(host: string, nodeRank?: number): NodeInfo {
   const rest = { pid: 1, address: '10.0.0.1', processesPerNode: 2, machine: host, hostsStore: false };
   return { id: host, host, nodeRank, ...rest };
 }
 
 /** A node started at time 0. */
 function node(host: string, terms: JobTerms, nodeRank?: number): NodeState {
-  return newNodeState({ card: card(host, nodeRank), terms, timing, freshName: host, runId: 'run' }, 0);
+  return newNodeState({ node: nodeInfo(host, nodeRank), terms, timing, freshName: host, runId: 'run' }, 0);
 }
 
 const at = (now: number) => ({ now, wall: now });
@@ -82,7 +82,7 @@ describe('gathering', () => {
     const nodes = ['w-10', 'w-9', 'w-2', 'w-1'].map((host) => node(host, elastic));
     const state = gathered(nodes);
     const { participants } = written(nextStep(state, onState(nodes[0], undefined, state, 0), at(0)));
-    expect(participants.map((other) => other.card.host)).toEqual(['w-1', 'w-2', 'w-9', 'w-10']);
+    expect(participants.map((other) => other.node.host)).toEqual(['w-1', 'w-2', 'w-9', 'w-10']);
   });
 
   test('waits before a delayed restart, counted from the end of the last round', () => {
@@ -117,7 +117,7 @@ describe('static', () => {
     const [second, first] = [node('a', fixed, 1), node('b', fixed, 0)];
     const state = gathered([second, first]);
     const { participants } = written(nextStep(state, onState(first, undefined, state, 0), at(0)));
-    expect(participants.map((other) => other.card.nodeRank)).toEqual([0, 1]);
+    expect(participants.map((other) => other.node.nodeRank)).toEqual([0, 1]);
   });
 });
 

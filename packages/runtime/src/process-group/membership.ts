@@ -40,12 +40,12 @@ export async function waitForGoodbyes(store: Store, worldSize: number, timeoutMs
 const awaited: Readonly<Record<string, string>> = {
   member: 'to join',
   goodbye: 'to leave',
-  'gloo/card': 'to publish its address',
+  'gloo/rank-info': 'to publish its address',
 };
 
 /** Describes keys of members: `ranks 1-3 and 7 to join`. Undefined if there are other keys or several kinds. */
 export function describeMissingMembers(keys: readonly string[]): string | undefined {
-  const found = keys.map((key) => /(?:^|\/)(member|goodbye|gloo\/card)\/\d+$/.exec(key)?.[1]);
+  const found = keys.map((key) => /(?:^|\/)(member|goodbye|gloo\/rank-info)\/\d+$/.exec(key)?.[1]);
   const [kind] = found;
   const ranks = ranksOfKeys(keys);
   if (kind === undefined || ranks === undefined || new Set(found).size !== 1) return undefined;

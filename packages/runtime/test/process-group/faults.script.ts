@@ -56,7 +56,7 @@ switch (process.argv[2]) {
     const store = await connectStore({ host: '127.0.0.1', port: Number(port) });
     const set = store.set.bind(store);
     store.set = async (key, value) => {
-      if (key.includes('/card/')) process.kill(process.pid, 'SIGKILL');
+      if (key.includes('/rank-info/')) process.kill(process.pid, 'SIGKILL');
       await set(key, value);
     };
     await initProcessGroup({ store, rank: Number(rank), worldSize: Number(size) });

@@ -106,7 +106,7 @@ test('ranks that join again meet in the next round', async () => {
   const joinAll = () =>
     Promise.all([0, 1].map((rank) => joinJob(store, describeSelf(rank, 2, ''), { timeoutMs: 5000 })));
   await joinAll();
-  await store.set('init/0/group/0/card/0', 'of the first group');
+  await store.set('init/0/group/0/rank-info/0', 'of the first group');
   await joinAll();
   expect(Buffer.from(await store.get('round')).toString()).toBe('2');
   expect(await store.check(['init/0/job'])).toBe(false);

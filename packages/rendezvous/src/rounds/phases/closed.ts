@@ -11,15 +11,15 @@ export function leaveClosed(
   self: Participant | undefined,
   clock: Clock,
 ): Step {
-  const { workers, card, hasJoined } = nodeState;
+  const { workers, node, hasJoined } = nodeState;
   if (workers.kind === 'running') return stop('closed');
   if (workers.kind === 'stopping') return waitUntilStopped();
   // `join` refuses it with a reason.
   if (!hasJoined) return join(state, nodeState, clock);
   const end = state.verdict!;
-  const waits = state.waitList.some(({ id }) => id === card.id);
+  const waits = state.waitList.some(({ id }) => id === node.id);
   if (!self && !waits) return { kind: 'end', end };
   const participants = state.participants.filter((other) => other !== self);
-  const waitList = state.waitList.filter(({ id }) => id !== card.id);
+  const waitList = state.waitList.filter(({ id }) => id !== node.id);
   return write(state, { participants, waitList }, clock, undefined, end);
 }

@@ -4,9 +4,9 @@ import type { Clock, Step } from '../step.ts';
 import { mayStillRun, newParticipant, previousRankOf } from '../participants.ts';
 
 /** Creates the first state of a store, with what this node knows of a previous store that was lost. */
-export function createState({ card, terms, before, freshName, runId }: NodeState, { wall }: Clock): Step {
+export function createState({ node, terms, before, freshName, runId }: NodeState, { wall }: Clock): Step {
   const round = (before?.highestRound ?? 0) + 1;
-  const again = `${nameOf(card)} restores the job after the loss of the store, with round ${round}`;
+  const again = `${nameOf(node)} restores the job after the loss of the store, with round ${round}`;
   return {
     kind: 'write',
     state: {
@@ -17,7 +17,7 @@ export function createState({ card, terms, before, freshName, runId }: NodeState
       round,
       highestRound: round,
       phase: 'joining',
-      participants: [newParticipant(card, previousRankOf(before, card))],
+      participants: [newParticipant(node, previousRankOf(before, node))],
       waitList: [],
       sameNodes: false,
       master: undefined,
@@ -33,7 +33,7 @@ export function createState({ card, terms, before, freshName, runId }: NodeState
       refused: [],
       events: [
         ...(before?.events ?? []),
-        { at: wall, what: before ? again : `${nameOf(card)} starts the job` },
+        { at: wall, what: before ? again : `${nameOf(node)} starts the job` },
       ],
     },
   };

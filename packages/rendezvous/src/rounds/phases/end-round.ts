@@ -11,23 +11,23 @@ export function endRound(
   self: Participant,
   clock: Clock,
 ): Step {
-  const { workers, card, leaving } = nodeState;
+  const { workers, node, leaving } = nodeState;
   if (workers.kind === 'running') return stop(state.because!.kind);
   if (workers.kind === 'stopping') return waitUntilStopped();
   if (!self.report) return reportEnd(state, nodeState, clock);
   if (leaving !== undefined && !self.gone) {
-    const participants = withChange(state.participants, card.id, { gone: 'left' });
+    const participants = withChange(state.participants, node.id, { gone: 'left' });
     return write(state, { participants }, clock, undefined, { kind: 'left', why: leaving });
   }
   const late = state.participants.filter(({ report, gone }) => !report && !gone);
-  return { kind: 'wait', reason: `the workers of ${namesOf(late.map((other) => other.card))} to end` };
+  return { kind: 'wait', reason: `the workers of ${namesOf(late.map((other) => other.node))} to end` };
 }
 
-function reportEnd(state: RendezvousState, { card, workers, leaving }: NodeState, clock: Clock): Step {
+function reportEnd(state: RendezvousState, { node, workers, leaving }: NodeState, clock: Clock): Step {
   const ended = workers.kind === 'ended' && workers.round === state.round ? workers : undefined;
   const gone = leaving === undefined ? undefined : ('left' as const);
-  const participants = withChange(state.participants, card.id, { report: ended?.end ?? 'stopped', gone });
-  const detectedFirst = state.because?.by === nameOf(card);
+  const participants = withChange(state.participants, node.id, { report: ended?.end ?? 'stopped', gone });
+  const detectedFirst = state.because?.by === nameOf(node);
   const rootCause = firstCause(state.rootCause, ended?.rootCause, detectedFirst);
   const end: NodeEnd | undefined = leaving === undefined ? undefined : { kind: 'left', why: leaving };
   return write(state, { participants, rootCause }, clock, undefined, end);

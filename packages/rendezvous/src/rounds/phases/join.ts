@@ -1,44 +1,44 @@
 import { hasSlotFor, mayStillRun, newParticipant, previousRankOf, reasonToRefuse } from '../participants.ts';
 import type { NodeState } from '../node-state.ts';
 import { nameOf } from '../rendezvous-state.ts';
-import type { Change, NodeCard, RendezvousState } from '../rendezvous-state.ts';
+import type { Change, NodeInfo, RendezvousState } from '../rendezvous-state.ts';
 import { leave, stop, waitUntilStopped, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
 /** This node is not a participant yet: it joins, or waits for the next round. */
 export function join(state: RendezvousState, nodeState: NodeState, clock: Clock): Step {
-  const { card, terms, leaving, workers } = nodeState;
+  const { node, terms, leaving, workers } = nodeState;
   if (workers.kind === 'running') return stop('lost', true);
   if (workers.kind === 'stopping') return waitUntilStopped();
-  const waits = state.waitList.some(({ id }) => id === card.id);
+  const waits = state.waitList.some(({ id }) => id === node.id);
   if (leaving !== undefined) {
     if (!waits) return leave(nodeState);
-    const waitList = state.waitList.filter(({ id }) => id !== card.id);
-    return write(state, { waitList }, clock, `${nameOf(card)} leaves (${leaving})`, {
+    const waitList = state.waitList.filter(({ id }) => id !== node.id);
+    return write(state, { waitList }, clock, `${nameOf(node)} leaves (${leaving})`, {
       kind: 'left',
       why: leaving,
     });
   }
-  const why = reasonToRefuse(card, terms, state);
+  const why = reasonToRefuse(node, terms, state);
   if (why !== undefined) return write(state, {}, clock, why, { kind: 'refused', why });
   const knows = mergeLostState(state, nodeState);
-  if (state.phase === 'joining' && hasSlotFor(card, state.participants, terms)) {
+  if (state.phase === 'joining' && hasSlotFor(node, state.participants, terms)) {
     const participants = [
       ...state.participants,
-      newParticipant(card, previousRankOf(nodeState.before, card)),
+      newParticipant(node, previousRankOf(nodeState.before, node)),
     ];
-    const waitList = state.waitList.filter(({ id }) => id !== card.id);
+    const waitList = state.waitList.filter(({ id }) => id !== node.id);
     const change = { ...knows, participants, waitList, sameNodes: false };
-    return write(state, change, clock, `${nameOf(card)} joins`);
+    return write(state, change, clock, `${nameOf(node)} joins`);
   }
   if (!waits)
     return write(
       state,
-      { ...knows, waitList: [...state.waitList, card] },
+      { ...knows, waitList: [...state.waitList, node] },
       clock,
-      `${nameOf(card)} waits for the next round`,
+      `${nameOf(node)} waits for the next round`,
     );
-  return { kind: 'wait', reason: describeWait(state, card) };
+  return { kind: 'wait', reason: describeWait(state, node) };
 }
 
 /** Merges this node's knowledge of a lost store into the state that other nodes created in a new store. */
@@ -52,12 +52,12 @@ function mergeLostState(state: RendezvousState, { before }: NodeState): Change {
   return { restartsUsed, highestRound: Math.max(highestRound, round), round, mayStillRun: running };
 }
 
-function describeWait(state: RendezvousState, card: NodeCard): string {
+function describeWait(state: RendezvousState, node: NodeInfo): string {
   const { participants, terms, phase, round } = state;
   const holder =
     terms.backend === 'static' &&
-    participants.find((other) => other.card.nodeRank === card.nodeRank && !other.gone);
-  if (holder) return `${nameOf(holder.card)}, which has the same rank, to end or to be declared dead`;
+    participants.find((other) => other.node.nodeRank === node.nodeRank && !other.gone);
+  if (holder) return `${nameOf(holder.node)}, which has the same rank, to end or to be declared dead`;
   if (participants.length >= terms.max) {
     return `a free slot: ${participants.length} of at most ${terms.max} nodes have joined`;
   }

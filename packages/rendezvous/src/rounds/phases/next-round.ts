@@ -51,8 +51,8 @@ function hasFailed({ participants, because }: RendezvousState): boolean {
 
 function nextRound(state: RendezvousState): Change {
   const round = state.highestRound + 1;
-  const survivors = state.participants.flatMap(({ card, gone }, rank) =>
-    gone ? [] : [newParticipant(card, rank)],
+  const survivors = state.participants.flatMap(({ node, gone }, rank) =>
+    gone ? [] : [newParticipant(node, rank)],
   );
   const { participants, waitList } = admit(state.waitList, survivors, state.terms);
   const sameNodes =
@@ -74,7 +74,7 @@ function nextRound(state: RendezvousState): Change {
 function describeGone({ participants }: RendezvousState, timing: Timing): string | undefined {
   const gone = participants
     .filter((other) => other.gone)
-    .map((other) => `${nameOf(other.card)} ${other.gone === 'died' ? describeDeath(timing) : 'left'}`);
+    .map((other) => `${nameOf(other.node)} ${other.gone === 'died' ? describeDeath(timing) : 'left'}`);
   return gone.length === 0 ? undefined : gone.join(', ');
 }
 

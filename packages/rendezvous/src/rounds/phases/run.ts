@@ -2,39 +2,39 @@ import { mustStopAt } from '../lease.ts';
 import { hasSlotFor } from '../participants.ts';
 import type { NodeState } from '../node-state.ts';
 import { nameOf, namesOf, withChange } from '../rendezvous-state.ts';
-import type { EndReason, NodeCard, Participant, RendezvousState } from '../rendezvous-state.ts';
+import type { EndReason, NodeInfo, Participant, RendezvousState } from '../rendezvous-state.ts';
 import { stop, waitUntilStopped, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
 /** Ranks are assigned: workers start, run, and finish or fail. */
 export function run(state: RendezvousState, nodeState: NodeState, self: Participant, clock: Clock): Step {
-  const { card, leaving, workers } = nodeState;
+  const { node, leaving, workers } = nodeState;
   const mine = workers.kind !== 'none' && workers.round === state.round ? workers : undefined;
   if (leaving !== undefined)
     return endBecause(
       state,
-      { kind: 'left', by: nameOf(card) },
+      { kind: 'left', by: nameOf(node) },
       clock,
-      `${nameOf(card)} leaves (${leaving})`,
+      `${nameOf(node)} leaves (${leaving})`,
     );
   if (!mine) return startWhenReady(state, nodeState, self, clock);
   if (mine.kind === 'stopping' || (mine.kind === 'ended' && mine.cutOff)) {
     return endBecause(
       state,
-      { kind: 'cut off', by: nameOf(card) },
+      { kind: 'cut off', by: nameOf(node) },
       clock,
-      `${nameOf(card)} lost contact with the store and stopped its workers`,
+      `${nameOf(node)} lost contact with the store and stopped its workers`,
     );
   }
   if ((mine.kind === 'running' && mine.failing) || (mine.kind === 'ended' && mine.end !== 'finished')) {
     return endBecause(
       state,
-      { kind: 'failed', by: nameOf(card) },
+      { kind: 'failed', by: nameOf(node) },
       clock,
-      `workers of ${nameOf(card)} failed`,
+      `workers of ${nameOf(node)} failed`,
     );
   }
-  if (mine.kind === 'ended' && !self.report) return reportFinished(state, card, clock);
+  if (mine.kind === 'ended' && !self.report) return reportFinished(state, node, clock);
   const newcomer = state.waitList.find((other) => hasSlotFor(other, state.participants, state.terms));
   if (newcomer && !state.participants.some(({ report }) => report)) {
     return endBecause(state, { kind: 'joined', by: nameOf(newcomer) }, clock);
@@ -43,23 +43,23 @@ export function run(state: RendezvousState, nodeState: NodeState, self: Particip
 }
 
 function startWhenReady(state: RendezvousState, nodeState: NodeState, self: Participant, clock: Clock): Step {
-  const { card, freePort, workers, lease } = nodeState;
+  const { node, freePort, workers, lease } = nodeState;
   if (workers.kind === 'running') return stop('lost', true);
   if (workers.kind === 'stopping') return waitUntilStopped();
   if (clock.now >= mustStopAt(lease))
     return { kind: 'wait', reason: "the store to confirm this node's heartbeat" };
   if (state.master) return { kind: 'start' };
   if (state.participants[0] !== self) {
-    return { kind: 'wait', reason: `${nameOf(state.participants[0].card)} to find a port for rank 0` };
+    return { kind: 'wait', reason: `${nameOf(state.participants[0].node)} to find a port for rank 0` };
   }
   if (freePort?.round !== state.round) return { kind: 'find-port' };
-  return write(state, { master: { address: card.address, port: freePort.port } }, clock);
+  return write(state, { master: { address: node.address, port: freePort.port } }, clock);
 }
 
-function reportFinished(state: RendezvousState, card: NodeCard, clock: Clock): Step {
-  const participants = withChange(state.participants, card.id, { report: 'finished' });
+function reportFinished(state: RendezvousState, node: NodeInfo, clock: Clock): Step {
+  const participants = withChange(state.participants, node.id, { report: 'finished' });
   if (participants.some(({ report }) => report !== 'finished')) {
-    return write(state, { participants }, clock, `all workers of ${nameOf(card)} have finished`);
+    return write(state, { participants }, clock, `all workers of ${nameOf(node)} have finished`);
   }
   return write(
     state,
@@ -74,6 +74,6 @@ function endBecause(state: RendezvousState, because: EndReason, clock: Clock, wh
 }
 
 function describeUnfinished({ participants, master }: RendezvousState): string {
-  const unfinished = participants.filter(({ report }) => !report).map(({ card }) => card);
+  const unfinished = participants.filter(({ report }) => !report).map(({ node }) => node);
   return master ? `the workers of ${namesOf(unfinished)}` : 'the port of rank 0';
 }

@@ -8,11 +8,11 @@ import type { Clock, Step } from '../step.ts';
 
 /** This node has joined and waits until enough nodes have joined. */
 export function waitForPeers(state: RendezvousState, nodeState: NodeState, clock: Clock): Step {
-  const { card, leaving, timing, joiningSince } = nodeState;
-  const others = state.participants.filter((other) => other.card.id !== card.id);
+  const { node, leaving, timing, joiningSince } = nodeState;
+  const others = state.participants.filter((other) => other.node.id !== node.id);
   const without = { participants: others, sameNodes: false };
   if (leaving !== undefined) {
-    return write(state, without, clock, `${nameOf(card)} leaves (${leaving})`, {
+    return write(state, without, clock, `${nameOf(node)} leaves (${leaving})`, {
       kind: 'left',
       why: leaving,
     });
@@ -27,7 +27,7 @@ export function waitForPeers(state: RendezvousState, nodeState: NodeState, clock
   if (clock.now - joiningSince < timing.joinTimeoutMs)
     return { kind: 'wait', reason: describeMissing(state, missing) };
   const why = `waited ${timing.joinTimeoutMs / 1000} s for ${describeMissing(state, missing)}`;
-  return write(state, without, clock, `${nameOf(card)} timed out: it ${why}`, { kind: 'timed out', why });
+  return write(state, without, clock, `${nameOf(node)} timed out: it ${why}`, { kind: 'timed out', why });
 }
 
 /** Milliseconds for which more nodes may join after the minimum is reached. */
@@ -44,13 +44,13 @@ function lastCallLeft(state: RendezvousState, nodeState: NodeState, now: number)
  * too, there is the last call, which by default is longer than a lease.
  */
 function absentNodesMayRun(state: RendezvousState): boolean {
-  const here = new Set(state.participants.map(({ card }) => card.id));
+  const here = new Set(state.participants.map(({ node }) => node.id));
   return state.roundsBegun === 0 && state.mayStillRun.some((id) => !here.has(id));
 }
 
 function assignRanks(state: RendezvousState, clock: Clock): Step {
   const participants = sortByGroupRank(state.participants, state.terms);
-  const names = namesOf(participants.map(({ card }) => card));
+  const names = namesOf(participants.map(({ node }) => node));
   const count = participants.length === 1 ? '1 node' : `${participants.length} nodes`;
   const change = {
     phase: 'running',
@@ -70,10 +70,10 @@ function describeDelay({ quickFailures }: RendezvousState, leftMs: number): stri
 }
 
 function describeMissing({ terms, participants }: RendezvousState, missing: number): string {
-  const cards = participants.map(({ card }) => card);
+  const nodes = participants.map(({ node }) => node);
   const more = `${missing} more ${missing === 1 ? 'node' : 'nodes'}`;
   const ranks = Array.from({ length: terms.max }, (_, rank) => rank);
-  const absent = ranks.filter((rank) => cards.every(({ nodeRank }) => nodeRank !== rank));
+  const absent = ranks.filter((rank) => nodes.every(({ nodeRank }) => nodeRank !== rank));
   const which = terms.backend === 'static' ? ` with --node-rank ${absent.join(', ')}` : '';
-  return `${more}${which}; joined: ${namesOf(cards)}`;
+  return `${more}${which}; joined: ${namesOf(nodes)}`;
 }

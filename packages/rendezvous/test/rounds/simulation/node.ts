@@ -15,7 +15,7 @@ import { mustBeGoneAt, mustStopAt, silentNodes, updateLiveness } from '../../../
 import type { Liveness } from '../../../src/rounds/lease.ts';
 import { firstRankOf, roundOf } from '../../../src/rounds/round.ts';
 import { decodeState, encodeState } from '../../../src/rounds/rendezvous-state.ts';
-import type { JobTerms, NodeCard, RendezvousState, RootCause } from '../../../src/rounds/rendezvous-state.ts';
+import type { JobTerms, NodeInfo, RendezvousState, RootCause } from '../../../src/rounds/rendezvous-state.ts';
 import type { NodeEnd, Step } from '../../../src/rounds/step.ts';
 import type { World } from './world.ts';
 import type { StoreAnswer } from './store.ts';
@@ -34,7 +34,7 @@ const slowestEndMs = 20_000;
 
 /** A simulated launcher with its workers. Replaces rendezvous.ts and the launcher, with the same pure parts. */
 export class SimulatedNode {
-  readonly card: NodeCard;
+  readonly info: NodeInfo;
   isAlive = true;
   isCutOff = false;
   /** How its part ended. */
@@ -49,11 +49,11 @@ export class SimulatedNode {
   #isWriting = false;
   #workersRun = 0;
 
-  constructor(world: World, card: NodeCard, terms: JobTerms, timing: Timing, servesStore: boolean) {
-    this.card = card;
+  constructor(world: World, info: NodeInfo, terms: JobTerms, timing: Timing, servesStore: boolean) {
+    this.info = info;
     this.#world = world;
     this.#clock = { offset: world.random.between(0, 1e6), rate: world.random.between(0.97, 1.03) };
-    const given = { card, terms, timing, freshName: `${card.id}/1`, runId: 'job' };
+    const given = { node: info, terms, timing, freshName: `${info.id}/1`, runId: 'job' };
     this.#nodeState = newNodeState(given, this.#now());
     this.#every(lookEveryMs, () => {
       this.#readState();
@@ -80,7 +80,7 @@ export class SimulatedNode {
   /** Kills the node and its workers. */
   crash(): void {
     this.isAlive = false;
-    this.#world.ranks.release(this.card.id);
+    this.#world.ranks.release(this.info.id);
   }
 
   leave(): void {
@@ -113,7 +113,7 @@ export class SimulatedNode {
 
   #sendHeartbeat(): void {
     const sentAt = this.#now();
-    this.#world.store.call({ op: 'renew', id: this.card.id }, this.#isUnreachable, ({ instance }) => {
+    this.#world.store.call({ op: 'renew', id: this.info.id }, this.#isUnreachable, ({ instance }) => {
       if (!this.isAlive || instance !== this.#instance) return;
       this.#nodeState = onRenewed(this.#nodeState, sentAt);
     });
@@ -123,8 +123,8 @@ export class SimulatedNode {
     const { store } = this.#world;
     const state = this.#stored?.state;
     if (!state || !store.isUp || store.instance !== this.#instance) return;
-    const cards = [...state.participants.map(({ card }) => card), ...state.waitList];
-    const counts = new Map(cards.map(({ id }) => [id, store.counters.get(id) ?? 0]));
+    const nodes = [...state.participants.map(({ node }) => node), ...state.waitList];
+    const counts = new Map(nodes.map(({ id }) => [id, store.counters.get(id) ?? 0]));
     this.#liveness = updateLiveness(this.#liveness, counts, this.#now());
     const silent = silentNodes(this.#liveness, this.#now(), leaseLength(this.#nodeState.timing));
     this.#nodeState = { ...this.#nodeState, silent };
@@ -150,7 +150,7 @@ export class SimulatedNode {
       this.#nodeState = onStoreLost(
         this.#nodeState,
         this.#stored?.state,
-        `${this.card.id}/${instance}`,
+        `${this.info.id}/${instance}`,
         this.#now(),
       );
       this.#stored = undefined;
@@ -210,11 +210,11 @@ export class SimulatedNode {
 
   #startWorkers(): void {
     const { incarnation } = this.#stored!.state;
-    const round = roundOf(this.#stored!.state, this.card.id, { host: 'store', port: 1 })!;
+    const round = roundOf(this.#stored!.state, this.info.id, { host: 'store', port: 1 })!;
     this.#workersRun += 1;
     this.#nodeState = onStarted(this.#nodeState, this.#stored!.state);
     const first = firstRankOf(round);
-    const ranks = Array.from({ length: this.card.processesPerNode }, (_, place) => first + place);
+    const ranks = Array.from({ length: this.info.processesPerNode }, (_, place) => first + place);
     this.#world.onStart(this, incarnation, round, ranks);
     this.#guardLease(this.#workersRun);
   }
@@ -248,7 +248,7 @@ export class SimulatedNode {
     if (workers.kind !== 'running' && workers.kind !== 'stopping') return;
     this.#workersRun += 1;
     this.#nodeState = onEnded(this.#nodeState, end, rootCause);
-    this.#world.ranks.release(this.card.id);
+    this.#world.ranks.release(this.info.id);
     this.#act();
   }
 

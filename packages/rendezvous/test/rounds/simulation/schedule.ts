@@ -75,7 +75,7 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
       return;
     }
     if (servesStore) replaceStore();
-    const card = {
+    const info = {
       id: `${slot}.${count}`,
       host: `host${slot}`,
       pid: 10 + count,
@@ -86,7 +86,7 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
       hostsStore: servesStore,
     };
     count += 1;
-    world.nodes[slot] = new SimulatedNode(world, card, terms, timing, servesStore);
+    world.nodes[slot] = new SimulatedNode(world, info, terms, timing, servesStore);
   }
 
   /** The previous state ended with the previous node that served the store. */
@@ -199,8 +199,8 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
   }
 
   function describeStandstill(): string {
-    const parts = world.nodes.map(({ card, isAlive, end, nodeState }) => {
-      return `${card.id} ${isAlive ? (end?.kind ?? 'waits') : 'dead'} ${nodeState.workers.kind}`;
+    const parts = world.nodes.map(({ info, isAlive, end, nodeState }) => {
+      return `${info.id} ${isAlive ? (end?.kind ?? 'waits') : 'dead'} ${nodeState.workers.kind}`;
     });
     return `${parts.join('; ')}; ${store.value}`;
   }

@@ -31,7 +31,7 @@ export class World {
 
   /** Called when a node starts the workers of a round. Throws if that violates an invariant. */
   onStart(node: SimulatedNode, incarnation: string, round: Round, ranks: readonly number[]): void {
-    const { id } = node.card;
+    const { id } = node.info;
     const number = round.restartCount + 1;
     const key = `${incarnation} round ${number}`;
     if (round.groupRank === 0) {

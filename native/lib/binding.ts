@@ -1,0 +1,116 @@
+import type { NcclDescription } from './nccl.ts';
+import type { NativeOnnxBinding, NativeOnnxOptions, NativeOnnxSession, NativeOnnxSlot } from './onnx.ts';
+import type { NativeProcessGroup } from './process-group.ts';
+import type { NativeDeviceMemory, NativeTensor } from './tensors.ts';
+
+/** The addon's exports. */
+export interface NativeBinding {
+  ProcessGroup: new (rank: number, size: number) => NativeProcessGroup;
+  /** `libraryPath`: the file of libonnxruntime. */
+  OnnxSession: new (
+    libraryPath: string,
+    inputs: readonly NativeOnnxSlot[],
+    outputs: readonly NativeOnnxSlot[],
+    options: NativeOnnxOptions,
+  ) => NativeOnnxSession;
+  OnnxBinding: new (
+    session: NativeOnnxSession,
+    inputs: readonly NativeTensor[],
+    outputs: readonly NativeTensor[],
+  ) => NativeOnnxBinding;
+  /** `bytes` of GPU memory. `address`: wraps memory of another library, which must outlive this object. */
+  DeviceMemory: new (device: number, bytes: number, address?: bigint) => NativeDeviceMemory;
+  /** Opens the CUDA driver and NCCL and describes them; allocates nothing on a GPU. */
+  describeNccl(): NcclDescription;
+  /** Measures the driver's copies between page-locked memory and a GPU, in bytes per second. Blocks. */
+  measureCopies(device: number, bytes: number, rounds: number): { toDevice: number; toHost: number };
+  /** Returns the 128-byte id of a new communicator. The ranks connect to the process that called this. */
+  ncclUniqueId(): Uint8Array;
+  /** The operations of this process that have waited for longer than 100 ms. May be called by any thread. */
+  longWaits(): string[];
+  /**
+   * Requests the JavaScript stack of a thread that waits in a synchronous operation, which answers within 100 ms, or
+   * ends the request. Called by another thread.
+   */
+  requestStack(isWanted: boolean): void;
+  /** The requested stack; undefined if no thread has answered. */
+  takeStack(): string | undefined;
+  /** Number of CPUs that this process may use, from its affinity mask and its cgroup quota. */
+  usableCpus(): number;
+  /** Names of the kernel sets that this processor supports, fastest first; the last one is plain C++. */
+  kernelNames(): string[];
+  /**
+   * `outputs[*][i] = inputs[0][i] ∘ inputs[1][i] ∘ …` with the named kernel set; all arrays have the same dtype and
+   * length. A floating-point sum is divided by `divisor`, which is 1 otherwise. float16 and bfloat16 are reduced in
+   * float32 and rounded once.
+   */
+  reduceWith(
+    kernel: string,
+    dtype: number,
+    reduceOp: number,
+    inputs: readonly NativeTensor[],
+    outputs: readonly NativeTensor[],
+    divisor: number,
+  ): void;
+  /** Converts float16 or bfloat16 (`dtype`) to float32 with the named kernel set. Both arrays have the same length. */
+  widenWith(kernel: string, dtype: number, from: NativeTensor, to: Float32Array): void;
+  /** Converts float32 to float16 or bfloat16, rounded to nearest, ties to even. */
+  narrowWith(kernel: string, dtype: number, from: Float32Array, to: NativeTensor): void;
+  /**
+   * Writes views of images to `target` as float32. `pixels` holds the images one after another, [image, channel, row,
+   * column]. Each pixel is looked up in its channel's table of 256 `values`; pixels outside the image get the channel's
+   * `outside` value.
+   *
+   * `from`: channels, height and width of an image. `views`: image index, top, left and step (1 or -1) for each view:
+   * its pixel (x, y) is the image's (left + x · step, top + y). `seen`: height and width of a view. The views fill
+   * `target`.
+   */
+  lookUpImages(
+    pixels: Uint8Array,
+    from: readonly [channels: number, height: number, width: number],
+    values: Float32Array,
+    outside: Float32Array,
+    views: Int32Array,
+    seen: readonly [height: number, width: number],
+    target: Float32Array,
+  ): void;
+  /**
+   * The p-norm of the elements of all arrays together, or the largest absolute element for `p` = Infinity, summed in
+   * double precision.
+   */
+  jointNorm(arrays: readonly Float32Array[], p: number): number;
+  /** Multiplies all elements, in place, by `factor` rounded to float32. */
+  scaleArrays(arrays: readonly Float32Array[], factor: number): void;
+  /** Clamps all elements, in place, to [−limit, limit] in float32. NaN stays. */
+  clampArrays(arrays: readonly Float32Array[], limit: number): void;
+  /** Names of the algorithms that `connect` accepts (docs/algorithms.md). */
+  algorithmNames(): string[];
+  /**
+   * Returns the algorithm of an operation (one of `nativeOp`). `bytes`: size of each rank's
+   * array, or the largest if they differ. `forced`: see `algorithm` of `connect`.
+   */
+  chooseAlgorithm(
+    op: number,
+    medium: 'shm' | 'tcp' | 'loopback',
+    dtype: number,
+    bytes: number,
+    ranks: number,
+    forced: string,
+  ): string;
+  /**
+   * Locks one byte of an open file for this descriptor. Returns false if another descriptor, of any process, holds the
+   * lock. The kernel releases it when the file is closed or the process exits. Throws an Error with `errno` if locking
+   * fails, as on a file system without locks.
+   */
+  tryLockByte(fd: number, byte: number): boolean;
+  unlockByte(fd: number, byte: number): void;
+  /** Returns true if another descriptor holds the lock. */
+  isByteLockedElsewhere(fd: number, byte: number): boolean;
+  /**
+   * Maps the first `bytes` of the open file `fd` as memory, copy-on-write: pages are read from the file on first
+   * access, and writes change this process only. `fd` may be closed afterwards; the memory is unmapped when the buffer
+   * is garbage-collected. `bytes` must not exceed the size of the file: access beyond its end, also after another
+   * process has truncated it, ends the process with SIGBUS.
+   */
+  mapFile(fd: number, bytes: number): ArrayBuffer;
+}

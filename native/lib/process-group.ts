@@ -1,0 +1,217 @@
+import type { NativeDeviceTensor, NativeHostMemory, NativePlacedTensor, NativeTensor } from './tensors.ts';
+
+/** The address on which a rank listens. */
+export interface NativeListening {
+  /**
+   * Abstract Unix socket for ranks of this host, without its leading zero byte; empty if `sharedMemoryProblem` is set.
+   */
+  socketName: string;
+  /** Reason why this process cannot share memory with others; empty if it can. */
+  sharedMemoryProblem: string;
+  /** TCP port, chosen by the system, at the address given to `listen`. */
+  port: number;
+  /** 32 hexadecimal digits. Connections prove that they know them, and never send them. */
+  token: string;
+}
+
+/** The address of a rank. */
+export interface NativeEndpoint {
+  /** Two ranks with the same number share memory; others are connected over TCP. */
+  host: number;
+  /** Name of the rank in log lines: `rank 1 (host node1, pid 4711)`. */
+  name: string;
+  /** Name of its host, for errors. */
+  hostName?: string;
+  socketName: string;
+  /** Numeric IPv4 or IPv6. */
+  address: string;
+  port: number;
+  token: string;
+}
+
+/**
+ * The blocking form of each function, which returns what the promise of the asynchronous form settles with. It runs on the
+ * calling thread.
+ */
+export type BlockingForms<Functions> = {
+  [Name in keyof Functions & string as `${Name}Sync`]: Functions[Name] extends (
+    ...operands: infer Operands
+  ) => Promise<infer Result>
+    ? (...operands: Operands) => Result
+    : never;
+};
+
+/** The collectives of a group. */
+export interface NativeCollectives {
+  allReduce(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): Promise<void>;
+  /** Reduces each of the tensors, which have the same dtype. `dtype` is ignored for an empty list. */
+  allReduceCoalesced(
+    tensors: NativePlacedTensor[],
+    dtype: number,
+    reduceOp: number,
+    timeoutMs: number,
+  ): Promise<void>;
+  broadcast(tensor: NativePlacedTensor, dtype: number, root: number, timeoutMs: number): Promise<void>;
+  /** Reduces into the tensor of `root`; the tensors of other ranks are not changed. */
+  reduce(
+    tensor: NativePlacedTensor,
+    dtype: number,
+    reduceOp: number,
+    root: number,
+    timeoutMs: number,
+  ): Promise<void>;
+  /** Reduces all ranks' `inputs[rank]` into `output`; lengths may differ between ranks. */
+  reduceScatter(
+    output: NativePlacedTensor,
+    inputs: NativePlacedTensor[],
+    dtype: number,
+    reduceOp: number,
+    timeoutMs: number,
+  ): Promise<void>;
+  /**
+   * Sends rank a's `sends[b]` to rank b's `receives[a]`: one entry for each rank, `null` for none. `op`: allGather, gather,
+   * scatter or allToAll of `nativeOp`, determines which ranks send. `root`: for gather and scatter, else 0. `onDevice`: true
+   * if the arrays are on a GPU.
+   */
+  exchange(
+    op: number,
+    sends: (NativePlacedTensor | null)[],
+    receives: (NativePlacedTensor | null)[],
+    dtype: number,
+    root: number,
+    onDevice: boolean,
+    timeoutMs: number,
+  ): Promise<void>;
+  /** `monitored`: named monitoredBarrier in reports and errors. */
+  barrier(monitored: boolean, timeoutMs: number): Promise<void>;
+}
+
+/** The messages of a group between two ranks. */
+export interface NativeMessages {
+  /**
+   * Sends a message to rank `to`, independent of the order of collectives; settles when the tensor may be reused.
+   * Messages of one sender with the same tag are received in the order of the calls.
+   */
+  send(tensor: NativePlacedTensor, dtype: number, to: number, tag: number, timeoutMs: number): Promise<void>;
+  /** Receives a message with this tag from rank `from`, or from any rank (−1). Returns the sender. */
+  receive(
+    tensor: NativePlacedTensor,
+    dtype: number,
+    from: number,
+    tag: number,
+    timeoutMs: number,
+  ): Promise<number>;
+}
+
+/** A collective with fixed arguments that a running graph starts without JavaScript. Opaque. */
+export interface NativePreparedOperation {
+  readonly nativePreparedOperation: never;
+}
+
+/**
+ * One rank's side of a group. Does not check arguments: callers check them first.
+ *
+ * Promises of collectives settle in call order; pending promises keep the process alive. One native thread runs the
+ * operations of all groups of the process. The collectives of one group run one after another; different groups and
+ * point-to-point messages do not wait for each other. Functions that end in `Sync` run on the calling thread, after the
+ * operations issued before on this group. Timeouts are in milliseconds, from the start of the operation's turn. Every
+ * failure is a `NativeFailure`; after the first one, every operation fails with it.
+ */
+export interface NativeProcessGroup
+  extends NativeCollectives, BlockingForms<NativeCollectives>, NativeMessages, BlockingForms<NativeMessages> {
+  /**
+   * Listens for the other ranks. `address`: a numeric address of this host. `key`: 32 bytes, the same on all ranks;
+   * both sides of a connection prove that they have it. Default: zeroes. `encrypt`: encrypts TCP connections; the same
+   * on all ranks.
+   */
+  listen(address: string, key?: Uint8Array, encrypt?: boolean): NativeListening;
+  /**
+   * Connects to the other ranks at `endpoints[rank]`. A group of one needs no `listen`. `algorithm`: one of
+   * `algorithmNames`, used by every operation that supports it and the same on all ranks, or '' to choose for each
+   * operation. After `reportAfterMs` of waiting, connecting included, an operation logs a line to stderr that names the
+   * missing ranks; 0: never. `silentPeerTimeoutMs`: time without any answer from a peer's host after which that peer
+   * counts as dead; default: 15 s.
+   */
+  connect(
+    endpoints: NativeEndpoint[],
+    algorithm: string,
+    timeoutMs: number,
+    reportAfterMs: number,
+    silentPeerTimeoutMs?: number,
+  ): Promise<void>;
+  /**
+   * Blocks until all collectives issued on this group have completed; promises settle later, on the event loop. Not a
+   * collective.
+   */
+  settleSync(): void;
+  /**
+   * Returns zeroed memory of `length` elements that the transport reduces in place. A collective. Detached by
+   * `destroy`.
+   */
+  allocateSync(dtype: number, length: number, timeoutMs: number): ArrayBuffer;
+  /**
+   * Returns zeroed memory of `length` elements that all ranks of this host have mapped. A collective of all ranks. Not
+   * detached by `destroy`. Only in groups with shared memory.
+   */
+  allocateForHostSync(dtype: number, length: number, timeoutMs: number): NativeHostMemory;
+  /**
+   * Returns the same elements in the memory of each rank, in the order of the ranks, of an array in memory of `allocateSync`:
+   * null for this rank, whose memory is there already. Undefined unless this process has mapped the memory of all ranks.
+   * Call it once for each array. `destroy` detaches the result. Not a collective.
+   */
+  slicesOfSync(tensor: NativeTensor, dtype: number, timeoutMs: number): (ArrayBuffer | null)[] | undefined;
+  /**
+   * Prepares an all-reduce of memory of `allocateSync`, which the run of a graph starts (`NativeGraphCall`), any number
+   * of times. The start determines its position in the order of the group's operations. `copy`, as much memory of
+   * `allocateSync`, receives the elements before each all-reduce, also if the all-reduce fails.
+   */
+  prepareAllReduce(
+    tensor: NativePlacedTensor,
+    dtype: number,
+    reduceOp: number,
+    timeoutMs: number,
+    copy?: NativePlacedTensor,
+  ): NativePreparedOperation;
+  /**
+   * Prepares a collective on float32 memory of its own, which the run of a graph starts like `prepareAllReduce`: the sum
+   * of the ranks' `input`, of `length` elements, in place; or those of all ranks in `output`. `op`: `nativeOp.allReduce`, or
+   * `nativeOp.allGather`.
+   */
+  prepareWithMemory(
+    op: number,
+    length: number,
+    timeoutMs: number,
+  ): { operation: NativePreparedOperation; input: Float32Array; output: Float32Array };
+  /** Prepares a barrier, which the run of a graph starts like `prepareAllReduce`. */
+  prepareBarrier(monitored: boolean, timeoutMs: number): NativePreparedOperation;
+  /** Settles when an operation that was started has ended; at once if it is not running. Undefined if it has succeeded. */
+  ended(operation: NativePreparedOperation): Promise<void> | undefined;
+  /** A barrier named newGroup: settles when every rank is about to form a further group. */
+  newGroup(timeoutMs: number): Promise<void>;
+  /**
+   * Runs later collectives through NCCL on GPU `device` (index among the visible ones). A collective of a connected
+   * group. `id`: 128 bytes that one rank gets from `ncclUniqueId`. The group keeps its CPU connections, over which
+   * ranks agree on every operation and monitor each other.
+   */
+  joinNccl(device: number, id: Uint8Array, timeoutMs: number): Promise<void>;
+  /** Copies `host.length` elements, in the order of the group's operations. */
+  copyToDevice(
+    tensor: NativeDeviceTensor,
+    host: NativeTensor,
+    dtype: number,
+    timeoutMs: number,
+  ): Promise<void>;
+  copyToHost(tensor: NativeDeviceTensor, host: NativeTensor, dtype: number, timeoutMs: number): Promise<void>;
+  /** Sends a message from GPU to GPU, in the order of the group's operations on both ranks. */
+  sendOnDevice(tensor: NativeDeviceTensor, dtype: number, to: number, timeoutMs: number): Promise<void>;
+  receiveOnDevice(tensor: NativeDeviceTensor, dtype: number, from: number, timeoutMs: number): Promise<void>;
+  /** Makes later work of the group's stream wait for the work queued so far on `stream` (a CUstream). */
+  afterStream(stream: bigint, timeoutMs: number): Promise<void>;
+  /** Makes work queued on `stream` after this resolves wait for the group's operations called before. */
+  beforeStream(stream: bigint, timeoutMs: number): Promise<void>;
+  /**
+   * Waits until every rank calls it, then releases everything; also releases if that fails or the group is not
+   * connected.
+   */
+  destroy(timeoutMs: number): Promise<void>;
+}

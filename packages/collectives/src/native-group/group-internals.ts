@@ -1,0 +1,87 @@
+import { InvalidArgumentError } from '@ringrun/core';
+import type { ReduceOp, StartableOperation } from '@ringrun/core';
+import type { LeavesGroup } from './destroy-listeners.ts';
+import { NativeGroupBase } from './native-group.ts';
+import type { HostMemory } from './native-group.ts';
+
+/*
+ * What ringrun's packages do with a process group beyond the interface `ProcessGroup`. Groups of other classes, such as those
+ * that users implement, can do none of it.
+ */
+
+/**
+ * True if an operation of the group has failed on this rank, so that no further operation runs.
+ *
+ * @internal
+ */
+export function hasFailed(group: object): boolean {
+  return group instanceof NativeGroupBase && group.hasFailed;
+}
+
+/**
+ * Maps `length` zeros on all ranks of a host. A collective of all ranks of the group, which blocks the calling thread. The
+ * group must share memory (transport `shm` or `mixed`).
+ *
+ * @internal
+ */
+export function shareMemorySync(group: object, length: number): HostMemory {
+  if (group instanceof NativeGroupBase) return group.shareMemorySync(length);
+  throw new InvalidArgumentError('Memory can be shared only in a group of initProcessGroup or newGroup.');
+}
+
+/**
+ * The same elements in the memory of each rank, in the order of the ranks, of an array in memory of `allocateSync`, which is
+ * one of them. Undefined unless all ranks of the group share memory. Call it once for each array. The arrays are detached
+ * with that of this rank. Not a collective.
+ *
+ * @internal
+ */
+export function slicesOfRanks(group: object, data: Float32Array): readonly Float32Array[] | undefined {
+  if (!(group instanceof NativeGroupBase) || group.transport !== 'shm') return undefined;
+  return group.slicesOfRanks(data);
+}
+
+/**
+ * Calls `leaveGroup` when `destroy` of the group has ended on this rank, even if it failed. The group does not keep the object.
+ *
+ * @internal
+ */
+export function whenDestroyed(group: object, one: LeavesGroup): void {
+  if (group instanceof NativeGroupBase) group.addLeaving(one);
+}
+
+/**
+ * Resolves when every rank of the group has called it. It is one of the group's collectives: ranks that call another
+ * one get CollectiveMismatchError at once.
+ *
+ * @internal
+ */
+export async function beginNewGroup(group: object, timeoutMs: number): Promise<void> {
+  if (group instanceof NativeGroupBase) await group.beginNewGroup(timeoutMs);
+}
+
+/**
+ * An all-reduce of float32 memory of `allocateSync` that a library starts while it computes. Undefined if this group can
+ * only be called from JavaScript now.
+ *
+ * @param copy as much memory of `allocateSync`, which receives `data` before each all-reduce, also if that fails. Default:
+ *   none.
+ * @internal
+ */
+export function prepareAllReduce(
+  group: object,
+  data: Float32Array,
+  op: ReduceOp,
+  copy?: Float32Array,
+): StartableOperation | undefined {
+  return group instanceof NativeGroupBase ? group.prepareAllReduce(data, op, copy) : undefined;
+}
+
+/**
+ * A barrier that a library starts while it computes. Undefined if this group can only be called from JavaScript now.
+ *
+ * @internal
+ */
+export function prepareBarrier(group: object): StartableOperation | undefined {
+  return group instanceof NativeGroupBase ? group.prepareBarrier() : undefined;
+}
