@@ -2,15 +2,9 @@ import { runInNewContext } from 'node:vm';
 
 import { describe, expect, test } from 'vitest';
 
-import type { TypedArray } from '@ringrun/collectives';
-import {
-  BFloat16Bits,
-  createCpuGroup,
-  dtypeOf,
-  Float16Bits,
-  HashStore,
-  reduceOpsFor,
-} from '@ringrun/collectives';
+import { createCpuGroup, HashStore } from '@ringrun/collectives';
+import { BFloat16Bits, dtypeOf, Float16Bits, reduceOpsFor } from '@ringrun/core';
+import type { TypedArray } from '@ringrun/core';
 import { loadNative, nativeDType } from '@ringrun/native';
 
 const classes = [

@@ -1,4 +1,5 @@
-import { BFloat16Bits, Float16Bits, narrowFloat32, widenToFloat32 } from '@ringrun/collectives';
+import { narrowFloat32, widenToFloat32 } from '@ringrun/collectives';
+import { BFloat16Bits, Float16Bits } from '@ringrun/core';
 import { expect, test } from 'vitest';
 
 /**

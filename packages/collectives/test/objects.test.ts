@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import type { ProcessGroup } from '@ringrun/collectives';
 import { createCpuGroup, HashStore } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/core';
 
 import { runRanks } from './support/ranks.ts';
 

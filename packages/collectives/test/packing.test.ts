@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/collectives';
+import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/core';
 
 import { packObject, unpackObject } from '../src/packing.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { bytesPerElement, reduceOpsFor } from '@ringrun/collectives';
-import type { DType } from '@ringrun/collectives';
+import { bytesPerElement, reduceOpsFor } from '@ringrun/core';
+import type { DType } from '@ringrun/core';
 
 import { runRanks } from '../support/ranks.ts';
 import { settingsOverNccl } from '../nccl/settings.ts';

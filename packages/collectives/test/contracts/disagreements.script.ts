@@ -1,8 +1,8 @@
 // Three ranks call different operations: each a different one, or one rank a different one than the others.
 import assert from 'node:assert/strict';
 
-import { BFloat16Bits, Float16Bits } from '@ringrun/collectives';
-import type { ProcessGroup } from '@ringrun/collectives';
+import { BFloat16Bits, Float16Bits } from '@ringrun/core';
+import type { ProcessGroup } from '@ringrun/core';
 
 import { formGroup } from '../fixtures/groups.ts';
 import { failureOf } from '../fixtures/scenario.ts';

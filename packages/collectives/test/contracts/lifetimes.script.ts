@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-import type { ProcessGroup } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/core';
 
 import { failureOf } from '../fixtures/scenario.ts';
 import type { Member } from '../fixtures/scenario.ts';

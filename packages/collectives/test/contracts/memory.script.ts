@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-import type { ProcessGroup } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/core';
 
 import type { Member } from '../fixtures/scenario.ts';
 import { operationNames, operationOn } from './fixtures/operations.ts';

@@ -1,7 +1,7 @@
 // Concurrent operations in one group, and in groups that share ranks.
 import assert from 'node:assert/strict';
 
-import type { ProcessGroup } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/core';
 
 import { formGroup } from '../fixtures/groups.ts';
 import type { Member, Rank } from '../fixtures/scenario.ts';

@@ -1,5 +1,5 @@
 // Ranks that wait for messages of ranks that wait themselves, and messages without a counterpart.
-import type { ProcessGroup } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/core';
 
 import { failureOf } from '../fixtures/scenario.ts';
 import type { Member } from '../fixtures/scenario.ts';

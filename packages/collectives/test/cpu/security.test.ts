@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { HashStore, createCpuGroup } from '@ringrun/collectives';
+import { createCpuGroup, HashStore } from '@ringrun/collectives';
 import type { CpuGroupOptions } from '@ringrun/collectives';
 
 const key = Buffer.alloc(32, 7);

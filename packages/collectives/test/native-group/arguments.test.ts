@@ -1,15 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import type { ProcessGroup } from '@ringrun/collectives';
-import {
-  BFloat16Bits,
-  createCpuGroup,
-  dtypeOf,
-  Float16Bits,
-  HashStore,
-  InvalidArgumentError,
-  reduceOpsFor,
-} from '@ringrun/collectives';
+import { createCpuGroup, HashStore } from '@ringrun/collectives';
+import { BFloat16Bits, dtypeOf, Float16Bits, InvalidArgumentError, reduceOpsFor } from '@ringrun/core';
+import type { ProcessGroup } from '@ringrun/core';
 
 describe('a group of one', () => {
   let group: ProcessGroup;

@@ -1,7 +1,7 @@
 import { nativeOp } from '@ringrun/native';
 import { describe, expect, test } from 'vitest';
 
-import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/collectives';
+import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/core';
 
 import {
   allGatherExchange,

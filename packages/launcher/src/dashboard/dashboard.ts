@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Store } from '@ringrun/collectives';
+import type { Store } from '@ringrun/core';
 import { dashboardToken, jobSecret, worldSizeOf } from '@ringrun/rendezvous';
 import type { Round } from '@ringrun/rendezvous';
 import { LaunchError } from '../command-error.ts';

@@ -1,4 +1,4 @@
-import type { Store } from '@ringrun/collectives';
+import type { Store } from '@ringrun/core';
 import { PrefixStore, peek } from '@ringrun/rendezvous';
 import type { AgedFigures } from './job-figures.ts';
 import { checkFigures } from '../worker/rank-figures.ts';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { RingrunError, hostIdentity } from '@ringrun/collectives';
-import type { Store } from '@ringrun/collectives';
+import { hostIdentity } from '@ringrun/collectives';
+import { printable, RingrunError } from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import { JobStore, Rendezvous, advertisedAddress, describeEvent, isLoopback } from '@ringrun/rendezvous';
 import type {
   HostPort,
@@ -15,7 +16,6 @@ import type {
 } from '@ringrun/rendezvous';
 import type { Dashboard } from '../dashboard/dashboard.ts';
 import type { EventLog } from '../dashboard/event-log.ts';
-import { printable } from '@ringrun/core';
 import { answerStackRequests } from '../stacks/answer-requests.ts';
 import { countingOf } from './worker-launcher.ts';
 import type { LaunchedWorkers, WorkerLauncher } from './worker-launcher.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { formatRanks } from '@ringrun/core';
-import { RingrunError } from '@ringrun/collectives';
+import { formatRanks, RingrunError } from '@ringrun/core';
 import {
   StoreServer,
   createSecret,

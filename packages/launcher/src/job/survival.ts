@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { RingrunError } from '@ringrun/collectives';
+import { RingrunError } from '@ringrun/core';
 import type { Round } from '@ringrun/rendezvous';
 import { recoveryMarkOf } from '../worker/recovery-mark.ts';
 import { savingMarkOf } from '../worker/saving-mark.ts';

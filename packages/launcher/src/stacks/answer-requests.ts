@@ -1,9 +1,8 @@
 // In the launcher of a job of several nodes.
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreTimeoutError } from '@ringrun/core';
-import type { Store } from '@ringrun/collectives';
-import { printableLines } from '@ringrun/core';
+import { printableLines, StoreTimeoutError } from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import { PrefixStore, firstRankOf } from '@ringrun/rendezvous';
 import type { Round } from '@ringrun/rendezvous';
 import { encodeStates } from './node-states.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { RingrunError, StoreTimeoutError } from '@ringrun/core';
-import type { Store } from '@ringrun/collectives';
+import type { Store } from '@ringrun/core';
 import { PrefixStore, connectStore, deletePrefix, parseEndpoint } from '@ringrun/rendezvous';
 import { parseName, parseStates } from './node-states.ts';
 import type { NodeName, NodeStates } from './node-states.ts';

@@ -1,4 +1,4 @@
-import type { Store } from '@ringrun/collectives';
+import type { Store } from '@ringrun/core';
 import { PrefixStore } from '../store/prefix-store.ts';
 
 /** The keys of a group that is being formed. Waiting calls throw as soon as `abandoned` rejects. */

@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { formatDuration, formatRanks } from '@ringrun/core';
-import { CollectiveTimeoutError, PeerDiedError } from '@ringrun/collectives';
+import { CollectiveTimeoutError, formatDuration, formatRanks, PeerDiedError } from '@ringrun/core';
 import { decide } from './decide.ts';
 import type { Formation, Process, Report } from './decide.ts';
 import { jobEnded, rankRemoved, recoveryFailed } from './failures.ts';

@@ -1,4 +1,4 @@
-import { CollectiveTimeoutError, PeerDiedError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
+import { CollectiveTimeoutError, PeerDiedError, RingrunError, StoreTimeoutError } from '@ringrun/core';
 
 /** A survivor, or a joining process, saw that the generation cannot be formed. */
 export class FormationAbandonedError extends Error {}

@@ -1,4 +1,4 @@
-import type { Store } from '@ringrun/collectives';
+import type { Store } from '@ringrun/core';
 import { PrefixStore } from '../store/prefix-store.ts';
 import { peek } from '../store/peek.ts';
 import type { Decision, Process, Report, Situation } from './decide.ts';

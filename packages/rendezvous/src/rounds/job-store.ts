@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatDuration } from '@ringrun/core';
-import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
+import { formatDuration, RingrunError, StoreTimeoutError } from '@ringrun/core';
 import { jobSecret, noSecretWarning } from '../secret/job-secret.ts';
 import { formatHostPort, isLoopback } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';

@@ -1,4 +1,4 @@
-import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
+import { RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { StoreClient } from '../store/client.ts';
 import type { JobStore } from './job-store.ts';
 import { decodeState, encodeState } from './rendezvous-state.ts';

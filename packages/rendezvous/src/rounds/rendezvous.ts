@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Store } from '@ringrun/collectives';
+import type { Store } from '@ringrun/core';
 import { mustBeGoneAt, silentNodes, updateLiveness } from './lease.ts';
 import type { Liveness } from './lease.ts';
 import type { JobStore } from './job-store.ts';

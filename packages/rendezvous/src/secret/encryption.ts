@@ -1,5 +1,5 @@
-import { InvalidArgumentError, RingrunError } from '@ringrun/collectives';
 import type { CpuGroupOptions } from '@ringrun/collectives';
+import { InvalidArgumentError, RingrunError } from '@ringrun/core';
 import { howToSet, jobSecret } from './job-secret.ts';
 import { dataConnectionKey } from './keys.ts';
 

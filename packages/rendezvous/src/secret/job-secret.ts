@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { InvalidArgumentError, RingrunError } from '@ringrun/collectives';
-import { pathProblem } from '@ringrun/core';
+import { InvalidArgumentError, pathProblem, RingrunError } from '@ringrun/core';
 
 const fewestCharacters = 16;
 

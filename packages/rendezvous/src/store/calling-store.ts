@@ -1,6 +1,5 @@
-import { InvalidArgumentError, requireOptions } from '@ringrun/collectives';
-import { quoted } from '@ringrun/core';
-import type { Store } from '@ringrun/collectives';
+import { InvalidArgumentError, quoted, requireOptions } from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import { longestTimeoutMs } from './limits.ts';
 import type { Call, Failure, Result } from './wire.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isIP } from 'node:net';
-import { formatDuration } from '@ringrun/core';
-import { StoreTimeoutError, defaultTimeoutMs, requireOptions, type OptionNames } from '@ringrun/collectives';
+import { defaultTimeoutMs, formatDuration, requireOptions, StoreTimeoutError } from '@ringrun/core';
+import type { OptionNames } from '@ringrun/core';
 import { storeKeys } from '../secret/keys.ts';
 import { CallingStore, checkTimeout } from './calling-store.ts';
 import type { Success } from './calling-store.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { RingrunError } from '@ringrun/collectives';
 import { printable, quoted } from '@ringrun/core';
+import type { RingrunError } from '@ringrun/core';
 import { Dealer } from './zeromq.ts';
 import type { StoreKeys } from '../secret/keys.ts';
 import { clientCurve } from './curve.ts';

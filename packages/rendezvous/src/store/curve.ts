@@ -1,6 +1,6 @@
 /** CURVE, the encryption and authentication of ZeroMQ (RFC 26), with the keys of the job's store. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RingrunError } from '@ringrun/collectives';
+import { RingrunError } from '@ringrun/core';
 import { Context, Reply, capability } from './zeromq.ts';
 import type { KeyPair, StoreKeys } from '../secret/keys.ts';
 

@@ -1,4 +1,4 @@
-import type { Store } from '@ringrun/collectives';
+import type { Store } from '@ringrun/core';
 
 /** A store that deletes many keys in one call. Stores of users need not have it: their keys stay. */
 export interface PrefixDeleter {

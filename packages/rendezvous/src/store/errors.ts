@@ -1,6 +1,12 @@
 /** Errors between a store and its client. `where` is the store's `host:port`. */
-import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
-import { formatDuration, printable, quoted } from '@ringrun/core';
+import {
+  formatDuration,
+  InvalidArgumentError,
+  printable,
+  quoted,
+  RingrunError,
+  StoreTimeoutError,
+} from '@ringrun/core';
 import { frameBytes } from './limits.ts';
 import { listedKeys } from './numbered-keys.ts';
 import type { SecretDisagreement } from './handshake.ts';

@@ -1,5 +1,5 @@
-import { InvalidArgumentError, requireOptions, type OptionNames } from '@ringrun/collectives';
-import { givenPath } from '@ringrun/core';
+import { givenPath, InvalidArgumentError, requireOptions } from '@ringrun/core';
+import type { OptionNames } from '@ringrun/core';
 import { CallingStore, checkTimeout } from './calling-store.ts';
 import type { Success } from './calling-store.ts';
 import { nameKeys } from './errors.ts';

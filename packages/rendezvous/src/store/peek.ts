@@ -1,5 +1,5 @@
-import { StoreTimeoutError } from '@ringrun/collectives';
-import type { Store } from '@ringrun/collectives';
+import { StoreTimeoutError } from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 
 /** Reads of a store that do not wait for keys to be set. */
 

@@ -1,5 +1,5 @@
-import { StoreTimeoutError } from '@ringrun/collectives';
-import type { Store } from '@ringrun/collectives';
+import { StoreTimeoutError } from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import { deletePrefix } from './delete-prefix.ts';
 
 /** A part of another store in which every key begins with `prefix/` (torch.distributed.PrefixStore). */

@@ -5,7 +5,7 @@
  */
 import { parentPort } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
-import { RingrunError } from '@ringrun/collectives';
+import { RingrunError } from '@ringrun/core';
 import type { HostPort } from './endpoint.ts';
 import { StoreServer } from './server.ts';
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
-import { RingrunError } from '@ringrun/collectives';
-import { quoted } from '@ringrun/core';
+import { quoted, RingrunError } from '@ringrun/core';
 import { Router } from './zeromq.ts';
 import { storeKeys } from '../secret/keys.ts';
 import { serverCurve } from './curve.ts';

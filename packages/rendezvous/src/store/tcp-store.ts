@@ -1,10 +1,5 @@
-import { formatDuration } from '@ringrun/core';
-import {
-  InvalidArgumentError,
-  StoreTimeoutError,
-  requireOptions,
-  type OptionNames,
-} from '@ringrun/collectives';
+import { formatDuration, InvalidArgumentError, requireOptions, StoreTimeoutError } from '@ringrun/core';
+import type { OptionNames } from '@ringrun/core';
 import { StoreClient, openConnection } from './client.ts';
 import type { StoreConnection } from './connection.ts';
 import type { HostPort } from './endpoint.ts';

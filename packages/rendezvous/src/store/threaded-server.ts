@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { MessageChannel, SHARE_ENV, Worker } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
-import { RingrunError } from '@ringrun/collectives';
+import { RingrunError } from '@ringrun/core';
 import { formatHostPort } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import type { StoreThreadReport, StoreThreadRequest } from './server-thread.ts';

@@ -1,5 +1,5 @@
-import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
-import type { Store } from '@ringrun/collectives';
+import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');

@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
+import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/core';
 import { expect, onTestFinished, test } from 'vitest';
 import { Dealer, Router } from 'zeromq';
 import { connectStore } from '../../src/store/client.ts';

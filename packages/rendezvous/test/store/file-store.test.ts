@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
+import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/core';
 import crc32c from 'crc-32/crc32c.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FileStore } from '../../src/store/file-store.ts';

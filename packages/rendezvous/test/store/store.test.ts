@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { HashStore } from '@ringrun/collectives';
-import type { Store } from '@ringrun/collectives';
+import type { Store } from '@ringrun/core';
 import { connectStore } from '../../src/store/client.ts';
 import { FileStore } from '../../src/store/file-store.ts';
 import { PrefixStore } from '../../src/store/prefix-store.ts';

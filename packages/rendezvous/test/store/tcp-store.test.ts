@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import { TCPStore } from '../../src/store/tcp-store.ts';
 import { freePort } from '../../../../test/support/free-port.ts';
 import { start } from './processes.ts';

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { ProcessGroup } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/core';
 import { defaultGroup, isInitialized } from '../process-group/index.ts';
 import { CheckpointError, errorOf, failureOf } from './checkpoint-error.ts';
 import type { CheckpointProblem, Failure } from './checkpoint-error.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { requireOptions } from '@ringrun/collectives';
-import type { OptionNames, ProcessGroup } from '@ringrun/collectives';
-import { givenLocation, requireInteger } from '@ringrun/core';
+import { givenLocation, requireInteger, requireOptions } from '@ringrun/core';
+import type { OptionNames, ProcessGroup } from '@ringrun/core';
 import { refuseFileAsFolder } from '../storage/folder-path.ts';
 import { isBucket, openStorage } from '../storage/open-storage.ts';
 import type { Storage } from '../storage/index.ts';

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import { safetensorsDtype } from './safetensors.ts';
 import type { ArrayWithShape, ElementArray } from './safetensors.ts';
 

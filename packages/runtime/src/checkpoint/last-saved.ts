@@ -1,6 +1,6 @@
 import { parsePrintable } from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import { setTimeout } from 'node:timers/promises';
-import type { Store } from '@ringrun/collectives';
 import { currentState } from '../process-group/state.ts';
 
 /** Milliseconds to wait for the store. */

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { ReduceOp, RingrunError } from '@ringrun/collectives';
+import { ReduceOp, RingrunError } from '@ringrun/core';
 import { recordError } from '@ringrun/launcher';
 import { destroyProcessGroup, isInitialized } from '../process-group/index.ts';
 import type { CheckpointGroup } from './checkpoint-group.ts';

@@ -1,5 +1,5 @@
-import { BFloat16Bits, Float16Bits, InvalidArgumentError, dtypeOf } from '@ringrun/collectives';
-import type { DType } from '@ringrun/collectives';
+import { BFloat16Bits, dtypeOf, Float16Bits, InvalidArgumentError } from '@ringrun/core';
+import type { DType } from '@ringrun/core';
 
 /*
  * The safetensors format (https://github.com/huggingface/safetensors), which PyTorch reads with

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import type { AnyDataset } from './dataset-kind.ts';
 import type { BatchMemory } from './dataset.ts';

@@ -1,5 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
-import { requireInteger, requireOptions, requireSeed } from '@ringrun/core';
+import { InvalidArgumentError, requireInteger, requireOptions, requireSeed } from '@ringrun/core';
 import { defaultCollate } from './collate.ts';
 import type { Collated } from './collate.ts';
 import {

@@ -1,5 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
-import { requireOptions } from '@ringrun/core';
+import { InvalidArgumentError, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import { shareOfProcess } from '../process-group/groups.ts';
 import { lengthOf } from './sampler.ts';

@@ -1,4 +1,4 @@
-import { dtypeOf, InvalidArgumentError } from '@ringrun/collectives';
+import { dtypeOf, InvalidArgumentError } from '@ringrun/core';
 
 /**
  * The element type of each field of a loader's batches, as in the first batch. Another type in a later batch would

@@ -1,5 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
-import { requireInteger, requireSeed } from '@ringrun/core';
+import { InvalidArgumentError, requireInteger, requireSeed } from '@ringrun/core';
 
 /** Selects and orders the samples of a dataset. Each iteration yields the indices of one epoch. */
 export interface Sampler extends Iterable<number> {

@@ -1,5 +1,5 @@
-import { slicesOfRanks, type ProcessGroup } from '@ringrun/collectives';
-import type { DistributedParameter } from '@ringrun/core';
+import { slicesOfRanks } from '@ringrun/collectives';
+import type { DistributedParameter, ProcessGroup } from '@ringrun/core';
 
 /** Views of the memory of a bucket, on one rank. */
 export interface BucketViews {

@@ -1,5 +1,4 @@
-import type { ProcessGroup } from '@ringrun/collectives';
-import type { Arrival, DistributedBuffer, DistributedModule } from '@ringrun/core';
+import type { Arrival, DistributedBuffer, DistributedModule, ProcessGroup } from '@ringrun/core';
 import { ddpEvents } from './events.ts';
 import { inStep } from './uneven-inputs.ts';
 

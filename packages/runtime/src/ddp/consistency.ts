@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { RingrunError, type ProcessGroup } from '@ringrun/collectives';
+import { RingrunError } from '@ringrun/core';
+import type { DistributedBuffer, DistributedModule, ProcessGroup } from '@ringrun/core';
 import { defaultGroup } from '../process-group/index.ts';
 import { bytesOf } from './buffers.ts';
-import type { DistributedBuffer, DistributedModule } from '@ringrun/core';
 
 /** The parameters of some ranks differ from those of the reference rank. */
 export class ParametersDivergedError extends RingrunError {

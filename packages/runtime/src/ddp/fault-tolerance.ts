@@ -1,10 +1,9 @@
-import { InvalidArgumentError, RingrunError } from '@ringrun/collectives';
-import type { ProcessGroup } from '@ringrun/collectives';
-import { isSameList } from '@ringrun/core';
+import { InvalidArgumentError, isSameList, RingrunError } from '@ringrun/core';
 import type {
   DistributedBuffer,
   DistributedDataParallelOptions,
   DistributedModule,
+  ProcessGroup,
   StartableOperation,
 } from '@ringrun/core';
 import { flatten } from '../checkpoint/flat-state.ts';

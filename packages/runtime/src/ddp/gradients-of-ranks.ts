@@ -1,5 +1,4 @@
-import type { ProcessGroup } from '@ringrun/collectives';
-import type { DistributedParameter } from '@ringrun/core';
+import type { DistributedParameter, ProcessGroup } from '@ringrun/core';
 import { bucketOnRanks, type Bucket, type BucketViews } from './bucket.ts';
 
 /** The gradients of all ranks in the memory that they share. */

@@ -1,5 +1,5 @@
-import { RingrunError, type OptionNames, type ProcessGroup } from '@ringrun/collectives';
-import type { DistributedModule } from '@ringrun/core';
+import { RingrunError } from '@ringrun/core';
+import type { DistributedModule, OptionNames, ProcessGroup } from '@ringrun/core';
 import type { Reducer } from './reducer.ts';
 import { equalWeights, SampleWeights } from './sample-weights.ts';
 

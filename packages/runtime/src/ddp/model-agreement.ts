@@ -1,5 +1,11 @@
-import { dtypeOf, RingrunError, type ProcessGroup, type TypedArray } from '@ringrun/collectives';
-import type { DistributedBuffer, DistributedModule, DistributedParameter } from '@ringrun/core';
+import { dtypeOf, RingrunError } from '@ringrun/core';
+import type {
+  DistributedBuffer,
+  DistributedModule,
+  DistributedParameter,
+  ProcessGroup,
+  TypedArray,
+} from '@ringrun/core';
 import type { Settings } from './options.ts';
 
 /**

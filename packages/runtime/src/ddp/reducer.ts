@@ -1,14 +1,14 @@
-import { prepareAllReduce, ReduceOp, RingrunError, type ProcessGroup } from '@ringrun/collectives';
+import { prepareAllReduce } from '@ringrun/collectives';
+import { isSameList, ReduceOp, registry, RingrunError } from '@ringrun/core';
+import type {
+  DistributedParameter,
+  GradientPass,
+  ProcessGroup,
+  StartableOperation,
+  SynchronousGradientSink,
+} from '@ringrun/core';
 import { allocateBucket, applyWeight, divideByWeight, type Bucket } from './bucket.ts';
 import { assignBuckets } from './buckets.ts';
-import {
-  isSameList,
-  registry,
-  type DistributedParameter,
-  type GradientPass,
-  type StartableOperation,
-  type SynchronousGradientSink,
-} from '@ringrun/core';
 import { ddpEvents } from './events.ts';
 import type { CommHook, GradientBucket } from './hooks/index.ts';
 import type { GradientsOfRanks } from './gradients-of-ranks.ts';

@@ -1,4 +1,5 @@
-import { InvalidArgumentError, ReduceOp, type ProcessGroup } from '@ringrun/collectives';
+import { InvalidArgumentError, ReduceOp } from '@ringrun/core';
+import type { ProcessGroup } from '@ringrun/core';
 import type { Weigher } from './reducer.ts';
 
 /**

@@ -1,19 +1,13 @@
-import {
-  InvalidArgumentError,
-  prepareBarrier,
-  shareMemorySync,
-  whenDestroyed,
-  type LeavesGroup,
-  type ProcessGroup,
-} from '@ringrun/collectives';
-import {
-  partElements,
-  registry,
-  type DistributedModule,
-  type DistributedParameter,
-  type ElementRange,
-  type ParameterSharing,
-  type StartableOperation,
+import { prepareBarrier, shareMemorySync, whenDestroyed } from '@ringrun/collectives';
+import type { LeavesGroup } from '@ringrun/collectives';
+import { InvalidArgumentError, partElements, registry } from '@ringrun/core';
+import type {
+  DistributedModule,
+  DistributedParameter,
+  ElementRange,
+  ParameterSharing,
+  ProcessGroup,
+  StartableOperation,
 } from '@ringrun/core';
 import type { Bucket } from './bucket.ts';
 import { GradientsOfRanks } from './gradients-of-ranks.ts';

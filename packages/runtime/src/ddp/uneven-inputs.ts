@@ -1,4 +1,4 @@
-import { CollectiveMismatchError, PeerDiedError, RingrunError } from '@ringrun/collectives';
+import { CollectiveMismatchError, PeerDiedError, RingrunError } from '@ringrun/core';
 
 /**
  * A rank runs another operation while others average gradients. Usually it had fewer batches and left the

@@ -1,5 +1,5 @@
-import type { CollectiveName, Collectives } from '@ringrun/collectives';
-import { collectives, requireOptions } from '@ringrun/collectives';
+import { collectives, requireOptions } from '@ringrun/core';
+import type { CollectiveName, Collectives } from '@ringrun/core';
 import { groupOf, rankInGroup } from './groups.ts';
 import type { GroupOption } from './groups.ts';
 

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
-import { HashStore, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
-import type { Store } from '@ringrun/collectives';
+import { HashStore } from '@ringrun/collectives';
+import { RingrunError, StoreTimeoutError } from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import {
   connectStore,
   fileLimitWarning,

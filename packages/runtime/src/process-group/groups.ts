@@ -1,5 +1,6 @@
-import { NcclGroup, RingrunError, requireOptions } from '@ringrun/collectives';
-import type { OptionNames, ProcessGroup } from '@ringrun/collectives';
+import { NcclGroup } from '@ringrun/collectives';
+import { requireOptions, RingrunError } from '@ringrun/core';
+import type { OptionNames, ProcessGroup } from '@ringrun/core';
 import { globalRankAmong, groupRankAmong } from './ranks.ts';
 import { currentState, readyState } from './state.ts';
 

@@ -1,5 +1,5 @@
-import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
-import type { Store } from '@ringrun/collectives';
+import { RingrunError, StoreTimeoutError } from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import { peek } from '@ringrun/rendezvous';
 import type { Member } from './membership.ts';
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { InvalidArgumentError } from '@ringrun/collectives';
-import type { Store } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import { parseEndpoint } from '@ringrun/rendezvous';
 import type { HostPort } from '@ringrun/rendezvous';
 import { readEnvironment } from './environment.ts';

@@ -1,7 +1,13 @@
-import { formatDuration, formatRanks, parsePrintable } from '@ringrun/core';
+import {
+  formatDuration,
+  formatRanks,
+  parsePrintable,
+  PeerDiedError,
+  RingrunError,
+  StoreTimeoutError,
+} from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PeerDiedError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
-import type { Store } from '@ringrun/collectives';
 import { PrefixStore, deleteNumbered, missingKeysOf, peek } from '@ringrun/rendezvous';
 import { Heartbeat, SilenceDetector, heartbeatIntervalMs } from './heartbeat.ts';
 import { describeProcess, memberKey, ranksBelow, ranksOfKeys } from './membership.ts';

@@ -1,5 +1,5 @@
 import { addressRoutedTowards } from '@ringrun/collectives';
-import type { Store } from '@ringrun/collectives';
+import type { Store } from '@ringrun/core';
 import type { InitSettings } from './init-method.ts';
 
 const masterKey = 'master';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { formatRanks } from '@ringrun/core';
-import type { RankIdentity, Store } from '@ringrun/collectives';
+import type { RankIdentity, Store } from '@ringrun/core';
 
 /** What a process publishes about itself when it joins a job. */
 export interface Member extends RankIdentity {

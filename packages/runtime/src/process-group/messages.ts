@@ -1,4 +1,4 @@
-import type { CollectiveBuffer, ProcessGroup, RecvOptions, SendOptions, Work } from '@ringrun/collectives';
+import type { CollectiveBuffer, ProcessGroup, RecvOptions, SendOptions, Work } from '@ringrun/core';
 import { getGlobalRank, groupOf, rankInGroup } from './groups.ts';
 import type { GroupOption } from './groups.ts';
 

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 
 /**
  * Refuses to run without a launcher in an environment that needs one: ranks would wait for processes that are never

@@ -1,5 +1,5 @@
-import { InvalidArgumentError, RingrunError, defaultTimeoutMs, requireOptions } from '@ringrun/collectives';
-import type { OptionNames, ProcessGroup, Store } from '@ringrun/collectives';
+import { defaultTimeoutMs, InvalidArgumentError, requireOptions, RingrunError } from '@ringrun/core';
+import type { OptionNames, ProcessGroup, Store } from '@ringrun/core';
 import { installErrorRecord } from '@ringrun/launcher';
 import { readingUserInput } from './user-mistake.ts';
 import { explainMissingStacks } from './without-launcher.ts';

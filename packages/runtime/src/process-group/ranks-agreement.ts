@@ -1,6 +1,12 @@
-import { formatDuration, formatRanks, isSameList, parsePrintable } from '@ringrun/core';
-import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
-import type { Store } from '@ringrun/collectives';
+import {
+  formatDuration,
+  formatRanks,
+  InvalidArgumentError,
+  isSameList,
+  parsePrintable,
+  StoreTimeoutError,
+} from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import { describeMissingMembers } from './membership.ts';
 
 /** A call of newGroup on one rank. */

@@ -1,5 +1,4 @@
-import { formatRanks } from '@ringrun/core';
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { formatRanks, InvalidArgumentError } from '@ringrun/core';
 
 /**
  * Ranks of a new group, sorted as by torch.distributed.new_group. Default: all ranks.

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  HashStore,
-  RingrunError,
-  StoreTimeoutError,
   createCpuGroup,
   createNcclGroup,
   hasFailed,
+  HashStore,
   silentPeerTimeout,
 } from '@ringrun/collectives';
-import type { CpuGroupOptions, ProcessGroup, Store } from '@ringrun/collectives';
+import type { CpuGroupOptions } from '@ringrun/collectives';
+import { RingrunError, StoreTimeoutError } from '@ringrun/core';
+import type { ProcessGroup, Store } from '@ringrun/core';
 import {
   PrefixStore,
   dataConnectionSecurity,

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { InvalidArgumentError, beginNewGroup, hasFailed } from '@ringrun/collectives';
-import type { ProcessGroup } from '@ringrun/collectives';
+import { beginNewGroup, hasFailed } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
+import type { ProcessGroup } from '@ringrun/core';
 import { PrefixStore } from '@ringrun/rendezvous';
 import { agreeOnRanks } from './ranks-agreement.ts';
 import { checkedRanks } from './ranks.ts';

@@ -1,4 +1,4 @@
-import type { Store } from '@ringrun/collectives';
+import type { Store } from '@ringrun/core';
 import { PrefixStore, missingKeysOf } from '@ringrun/rendezvous';
 import { isPassing } from './heartbeat.ts';
 import type { SilenceDetector } from './heartbeat.ts';

@@ -1,6 +1,5 @@
-import { collectiveNames, DeviceTensor } from '@ringrun/collectives';
-import type { ProcessGroup, Work } from '@ringrun/collectives';
-import { recordActivity } from '@ringrun/core';
+import { collectiveNames, DeviceTensor, recordActivity } from '@ringrun/core';
+import type { ProcessGroup, Work } from '@ringrun/core';
 
 type Method = (this: ProcessGroup, ...args: unknown[]) => unknown;
 

@@ -2,15 +2,18 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { measureClock, onClockOfRank0 } from '@ringrun/collectives';
+import type { ClockOffset } from '@ringrun/collectives';
 import {
+  givenPath,
   InvalidArgumentError,
-  RingrunError,
-  measureClock,
-  onClockOfRank0,
+  makeFolderSync,
+  recordActivity,
+  registry,
   requireOptions,
-} from '@ringrun/collectives';
-import type { ClockOffset, OptionNames, ProcessGroup } from '@ringrun/collectives';
-import { givenPath, makeFolderSync, recordActivity, registry } from '@ringrun/core';
+  RingrunError,
+} from '@ringrun/core';
+import type { OptionNames, ProcessGroup } from '@ringrun/core';
 import { currentState } from '../process-group/state.ts';
 import { observeGroup } from './observe-group.ts';
 import { Recorder, type Activity } from './recorder.ts';

@@ -1,6 +1,6 @@
-import { prepareAllReduce, ReduceOp } from '@ringrun/collectives';
-import type { ProcessGroup } from '@ringrun/collectives';
-import type { StartableOperation } from '@ringrun/core';
+import { prepareAllReduce } from '@ringrun/collectives';
+import { ReduceOp } from '@ringrun/core';
+import type { ProcessGroup, StartableOperation } from '@ringrun/core';
 
 /**
  * The all-reduce that ends a transaction in one group. No rank completes it before all ranks have completed the collectives

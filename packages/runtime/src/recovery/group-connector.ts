@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { HashStore, createCpuGroup } from '@ringrun/collectives';
-import type { ProcessGroup } from '@ringrun/collectives';
+import { createCpuGroup, HashStore } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/core';
 import { AbandonableStore, FormationAbandonedError, lookAgainMs } from '@ringrun/rendezvous';
 import type { Agreement, Generation, RecoveryKeys } from '@ringrun/rendezvous';
 import type { Session } from '../process-group/session.ts';

@@ -1,5 +1,4 @@
-import type { ProcessGroup, RankIdentity } from '@ringrun/collectives';
-import type { MembershipChange } from '@ringrun/core';
+import type { MembershipChange, ProcessGroup, RankIdentity } from '@ringrun/core';
 import type { Process } from '@ringrun/rendezvous';
 
 /** How the members changed, for `onMembershipChange`. Undefined if they are the same. Rank 0 prints it. */

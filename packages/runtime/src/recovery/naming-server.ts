@@ -1,4 +1,4 @@
-import { RingrunError } from '@ringrun/collectives';
+import { RingrunError } from '@ringrun/core';
 import type { Session } from '../process-group/session.ts';
 
 /** Explains the loss of the store during recovery: without a launcher, it ends with rank 0. */

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { RingrunError } from '@ringrun/collectives';
-import type { ProcessGroup } from '@ringrun/collectives';
-import type { StartableOperation } from '@ringrun/core';
+import { RingrunError } from '@ringrun/core';
+import type { ProcessGroup, StartableOperation } from '@ringrun/core';
 import { setRecoveryMark } from '@ringrun/launcher';
 import {
   Agreement,

@@ -1,4 +1,4 @@
-import type { ProcessGroup } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/core';
 import type { FlatState } from '../checkpoint/flat-state.ts';
 import { decodeParts, encodeParts } from '../checkpoint/packed-parts.ts';
 

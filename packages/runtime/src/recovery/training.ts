@@ -1,5 +1,4 @@
-import type { ProcessGroup } from '@ringrun/collectives';
-import type { MembershipChange, StartableOperation } from '@ringrun/core';
+import type { MembershipChange, ProcessGroup, StartableOperation } from '@ringrun/core';
 import type { States } from './state-transfer.ts';
 
 /** The part of a training that a new group and new processes need. */

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 
 /**
  * Refuses a path that cannot be a folder, because it or its nearest existing parent is a file. Accepts folders that do

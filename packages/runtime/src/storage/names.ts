@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 
 /** Returns `name` if it stays inside the storage. */
 export function checkedName(name: string): string {

@@ -1,5 +1,4 @@
-import { givenLocation } from '@ringrun/core';
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { givenLocation, InvalidArgumentError } from '@ringrun/core';
 import { DirectoryStorage } from './directory-storage.ts';
 import { S3Storage } from './s3-storage.ts';
 import type { Storage } from './storage.ts';

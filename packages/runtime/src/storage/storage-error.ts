@@ -1,4 +1,4 @@
-import { RingrunError } from '@ringrun/collectives';
+import { RingrunError } from '@ringrun/core';
 
 /** Error codes by problem. */
 const codes = {

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { InvalidArgumentError, RingrunError, requireOptions, type OptionNames } from '@ringrun/collectives';
-import { givenPath, requireInteger } from '@ringrun/core';
+import { givenPath, InvalidArgumentError, requireInteger, requireOptions, RingrunError } from '@ringrun/core';
+import type { OptionNames } from '@ringrun/core';
 import { EventFile, eventFilePath } from './event-file.ts';
 import { encodeEvent, sessionStart, textValue, type SummaryValue } from './event.ts';
 import { histogramOf } from './histogram.ts';

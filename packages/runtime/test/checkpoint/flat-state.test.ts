@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import { expect, test } from 'vitest';
 import { flatten, unflatten } from '../../src/checkpoint/flat-state.ts';
 import type { Tree } from '../../src/checkpoint/flat-state.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/collectives';
+import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { loadSafetensors } from '../../src/checkpoint/load-safetensors.ts';
 import { decodeSafetensors, encodeSafetensors } from '../../src/checkpoint/safetensors.ts';

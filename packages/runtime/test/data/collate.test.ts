@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { defaultCollate } from '../../src/data/collate.ts';
 import type { Batched } from '../../src/data/collate.ts';

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import { describe, expect, test } from 'vitest';
 import { DistributedSampler } from '../../src/data/distributed-sampler.ts';
 import { RandomSampler } from '../../src/data/sampler.ts';

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import { describe, expect, test } from 'vitest';
 import { Random, mixed } from '../../src/data/random.ts';
 import { Pipeline } from '../../src/data/transforms/pipeline.ts';

@@ -1,7 +1,7 @@
-import { InvalidArgumentError, type ProcessGroup } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
+import type { DistributedParameter, GradientSink, ProcessGroup } from '@ringrun/core';
 import { expect, test } from 'vitest';
 import { DistributedDataParallel } from '../../src/ddp/distributed-data-parallel.ts';
-import type { DistributedParameter, GradientSink } from '@ringrun/core';
 
 class Scale implements DistributedParameter {
   readonly shape = [2];

@@ -1,6 +1,5 @@
-import type { ProcessGroup } from '@ringrun/collectives';
+import type { DistributedParameter, GradientSink, ProcessGroup } from '@ringrun/core';
 import { expect, test, vi } from 'vitest';
-import type { DistributedParameter, GradientSink } from '@ringrun/core';
 import { Reducer, type AveragedStep } from '../../src/ddp/reducer.ts';
 
 /** A parameter of `length` elements. */

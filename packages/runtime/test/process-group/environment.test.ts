@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import { describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../src/process-group/environment.ts';
 

@@ -1,4 +1,5 @@
-import { HashStore, InvalidArgumentError } from '@ringrun/collectives';
+import { HashStore } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import { describe, expect, test } from 'vitest';
 import { settleInitMethod } from '../../src/process-group/init-method.ts';
 

@@ -1,5 +1,6 @@
-import { collectiveNames, createCpuGroup, HashStore, InvalidArgumentError } from '@ringrun/collectives';
-import type { ProcessGroup } from '@ringrun/collectives';
+import { createCpuGroup, HashStore } from '@ringrun/collectives';
+import { collectiveNames, InvalidArgumentError } from '@ringrun/core';
+import type { ProcessGroup } from '@ringrun/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as ringrun from '../../src/index.ts';
 

@@ -1,5 +1,5 @@
-import { StoreTimeoutError } from '@ringrun/collectives';
-import type { Store } from '@ringrun/collectives';
+import { StoreTimeoutError } from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseEndpoint, formatHostPort } from '../../../rendezvous/src/store/endpoint.ts';
 import {

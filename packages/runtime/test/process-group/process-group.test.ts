@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import { beforeEach, expect, test, vi } from 'vitest';
 import * as dist from '../../src/process-group/index.ts';
 import {

@@ -1,4 +1,5 @@
-import { HashStore, InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
+import { HashStore } from '@ringrun/collectives';
+import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/core';
 import { expect, test } from 'vitest';
 import { agreeOnRanks } from '../../src/process-group/ranks-agreement.ts';
 import { PrefixStore } from '../../../rendezvous/src/store/prefix-store.ts';

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import { expect, test } from 'vitest';
 import { checkedRanks, globalRankAmong, groupRankAmong } from '../../src/process-group/ranks.ts';
 

@@ -1,6 +1,6 @@
 import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import { describe, expect, test } from 'vitest';
 import { S3Storage } from '../../src/storage/s3-storage.ts';
 import { StorageError, openStorage } from '../../src/storage/index.ts';

@@ -1,4 +1,4 @@
-import type { ProcessGroup } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/core';
 import type { Throughput } from './measure-group.ts';
 
 /** A doctor process. */

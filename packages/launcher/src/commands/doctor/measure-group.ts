@@ -1,4 +1,4 @@
-import type { ProcessGroup } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/core';
 
 /** Throughput of all-reduces in a group of two. */
 export interface Throughput {

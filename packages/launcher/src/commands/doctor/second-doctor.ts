@@ -1,6 +1,6 @@
-import { StoreTimeoutError, createCpuGroup, measureClock } from '@ringrun/collectives';
-import type { ProcessGroup, Store } from '@ringrun/collectives';
-import { parsePrintable } from '@ringrun/core';
+import { createCpuGroup, measureClock } from '@ringrun/collectives';
+import { parsePrintable, StoreTimeoutError } from '@ringrun/core';
+import type { ProcessGroup, Store } from '@ringrun/core';
 import { hostname } from 'node:os';
 import { PrefixStore, dataConnectionSecurity } from '@ringrun/rendezvous';
 import type { LinkFailure } from './checks/link.ts';

@@ -1,6 +1,6 @@
 // `ringrun top`: shows the figures of a running job on a terminal.
 import { setTimeout as delay } from 'node:timers/promises';
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import { LaunchError } from '../../command-error.ts';
 import type { Status } from '../../dashboard/status.ts';
 import { tableOf } from '../../dashboard/table.ts';

@@ -1,7 +1,7 @@
 import { open, readlink, stat, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { RingrunError } from '@ringrun/collectives';
+import { RingrunError } from '@ringrun/core';
 import { loadNative } from '@ringrun/native';
 import { decodeRecords, encodeRecord, fileHeader } from './record.ts';
 import type { FileRecord } from './record.ts';

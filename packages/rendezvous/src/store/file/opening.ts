@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatDuration } from '@ringrun/core';
-import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
+import { formatDuration, RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { WaitReporter } from '../wait-reporter.ts';
 import { LogFile } from './log-file.ts';
 import type { FileRecord } from './record.ts';

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatDuration } from '@ringrun/core';
-import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
+import { formatDuration, RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Success } from '../calling-store.ts';
 import { describeCall, keysOf, missingKeysError, refusedError } from '../errors.ts';
 import { KeyValueState } from '../key-value-state.ts';

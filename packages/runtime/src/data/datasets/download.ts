@@ -1,4 +1,4 @@
-import { RingrunError } from '@ringrun/collectives';
+import { RingrunError } from '@ringrun/core';
 import type { DownloadProgress } from './download-progress.ts';
 
 /** A file on the mirrors. */

@@ -1,4 +1,4 @@
-import { RingrunError } from '@ringrun/collectives';
+import { RingrunError } from '@ringrun/core';
 
 /** A file of a data set is invalid. The message has the actual and the expected content, and what to do. */
 export class InvalidDataError extends RingrunError {

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { givenLocation, pathProblem } from '@ringrun/core';
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { givenLocation, InvalidArgumentError, pathProblem } from '@ringrun/core';
 import type { OptionNames, Output } from '@ringrun/core';
 import { userCache } from '@ringrun/native';
 import { StorageError, openStorage } from '../../storage/index.ts';

@@ -1,4 +1,5 @@
-import { InvalidArgumentError, type ProcessGroup } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
+import type { ProcessGroup } from '@ringrun/core';
 
 /** What a rank says before each batch of an iteration. */
 interface Own {

@@ -1,5 +1,5 @@
-import type { ProcessGroup } from '@ringrun/collectives';
 import { requireInteger } from '@ringrun/core';
+import type { ProcessGroup } from '@ringrun/core';
 import { newGroup, shareOfProcess } from '../../process-group/groups.ts';
 import type { DataShare } from '../dataset.ts';
 import type { BatchMaker } from './batch-maker.ts';

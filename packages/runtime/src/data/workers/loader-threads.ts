@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/core';
 import { emptied } from '../batch-memory.ts';
 import type { WorkerDataset } from '../dataset.ts';
 import type { BatchReply, BatchRequest, LoaderThreadData, MadeBatch, Wanted } from './messages.ts';

@@ -1,4 +1,4 @@
-import { RingrunError } from '@ringrun/collectives';
+import { RingrunError } from '@ringrun/core';
 
 /** A worker thread of a `DataLoader` failed to create a batch. The cause has the thread's stack. */
 export class DataLoaderWorkerError extends RingrunError {

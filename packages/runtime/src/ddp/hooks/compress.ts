@@ -1,5 +1,5 @@
-import { narrowFloat32, widenToFloat32, type TypedArrayOf } from '@ringrun/collectives';
-import type { CommHook } from '@ringrun/core';
+import { narrowFloat32, widenToFloat32 } from '@ringrun/collectives';
+import type { CommHook, TypedArrayOf } from '@ringrun/core';
 import { inBothForms } from './comm-hook.ts';
 
 /**

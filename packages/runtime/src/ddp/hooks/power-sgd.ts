@@ -1,6 +1,6 @@
-import { InvalidArgumentError, requireOptions, type OptionNames } from '@ringrun/collectives';
+import { InvalidArgumentError, requireOptions } from '@ringrun/core';
+import type { CommHook, GradientBucket, OptionNames } from '@ringrun/core';
 import { mersenne } from 'pure-rand/generator/mersenne';
-import type { CommHook, GradientBucket } from '@ringrun/core';
 import { inBothForms, type HookSteps } from './comm-hook.ts';
 import { multiply, multiplyByTransposed, multiplyTransposed, orthogonalize, type Matrix } from './matrix.ts';
 

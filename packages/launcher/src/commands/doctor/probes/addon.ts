@@ -1,6 +1,6 @@
 // Loads the addon as training does, and prints its file.
 import { readFileSync } from 'node:fs';
-import { HashStore, createCpuGroup } from '@ringrun/collectives';
+import { createCpuGroup, HashStore } from '@ringrun/collectives';
 
 /** `file` is empty if there is no /proc. */
 export interface AddonAnswer {
