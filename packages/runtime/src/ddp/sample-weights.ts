@@ -1,5 +1,5 @@
 import { InvalidArgumentError, ReduceOp, type ProcessGroup } from '@ringrun/collectives';
-import type { Weigher } from './reducer.ts';
+import type { Weigher } from './reducer-settings.ts';
 
 /**
  * Weights each rank's gradients by its number of samples. The unit is the largest number of samples of any

@@ -1,7 +1,8 @@
 import type { ProcessGroup } from '@ringrun/collectives';
 import { expect, test, vi } from 'vitest';
 import type { DistributedParameter, GradientSink } from '@ringrun/core';
-import { Reducer, type AveragedStep } from '../../src/ddp/reducer.ts';
+import type { AveragedStep } from '../../src/ddp/reducer-settings.ts';
+import { Reducer } from '../../src/ddp/reducer.ts';
 
 /** A parameter of `length` elements. */
 class PlainParameter implements DistributedParameter {
