@@ -1,6 +1,7 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { namesIn } from './host-files.ts';
 import { recordFolderName } from './record-folder.ts';
 
 /** The temporary folders of this user's launchers, which `makeRecordFolder` creates. */
@@ -10,15 +11,6 @@ export function launcherFolders(): { path: string; launcherPid: number }[] {
     const path = join(tmpdir(), name);
     return found && isOwnFolder(path) ? [{ path, launcherPid: Number(found[1]) }] : [];
   });
-}
-
-/** Names in a folder; empty if it does not exist, or if a launcher has removed it meanwhile. */
-export function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
 
 function isOwnFolder(path: string): boolean {

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
+import { readText } from './host-files.ts';
 import { LaunchError } from './launch-error.ts';
 
 /** A resource of this node, and the least that each process uses of it. */
@@ -57,12 +57,4 @@ function readOwnLimit(name: string): number | undefined {
 function readNumber(path: string): number | undefined {
   const text = readText(path).trim();
   return /^\d+$/.test(text) ? Number(text) : undefined;
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { namesIn } from '../launcher/launcher-folders.ts';
+import { namesIn } from '../launcher/host-files.ts';
 import { maxAnswerBytes, parseState } from './rank-state.ts';
 import type { RankState } from './rank-state.ts';
 import { withSocketAddress } from './socket-address.ts';

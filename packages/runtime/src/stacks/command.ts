@@ -1,6 +1,7 @@
 // `ringrun stacks`: prints where the ranks of a job on this host are.
 import { hostname, tmpdir } from 'node:os';
-import { launcherFolders, namesIn } from '../launcher/launcher-folders.ts';
+import { namesIn } from '../launcher/host-files.ts';
+import { launcherFolders } from '../launcher/launcher-folders.ts';
 import { collectStates } from './collect.ts';
 import { describeStates } from './rank-state.ts';
 import type { RankState } from './rank-state.ts';

@@ -5,16 +5,10 @@ import type { ImageFileTransform } from '../transforms/image-file-transforms.ts'
 import type { Transform } from '../transforms/transforms.ts';
 import { sizeAfter, stepsOf } from './file-geometry.ts';
 import type { Extent, Step } from './file-geometry.ts';
+import { channels } from './pixels.ts';
+import type { Pixels } from './pixels.ts';
 import type { Sharp } from './sharp.ts';
 import { decodeUncompressed } from './uncompressed-image.ts';
-
-/** A decoded image: one byte for each channel of each pixel, row by row. */
-export interface Pixels extends Extent {
-  data: Uint8Array;
-}
-
-/** Number of channels: red, green, blue. */
-export const channels = 3;
 
 /** The transforms at the beginning that change the size of files, and the rest. */
 export function divided(transforms: readonly Transform[]): [ImageFileTransform[], Transform[]] {

@@ -5,8 +5,9 @@ import { Random, mixed } from '../random.ts';
 import type { ImageFileTransform } from '../transforms/image-file-transforms.ts';
 import { Pipeline } from '../transforms/pipeline.ts';
 import type { Transform } from '../transforms/transforms.ts';
-import { channels, decodeFile, divided } from './decode-file.ts';
-import type { Pixels } from './decode-file.ts';
+import { decodeFile, divided } from './decode-file.ts';
+import { channels } from './pixels.ts';
+import type { Pixels } from './pixels.ts';
 import { loadSharp } from './sharp.ts';
 
 /** An image file and its class. */

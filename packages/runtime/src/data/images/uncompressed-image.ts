@@ -1,11 +1,9 @@
-import type { Pixels } from './decode-file.ts';
+import { channels } from './pixels.ts';
+import type { Pixels } from './pixels.ts';
 
 /*
  * Windows bitmaps (.bmp) and portable maps (.ppm, .pgm), which torchvision reads and the published builds of sharp do not.
  */
-
-/** Bytes of an RGB pixel. */
-const channels = 3;
 
 /** An image of 4 GiB has a damaged header. */
 const maxPixels = 2 ** 30;

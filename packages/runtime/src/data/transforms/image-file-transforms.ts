@@ -1,6 +1,5 @@
 import { InvalidArgumentError, requireOptions } from '@ringrun/core';
 import { requireInteger } from '../require-integer.ts';
-import type { Transform } from './transforms.ts';
 
 /*
  * Transforms that change the size of decoded image files, with the names and semantics of torchvision. Pixels are
@@ -19,7 +18,7 @@ const kinds: readonly string[] = [
   'RandomResizedCrop',
 ] satisfies ImageFileTransform['kind'][];
 
-export function isImageFileTransform(transform: Transform): transform is ImageFileTransform {
+export function isImageFileTransform(transform: { readonly kind: string }): transform is ImageFileTransform {
   return kinds.includes(transform.kind);
 }
 

@@ -1,0 +1,9 @@
+import type { Extent } from './file-geometry.ts';
+
+/** A decoded image: one byte for each channel of each pixel, row by row. */
+export interface Pixels extends Extent {
+  data: Uint8Array;
+}
+
+/** Number of channels: red, green, blue. */
+export const channels = 3;
