@@ -40,8 +40,10 @@ export { dashboardToken } from './secret/keys.ts';
 
 export { JobStore } from './rounds/job-store.ts';
 export type { JobEvent, JobTerms, NodeInfo, RootCause, Verdict } from './rounds/rendezvous-state.ts';
-export { describeEvent, Rendezvous } from './rounds/rendezvous.ts';
-export type { RendezvousEnd, RunningWorkers } from './rounds/rendezvous.ts';
+export { describeEvent } from './rounds/event-printer.ts';
+export { Rendezvous } from './rounds/rendezvous.ts';
+export type { RendezvousEnd } from './rounds/rendezvous.ts';
+export type { RunningWorkers } from './rounds/worker-control.ts';
 export { restartBackoffOf } from './rounds/restart-backoff.ts';
 export type { RestartBackoff } from './rounds/restart-backoff.ts';
 export { decideRestart } from './rounds/restart-policy.ts';

@@ -1,10 +1,11 @@
 // `ringrun stacks`: prints where the ranks of a job on this host are.
 import { hostname, tmpdir } from 'node:os';
-import { launcherFolders, namesIn } from '../worker/launcher-folder.ts';
+import { namesIn } from '../host/host-files.ts';
 import { collectStates } from '../stacks/collect.ts';
 import { describeStates } from '../stacks/rank-state.ts';
 import type { RankState } from '../stacks/rank-state.ts';
 import { rankOfSocket } from '../stacks/stack-socket.ts';
+import { launcherFolders } from '../worker/launcher-folder.ts';
 
 const help = `Usage: ringrun stacks <pid or run id>
 

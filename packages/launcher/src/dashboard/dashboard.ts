@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Store } from '@ringrun/core';
 import { dashboardToken, jobSecret, worldSizeOf } from '@ringrun/rendezvous';
 import type { Round } from '@ringrun/rendezvous';
-import { LaunchError } from '../command-error.ts';
+import { CommandError } from '../command-error.ts';
 import { DashboardServer } from './dashboard-server.ts';
 import type { EventLog } from './event-log.ts';
 import { readFigures } from './figure-files.ts';
@@ -44,11 +44,11 @@ export class Dashboard {
   /**
    * Serves the page, and prints its URL.
    *
-   * @throws LaunchError if the place is refused or cannot be bound.
+   * @throws CommandError if the place is refused or cannot be bound.
    */
   static async serve(place: DashboardPlace, events: EventLog): Promise<Dashboard> {
     const refused = refusalOf(place, jobSecret() !== undefined);
-    if (refused !== undefined) throw new LaunchError(2, refused);
+    if (refused !== undefined) throw new CommandError(2, refused);
     // Without a secret the page is on loopback, where other users of this host are.
     const token = dashboardToken() ?? randomBytes(24).toString('base64url');
     const server = await DashboardServer.listen(place, token);

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
+import { readText } from './host-files.ts';
 
 const mount = '/sys/fs/cgroup';
 
@@ -45,10 +45,10 @@ export function parseOomKills(text: string): number | undefined {
 /** CPUs that the cgroups of this process allow, possibly a fraction; undefined without a quota. */
 export function readCpuQuota(): number | undefined {
   const quotas = ownFolders('cpu').flatMap((folder) => {
-    const v2 = parseCpuMax(read(`${folder}/cpu.max`));
+    const v2 = parseCpuMax(readText(`${folder}/cpu.max`));
     const v1 = cpusOf(
-      Number(read(`${folder}/cpu.cfs_quota_us`)),
-      Number(read(`${folder}/cpu.cfs_period_us`)),
+      Number(readText(`${folder}/cpu.cfs_quota_us`)),
+      Number(readText(`${folder}/cpu.cfs_period_us`)),
     );
     return [v2, v1].filter((quota) => quota !== undefined);
   });
@@ -58,19 +58,11 @@ export function readCpuQuota(): number | undefined {
 /** Processes of this cgroup that the OOM killer ended since its creation; undefined if the count is not available. */
 export function readOomKills(): number | undefined {
   const counts = ownFolders('memory').map((folder) =>
-    parseOomKills(read(`${folder}/memory.events`) + read(`${folder}/memory.oom_control`)),
+    parseOomKills(readText(`${folder}/memory.events`) + readText(`${folder}/memory.oom_control`)),
   );
   return counts.find((count) => count !== undefined);
 }
 
 function ownFolders(controller: 'cpu' | 'memory'): string[] {
-  return cgroupFolders(read('/proc/self/cgroup'), controller);
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
+  return cgroupFolders(readText('/proc/self/cgroup'), controller);
 }

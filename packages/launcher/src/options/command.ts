@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { Command, Option } from 'commander';
+import { newCommand } from './new-command.ts';
 import { parseRendezvousConfig } from './rendezvous-config.ts';
 import * as values from './values.ts';
 
@@ -136,20 +137,13 @@ const refused: Readonly<Record<string, string>> = {
  * absent.
  */
 export function launchCommand(): Command {
-  const command = new Command('ringrun')
+  const command = newCommand('ringrun')
     .description('Runs a training script in several processes that train together, on one or more nodes.')
     .usage('[options] <script> [arguments of the script]')
     .argument('<script>')
     .argument('[arguments...]')
     .passThroughOptions()
-    .configureOutput({
-      outputError: (text, write) => {
-        write(text.replace(/^error:/, 'ringrun:'));
-      },
-    })
-    .configureHelp({ visibleArguments: () => [] })
-    .showHelpAfterError('See ringrun --help.')
-    .exitOverride();
+    .configureHelp({ visibleArguments: () => [] });
   for (const [heading, options] of Object.entries(groups)) {
     for (const [flags, help, parse] of options) {
       const option = new Option(flags, help).helpGroup(heading);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { namesIn } from '../worker/launcher-folder.ts';
+import { namesIn } from '../host/host-files.ts';
 import { maxAnswerBytes, parseState } from './rank-state.ts';
 import type { RankState } from './rank-state.ts';
 import { withSocketAddress } from './socket-address.ts';

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readFileSync, readlinkSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { namesIn } from '../host/host-files.ts';
 
 /*
  * The launcher's temporary folder, `ringrun-<pid>-<start time>-<pid namespace>-<6 random characters>`, has the
@@ -44,15 +45,6 @@ export function launcherFolders(): { path: string; launcherPid: number }[] {
       ? [{ path, launcherPid: Number(found[1]) }]
       : [];
   });
-}
-
-/** Names in a folder; empty if it does not exist, or if a launcher has removed it meanwhile. */
-export function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
 
 function isOwnFolder(found: Stats | undefined): boolean {

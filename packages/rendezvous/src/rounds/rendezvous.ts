@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Store } from '@ringrun/core';
+import { EventPrinter } from './event-printer.ts';
 import { mustBeGoneAt, silentNodes, updateLiveness } from './lease.ts';
 import type { Liveness } from './lease.ts';
 import type { JobStore } from './job-store.ts';
 import { nextStep } from './next-step.ts';
 import { endWithoutStore } from './lost-nodes.ts';
 import { roundOf } from './round.ts';
-import type { Round } from './round.ts';
 import {
   leaseLength,
   leaseOfWorkers,
@@ -21,42 +20,13 @@ import {
   onStoreLost,
 } from './node-state.ts';
 import type { NodeState, Timing } from './node-state.ts';
-import type {
-  JobEvent,
-  JobTerms,
-  NodeInfo,
-  RendezvousState,
-  RootCause,
-  WorkersEnd,
-} from './rendezvous-state.ts';
+import type { JobEvent, JobTerms, NodeInfo, RendezvousState } from './rendezvous-state.ts';
 import type { NodeEnd, Step } from './step.ts';
 import { RendezvousClient, isFatal, isLost, isSame } from './rendezvous-client.ts';
 import type { StoredState } from './rendezvous-client.ts';
+import type { RunningWorkers, WorkerControl } from './worker-control.ts';
 import { formatHostPort, isLoopback } from '../store/endpoint.ts';
 import { WaitReporter } from '../store/wait-reporter.ts';
-
-/** The operations of the rendezvous on the workers of this node. */
-export interface WorkerControl {
-  /** Returns a port that workers on this host can bind. */
-  findFreePort(): Promise<number>;
-  /**
-   * Starts the workers of a round. Those of the previous round must have ended.
-   *
-   * @param currentStore The store of the job; undefined while there is no connection.
-   */
-  start(round: Round, currentStore: () => Store | undefined): RunningWorkers;
-}
-
-export interface RunningWorkers {
-  /** Resolves when the first worker has failed, before the others are stopped; may never resolve. */
-  readonly failing: Promise<void>;
-  /** Resolves when all workers and their child processes have ended. Never rejects. */
-  readonly ended: Promise<{ end: WorkersEnd; rootCause: RootCause | undefined }>;
-  /** Sends SIGTERM, and SIGKILL after `withinMs`; to workers that are writing a checkpoint, after `savingWithinMs`. */
-  end(withinMs: number, savingWithinMs: number): void;
-  /** The workers end by themselves if this is not called again within `withinMs`, such as after SIGSTOP. */
-  mustRenewWithin(withinMs: number): void;
-}
 
 export interface RendezvousOptions {
   readonly store: JobStore;
@@ -101,6 +71,7 @@ const leaveTimeoutMs = 3000;
 export class Rendezvous {
   readonly #options: RendezvousOptions;
   readonly #waits: WaitReporter;
+  readonly #events: EventPrinter;
   readonly #over = new AbortController();
   #nodeState: NodeState;
   #client: RendezvousClient | undefined;
@@ -111,14 +82,13 @@ export class Rendezvous {
   #isLookingForPort = false;
   #waitsSince = performance.now();
   #leftAt: number | undefined;
-  /** The events that were printed. */
-  #printedEvents: readonly JobEvent[] | undefined;
   #finish!: (end: NodeEnd) => void;
   #fail!: (error: unknown) => void;
 
   constructor(options: RendezvousOptions) {
     this.#options = options;
     this.#waits = new WaitReporter(undefined, options.log);
+    this.#events = new EventPrinter(options.log);
     const { node, terms, timing, runId } = options;
     this.#nodeState = newNodeState(
       { node, terms, timing, runId, freshName: randomUUID() },
@@ -271,19 +241,10 @@ export class Rendezvous {
     this.#stored = stored;
     if (state && !isSame(before, state)) {
       this.#nodeState = onState(this.#nodeState, before, state, performance.now());
-      this.#printEvents(state);
+      this.#events.print(state.events);
+      this.#options.onEvents?.(state.events);
     }
     this.#act();
-  }
-
-  /** Prints each event once, from the time this node joined. */
-  #printEvents({ events }: RendezvousState): void {
-    const printed = this.#printedEvents ?? events;
-    const last = printed.at(-1);
-    const from = events.findLastIndex(({ at, what }) => at === last?.at && what === last.what) + 1;
-    for (const event of events.slice(from)) this.#options.log(describeEvent(event));
-    this.#printedEvents = events;
-    this.#options.onEvents?.(events);
   }
 
   #act(): void {
@@ -426,9 +387,4 @@ export class Rendezvous {
 function describeCut(because: Extract<Step, { kind: 'stop' }>['because']): string {
   if (because === 'lost') return 'the store was lost: stopping the workers until the nodes have joined again';
   return 'the store does not answer: stopping the workers before their ranks are assigned to other nodes';
-}
-
-/** Returns `ringrun: 06:12:03 node host1 (pid 17) joins`. In UTC, as hosts may have different time zones. */
-export function describeEvent({ at, what }: RendezvousState['events'][number]): string {
-  return `ringrun: ${new Date(at).toISOString().slice(11, 19)} ${what}`;
 }

@@ -7,9 +7,8 @@ import { clientCurve } from './curve.ts';
 import { formatHostPort } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import { frameBytes, replyBytes } from './limits.ts';
+import { lookAtStore } from './look-at-store.ts';
 import { Outbox } from './outbox.ts';
-import { findSecretDisagreement } from './handshake.ts';
-import type { SecretDisagreement } from './handshake.ts';
 import { describeReachability, probe } from './reachability.ts';
 import type { Reachability } from './reachability.ts';
 import {
@@ -328,36 +327,6 @@ export class StoreConnection {
     for (const id of [...this.#pending.keys()]) this.#settle(id)?.reject(this.#ended);
     if (!this.#socket.closed) this.#socket.close();
   }
-}
-
-/** What a look at the port of a store that does not answer has found. */
-interface Look {
-  reachability: Reachability;
-  disagreement: SecretDisagreement | undefined;
-}
-
-/** Looks in progress, by what they look at. */
-const looks = new Map<string, Promise<Look>>();
-
-/** Clients of one process share a look: thousands of them would fill the queue of the port that they wait for. */
-function lookAtStore(at: StoreConnectionOptions, mayDisagree: boolean): Promise<Look> {
-  const client = at.keys?.client.publicKey.toString('hex');
-  const what = JSON.stringify([at.host, at.port, client, mayDisagree]);
-  const current = looks.get(what);
-  if (current) return current;
-  const look = async (): Promise<Look> => {
-    try {
-      const reachability = await probe(at);
-      const disagreement =
-        reachability.kind === 'accepted' && mayDisagree ? await findSecretDisagreement(at) : undefined;
-      return { reachability, disagreement };
-    } finally {
-      looks.delete(what);
-    }
-  };
-  const started = look();
-  looks.set(what, started);
-  return started;
 }
 
 /** The call with the time that is left of its timeout. */

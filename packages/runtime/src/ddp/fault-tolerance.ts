@@ -17,7 +17,8 @@ import type { States } from '../recovery/state-transfer.ts';
 import type { Replica } from '../recovery/training.ts';
 import { bytesOf } from './buffers.ts';
 import type { Settings } from './options.ts';
-import type { AverageRecovery, Reducer } from './reducer.ts';
+import type { AverageRecovery } from './reducer-settings.ts';
+import type { Reducer } from './reducer.ts';
 
 /** The session whose ranks train a fault-tolerant model. */
 let recovering: object | undefined;

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, ReduceOp } from '@ringrun/core';
 import type { ProcessGroup } from '@ringrun/core';
-import type { Weigher } from './reducer.ts';
+import type { Weigher } from './reducer-settings.ts';
 
 /**
  * Weights each rank's gradients by its number of samples. The unit is the largest number of samples of any

@@ -8,26 +8,24 @@ import {
 } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PrefixStore, deleteNumbered, missingKeysOf, peek } from '@ringrun/rendezvous';
+import { deleteNumbered, missingKeysOf, peek } from '@ringrun/rendezvous';
 import { Heartbeat, SilenceDetector, heartbeatIntervalMs } from './heartbeat.ts';
-import { describeProcess, memberKey, ranksBelow, ranksOfKeys } from './membership.ts';
+import { memberKey, ranksBelow, ranksOfKeys } from './membership.ts';
 import type { Member } from './membership.ts';
+import { claimRank, gaveUpKey, memberAt, removeClaim, restoreClaim, roundKey } from './rank-claim.ts';
 import { WatchedStore } from './watched-store.ts';
 
-/**
+/*
  * How ranks join a job, in rounds. Each round forms one group of all ranks and has its own keys, `init/<round>/…`. The
  * key `round` counts the rounds in which every rank has joined, so a process joins the first round that is not
  * complete, however many groups it has been in before: survivors and processes that replace dead ones meet in it. After
  * all have joined, no rank uses the keys of earlier rounds, and rank 0 deletes them.
  *
- * A rank claims its `member` key and renews `alive` until the group is formed, every second in jobs of up to 1000 ranks. Other ranks delete the claim
- * of a rank that stopped renewing, so a process that was started anew can claim it, and timeouts name the dead rank.
+ * A rank claims its `member` key and renews `alive` until the group is formed, every second in
+ * jobs of up to 1000 ranks. Other ranks delete the claim of a rank that stopped renewing, so a process that was started
+ * anew can claim it, and timeouts name the dead rank.
  */
-const roundKey = 'round';
-/** Written by the first member of a round. All others must agree with its world size and run id. */
-const jobKey = 'job';
-/** Set by a rank that stopped waiting at its timeout, so that other ranks do not report it as missing. */
-const gaveUpKey = (rank: number) => `gave-up/${rank}`;
+
 /** Set by rank 0 before it takes its store away. */
 const verdictKey = 'verdict';
 
@@ -77,9 +75,10 @@ interface Verdict {
  * join.
  */
 export async function joinJob(store: Store, self: Member, options: JoinOptions): Promise<JoinedRound> {
-  const { round, keys } = await claimRank(store, self, options);
+  const intervalMs = options.intervalMs ?? heartbeatIntervalMs(self.worldSize);
+  const { round, keys } = await claimRank(store, self, intervalMs);
   const endRound = () => store.compareSet(roundKey, String(round), String(round + 1));
-  const joining = new Joining(keys, self, { ...options, endRound });
+  const joining = new Joining(keys, self, { ...options, intervalMs, endRound });
   try {
     await joining.waitForMembers();
     await endRound();
@@ -91,65 +90,11 @@ export async function joinJob(store: Store, self: Member, options: JoinOptions):
   return joining;
 }
 
-/** `endRound` lets processes that join later join the next round. */
-type JoiningOptions = JoinOptions & { endRound: () => Promise<unknown> };
-
-interface Claim {
-  round: number;
-  keys: Store;
-}
-
-async function claimRank(store: Store, self: Member, options: JoinOptions): Promise<Claim> {
-  for (;;) {
-    const round = Number(text(await store.compareSet(roundKey, '', '0')));
-    const keys = new PrefixStore(`init/${round}`, store);
-    await agreeOnJob(keys, self);
-    const holder = await claim(keys, memberKey(self.rank), self);
-    if (holder.token === self.token) {
-      await keys.deleteKey(gaveUpKey(self.rank));
-      return { round, keys };
-    }
-    // Another process has claimed it. It may be in a group already, so that the next round is the one to join.
-    const isCurrent = async () => text(await store.compareSet(roundKey, '', '0')) === String(round);
-    if (await isCurrent()) await waitUntilGone(keys, holder, self, options, isCurrent);
-  }
-}
-
-async function agreeOnJob(keys: Store, self: Member): Promise<void> {
-  const first = await claim(keys, jobKey, self);
-  if (first.worldSize === self.worldSize && first.runId === self.runId) return;
-  const everyone = ranksBelow(first.worldSize).map(memberKey);
-  if ((await missingKeysOf(keys, everyone)).length < everyone.length) throw mismatch(first, self);
-  // Every process that joined with the other settings has left.
-  await keys.compareSet(jobKey, JSON.stringify(first), JSON.stringify(self));
-  await agreeOnJob(keys, self);
-}
-
-/**
- * Resolves after the process that holds the rank has died or left, or the round is complete. Throws `ERR_RANK_TAKEN` at
- * its next sign of life.
- */
-async function waitUntilGone(
-  keys: Store,
-  holder: Member,
-  self: Member,
-  options: JoinOptions,
-  isCurrent: () => Promise<boolean>,
-): Promise<void> {
-  const detector = new SilenceDetector(keys, intervalOf(self, options));
-  for (;;) {
-    const state = await detector.observe(self.rank);
-    if (state === 'alive') throw rankTaken(holder, self);
-    if (state === 'silent') await removeClaim(keys, holder);
-    if (state === 'silent' || !(await isCurrent())) return;
-    if ((await memberAt(keys, self.rank))?.token !== holder.token) return;
-    await delay(detector.intervalMs);
-  }
-}
-
-function intervalOf({ worldSize }: Member, { intervalMs }: JoinOptions): number {
-  return intervalMs ?? heartbeatIntervalMs(worldSize);
-}
+type JoiningOptions = JoinOptions & {
+  intervalMs: number;
+  /** Lets processes that join later join the next round. */
+  endRound: () => Promise<unknown>;
+};
 
 /** One rank from its claim until the group is formed. */
 class Joining implements JoinedRound {
@@ -169,7 +114,7 @@ class Joining implements JoinedRound {
     this.#self = self;
     this.#options = options;
     this.#watchedRank = (self.rank + 1) % self.worldSize;
-    const intervalMs = intervalOf(self, options);
+    const { intervalMs } = options;
     this.#detector = new SilenceDetector(keys, intervalMs);
     this.#heartbeat = new Heartbeat(keys, self, {
       intervalMs,
@@ -225,14 +170,9 @@ class Joining implements JoinedRound {
       if (verdict !== undefined) throw this.#follow(parsePrintable(verdict) as Verdict);
     }
     // Also after it has joined: a rank that joined last may not have seen the claim yet.
-    if (wasLate) await this.#restoreClaim();
+    // Other ranks may have deleted the claim while this process was stopped, or its store was not reachable.
+    if (wasLate) await restoreClaim(this.store, this.#self);
     if (!this.#hasJoined) await this.#watchAnother();
-  }
-
-  /** Other ranks may have deleted the claim while this process was stopped, or its store was not reachable. */
-  async #restoreClaim(): Promise<void> {
-    const holder = await claim(this.store, memberKey(this.#self.rank), this.#self);
-    if (holder.token !== this.#self.token) throw rankTaken(holder, this.#self);
   }
 
   async #watchAnother(): Promise<void> {
@@ -318,44 +258,4 @@ class Joining implements JoinedRound {
     const members = ranksBelow(this.#self.worldSize).map(memberKey);
     while ((await missingKeysOf(this.store, members)).length < members.length) await delay(lingerEveryMs);
   }
-}
-
-/** Deletes the claim if this member still has it. */
-async function removeClaim(store: Store, member: Member): Promise<void> {
-  if ((await memberAt(store, member.rank))?.token !== member.token) return;
-  await store.deleteKey(memberKey(member.rank));
-}
-
-/** The first member to call this is stored under the key and returned to all later callers. */
-async function claim(store: Store, key: string, self: Member): Promise<Member> {
-  return parsePrintable(text(await store.compareSet(key, '', JSON.stringify(self)))) as Member;
-}
-
-async function memberAt(store: Store, rank: number): Promise<Member | undefined> {
-  const there = await peek(store, memberKey(rank));
-  return there === undefined ? undefined : (parsePrintable(there) as Member);
-}
-
-const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
-
-function mismatch(first: Member, self: Member): RingrunError {
-  const differences = [
-    first.worldSize === self.worldSize
-      ? ''
-      : `WORLD_SIZE is ${first.worldSize} there and ${self.worldSize} here`,
-    first.runId === self.runId ? '' : `RINGRUN_RUN_ID is "${first.runId}" there and "${self.runId}" here`,
-  ].filter((difference) => difference !== '');
-  return new RingrunError(
-    'ERR_JOB_MISMATCH',
-    `Rank ${self.rank} (${describeProcess(self)}) cannot join the job of rank ${first.rank} (${describeProcess(first)}): ` +
-      `${differences.join(', ')}. Set the same values on all ranks of a job, and a different MASTER_PORT for each job.`,
-  );
-}
-
-function rankTaken(holder: Member, self: Member): RingrunError {
-  return new RingrunError(
-    'ERR_RANK_TAKEN',
-    `Rank ${self.rank} is taken: ${describeProcess(holder)} and ${describeProcess(self)} were both started with RANK=${self.rank}. ` +
-      `Set a different RANK from 0 to ${self.worldSize - 1} for each process.`,
-  );
 }

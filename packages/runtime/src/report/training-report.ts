@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { RingrunError, registry, requireInteger, requireOptions } from '@ringrun/core';
-import type { Lane, OptionNames, Output, ProcessGroup } from '@ringrun/core';
+import type { Lane, Output, ProcessGroup } from '@ringrun/core';
 import type { RankSummary } from '@ringrun/launcher';
 import { preemptionListeners } from '../checkpoint/preemption.ts';
 import { figuresPublisher, stopPublishingSteps } from './publish-figures.ts';
@@ -9,6 +9,13 @@ import { SummaryWriter } from '../tensorboard/index.ts';
 import { closingTable } from './closing-table.ts';
 import { stopCountingSteps } from './train-job/counted-steps.ts';
 import { trainerServerIn } from './train-job/server-variables.ts';
+import { reportOptionNames, stepReportNames } from './training-report-options.ts';
+import type {
+  DoneBefore,
+  ModelWithGradients,
+  StepReport,
+  TrainingReportOptions,
+} from './training-report-options.ts';
 import type { TrainJobProgress } from './train-job/train-job-progress.ts';
 import {
   noProgressDisplay,
@@ -16,80 +23,6 @@ import {
   type EpochProgress,
   type ProgressDisplay,
 } from './progress.ts';
-
-/** Options of {@link trainingReport}. */
-export interface TrainingReportOptions {
-  /** Number of samples per epoch, over all ranks. */
-  samples: number;
-  /** Total number of epochs, shown next to the current one. Default: not shown. */
-  epochs?: number;
-  /** Name of a sample in the output. Default: `'samples'`. */
-  unit?: string;
-  /** Number of steps between log lines and between points of TensorBoard's curves. Default: 10. */
-  logInterval?: number;
-  /** Folder for TensorBoard (`tensorboard --logdir <dir>`). Default: nothing is written. */
-  dir?: string | URL | undefined;
-  /**
-   * File for a trace of all ranks, of 50 steps after the first 5; see `profile`. Default: nothing is
-   * recorded.
-   */
-  profile?: string | URL | undefined;
-  /** Stream for progress lines and the table. Default: standard output. */
-  output?: Output;
-  /** The ranks that train together. Default: the default group, or this process alone if there is none. */
-  processGroup?: ProcessGroup;
-  /** Number of steps before resuming, at which the curves continue. Default: 0. */
-  stepsBefore?: number;
-}
-
-/** Progress within the epoch when resuming mid-epoch. */
-export interface DoneBefore {
-  /** Steps of this epoch that were completed. */
-  steps: number;
-  /** Of this rank. */
-  samples: number;
-}
-
-/** A tensor of one element, such as a loss of `@ringrun/nn`. */
-export interface LossTensor {
-  /** Resolves with the element, once it is computed. */
-  item(): Promise<number>;
-}
-
-/** The results of one step. */
-export interface StepReport {
-  /** A number, or a loss tensor after `backward`. It is read only in steps that are shown. */
-  loss: number | LossTensor;
-  /** Samples in this rank's batch. */
-  samples: number;
-  /** Learning rate, for TensorBoard. */
-  lr?: number;
-}
-
-/** A parameter, for a histogram of its gradient. */
-export interface ParameterWithGradient {
-  /** The current gradient; undefined if there is none. */
-  readonly grad: Iterable<number> | undefined;
-}
-
-/** A model, for histograms of its gradients. */
-export interface ModelWithGradients {
-  /** Names and parameters; a parameter without a gradient is skipped. */
-  namedParameters(): Iterable<[string, ParameterWithGradient]>;
-}
-
-const optionNames: OptionNames<TrainingReportOptions> = {
-  samples: true,
-  epochs: true,
-  unit: true,
-  logInterval: true,
-  dir: true,
-  profile: true,
-  output: true,
-  processGroup: true,
-  stepsBefore: true,
-};
-const stepNames: OptionNames<StepReport> = { loss: true, samples: true, lr: true };
 
 /**
  * Reports on training: progress lines, TensorBoard curves, a trace, and a table at the end. Rank 0 writes;
@@ -114,7 +47,7 @@ const stepNames: OptionNames<StepReport> = { loss: true, samples: true, lr: true
  */
 export async function trainingReport(options: TrainingReportOptions): Promise<TrainingReport> {
   const who = 'trainingReport';
-  requireOptions(who, options, optionNames);
+  requireOptions(who, options, reportOptionNames);
   requireInteger(options.samples, { who, what: 'samples', min: 0 });
   requireInteger(options.logInterval ?? 10, { who, what: 'logInterval', min: 1 });
   requireInteger(options.stepsBefore ?? 0, { who, what: 'stepsBefore', min: 0 });
@@ -236,7 +169,7 @@ export class TrainingReport {
 
   /** Reports a completed step. Call it on every rank, inside a loop over `epoch`. */
   async step(report: StepReport): Promise<void> {
-    requireOptions('TrainingReport.step', report, stepNames);
+    requireOptions('TrainingReport.step', report, stepReportNames);
     const { loss, samples, lr } = report;
     const running = this.#running;
     if (running === undefined) {

@@ -1,6 +1,7 @@
 import type { DistributedParameter, GradientSink, ProcessGroup } from '@ringrun/core';
 import { expect, test, vi } from 'vitest';
-import { Reducer, type AveragedStep } from '../../src/ddp/reducer.ts';
+import type { AveragedStep } from '../../src/ddp/reducer-settings.ts';
+import { Reducer } from '../../src/ddp/reducer.ts';
 
 /** A parameter of `length` elements. */
 class PlainParameter implements DistributedParameter {

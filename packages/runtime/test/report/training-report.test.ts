@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Trace } from '../../src/profiler/trace.ts';
-import { trainingReport, type TrainingReportOptions } from '../../src/report/training-report.ts';
+import type { TrainingReportOptions } from '../../src/report/training-report-options.ts';
+import { trainingReport } from '../../src/report/training-report.ts';
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ringrun-report-'));

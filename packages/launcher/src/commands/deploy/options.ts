@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { parseProcessCount } from '../../options/values.ts';
+import { newCommand } from '../../options/new-command.ts';
 import type { ProcessesPerNode } from '../../options/launch-options.ts';
+import { parseProcessCount } from '../../options/values.ts';
 import * as values from './values.ts';
 import type { Toleration } from './values.ts';
 
@@ -112,7 +113,7 @@ function mistakeIn({ kind, name, nodes, gpus, processesPerNode, env }: Deploymen
 }
 
 function deployCommand(): Command {
-  const command = new Command('ringrun deploy')
+  const command = newCommand('ringrun deploy')
     .description('Writes the Kubernetes manifests, and a Dockerfile, that train a script of this folder.')
     .usage('--image <name> [options] <script> [arguments of the script]')
     .argument('<script>')
@@ -152,14 +153,7 @@ function deployCommand(): Command {
     .option('--output <folder>', 'folder for the manifests', 'k8s')
     .option('--force', 'replace manifests that exist', false)
     .addHelpText('after', help)
-    .configureHelp({ visibleArguments: () => [] })
-    .configureOutput({
-      outputError: (text, write) => {
-        write(text.replace(/^error:/, 'ringrun deploy:'));
-      },
-    })
-    .showHelpAfterError('See ringrun deploy --help.')
-    .exitOverride();
+    .configureHelp({ visibleArguments: () => [] });
 }
 
 /** The options that may be given several times. */

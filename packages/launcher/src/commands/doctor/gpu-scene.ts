@@ -1,5 +1,6 @@
-import { readFileSync, readdirSync, statfsSync } from 'node:fs';
+import { statfsSync } from 'node:fs';
 import type { NcclDescription } from '@ringrun/collectives';
+import { namesIn, readText } from '../../host/host-files.ts';
 import { runProbe } from './probe.ts';
 import type { ProbeResult } from './probe.ts';
 
@@ -28,11 +29,11 @@ export interface GpuSettings {
 /** A separate process opens the libraries: a driver that does not match its kernel module may crash or hang. */
 export async function readGpuScene(timeoutMs: number, settings: GpuSettings): Promise<GpuScene> {
   return {
-    driver: parseDriverVersion(read('/proc/driver/nvidia/version')),
-    models: list('/proc/driver/nvidia/gpus').flatMap((bus) =>
-      parseModel(read(`/proc/driver/nvidia/gpus/${bus}/information`)),
+    driver: parseDriverVersion(readText('/proc/driver/nvidia/version')),
+    models: namesIn('/proc/driver/nvidia/gpus').flatMap((bus) =>
+      parseModel(readText(`/proc/driver/nvidia/gpus/${bus}/information`)),
     ),
-    deviceFiles: list('/dev').filter((name) => /^nvidia\d+$/.test(name)),
+    deviceFiles: namesIn('/dev').filter((name) => /^nvidia\d+$/.test(name)),
     found: await runProbe<NcclDescription>('nccl', { timeoutMs }),
     settings,
     sharedMemoryBytes: sizeOf('/dev/shm'),
@@ -65,21 +66,5 @@ function sizeOf(path: string): number | undefined {
     return blocks * bsize;
   } catch {
     return undefined;
-  }
-}
-
-function list(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
   }
 }

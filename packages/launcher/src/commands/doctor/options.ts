@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { newCommand } from '../../options/new-command.ts';
 import { integerIn } from '../../options/values.ts';
 
 export interface DoctorOptions {
@@ -65,7 +66,7 @@ export function parseDoctorOptions(argv: readonly string[], env: NodeJS.ProcessE
 }
 
 function doctorCommand(): Command {
-  return new Command('ringrun doctor')
+  return newCommand('ringrun doctor')
     .description(
       'Checks this machine and its network for problems that would stop a training job, and prints the fixes.',
     )
@@ -90,14 +91,7 @@ function doctorCommand(): Command {
     )
     .option('--secret-file <path>', 'file with the secret of the job (default: RINGRUN_SECRET)')
     .option('--json', 'print all findings as one JSON object', false)
-    .addHelpText('after', help)
-    .configureOutput({
-      outputError: (text, write) => {
-        write(text.replace(/^error:/, 'ringrun doctor:'));
-      },
-    })
-    .showHelpAfterError('See ringrun doctor --help.')
-    .exitOverride();
+    .addHelpText('after', help);
 }
 
 /** An elastic PyTorchJob sets PET_RDZV_ENDPOINT (`host:port` or `host`) instead of a master. */

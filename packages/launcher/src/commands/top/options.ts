@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { newCommand } from '../../options/new-command.ts';
 
 export interface TopOptions {
   /** A log directory, `host:port` or the URL of a dashboard. Undefined: a job of this user on this host. */
@@ -39,7 +40,7 @@ export function parseTopOptions(argv: readonly string[]): TopOptions {
 }
 
 function topCommand(): Command {
-  return new Command('ringrun top')
+  return newCommand('ringrun top')
     .description('Shows loss, rate, waiting and errors of a running job, by rank.')
     .argument('[target]', 'log directory, or host:port or URL of a dashboard')
     .option('--once', 'print one table and exit', false)
@@ -48,14 +49,7 @@ function topCommand(): Command {
     )
     .option('--token', 'print the token of the dashboard for the secret of the job, and exit', false)
     .option('--secret-file <path>', 'file with the secret of the job (default: RINGRUN_SECRET)')
-    .addHelpText('after', help)
-    .configureOutput({
-      outputError: (text, write) => {
-        write(text.replace(/^error:/, 'ringrun top:'));
-      },
-    })
-    .showHelpAfterError('See ringrun top --help.')
-    .exitOverride();
+    .addHelpText('after', help);
 }
 
 function parseInterval(text: string): number {

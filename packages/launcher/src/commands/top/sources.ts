@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { withoutCredentials } from '@ringrun/core';
 import { dashboardToken, formatHostPort, jobSecret, readSecretFile } from '@ringrun/rendezvous';
 import { launcherFolders } from '../../worker/launcher-folder.ts';
-import { LaunchError } from '../../command-error.ts';
+import { CommandError } from '../../command-error.ts';
 import { parseHostPort } from '../../options/values.ts';
 import { readLauncherFolder, readLogFolder } from '../../dashboard/figure-files.ts';
 import { newestJob } from '../../dashboard/job-figures.ts';
@@ -21,7 +21,7 @@ export interface Source {
   readonly where: string;
   /** What the user can do if there is no job. */
   readonly hint: string;
-  /** @throws LaunchError if the source can never be read, such as with another secret. */
+  /** @throws CommandError if the source can never be read, such as with another secret. */
   read(): Promise<Status | undefined>;
 }
 
@@ -29,7 +29,7 @@ const requestMs = 5000;
 /** The status of the most ranks that a page shows is far smaller. */
 const maxBytes = 4 * 1024 * 1024;
 
-/** @throws LaunchError if the target is neither a folder nor an address. */
+/** @throws CommandError if the target is neither a folder nor an address. */
 export function sourceOf({ target, secretFile }: TopOptions): Source {
   if (target === undefined) return ofThisHost();
   if (statSync(target, { throwIfNoEntry: false })?.isDirectory()) return ofFolder(resolve(target));
@@ -93,8 +93,8 @@ function hostPortOf(target: string): { host: string; port: number | undefined } 
   }
 }
 
-function notATarget(target: string): LaunchError {
-  return new LaunchError(
+function notATarget(target: string): CommandError {
+  return new CommandError(
     2,
     `top: expected an existing folder, host:port or the URL of a dashboard, got ${withoutCredentials(target)}.`,
   );
@@ -103,13 +103,13 @@ function notATarget(target: string): LaunchError {
 /**
  * The token of the dashboard.
  *
- * @throws LaunchError without a secret.
+ * @throws CommandError without a secret.
  */
 export function tokenOf(secretFile: string | undefined): string {
   const secret = secretFile === undefined ? jobSecret() : readSecretFile(secretFile, '--secret-file');
   const token = dashboardToken(secret === undefined ? {} : { RINGRUN_SECRET: secret });
   if (token !== undefined) return token;
-  throw new LaunchError(
+  throw new CommandError(
     2,
     'top: expected the secret of the job, got none. Pass the URL that the job printed, set RINGRUN_SECRET or pass --secret-file.',
   );
@@ -129,7 +129,7 @@ async function readDashboard(base: string, token: string): Promise<Status | unde
     return undefined;
   }
   if (answer.status === 401) {
-    throw new LaunchError(
+    throw new CommandError(
       1,
       `top: the dashboard at ${base} did not accept the token. Pass the URL that the job printed, or the secret of this job.`,
     );
@@ -137,7 +137,7 @@ async function readDashboard(base: string, token: string): Promise<Status | unde
   const status = answer.ok ? parseStatus(text) : undefined;
   // Busy, with too many requests.
   if (status !== undefined || answer.status === 429) return status;
-  throw new LaunchError(
+  throw new CommandError(
     1,
     `top: expected a dashboard of ringrun at ${base}, got HTTP status ${answer.status}. Check the address.`,
   );

@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LaunchError } from '../../command-error.ts';
+import { namesIn, readText } from '../host-files.ts';
+import { CommandError } from '../../command-error.ts';
 import type { Cpu } from './binding.ts';
 
 /** The kernel's file systems; tests pass others. */
@@ -14,15 +14,15 @@ const ownRoots: Roots = { sys: '/sys', proc: '/proc' };
 /**
  * The CPUs that this process may use.
  *
- * @throws LaunchError if the kernel shows no NUMA nodes.
+ * @throws CommandError if the kernel shows no NUMA nodes.
  */
 export function readCpus({ sys, proc }: Roots = ownRoots): Cpu[] {
-  const allowed = /^Cpus_allowed_list:\s*(\S+)$/m.exec(read(join(proc, 'self/status')))?.[1] ?? '';
+  const allowed = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readText(join(proc, 'self/status')))?.[1] ?? '';
   const nodes = readNodes(join(sys, 'devices/system/node'));
   const cpus = parseCpuList(allowed).filter((id) => nodes.has(id));
   if (cpus.length > 0)
     return cpus.map((id) => readCpu(join(sys, `devices/system/cpu/cpu${id}`), id, nodes.get(id)!));
-  throw new LaunchError(
+  throw new CommandError(
     1,
     `--numa-binding: expected NUMA nodes in ${join(sys, 'devices/system/node')}, got none. Remove the option.`,
   );
@@ -33,9 +33,9 @@ export function readCpus({ sys, proc }: Roots = ownRoots): Cpu[] {
  * Empty if one is unknown.
  */
 export function readGpuNodes({ sys, proc }: Roots = ownRoots): number[] {
-  const addresses = list(join(proc, 'driver/nvidia/gpus')).sort();
+  const addresses = namesIn(join(proc, 'driver/nvidia/gpus')).sort();
   const nodes = addresses.map((address) =>
-    Number(read(join(sys, 'bus/pci/devices', address.toLowerCase(), 'numa_node')) || '-1'),
+    Number(readText(join(sys, 'bus/pci/devices', address.toLowerCase(), 'numa_node')) || '-1'),
   );
   // -1: unknown to the firmware.
   return nodes.every((node) => node >= 0) ? nodes : [];
@@ -54,45 +54,31 @@ export function parseCpuList(text: string): number[] {
 }
 
 function readNodes(folder: string): Map<number, number> {
-  const names = list(folder).filter((name) => /^node\d+$/.test(name));
+  const names = namesIn(folder).filter((name) => /^node\d+$/.test(name));
   return new Map(
     names.flatMap((name) =>
-      parseCpuList(read(join(folder, name, 'cpulist'))).map((cpu) => [cpu, Number(name.slice(4))] as const),
+      parseCpuList(readText(join(folder, name, 'cpulist'))).map(
+        (cpu) => [cpu, Number(name.slice(4))] as const,
+      ),
     ),
   );
 }
 
 function readCpu(folder: string, id: number, node: number): Cpu {
-  const lowest = (path: string) => parseCpuList(read(join(folder, path))).at(0) ?? id;
+  const lowest = (path: string) => parseCpuList(readText(join(folder, path))).at(0) ?? id;
   return {
     id,
     node,
     core: lowest('topology/thread_siblings_list'),
-    socket: Number(read(join(folder, 'topology/physical_package_id')) || '0'),
+    socket: Number(readText(join(folder, 'topology/physical_package_id')) || '0'),
     complex: lowest(join('cache', lastCache(join(folder, 'cache')), 'shared_cpu_list')),
   };
 }
 
 /** The folder of the cache with the highest level, or `none`, as in some virtual machines. */
 function lastCache(folder: string): string {
-  const levels = list(folder)
+  const levels = namesIn(folder)
     .filter((name) => name.startsWith('index'))
-    .map((name) => ({ name, level: Number(read(join(folder, name, 'level'))) }));
+    .map((name) => ({ name, level: Number(readText(join(folder, name, 'level'))) }));
   return levels.sort((a, b) => b.level - a.level).at(0)?.name ?? 'none';
-}
-
-function list(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch {
-    return '';
-  }
 }

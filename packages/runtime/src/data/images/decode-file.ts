@@ -5,7 +5,8 @@ import type { ImageFileTransform } from '../transforms/image-file-transforms.ts'
 import type { Transform } from '../transforms/transforms.ts';
 import { sizeAfter, stepsOf } from './file-geometry.ts';
 import type { Extent, Step } from './file-geometry.ts';
-import { channels, type Pixels } from './pixels.ts';
+import { channels } from './pixels.ts';
+import type { Pixels } from './pixels.ts';
 import type { Sharp } from './sharp.ts';
 import { decodeUncompressed } from './uncompressed-image.ts';
 

@@ -6,7 +6,8 @@ import type { ImageFileTransform } from '../transforms/image-file-transforms.ts'
 import { Pipeline } from '../transforms/pipeline.ts';
 import type { Transform } from '../transforms/transforms.ts';
 import { decodeFile, divided } from './decode-file.ts';
-import { channels, type Pixels } from './pixels.ts';
+import { channels } from './pixels.ts';
+import type { Pixels } from './pixels.ts';
 import { loadSharp } from './sharp.ts';
 
 /** An image file and its class. */

@@ -5,5 +5,5 @@ export interface Pixels extends Extent {
   data: Uint8Array;
 }
 
-/** Number of channels, and bytes of a pixel: red, green, blue. */
+/** Number of channels: red, green, blue. */
 export const channels = 3;

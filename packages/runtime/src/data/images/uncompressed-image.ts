@@ -1,4 +1,5 @@
-import { channels, type Pixels } from './pixels.ts';
+import { channels } from './pixels.ts';
+import type { Pixels } from './pixels.ts';
 
 /*
  * Windows bitmaps (.bmp) and portable maps (.ppm, .pgm), which torchvision reads and the published builds of sharp do not.

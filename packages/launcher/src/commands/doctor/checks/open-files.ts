@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readText } from '../../../host/host-files.ts';
 import { ok, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 
@@ -12,7 +12,7 @@ const perProcess = 3;
 const enough = 256;
 
 export function examineOpenFiles(): Finding {
-  return judgeOpenFiles(parseOpenFilesLimit(read('/proc/self/limits')));
+  return judgeOpenFiles(parseOpenFilesLimit(readText('/proc/self/limits')));
 }
 
 /**
@@ -33,12 +33,4 @@ export function judgeOpenFiles(limit: number | undefined): Finding {
     'raise it: ulimit -n 65536, or LimitNOFILE= of the service that starts containers',
     { limit },
   );
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }

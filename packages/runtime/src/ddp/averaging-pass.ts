@@ -1,0 +1,60 @@
+import type { GradientPass } from '@ringrun/core';
+import { endOf, type BucketAverage } from './bucket-average.ts';
+import type { AverageRecovery } from './reducer-settings.ts';
+
+interface AveragingPassSettings {
+  average: BucketAverage;
+  /** Number of buckets, of which the pass may write some. */
+  bucketCount: number;
+  /** Indices of the buckets that the pass writes, in increasing order. */
+  indices: readonly number[];
+  /** Whether the end of the pass needs JavaScript. */
+  needsJavaScript: boolean;
+  recovery: AverageRecovery | undefined;
+  /** See `GradientPass.mostPasses`, for operations that start without JavaScript. */
+  mostPasses: (limit: number) => number;
+  /** Runs `wait`, and then ends the pass. */
+  end: (wait: () => Promise<void>, waitedMs: number) => Promise<void>;
+  /** Ends the pass after operations that have succeeded. Undefined if nothing runs after them. */
+  endNow: (waitedMs: number, passes: number) => Promise<void> | undefined;
+  abandon: GradientPass['abandon'];
+}
+
+/** A pass whose buckets are averaged over the ranks as they become ready. */
+export function averagingPass({
+  average,
+  bucketCount,
+  indices,
+  needsJavaScript,
+  recovery,
+  mostPasses,
+  end,
+  endNow,
+  abandon,
+}: AveragingPassSettings): GradientPass {
+  const last = indices.at(-1) ?? 0;
+  /** The number of buckets that are ready: nothing is missing in those after the last one that the pass writes. */
+  const readyAt = (index: number) => (index >= last ? bucketCount : index + 1);
+  const startable = needsJavaScript ? undefined : average.prepare();
+  return {
+    bucketReady: (index) => {
+      if (recovery?.mayStartEarly() !== false) average.start(readyAt(index));
+    },
+    startableAt: (index) => {
+      const before = indices.findLast((other) => other < index) ?? -1;
+      const { buckets, commit } = startable ?? {};
+      const ready = buckets?.slice(before + 1, readyAt(index));
+      return commit !== undefined && index >= last ? ready?.concat(commit) : ready;
+    },
+    mostPasses: (limit) => (startable === undefined ? 1 : mostPasses(limit)),
+    done: ({ isStarted = false, waitedMs = 0, passes = 1 } = {}) => {
+      const started = isStarted ? startable : undefined;
+      if (recovery !== undefined)
+        return end(() => recovery.run(average.repeatable(started), started?.commit), waitedMs);
+      if (started === undefined) return end(() => average.run(), waitedMs);
+      const ended = endOf(started);
+      return ended === undefined ? endNow(waitedMs, passes) : end(() => ended, waitedMs);
+    },
+    abandon,
+  };
+}

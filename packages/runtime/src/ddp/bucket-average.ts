@@ -1,0 +1,166 @@
+import { prepareAllReduce } from '@ringrun/collectives';
+import { ReduceOp, registry } from '@ringrun/core';
+import type { ProcessGroup, StartableOperation } from '@ringrun/core';
+import { applyWeight, divideByWeight, type Bucket } from './bucket.ts';
+import type { GradientSlots } from './gradient-slots.ts';
+import type { CommHook, GradientBucket } from './hooks/index.ts';
+import type { AverageRecovery } from './reducer-settings.ts';
+
+/** The operations of an average, which a library starts in this order without JavaScript. */
+export interface StartableAverage {
+  /** The all-reduce of each bucket. */
+  readonly buckets: readonly StartableOperation[];
+  /** Ends the average; undefined without recovery. */
+  readonly commit: StartableOperation | undefined;
+}
+
+/**
+ * Averages the buckets over the ranks, by one all-reduce each or by a communication hook. All ranks start the same
+ * operations in the same order, that of the buckets.
+ */
+export class BucketAverage {
+  /** Of this rank's gradients. */
+  weight = 1;
+  /** Averages the gradients of a bucket instead of an all-reduce. */
+  hook: CommHook | undefined;
+  /** Another one after a recovery. */
+  group: ProcessGroup;
+  readonly #slots: GradientSlots;
+  readonly #recovery: AverageRecovery | undefined;
+  /** One promise for each bucket whose average has been started. */
+  #started: Promise<void>[] = [];
+
+  constructor(group: ProcessGroup, slots: GradientSlots, recovery: AverageRecovery | undefined) {
+    this.group = group;
+    this.#slots = slots;
+    this.#recovery = recovery;
+  }
+
+  /** Starts the averages of the buckets before `end` that have not been started. */
+  start(end: number): void {
+    for (const bucket of this.#buckets.slice(this.#started.length, end)) {
+      applyWeight(bucket, this.weight);
+      bucket.local?.set(bucket.data);
+      const reduced = this.#reduce(bucket);
+      // It may fail long before the pass awaits it.
+      reduced.catch(() => undefined);
+      this.#started.push(reduced);
+    }
+  }
+
+  /** Starts the buckets that have not been started. Resolves when all are averaged. */
+  async run(): Promise<void> {
+    this.start(this.#buckets.length);
+    await Promise.all(this.#started);
+  }
+
+  /**
+   * Returns a function that does the same as `run`, or awaits `started`, and may be called again: every call after the first
+   * starts again from this rank's own gradients.
+   */
+  repeatable(started: StartableAverage | undefined): () => Promise<void> {
+    let calls = 0;
+    return async () => {
+      calls += 1;
+      if (calls === 1 && started !== undefined) {
+        await endOf(started);
+        return;
+      }
+      if (calls > 1) this.#restoreLocalGradients();
+      this.start(this.#buckets.length);
+      const ends = await Promise.allSettled(this.#started);
+      const failed = ends.find(({ status }) => status === 'rejected');
+      if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+    };
+  }
+
+  runSync(): void {
+    for (const bucket of this.#buckets) {
+      applyWeight(bucket, this.weight);
+      this.group.allReduceSync(this.hook === undefined ? bucket.data : bucket.tail, { op: ReduceOp.AVG });
+      this.hook?.sync?.(this.#forHook(bucket), this.group);
+    }
+  }
+
+  /** Averages gradients of 0. Resolves with false, without the other buckets, if the weight of the first is 0 on all ranks. */
+  async follow(): Promise<boolean> {
+    for (const { data } of this.#buckets) data.fill(0);
+    const { hook } = this;
+    const [first, ...rest] = this.#buckets;
+    await this.group.allReduce(hook === undefined ? first.data : first.tail, { op: ReduceOp.AVG });
+    if (first.weight[0] === 0) return false;
+    if (hook !== undefined) await this.#call(hook, first);
+    this.#started = [Promise.resolve()];
+    for (const bucket of rest) this.#started.push(this.#reduce(bucket));
+    await Promise.all(this.#started);
+    return true;
+  }
+
+  /** The average as operations that start without JavaScript; undefined if they are not all that it needs. */
+  prepare(): StartableAverage | undefined {
+    // An observer replaces the methods of the group, to record their calls.
+    if (this.hook !== undefined || this.weight !== 1 || registry.activityObserver !== undefined)
+      return undefined;
+    const commit = this.#recovery?.prepareCommit();
+    if (this.#recovery !== undefined && commit === undefined) return undefined;
+    const buckets = this.#buckets.map(({ data, local }) =>
+      prepareAllReduce(this.group, data, ReduceOp.AVG, local),
+    );
+    if (buckets.includes(undefined)) return undefined;
+    for (const bucket of this.#buckets) applyWeight(bucket, 1);
+    return { buckets: buckets as StartableOperation[], commit };
+  }
+
+  /** Turns the averages over ranks into weighted averages. */
+  divideByWeights(): void {
+    for (const bucket of this.#buckets) divideByWeight(bucket);
+  }
+
+  /** Before the next average. */
+  reset(): void {
+    this.#started = [];
+  }
+
+  get #buckets(): readonly Bucket[] {
+    return this.#slots.buckets;
+  }
+
+  #restoreLocalGradients(): void {
+    for (const { data, local } of this.#buckets) data.set(local!);
+    this.reset();
+  }
+
+  /**
+   * A hook may run several collectives, so buckets are reduced one after the other: the order must be the
+   * same on all ranks.
+   */
+  #reduce(bucket: Bucket): Promise<void> {
+    const { hook } = this;
+    if (hook === undefined) return this.group.allReduce(bucket.data, { op: ReduceOp.AVG });
+    return (this.#started.at(-1) ?? Promise.resolve()).then(() => this.#reduceBy(hook, bucket));
+  }
+
+  async #reduceBy(hook: CommHook, bucket: Bucket): Promise<void> {
+    await Promise.all([this.group.allReduce(bucket.tail, { op: ReduceOp.AVG }), this.#call(hook, bucket)]);
+  }
+
+  #call(hook: CommHook, bucket: Bucket): Promise<void> {
+    return hook(this.#forHook(bucket), this.group);
+  }
+
+  #forHook({ index, gradients, parameters, gradientViews }: Bucket): GradientBucket {
+    const isLast = index === this.#buckets.length - 1;
+    return { index, isLast, data: gradients, parameters, gradients: () => gradientViews };
+  }
+}
+
+/**
+ * Resolves when the all-reduces of an average have ended, which the library has started; undefined if they have succeeded.
+ * Rejects with the failure of the first that failed.
+ */
+export function endOf({ buckets, commit }: StartableAverage): Promise<void> | undefined {
+  // No operation of a group succeeds after one that has failed, and awaiting only the last wakes the event loop once.
+  return (commit ?? buckets.at(-1)!).ended()?.catch(async () => {
+    for (const operation of buckets) await operation.ended();
+  });
+}
