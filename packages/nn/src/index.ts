@@ -35,7 +35,7 @@ export {
 export type { ArrayOf, DType, Scalar, TensorData } from './dtype.ts';
 export { ArgumentError, NnError, ShapeError } from './errors/errors.ts';
 export * as F from './functional/index.ts';
-export type { GradientReceiver } from './graph/operators.ts';
+export type { GradientReceiver } from './graph/source.ts';
 export { noGrad } from './tensor/no-grad.ts';
 export * as nn from './nn/index.ts';
 export { exportOnnx, type Exportable } from './onnx/export/export-onnx.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { differentiate } from '../src/compiler/differentiate.ts';
 import { inSequence } from '../src/graph/collective.ts';
-import type { CollectiveGroup } from '../src/graph/operators.ts';
+import type { CollectiveGroup } from '../src/graph/attributes.ts';
 import { structureOf } from '../src/graph/structure.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { Parameter } from '../src/index.ts';

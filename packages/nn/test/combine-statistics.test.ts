@@ -1,4 +1,4 @@
-import type { CollectiveGroup } from '../src/graph/operators.ts';
+import type { CollectiveGroup } from '../src/graph/attributes.ts';
 import { describe, expect, test } from 'vitest';
 import { GraphProgram } from '../src/compiler/graph-program.ts';
 import { allOnHost } from '../src/executor/value-buffer.ts';

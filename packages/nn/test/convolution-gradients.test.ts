@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest';
-import type { ConvAttributes, PoolAttributes } from '../src/graph/operators.ts';
+import type { ConvAttributes, PoolAttributes } from '../src/graph/attributes.ts';
 import type { Value } from '../src/graph/node.ts';
 import { F, type Tensor } from '../src/index.ts';
 import { conv, convTranspose } from '../src/ops/convolution.ts';

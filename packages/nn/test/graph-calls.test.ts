@@ -7,7 +7,7 @@ import type { GraphCall, Program } from '../src/executor/executor.ts';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
 import type { Value } from '../src/graph/node.ts';
 import type { ValueType } from '../src/value-type.ts';
-import type { CollectiveGroup } from '../src/graph/operators.ts';
+import type { CollectiveGroup } from '../src/graph/attributes.ts';
 import { structureOf } from '../src/graph/structure.ts';
 import { tensor } from '../src/index.ts';
 import { GraphBuilder } from '../src/onnx-format/graph-builder.ts';

@@ -6,7 +6,7 @@ import { newArray, type TensorData } from '../src/dtype.ts';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
 import type { Value } from '../src/graph/node.ts';
 import { sizeOf } from '../src/value-type.ts';
-import type { CollectiveGroup } from '../src/graph/operators.ts';
+import type { CollectiveGroup } from '../src/graph/attributes.ts';
 import { structureOf, type Leaf } from '../src/graph/structure.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { GraphBuilder } from '../src/onnx-format/graph-builder.ts';

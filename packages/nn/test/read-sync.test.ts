@@ -3,7 +3,7 @@ import { separateMemory } from '../../../test/fixtures/separate-memory.ts';
 import { isSanitized } from '../../../test/support/sanitized.ts';
 import { describeCompilation, warnIfSlowSync } from '../src/compiler/slow-compilation.ts';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
-import type { CollectiveGroup } from '../src/graph/operators.ts';
+import type { CollectiveGroup } from '../src/graph/attributes.ts';
 import {
   compileStep,
   F,

@@ -3,13 +3,8 @@ import { plainOperators } from '../src/compiler/rewrites/plain-operators.ts';
 import type { Scalar } from '../src/dtype.ts';
 import { isNode, type Node, type Value } from '../src/graph/node.ts';
 import { sizeOf } from '../src/value-type.ts';
-import type {
-  CollectiveOp,
-  ConvAttributes,
-  OpName,
-  Operators,
-  PoolAttributes,
-} from '../src/graph/operators.ts';
+import type { CollectiveOp, OpName, Operators } from '../src/graph/operators.ts';
+import type { ConvAttributes, PoolAttributes } from '../src/graph/attributes.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { dropoutMask } from '../src/random/philox.ts';
 

@@ -5,7 +5,7 @@ import { batchInnermost } from '../src/compiler/rewrites/batch-innermost/index.t
 import { toNchw } from '../src/compiler/rewrites/batch-innermost/layout.ts';
 import type { Value } from '../src/graph/node.ts';
 import { sizeOf } from '../src/value-type.ts';
-import type { PoolAttributes } from '../src/graph/operators.ts';
+import type { PoolAttributes } from '../src/graph/attributes.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { max, mul, relu } from '../src/ops/elementwise.ts';
 import { maxPool } from '../src/ops/pooling.ts';

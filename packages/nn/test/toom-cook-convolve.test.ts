@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ConvAttributes } from '../src/graph/operators.ts';
+import type { ConvAttributes } from '../src/graph/attributes.ts';
 import { toomCookConvolve } from '../src/ops/own/toom-cook-convolve.ts';
 import { Parameter, Tensor, tensor } from '../src/index.ts';
 import { bothWays, onThreads } from './both-ways.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { allOnHost } from '../src/executor/value-buffer.ts';
 import { evaluate } from '../src/compiler/compile.ts';
 import { sizeOf } from '../src/value-type.ts';
-import type { ConvAttributes } from '../src/graph/operators.ts';
+import type { ConvAttributes } from '../src/graph/attributes.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { conv } from '../src/ops/convolution.ts';
 import {

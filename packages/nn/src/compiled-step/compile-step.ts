@@ -4,7 +4,7 @@ import { BorrowedInputs } from '../engine/borrowed-inputs.ts';
 import { elementUseOf } from '../graph/element-checks.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { ValueType } from '../value-type.ts';
-import type { Source } from '../graph/operators.ts';
+import type { Source } from '../graph/source.ts';
 import { sourceOfLeaf } from '../graph/source-of-leaf.ts';
 import { calledByOperation, enqueue } from '../executor/operation-queue.ts';
 import { input } from '../ops/source.ts';

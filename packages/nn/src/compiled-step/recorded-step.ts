@@ -4,7 +4,7 @@ import type { ElementCheck, ElementUse } from '../graph/element-checks.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
 import { isCollective } from '../graph/collective.ts';
 import type { Node, Value } from '../graph/node.ts';
-import type { Source } from '../graph/operators.ts';
+import type { Source } from '../graph/source.ts';
 import { isSameData } from '../graph/same-data.ts';
 import { sourceOfLeaf } from '../graph/source-of-leaf.ts';
 import { substitute } from '../graph/substitute.ts';

@@ -4,7 +4,7 @@ import { CapturedInputs } from '../engine/captured-inputs.ts';
 import { bufferOf, type BufferOf } from '../compiler/compile.ts';
 import type { TensorData } from '../dtype.ts';
 import type { Node, Value } from '../graph/node.ts';
-import type { Source } from '../graph/operators.ts';
+import type { Source } from '../graph/source.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { beginAtOnce, enqueue, type Operation } from '../executor/operation-queue.ts';
 import type { Clipping } from '../optim/clipping.ts';

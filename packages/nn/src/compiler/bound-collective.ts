@@ -2,7 +2,7 @@ import { registry, timed, type PreparedCollective } from '@ringrun/core';
 import type { GraphCall } from '../executor/executor.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { CollectiveNode } from '../graph/collective.ts';
-import type { CollectiveGroup } from '../graph/operators.ts';
+import type { CollectiveGroup } from '../graph/attributes.ts';
 import { messageOf, type CollectiveMessage } from '../ops/collective.ts';
 import { insideOperation } from '../executor/operation-queue.ts';
 

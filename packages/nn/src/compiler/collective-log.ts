@@ -1,4 +1,4 @@
-import type { CollectiveGroup } from '../graph/operators.ts';
+import type { CollectiveGroup } from '../graph/attributes.ts';
 import type { ReplaceGroup } from './compile.ts';
 
 /**

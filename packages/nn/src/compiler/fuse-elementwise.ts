@@ -1,8 +1,9 @@
 import { inSequence } from '../graph/collective.ts';
 import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
 import { sizeOf } from '../value-type.ts';
-import type { ElementwiseOp, ElementwiseProgram } from '../graph/operators.ts';
+import type { ElementwiseOp, ElementwiseProgram } from '../graph/attributes.ts';
 import { topologicalOrder } from '../graph/topology.ts';
+import { isSameSequence } from '../graph/same-data.ts';
 import { isCondition, maxConditions } from '../ops/elementwise-program.ts';
 import { constant } from '../ops/source.ts';
 
@@ -149,8 +150,9 @@ function rebuilt(outputs: readonly Value[], groups: Groups, isRead: (value: Valu
 /** Keeps a node, or copies it if its inputs were replaced. */
 function copy(node: Node, replacements: Map<Value, Value>): void {
   const inputs = node.inputs.map((input) => replacements.get(input)!);
-  const isSame = inputs.every((input, position) => input === node.inputs[position]);
-  const made = isSame ? node : createNode(node.op, inputs, node.attributes, node.outputs);
+  const made = isSameSequence(inputs, node.inputs)
+    ? node
+    : createNode(node.op, inputs, node.attributes, node.outputs);
   for (const [index, output] of node.outputs.entries()) replacements.set(output, made.outputs[index]);
 }
 

@@ -4,7 +4,7 @@ import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { inSequence } from '../graph/collective.ts';
 import type { Value } from '../graph/node.ts';
-import type { CollectiveGroup } from '../graph/operators.ts';
+import type { CollectiveGroup } from '../graph/attributes.ts';
 import type { Leaf, Structure } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { BoundCollective } from './bound-collective.ts';

@@ -2,6 +2,7 @@ import type { GradientSink } from '@ringrun/core';
 import { isNode, type Value } from '../graph/node.ts';
 import type { Leaf, Structure, StructureKey } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
+import { isSameSequence } from '../graph/same-data.ts';
 
 /** Where the gradients of a graph's parameters are received. */
 export interface GradientPlaces {
@@ -65,7 +66,7 @@ export class StepPlan {
   /** True if this is the plan of a structure and of places. */
   isOf(structure: StructureKey, { numbers }: GradientPlaces): boolean {
     if (!this.#structure.equals(structure)) return false;
-    return numbers.every((number, position) => number === this.#places[position]);
+    return isSameSequence(numbers, this.#places);
   }
 }
 

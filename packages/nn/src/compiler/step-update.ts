@@ -1,5 +1,5 @@
 import type { Value } from '../graph/node.ts';
-import type { GradientReceiver } from '../graph/operators.ts';
+import type { GradientReceiver } from '../graph/source.ts';
 import type { Leaf, StructureKey } from '../graph/structure.ts';
 import type { BufferAssignment } from './buffer-assignment.ts';
 import type { ModelUpdate, SharedUpdate } from './emit.ts';

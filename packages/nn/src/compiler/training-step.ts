@@ -3,7 +3,7 @@ import type { GraphCall, Waits } from '../executor/executor.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { assignmentsOf, type Assignments } from '../graph/assignment.ts';
 import type { Node, Value } from '../graph/node.ts';
-import type { GradientReceiver } from '../graph/operators.ts';
+import type { GradientReceiver } from '../graph/source.ts';
 import { isSameData } from '../graph/same-data.ts';
 import { structureOf, type Leaf, type Structure, type StructureKey } from '../graph/structure.ts';
 import { expand } from '../ops/shape.ts';

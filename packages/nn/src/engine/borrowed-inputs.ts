@@ -1,7 +1,7 @@
 import { bufferOf } from '../compiler/compile.ts';
 import type { TensorData } from '../dtype.ts';
 import { NnError } from '../errors/errors.ts';
-import type { Source } from '../graph/operators.ts';
+import type { Source } from '../graph/source.ts';
 import { isSameData } from '../graph/same-data.ts';
 import type { RunInputs } from './run-inputs.ts';
 

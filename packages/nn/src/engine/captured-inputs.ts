@@ -3,7 +3,7 @@ import { bufferOf } from '../compiler/compile.ts';
 import { freeBuffers } from '../executor/free-buffers.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
-import type { Source } from '../graph/operators.ts';
+import type { Source } from '../graph/source.ts';
 import type { RunInputs } from './run-inputs.ts';
 
 /** Free buffers of earlier runs by size in bytes, at most as many as one run used: loops need similar sizes repeatedly. */

@@ -4,7 +4,7 @@ import type { GraphCall } from '../executor/executor.ts';
 import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
-import type { GradientReceiver } from '../graph/operators.ts';
+import type { GradientReceiver } from '../graph/source.ts';
 import { insideOperation } from '../executor/operation-queue.ts';
 import { usesOwnOperators } from '../ops/own/enabled.ts';
 
@@ -61,7 +61,7 @@ export class Gradients {
   }
 
   /** How many passes may follow one another without JavaScript if `startable`: at least 1, and `limit` at most. */
-  mostPasses(limit: number): number {
+  maxPasses(limit: number): number {
     let most = limit;
     for (const pass of this.#passes.values()) most = Math.min(most, pass.mostPasses?.(limit) ?? 1);
     return most;

@@ -1,6 +1,6 @@
 import type { StepUpdate } from '../compiler/step-update.ts';
 import type { GraphCall } from '../executor/executor.ts';
-import type { GradientReceiver, Source } from '../graph/operators.ts';
+import type { GradientReceiver, Source } from '../graph/source.ts';
 
 /** A step with the settings of the time of the call. */
 export interface PreparedStep {

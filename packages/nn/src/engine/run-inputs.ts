@@ -1,6 +1,6 @@
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { isNode, type Node } from '../graph/node.ts';
-import type { Source } from '../graph/operators.ts';
+import type { Source } from '../graph/source.ts';
 
 /** The arrays of callers that a run reads, which starts after the call that passed them. */
 export interface RunInputs {

@@ -56,8 +56,8 @@ export async function runStep(
       part =
         startable && (knownPart ?? optimizerStep?.().asPartOf(parameters, gradients.areAveragedByUpdate));
       if (part && later.length > 0) {
-        const most = gradients.mostPasses(1 + later.length) - 1;
-        following = followingRuns(step, part, later.slice(0, most));
+        const maxLater = gradients.maxPasses(1 + later.length) - 1;
+        following = followingRuns(step, part, later.slice(0, maxLater));
       }
       part?.begins();
       const calls = part && part.calls.length > 0 ? [...starts, ...part.calls] : starts;

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
-import type { GradientReceiver } from '../graph/operators.ts';
+import type { GradientReceiver } from '../graph/source.ts';
 
 /*
  * Layers in #private fields are not listed by model.parameters(), so no optimizer would train them, silently. They are

@@ -3,7 +3,7 @@ import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { assignWhenRun, type AssignmentRule } from '../graph/assignment.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
-import type { CollectiveGroup } from '../graph/operators.ts';
+import type { CollectiveGroup } from '../graph/attributes.ts';
 import { affine, batchNormalize, type BatchNormalized } from '../ops/batch-normalization.ts';
 import { combineStatistics, type Statistics } from '../ops/collective.ts';
 import { add, div, mul, neg, sqrt, sub } from '../ops/elementwise.ts';

@@ -3,7 +3,7 @@ import type { Value } from '../graph/node.ts';
 import { sizeOf } from '../value-type.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
 import { div, mul } from '../ops/elementwise.ts';
-import type { PoolAttributes } from '../graph/operators.ts';
+import type { PoolAttributes } from '../graph/attributes.ts';
 import { averagePool, elementsOfWindows, maxPool, padsForLastWindow } from '../ops/pooling.ts';
 import { expand, pad } from '../ops/shape.ts';
 import { constant, constantTensor } from '../ops/source.ts';

@@ -1,5 +1,6 @@
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { checkElements } from '../graph/element-checks.ts';
+import { isSameSequence } from '../graph/same-data.ts';
 import { checkProbabilities } from '../ops/own/check-probabilities.ts';
 import { withSlopes } from '../ops/with-slope.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
@@ -169,7 +170,7 @@ function variancesOf({ shape }: Tensor, variance: Tensor): Tensor {
       throw new ArgumentError(`gaussianNllLoss: expected variances of at least 0, got ${negative}.`);
     }
   });
-  if (variance.shape.join() === shape.slice(0, -1).join()) return variance.unsqueeze(-1);
+  if (isSameSequence(variance.shape, shape.slice(0, -1))) return variance.unsqueeze(-1);
   const others = shape.flatMap((size, axis) => (size === variance.shape[axis] ? [] : [variance.shape[axis]]));
   if (variance.shape.length === shape.length && others.join() in { '': true, 1: true }) return variance;
   throw new ShapeError(

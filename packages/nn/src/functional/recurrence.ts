@@ -1,5 +1,5 @@
 import type { Value } from '../graph/node.ts';
-import type { RecurrentCell } from '../graph/operators.ts';
+import type { RecurrentCell } from '../graph/attributes.ts';
 import { add } from '../ops/elementwise.ts';
 import { gemm, overRows } from '../ops/linear-algebra.ts';
 import { recurrence } from '../ops/own/recurrence.ts';

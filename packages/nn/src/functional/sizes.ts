@@ -22,13 +22,13 @@ export function sizesOf(sizes: Sizes, axes: number): readonly number[] {
  * The most elements along an axis of a resized image, whose positions are a list of the program: a longer one would end the process
  * for lack of memory.
  */
-const mostResized = 2 ** 24;
+const maxResized = 2 ** 24;
 
 /** @throws ArgumentError if an axis of a resized image is too long */
 export function requireResizable(name: string, sizes: readonly number[]): void {
-  if (sizes.every((size) => size <= mostResized)) return;
+  if (sizes.every((size) => size <= maxResized)) return;
   throw new ArgumentError(
-    `${name}: expected at most ${mostResized} elements along an axis of the result, got ${sizes.join('x')}.`,
+    `${name}: expected at most ${maxResized} elements along an axis of the result, got ${sizes.join('x')}.`,
   );
 }
 

@@ -1,6 +1,6 @@
 import type { TensorData } from '../dtype.ts';
 import type { Value } from './node.ts';
-import type { Source } from './operators.ts';
+import type { Source } from './source.ts';
 import { sourceOfLeaf } from './source-of-leaf.ts';
 
 /** A check of the elements of a leaf. */

@@ -1,201 +1,25 @@
-import type { DistributedParameter, PreparesCollectives, ProcessGroup } from '@ringrun/core';
-import type { DType, Scalar, TensorData } from '../dtype.ts';
-import type { ManagedBuffer } from '../executor/managed-buffer.ts';
-import type { ValueBuffer } from '../executor/value-buffer.ts';
+import type { DType, Scalar } from '../dtype.ts';
+import type {
+  BatchNormalizeActivateAttributes,
+  BatchNormalizeActivateGradientAttributes,
+  ClipNormAttributes,
+  CollectiveAttributes,
+  ConvAttributes,
+  ElementwiseProgram,
+  EmbeddingBagAttributes,
+  IndexRange,
+  LayerNormalizeAttributes,
+  MaxPoolActivateAttributes,
+  NormPartsAttributes,
+  PoolAttributes,
+  RecurrenceAttributes,
+  SoftmaxCrossEntropyAttributes,
+  ToomCookAttributes,
+  ToomCookWindow,
+} from './attributes.ts';
+import type { Source } from './source.ts';
 
 type None = Readonly<Record<string, never>>;
-
-/** The elements of a leaf when a graph runs. Graphs that differ only in their sources share one program. */
-export interface Source {
-  /** Reading it may block until elements have been received from another rank (see `arrived`). */
-  readonly data: TensorData;
-  /** The elements in the memory of the executor, for one run; may block like `data`. Default: a copy of `data`. */
-  readonly buffer?: ValueBuffer;
-  /** What `data` and `buffer` read, without blocking; may hold outdated elements. Default: `data`. */
-  readonly memory?: ManagedBuffer;
-  /** Resolves when pending elements have been received; undefined if none are pending. Await it before a run, because `data` blocks. */
-  arrived?(): Promise<void> | undefined;
-  /** False while elements are being received into `memory`. Default: true. */
-  readonly isAvailable?: boolean;
-  /** Receives this leaf's gradient. Undefined: the leaf is not trained. */
-  readonly parameter?: GradientReceiver | undefined;
-  /** The parameter that has the elements, if it is frozen (`requiresGrad`). For messages. Default: undefined. */
-  readonly frozen?: GradientReceiver;
-  /** True if the caller owns the array and may write to it at any time, so that a run reads a copy made at the call. */
-  readonly isCallers?: boolean;
-}
-
-/** The part of a parameter that a backward pass uses. `grad` has the sum of earlier passes since `zeroGrad`. */
-export interface GradientReceiver extends DistributedParameter {
-  /** Index of the bucket in which the gradient is averaged. Gradients of lower buckets are computed first. */
-  readonly gradientBucketIndex: number;
-  /** Path of the parameter in its model, such as `conv1.weight`, if known. */
-  readonly path: string | undefined;
-  /** Describes the parameter in messages: its path, if known, and its type. */
-  describe(): string;
-  /**
-   * Whether `grad` is defined.
-   *
-   * @internal
-   */
-  readonly hasGradient: boolean;
-  /**
-   * The elements that the backward pass writes.
-   *
-   * @internal
-   */
-  readonly gradientMemory: ManagedBuffer;
-}
-
-/** The part of a process group that a graph's collectives use. */
-export type CollectiveGroup = Pick<ProcessGroup, 'rank' | 'size' | 'allReduce' | 'allGather'> &
-  Partial<PreparesCollectives>;
-
-export interface CollectiveAttributes {
-  /** The participating ranks. Graphs that differ only in their groups share one program. */
-  group: CollectiveGroup;
-  /** Sequence number, which orders the collectives of a graph (see `inSequence`). */
-  sequence: number;
-}
-
-/**
- * Window of a convolution over [N, C, …]. Every list has one number for each axis of the images, such as [height, width]; pads
- * are ONNX's: those before each axis, then those behind each axis.
- */
-export interface ConvAttributes {
-  strides: readonly number[];
-  pads: readonly number[];
-  dilations: readonly number[];
-  group: number;
-}
-
-/** Window of a convolution by Toom-Cook's algorithm. */
-export interface ToomCookWindow extends ConvAttributes {
-  /** The column of the image that the first tile begins with; negative in the padding. */
-  start: number;
-}
-
-export interface ToomCookAttributes extends ToomCookWindow {
-  /** True if this is the transpose of the convolution that has the window. */
-  transposed: boolean;
-}
-
-/** Window of a pool; lists as in `ConvAttributes`. */
-export interface PoolAttributes {
-  kernelShape: readonly number[];
-  strides: readonly number[];
-  pads: readonly number[];
-  /** Distances between the elements of a window, for MaxPool. Default: 1. */
-  dilations?: readonly number[];
-}
-
-/** How the losses of rows become the result: their mean (weighted, if classes have weights), their sum, or all. */
-export type LossReduction = 'mean' | 'sum' | 'none';
-
-export interface SoftmaxCrossEntropyAttributes {
-  ignoreIndex: number;
-  reduction: LossReduction;
-  /** True if there is an input with the weights of the classes, [C]. */
-  hasWeight: boolean;
-  /** True if there is an input with the label smoothing, a number. */
-  smooths: boolean;
-}
-
-export interface LayerNormalizeAttributes {
-  /** Number of the last axes over which rows are normalized. */
-  axes: number;
-  epsilon: number;
-  /** True if there are inputs with a weight and a bias of these axes. */
-  hasWeight: boolean;
-  hasBias: boolean;
-}
-
-export interface MaxPoolActivateAttributes {
-  /** Rows and columns of a window. */
-  kernelShape: readonly number[];
-  /** True if there is a bias that is added to the maxima. */
-  hasBias: boolean;
-  /** True if the result is the relu of the sum. */
-  activates: boolean;
-}
-
-export interface BatchNormalizeActivateAttributes {
-  epsilon: number;
-  /** True if there is an input that is added to the normalized x. */
-  hasResidual: boolean;
-  /** True if the result is the relu of the sum. */
-  activates: boolean;
-}
-
-/** Which of the optional inputs there are, in this order. */
-export interface BatchNormalizeActivateGradientAttributes {
-  epsilon: number;
-  hasFlat: boolean;
-  hasOther: boolean;
-  hasMean: boolean;
-  hasVariance: boolean;
-}
-
-/** What becomes of the rows of a bag. */
-export type BagMode = 'sum' | 'mean' | 'max';
-
-export interface EmbeddingBagAttributes {
-  mode: BagMode;
-  paddingRow?: number;
-  /** True if there are inputs with the offsets of the bags and the weights of the rows. */
-  hasOffsets: boolean;
-  hasWeights: boolean;
-}
-
-/** The function of a step of a recurrent network: `act(x + p)`, LSTM or GRU (native/src/operators/recurrent_cell.h). */
-export type RecurrentCell = 'tanh' | 'relu' | 'lstm' | 'gru';
-
-export interface RecurrenceAttributes {
-  cell: RecurrentCell;
-  /** If true, from the last step to the first. */
-  reverse: boolean;
-  /** True if there are inputs with the recurrent bias and the lengths of the sequences. */
-  hasBias: boolean;
-  hasLengths: boolean;
-}
-
-export interface IndexRange {
-  /** The smallest index, below 0 if negative ones count from the end. */
-  least: number;
-  /** Indices are below it. */
-  count: number;
-  /** An index that may be out of range. Default: none. */
-  ignored?: number;
-}
-
-export interface ClipNormAttributes {
-  /** p of the norm; Infinity: the largest absolute value. */
-  normType: number;
-  /** If true, the run fails if the norm is NaN or infinite. */
-  requiresFinite: boolean;
-}
-
-export interface NormPartsAttributes {
-  /** p of the norm; Infinity: the largest absolute value. */
-  normType: number;
-  /** For each array the number of its first part among those of all ranks. */
-  parts: readonly number[];
-  /** Number of parts of all ranks. */
-  total: number;
-}
-
-/** Values are numbered: the inputs in their order, then the results of the instructions. */
-export interface ElementwiseProgram {
-  instructions: readonly { readonly op: ElementwiseOp; readonly operands: readonly number[] }[];
-  /** The values that are outputs. */
-  results: readonly number[];
-}
-
-/** Operators that an elementwise program may contain. `LessOrEqual` is the mask of Relu. */
-export type ElementwiseOp =
-  | ('Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Min')
-  | ('Neg' | 'Sqrt' | 'Abs' | 'Relu')
-  | ('Greater' | 'GreaterOrEqual' | 'LessOrEqual' | 'Equal' | 'IsNaN' | 'Or' | 'Where');
 
 /**
  * The operators of graphs by their ONNX names, with their attributes. `ops/index.ts` has the ONNX form and the gradient

@@ -22,3 +22,10 @@ function isSameRecord(a: Data, b: Data): boolean {
   for (const name in b) if (a[name] === undefined && b[name] !== undefined) return false;
   return true;
 }
+
+/** True for two lists of the same elements (`===`), such as shapes. */
+export function isSameSequence(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i]) return false;
+  return true;
+}

@@ -1,5 +1,5 @@
 import { isNode, type Value } from './node.ts';
-import type { Source } from './operators.ts';
+import type { Source } from './source.ts';
 
 /** What a leaf reads; undefined for computed values. */
 export function sourceOfLeaf(value: Value | undefined): Source | undefined {

@@ -1,7 +1,8 @@
 import { arrayFrom } from '../dtype.ts';
 import { inSequence, isCollective } from './collective.ts';
 import { isNode, type Node, type Value } from './node.ts';
-import type { CollectiveGroup, Source } from './operators.ts';
+import type { CollectiveGroup } from './attributes.ts';
+import type { Source } from './source.ts';
 import { isSameData } from './same-data.ts';
 import { topologicalOrder } from './topology.ts';
 

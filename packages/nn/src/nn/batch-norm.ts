@@ -4,7 +4,7 @@ import { normalizeBatch, type RunningStatistics } from '../functional/batch-norm
 import type { NormalizationOptions } from '../functional/normalization.ts';
 import { changeBy } from '../graph/changes.ts';
 import { describeType } from '../value-type.ts';
-import type { CollectiveGroup } from '../graph/operators.ts';
+import type { CollectiveGroup } from '../graph/attributes.ts';
 import { filledWith } from '../init/constant.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';

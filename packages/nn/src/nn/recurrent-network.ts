@@ -3,7 +3,7 @@ import { recurrentLayer, type RecurrentWeights } from '../functional/recurrence.
 import { ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
-import type { RecurrentCell } from '../graph/operators.ts';
+import type { RecurrentCell } from '../graph/attributes.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
 import { gatesOf } from '../ops/own/recurrence.ts';
 import { concat, expand, reshape, slice } from '../ops/shape.ts';

@@ -2,7 +2,7 @@ import { ShapeError } from '../errors/errors.ts';
 import { recurrentLayer } from '../functional/recurrence.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
-import type { RecurrentCell } from '../graph/operators.ts';
+import type { RecurrentCell } from '../graph/attributes.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
 import { gatesOf } from '../ops/own/recurrence.ts';
 import { expand, reshape } from '../ops/shape.ts';

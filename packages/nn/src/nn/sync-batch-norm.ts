@@ -1,6 +1,6 @@
 import { registry, type ProcessGroup } from '@ringrun/core';
 import { ArgumentError } from '../errors/errors.ts';
-import type { CollectiveGroup } from '../graph/operators.ts';
+import type { CollectiveGroup } from '../graph/attributes.ts';
 import { replaceAttribute } from './attributes.ts';
 import { BatchNorm, batchNormOptions, type BatchNormModuleOptions } from './batch-norm.ts';
 import { Module } from './module.ts';

@@ -1,6 +1,6 @@
 import type { Value } from '../graph/node.ts';
 import { sizeOf } from '../value-type.ts';
-import type { LossReduction } from '../graph/operators.ts';
+import type { LossReduction } from '../graph/attributes.ts';
 import { add, div, equal, mul, neg, sub, where } from './elementwise.ts';
 import { gatherElements } from './indexing.ts';
 import { reduceMean, reduceSum } from './reduction.ts';

@@ -1,5 +1,5 @@
 import type { Value } from '../graph/node.ts';
-import type { ConvAttributes } from '../graph/operators.ts';
+import type { ConvAttributes } from '../graph/attributes.ts';
 import { conv } from './convolution.ts';
 import { indexSelect } from './indexing.ts';
 import { matmul, sumOfRows } from './linear-algebra.ts';

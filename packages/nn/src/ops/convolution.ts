@@ -1,7 +1,7 @@
 import { ShapeError } from '../errors/errors.ts';
 import { createValue, type Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
-import type { ConvAttributes } from '../graph/operators.ts';
+import type { ConvAttributes } from '../graph/attributes.ts';
 import type { AttributeValue } from '../onnx-format/graph-builder.ts';
 import { type OperatorFamily } from './definition.ts';
 import { weightGradient } from './convolution-weight-gradient.ts';

@@ -1,5 +1,5 @@
 import type { Value } from '../graph/node.ts';
-import type { ElementwiseOp } from '../graph/operators.ts';
+import type { ElementwiseOp } from '../graph/attributes.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 
 /** Most conditions that a program reads, and most that it computes. */

@@ -1,7 +1,9 @@
 import { ShapeError } from '../errors/errors.ts';
 import { createNode, createValue, type Node, type Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
-import type { Operators, PoolAttributes } from '../graph/operators.ts';
+import type { Operators } from '../graph/operators.ts';
+import type { PoolAttributes } from '../graph/attributes.ts';
+import { isSameSequence } from '../graph/same-data.ts';
 import type { Attributes, GraphBuilder } from '../onnx-format/graph-builder.ts';
 import { convTranspose } from './convolution.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
@@ -122,7 +124,7 @@ function acceptedPads({ inputs: [x], outputs: [result], attributes }: AnyMaxPool
   const { kernelShape, strides, pads } = attributes;
   const axes = kernelShape.length;
   const shortened = pads.map((pad, side) => Math.min(pad, kernelShape[side % axes] - 1));
-  if (pads.every((pad, side) => pad === shortened[side])) return { pads };
+  if (isSameSequence(pads, shortened)) return { pads };
   const isSame = reachOf(attributes).every((reach, axis) => {
     const room = x.shape[axis + 2] + shortened[axis] + shortened[axis + axes] - reach;
     return Math.ceil(room / strides[axis]) + 1 === result.shape[axis + 2];

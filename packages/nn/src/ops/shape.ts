@@ -4,6 +4,7 @@ import { createNode, createValue, type Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
 import type { Operators } from '../graph/operators.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
+import { isSameSequence } from '../graph/same-data.ts';
 import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
 import { normalizeAxis } from './axes.ts';
 import { sumToShape } from './broadcast.ts';
@@ -16,7 +17,7 @@ type Shaping = 'Reshape' | 'Transpose' | 'Concat' | 'Split' | 'Slice' | 'Flip' |
 /** Reshapes in row-major order. One dimension may be -1, which is inferred. */
 export function reshape(value: Value, shape: readonly number[]): Value {
   const resolved = resolveShape(value, shape);
-  if (sameShape(resolved, value.shape) && !shape.includes(-1) && !isTracingSizes()) return value;
+  if (isSameSequence(resolved, value.shape) && !shape.includes(-1) && !isTracingSizes()) return value;
   return createValue('Reshape', [value], { shape }, { dtype: value.dtype, shape: resolved });
 }
 
@@ -145,7 +146,7 @@ export function pad(
 
 /** Repeats dimensions of size 1 until the shape is `shape`. */
 export function expand(value: Value, shape: readonly number[]): Value {
-  if (sameShape(value.shape, shape) && !isTracingSizes()) return value;
+  if (isSameSequence(value.shape, shape) && !isTracingSizes()) return value;
   return createValue('Expand', [value], { shape }, { dtype: value.dtype, shape });
 }
 
@@ -295,8 +296,4 @@ function resolveShape(value: Value, shape: readonly number[]): number[] {
     );
   }
   return shape.map((dimension) => (dimension === -1 ? size / known : dimension));
-}
-
-function sameShape(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((size, axis) => size === b[axis]);
 }

@@ -2,7 +2,7 @@ import type { DType } from '../dtype.ts';
 import { asInt64 } from '../scalar.ts';
 import { createValue, type Value } from '../graph/node.ts';
 import type { ValueType } from '../value-type.ts';
-import type { Source } from '../graph/operators.ts';
+import type { Source } from '../graph/source.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 
 /** A leaf that reads `source` whenever the graph runs. */

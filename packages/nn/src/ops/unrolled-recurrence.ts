@@ -1,5 +1,5 @@
 import type { Value } from '../graph/node.ts';
-import type { RecurrentCell } from '../graph/operators.ts';
+import type { RecurrentCell } from '../graph/attributes.ts';
 import { add, greater, mul, relu, sub, where } from './elementwise.ts';
 import { sigmoid, tanh } from './functions.ts';
 import { gemm } from './linear-algebra.ts';

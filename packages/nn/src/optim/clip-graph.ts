@@ -2,7 +2,7 @@ import type { BufferAssignment } from '../compiler/buffer-assignment.ts';
 import type { NnError } from '../errors/errors.ts';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { Value } from '../graph/node.ts';
-import type { ClipNormAttributes } from '../graph/operators.ts';
+import type { ClipNormAttributes } from '../graph/attributes.ts';
 import { max, min, mul, neg } from '../ops/elementwise.ts';
 import { input } from '../ops/source.ts';
 import { nonfiniteNorm, type Clipping } from './clipping.ts';

@@ -9,7 +9,7 @@ import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { inSequence } from '../graph/collective.ts';
 import type { Value } from '../graph/node.ts';
-import type { Source } from '../graph/operators.ts';
+import type { Source } from '../graph/source.ts';
 import { structureOf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { add, div, mul } from '../ops/elementwise.ts';

@@ -1,14 +1,12 @@
-import type { GradientSink, ParameterSharing } from '@ringrun/core';
 import { ArgumentError, NnError } from '../errors/errors.ts';
 import { changeBy, type Change } from '../graph/changes.ts';
+import { isSameSequence } from '../graph/same-data.ts';
 import type { PartOfStep, PreparedStep } from '../engine/prepared-step.ts';
-import { ManagedBuffer } from '../executor/managed-buffer.ts';
-import type { GradientReceiver, Source } from '../graph/operators.ts';
+import type { GradientReceiver, Source } from '../graph/source.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import { hasUnlisted, requireNoUnlistedParameters } from '../engine/unlisted-parameters.ts';
 import { enqueue, enqueueChange, requireNothingPending } from '../executor/operation-queue.ts';
-import { definedNames, UpdateGraph } from './fused-update.ts';
-import { clippingKey } from './clip-graph.ts';
+import { definedNames } from './fused-update.ts';
 import { clippingOf, type Clipping, type ClippingOptions } from './clipping.ts';
 import { takeOwnership, releaseOwnership, requireUnowned } from './parameter-ownership.ts';
 import {
@@ -20,9 +18,10 @@ import {
   type ParamGroup,
   type ParamGroupOptions,
 } from './param-groups.ts';
-import { ParameterState } from './parameter-state.ts';
+import { ParameterStates } from './parameter-states.ts';
 import type { Coefficients, Rule } from './rule.ts';
 import { checkStateDict, type OptimizerStateDict } from './state-dict.ts';
+import { sharingsOf, Updates, type RequestedSet, type Update } from './updates.ts';
 
 /** Settings of every optimizer. */
 export interface CommonSettings {
@@ -44,9 +43,8 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   readonly defaults: Readonly<Settings>;
   readonly #groups: ParamGroup<Settings>[] = [];
   readonly #rule: Rule<Settings>;
-  readonly #states = new Map<Parameter, ParameterState>();
-  /** Of the last steps, the last one at the end. */
-  #updates: readonly Update[] = [];
+  readonly #states = new ParameterStates();
+  readonly #updates: Updates;
   #released = false;
   #gradNorm: number | undefined;
 
@@ -56,6 +54,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    */
   constructor(rule: Rule<Settings>, parameters: OptimizerParameters<Settings>, defaults: Settings) {
     this.#rule = rule;
+    this.#updates = new Updates(rule, this.#states);
     this.defaults = structuredClone(defaults);
     this.paramGroups = this.#groups;
     this.#addGroups(asGroups(rule.name, parameters));
@@ -80,7 +79,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
 
   /** @internal */
   zeroGradNow(): void {
-    for (const parameter of this.#states.keys()) parameter.clearGradient();
+    for (const parameter of this.#states.parameters()) parameter.clearGradient();
   }
 
   /**
@@ -89,7 +88,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    * @internal
    */
   zeroSharedGradNow(): void {
-    for (const parameter of this.#states.keys()) {
+    for (const parameter of this.#states.parameters()) {
       if (parameter.gradientSink?.sharing) parameter.clearGradient();
     }
   }
@@ -126,7 +125,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    * @internal
    */
   memory(): ReadonlySet<object> {
-    return new Set(Array.from(this.#states.keys(), ({ memory }) => memory.identity));
+    return new Set(Array.from(this.#states.parameters(), ({ memory }) => memory.identity));
   }
 
   /**
@@ -155,7 +154,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
         'step: no parameter has a gradient. Call await loss.backward() first.',
       );
     }
-    const update = this.#updateOf(sets, clipping, averages);
+    const update = this.#updates.of(sets, clipping, averages);
     const { parameters, graph } = update;
     requireNoUnlistedParameters(parameters);
     graph.setNumbers({ coefficients: sets.map(({ coefficients }) => coefficients), clipping });
@@ -189,10 +188,14 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     if (clipping?.kind === 'norm' && clipping.errorIfNonfinite) return undefined;
     if (all.some(({ gradientSink }) => gradientSink?.mayRepeat === true)) return undefined;
     // Other ranks may allocate the memory of states behind the average.
-    if (sharingsOf(all).length > 0 && groups.some((group) => this.#lacksStates(group))) return undefined;
+    if (
+      sharingsOf(all).length > 0 &&
+      groups.some((group) => !this.#states.haveAll(group.params, this.#rule.stateNames(group)))
+    )
+      return undefined;
     const sets = groups.flatMap((group, index) => this.#setsOf(group, index, isReached));
     if (sets.length === 0) return undefined;
-    const update = this.#updateOf(sets, clipping, averages);
+    const update = this.#updates.of(sets, clipping, averages);
     const { graph, parameters } = update;
     graph.setNumbers({ coefficients: sets.map(({ coefficients }) => coefficients), clipping });
     const ownGroups = this.#groups.slice(0, groups.length);
@@ -224,8 +227,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     groups: readonly ParamGroup<Settings>[],
     clipping: Clipping | undefined,
   ): boolean {
-    if (this.#released || this.#groups.length !== groups.length || !this.#updates.includes(update))
-      return false;
+    if (this.#released || this.#groups.length !== groups.length || !this.#updates.has(update)) return false;
     const { graph, sinks, parameters } = update;
     const isInPlace = ({ gradientSink }: Parameter, position: number) =>
       gradientSink === sinks[position].sink && gradientSink?.version === sinks[position].version;
@@ -235,9 +237,9 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
       const group = groups[set.group];
       if (group.params.length !== set.groupSize) return false;
       this.#rule.check(group);
-      const first = this.#stateOf(set.parameters[0]);
-      if (!set.parameters.every((parameter) => this.#stateOf(parameter).isAsFarAs(first))) return false;
-      coefficients.push(this.#rule.coefficients(group, first.progress));
+      if (!this.#states.areAsFar(set.parameters)) return false;
+      const { progress } = this.#states.of(set.parameters[0]);
+      coefficients.push(this.#rule.coefficients(group, progress));
       const isSameRule =
         isSameSequence(this.#rule.stateNames(group), set.stateNames) &&
         isSameSequence(definedNames(coefficients.at(-1)!), definedNames(set.coefficients));
@@ -255,7 +257,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     run: number,
   ): ReadonlyMap<Source, Float32Array> | undefined {
     const coefficients = sets.map((set) => {
-      const { step } = this.#stateOf(set.parameters[0]).progress;
+      const { step } = this.#states.of(set.parameters[0]).progress;
       return this.#rule.coefficients(groups[set.group], { step: step + run, isFresh: false });
     });
     const isSameGraph = coefficients.every((own, set) =>
@@ -271,7 +273,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   release(): void {
     if (this.#released) return;
     this.#released = true;
-    releaseOwnership(this.#states.keys());
+    releaseOwnership(this.#states.parameters());
   }
 
   /**
@@ -279,18 +281,18 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    * their elements are in the model's state dict.
    */
   stateDict(): OptimizerStateDict<Settings> {
-    requireNothingPending(`${this.#rule.name}.stateDict`, this.#states.keys(), { besideReads: true });
+    requireNothingPending(`${this.#rule.name}.stateDict`, this.#states.parameters(), { besideReads: true });
     const state: OptimizerStateDict['state'] = {};
     for (const group of this.#groups) {
       const names = this.#rule.stateNames(group);
       for (const parameter of group.params) {
-        const saved = this.#stateOf(parameter).save(names, parameter.shape, parameter.memory.length);
-        if (saved !== undefined) state[this.#stateOf(parameter).position] = saved;
+        const saved = this.#states.of(parameter).save(names, parameter.shape, parameter.memory.length);
+        if (saved !== undefined) state[this.#states.of(parameter).position] = saved;
       }
     }
     const paramGroups = this.#groups.map(({ params, ...settings }) => ({
       ...structuredClone(settings),
-      params: params.map((parameter) => this.#stateOf(parameter).position),
+      params: params.map((parameter) => this.#states.of(parameter).position),
     }));
     return { state, paramGroups: paramGroups as unknown as OptimizerStateDict<Settings>['paramGroups'] };
   }
@@ -303,16 +305,17 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    */
   loadStateDict(dict: OptimizerStateDict): void {
     this.#requireNotReleased();
-    requireNothingPending(`${this.#rule.name}.loadStateDict`, this.#states.keys(), { besideReads: true });
+    requireNothingPending(`${this.#rule.name}.loadStateDict`, this.#states.parameters(), {
+      besideReads: true,
+    });
     const loaded = checkStateDict(this.#rule, this.#groups, dict);
     for (const [position, { settings, states }] of loaded.entries()) {
       const group = this.#groups[position];
       delete group.initialLr;
       Object.assign(group, settings);
-      for (const [index, parameter] of group.params.entries()) this.#stateOf(parameter).load(states[index]);
+      for (const [index, parameter] of group.params.entries()) this.#states.of(parameter).load(states[index]);
     }
-    // They are bound to the replaced arrays.
-    this.#updates = [];
+    this.#updates.clear();
   }
 
   #addGroups(given: readonly ParamGroupOptions<Settings>[]): void {
@@ -326,7 +329,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     takeOwnership(name, parameters);
     this.#groups.push(...added);
     for (const parameter of parameters) {
-      this.#states.set(parameter, new ParameterState(this.#states.size));
+      this.#states.add(parameter);
     }
   }
 
@@ -335,10 +338,6 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     throw new ArgumentError(
       `${this.#rule.name}: its parameters were released by release(). Create a new optimizer.`,
     );
-  }
-
-  #stateOf(parameter: Parameter): ParameterState {
-    return this.#states.get(parameter)!;
   }
 
   /**
@@ -353,148 +352,18 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const stateNames = this.#rule.stateNames(group);
     const parameters = group.params.filter(isUpdated);
     if (parameters.length === 0) return [];
-    this.#placeStates(parameters, stateNames);
+    // Old updates would keep the memory of replaced states.
+    if (!this.#states.haveAll(parameters, stateNames)) this.#updates.clear();
+    this.#states.place(parameters, stateNames);
     const groupSize = this.#groups[index].params.length;
     const setOf = (updated: readonly Parameter[]) => {
-      const coefficients = this.#rule.coefficients(group, this.#stateOf(updated[0]).progress);
+      const coefficients = this.#rule.coefficients(group, this.#states.of(updated[0]).progress);
       return { parameters: updated, stateNames, coefficients, group: index, groupSize };
     };
-    const first = this.#stateOf(parameters[0]);
-    return parameters.every((parameter) => this.#stateOf(parameter).isAsFarAs(first))
+    return this.#states.areAsFar(parameters)
       ? [setOf(parameters)]
       : parameters.map((parameter) => setOf([parameter]));
   }
-
-  /** Makes sure that the states have arrays in the memory of their parameters. A collective if it is shared. */
-  #placeStates(parameters: readonly Parameter[], names: readonly string[]): void {
-    const missing = new Map<ParameterSharing | undefined, MissingState[]>();
-    for (const parameter of parameters) {
-      const sharing = parameter.gradientSink?.sharing;
-      const state = this.#stateOf(parameter);
-      if (state.hasAll(names, sharing)) continue;
-      const named = state.missing(names, sharing);
-      missing.set(sharing, [...(missing.get(sharing) ?? []), ...named.map((name) => ({ parameter, name }))]);
-    }
-    // Old updates would keep the memory of replaced states.
-    if (missing.size > 0) this.#updates = [];
-    for (const [sharing, states] of missing) {
-      const lengths = states.map(({ parameter }) => parameter.memory.length);
-      const arrays = sharing?.allocateSync(lengths) ?? lengths.map((length) => new Float32Array(length));
-      for (const [position, { parameter, name }] of states.entries()) {
-        const part = sharing?.ownPartOf(parameter) ?? { begin: 0, end: parameter.memory.length };
-        const memory = new ManagedBuffer(arrays[position]);
-        this.#stateOf(parameter).place(name, { memory, sharing }, part);
-      }
-    }
-  }
-
-  #lacksStates(group: ParamGroup<Settings>): boolean {
-    const names = this.#rule.stateNames(group);
-    return group.params.some(
-      (parameter) => !this.#stateOf(parameter).hasAll(names, parameter.gradientSink?.sharing),
-    );
-  }
-
-  #updateOf(sets: readonly RequestedSet[], clipping: Clipping | undefined, averages: boolean): Update {
-    // The parameters that have a gradient may change at any step, and settings may change the computation.
-    const parts = [averages, ...partsOf(sets, clipping)];
-    const position = this.#updates.findLastIndex((update) => isSameSequence(update.parts, parts));
-    const update = position < 0 ? this.#newUpdate(sets, clipping, averages, parts) : this.#updates[position];
-    // Least recently used first.
-    if (position < 0 || position < this.#updates.length - 1) {
-      this.#updates = [...this.#updates.filter((other) => other !== update), update].slice(-maxUpdates);
-    }
-    return update;
-  }
-
-  #newUpdate(
-    sets: readonly RequestedSet[],
-    clipping: Clipping | undefined,
-    averages: boolean,
-    parts: readonly unknown[],
-  ): Update {
-    const parameters = sets.flatMap((set) => set.parameters);
-    const updateSets = sets.map(({ coefficients, stateNames, ...set }) => ({
-      coefficients,
-      members: set.parameters.map((parameter) => ({
-        parameter,
-        state: this.#stateOf(parameter).memoryOf(stateNames),
-        part: parameter.gradientSink?.sharing?.ownPartOf(parameter),
-      })),
-    }));
-    return {
-      parts,
-      parameters,
-      sinks: parameters.map(({ gradientSink: sink }) => ({ sink, version: sink?.version })),
-      states: parameters.map((parameter) => this.#stateOf(parameter)),
-      shared: parameters.filter(({ gradientSink }) => gradientSink?.sharing !== undefined),
-      graph: new UpdateGraph(this.#rule, updateSets, clipping, {
-        sharings: sharingsOf(parameters),
-        averages,
-      }),
-    };
-  }
-}
-
-/** Parameters of one group that are updated with the same coefficients. */
-interface RequestedSet {
-  /** Index of the group, and the number of all its parameters. */
-  readonly group: number;
-  readonly groupSize: number;
-  readonly parameters: readonly Parameter[];
-  readonly stateNames: readonly string[];
-  readonly coefficients: Coefficients;
-}
-
-function hasGradient(parameter: Parameter): boolean {
-  return parameter.hasGradient;
-}
-
-/** Everything that an update graph depends on except the elements of states. */
-function partsOf(sets: readonly RequestedSet[], clipping: Clipping | undefined): readonly unknown[] {
-  const parts: unknown[] = [clippingKey(clipping)];
-  for (const { parameters, stateNames, coefficients } of sets) {
-    for (const parameter of parameters) {
-      // The arrays change when a model is wrapped in DistributedDataParallel, and when ranks die or join.
-      const sink = parameter.gradientSink;
-      parts.push(parameter, sink && (sink.order ?? 0), sink?.version);
-    }
-    parts.push(...definedNames(coefficients), 'of', ...stateNames);
-  }
-  return parts;
-}
-
-function isSameSequence(a: readonly unknown[], b: readonly unknown[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i]) return false;
-  return true;
-}
-
-interface MissingState {
-  readonly parameter: Parameter;
-  readonly name: string;
-}
-
-/** In one order on all ranks. */
-function sharingsOf(parameters: readonly Parameter[]): readonly ParameterSharing[] {
-  const sinks = new Set(parameters.map(({ gradientSink }) => gradientSink));
-  return [...new Set([...sinks].flatMap((sink) => sink?.sharing ?? []))];
-}
-
-/** An update of the same parameters with other numbers. */
-interface Update {
-  /** Equal for equal updates. */
-  readonly parts: readonly unknown[];
-  readonly parameters: readonly Parameter[];
-  /** Where the parameters' gradients are received. */
-  readonly sinks: readonly {
-    readonly sink: GradientSink | undefined;
-    readonly version: number | undefined;
-  }[];
-  readonly states: readonly ParameterState[];
-  /** The parameters in memory that is shared with other ranks. */
-  readonly shared: readonly Parameter[];
-  readonly graph: UpdateGraph;
 }
 
 /** A step with the settings and options of the time of the call. */
@@ -517,5 +386,6 @@ function copyOfGroup<Settings extends object>(group: ParamGroup<Settings>): Para
   return copy as ParamGroup<Settings>;
 }
 
-/** Number of update graphs that an optimizer caches; `programCache` holds their programs. */
-const maxUpdates = 16;
+function hasGradient(parameter: Parameter): boolean {
+  return parameter.hasGradient;
+}

@@ -3,6 +3,7 @@ import { misfit, type StoredTensor } from '../tensor/stored-tensor.ts';
 import { describeValue } from '../checks/describe-value.ts';
 import type { ParamGroup } from './param-groups.ts';
 import type { Rule } from './rule.ts';
+import { isSameSequence } from '../graph/same-data.ts';
 
 /** State of an optimizer in torch's layout: a deep copy of plain objects, numbers and arrays. */
 export interface OptimizerStateDict<Settings extends object = object> {
@@ -79,7 +80,7 @@ function differentSizes(
   const sizes = (all: readonly { readonly params: readonly unknown[] }[]) =>
     all.map(({ params }) => params.length);
   const [own, stored] = [sizes(groups), sizes(paramGroups)];
-  if (own.join() === stored.join()) return [];
+  if (isSameSequence(own, stored)) return [];
   return [`expected groups of [${own.join()}] parameters, got [${stored.join()}]`];
 }
 

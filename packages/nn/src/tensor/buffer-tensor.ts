@@ -2,7 +2,7 @@ import type { Arrival, DistributedBuffer, DistributedTensor } from '@ringrun/cor
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { recordChange, type Change } from '../graph/changes.ts';
-import type { Source } from '../graph/operators.ts';
+import type { Source } from '../graph/source.ts';
 import { input } from '../ops/source.ts';
 import { requireLength } from '../checks/require-length.ts';
 import { Tensor } from './tensor.ts';

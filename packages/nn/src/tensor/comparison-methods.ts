@@ -2,11 +2,10 @@ import { ArgumentError } from '../errors/errors.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import { abs } from '../ops/functions.ts';
 import { constant } from '../ops/source.ts';
-import type { Scalar } from '../dtype.ts';
 import type { Value } from '../graph/node.ts';
 import type { Tensor } from './tensor.ts';
 import { IndexingMethods } from './indexing-methods.ts';
-import { apply, fillValue, promoted, type Operand } from './tensor-methods.ts';
+import { apply, promoted, type Operand } from './tensor-methods.ts';
 
 /**
  * Conditions: bool tensors, elementwise; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}): int64 is compared
@@ -90,21 +89,6 @@ export abstract class ComparisonMethods extends IndexingMethods {
     const [x, y] = [a, b].map((one) => this.of(elementwise.cast(one, 'float32')));
     const isClose = x.sub(y).abs().le(y.abs().mul(rtol).add(atol));
     return isClose.logicalAnd(other.isfinite()).logicalOr(this.eq(other));
-  }
-
-  /**
-   * A copy with a number where the mask is true (torch.masked_fill). The mask broadcasts. The dtype stays: int64 gets the number
-   * without its fraction, exactly.
-   *
-   * @throws ArgumentError for int64, if the number is NaN or outside of int64
-   */
-  maskedFill(mask: Tensor, value: Scalar): Tensor {
-    return this.of(elementwise.where(mask.value, fillValue(this.value.dtype, value), this.value));
-  }
-
-  /** This tensor where the condition is true, else `other` (torch.Tensor.where). All three broadcast; dtypes are promoted. */
-  where(condition: Tensor, other: Operand): Tensor {
-    return this.of(apply((a, b) => elementwise.where(condition.value, a, b), this, other));
   }
 }
 

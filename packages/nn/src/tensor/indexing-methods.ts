@@ -1,14 +1,16 @@
+import type { Scalar } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
 import { normalizeAxis } from '../ops/axes.ts';
 import { gatherElements, scatter, scatterElements } from '../ops/indexing.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
-import { add, cast } from '../ops/elementwise.ts';
+import { add, cast, where } from '../ops/elementwise.ts';
 import { expand, flatten, pad, reshape, unsqueeze } from '../ops/shape.ts';
 import { flip, narrow, pythonSlice, roll, select, selectAt, splitEvery, splitSizes } from '../ops/slicing.ts';
 import type { Tensor } from './tensor.ts';
-import { fillValue, isScalar, TensorMethods, type Operand } from './tensor-methods.ts';
+import { ConversionMethods } from './conversion-methods.ts';
+import { apply, fillValue, isScalar, type Operand } from './tensor-methods.ts';
 
 /**
  * An index of {@link Tensor.at}: a number selects and removes a dimension, `[start, end, step]` is Python's
@@ -17,8 +19,8 @@ import { fillValue, isScalar, TensorMethods, type Operand } from './tensor-metho
  */
 export type Index = number | readonly (number | null)[] | Tensor | null | '...';
 
-/** Parts of a tensor, by position. */
-export abstract class IndexingMethods extends TensorMethods {
+/** Parts of a tensor, by position or by a mask. */
+export abstract class IndexingMethods extends ConversionMethods {
   /**
    * A part of the tensor, as `x[…]` in PyTorch: `x.at(0)` is `x[0]`, `x.at('...', [1, 3])` is `x[..., 1:3]`, `x.at([], -1)`
    * is `x[:, -1]`, and `x.at([], null)` is `x[:, None]`. A mask is no index, because shapes are known before the elements:
@@ -118,6 +120,21 @@ export abstract class IndexingMethods extends TensorMethods {
     const sums = scatterElements(positions, updates, this.value.shape[axis], axis);
     const none = missing.map(() => 0);
     return this.of(add(this.value, missing.some(Boolean) ? pad(sums, none, missing) : sums));
+  }
+
+  /** This tensor where the condition is true, else `other` (torch.Tensor.where). All three broadcast; dtypes are promoted. */
+  where(condition: Tensor, other: Operand): Tensor {
+    return this.of(apply((a, b) => where(condition.value, a, b), this, other));
+  }
+
+  /**
+   * A copy with a number where the mask is true (torch.masked_fill). The mask broadcasts. The dtype stays: int64 gets the number
+   * without its fraction, exactly.
+   *
+   * @throws ArgumentError for int64, if the number is NaN or outside of int64
+   */
+  maskedFill(mask: Tensor, value: Scalar): Tensor {
+    return this.of(where(mask.value, fillValue(this.value.dtype, value), this.value));
   }
 
   /**

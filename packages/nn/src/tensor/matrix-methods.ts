@@ -9,8 +9,16 @@ import { flatten, pad, reshape, slice, transpose, unsqueeze } from '../ops/shape
 import type { Tensor } from './tensor.ts';
 import { ShapeMethods } from './shape-methods.ts';
 
-/** Matrices and vectors, beside `matmul` in tensor.ts. */
+/** Matrices and vectors. */
 export abstract class MatrixMethods extends ShapeMethods {
+  /**
+   * Matrix product (torch.matmul): [M, K] and [K, N] give [M, N]; leading dimensions broadcast. A vector on the left is a
+   * row, a vector on the right a column; its dimension is removed from the result.
+   */
+  matmul(other: Tensor): Tensor {
+    return this.of(torchMatmul(this.value, other.value));
+  }
+
   /** Product of two matrices (torch.mm): [M, K] and [K, N] give [M, N]. */
   mm(other: Tensor): Tensor {
     return this.of(product('mm', this.value, other.value, 2, 2));

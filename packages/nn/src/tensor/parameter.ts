@@ -6,7 +6,7 @@ import {
 } from '@ringrun/core';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
-import type { GradientReceiver, Source } from '../graph/operators.ts';
+import type { GradientReceiver, Source } from '../graph/source.ts';
 import { recordChange, type Change } from '../graph/changes.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
-import type { DType, Scalar } from '../dtype.ts';
+import type { Scalar } from '../dtype.ts';
 import { clampToScalars, clampToTensors } from '../ops/clamp.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import * as functions from '../ops/functions.ts';
@@ -14,11 +14,199 @@ import { apply, isScalar, promoted, type Operand } from './tensor-methods.ts';
 
 const MAX_FLOAT32 = (2 - 2 ** -23) * 2 ** 127;
 
-/** Functions of each element, beside those in tensor.ts. */
+/** Functions of each element: arithmetic, powers, exponentials and logarithms, rounding, limits. */
 export abstract class PointwiseMethods extends TrigonometricMethods {
+  /**
+   * Sum, elementwise; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}). A different number does not
+   * compile the graph again. Sums of int64 wrap around at 2^63.
+   */
+  add(other: Operand): Tensor {
+    return this.of(apply(elementwise.add, this, other));
+  }
+
+  /** Difference, elementwise; see `add`. */
+  sub(other: Operand): Tensor {
+    return this.of(apply(elementwise.sub, this, other));
+  }
+
+  /** Product, elementwise; see `add`. */
+  mul(other: Operand): Tensor {
+    return this.of(apply(elementwise.mul, this, other));
+  }
+
+  /** Quotient in float32, also of integers, as torch's `/`; shapes broadcast. `floorDivide` divides integers exactly. */
+  div(other: Operand): Tensor {
+    return this.of(apply(elementwise.div, this, other));
+  }
+
+  /** ⌊x / other⌋ (torch.floor_divide, Python's //), of float32 or int64. Without a gradient. Divisors of 0 as in `remainder`. */
+  floorDivide(other: Operand): Tensor {
+    return this.of(apply(floorDivide, this, other));
+  }
+
+  /**
+   * Remainder with the sign of the divisor (torch.remainder, Python's %), of float32 or int64. A computed int64 divisor may be 0,
+   * which gives 0, as in numpy.
+   *
+   * @throws ArgumentError if an int64 divisor is 0, and a number or a tensor made by `tensor(…)`; torch raises ZeroDivisionError
+   */
+  remainder(other: Operand): Tensor {
+    return this.of(apply(remainder, this, other));
+  }
+
+  /** Remainder with the sign of this tensor (torch.fmod), of float32 or int64. Divisors of 0 as in `remainder`. */
+  fmod(other: Operand): Tensor {
+    return this.of(apply(fmod, this, other));
+  }
+
+  /** −x, elementwise. */
+  neg(): Tensor {
+    return this.of(elementwise.neg(this.value));
+  }
+
+  /** |x|, elementwise. */
+  abs(): Tensor {
+    return this.of(functions.abs(this.value));
+  }
+
   /** −1, 0 or 1. Without a gradient. */
   sign(): Tensor {
     return this.of(functions.sign(this.value));
+  }
+
+  /** 1/x */
+  reciprocal(): Tensor {
+    return this.of(elementwise.div(constant(1), this.value));
+  }
+
+  /**
+   * x + weight·(end − x) (torch.lerp). As in torch, from the nearer end, so that a weight of 1 gives `end` exactly.
+   */
+  lerp(end: Tensor, weight: Operand): Tensor {
+    const [start, stop, share] = promoted(this, end, weight);
+    const rest = elementwise.sub(constant(1), share);
+    const difference = elementwise.sub(stop, start);
+    const fromStart = elementwise.add(start, elementwise.mul(difference, share));
+    const fromEnd = elementwise.sub(stop, elementwise.mul(difference, rest));
+    const isNearStart = elementwise.greater(constant(0.5), functions.abs(share));
+    const result = elementwise.where(isNearStart, fromStart, fromEnd);
+    return this.of(withSlopes(result, [start, rest], [stop, share], [share, difference]));
+  }
+
+  /**
+   * Raises each element to a power. The exponent is part of the compiled graph. A power of int64 with an integer is exact, and
+   * wraps around at 2^63.
+   *
+   * @throws ArgumentError for a negative integer and int64, as in torch
+   */
+  pow(exponent: Scalar): Tensor {
+    return this.of(power(this.value, exponent));
+  }
+
+  /** x² */
+  square(): Tensor {
+    return this.of(power(this.value, 2));
+  }
+
+  /** Square root, elementwise. */
+  sqrt(): Tensor {
+    return this.of(elementwise.sqrt(this.value));
+  }
+
+  /** 1/√x */
+  rsqrt(): Tensor {
+    return this.of(elementwise.div(constant(1), elementwise.sqrt(this.value)));
+  }
+
+  /** eˣ, elementwise. */
+  exp(): Tensor {
+    return this.of(elementwise.exp(this.value));
+  }
+
+  /** 2ˣ */
+  exp2(): Tensor {
+    return this.of(
+      elementwise.exp(elementwise.mul(elementwise.cast(this.value, 'float32'), constant(Math.LN2))),
+    );
+  }
+
+  /** eˣ − 1, precise also for small |x| (torch.expm1). */
+  expm1(): Tensor {
+    const isNear = this.float().abs().le(1);
+    const small = this.float().maskedFill(isNear.logicalNot(), 0).mul(0.5).tanh();
+    const near = small.mul(2).div(small.neg().add(1));
+    return near.where(isNear, this.of(elementwise.exp(this.value)).sub(1));
+  }
+
+  /** Natural logarithm, elementwise. */
+  log(): Tensor {
+    return this.of(elementwise.log(this.value));
+  }
+
+  /** log(1 + x). For |x| below 1e-4 less precise than torch.log1p, because it computes the sum first. */
+  log1p(): Tensor {
+    return this.of(elementwise.log(elementwise.add(constant(1), elementwise.cast(this.value, 'float32'))));
+  }
+
+  /** Logarithm to the base 2. */
+  log2(): Tensor {
+    return this.of(elementwise.mul(elementwise.log(this.value), constant(Math.LOG2E)));
+  }
+
+  /** Logarithm to the base 10. */
+  log10(): Tensor {
+    return this.of(elementwise.mul(elementwise.log(this.value), constant(Math.LOG10E)));
+  }
+
+  /** log(eˣ + eʸ), without overflow (torch.logaddexp). */
+  logaddexp(other: Tensor): Tensor {
+    const difference = this.of(apply(elementwise.sub, this, other)).abs();
+    const sum = this.of(this.value)
+      .maximum(other)
+      .add(this.of(functions.softplus(elementwise.neg(difference.value))));
+    // The difference of equal infinities is NaN.
+    return this.where(this.isinf().logicalAnd(this.eq(other)), sum);
+  }
+
+  /** x·log y, 0 where x is 0 (torch.xlogy). */
+  xlogy(other: Tensor): Tensor {
+    const [x, y] = promoted(this.float(), other);
+    const isZero = elementwise.equal(x, constant(0));
+    const isEdge = elementwise.and(isZero, elementwise.greaterOrEqual(constant(0), y));
+    const logarithm = elementwise.where(isEdge, constant(0), elementwise.log(y));
+    const isNothing = elementwise.and(isZero, elementwise.not(elementwise.isNaN(y)));
+    const product = elementwise.where(isNothing, constant(0), elementwise.mul(x, logarithm));
+    // The gradient of y is (d·x) / y in this order.
+    const ofLogarithm = elementwise.mul(elementwise.detach(x), elementwise.log(expand(y, product.shape)));
+    return this.of(withSlopes(product, [x, logarithm], [ofLogarithm, constant(1)]));
+  }
+
+  /** log(x / (1 − x)) (torch.logit). `eps` limits x to [eps, 1 − eps]. Default: no limit. */
+  logit(eps?: number): Tensor {
+    const x = this.float();
+    const isLimited = eps === undefined ? undefined : x.lt(eps).logicalOr(x.gt(1 - eps));
+    const inside = isLimited ? x.maskedFill(x.gt(1 - eps!), 1 - eps!).maskedFill(x.lt(eps!), eps!) : x;
+    const logarithm = inside.log().sub(inside.neg().add(1).log());
+    const slope = x.mul(x.neg().add(1)).reciprocal();
+    const slopes = isLimited
+      ? slope.maskedFill(isLimited, 0)
+      : slope.maskedFill(x.lt(0).logicalOr(x.gt(1)), NaN);
+    return this.of(withSlopes(logarithm.value, [x.value, slopes.value]));
+  }
+
+  /** 1 / (1 + exp(−x)) */
+  sigmoid(): Tensor {
+    return this.of(functions.sigmoid(this.value));
+  }
+
+  /** The error function, 2/√π · ∫₀ˣ exp(−t²) dt. */
+  erf(): Tensor {
+    return this.of(functions.erf(this.value));
+  }
+
+  /** max(x, 0), elementwise. */
+  relu(): Tensor {
+    return this.of(elementwise.relu(this.value));
   }
 
   /** The next integer below. Without a gradient. */
@@ -46,112 +234,14 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
     return this.of(elementwise.sub(this.value, truncate(this.value)));
   }
 
-  /**
-   * Remainder with the sign of the divisor (torch.remainder, Python's %), of float32 or int64. A computed int64 divisor may be 0,
-   * which gives 0, as in numpy.
-   *
-   * @throws ArgumentError if an int64 divisor is 0, and a number or a tensor made by `tensor(…)`; torch raises ZeroDivisionError
-   */
-  remainder(other: Operand): Tensor {
-    return this.of(apply(remainder, this, other));
+  /** Larger of two, elementwise (torch.maximum). Equal elements get half of the gradient each. */
+  maximum(other: Operand): Tensor {
+    return this.of(apply(functions.maximum, this, other));
   }
 
-  /** Remainder with the sign of this tensor (torch.fmod), of float32 or int64. Divisors of 0 as in `remainder`. */
-  fmod(other: Operand): Tensor {
-    return this.of(apply(fmod, this, other));
-  }
-
-  /** ⌊x / other⌋ (torch.floor_divide, Python's //), of float32 or int64. Without a gradient. Divisors of 0 as in `remainder`. */
-  floorDivide(other: Operand): Tensor {
-    return this.of(apply(floorDivide, this, other));
-  }
-
-  /** x² */
-  square(): Tensor {
-    return this.of(power(this.value, 2));
-  }
-
-  /** 1/x */
-  reciprocal(): Tensor {
-    return this.of(elementwise.div(constant(1), this.value));
-  }
-
-  /** 1/√x */
-  rsqrt(): Tensor {
-    return this.of(elementwise.div(constant(1), elementwise.sqrt(this.value)));
-  }
-
-  /** log(1 + x). For |x| below 1e-4 less precise than torch.log1p, because it computes the sum first. */
-  log1p(): Tensor {
-    return this.of(elementwise.log(elementwise.add(constant(1), elementwise.cast(this.value, 'float32'))));
-  }
-
-  /** Logarithm to the base 2. */
-  log2(): Tensor {
-    return this.of(elementwise.mul(elementwise.log(this.value), constant(Math.LOG2E)));
-  }
-
-  /** Logarithm to the base 10. */
-  log10(): Tensor {
-    return this.of(elementwise.mul(elementwise.log(this.value), constant(Math.LOG10E)));
-  }
-
-  /** 2ˣ */
-  exp2(): Tensor {
-    return this.of(
-      elementwise.exp(elementwise.mul(elementwise.cast(this.value, 'float32'), constant(Math.LN2))),
-    );
-  }
-
-  /** eˣ − 1, precise also for small |x| (torch.expm1). */
-  expm1(): Tensor {
-    const isNear = this.float().abs().le(1);
-    const small = this.float().maskedFill(isNear.logicalNot(), 0).mul(0.5).tanh();
-    const near = small.mul(2).div(small.neg().add(1));
-    return near.where(isNear, this.of(elementwise.exp(this.value)).sub(1));
-  }
-
-  /** log(x / (1 − x)) (torch.logit). `eps` limits x to [eps, 1 − eps]. Default: no limit. */
-  logit(eps?: number): Tensor {
-    const x = this.float();
-    const isLimited = eps === undefined ? undefined : x.lt(eps).logicalOr(x.gt(1 - eps));
-    const inside = isLimited ? x.maskedFill(x.gt(1 - eps!), 1 - eps!).maskedFill(x.lt(eps!), eps!) : x;
-    const logarithm = inside.log().sub(inside.neg().add(1).log());
-    const slope = x.mul(x.neg().add(1)).reciprocal();
-    const slopes = isLimited
-      ? slope.maskedFill(isLimited, 0)
-      : slope.maskedFill(x.lt(0).logicalOr(x.gt(1)), NaN);
-    return this.of(withSlopes(logarithm.value, [x.value, slopes.value]));
-  }
-
-  /** log(eˣ + eʸ), without overflow (torch.logaddexp). */
-  logaddexp(other: Tensor): Tensor {
-    const difference = this.of(apply(elementwise.sub, this, other)).abs();
-    const sum = this.of(this.value)
-      .maximum(other)
-      .add(this.of(functions.softplus(elementwise.neg(difference.value))));
-    // The difference of equal infinities is NaN.
-    return this.where(this.isinf().logicalAnd(this.eq(other)), sum);
-  }
-
-  /** x·log y, 0 where x is 0 (torch.xlogy). */
-  xlogy(other: Tensor): Tensor {
-    const [x, y] = promoted(this.float(), other);
-    const isZero = elementwise.equal(x, constant(0));
-    const isEdge = elementwise.and(isZero, elementwise.greaterOrEqual(constant(0), y));
-    const logarithm = elementwise.where(isEdge, constant(0), elementwise.log(y));
-    const isNothing = elementwise.and(isZero, elementwise.not(elementwise.isNaN(y)));
-    const product = elementwise.where(isNothing, constant(0), elementwise.mul(x, logarithm));
-    // The gradient of y is (d·x) / y in this order.
-    const ofLogarithm = elementwise.mul(elementwise.detach(x), elementwise.log(expand(y, product.shape)));
-    return this.of(withSlopes(product, [x, logarithm], [ofLogarithm, constant(1)]));
-  }
-
-  /** Replaces NaN and infinities (torch.nan_to_num). Default: 0, and the largest and smallest float32. */
-  nanToNum(nan = 0, posinf = MAX_FLOAT32, neginf = -MAX_FLOAT32): Tensor {
-    if (this.value.dtype !== 'float32') return this.of(this.value);
-    const finite = this.maskedFill(this.isnan(), nan);
-    return finite.maskedFill(finite.eq(Infinity), posinf).maskedFill(finite.eq(-Infinity), neginf);
+  /** Smaller of two, elementwise (torch.minimum). Equal elements get half of the gradient each. */
+  minimum(other: Operand): Tensor {
+    return this.of(apply(elementwise.min, this, other));
   }
 
   /**
@@ -171,44 +261,11 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
     return this.of((isScalars ? clampToScalars : clampToTensors)(x, least, most));
   }
 
-  /**
-   * x + weight·(end − x) (torch.lerp). As in torch, from the nearer end, so that a weight of 1 gives `end` exactly.
-   */
-  lerp(end: Tensor, weight: Operand): Tensor {
-    const [start, stop, share] = promoted(this, end, weight);
-    const rest = elementwise.sub(constant(1), share);
-    const difference = elementwise.sub(stop, start);
-    const fromStart = elementwise.add(start, elementwise.mul(difference, share));
-    const fromEnd = elementwise.sub(stop, elementwise.mul(difference, rest));
-    const isNearStart = elementwise.greater(constant(0.5), functions.abs(share));
-    const result = elementwise.where(isNearStart, fromStart, fromEnd);
-    return this.of(withSlopes(result, [start, rest], [stop, share], [share, difference]));
-  }
-
-  /**
-   * The elements in another dtype (torch.Tensor.to). Floats become integers by cutting off the fraction, and true unless
-   * they are 0. Only float32 has gradients.
-   */
-  to(dtype: DType): Tensor {
-    if (!['float32', 'int64', 'bool'].includes(dtype)) {
-      throw new ArgumentError(`to: expected 'float32', 'int64' or 'bool', got ${JSON.stringify(dtype)}.`);
-    }
-    return this.of(elementwise.cast(this.value, dtype));
-  }
-
-  /** The elements in float32 (torch.Tensor.float). */
-  float(): Tensor {
-    return this.to('float32');
-  }
-
-  /** The elements in int64 (torch.Tensor.long). */
-  long(): Tensor {
-    return this.to('int64');
-  }
-
-  /** The elements in bool (torch.Tensor.bool). */
-  bool(): Tensor {
-    return this.to('bool');
+  /** Replaces NaN and infinities (torch.nan_to_num). Default: 0, and the largest and smallest float32. */
+  nanToNum(nan = 0, posinf = MAX_FLOAT32, neginf = -MAX_FLOAT32): Tensor {
+    if (this.value.dtype !== 'float32') return this.of(this.value);
+    const finite = this.maskedFill(this.isnan(), nan);
+    return finite.maskedFill(finite.eq(Infinity), posinf).maskedFill(finite.eq(-Infinity), neginf);
   }
 }
 

@@ -9,6 +9,7 @@ import { argMax, argMin, topK } from '../ops/ordering.ts';
 import { reduceMax, reduceMean, reduceMin, reduceSum } from '../ops/reduction.ts';
 import { flatten, reshape, slice, unsqueeze } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
+import { logSoftmax, softmax } from '../ops/softmax.ts';
 import { logSumExp, norm, product, standardDeviation, variance } from '../ops/statistics.ts';
 import { withSlopes } from '../ops/with-slope.ts';
 import type { Tensor } from './tensor.ts';
@@ -23,8 +24,18 @@ export interface ValuesAndIndices {
   indices: Tensor;
 }
 
-/** What becomes fewer elements, or is in order, beside the sums and means in tensor.ts. NaN counts as beyond all numbers. */
+/** Functions over or along dimensions: sums, extremes, order, statistics. NaN counts as larger than every number. */
 export abstract class ReductionMethods extends PointwiseMethods {
+  /** Sum over `axes`; negative axes count from the last. Default: all axes, also for an empty list, as in torch. */
+  sum(axes?: readonly number[], keepdims = false): Tensor {
+    return this.of(reduceSum(this.value, allIfNone(axes), keepdims));
+  }
+
+  /** Mean over `axes` (torch.mean); see `sum`. */
+  mean(axes?: readonly number[], keepdims = false): Tensor {
+    return this.of(reduceMean(this.value, allIfNone(axes), keepdims));
+  }
+
   /** The largest element (torch.max). Equal elements share the gradient. */
   max(): Tensor;
   /** The largest elements along `dim`, and the positions of the first of them. */
@@ -43,6 +54,16 @@ export abstract class ReductionMethods extends PointwiseMethods {
     if (dim === undefined) return this.of(reduceMin(this.value));
     const { values, indices } = extreme(argMin, 'min', this.value, dim, keepdims);
     return { values: this.of(values), indices: this.of(indices) };
+  }
+
+  /** Largest element over `axes` (torch.amax); see `sum`. Equal elements share the gradient. */
+  amax(axes?: readonly number[], keepdims = false): Tensor {
+    return this.of(reduceMax(this.value, allIfNone(axes), keepdims));
+  }
+
+  /** Smallest element over `axes` (torch.amin); see `sum`. Equal elements share the gradient. */
+  amin(axes?: readonly number[], keepdims = false): Tensor {
+    return this.of(reduceMin(this.value, allIfNone(axes), keepdims));
   }
 
   /** Position (int64) of the first of the largest elements along `dim` (torch.argmax). Default: in the flattened tensor. */
@@ -112,6 +133,16 @@ export abstract class ReductionMethods extends PointwiseMethods {
   /** log Σ exp x over `axes`, without overflow (torch.logsumexp). Default: all axes. */
   logsumexp(axes?: readonly number[], keepdims = false): Tensor {
     return this.of(logSumExp(this.float().value, allIfNone(axes), keepdims));
+  }
+
+  /** exp x / Σ exp x along `dim` (torch.softmax). */
+  softmax(dim: number): Tensor {
+    return this.of(softmax(this.value, dim));
+  }
+
+  /** x − log Σ exp x along `dim` (torch.log_softmax). */
+  logSoftmax(dim: number): Tensor {
+    return this.of(logSoftmax(this.value, dim));
   }
 
   /** Product of all elements, or of those along `dim` (torch.prod). */

@@ -3,12 +3,17 @@ import type { Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
 import { normalizeAxis } from '../ops/axes.ts';
 import { indexSelect } from '../ops/indexing.ts';
-import { concat, expand, reshape, transpose, trilu } from '../ops/shape.ts';
+import { concat, expand, flatten, reshape, transpose, trilu, unsqueeze } from '../ops/shape.ts';
 import type { Tensor } from './tensor.ts';
 import { ReductionMethods } from './reduction-methods.ts';
 
-/** Other shapes of the same elements, beside those in tensor.ts. */
+/** The shape of a tensor, and other shapes of the same elements. */
 export abstract class ShapeMethods extends ReductionMethods {
+  /** The same elements with another shape (torch.Tensor.view). One dimension may be -1, to be computed from the others. */
+  view(...shape: number[]): Tensor {
+    return this.of(reshape(this.value, shape));
+  }
+
   /** The same elements with another shape (torch.reshape); the same as `view`. */
   reshape(...shape: number[]): Tensor {
     return this.of(reshape(this.value, shape));
@@ -51,6 +56,16 @@ export abstract class ShapeMethods extends ReductionMethods {
   /** All elements in one dimension (torch.ravel). */
   ravel(): Tensor {
     return this.of(reshape(this.value, [-1]));
+  }
+
+  /** Merges the dimensions from `startDim` to `endDim` (torch.Tensor.flatten). Default: all of them. */
+  flatten(startDim = 0, endDim = -1): Tensor {
+    return this.of(flatten(this.value, startDim, endDim));
+  }
+
+  /** Inserts a dimension of size 1 before `dim` (torch.Tensor.unsqueeze). */
+  unsqueeze(dim: number): Tensor {
+    return this.of(unsqueeze(this.value, dim));
   }
 
   /** Removes a dimension of size 1, or all of them (torch.squeeze). A `dim` of another size stays. */
@@ -151,6 +166,18 @@ export abstract class ShapeMethods extends ReductionMethods {
     const known = sizes.reduce((product, size) => (size === -1 ? product : product * size), 1);
     const resolved = sizes.map((size) => (size === -1 ? shape[axis] / known : size));
     return this.of(reshape(this.value, shape.toSpliced(axis, 1, ...resolved)));
+  }
+
+  /** Permutes the axes (torch.Tensor.permute): axis `i` of the result is axis `axes[i]` of this tensor. Negative axes count from the last. */
+  permute(...axes: number[]): Tensor {
+    return this.of(transpose(this.value, axes));
+  }
+
+  /** Swaps two axes (torch.Tensor.transpose). Negative axes count from the last. */
+  transpose(dim0: number, dim1: number): Tensor {
+    const [a, b] = [dim0, dim1].map((dim) => normalizeAxis('transpose', dim, this.value));
+    const order = [...this.value.shape.keys()];
+    return this.of(transpose(this.value, order.with(a, b).with(b, a)));
   }
 
   /** Moves a dimension to another place (torch.movedim). */

@@ -1,5 +1,6 @@
 import { describeValue } from '../checks/describe-value.ts';
 import { sizeOf } from '../value-type.ts';
+import { isSameSequence } from '../graph/same-data.ts';
 
 /** A copy of a float32 tensor in a state dict. */
 export interface StoredTensor {
@@ -57,8 +58,7 @@ export function loadableMisfit(stored: unknown, shape: readonly number[]): strin
   if (!ArrayBuffer.isView(data) || data instanceof DataView || !Array.isArray(given)) {
     return `must be { shape, data: a typed array }, got ${describeValue(stored)}`;
   }
-  const same = given.length === shape.length && shape.every((size, axis) => size === given[axis]);
-  if (!same) return `must have shape [${shape.join(',')}], got [${given.join(',')}]`;
+  if (!isSameSequence(given, shape)) return `must have shape [${shape.join(',')}], got [${given.join(',')}]`;
   if (data.length !== sizeOf(shape)) {
     return `must have ${sizeOf(shape)} elements for shape [${shape.join(',')}], got ${data.length}`;
   }

@@ -8,7 +8,7 @@ import {
   readSync,
   type BackwardOptions,
 } from '../engine/autograd.ts';
-import type { DType, Scalar, TensorData } from '../dtype.ts';
+import type { DType, TensorData } from '../dtype.ts';
 import { ArgumentError, NnError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
@@ -17,18 +17,10 @@ import { inspectTensor, recordRead } from './inspect-tensor.ts';
 import { asElements, isShaped, type ShapedElements, type TensorElements } from './elements.ts';
 import { asRecorded } from './no-grad.ts';
 import { requireLength } from '../checks/require-length.ts';
-import { normalizeAxis } from '../ops/axes.ts';
-import * as elementwise from '../ops/elementwise.ts';
-import * as functions from '../ops/functions.ts';
-import { power } from '../ops/integer-power.ts';
-import { torchMatmul } from '../ops/linear-algebra.ts';
-import { reduceMax, reduceMean, reduceMin, reduceSum } from '../ops/reduction.ts';
-import { flatten, reshape, transpose, unsqueeze } from '../ops/shape.ts';
-import { logSoftmax, softmax } from '../ops/softmax.ts';
+import { detach } from '../ops/elementwise.ts';
 import { input } from '../ops/source.ts';
 import { MatrixMethods } from './matrix-methods.ts';
 import { acceptScalars } from './scalars.ts';
-import { allIfNone, apply, type Operand } from './tensor-methods.ts';
 
 /**
  * A lazy tensor (torch.Tensor): its elements are computed when they are read.
@@ -96,162 +88,9 @@ export class Tensor extends MatrixMethods {
     return inspectTensor(this.constructor.name, this.value);
   }
 
-  /**
-   * Sum, elementwise; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}). A different number does not
-   * compile the graph again. Sums of int64 wrap around at 2^63.
-   */
-  add(other: Operand): Tensor {
-    return new Tensor(apply(elementwise.add, this, other));
-  }
-
-  /** Difference, elementwise; see `add`. */
-  sub(other: Operand): Tensor {
-    return new Tensor(apply(elementwise.sub, this, other));
-  }
-
-  /** Product, elementwise; see `add`. */
-  mul(other: Operand): Tensor {
-    return new Tensor(apply(elementwise.mul, this, other));
-  }
-
-  /** Quotient in float32, also of integers, as torch's `/`; shapes broadcast. `floorDivide` divides integers exactly. */
-  div(other: Operand): Tensor {
-    return new Tensor(apply(elementwise.div, this, other));
-  }
-
-  /** −x, elementwise. */
-  neg(): Tensor {
-    return new Tensor(elementwise.neg(this.value));
-  }
-
-  /** eˣ, elementwise. */
-  exp(): Tensor {
-    return new Tensor(elementwise.exp(this.value));
-  }
-
-  /** Natural logarithm, elementwise. */
-  log(): Tensor {
-    return new Tensor(elementwise.log(this.value));
-  }
-
-  /** max(x, 0), elementwise. */
-  relu(): Tensor {
-    return new Tensor(elementwise.relu(this.value));
-  }
-
-  /** Square root, elementwise. */
-  sqrt(): Tensor {
-    return new Tensor(elementwise.sqrt(this.value));
-  }
-
-  /**
-   * Raises each element to a power. The exponent is part of the compiled graph. A power of int64 with an integer is exact, and
-   * wraps around at 2^63.
-   *
-   * @throws ArgumentError for a negative integer and int64, as in torch
-   */
-  pow(exponent: Scalar): Tensor {
-    return new Tensor(power(this.value, exponent));
-  }
-
-  /** |x|, elementwise. */
-  abs(): Tensor {
-    return new Tensor(functions.abs(this.value));
-  }
-
-  /** Hyperbolic tangent, elementwise. */
-  tanh(): Tensor {
-    return new Tensor(functions.tanh(this.value));
-  }
-
-  /** 1 / (1 + exp(−x)) */
-  sigmoid(): Tensor {
-    return new Tensor(functions.sigmoid(this.value));
-  }
-
-  /** The error function, 2/√π · ∫₀ˣ exp(−t²) dt. */
-  erf(): Tensor {
-    return new Tensor(functions.erf(this.value));
-  }
-
-  /** Larger of two, elementwise (torch.maximum). Equal elements get half of the gradient each. */
-  maximum(other: Operand): Tensor {
-    return new Tensor(apply(functions.maximum, this, other));
-  }
-
-  /** Smaller of two, elementwise (torch.minimum). Equal elements get half of the gradient each. */
-  minimum(other: Operand): Tensor {
-    return new Tensor(apply(elementwise.min, this, other));
-  }
-
-  /**
-   * Matrix product (torch.matmul): [M, K] and [K, N] give [M, N]; leading dimensions broadcast. A vector on the left is a
-   * row, a vector on the right a column; its dimension is removed from the result.
-   */
-  matmul(other: Tensor): Tensor {
-    return new Tensor(torchMatmul(this.value, other.value));
-  }
-
-  /** exp x / Σ exp x along `dim` (torch.softmax). */
-  softmax(dim: number): Tensor {
-    return new Tensor(softmax(this.value, dim));
-  }
-
-  /** x − log Σ exp x along `dim` (torch.log_softmax). */
-  logSoftmax(dim: number): Tensor {
-    return new Tensor(logSoftmax(this.value, dim));
-  }
-
-  /** Sum over `axes`; negative axes count from the last. Default: all axes, also for an empty list, as in torch. */
-  sum(axes?: readonly number[], keepdims = false): Tensor {
-    return new Tensor(reduceSum(this.value, allIfNone(axes), keepdims));
-  }
-
-  /** Mean over `axes` (torch.mean); see `sum`. */
-  mean(axes?: readonly number[], keepdims = false): Tensor {
-    return new Tensor(reduceMean(this.value, allIfNone(axes), keepdims));
-  }
-
-  /** Largest element over `axes` (torch.amax); see `sum`. Equal elements share the gradient. */
-  amax(axes?: readonly number[], keepdims = false): Tensor {
-    return new Tensor(reduceMax(this.value, allIfNone(axes), keepdims));
-  }
-
-  /** Smallest element over `axes` (torch.amin); see `sum`. Equal elements share the gradient. */
-  amin(axes?: readonly number[], keepdims = false): Tensor {
-    return new Tensor(reduceMin(this.value, allIfNone(axes), keepdims));
-  }
-
-  /** The same elements with another shape (torch.Tensor.view). One dimension may be -1, to be computed from the others. */
-  view(...shape: number[]): Tensor {
-    return new Tensor(reshape(this.value, shape));
-  }
-
-  /** Permutes the axes (torch.Tensor.permute): axis `i` of the result is axis `axes[i]` of this tensor. Negative axes count from the last. */
-  permute(...axes: number[]): Tensor {
-    return new Tensor(transpose(this.value, axes));
-  }
-
-  /** Swaps two axes (torch.Tensor.transpose). Negative axes count from the last. */
-  transpose(dim0: number, dim1: number): Tensor {
-    const [a, b] = [dim0, dim1].map((dim) => normalizeAxis('transpose', dim, this.value));
-    const order = [...this.shape.keys()];
-    return new Tensor(transpose(this.value, order.with(a, b).with(b, a)));
-  }
-
-  /** Merges the dimensions from `startDim` to `endDim` (torch.Tensor.flatten). Default: all of them. */
-  flatten(startDim = 0, endDim = -1): Tensor {
-    return new Tensor(flatten(this.value, startDim, endDim));
-  }
-
-  /** Inserts a dimension of size 1 before `dim` (torch.Tensor.unsqueeze). */
-  unsqueeze(dim: number): Tensor {
-    return new Tensor(unsqueeze(this.value, dim));
-  }
-
   /** The same elements without a gradient (torch.Tensor.detach): `backward` does not propagate through it. */
   detach(): Tensor {
-    return new Tensor(elementwise.detach(this.value));
+    return new Tensor(detach(this.value));
   }
 
   /**

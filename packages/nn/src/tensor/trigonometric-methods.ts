@@ -1,8 +1,9 @@
+import { tanh } from '../ops/functions.ts';
 import * as trigonometry from '../ops/trigonometry.ts';
 import type { Tensor } from './tensor.ts';
 import { ComparisonMethods } from './comparison-methods.ts';
 
-/** Functions of angles, hyperbolic functions, and their inverses. tensor.ts has tanh. */
+/** Functions of angles, hyperbolic functions, and their inverses. */
 export abstract class TrigonometricMethods extends ComparisonMethods {
   /** Sine of an angle in radians. */
   sin(): Tensor {
@@ -42,6 +43,11 @@ export abstract class TrigonometricMethods extends ComparisonMethods {
   /** Hyperbolic cosine. */
   cosh(): Tensor {
     return this.of(trigonometry.cosh(this.value));
+  }
+
+  /** Hyperbolic tangent, elementwise. */
+  tanh(): Tensor {
+    return this.of(tanh(this.value));
   }
 
   /** Inverse of the hyperbolic sine. */

@@ -1,6 +1,7 @@
 import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
+import { isSameSequence } from '../../graph/same-data.ts';
 import { batchNormalizeActivate } from '../../ops/own/batch-normalize-activate.ts';
 
 /**
@@ -26,7 +27,7 @@ export function fuseBatchNormalization(outputs: readonly Value[]): Value[] {
       replaced.set(node.outputs[1], mean).set(node.outputs[2], variance);
       continue;
     }
-    if (inputs.every((input, position) => input === node.inputs[position])) continue;
+    if (isSameSequence(inputs, node.inputs)) continue;
     const { outputs } = createNode(node.op, inputs, node.attributes, node.outputs);
     for (const [index, output] of outputs.entries()) replaced.set(node.outputs[index], output);
   }
@@ -75,7 +76,7 @@ function residualOf(sum: Node, normalized: Value): Value | undefined {
   if (!isNode(sum, 'Add')) return undefined;
   const other = sum.inputs[0] === normalized ? sum.inputs[1] : sum.inputs[0];
   if (other === normalized) return undefined;
-  return other.shape.join() === normalized.shape.join() ? other : undefined;
+  return isSameSequence(other.shape, normalized.shape) ? other : undefined;
 }
 
 /** The readers of the values that are read once and are no outputs. */

@@ -6,7 +6,7 @@ import { expressionOf } from './size-solver.ts';
 type Elements = Pick<ConstantEntry, 'dtype' | 'shape'> & { readonly values: readonly number[] };
 
 /** Elements of each call that are looked at first. */
-const mostElements = 48;
+const maxElements = 48;
 
 /**
  * The expression of an array's elements by their indices and the sizes, such as n − 1 − i; undefined if there is none.
@@ -109,7 +109,7 @@ function placeOf(position: number, shape: readonly number[]): number[] {
 
 /** The first and the last elements, and some between them. */
 function spread(length: number): number[] {
-  const ends = mostElements / 3;
+  const ends = maxElements / 3;
   const between = range(ends).map((k) => Math.floor((k * length) / ends));
   const positions = [...Array(ends).keys(), ...between, ...range(ends).map((k) => length - 1 - k)];
   return [...new Set(positions)]

@@ -1,9 +1,10 @@
 import { fitSum, isClose, monomialOf, type Column, type Known } from './fit-sum.ts';
 import { asFraction, type SizeExpression, type Sum } from './size-expression.ts';
+import { isSameSequence } from '../../graph/same-data.ts';
 
 /** The largest divisors of sizes that are looked for: of which one offset is determined, and of which all remainders are. */
-const mostParts = 64;
-const mostRemainders = 8;
+const maxParts = 64;
+const maxRemainders = 8;
 
 /**
  * The expression of the known numbers that is the column in every observation; undefined if there is none. Forms: a known
@@ -30,7 +31,7 @@ function integerExpressionOf(
   near: readonly Known[],
   far: readonly Known[],
 ): SizeExpression | undefined {
-  const equal = [...near, ...far].find((known) => isSame(known.column, column));
+  const equal = [...near, ...far].find((known) => isSameSequence(known.column, column));
   if (equal) return equal.expression;
   const sum = sumOf(column, near, far);
   // A sum has whole numbers for all sizes only if its factors are small fractions, which are divided exactly.
@@ -93,7 +94,7 @@ function flooredOf(column: Column, { expression, column: sizes }: Known): SizeEx
   const numbers = column.map((number) => number / common);
   const [least, most] = [Math.min(...sizes), Math.max(...sizes)].map((size) => sizes.indexOf(size));
   const slope = (numbers[most] - numbers[least]) / (sizes[most] - sizes[least]);
-  for (let divisor = 2; divisor <= mostParts; divisor += 1) {
+  for (let divisor = 2; divisor <= maxParts; divisor += 1) {
     const factor = Math.round(slope * divisor);
     if (factor === 0 || greatestCommonDivisor(factor, divisor) > 1) continue;
     const lower = numbers.map((number, row) => divisor * number - factor * sizes[row]);
@@ -159,7 +160,7 @@ function shiftOf(column: Column, { expression, column: sizes }: Known, least: nu
 function periodicOf(column: Column, { expression, column: sizes }: Known): SizeExpression | undefined {
   const [least, most] = [Math.min(...sizes), Math.max(...sizes)].map((size) => sizes.indexOf(size));
   const slope = (column[most] - column[least]) / (sizes[most] - sizes[least]);
-  for (let period = 2; period <= mostRemainders; period += 1) {
+  for (let period = 2; period <= maxRemainders; period += 1) {
     const factor = Math.round(slope * period) + 0;
     const rest = column.map((number, row) => number - factor * Math.floor(sizes[row] / period));
     const values = Array.from({ length: period }, (_, remainder) =>
@@ -182,10 +183,6 @@ function periodicOf(column: Column, { expression, column: sizes }: Known): SizeE
     return { op: 'Sum', terms: terms.filter((term) => term.factor !== 0) };
   }
   return undefined;
-}
-
-function isSame(a: Column, b: Column): boolean {
-  return a.every((number, row) => number === b[row]);
 }
 
 function greatestCommonDivisor(a: number, b: number): number {

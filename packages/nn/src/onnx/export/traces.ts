@@ -2,6 +2,7 @@ import { describeModuleOf } from '../../compiler/anomaly.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { exactJson } from '../../onnx-format/exact-json.ts';
 import { isNode, type Node } from '../../graph/node.ts';
+import { isSameSequence } from '../../graph/same-data.ts';
 import { describeType } from '../../value-type.ts';
 import type { ConstantEntry, Entry, NodeEntry } from './recording-graph.ts';
 import type { SizeSamples } from './size-samples.ts';
@@ -60,7 +61,7 @@ export function differingAttributes(nodes: readonly NodeEntry[]): string[] {
 export function unchangedInput(nodes: readonly Node[]): number | undefined {
   const [{ op }] = nodes;
   const keepsShape = (input: number) =>
-    nodes.every(({ inputs, outputs: [{ shape }] }) => inputs[input].shape.join() === shape.join());
+    nodes.every(({ inputs, outputs: [{ shape }] }) => isSameSequence(inputs[input].shape, shape));
   if (op === 'Identity') return 0;
   if (['Reshape', 'Expand', 'Pad', 'Slice'].includes(op)) return keepsShape(0) ? 0 : undefined;
   const neutral = { Add: 0, Sub: 0, Mul: 1 }[op as string];

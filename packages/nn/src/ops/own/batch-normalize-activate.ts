@@ -1,4 +1,5 @@
 import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
+import { isSameSequence } from '../../graph/same-data.ts';
 import { sizeOf } from '../../value-type.ts';
 import { batchNormalize } from '../batch-normalization.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
@@ -83,6 +84,6 @@ export const batchNormalizeActivations: OperatorFamily<
 function termsOf(d: Value): readonly [Value, Value?] {
   if (!isNode(d.node, 'Add')) return [d];
   const [a, b] = d.node.inputs as [Value, Value];
-  const isWhole = [a, b].every(({ shape }) => shape.join() === d.shape.join());
+  const isWhole = [a, b].every(({ shape }) => isSameSequence(shape, d.shape));
   return isWhole ? [a, b] : [d];
 }

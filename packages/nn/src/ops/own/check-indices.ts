@@ -1,7 +1,7 @@
 import { checkElements } from '../../graph/element-checks.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { createValue, type Value } from '../../graph/node.ts';
-import type { IndexRange } from '../../graph/operators.ts';
+import type { IndexRange } from '../../graph/attributes.ts';
 import { sourceOfLeaf } from '../../graph/source-of-leaf.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 

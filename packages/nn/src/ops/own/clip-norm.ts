@@ -1,6 +1,6 @@
 import { createNode, createValue, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
-import type { ClipNormAttributes, CollectiveGroup } from '../../graph/operators.ts';
+import type { ClipNormAttributes, CollectiveGroup } from '../../graph/attributes.ts';
 import type { GraphBuilder } from '../../onnx-format/graph-builder.ts';
 import { allGather } from '../collective.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';

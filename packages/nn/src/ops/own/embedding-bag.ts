@@ -1,6 +1,6 @@
 import { createNode, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
-import type { BagMode, EmbeddingBagAttributes } from '../../graph/operators.ts';
+import type { BagMode, EmbeddingBagAttributes } from '../../graph/attributes.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { and, cast, div, equal, greater, greaterOrEqual, max, mul, not, where } from '../elementwise.ts';
 import { gather } from '../table-rows.ts';

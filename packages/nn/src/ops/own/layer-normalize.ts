@@ -1,6 +1,6 @@
 import { createNode, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
-import type { LayerNormalizeAttributes } from '../../graph/operators.ts';
+import type { LayerNormalizeAttributes } from '../../graph/attributes.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { add, mul } from '../elementwise.ts';
 import { normalize } from '../normalization.ts';

@@ -1,5 +1,5 @@
 import { createNode, type Value } from '../../graph/node.ts';
-import type { MaxPoolActivateAttributes } from '../../graph/operators.ts';
+import type { MaxPoolActivateAttributes } from '../../graph/attributes.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { add, max, relu } from '../elementwise.ts';
 import { reshape, split } from '../shape.ts';

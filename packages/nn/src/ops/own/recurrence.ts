@@ -1,6 +1,6 @@
 import { createNode, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
-import type { RecurrenceAttributes, RecurrentCell } from '../../graph/operators.ts';
+import type { RecurrenceAttributes, RecurrentCell } from '../../graph/attributes.ts';
 import { sumToShape } from '../broadcast.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { gemm } from '../linear-algebra.ts';

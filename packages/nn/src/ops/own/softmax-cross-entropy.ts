@@ -1,5 +1,5 @@
 import { createNode, createValue, type Node, type Value } from '../../graph/node.ts';
-import type { SoftmaxCrossEntropyAttributes } from '../../graph/operators.ts';
+import type { SoftmaxCrossEntropyAttributes } from '../../graph/attributes.ts';
 import type { GraphBuilder } from '../../onnx-format/graph-builder.ts';
 import { classLoss, type ClassLoss } from '../class-loss.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';

@@ -1,5 +1,5 @@
 import { createValue, type Value } from '../../graph/node.ts';
-import type { ConvAttributes } from '../../graph/operators.ts';
+import type { ConvAttributes } from '../../graph/attributes.ts';
 import { conv, convTranspose } from '../convolution.ts';
 import { weightGradient } from '../convolution-weight-gradient.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';

@@ -1,5 +1,5 @@
 import { isNode, type Value } from '../../../graph/node.ts';
-import type { ConvAttributes } from '../../../graph/operators.ts';
+import type { ConvAttributes } from '../../../graph/attributes.ts';
 import { dependsOnParameter } from '../../../graph/topology.ts';
 import { conv } from '../../../ops/convolution.ts';
 import { gemm, matmul } from '../../../ops/linear-algebra.ts';

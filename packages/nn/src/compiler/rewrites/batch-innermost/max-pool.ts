@@ -1,5 +1,5 @@
 import { isNode, type Node, type Value } from '../../../graph/node.ts';
-import type { PoolAttributes } from '../../../graph/operators.ts';
+import type { PoolAttributes } from '../../../graph/attributes.ts';
 import { isSameData } from '../../../graph/same-data.ts';
 import { maxPlaces, maxPoolActivate } from '../../../ops/own/max-pool-activate.ts';
 import { reshape } from '../../../ops/shape.ts';

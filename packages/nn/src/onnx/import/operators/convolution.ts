@@ -13,6 +13,7 @@ import {
   type OperatorVersions,
 } from '../specification.ts';
 import { reachOf, shared, windowOf, type AutoPad, type Window } from './window.ts';
+import { isSameSequence } from '../../../graph/same-data.ts';
 
 const attributes = {
   auto_pad: oneOf<AutoPad>('NOTSET', 'SAME_UPPER', 'SAME_LOWER', 'VALID'),
@@ -62,7 +63,7 @@ function kernelOf(
 ): readonly number[] {
   const kernel = weight.shape.slice(2);
   const given = call.attributes.kernel_shape;
-  if (given === undefined || given.join() === kernel.join()) return kernel;
+  if (given === undefined || isSameSequence(given, kernel)) return kernel;
   throw call.mismatch(`expected a weight with the kernel_shape ${given.join('x')}, got ${kernel.join('x')}`);
 }
 

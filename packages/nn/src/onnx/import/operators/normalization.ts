@@ -18,6 +18,7 @@ import {
   until,
   type OperatorVersions,
 } from '../specification.ts';
+import { isSameSequence } from '../../../graph/same-data.ts';
 
 const epsilon = float(1e-5);
 
@@ -154,5 +155,5 @@ function scaled(x: Tensor, { scale, bias, mean, variance, eps }: Scaling): Tenso
 }
 
 function spread(value: Tensor, shape: readonly number[]): Tensor {
-  return value.shape.join() === shape.join() ? value : new Tensor(expand(value.value, shape));
+  return isSameSequence(value.shape, shape) ? value : new Tensor(expand(value.value, shape));
 }

@@ -17,6 +17,7 @@ import {
 } from '../specification.ts';
 import { asTensor, integers } from '../constant-array.ts';
 import { windowOf, type AutoPad, type Window } from './window.ts';
+import { isSameSequence } from '../../../graph/same-data.ts';
 
 const attributes = {
   auto_pad: oneOf<AutoPad>('NOTSET', 'SAME_UPPER', 'SAME_LOWER', 'VALID'),
@@ -57,7 +58,7 @@ export const poolingOperators = {
       const window = windowOf(call.attributes, x.shape.slice(2), call.attributes.kernel_shape);
       const countIncludePad = call.attributes.count_include_pad === 1;
       const { kernelShape, strides, pads, ownPads, dilations } = window;
-      if (dilations.every((one) => one === 1) && pads.join() === ownPads.join()) {
+      if (dilations.every((one) => one === 1) && isSameSequence(pads, ownPads)) {
         return new Tensor(averagePool(x.value, { kernelShape, strides, pads, countIncludePad }));
       }
       return averages(x, window, countIncludePad);

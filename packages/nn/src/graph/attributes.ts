@@ -1,0 +1,151 @@
+import type { PreparesCollectives, ProcessGroup } from '@ringrun/core';
+
+/** The part of a process group that a graph's collectives use. */
+export type CollectiveGroup = Pick<ProcessGroup, 'rank' | 'size' | 'allReduce' | 'allGather'> &
+  Partial<PreparesCollectives>;
+
+export interface CollectiveAttributes {
+  /** The participating ranks. Graphs that differ only in their groups share one program. */
+  group: CollectiveGroup;
+  /** Sequence number, which orders the collectives of a graph (see `inSequence`). */
+  sequence: number;
+}
+
+/**
+ * Window of a convolution over [N, C, …]. Every list has one number for each axis of the images, such as [height, width]; pads
+ * are ONNX's: those before each axis, then those behind each axis.
+ */
+export interface ConvAttributes {
+  strides: readonly number[];
+  pads: readonly number[];
+  dilations: readonly number[];
+  group: number;
+}
+
+/** Window of a convolution by Toom-Cook's algorithm. */
+export interface ToomCookWindow extends ConvAttributes {
+  /** The column of the image that the first tile begins with; negative in the padding. */
+  start: number;
+}
+
+export interface ToomCookAttributes extends ToomCookWindow {
+  /** True if this is the transpose of the convolution that has the window. */
+  transposed: boolean;
+}
+
+/** Window of a pool; lists as in `ConvAttributes`. */
+export interface PoolAttributes {
+  kernelShape: readonly number[];
+  strides: readonly number[];
+  pads: readonly number[];
+  /** Distances between the elements of a window, for MaxPool. Default: 1. */
+  dilations?: readonly number[];
+}
+
+/** How the losses of rows become the result: their mean (weighted, if classes have weights), their sum, or all. */
+export type LossReduction = 'mean' | 'sum' | 'none';
+
+export interface SoftmaxCrossEntropyAttributes {
+  ignoreIndex: number;
+  reduction: LossReduction;
+  /** True if there is an input with the weights of the classes, [C]. */
+  hasWeight: boolean;
+  /** True if there is an input with the label smoothing, a number. */
+  smooths: boolean;
+}
+
+export interface LayerNormalizeAttributes {
+  /** Number of the last axes over which rows are normalized. */
+  axes: number;
+  epsilon: number;
+  /** True if there are inputs with a weight and a bias of these axes. */
+  hasWeight: boolean;
+  hasBias: boolean;
+}
+
+export interface MaxPoolActivateAttributes {
+  /** Rows and columns of a window. */
+  kernelShape: readonly number[];
+  /** True if there is a bias that is added to the maxima. */
+  hasBias: boolean;
+  /** True if the result is the relu of the sum. */
+  activates: boolean;
+}
+
+export interface BatchNormalizeActivateAttributes {
+  epsilon: number;
+  /** True if there is an input that is added to the normalized x. */
+  hasResidual: boolean;
+  /** True if the result is the relu of the sum. */
+  activates: boolean;
+}
+
+/** Which of the optional inputs there are, in this order. */
+export interface BatchNormalizeActivateGradientAttributes {
+  epsilon: number;
+  hasFlat: boolean;
+  hasOther: boolean;
+  hasMean: boolean;
+  hasVariance: boolean;
+}
+
+/** What becomes of the rows of a bag. */
+export type BagMode = 'sum' | 'mean' | 'max';
+
+export interface EmbeddingBagAttributes {
+  mode: BagMode;
+  paddingRow?: number;
+  /** True if there are inputs with the offsets of the bags and the weights of the rows. */
+  hasOffsets: boolean;
+  hasWeights: boolean;
+}
+
+/** The function of a step of a recurrent network: `act(x + p)`, LSTM or GRU (native/src/operators/recurrent_cell.h). */
+export type RecurrentCell = 'tanh' | 'relu' | 'lstm' | 'gru';
+
+export interface RecurrenceAttributes {
+  cell: RecurrentCell;
+  /** If true, from the last step to the first. */
+  reverse: boolean;
+  /** True if there are inputs with the recurrent bias and the lengths of the sequences. */
+  hasBias: boolean;
+  hasLengths: boolean;
+}
+
+export interface IndexRange {
+  /** The smallest index, below 0 if negative ones count from the end. */
+  least: number;
+  /** Indices are below it. */
+  count: number;
+  /** An index that may be out of range. Default: none. */
+  ignored?: number;
+}
+
+export interface ClipNormAttributes {
+  /** p of the norm; Infinity: the largest absolute value. */
+  normType: number;
+  /** If true, the run fails if the norm is NaN or infinite. */
+  requiresFinite: boolean;
+}
+
+export interface NormPartsAttributes {
+  /** p of the norm; Infinity: the largest absolute value. */
+  normType: number;
+  /** For each array the number of its first part among those of all ranks. */
+  parts: readonly number[];
+  /** Number of parts of all ranks. */
+  total: number;
+}
+
+/** Values are numbered: the inputs in their order, then the results of the instructions. */
+export interface ElementwiseProgram {
+  instructions: readonly { readonly op: ElementwiseOp; readonly operands: readonly number[] }[];
+  /** The values that are outputs. */
+  results: readonly number[];
+}
+
+/** Operators that an elementwise program may contain. `LessOrEqual` is the mask of Relu. */
+export type ElementwiseOp =
+  | ('Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Min')
+  | ('Neg' | 'Sqrt' | 'Abs' | 'Relu')
+  | ('Greater' | 'GreaterOrEqual' | 'LessOrEqual' | 'Equal' | 'IsNaN' | 'Or' | 'Where');

@@ -1,0 +1,34 @@
+import type { DType } from '../dtype.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { cast } from '../ops/elementwise.ts';
+import type { Tensor } from './tensor.ts';
+import { TensorMethods } from './tensor-methods.ts';
+
+/** The same elements in another dtype. */
+export abstract class ConversionMethods extends TensorMethods {
+  /**
+   * The elements in another dtype (torch.Tensor.to). Floats become integers by cutting off the fraction, and true unless
+   * they are 0. Only float32 has gradients.
+   */
+  to(dtype: DType): Tensor {
+    if (!['float32', 'int64', 'bool'].includes(dtype)) {
+      throw new ArgumentError(`to: expected 'float32', 'int64' or 'bool', got ${JSON.stringify(dtype)}.`);
+    }
+    return this.of(cast(this.value, dtype));
+  }
+
+  /** The elements in float32 (torch.Tensor.float). */
+  float(): Tensor {
+    return this.to('float32');
+  }
+
+  /** The elements in int64 (torch.Tensor.long). */
+  long(): Tensor {
+    return this.to('int64');
+  }
+
+  /** The elements in bool (torch.Tensor.bool). */
+  bool(): Tensor {
+    return this.to('bool');
+  }
+}
