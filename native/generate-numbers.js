@@ -80,7 +80,7 @@ export function numbersFrom(readHeader) {
     const entries = numbers.map(([enumerator, number]) => `  ${spell(enumerator)}: ${number},\n`);
     return `/** ${comment}: ${name} of native/${header}. */\nexport const ${constant} = {\n${entries.join('')}} as const;\n`;
   });
-  return `// Written by native/generate-numbers.js. Do not edit: change the headers, and run \`npm run native:numbers\`.\n\n${constants.join('\n')}`;
+  return `// Written by native/generate-numbers.js. Do not edit: change the headers, and run \`npm run generate\`.\n\n${constants.join('\n')}`;
 }
 
 /** The text that the generated file must have now. */
@@ -99,7 +99,7 @@ if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   } else if (committedNumbers() !== currentNumbers()) {
     console.error(
       `native/${generatedFile} is not current: the enums of the headers in native/src have other numbers or names. ` +
-        'Run npm run native:numbers, and commit the file.',
+        'Run npm run generate, and commit the file.',
     );
     process.exitCode = 1;
   }

@@ -211,8 +211,7 @@ void fuzzPointToPoint(const std::uint8_t* data, std::size_t size) {
       message.done = [](std::optional<OperationFailure>, int) {};
       messages.post(std::move(message));
     }
-    const auto failure = failureOf([&] { messages.run(); });
-    if (failure) messages.end({*failure, messages.failedMessage(), messages.failedTimeoutMs()});
+    if (const auto failure = messages.run()) messages.end(*failure);
   });
 }
 

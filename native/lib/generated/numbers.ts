@@ -1,4 +1,4 @@
-// Written by native/generate-numbers.js. Do not edit: change the headers, and run `npm run native:numbers`.
+// Written by native/generate-numbers.js. Do not edit: change the headers, and run `npm run generate`.
 
 /** Operation numbers: Op of native/src/base/operation.h. */
 export const nativeOp = {

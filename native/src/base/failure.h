@@ -12,7 +12,7 @@
 namespace ringrun {
 
 // Cause of a failed operation. The numbers are part of ABORT messages (transport/wire.h), the names are those of
-// NativeFailure: run `npm run native:numbers` after a change.
+// NativeFailure: run `npm run generate` after a change.
 enum class FailureCode : std::uint32_t {
   PeerDied = 1,
   Timeout = 2,

@@ -10,7 +10,7 @@
 namespace ringrun {
 
 // These numbers are part of the wire format: append new ones, never renumber. TypeScript has them from
-// lib/generated/numbers.ts: run `npm run native:numbers` after a change.
+// lib/generated/numbers.ts: run `npm run generate` after a change.
 
 enum class Op : std::uint8_t {
   Barrier = 1,
