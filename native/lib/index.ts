@@ -8,7 +8,7 @@ export {
   type FoundOnnxruntime,
   type NoOnnxruntime,
 } from './onnxruntime.ts';
-export { homeFolder, userCache } from './user-cache.ts';
+export { homeFolder, userCache } from '../user-cache.js';
 export { findZeromq } from './zeromq.ts';
 
 /** Dtype numbers, as in native/src/base/operation.h. */

@@ -47,7 +47,7 @@
 #endif
 
 namespace ringrun {
-namespace {
+namespace fiber {
 
 // Several times the need of the deepest operation. Untouched pages cost nothing.
 constexpr std::size_t kStackBytes = 256 * 1024;
@@ -132,12 +132,12 @@ class SanitizerHooks {
 #endif
 };
 
-}  // namespace
+}  // namespace fiber
 
 struct Fiber::Execution {
-  Stack stack;
-  SanitizerHooks hooks;
-  Context inner{stack.bottom(), kStackBytes, &Fiber::enter};
+  fiber::Stack stack;
+  fiber::SanitizerHooks hooks;
+  Context inner{stack.bottom(), fiber::kStackBytes, &Fiber::enter};
   Context outer;
 };
 

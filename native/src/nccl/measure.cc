@@ -11,14 +11,14 @@
 namespace ringrun {
 namespace {
 
-constexpr Milliseconds kPatience{1000};
+constexpr Milliseconds kAnswerTimeout{1000};
 
 void await(const Stream& stream, const Event& event, const std::shared_ptr<const Notifier>& notifier) {
   stream.record(event);
   stream.notifyWhenDone(notifier);
   while (!event.hasPassed()) {
     pollfd interest{notifier->fd(), POLLIN, 0};
-    pollSockets(&interest, 1, kPatience);
+    pollSockets(&interest, 1, kAnswerTimeout);
     notifier->clear();
   }
 }

@@ -9,7 +9,7 @@ namespace ringrun {
 namespace {
 
 // Allocation takes milliseconds, unless GPU work never ends.
-constexpr Milliseconds kPatience{30'000};
+constexpr Milliseconds kAllocationTimeout{30'000};
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Memory acquireMemory(const Device& device, std::size_t bytes) {
     std::optional<Failure> failure;
   };
   const auto result = std::make_shared<Result>();
-  const bool ended = runWithTimeout(kPatience, [result, &device, bytes] {
+  const bool ended = runWithTimeout(kAllocationTimeout, [result, &device, bytes] {
     result->failure = failureOf([&] {
       device.makeCurrent();
       result->memory = Memory(device, bytes);

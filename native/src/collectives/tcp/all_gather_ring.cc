@@ -6,8 +6,8 @@
 namespace ringrun {
 namespace {
 
-Span segmentOf(const Span& block, std::size_t segmentBytes, std::size_t s) {
-  const Range range = ringrun::segmentOf({0, block.bytes}, segmentBytes, s);
+Span segmentOfBlock(const Span& block, std::size_t segmentBytes, std::size_t s) {
+  const Range range = segmentOf({0, block.bytes}, segmentBytes, s);
   return {block.data + range.begin, range.length()};
 }
 
@@ -27,8 +27,8 @@ void ringAllGather(TeamOperation& team, const Spans& blocks, std::size_t segment
     const Span& received = blocks[static_cast<std::size_t>(team.below(step + 1))];
     const std::size_t segments = segmentsIn(std::max(sent.bytes, received.bytes), segmentBytes);
     for (std::size_t s = 0; s < segments; ++s) {
-      const Span out = segmentOf(sent, segmentBytes, s);
-      const Span in = segmentOf(received, segmentBytes, s);
+      const Span out = segmentOfBlock(sent, segmentBytes, s);
+      const Span in = segmentOfBlock(received, segmentBytes, s);
       std::vector<TeamOperation::Send> sends;
       std::vector<TeamOperation::Receive> receives;
       if (out.bytes > 0) sends.push_back({team.above(), out.data, out.bytes});

@@ -10,7 +10,7 @@ namespace ringrun {
 namespace {
 
 // Bytes of a message; a rank forwards one while the next arrives.
-constexpr std::size_t kSegmentBytes = 512 * 1024;
+constexpr std::size_t kMessageBytes = 512 * 1024;
 
 // Each rank confirms to its parent that all ranks below called the same operation. The root sends after all
 // confirmations.
@@ -25,18 +25,18 @@ void reportUp(TeamOperation& team, const TreePlace& tree) {
 // is a rank's first message from its parent, so it checks the header before it receives the rest.
 void sendDown(TeamOperation& team, const TreePlace& tree, const Span& values) {
   // At least one, so that even ranks without data learn that all agree.
-  const std::size_t segments = std::max<std::size_t>(segmentsIn(values.bytes, kSegmentBytes), 1);
+  const std::size_t segments = std::max<std::size_t>(segmentsIn(values.bytes, kMessageBytes), 1);
   const bool isRoot = tree.parent < 0;
   const std::size_t lag = isRoot ? 0 : 1;
   for (std::size_t s = 0; s < segments + lag; ++s) {
     std::vector<TeamOperation::Send> sends;
     std::vector<TeamOperation::Receive> receives;
     if (!isRoot && s < segments) {
-      const Range in = segmentOf({0, values.bytes}, kSegmentBytes, s);
+      const Range in = segmentOf({0, values.bytes}, kMessageBytes, s);
       receives.push_back({tree.parent, values.data + in.begin, in.length(), s == 0});
     }
     if (s >= lag) {
-      const Range out = segmentOf({0, values.bytes}, kSegmentBytes, s - lag);
+      const Range out = segmentOf({0, values.bytes}, kMessageBytes, s - lag);
       for (const int child : tree.children) sends.push_back({child, values.data + out.begin, out.length()});
     }
     team.transfer(sends, receives);
