@@ -6,15 +6,27 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const stamp = `${root}node_modules/.ringrun-installed`;
+const addon = ['native/build.js'];
 
 /** Updates everything; takes about a second if all is up to date. */
 export async function setUp() {
-  await installDependencies();
+  await install('everything', []);
   // The compiler of TypeScript uses one processor.
   await allOf([
-    run('the native addon', process.execPath, ['native/build.js']),
+    run('the native addon', process.execPath, addon),
     run('the TypeScript packages', process.execPath, ['node_modules/typescript/bin/tsc', '--build']),
   ]);
+}
+
+/**
+ * Updates what a training needs whose packages run from their TypeScript sources: half of the dependencies, and the addon.
+ *
+ * @param name Name of the package with the training.
+ */
+export async function setUpTraining(name) {
+  await install(name, ['--prod', '--filter', `${name}...`]);
+  await allOf([run('the native addon', process.execPath, addon)]);
 }
 
 /** For `node launch`: sets up a fresh clone only. */
@@ -23,15 +35,21 @@ export async function setUpOnce() {
   if (!built.every((path) => existsSync(root + path))) await setUp();
 }
 
-async function installDependencies() {
+/** Compiles most of the addon while dependencies are downloaded. */
+async function install(what, filter) {
   const lock = createHash('sha256')
     .update(readFileSync(`${root}pnpm-lock.yaml`))
     .digest('hex');
-  const stamp = `${root}node_modules/.ringrun-installed`;
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
+  const installed = existsSync(stamp) ? readFileSync(stamp, 'utf8') : '';
+  if ([`${lock} everything`, `${lock} ${what}`].includes(installed)) return;
   const { packageManager } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
-  await allOf([run('the dependencies', 'npx', ['--yes', packageManager, 'install', '--frozen-lockfile'])]);
-  writeFileSync(stamp, lock);
+  // Without the last option, pnpm asks before it adds development dependencies to an installation without them.
+  const command = ['--yes', packageManager, 'install', '--frozen-lockfile', '--config.confirmModulesPurge=false'];
+  await allOf([
+    run('the dependencies', 'npx', [...command, ...filter]),
+    run('the native addon', process.execPath, [...addon, '--before-install']),
+  ]);
+  writeFileSync(stamp, `${lock} ${what}`);
 }
 
 /** Ends the process with 1, after all have ended, if one of the commands failed. */

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { platformName } from './platform.ts';
-import { userCache } from './user-cache.ts';
+import { userCache } from '../user-cache.js';
 
 const packageFolder = fileURLToPath(new URL('..', import.meta.url));
 const script = join(packageFolder, 'build.js');
@@ -18,14 +18,6 @@ export const builtInPackage = join(packageFolder, 'build', 'ringrun.node');
  */
 export function builtInCache(): string {
   return join(userCache(process.env), 'ringrun', `native-${version()}-${platformName()}`, 'ringrun.node');
-}
-
-/** Returns the reason not to load a binary from the cache: another user could have written it. */
-export function problemOfOwner(binary: string): string | undefined {
-  const { uid, mode } = statSync(join(binary, '..'));
-  if (process.getuid !== undefined && uid !== process.getuid()) return `its folder is owned by user ${uid}`;
-  if ((mode & 0o022) !== 0) return 'its folder is writable by other users';
-  return undefined;
 }
 
 /**

@@ -1,6 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { builtInCache, builtInPackage, compileOnce, problemOfOwner } from './compile.ts';
+import { dirname } from 'node:path';
+import { problemOfOwner } from '../user-cache.js';
+import { builtInCache, builtInPackage, compileOnce } from './compile.ts';
 import { platformName, platformPackage } from './platform.ts';
 
 /** No binary of the addon could be loaded or compiled. The message lists everything that was tried, with reasons. */
@@ -79,7 +81,7 @@ const usualCandidates: readonly Candidate[] = [
     what: () => cachedFile() ?? "the user's cache",
     find: () => {
       const binary = existing(builtInCache());
-      const problem = problemOfOwner(binary);
+      const problem = problemOfOwner(dirname(binary));
       if (problem !== undefined) throw new Error(problem);
       return binary;
     },

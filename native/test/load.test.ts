@@ -17,7 +17,7 @@ let folder: string;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ringrun-native-'));
-  for (const name of ['package.json', 'build.js', 'once.js', 'dist', 'src']) {
+  for (const name of ['package.json', 'build.js', 'compile', 'once.js', 'user-cache.js', 'dist', 'src']) {
     await cp(join(original, name), join(folder, name), { recursive: true });
   }
   await mkdir(join(folder, 'node_modules'));

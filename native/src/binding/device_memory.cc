@@ -7,7 +7,7 @@ namespace ringrun {
 namespace {
 
 // Identifies these objects, independent of their prototypes.
-constexpr napi_type_tag kTag{0x5d1c6e0b7f3a4928, 0x9b0e6a3f51c2d784};
+constexpr napi_type_tag kDeviceMemoryTag{0x5d1c6e0b7f3a4928, 0x9b0e6a3f51c2d784};
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Napi::Function DeviceMemoryObject::define(Napi::Env env) {
 DeviceMemoryObject::DeviceMemoryObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<DeviceMemoryObject>(info) {
   const int index = info[0].As<Napi::Number>();
   bytes_ = static_cast<std::uint64_t>(info[1].As<Napi::Number>().Int64Value());
-  napi_type_tag_object(info.Env(), Value(), &kTag);
+  napi_type_tag_object(info.Env(), Value(), &kDeviceMemoryTag);
   if (info[2].IsBigInt()) {
     bool isExact = false;
     data_ = reinterpret_cast<std::uint8_t*>(info[2].As<Napi::BigInt>().Uint64Value(&isExact));
@@ -43,7 +43,7 @@ DeviceMemoryObject::DeviceMemoryObject(const Napi::CallbackInfo& info) : Napi::O
 DeviceMemoryObject* DeviceMemoryObject::of(const Napi::Value& value) {
   bool isTagged = false;
   if (!value.IsObject()) return nullptr;
-  if (napi_check_object_type_tag(value.Env(), value, &kTag, &isTagged) != napi_ok || !isTagged) return nullptr;
+  if (napi_check_object_type_tag(value.Env(), value, &kDeviceMemoryTag, &isTagged) != napi_ok || !isTagged) return nullptr;
   return Unwrap(value.As<Napi::Object>());
 }
 

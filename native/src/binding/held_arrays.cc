@@ -146,14 +146,14 @@ class SecondBuffers {
   napi_ref delete_ = nullptr;
 };
 
-struct View {
+struct ArrayView {
   napi_value buffer = nullptr;
   std::uintptr_t begin = 0;  // of the buffer
   void* data = nullptr;
 };
 
 // False for other values, empty arrays, and shared memory, which cannot be transferred.
-bool isViewOfArrayBuffer(napi_env env, napi_value value, View& view) {
+bool isViewOfArrayBuffer(napi_env env, napi_value value, ArrayView& view) {
   std::size_t length = 0;
   std::size_t offset = 0;
   if (napi_get_typedarray_info(env, value, nullptr, &length, &view.data, &view.buffer, &offset) != napi_ok || length == 0) return false;
@@ -170,7 +170,7 @@ class Holder {
 
   // What to keep reachable for `value`.
   napi_value hold(napi_value value) {
-    View view;
+    ArrayView view;
     if (isViewOfArrayBuffer(env_, value, view)) {
       if (isKept_(view.data)) return value;
       // One for each buffer: V8 counts the memory of each, and collects garbage when there is much.
@@ -248,7 +248,7 @@ void HeldArrays::leaveToEnvironment() {
 }
 
 napi_value heldBuffer(napi_env env, napi_value array) {
-  View view;
+  ArrayView view;
   if (!v8().isComplete() || !isViewOfArrayBuffer(env, array, view)) return nullptr;
   SecondBuffers* const kept = SecondBuffers::of(env);
   return kept == nullptr ? nullptr : kept->findOrCreate(env, view.buffer);

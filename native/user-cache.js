@@ -1,14 +1,10 @@
+// Plain JavaScript, because build.js runs before TypeScript is compiled.
+import { statSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
-/**
- * The user's folder for caches: `$XDG_CACHE_HOME`, or `~/.cache`. A relative `XDG_CACHE_HOME` is ignored, as the XDG
- * specification requires.
- *
- * @throws Error if the user has neither, such as a container's user without an entry in /etc/passwd
- */
-export function userCache(env: NodeJS.ProcessEnv): string {
-  const given = env['XDG_CACHE_HOME'];
+export function userCache(env) {
+  const given = env.XDG_CACHE_HOME;
   if (given !== undefined && isAbsolute(given)) return given;
   const home = homeFolder();
   if (home !== undefined) return join(home, '.cache');
@@ -19,16 +15,22 @@ export function userCache(env: NodeJS.ProcessEnv): string {
   );
 }
 
-/** The user's home directory: `$HOME`, or as in /etc/passwd. Undefined without both, where `os.homedir()` throws. */
-export function homeFolder(): string | undefined {
+export function homeFolder() {
   return [homedir, () => userInfo().homedir].map(resultOf).find((found) => found && isAbsolute(found));
 }
 
 /** Undefined if /etc/passwd does not have the user. */
-function resultOf(look: () => string): string | undefined {
+function resultOf(look) {
   try {
     return look();
   } catch {
     return undefined;
   }
+}
+
+export function problemOfOwner(folder) {
+  const { uid, mode } = statSync(folder);
+  if (process.getuid !== undefined && uid !== process.getuid()) return `its folder is owned by user ${uid}`;
+  if ((mode & 0o022) !== 0) return 'its folder is writable by other users';
+  return undefined;
 }
