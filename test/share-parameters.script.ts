@@ -6,7 +6,17 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { registry } from '@ringrun/core';
 import { compileStep, nn, optim, programCache, tensor, type Tensor } from '@ringrun/nn';
-import { Checkpointer, DistributedDataParallel, destroyProcessGroup, getRank, getWorldSize, initProcessGroup, newGroup, parametersDigest, type DistributedDataParallelOptions } from 'ringrun';
+import {
+  Checkpointer,
+  DistributedDataParallel,
+  destroyProcessGroup,
+  getRank,
+  getWorldSize,
+  initProcessGroup,
+  newGroup,
+  parametersDigest,
+  type DistributedDataParallelOptions,
+} from 'ringrun';
 import { errorOf } from './fixtures/error-of.ts';
 import { runScenario } from './fixtures/run-scenario.ts';
 import { separateMemory, type Executor } from './fixtures/separate-memory.ts';

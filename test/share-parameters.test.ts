@@ -6,10 +6,10 @@ import { builtScript } from './support/built-script.ts';
 import { node } from './support/command.ts';
 import { isFull, ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
-import { Scenarios } from './support/scenarios.ts';
+import { SharedScenarios } from './support/shared-scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios(builtScript('share-parameters.script'), temporaryFolder());
+const scenarios = new SharedScenarios(builtScript('share-parameters.script'), temporaryFolder());
 
 type Trained = Record<'shared' | 'plain', Record<'parameters' | 'state' | 'gradients' | 'read', string>>;
 
