@@ -1,13 +1,12 @@
+import { basename, dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseDoctorOptions } from '../../packages/runtime/src/doctor/options.ts';
 import { parseCommandLine } from '../../packages/runtime/src/launcher/options/command-line.ts';
 import { node } from '../support/command.ts';
-import { repository } from '../support/environment.ts';
+import { compiledExample } from '../support/compiled-example.ts';
 import { files, podsOf, read } from './manifests.ts';
 
 const all = files.flatMap((file) => read(file).map((manifest) => ({ file, manifest })));
-
-const inImage = '/opt/ringrun/';
 
 describe('commands of the containers', () => {
   /** Arguments of the image's entrypoint `ringrun`. */
@@ -22,14 +21,14 @@ describe('commands of the containers', () => {
   });
 
   /** The command in this tree instead of the image; with --help, a script prints its options and exits. */
-  const help = (args: readonly string[]) =>
-    node(['launch', ...args.map((arg) => arg.replace(inImage, repository)), '--help']).ended;
+  const help = ([script, ...options]: readonly string[]) =>
+    node(['launch', compiledExample(basename(dirname(script))), ...options, '--help']).ended;
 
   test.each(['pytorchjob-gloo.yaml', 'pytorchjob-elastic.yaml', 'pytorchjob-nccl.yaml', 'trainjob.yaml'])(
     '%s: ringrun and the script accept it',
     async (name) => {
       const [{ args }] = commands.filter(({ file }) => file === name);
-      expect(args[0]).toMatch(/^\/opt\/ringrun\/packages\/examples-/);
+      expect(args[0]).toMatch(/^\/opt\/ringrun\/packages\/examples-\w+\/train\.ts$/);
       const { code, stdout, stderr } = await help(args);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       for (const option of args.slice(1))
