@@ -10,7 +10,14 @@ import { parse } from 'yaml';
 import type { Page, Snippet } from './support/docs/markdown.ts';
 import { fileNameOf, isScript, modulesOf } from './support/docs/page-module.ts';
 import { markdownPages } from './support/docs/pages.ts';
-import { emptyProject, folderOf, pathWithRingrun, withStandIns, writePage } from './support/docs/project.ts';
+import {
+  argumentsFor,
+  emptyProject,
+  folderOf,
+  pathWithRingrun,
+  withStandIns,
+  writePage,
+} from './support/docs/project.ts';
 import type { StandIns } from './support/docs/project.ts';
 import { environmentWith, repository } from './support/environment.ts';
 import { start } from './support/start.ts';
@@ -134,7 +141,8 @@ async function runPage(page: Page): Promise<void> {
   const started = (name: string) => commands.some((one) => one.includes(name));
   const modules = [...files.filter((name) => !started(name)), ...(run ? [run.name] : [])];
   for (const one of commands) await runIn(page, 'sh', ['-ec', one]);
-  for (const name of modules) await runIn(page, process.execPath, ['--import', 'tsx', name, '--synthetic']);
+  for (const name of modules)
+    await runIn(page, process.execPath, [...argumentsFor(page.path, name), '--synthetic']);
 }
 
 test('the commands and the TypeScript of all pages run', async () => {

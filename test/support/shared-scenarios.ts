@@ -34,15 +34,7 @@ export class SharedScenarios extends Scenarios {
       this.#ranks.set(size, ranks);
     }
     const folder = this.newFolder(scenario);
-    const texts = Object.entries({ RINGRUN_TRANSPORT: transport, ...env }).map(([name, value]) => [
-      name,
-      String(value),
-    ]);
-    const ended = await ranks.run({
-      scenario,
-      folder,
-      env: Object.fromEntries(texts) as Record<string, string>,
-    });
+    const ended = await ranks.run({ scenario, folder, env: { RINGRUN_TRANSPORT: transport, ...env } });
     expect(withoutWaiting(ended).stderr).toEqual(stderr);
     return Array.from({ length: size }, (_, rank) => readResult(folder, `${scenario}-${rank}`) as Result);
   }
