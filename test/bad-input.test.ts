@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { builtScript } from './support/built-script.ts';
 import { launch, node } from './support/command.ts';
 import type { Command } from './support/command.ts';
+import { compiledExample } from './support/compiled-example.ts';
 import { ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
 import { syntheticMnist } from './support/synthetic-mnist.ts';
@@ -14,7 +15,7 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 const maxLines = 24;
 const maxSeconds = 15;
 const joinScript = builtScript('fixtures/join');
-const mnistScript = 'packages/examples-mnist/train.ts';
+const mnistScript = compiledExample('examples-mnist');
 
 /** Resolves with the stderr of `command` after checking that it ended as with a user mistake. */
 async function refusal(command: Command, exitCode: 1 | 2): Promise<string> {
@@ -61,7 +62,8 @@ describe('the command line', () => {
   });
 
   test('an example rejects a file as --output at its start, in one line without a launcher', async () => {
-    const args = ['--import', 'ringrun/typescript', mnistScript, '--output', 'README.md'];
+    const script = 'packages/examples-mnist/train.ts';
+    const args = ['--import', 'ringrun/typescript', script, '--output', 'README.md'];
     const stderr = await refusal(node(args), 1);
     expect(stderr).toContain(
       "option '--output <location>' argument 'README.md' is invalid. Expected a folder, got a file.",
@@ -227,7 +229,7 @@ describe('the data', () => {
         /^ringrun: Checkpointer\.resume\("checkpoint-000001-step-9"\): expected a complete checkpoint at .*checkpoint-000001-step-9, but no rank sees its manifest/,
     },
   ])('$args.0 that cannot work is one line without a launcher', async ({ args, words }) => {
-    const stderr = await refusal(node(['--import', 'ringrun/typescript', mnistScript, ...args]), 1);
+    const stderr = await refusal(node([mnistScript, ...args]), 1);
     expect(stderr).toMatch(words);
     expect(lineCount(stderr)).toBe(1);
   });

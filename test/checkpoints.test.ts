@@ -5,10 +5,10 @@ import * as ort from 'onnxruntime-node';
 import { builtScript } from './support/built-script.ts';
 import { launch } from './support/command.ts';
 import { largestDifference } from './support/largest-difference.ts';
-import { Scenarios } from './support/scenarios.ts';
+import { SharedScenarios } from './support/shared-scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios(builtScript('fixtures/checkpoints'), temporaryFolder());
+const scenarios = new SharedScenarios(builtScript('fixtures/checkpoints'), temporaryFolder());
 
 test('a checkpoint restores the state at the time of the save, per rank where it is per rank', async () => {
   const dir = join(temporaryFolder(), 'only', 'rank 0');
@@ -180,7 +180,7 @@ test('a model loaded from a checkpoint computes the same outputs after export', 
 
 test('a program that ends during a save completes the checkpoint first', async () => {
   const env = { DIR: temporaryFolder(), BYTES: 30_000_000 };
-  await scenarios.run(2, 'saveAndEnd', { env });
+  await scenarios.job(2, ['saveAndEnd'], { env }).of('saveAndEnd');
   const [found] = await scenarios.run(2, 'resume', { env });
   expect(found).toMatchObject({ step: 1, value: 1 });
 });

@@ -1,25 +1,26 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { isFull } from './support/extent.ts';
 import { launch } from './support/command.ts';
 import type { Ended } from './support/command.ts';
+import { compiledExample } from './support/compiled-example.ts';
 import { syntheticCifar10 } from './support/synthetic-cifar10.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 import { withoutWaiting } from './support/without-waiting.ts';
 
-const script = fileURLToPath(new URL('../packages/examples-cifar/train.ts', import.meta.url));
+const typescript = 'packages/examples-cifar/train.ts';
+const compiled = compiledExample('examples-cifar');
 const images = { train: 1200, test: 400 };
 const data = syntheticCifar10(images);
 const folder = temporaryFolder();
 
-async function start(worldSize: number, args: readonly string[]): Promise<Ended> {
+async function start(worldSize: number, args: readonly string[], script = compiled): Promise<Ended> {
   return await launch(['--nproc', String(worldSize), script, '--data', data, ...args]).ended;
 }
 
-async function train(worldSize: number, args: readonly string[]): Promise<string> {
-  const { stdout, ...ended } = withoutWaiting(await start(worldSize, args));
+async function train(worldSize: number, args: readonly string[], script = compiled): Promise<string> {
+  const { stdout, ...ended } = withoutWaiting(await start(worldSize, args, script));
   expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
   return stdout;
 }
@@ -35,7 +36,7 @@ function accuracyOf(stdout: string): number {
 const learning = ['--epochs', '6', '--optimizer', 'adam', '--lr', '0.005', '--schedule', 'onecycle'];
 
 test('the CNN learns synthetic images on two ranks, with augmentation and loader threads', async () => {
-  const threaded = await train(2, [...learning, '--workers', '1']);
+  const threaded = await train(2, [...learning, '--workers', '1'], typescript);
   expect(accuracyOf(threaded)).toBeGreaterThan(0.4);
   expect(digestOf(threaded)).toBeDefined();
   if (isFull) expect(digestOf(await train(2, learning))).toBe(digestOf(threaded));

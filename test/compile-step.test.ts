@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { builtScript } from './support/built-script.ts';
 import type { ReportedError } from './fixtures/error-of.ts';
-import { Scenarios } from './support/scenarios.ts';
+import { SharedScenarios } from './support/shared-scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios(builtScript('compile-step.script'), temporaryFolder());
+const scenarios = new SharedScenarios(builtScript('compile-step.script'), temporaryFolder());
 
 interface Trained {
   compiled: { digest: string; losses: number[]; programs: number };

@@ -2,11 +2,10 @@ import { expect, test } from 'vitest';
 import { builtScript } from './support/built-script.ts';
 import { ways } from './support/extent.ts';
 import { largestDifference } from './support/largest-difference.ts';
-import { Scenarios } from './support/scenarios.ts';
+import { SharedScenarios } from './support/shared-scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios(builtScript('ddp-hooks.script'), temporaryFolder());
-const two = scenarios.job(2, ['errorFeedback', 'bothForms', 'own']);
+const scenarios = new SharedScenarios(builtScript('ddp-hooks.script'), temporaryFolder());
 
 function largest(values: readonly number[]): number {
   return Math.max(...values.map(Math.abs));
@@ -53,7 +52,7 @@ interface ErrorFeedback {
 }
 
 test('powerSgd: error feedback adds the lost directions in later steps; first steps are exact', async () => {
-  const found = await two.of<ErrorFeedback>('errorFeedback');
+  const found = await scenarios.run<ErrorFeedback>(2, 'errorFeedback');
   expect(found[1]).toEqual(found[0]);
   const { exact, withFeedback, coldWithFeedback, without, late } = found[0];
   const scale = largest(exact);
@@ -67,7 +66,7 @@ test('powerSgd: error feedback adds the lost directions in later steps; first st
 });
 
 test('synchronous hooks return the same result as asynchronous ones', async () => {
-  const found = await two.of<Record<string, Record<'later' | 'sync', number[][]>>>('bothForms');
+  const found = await scenarios.run<Record<string, Record<'later' | 'sync', number[][]>>>(2, 'bothForms');
   expect(found[1]).toEqual(found[0]);
   const { allReduce, fp16, powerSgd } = found[0];
   for (const { later, sync } of [allReduce, fp16, powerSgd]) expect(sync).toEqual(later);
@@ -84,7 +83,7 @@ interface OwnHook {
 }
 
 test('a hook receives the buckets in order, and its result is the gradient', async () => {
-  const found = await two.of<OwnHook>('own');
+  const found = await scenarios.run<OwnHook>(2, 'own');
   for (const { exact, doubled, calls } of found) {
     expect(doubled).toEqual(exact.map((value) => 2 * value));
     expect(calls).toEqual([

@@ -2,14 +2,10 @@ import { expect, test } from 'vitest';
 import { builtScript } from './support/built-script.ts';
 import { isFull, ways } from './support/extent.ts';
 import { largestDifference } from './support/largest-difference.ts';
-import { Scenarios } from './support/scenarios.ts';
+import { SharedScenarios } from './support/shared-scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios(builtScript('ddp-join.script'), temporaryFolder());
-
-const four = scenarios.job(4, ['even', 'withoutFollow']);
-const three = scenarios.job(3, ['divisors', 'buffers']);
-const two = scenarios.job(2, ['nothing', 'leavesAndDestroys', 'leavesForBarrier']);
+const scenarios = new SharedScenarios(builtScript('ddp-join.script'), temporaryFolder());
 
 interface Epoch {
   said: string;
@@ -41,7 +37,7 @@ test.each(ways(['tcp'], ['shm']))(
 );
 
 test('equal batches give the same bytes with join and without', async () => {
-  const found = await four.of<Record<'joined' | 'without', Epoch[]>>('even');
+  const found = await scenarios.run<Record<'joined' | 'without', Epoch[]>>(4, 'even');
   for (const { joined, without } of found) {
     expect(joined).toEqual(without);
     expect(joined).toEqual(found[0].joined);
@@ -49,7 +45,7 @@ test('equal batches give the same bytes with join and without', async () => {
 });
 
 test('without follow, a join leaves parameters equal but not momenta', async () => {
-  const found = await four.of<Epoch[]>('withoutFollow');
+  const found = await scenarios.run<Epoch[]>(4, 'withoutFollow');
   expectAgreement(found);
   const one = await alone();
   expect(largestDifference(found[3][0].values, one[0])).toBeLessThan(1e-5);
@@ -76,7 +72,7 @@ test.runIf(isFull)(
 );
 
 test('the divisor of gradients', async () => {
-  const found = await three.of<Record<string, number[]>>('divisors');
+  const found = await scenarios.run<Record<string, number[]>>(3, 'divisors');
   const near = (values: number[]) => values.map((value) => expect.closeTo(value, 5) as number);
   for (const by of found) {
     expect(by).toEqual({
@@ -94,7 +90,7 @@ test('a world of one trains in a join too', async () => {
 });
 
 test('buffers are those of the first rank that trains, and at the end of the one with most steps', async () => {
-  const found = await three.of<number[][]>('buffers');
+  const found = await scenarios.run<number[][]>(3, 'buffers');
   for (const buffers of found) {
     expect(buffers).toEqual([
       [4, 0],
@@ -105,7 +101,7 @@ test('buffers are those of the first rank that trains, and at the end of the one
 });
 
 test('a join without batches does nothing; a nested join and an empty batch are refused', async () => {
-  const found = await two.of('nothing');
+  const found = await scenarios.run(2, 'nothing');
   for (const nothing of found) {
     expect(nothing).toEqual({
       nested: 'ERR_JOIN_UNDER_WAY',
@@ -130,7 +126,7 @@ test.each([
   ['leavesAndDestroys', 'destroy'],
   ['leavesForBarrier', 'barrier'],
 ])("%s: the other ranks' error names the rank, the step and the fix", async (scenario, operation) => {
-  const [problem, left] = await two.of<Problem>(scenario);
+  const [problem, left] = await scenarios.run<Problem>(2, scenario);
   expect(problem).toMatchObject({ name: 'UnevenInputsError', code: 'ERR_UNEVEN_INPUTS', step: 3 });
   expect(problem.message).toMatch(
     /^step 3 of DistributedDataParallel: the ranks called different operations\./,

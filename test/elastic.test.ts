@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { builtScript } from './support/built-script.ts';
 import type { Command } from './support/command.ts';
+import { compiledExample } from './support/compiled-example.ts';
 import { firstMnist } from './support/first-mnist.ts';
 import { hostsProblem } from './support/hosts-problem.ts';
 import { connectHosts } from './support/hosts.ts';
@@ -37,7 +38,7 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
       const data = firstMnist({ train: 4500, test: 1000 });
       const training = ['--epochs', '2', '--global-batch-size', '60', '--lr', '0.05', '--log-interval', '10'];
       const saving = ['--output', temporaryFolder(), '--checkpoint-interval', '20', '--resume', 'auto'];
-      const args = ['packages/examples-mnist/train.ts', '--data', data, ...training, ...saving];
+      const args = [compiledExample('examples-mnist'), '--data', data, ...training, ...saving];
       using network = connectHosts(3);
       const [first, second, third] = network.hosts;
       const agents = [first, second, third].map((host) => startAgent(network, host, args));

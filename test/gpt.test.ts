@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { builtScript } from './support/built-script.ts';
 import { launch } from './support/command.ts';
+import { compiledExample } from './support/compiled-example.ts';
 import { isFull } from './support/extent.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 import { withoutWaiting } from './support/without-waiting.ts';
@@ -18,8 +19,10 @@ async function run(worldSize: number, script: string, args: readonly string[]): 
   return stdout;
 }
 
-const train = (worldSize: number, args: readonly string[]) =>
-  run(worldSize, 'packages/examples-gpt/train.ts', [...small, ...args]);
+const typescript = 'packages/examples-gpt/train.ts';
+const compiled = compiledExample('examples-gpt');
+const train = (worldSize: number, args: readonly string[], script = compiled) =>
+  run(worldSize, script, [...small, ...args]);
 const digestOf = (stdout: string) => /^parameters identical on \d ranks?: ([0-9a-f]{64})$/m.exec(stdout)?.[1];
 const lossOf = (stdout: string) =>
   Number(/^validation loss (\d\.\d{4}) per character on \d+ characters$/m.exec(stdout)?.[1]);
@@ -44,7 +47,7 @@ describe('the example', () => {
     const output = join(folder, 'checkpoints');
     const length = ['--steps', '400'];
     const saving = ['--output', output, '--checkpoint-interval', '300'];
-    const both = await train(2, [...length, ...saving]);
+    const both = await train(2, [...length, ...saving], typescript);
     // The letters alone have a loss above 2.5.
     expect(lossOf(both)).toBeLessThan(2);
     if (isFull)

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { builtScript } from './support/built-script.ts';
 import { launch, node } from './support/command.ts';
+import { compiledExample } from './support/compiled-example.ts';
 import { ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
 import { pidOfRank } from './support/pid-of-rank.ts';
@@ -17,7 +18,7 @@ describe.each(transports)('kill -9 in mid-epoch, under the launcher, over %s', (
   test.each(ways(transport === 'shm' ? [0] : [1], transport === 'shm' ? [1, 2] : [0, 2]))(
     'rank %d of 3: all ranks end, and the last line names it',
     async (victim) => {
-      const command = launch(['--nproc', '3', 'packages/examples-mnist/train.ts', '--data', data], {
+      const command = launch(['--nproc', '3', compiledExample('examples-mnist'), '--data', data], {
         env: { RINGRUN_TRANSPORT: transport },
       });
       await command.sees(/^Train Epoch: 1 \[[1-9]/m);

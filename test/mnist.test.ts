@@ -8,6 +8,7 @@ import { loadMnist } from '../packages/runtime/src/data/datasets/mnist/load-mnis
 import type { Trace } from '../packages/runtime/src/profiler/trace.ts';
 import { launch } from './support/command.ts';
 import type { CommandOptions, Ended } from './support/command.ts';
+import { compiledExample } from './support/compiled-example.ts';
 import { repository } from './support/environment.ts';
 import { isFull, ways } from './support/extent.ts';
 import { largestDifference } from './support/largest-difference.ts';
@@ -15,12 +16,18 @@ import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 import { withoutWaiting } from './support/without-waiting.ts';
 
-const script = 'packages/examples-mnist/train.ts';
+const typescript = 'packages/examples-mnist/train.ts';
+const compiled = compiledExample('examples-mnist');
 const images = { train: 1600, test: 500 };
 const data = syntheticMnist(images);
 const overTcp = { env: { RINGRUN_TRANSPORT: 'tcp' } };
 
-async function train(worldSize: number, args: string[], options: CommandOptions = {}): Promise<Ended> {
+async function train(
+  worldSize: number,
+  args: string[],
+  options: CommandOptions = {},
+  script = compiled,
+): Promise<Ended> {
   const command = launch(['--nproc', String(worldSize), script, ...args], options);
   const ended = withoutWaiting(await command.ended);
   expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
@@ -38,7 +45,7 @@ const counted = (ranks: number) => (ranks === 1 ? '1 rank' : `${ranks} ranks`);
 
 let plain: Promise<Ended> | undefined;
 /** The reference run of two ranks. Runs once, in the first test that needs it. */
-const plainTraining = () => (plain ??= train(2, ['--data', data, '--log-interval', '5']));
+const plainTraining = () => (plain ??= train(2, ['--data', data, '--log-interval', '5'], {}, typescript));
 
 /** The values at the end of the last epoch. */
 function accuracyOf({ stdout }: Ended): number {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { fakeGpuLibraries } from '../packages/collectives/test/nccl/fake-gpu.ts';
 import { builtScript } from './support/built-script.ts';
 import { launch, node } from './support/command.ts';
+import { compiledExample } from './support/compiled-example.ts';
 import { isFull, ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
 import { Scenarios } from './support/scenarios.ts';
@@ -52,7 +53,7 @@ test.skipIf(isReal)(
   },
 );
 
-const script = 'packages/examples-mnist/train.ts';
+const script = compiledExample('examples-mnist');
 
 /** The last line of the example: the digest of the parameters on all ranks. */
 const digestIn = (stdout: string) => /^parameters identical on \d ranks?: ([0-9a-f]{64})$/m.exec(stdout)?.[1];
@@ -74,7 +75,7 @@ async function trainOnOneHost(backend: string, ranks: number, data: string): Pro
 async function trainOnOneGpu(data: string): Promise<string | undefined> {
   const rendezvous = { WORLD_SIZE: 2, MASTER_ADDR: '127.0.0.1', MASTER_PORT: await freePort() };
   const apart = { NCCL_P2P_DISABLE: 1, NCCL_SHM_DISABLE: 1, CUDA_VISIBLE_DEVICES: 0 };
-  const args = ['--import', 'tsx', script, '--data', data, '--backend', 'nccl'];
+  const args = [script, '--data', data, '--backend', 'nccl'];
   const ends = await Promise.all(
     [0, 1].map((RANK) => {
       const env = { ...libraries, ...oneThread, ...rendezvous, ...apart, RANK, NCCL_HOSTID: `host ${RANK}` };

@@ -1,25 +1,13 @@
 // One rank of a test of shareParameters: see fixtures/run-scenario.ts.
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { serialize, setFlagsFromString } from 'node:v8';
+import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { registry } from '@ringrun/core';
-import {
-  compileStep,
-  F,
-  manualSeed,
-  nn,
-  noGrad,
-  optim,
-  programCache,
-  tensor,
-  type Tensor,
-} from '@ringrun/nn';
+import { compileStep, nn, optim, programCache, tensor, type Tensor } from '@ringrun/nn';
 import {
   Checkpointer,
-  commHooks,
   DistributedDataParallel,
   destroyProcessGroup,
   getRank,
@@ -32,216 +20,14 @@ import {
 import { errorOf } from './fixtures/error-of.ts';
 import { runScenario } from './fixtures/run-scenario.ts';
 import { separateMemory, type Executor } from './fixtures/separate-memory.ts';
+import { lossOf, Net, plainStep } from './fixtures/share-parameters/net.ts';
+import { sha256, train, wrapped } from './fixtures/share-parameters/train.ts';
+import { variants, type Variant } from './fixtures/share-parameters/variants.ts';
 
 // As if the last rank were on a host of its own.
 if (process.env['TWO_HOSTS'] === '1') {
   const isLast = Number(process.env['RANK']) === Number(process.env['WORLD_SIZE']) - 1;
   process.env['RINGRUN_HOST_ID'] = isLast ? 'second' : 'first';
-}
-
-/** Sizes that no number of ranks divides, parameters shorter than a cache line, and one that ranks divide. */
-class Net extends nn.Module {
-  conv = new nn.Conv2d(1, 3, 3);
-  norm = new nn.BatchNorm2d(3);
-  hidden = new nn.Linear(3 * 3 * 3, 37);
-  extra = new nn.Linear(37, 37);
-  wide = new nn.Linear(37, 2003);
-  output = new nn.Linear(2003, 5);
-
-  /** [N, 1, 8, 8] to the logarithms of 5 probabilities. */
-  forward(images: Tensor, usesExtra = true): Tensor {
-    const features = F.flatten(F.maxPool2d(F.relu(this.norm.forward(this.conv.forward(images))), 2));
-    const hidden = F.relu(this.hidden.forward(features));
-    const wide = this.wide.forward(usesExtra ? hidden.add(this.extra.forward(hidden)) : hidden);
-    return F.logSoftmax(this.output.forward(F.relu(wide)), 1);
-  }
-}
-
-type Ddp = DistributedDataParallel<Net>;
-type Step = (ddp: Ddp, optimizer: optim.Optimizer, step: number) => Promise<void>;
-
-function batch(step: number): [images: Tensor, labels: Tensor] {
-  const numbers = Float32Array.from({ length: 6 * 64 }, (_, i) => Math.sin(i * (step + 1) + getRank()));
-  return [tensor(numbers, [6, 1, 8, 8]), tensor(BigInt64Array.from([0n, 1n, 2n, 3n, 4n, 0n]))];
-}
-
-function lossOf(ddp: Ddp, step: number, usesExtra = true): Tensor {
-  const [images, labels] = batch(step);
-  return F.nllLoss(ddp.forward(images, usesExtra), labels);
-}
-
-const plainStep: Step = async (ddp, optimizer, step) => {
-  optimizer.zeroGrad();
-  await lossOf(ddp, step).backward();
-  await optimizer.step();
-};
-
-interface Variant {
-  optimizer?: (model: Net) => optim.Optimizer;
-  options?: DistributedDataParallelOptions;
-  prepare?: (ddp: Ddp) => void;
-  step?: Step;
-  /** Whether the step is compiled: then shared parameters have no gradients behind it. */
-  isCompiled?: boolean;
-}
-
-const variants: Readonly<Record<string, Variant>> = {
-  sgd: { optimizer: (model) => new optim.SGD(model.parameters(), { lr: 0.1 }) },
-  momentum: {
-    optimizer: (model) => new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9, nesterov: true }),
-  },
-  adam: {},
-  amsgrad: { optimizer: (model) => new optim.AdamW(model.parameters(), { lr: 0.01, amsgrad: true }) },
-  rmsprop: { optimizer: (model) => new optim.RMSprop(model.parameters(), { lr: 0.01, momentum: 0.5 }) },
-  adadelta: { optimizer: (model) => new optim.Adadelta(model.parameters()) },
-  adagrad: {
-    optimizer: (model) =>
-      new optim.Adagrad(model.parameters(), { lr: 0.01, initialAccumulatorValue: 0.1, lrDecay: 0.1 }),
-  },
-  nadam: { optimizer: (model) => new optim.NAdam(model.parameters()) },
-  overlapped: { options: { overlap: true, bucketCapMb: 1e-6, verifyEvery: 2 } },
-  hook: {
-    prepare: (ddp) => {
-      ddp.registerCommHook(commHooks.bf16Compress);
-    },
-  },
-  clipped: {
-    step: async (ddp, optimizer, step) => {
-      optimizer.zeroGrad();
-      await lossOf(ddp, step).backward();
-      nn.utils.clipGradNorm(ddp.parameters(), 0.05);
-      await optimizer.step();
-    },
-  },
-  clippedInStep: {
-    isCompiled: true,
-    step: async (ddp, optimizer, step) => {
-      await compileStep(optimizer, () => lossOf(ddp, step), { clipGradNorm: 0.05 })();
-    },
-  },
-  accumulated: {
-    step: async (ddp, optimizer, step) => {
-      optimizer.zeroGrad();
-      await ddp.noSync(() => lossOf(ddp, 2 * step).backward());
-      await lossOf(ddp, 2 * step + 1).backward();
-      await optimizer.step();
-    },
-  },
-  // Rank 0 alone uses a layer in some steps, no rank does in others.
-  unused: {
-    step: async (ddp, optimizer, step) => {
-      optimizer.zeroGrad();
-      await lossOf(ddp, step, step % 3 === 0 || (step % 3 === 1 && getRank() === 0)).backward();
-      await optimizer.step();
-    },
-  },
-  // A frozen layer, and groups with different settings.
-  groups: {
-    optimizer: ({ conv, hidden, output }) =>
-      new optim.Adam([
-        { params: [...conv.parameters(), ...hidden.parameters()], weightDecay: 0.1 },
-        { params: output.parameters(), lr: 0.02 },
-      ]),
-    step: async (ddp, optimizer, step) => {
-      if (step === 3) optimizer.addParamGroup({ params: ddp.module.extra.parameters() });
-      await plainStep(ddp, optimizer, step);
-    },
-  },
-  compiled: {
-    isCompiled: true,
-    step: async (ddp, optimizer, step) => {
-      await compileStep(optimizer, () => lossOf(ddp, step))();
-    },
-  },
-  // Rank 0 has a gradient that is not finite in every second step, so that all ranks fail in it.
-  notFinite: {
-    isCompiled: true,
-    options: { verifyEvery: 3 },
-    step: async (ddp, optimizer, step) => {
-      const isBad = step % 2 === 1;
-      const factor = tensor(Float32Array.of(isBad && getRank() === 0 ? NaN : 1));
-      const clipGradNorm = { maxNorm: 0.05, errorIfNonfinite: true };
-      const train = compileStep(
-        optimizer,
-        () =>
-          lossOf(ddp, step, !isBad || getRank() === 0)
-            .mul(factor)
-            .sum(),
-        {
-          clipGradNorm,
-        },
-      );
-      const error = await errorOf(() => train());
-      const expected = isBad ? 'ERR_NONFINITE' : undefined;
-      if (error?.code !== expected) throw new Error(`expected ${expected}, got ${error?.message}`);
-    },
-  },
-  // In one run on the ranks whose loss uses all layers, in several runs on the others.
-  compiledUnused: {
-    isCompiled: true,
-    options: { overlap: true, bucketCapMb: 1e-6, verifyEvery: 4 },
-    step: async (ddp, optimizer, step) => {
-      const uses = step % 3 === 0 || (step % 3 === 1 && getRank() === 0);
-      const clipGradNorm = { maxNorm: 0.01, normType: Infinity };
-      await compileStep(optimizer, () => lossOf(ddp, step, uses), { clipGradNorm })();
-    },
-  },
-  // Rank 0 makes its calls from JavaScript in some steps, the others from inside their graphs.
-  observed: {
-    isCompiled: true,
-    step: async (ddp, optimizer, step) => {
-      if (getRank() === 0) registry.activityObserver = step % 3 === 1 ? () => undefined : undefined;
-      await compileStep(optimizer, () => lossOf(ddp, step), { clipGradNorm: 0.05 })();
-      registry.activityObserver = undefined;
-    },
-  },
-  // Rank 0 reads the model between the gradients and the step, while the others are ready for the step.
-  read: {
-    step: async (ddp, optimizer, step) => {
-      optimizer.zeroGrad();
-      await lossOf(ddp, step).backward();
-      const [images] = batch(step);
-      const outputs = getRank() === 0 ? await noGrad(() => ddp.module.forward(images).array()) : [];
-      await optimizer.step();
-      read.push(...outputs);
-    },
-  },
-};
-
-const read: (number | bigint)[] = [];
-
-function wrapped({ options, prepare, optimizer }: Variant, shareParameters: boolean) {
-  manualSeed(getRank());
-  const ddp = new DistributedDataParallel(new Net(), { ...options, shareParameters });
-  prepare?.(ddp);
-  const make = optimizer ?? ((model: Net) => new optim.Adam(model.parameters(), { lr: 0.01 }));
-  return { ddp, optimizer: make(ddp.module) };
-}
-
-function sha256(value: unknown): string {
-  return createHash('sha256').update(serialize(value)).digest('hex');
-}
-
-async function train(variant: Variant, shareParameters: boolean) {
-  const { ddp, optimizer } = wrapped(variant, shareParameters);
-  read.length = 0;
-  const gradients: unknown[] = [];
-  for (let step = 0; step < 6; step += 1) {
-    await (variant.step ?? plainStep)(ddp, optimizer, step);
-    const now = Array.from(ddp.parameters(), ({ grad }) => grad?.slice());
-    if (!variant.isCompiled) gradients.push(now);
-    else if (shareParameters && now.some((grad) => grad !== undefined)) throw new Error('expected no grad');
-  }
-  ddp.syncBuffers();
-  const { module } = ddp;
-  const result = {
-    parameters: parametersDigest(module),
-    state: sha256([module.stateDict(), optimizer.stateDict()]),
-    gradients: sha256(gradients),
-    read: sha256(read),
-  };
-  optimizer.release();
-  return result;
 }
 
 class Large extends nn.Module {

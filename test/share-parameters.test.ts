@@ -6,10 +6,10 @@ import { builtScript } from './support/built-script.ts';
 import { node } from './support/command.ts';
 import { isFull, ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
-import { Scenarios } from './support/scenarios.ts';
+import { SharedScenarios } from './support/shared-scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios(builtScript('share-parameters.script'), temporaryFolder());
+const scenarios = new SharedScenarios(builtScript('share-parameters.script'), temporaryFolder());
 
 type Trained = Record<'shared' | 'plain', Record<'parameters' | 'state' | 'gradients' | 'read', string>>;
 
@@ -32,7 +32,8 @@ test.each(
   'shared parameters have the bits of separate ones in every kind of step: $size ranks on $hosts host(s)',
   async ({ size, hosts, transport, env }) => {
     const stderr = expect.stringMatching(/^(ringrun: extra.* did not contribute.*\n)*$/) as unknown;
-    const ranks = await scenarios.run<Record<string, Trained>>(size, 'bits', { stderr, transport, env });
+    const job = scenarios.job(size, ['bits'], { stderr, transport, env });
+    const ranks = await job.of<Record<string, Trained>>('bits');
     for (const [rank, variants] of ranks.entries()) {
       for (const [name, { shared, plain }] of Object.entries(variants)) {
         expect(shared, `${name} on rank ${rank}`).toEqual(plain);
@@ -62,8 +63,9 @@ test('a job has the same bits when values are in memory of the executor', async 
 });
 
 test('two ranks with Adam need 3 numbers less for each 2 parameters', async () => {
-  const plain = await scenarios.run<number>(2, 'memory');
-  const shared = await scenarios.run<number>(2, 'memory', { env: { SHARE: 1 } });
+  // The memory of processes that have done nothing else.
+  const plain = await scenarios.job(2, ['memory']).of<number>('memory');
+  const shared = await scenarios.job(2, ['memory'], { env: { SHARE: 1 } }).of<number>('memory');
   const parametersMb = (2 * 2000 * 2001 * 4) / 1e6;
   const saved = plain[0] + plain[1] - shared[0] - shared[1];
   // Of the 8 numbers that both have for each parameter, gradients among them, 3 are shared.

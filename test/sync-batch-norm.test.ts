@@ -4,21 +4,10 @@ import { expectClose } from '../packages/nn/test/numeric.ts';
 import { expectSummary, type Summary } from '../packages/nn/test/summary.ts';
 import { builtScript } from './support/built-script.ts';
 import { ways } from './support/extent.ts';
-import { Scenarios } from './support/scenarios.ts';
+import { SharedScenarios } from './support/shared-scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios(builtScript('sync-batch-norm.script'), temporaryFolder());
-
-const two = scenarios.job(2, [
-  'notSynchronized',
-  'layouts',
-  'regrouped',
-  'tooFew',
-  'refusals',
-  'anomaly',
-  'callers',
-  'mismatch',
-]);
+const scenarios = new SharedScenarios(builtScript('sync-batch-norm.script'), temporaryFolder());
 
 /** PyTorch's BatchNorm on the concatenated batches of all ranks, from test/golden/operators.py. */
 interface GoldenCase {
@@ -97,7 +86,7 @@ describe.each(
 });
 
 test('BatchNorm without synchronization does not match', async () => {
-  const ranks = await two.of<Case>('notSynchronized');
+  const ranks = await scenarios.run<Case>(2, 'notSynchronized');
   const [output] = arraysOf(ranks, 0);
   expect(() => {
     expectSummary('output', output, batchNorms.images.steps[0][0]);
@@ -129,7 +118,7 @@ test.each(ways(['shm'], ['tcp']))(
 
 test('ranks with different graph layouts and concurrent runs issue collectives in one order', async () => {
   const expected = await scenarios.runAlone<Trained>('aloneLayouts');
-  const found = await two.of<Trained>('layouts');
+  const found = await scenarios.run<Trained>(2, 'layouts');
   for (const output of ['output', 'again'] as const) {
     expectClose(output, joined(found.map((rank) => rank[output])), expected.output, rounding);
   }
@@ -156,7 +145,7 @@ test('the graph runs its collectives without JavaScript, with the bits of calls 
     gradients: number[];
     buffers: number[];
   }
-  const found = await two.of<Record<string, Found>>('callers');
+  const found = await scenarios.run<Record<string, Found>>(2, 'callers');
   const collectivesOfStep = 4;
   for (const [rank, { graph, ...others }] of found.entries()) {
     expect(graph.calls).toBe(0);
@@ -170,14 +159,14 @@ test('the graph runs its collectives without JavaScript, with the bits of calls 
 });
 
 test('forward uses the current default group, and a rank without a group only itself', async () => {
-  expect(await two.of('regrouped')).toEqual([
+  expect(await scenarios.run(2, 'regrouped')).toEqual([
     [6, 1, 6],
     [6, 11, 6],
   ]);
 });
 
 test('fewer than 2 values per channel are refused on all ranks, and training can continue', async () => {
-  const found = await two.of<{ problem: unknown; same: boolean; batches: number }>('tooFew');
+  const found = await scenarios.run<{ problem: unknown; same: boolean; batches: number }>(2, 'tooFew');
   const message =
     'SyncBatchNorm: expected more than 1 value per channel over all ranks of the group in training, ' +
     'got 1 of rank 0, 0 of rank 1. Use a larger batch or eval().';
@@ -191,7 +180,7 @@ test('fewer than 2 values per channel are refused on all ranks, and training can
 });
 
 test("the group's error names a missing rank, and running statistics stay unchanged", async () => {
-  const found = await two.of<{ problem: unknown; buffers: number[] }>('mismatch');
+  const found = await scenarios.run<{ problem: unknown; buffers: number[] }>(2, 'mismatch');
   for (const { problem, buffers } of found) {
     expect(problem).toMatchObject({ name: 'CollectiveMismatchError' });
     expect(buffers).toEqual([0, 0, 1, 1, 0]);
@@ -213,7 +202,7 @@ test('join refuses such a model and names the layer; DDP refuses ranks that diff
 
 test('detectAnomaly names the layer and the rank of a NaN, even if other ranks have none', async () => {
   type Found = Record<'before' | 'behind' | 'alone', { code: string; message: string } | 'none'>;
-  const [first, second] = await two.of<Found>('anomaly');
+  const [first, second] = await scenarios.run<Found>(2, 'anomaly');
   const nonfinite = (message: string) => ({
     code: 'ERR_NONFINITE',
     message: expect.stringContaining(message) as unknown,

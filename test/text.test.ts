@@ -2,15 +2,18 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { launch } from './support/command.ts';
+import { compiledExample } from './support/compiled-example.ts';
 import { isFull } from './support/extent.ts';
 import { withoutWaiting } from './support/without-waiting.ts';
 
 const shared = fileURLToPath(new URL('../../shared/data/text/ag-news-7600.csv.gz', import.meta.url));
 
-async function train(worldSize: number, args: readonly string[], limitMs = 50_000): Promise<string> {
+const typescript = 'packages/examples-text/train.ts';
+const compiled = compiledExample('examples-text');
+
+async function train(script: string, args: readonly string[], limitMs = 50_000): Promise<string> {
   const { stdout, ...ended } = withoutWaiting(
-    await launch(['--nproc', String(worldSize), 'packages/examples-text/train.ts', ...args], { limitMs })
-      .ended,
+    await launch(['--nproc', '2', script, ...args], { limitMs }).ended,
   );
   expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
   expect(stdout).toMatch(/^\d+ tokens\/s on \d ranks? \(\d+\.\d\d s of training\)$/m);
@@ -23,10 +26,10 @@ const digestOf = (stdout: string) => /^parameters identical on \d ranks?: ([0-9a
 
 describe('the example learns synthetic texts on two ranks', () => {
   test.each([
-    ['bag', '3'],
-    ['transformer', '1'],
-  ])('with the model %s', async (model, epochs) => {
-    const output = await train(2, ['--synthetic', '--model', model, '--epochs', epochs]);
+    ['bag', '3', typescript],
+    ['transformer', '1', compiled],
+  ])('with the model %s', async (model, epochs, script) => {
+    const output = await train(script, ['--synthetic', '--model', model, '--epochs', epochs]);
     // Guesses are right in 0.25 of the cases.
     expect(accuracyOf(output)).toBeGreaterThan(0.9);
     expect(digestOf(output)).toBeDefined();
@@ -42,7 +45,7 @@ const longestMs = 300_000;
 test.skipIf(!isFull || !existsSync(shared)).each(Object.entries(accuracies))(
   'the accuracy of the model %s on AG News equals that of PyTorch within 0.01',
   async (model, accuracy) => {
-    const output = await train(2, ['--data', shared, '--model', model], longestMs);
+    const output = await train(compiled, ['--data', shared, '--model', model], longestMs);
     expect(Math.abs(accuracyOf(output) - accuracy)).toBeLessThan(0.01);
   },
   longestMs,

@@ -24,13 +24,13 @@ export interface ScenarioJob {
 
 /** Runs the scenarios of a script that ends with `runScenario`, and reads the results of its ranks. */
 export class Scenarios {
-  readonly #script: string;
-  readonly #results: string;
+  protected readonly script: string;
+  protected readonly results: string;
 
   /** @param results a folder */
   constructor(script: string, results: string) {
-    this.#script = script;
-    this.#results = results;
+    this.script = script;
+    this.results = results;
   }
 
   /** Results of a scenario on `size` ranks, by rank. A single rank runs without the launcher. */
@@ -45,14 +45,17 @@ export class Scenarios {
       of: async <Result>(scenario: string) => {
         folder ??= this.#launch(size, scenarios, options);
         const results = await folder;
-        return Array.from({ length: size }, (_, rank) => read(results, `${scenario}-${rank}`) as Result);
+        return Array.from(
+          { length: size },
+          (_, rank) => readResult(results, `${scenario}-${rank}`) as Result,
+        );
       },
     };
   }
 
   /** The result of rank 0, if only rank 0 writes one. */
   async runFirst<Result>(size: number, scenario: string): Promise<Result> {
-    return read(await this.#launch(size, [scenario], {}), `${scenario}-0`) as Result;
+    return readResult(await this.#launch(size, [scenario], {}), `${scenario}-0`) as Result;
   }
 
   /** The result of a scenario in one process without a group. */
@@ -60,9 +63,9 @@ export class Scenarios {
     scenario: string,
     { stderr = '', env = {} }: Pick<ScenarioOptions, 'stderr' | 'env'> = {},
   ): Promise<Result> {
-    const folder = this.#newFolder(scenario);
-    await endsWell(node([this.#script, scenario, folder], { env }), stderr);
-    return read(folder, scenario) as Result;
+    const folder = this.newFolder(scenario);
+    await endsWell(node([this.script, scenario, folder], { env }), stderr);
+    return readResult(folder, scenario) as Result;
   }
 
   async #launch(
@@ -70,8 +73,8 @@ export class Scenarios {
     scenarios: readonly string[],
     { transport = 'shm', stderr = '', env = {}, limitMs }: ScenarioOptions,
   ): Promise<string> {
-    const folder = this.#newFolder(scenarios[0]);
-    const args = [this.#script, scenarios.join(), folder];
+    const folder = this.newFolder(scenarios[0]);
+    const args = [this.script, scenarios.join(), folder];
     const options = {
       env: { RINGRUN_TRANSPORT: transport, ...env },
       ...(limitMs === undefined ? {} : { limitMs }),
@@ -81,8 +84,8 @@ export class Scenarios {
     return folder;
   }
 
-  #newFolder(name: string): string {
-    return mkdtempSync(join(this.#results, `${name}-`));
+  protected newFolder(name: string): string {
+    return mkdtempSync(join(this.results, `${name}-`));
   }
 }
 
@@ -90,6 +93,7 @@ async function endsWell(command: Command, stderr: unknown): Promise<void> {
   expect(withoutWaiting(await command.ended)).toMatchObject({ code: 0, stderr, timedOut: false, left: [] });
 }
 
-function read(folder: string, name: string): unknown {
+/** The result that a rank has written. */
+export function readResult(folder: string, name: string): unknown {
   return JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
 }

@@ -10,6 +10,20 @@ const idVariable = 'TEST_COMMAND_ID';
 
 /** Starts a program. Its remaining processes are killed when the test ends. */
 export function start(program: string, args: readonly string[], options: CommandOptions = {}): Command {
+  const command = startUntilKilled(program, args, options);
+  onTestFinished(async () => {
+    killAll(command.processes());
+    await command.ended;
+  });
+  return command;
+}
+
+/** Starts a program that may outlive the test: the caller kills its processes. */
+export function startUntilKilled(
+  program: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Command {
   const { cwd = repository, limitMs = 50_000 } = options;
   const id = randomUUID();
   const env = environmentWith({ ...options.env, [idVariable]: id });
@@ -29,10 +43,6 @@ export function start(program: string, args: readonly string[], options: Command
       const left = processes().map(({ pid }) => pid);
       resolve({ code, signal, ...output.texts, timedOut, left });
     });
-  });
-  onTestFinished(async () => {
-    killAll(processes());
-    await ended;
   });
   return { pid: child.pid!, ended, sees: (pattern) => output.sees(pattern), processes };
 }

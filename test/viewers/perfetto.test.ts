@@ -9,6 +9,7 @@ import type { Page } from 'playwright-core';
 import type { Trace, TraceEvent } from '../../packages/runtime/src/profiler/trace.ts';
 import { browserProblem, openPage } from '../support/browser.ts';
 import { launch } from '../support/command.ts';
+import { compiledExample } from '../support/compiled-example.ts';
 import { environmentWith } from '../support/environment.ts';
 import { syntheticMnist } from '../support/synthetic-mnist.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -89,7 +90,7 @@ describe.skipIf(problem)(`Perfetto${problem ? `: skipped, ${problem}` : ''}`, ()
     const file = join(folder, 'trace.json');
     const options = ['--data', data, '--profile', file];
     const { code, stderr } = await launch([
-      ...['--nproc', '2', 'packages/examples-mnist/train.ts'],
+      ...['--nproc', '2', compiledExample('examples-mnist')],
       ...options,
     ]).ended;
     expect(code, stderr).toBe(0);

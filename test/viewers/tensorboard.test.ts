@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { SummaryWriter } from '../../packages/runtime/src/tensorboard/index.ts';
 import { browserProblem, openPage } from '../support/browser.ts';
 import { launch } from '../support/command.ts';
+import { compiledExample } from '../support/compiled-example.ts';
 import { freePort } from '../support/free-port.ts';
 import { start } from '../support/start.ts';
 import { syntheticMnist } from '../support/synthetic-mnist.ts';
@@ -92,7 +93,7 @@ describe.skipIf(problem)(`TensorBoard${problem ? `: skipped, ${problem}` : ''}`,
     async () => {
       const [logs, data] = [temporaryFolder(), syntheticMnist({ train: 2560, test: 200 })];
       const dir = join(logs, 'mnist');
-      const example = 'packages/examples-mnist/train.ts';
+      const example = compiledExample('examples-mnist');
       const options = ['--data', data, '--dir', dir, '--histograms', '--epochs', '2'];
       const { code, stdout } = await launch(['--nproc', '2', example, ...options]).ended;
       expect(code).toBe(0);

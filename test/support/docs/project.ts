@@ -1,6 +1,7 @@
 // A folder for the snippets of each page, in which the packages are found as in a project of a user.
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { buildSync } from 'esbuild';
 import { repository } from '../environment.ts';
 import type { Module } from './page-module.ts';
 
@@ -50,6 +51,25 @@ export function writePage(path: string, files: readonly Module[], standIns: Stan
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', dependencies }));
   for (const name of ['train.ts', 'train.js']) writeFileSync(join(folder, name), ofTheReader);
   for (const { name, code } of files) writeFileSync(join(folder, name), withStandIns(code, standIns));
+}
+
+/**
+ * Arguments of `node` that run a module of a page, compiled before: tsx takes 1 s of processor time to load ringrun. Modules
+ * that name files by their own URL run in place, with tsx.
+ */
+export function argumentsFor(path: string, name: string): string[] {
+  const folder = folderOf(path);
+  if (readFileSync(join(folder, name), 'utf8').includes('import.meta')) return ['--import', 'tsx', name];
+  const compiled = `${name}.mjs`;
+  const common = { bundle: true, packages: 'external', platform: 'node', format: 'esm' } as const;
+  buildSync({
+    ...common,
+    absWorkingDir: folder,
+    entryPoints: [name],
+    outfile: compiled,
+    sourcemap: 'inline',
+  });
+  return ['--enable-source-maps', compiled];
 }
 
 /** PATH with \`ringrun\`, and an \`npx\` that finds it, as after \`npm install\`. */

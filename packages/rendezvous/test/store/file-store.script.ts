@@ -1,5 +1,5 @@
-// A process that opens the file STORE. Its argument: `count` increments a counter, `keep the pen` locks the file for
-// writing, and `stay` keeps the file open until the process is killed.
+// A process that opens the file STORE. Its argument: `count` increments a counter, `count on` does so until the process is
+// killed, `keep the pen` locks the file for writing, and `stay` keeps the file open until the process is killed.
 import { setInterval } from 'node:timers';
 import { FileStore } from 'ringrun';
 import { LogFile } from './fixtures/internals.ts';
@@ -18,6 +18,13 @@ switch (process.argv[2]) {
     console.log(counts.join(' '));
     await store.close();
     break;
+  }
+  case 'count on': {
+    const store = await open();
+    for (let i = 0; ; i += 1) {
+      await store.add('n', 1);
+      if (i === 20) console.log('counts');
+    }
   }
   case 'keep the pen': {
     const log = await LogFile.open(path);
