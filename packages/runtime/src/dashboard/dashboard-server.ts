@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { formatHostPort } from '../store/endpoint.ts';
 import { describePortOwner, findPortOwner } from '../store/port-owner.ts';
-import { LaunchError } from '../launcher/launch-error.ts';
+import { CommandError } from '../launcher/launch-error.ts';
 import type { JobFigures } from './job-figures.ts';
 import type { DashboardPlace } from './place.ts';
 import type { ServerThreadData, ServerThreadReport } from './server-thread.ts';
@@ -24,7 +24,7 @@ export class DashboardServer {
     this.url = url;
   }
 
-  /** @throws LaunchError if the place cannot be bound. */
+  /** @throws CommandError if the place cannot be bound. */
   static async listen(place: DashboardPlace, token: string): Promise<DashboardServer> {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     const workerData: ServerThreadData = { place, token };
@@ -61,16 +61,16 @@ export class DashboardServer {
 async function refusal(
   place: DashboardPlace,
   { code, message }: Extract<ServerThreadReport, { code: string }>,
-): Promise<LaunchError> {
+): Promise<CommandError> {
   const where = formatHostPort(place);
   if (code === 'EADDRINUSE') {
     const owner = describePortOwner(await findPortOwner(place.port));
-    return new LaunchError(
+    return new CommandError(
       1,
       `--dashboard: ${where} is in use by ${owner}. Pass another port, as in --dashboard=${formatHostPort({ ...place, port: place.port + 1 })}.`,
     );
   }
-  return new LaunchError(
+  return new CommandError(
     1,
     `--dashboard: cannot listen at ${where}: ${message}. Pass an address of this host, or --dashboard alone for 127.0.0.1.`,
   );

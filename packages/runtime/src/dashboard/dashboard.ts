@@ -4,7 +4,7 @@ import { worldSizeOf } from '../rendezvous/round.ts';
 import type { Round } from '../rendezvous/round.ts';
 import { jobSecret } from '../secret/job-secret.ts';
 import { dashboardToken } from '../secret/keys.ts';
-import { LaunchError } from '../launcher/launch-error.ts';
+import { CommandError } from '../launcher/launch-error.ts';
 import { DashboardServer } from './dashboard-server.ts';
 import type { EventLog } from './event-log.ts';
 import { readFigures } from './figure-files.ts';
@@ -46,11 +46,11 @@ export class Dashboard {
   /**
    * Serves the page, and prints its URL.
    *
-   * @throws LaunchError if the place is refused or cannot be bound.
+   * @throws CommandError if the place is refused or cannot be bound.
    */
   static async serve(place: DashboardPlace, events: EventLog): Promise<Dashboard> {
     const refused = refusalOf(place, jobSecret() !== undefined);
-    if (refused !== undefined) throw new LaunchError(2, refused);
+    if (refused !== undefined) throw new CommandError(2, refused);
     // Without a secret the page is on loopback, where other users of this host are.
     const token = dashboardToken() ?? randomBytes(24).toString('base64url');
     const server = await DashboardServer.listen(place, token);

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { isAbsolute, join, normalize, relative, sep } from 'node:path';
-import { LaunchError } from '../launcher/launch-error.ts';
+import { CommandError } from '../launcher/launch-error.ts';
 import { isTypeScript } from '../typescript/run-typescript.ts';
 import { dockerfileOf, dockerignoreOf } from './dockerfile.ts';
 import type { FolderContents } from './dockerfile.ts';
@@ -17,7 +17,7 @@ const { version } = createRequire(import.meta.url)('../../package.json') as { ve
  * Runs the command in `folder`, which becomes the image, and returns the exit code.
  *
  * @throws CommanderError for arguments that cannot work.
- * @throws LaunchError if the script is missing or a manifest exists; nothing has been written.
+ * @throws CommandError if the script is missing or a manifest exists; nothing has been written.
  */
 export function runDeploy(argv: readonly string[], folder = process.cwd()): number {
   const parsed = parseDeployment(argv, folder);
@@ -43,13 +43,13 @@ export function runDeploy(argv: readonly string[], folder = process.cwd()): numb
 function scriptIn(folder: string, script: string): string {
   const path = isAbsolute(script) ? relative(folder, script) : normalize(script);
   if (path.startsWith(`..${sep}`)) {
-    throw new LaunchError(
+    throw new CommandError(
       2,
       `deploy: expected a script in ${folder}, whose files become the image, got ${script}. Run the command in the folder of the script.`,
     );
   }
   if (statSync(join(folder, path), { throwIfNoEntry: false })?.isFile() !== true) {
-    throw new LaunchError(
+    throw new CommandError(
       2,
       `deploy: there is no script ${script} in ${folder}. Run the command in the folder of the script.`,
     );
@@ -61,13 +61,13 @@ function folderOfManifests(folder: string, output: string): string {
   const path = isAbsolute(output) ? relative(folder, output) || '.' : normalize(output);
   const found = statSync(join(folder, path), { throwIfNoEntry: false });
   if (found === undefined || found.isDirectory()) return path.replace(/\/$/, '');
-  throw new LaunchError(2, `deploy: --output: expected a folder, got the file ${output}.`);
+  throw new CommandError(2, `deploy: --output: expected a folder, got the file ${output}.`);
 }
 
 function refuseExisting(paths: readonly string[], folder: string, { force }: Deployment): void {
   const existing = paths.filter((path) => existsSync(join(folder, path)));
   if (force || existing.length === 0) return;
-  throw new LaunchError(
+  throw new CommandError(
     1,
     `deploy: ${existing.join(' and ')} exist${existing.length === 1 ? 's' : ''}, so nothing was written. Add --force to replace manifests, or choose another --output.`,
   );
@@ -103,7 +103,7 @@ function dependenciesIn(path: string): string[] {
     const { dependencies } = JSON.parse(readFileSync(path, 'utf8')) as { dependencies?: object };
     return Object.keys(dependencies ?? {});
   } catch (error) {
-    throw new LaunchError(
+    throw new CommandError(
       1,
       `deploy: ${path} cannot be read as JSON: ${(error as Error).message}. Correct it.`,
       {

@@ -4,7 +4,7 @@ import { exitCodeFor, formatFinding, formatSummary } from './finding.ts';
 import type { NamedFinding } from './finding.ts';
 import { examineMachine } from './local-checks.ts';
 import { examineNetwork } from './network-checks.ts';
-import { LaunchError } from '../launcher/launch-error.ts';
+import { CommandError } from '../launcher/launch-error.ts';
 import { readSecretFile } from '../secret/job-secret.ts';
 import { parseDoctorOptions } from './options.ts';
 import type { DoctorOptions } from './options.ts';
@@ -39,7 +39,7 @@ function useSecret({ secretFile }: DoctorOptions, env: NodeJS.ProcessEnv): void 
   try {
     env['RINGRUN_SECRET'] = readSecretFile(secretFile, '--secret-file');
   } catch (error) {
-    throw new LaunchError(2, (error as Error).message, { cause: error });
+    throw new CommandError(2, (error as Error).message, { cause: error });
   }
 }
 

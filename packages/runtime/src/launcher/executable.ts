@@ -3,7 +3,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { noTypeScript, typescriptSupport } from '../typescript/support.ts';
-import { LaunchError } from './launch-error.ts';
+import { CommandError } from './launch-error.ts';
 import type { Program } from './options/program.ts';
 import { abbreviated, findScript, problemOf } from './script.ts';
 import type { Script } from './script.ts';
@@ -17,7 +17,7 @@ export type Executable = { readonly arguments: readonly string[] } & (
 /**
  * Resolves `program` from the current folder.
  *
- * @throws LaunchError with exit code 2 if it does not exist or cannot be executed, or if nothing can run TypeScript.
+ * @throws CommandError with exit code 2 if it does not exist or cannot be executed, or if nothing can run TypeScript.
  */
 export function findExecutable({ kind, name, arguments: args }: Program): Executable {
   if (kind === 'program') {
@@ -26,7 +26,7 @@ export function findExecutable({ kind, name, arguments: args }: Program): Execut
   }
   const script = kind === 'module' ? findModule(name) : findScript(name);
   if (script.language === 'typescript' && typescriptSupport() === undefined)
-    throw new LaunchError(2, noTypeScript(abbreviated(name)).message);
+    throw new CommandError(2, noTypeScript(abbreviated(name)).message);
   return { kind: 'script', script, arguments: args };
 }
 
@@ -42,7 +42,7 @@ export function findProgram(name: string, env: NodeJS.ProcessEnv, remedy: string
   const found = candidates.find(isExecutableFile);
   if (found !== undefined) return found;
   const why = isPath ? describeUnusable(candidates[0]) : 'is not in PATH';
-  throw new LaunchError(2, `The program ${abbreviated(name)} ${why}. ${remedy}`);
+  throw new CommandError(2, `The program ${abbreviated(name)} ${why}. ${remedy}`);
 }
 
 function isExecutableFile(path: string): boolean {
@@ -62,12 +62,12 @@ function describeUnusable(path: string): string {
  * Resolves the entry point of a package, or of a subpath (`package/part`), from the current folder as `import` does.
  * Runs a separate process (40 ms), because `import.meta.resolve` resolves from the importing module only.
  *
- * @throws LaunchError with exit code 2 and Node's message if it is not found, or if Node.js does not run its file type.
+ * @throws CommandError with exit code 2 and Node's message if it is not found, or if Node.js does not run its file type.
  */
 function findModule(name: string): Script {
   // npm allows 214 characters; the kernel rejects arguments of 128 KiB.
   if (name.length > 1000) {
-    throw new LaunchError(2, `-m: expected the name of a package, got ${abbreviated(name)}.`);
+    throw new CommandError(2, `-m: expected the name of a package, got ${abbreviated(name)}.`);
   }
   const program = 'process.stdout.write(import.meta.resolve(process.argv[1]))';
   const { status, stdout, stderr } = spawnSync(
@@ -77,13 +77,13 @@ function findModule(name: string): Script {
   );
   if (status !== 0) {
     const words = /^(?:\w*Error\b.*?): (.*)$/m.exec(stderr)?.[1] ?? stderr.trim();
-    throw new LaunchError(
+    throw new CommandError(
       2,
       `Package ${name} not found from ${process.cwd()}: ${words}. Install it there, or pass a script.`,
     );
   }
   if (!stdout.startsWith('file:')) {
-    throw new LaunchError(
+    throw new CommandError(
       2,
       `-m: expected a package, got ${name}, which is a built-in module of Node.js (${stdout}).`,
     );

@@ -18,7 +18,7 @@ import { isLoopback } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
 import { countingOf } from './worker-launcher.ts';
 import type { LaunchedWorkers, WorkerLauncher } from './worker-launcher.ts';
-import { LaunchError } from './launch-error.ts';
+import { CommandError } from './launch-error.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
 import { openDashboard } from './open-dashboard.ts';
 import { findFreePort } from './ports.ts';
@@ -35,7 +35,7 @@ const defaultPorts = { static: 29500, c10d: 29400 };
 /**
  * Runs this node's part of a job of several nodes. Resolves with the exit code.
  *
- * @throws LaunchError if this node cannot reach or serve the store.
+ * @throws CommandError if this node cannot reach or serve the store.
  */
 export async function launchMultiNode(
   options: LaunchOptions,
@@ -51,7 +51,7 @@ export async function launchMultiNode(
     return reportEnd(await runNode(options, launcher, signals, { store, events, dashboard }));
   } catch (error) {
     if (!(error instanceof RingrunError)) throw error;
-    throw new LaunchError(1, error.message, { cause: error });
+    throw new CommandError(1, error.message, { cause: error });
   } finally {
     await dashboard?.close();
     await store.close();

@@ -15,7 +15,7 @@ import { WorkerLauncher } from './worker-launcher.ts';
 import type { LaunchedWorkers } from './worker-launcher.ts';
 import type { Executable } from './executable.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
-import { LaunchError } from './launch-error.ts';
+import { CommandError } from './launch-error.ts';
 import { openDashboard } from './open-dashboard.ts';
 import { findFreePort, requireFreePort } from './ports.ts';
 import { preemptionOf, rootCauseOf } from './root-cause.ts';
@@ -27,7 +27,7 @@ import type { NodeOutcome } from './agent.ts';
 /**
  * Runs this node's part of a job. Resolves with the exit code of the launcher.
  *
- * @throws LaunchError before any worker is started.
+ * @throws CommandError before any worker is started.
  */
 export async function launch(options: LaunchOptions, executable: Executable): Promise<number> {
   provideSecret(options, process.env);
@@ -48,7 +48,7 @@ export async function launch(options: LaunchOptions, executable: Executable): Pr
  * Sets RINGRUN_SECRET in the environment of this process, whose store uses it, and which the workers inherit, and
  * RINGRUN_ENCRYPT. A job of one node without a secret gets a random one.
  *
- * @throws LaunchError for an invalid secret, or if one is required and missing.
+ * @throws CommandError for an invalid secret, or if one is required and missing.
  */
 function provideSecret({ secretFile, encrypt, nodes }: LaunchOptions, env: NodeJS.ProcessEnv): void {
   try {
@@ -61,7 +61,7 @@ function provideSecret({ secretFile, encrypt, nodes }: LaunchOptions, env: NodeJ
     env['RINGRUN_ENCRYPT'] = '1';
   } catch (error) {
     if (!(error instanceof RingrunError)) throw error;
-    throw new LaunchError(2, error.message, { cause: error });
+    throw new CommandError(2, error.message, { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 // The command `ringrun`. Importing this module runs it.
 import { CommanderError } from 'commander';
-import { LaunchError } from './launch-error.ts';
+import { CommandError } from './launch-error.ts';
 import { findExecutable } from './executable.ts';
 import { suggestion } from './options/nearest.ts';
 import { parseCommandLine } from './options/command-line.ts';
@@ -25,12 +25,12 @@ async function main(argv: readonly string[]): Promise<number> {
     const { launch } = await import('./launch.ts');
     return await launch(options, executable);
   } catch (error) {
-    if (error instanceof LaunchError && isMisspeltCommand(argv)) {
+    if (error instanceof CommandError && isMisspeltCommand(argv)) {
       process.stderr.write(`ringrun: ${error.message}${suggestion(argv[0], commands)}\n`);
       return error.exitCode;
     }
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
-    if (error instanceof LaunchError) {
+    if (error instanceof CommandError) {
       process.stderr.write(`ringrun: ${error.message}\n`);
       return error.exitCode;
     }

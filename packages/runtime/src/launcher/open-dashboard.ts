@@ -7,7 +7,7 @@ import type { LaunchOptions } from './options/launch-options.ts';
  * as the job, whatever other nodes do.
  *
  * @param isStoreServer Whether this node serves the store of the job.
- * @throws LaunchError if the page cannot be served.
+ * @throws CommandError if the page cannot be served.
  */
 export async function openDashboard(
   { dashboard }: LaunchOptions,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describePortOwner, findPortOwner } from '../store/port-owner.ts';
-import { LaunchError } from './launch-error.ts';
+import { CommandError } from './launch-error.ts';
 
 /** Finds a TCP port that is free on all interfaces. Does not reserve it, so that the workers can bind it. */
 export function findFreePort(): Promise<number> {
@@ -12,7 +12,7 @@ export function findFreePort(): Promise<number> {
 /**
  * Checks that workers can bind `port`.
  *
- * @throws LaunchError that names the process that holds it.
+ * @throws CommandError that names the process that holds it.
  */
 export async function requireFreePort(port: number): Promise<void> {
   try {
@@ -23,7 +23,7 @@ export async function requireFreePort(port: number): Promise<void> {
       code === 'EADDRINUSE'
         ? `is in use by ${describePortOwner(await findPortOwner(port))}`
         : `cannot be bound: ${String(code)}`;
-    throw new LaunchError(
+    throw new CommandError(
       1,
       `--master-port ${port} ${why}. Pass another port, or omit --master-port to use a free port.`,
       { cause: error },

@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { readUsableCpus } from './cpus.ts';
-import { LaunchError } from './launch-error.ts';
+import { CommandError } from './launch-error.ts';
 import type { ProcessesPerNode } from './options/launch-options.ts';
 
 /**
  * Number of workers on this node.
  *
- * @throws LaunchError for `gpu` on a node without GPUs.
+ * @throws CommandError for `gpu` on a node without GPUs.
  */
 export function readProcessCount(requested: ProcessesPerNode): number {
   return countProcesses(requested, readUsableCpus(), readGpus());
@@ -16,7 +16,7 @@ export function readProcessCount(requested: ProcessesPerNode): number {
 export function countProcesses(requested: ProcessesPerNode, cpus: number, gpus: number): number {
   if (typeof requested === 'number') return requested;
   if (requested === 'gpu' && gpus === 0) {
-    throw new LaunchError(
+    throw new CommandError(
       1,
       '--nproc-per-node gpu: expected at least one GPU on this node, got none: /dev/nvidia0 does not exist, or CUDA_VISIBLE_DEVICES or ' +
         'NVIDIA_VISIBLE_DEVICES hides it. Pass a number, cpu, or auto to use CPUs on nodes without GPUs.',

@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import { readText } from './host-files.ts';
-import { LaunchError } from './launch-error.ts';
+import { CommandError } from './launch-error.ts';
 
 /** A resource of this node, and the least that each process uses of it. */
 export interface Limit {
@@ -13,7 +13,7 @@ export interface Limit {
 /**
  * Refuses more processes than this node can start; otherwise the launcher would start processes until the node fails.
  *
- * @throws LaunchError with the tightest limit.
+ * @throws CommandError with the tightest limit.
  */
 export function refuseTooMany(count: number, limits: readonly Limit[]): void {
   const tightest = limits
@@ -22,7 +22,7 @@ export function refuseTooMany(count: number, limits: readonly Limit[]): void {
     .at(0);
   if (tightest === undefined || count <= tightest.max) return;
   const { of, available, perProcess, max } = tightest;
-  throw new LaunchError(
+  throw new CommandError(
     2,
     `--nproc-per-node: expected at most ${max} processes on this node, got ${count}. The node has ${available} ${of}, ` +
       `and each process needs at least ${perProcess}. Pass a smaller number.`,

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { pathProblem } from '@ringrun/core';
-import { LaunchError } from './launch-error.ts';
+import { CommandError } from './launch-error.ts';
 
 /** A script that exists. */
 export interface Script {
@@ -22,20 +22,20 @@ const languages: Readonly<Record<string, Script['language'] | undefined>> = {
 /**
  * Resolves a script from the current folder.
  *
- * @throws LaunchError with exit code 2 if it is not a file, or if Node.js does not run its file type.
+ * @throws CommandError with exit code 2 if it is not a file, or if Node.js does not run its file type.
  */
 export function findScript(given: string): Script {
   const path = resolve(given);
   const what = problemOf(path);
   if (what !== undefined) {
-    throw new LaunchError(
+    throw new CommandError(
       2,
       `The script ${abbreviated(given)} ${what}. Pass its path from ${process.cwd()}, or an absolute path.`,
     );
   }
   const language = languages[extname(path)];
   if (!language) {
-    throw new LaunchError(
+    throw new CommandError(
       2,
       `The script ${abbreviated(given)}: expected a file of the type ${Object.keys(languages).join(', ')}. To run another program, pass --no-node.`,
     );

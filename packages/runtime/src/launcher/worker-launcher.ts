@@ -60,7 +60,7 @@ export class WorkerLauncher {
     this.#commandOf = commandOf;
   }
 
-  /** @throws LaunchError if this node cannot run the job with these options. */
+  /** @throws CommandError if this node cannot run the job with these options. */
   static async prepare(options: LaunchOptions, executable: Executable): Promise<WorkerLauncher> {
     const node = {
       processesPerNode: readProcessCount(options.processesPerNode),

@@ -1,7 +1,7 @@
 // `ringrun top`: shows the figures of a running job on a terminal.
 import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidArgumentError } from '@ringrun/collectives';
-import { LaunchError } from '../../launcher/launch-error.ts';
+import { CommandError } from '../../launcher/launch-error.ts';
 import type { Status } from '../status.ts';
 import { tableOf } from '../table.ts';
 import { parseTopOptions } from './options.ts';
@@ -27,7 +27,7 @@ export async function runTop(argv: readonly string[]): Promise<number> {
     const source = sourceOf(options);
     return options.once ? await printOnce(source) : await watch(source, options);
   } catch (error) {
-    if (error instanceof InvalidArgumentError) throw new LaunchError(2, error.message, { cause: error });
+    if (error instanceof InvalidArgumentError) throw new CommandError(2, error.message, { cause: error });
     throw error;
   }
 }
@@ -75,8 +75,8 @@ function print(status: Status): void {
   process.stdout.write(`${tableOf(status).join('\n')}\n\n`);
 }
 
-function noJob({ where, hint }: Source): LaunchError {
-  return new LaunchError(1, `top: expected a running job ${where}, got no figures. ${hint}.`);
+function noJob({ where, hint }: Source): CommandError {
+  return new CommandError(1, `top: expected a running job ${where}, got no figures. ${hint}.`);
 }
 
 /** Aborts on q, on Ctrl-C and on signals that end a program. */

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { withoutCredentials } from '@ringrun/core';
-import { LaunchError } from '../../launcher/launch-error.ts';
+import { CommandError } from '../../launcher/launch-error.ts';
 import { launcherFolders } from '../../launcher/launcher-folders.ts';
 import { parseHostPort } from '../../launcher/options/values.ts';
 import { jobSecret, readSecretFile } from '../../secret/job-secret.ts';
@@ -23,7 +23,7 @@ export interface Source {
   readonly where: string;
   /** What the user can do if there is no job. */
   readonly hint: string;
-  /** @throws LaunchError if the source can never be read, such as with another secret. */
+  /** @throws CommandError if the source can never be read, such as with another secret. */
   read(): Promise<Status | undefined>;
 }
 
@@ -31,7 +31,7 @@ const requestMs = 5000;
 /** The status of the most ranks that a page shows is far smaller. */
 const maxBytes = 4 * 1024 * 1024;
 
-/** @throws LaunchError if the target is neither a folder nor an address. */
+/** @throws CommandError if the target is neither a folder nor an address. */
 export function sourceOf({ target, secretFile }: TopOptions): Source {
   if (target === undefined) return ofThisHost();
   if (statSync(target, { throwIfNoEntry: false })?.isDirectory()) return ofFolder(resolve(target));
@@ -95,8 +95,8 @@ function hostPortOf(target: string): { host: string; port: number | undefined } 
   }
 }
 
-function notATarget(target: string): LaunchError {
-  return new LaunchError(
+function notATarget(target: string): CommandError {
+  return new CommandError(
     2,
     `top: expected an existing folder, host:port or the URL of a dashboard, got ${withoutCredentials(target)}.`,
   );
@@ -105,13 +105,13 @@ function notATarget(target: string): LaunchError {
 /**
  * The token of the dashboard.
  *
- * @throws LaunchError without a secret.
+ * @throws CommandError without a secret.
  */
 export function tokenOf(secretFile: string | undefined): string {
   const secret = secretFile === undefined ? jobSecret() : readSecretFile(secretFile, '--secret-file');
   const token = dashboardToken(secret === undefined ? {} : { RINGRUN_SECRET: secret });
   if (token !== undefined) return token;
-  throw new LaunchError(
+  throw new CommandError(
     2,
     'top: expected the secret of the job, got none. Pass the URL that the job printed, set RINGRUN_SECRET or pass --secret-file.',
   );
@@ -131,7 +131,7 @@ async function readDashboard(base: string, token: string): Promise<Status | unde
     return undefined;
   }
   if (answer.status === 401) {
-    throw new LaunchError(
+    throw new CommandError(
       1,
       `top: the dashboard at ${base} did not accept the token. Pass the URL that the job printed, or the secret of this job.`,
     );
@@ -139,7 +139,7 @@ async function readDashboard(base: string, token: string): Promise<Status | unde
   const status = answer.ok ? parseStatus(text) : undefined;
   // Busy, with too many requests.
   if (status !== undefined || answer.status === 429) return status;
-  throw new LaunchError(
+  throw new CommandError(
     1,
     `top: expected a dashboard of ringrun at ${base}, got HTTP status ${answer.status}. Check the address.`,
   );

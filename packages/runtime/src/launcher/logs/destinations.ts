@@ -1,7 +1,7 @@
 import type { LogOptions } from '../options/launch-options.ts';
 import { streamsOf } from '../options/streams-by-rank.ts';
 import type { Streams, StreamsByRank } from '../options/streams-by-rank.ts';
-import { LaunchError } from '../launch-error.ts';
+import { CommandError } from '../launch-error.ts';
 
 /** Where one stream of a worker is written: the launcher's own stream, nowhere, a file, or a file and the console. */
 export type Destination = 'console' | 'nowhere' | 'file' | 'file and console';
@@ -47,7 +47,7 @@ export function linePrefix({ role, rank, groupRank, groupWorldSize }: WorkerRank
  * Refuses output options for a local rank that does not exist: they would hide the output of the other workers.
  *
  * @param count Workers on this node.
- * @throws LaunchError that names the option and the rank.
+ * @throws CommandError that names the option and the rank.
  */
 export function refuseUnknownRanks({ redirects, tee, filter }: LogOptions, count: number): void {
   const named: readonly (readonly [option: string, localRanks: readonly number[]])[] = [
@@ -59,7 +59,7 @@ export function refuseUnknownRanks({ redirects, tee, filter }: LogOptions, count
     const unknown = localRanks.find((localRank) => localRank >= count);
     if (unknown === undefined) continue;
     const expected = count === 1 ? '0, the only one on this node' : `from 0 to ${count - 1}`;
-    throw new LaunchError(
+    throw new CommandError(
       2,
       `${option}: expected local ranks ${expected}, got ${unknown}. Correct it, or pass the number of processes with --nproc-per-node.`,
     );

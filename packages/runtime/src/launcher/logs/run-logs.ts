@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { figuresFileName } from '../../dashboard/rank-figures.ts';
 import { makeFolderSync } from '../../storage/make-folder.ts';
-import { LaunchError } from '../launch-error.ts';
+import { CommandError } from '../launch-error.ts';
 import type { LogOptions } from '../options/launch-options.ts';
 import type { WorkerOutput } from './worker-output.ts';
 import { ConsoleStream } from './console-stream.ts';
@@ -25,7 +25,7 @@ export class RunLogs {
 
   /**
    * @param count Workers on this node.
-   * @throws LaunchError if the folder cannot be created.
+   * @throws CommandError if the folder cannot be created.
    */
   constructor(options: LogOptions, runId: string, count: number) {
     this.#options = options;
@@ -114,7 +114,7 @@ function makeRunFolder(directory: string | undefined, runId: string): string {
     makeFolderSync(parent);
     return mkdtempSync(join(parent, name));
   } catch (error) {
-    throw new LaunchError(
+    throw new CommandError(
       1,
       `Cannot create a folder for the output of the workers in ${parent}: ${(error as Error).message}. Pass another --log-dir.`,
       { cause: error },
@@ -127,7 +127,7 @@ function openForOutput(path: string): number {
     makeFolderSync(join(path, '..'));
     return openSync(path, 'a');
   } catch (error) {
-    throw new LaunchError(
+    throw new CommandError(
       1,
       `Cannot create a file for the output of a worker: ${(error as Error).message}. Pass another --log-dir.`,
       { cause: error },

@@ -1,4 +1,4 @@
-import { LaunchError } from '../launch-error.ts';
+import { CommandError } from '../launch-error.ts';
 import type { NumaBinding } from '../options/launch-options.ts';
 
 /** A CPU that this process may use, and its place in the topology. */
@@ -32,7 +32,7 @@ export interface BoundWorker {
  * The NUMA node of a worker is that of its GPU. Without GPUs, workers are spread over the nodes in blocks (torchrun
  * refuses this).
  *
- * @throws LaunchError if `exclusive` has fewer cores than workers on a NUMA node.
+ * @throws CommandError if `exclusive` has fewer cores than workers on a NUMA node.
  */
 export function cpusToBind(binding: NumaBinding, cpus: readonly Cpu[], worker: BoundWorker): number[] {
   const home = homeOf(worker.localRank, cpus, worker);
@@ -82,7 +82,7 @@ function ownCores(
 ): readonly Cpu[] {
   const cores = ascending(near.map(({ core }) => core));
   if (cores.length < sharers.length) {
-    throw new LaunchError(
+    throw new CommandError(
       1,
       `--numa-binding exclusive: expected at least one core per worker, got ${cores.length} cores for the ${sharers.length} workers on NUMA node ${near[0].node}. ` +
         'Start fewer workers, or pass --numa-binding node.',

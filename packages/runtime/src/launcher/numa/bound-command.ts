@@ -9,7 +9,7 @@ import { readCpus, readGpuNodes } from './topology.ts';
  * processes run on its CPUs. `taskset` sets the affinity and then execs the worker (same pid); Node.js has no API for
  * it.
  *
- * @throws LaunchError if the kernel shows no NUMA nodes, or if `taskset` is missing.
+ * @throws CommandError if the kernel shows no NUMA nodes, or if `taskset` is missing.
  */
 export function bindWorkers(
   binding: NumaBinding,

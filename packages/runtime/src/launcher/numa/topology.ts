@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { namesIn, readText } from '../host-files.ts';
-import { LaunchError } from '../launch-error.ts';
+import { CommandError } from '../launch-error.ts';
 import type { Cpu } from './binding.ts';
 
 /** The kernel's file systems; tests pass others. */
@@ -14,7 +14,7 @@ const ownRoots: Roots = { sys: '/sys', proc: '/proc' };
 /**
  * The CPUs that this process may use.
  *
- * @throws LaunchError if the kernel shows no NUMA nodes.
+ * @throws CommandError if the kernel shows no NUMA nodes.
  */
 export function readCpus({ sys, proc }: Roots = ownRoots): Cpu[] {
   const allowed = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readText(join(proc, 'self/status')))?.[1] ?? '';
@@ -22,7 +22,7 @@ export function readCpus({ sys, proc }: Roots = ownRoots): Cpu[] {
   const cpus = parseCpuList(allowed).filter((id) => nodes.has(id));
   if (cpus.length > 0)
     return cpus.map((id) => readCpu(join(sys, `devices/system/cpu/cpu${id}`), id, nodes.get(id)!));
-  throw new LaunchError(
+  throw new CommandError(
     1,
     `--numa-binding: expected NUMA nodes in ${join(sys, 'devices/system/node')}, got none. Remove the option.`,
   );

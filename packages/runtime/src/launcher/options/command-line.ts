@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { LaunchError } from '../launch-error.ts';
+import { CommandError } from '../launch-error.ts';
 import { collectOptions, misspeltVariables } from './requested-options.ts';
 import type { RequestedOptions } from './requested-options.ts';
 import { launchCommand, refuseForeign } from './command.ts';
@@ -22,7 +22,7 @@ const endingSignals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP',
  * commander prints.
  *
  * @throws CommanderError after printing the help, the version or an error; `exitCode` is 0 for the first two.
- * @throws LaunchError with exit code 2 if options or variables contradict each other.
+ * @throws CommandError with exit code 2 if options or variables contradict each other.
  */
 export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv): ParsedCommandLine {
   const command = launchCommand();
@@ -60,7 +60,7 @@ function resolveProgram(command: Command, requested: RequestedOptions): Program 
   const isModule = requested.module?.value === true;
   const direct = [requested.noNode, requested.noPython].find((one) => one?.value === true);
   if (isModule && direct) {
-    throw new LaunchError(
+    throw new CommandError(
       2,
       `${requested.module.from} and ${direct.from} contradict each other: the first runs the entry point of a package, the second any program. Remove one.`,
     );

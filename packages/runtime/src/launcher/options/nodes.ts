@@ -1,4 +1,4 @@
-import { LaunchError } from '../launch-error.ts';
+import { CommandError } from '../launch-error.ts';
 import type { RequestedOptions } from './requested-options.ts';
 import type { LaunchOptions, NodeRange, ProcessesPerNode } from './launch-options.ts';
 import { readOperator } from './operator-environment.ts';
@@ -18,7 +18,7 @@ const oneNode: NodeRange = { min: 1, max: 1 };
  * Determines the number of nodes, the rank of this node and the rendezvous endpoint. Precedence: flags, then PET_*
  * variables, then RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, which Kubeflow's operators set per node.
  *
- * @throws LaunchError that names both settings if two contradict each other.
+ * @throws CommandError that names both settings if two contradict each other.
  */
 export function resolveNodes(requested: RequestedOptions, env: NodeJS.ProcessEnv): Placement {
   const processesPerNode = resolveProcesses(requested);
@@ -44,7 +44,7 @@ export function resolveNodes(requested: RequestedOptions, env: NodeJS.ProcessEnv
 
 function resolveProcesses({ nproc, nprocPerNode }: RequestedOptions): ProcessesPerNode {
   if (nproc && nprocPerNode?.byFlag && nproc.value !== nprocPerNode.value) {
-    throw new LaunchError(
+    throw new CommandError(
       2,
       `--nproc ${nproc.value} and --nproc-per-node ${nprocPerNode.value} contradict each other: they are the same option. Remove one.`,
     );
@@ -57,7 +57,7 @@ function refuseSecondWorld(env: NodeJS.ProcessEnv, standalone: boolean): void {
   const job = ['RINGRUN_RUN_ID', 'TORCHELASTIC_RUN_ID'].find((name) => env[name]);
   const localRank = env['LOCAL_RANK'];
   if (standalone || job === undefined || !localRank) return;
-  throw new LaunchError(
+  throw new CommandError(
     2,
     `Another launcher's worker started this launcher (${job} is ${env[job]}, LOCAL_RANK is ${localRank}), so each worker would start a job of its own. ` +
       'Start the script directly, or pass --standalone if you want one job per worker.',
@@ -69,7 +69,7 @@ function standaloneNode(requested: RequestedOptions, processesPerNode: Processes
   // For experiments inside a pod: the flag --standalone overrides the operator's PET_NNODES.
   const isOverruled = standalone!.byFlag && nnodes?.byFlag === false;
   if (nnodes && nnodes.value.max > 1 && !isOverruled) {
-    throw new LaunchError(
+    throw new CommandError(
       2,
       `${standalone!.from} and ${nnodes.from}=${formatNodes(nnodes.value)} contradict each other: a standalone job has one node. Remove one.`,
     );
@@ -106,14 +106,14 @@ function resolveCount(
   if (rank === undefined && worldSize === undefined) return oneNode;
   if (rank === undefined || worldSize === undefined) {
     const [set, missing] = rank === undefined ? ['WORLD_SIZE', 'RANK'] : ['RANK', 'WORLD_SIZE'];
-    throw new LaunchError(
+    throw new CommandError(
       2,
       `${set} is ${rank ?? worldSize}, but ${missing} is not set. Set both for several nodes, or pass --nnodes, or --standalone to run on this node alone.`,
     );
   }
   const each = countedAs(processes);
   if (worldSize % each === 0) return { min: worldSize / each, max: worldSize / each };
-  throw new LaunchError(
+  throw new CommandError(
     2,
     `WORLD_SIZE: expected a multiple of the ${each} processes per node, got ${worldSize}. Pass --nnodes, or change --nproc-per-node.`,
   );
@@ -133,7 +133,7 @@ function checkWorldSize(
   const expected = [own?.value ?? 1, processes].map((one) => max * countedAs(one));
   if (expected.includes(worldSize) || (isCounted && worldSize % max === 0)) return;
   const factor = own ? ` × ${own.from} (${own.value})` : '';
-  throw new LaunchError(
+  throw new CommandError(
     2,
     `WORLD_SIZE is ${worldSize}, but ${nnodes!.from} (${max})${factor} is ${isCounted ? `a multiple of ${max}` : expected[0]}: ` +
       'the variables contradict each other. Correct the manifest, or unset WORLD_SIZE: the launcher sets it for the workers.',
@@ -150,7 +150,7 @@ function resolveBackend(
 ): RendezvousOptions['backend'] {
   const backend = rdzvBackend?.value ?? 'static';
   if (backend === 'c10d' || min === max) return backend;
-  throw new LaunchError(
+  throw new CommandError(
     2,
     `--nnodes ${min}:${max}: expected one number with the static rendezvous, which needs a fixed number of nodes. To let nodes join and leave, add --rdzv-backend c10d.`,
   );
@@ -174,7 +174,7 @@ function resolveRank(
   const given = requested.nodeRank ?? rankOf(operator);
   const nodeRank = given?.value ?? 0;
   if (nodeRank >= nodes.max) {
-    throw new LaunchError(
+    throw new CommandError(
       2,
       nodes.max === 1
         ? `${given!.from}: expected 0 in a job of one node, got ${nodeRank}. Pass the number of nodes with --nnodes.`
@@ -196,7 +196,7 @@ function checkRank(
 ): void {
   const { value, from } = nodeRank!;
   if (rank === undefined || rank === value || rank === value * countedAs(processesPerNode)) return;
-  throw new LaunchError(
+  throw new CommandError(
     2,
     `RANK is ${rank}, but ${from} is ${value}: both are the rank of this node and contradict each other. Unset RANK: the launcher sets it for the workers.`,
   );

@@ -1,6 +1,6 @@
 import { highestWorldSize } from '../../process-group/world-size.ts';
 import { isHostName } from '../../store/host-name.ts';
-import { LaunchError } from '../launch-error.ts';
+import { CommandError } from '../launch-error.ts';
 
 /** Variables other than PET_*: Kubeflow's operators set them per node, launchers per process. */
 export interface OperatorEnvironment {
@@ -14,7 +14,7 @@ export interface OperatorEnvironment {
 
 const highestPort = 65535;
 
-/** @throws LaunchError if a variable is not an integer in its range. An empty variable counts as unset. */
+/** @throws CommandError if a variable is not an integer in its range. An empty variable counts as unset. */
 export function readOperator(env: NodeJS.ProcessEnv): OperatorEnvironment {
   return {
     rank: readInteger(env, 'RANK', 0),
@@ -28,7 +28,7 @@ function readHost(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const text = env[name]?.trim();
   if (!text) return undefined;
   if (isHostName(text)) return text;
-  throw new LaunchError(
+  throw new CommandError(
     2,
     `The variable ${name}: expected the name or address of a host, got '${text}'. Correct or unset it.`,
   );
@@ -45,7 +45,7 @@ function readInteger(
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= min && value <= max) return value;
   const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
-  throw new LaunchError(
+  throw new CommandError(
     2,
     `The variable ${name}: expected an integer ${range}, got '${text}'. Correct or unset it.`,
   );

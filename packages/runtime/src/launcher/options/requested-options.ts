@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command, Option } from 'commander';
 import type { DashboardPlace } from '../../dashboard/place.ts';
-import { LaunchError } from '../launch-error.ts';
+import { CommandError } from '../launch-error.ts';
 import type { NodeRange, NumaBinding, ProcessesPerNode } from './launch-options.ts';
 import type { RendezvousConfig, RendezvousOptions } from './rendezvous-options.ts';
 import type { StreamsByRank } from './streams-by-rank.ts';
@@ -54,7 +54,7 @@ export type RequestedOptions = { readonly [Name in keyof Values]?: Given<Values[
  * Collects the options of `command`, which is parsed already, and of the environment. An empty variable counts as
  * unset.
  *
- * @throws LaunchError if a variable has a value that its option does not accept.
+ * @throws CommandError if a variable has a value that its option does not accept.
  */
 export function collectOptions(command: Command, env: NodeJS.ProcessEnv): RequestedOptions {
   const given = command.options.map(
@@ -80,7 +80,7 @@ function readVariable(option: Option, variable: string, text: string): unknown {
     return parse(text);
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;
-    throw new LaunchError(
+    throw new CommandError(
       2,
       `The variable ${variable} is '${text}', but it sets --${nameOf(option)}. ${error.message}`,
     );

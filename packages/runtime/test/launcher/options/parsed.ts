@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { vi } from 'vitest';
-import { LaunchError } from '../../../src/launcher/launch-error.ts';
+import { CommandError } from '../../../src/launcher/launch-error.ts';
 import { parseCommandLine } from '../../../src/launcher/options/command-line.ts';
 
 /** Parses `ringrun <args> train.js` in an environment of these variables alone. */
@@ -18,7 +18,7 @@ export function refusal(args: string, env: NodeJS.ProcessEnv = {}): string {
     parsed(args, env);
   } catch (error) {
     if (error instanceof CommanderError) return written.join('');
-    if (error instanceof LaunchError && error.exitCode === 2) return error.message;
+    if (error instanceof CommandError && error.exitCode === 2) return error.message;
     throw error;
   } finally {
     stderr.mockRestore();
