@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import * as api from '../../src/entry.ts';
+import * as api from '../../src/torch-names/entry.ts';
 import * as functional from '../../src/functional/index.ts';
 import { operators } from '../../src/ops/index.ts';
 import '../support/one-thread.ts';

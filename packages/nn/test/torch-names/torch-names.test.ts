@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { F, nn, optim, ones, Parameter, Tensor } from '../../src/entry.ts';
+import { F, nn, optim, ones, Parameter, Tensor } from '../../src/torch-names/entry.ts';
 
 const x: unknown = ones([2, 3]);
 const layer: unknown = new nn.Linear(2, 3);

@@ -1,15 +1,16 @@
 /**
  * Neural networks: modules, automatic differentiation and optimizers. A training step compiles to one ONNX graph.
  *
- * What `import` loads: everything of index.ts. Names of PyTorch that ringrun spells otherwise throw an error with the name that
- * works. index.ts has the types, in which those names do not exist.
+ * The module that `import` loads: all exports of ../index.ts, which has their types. Reading a name of PyTorch that ringrun
+ * spells differently throws an error with the right name. A module namespace cannot get such properties, so `F`, `nn` and
+ * `optim` are copies here. A copy contains no types, such as `nn.Module`, so index.ts exports the namespaces themselves.
  */
-import { nameForwards, nameFunctions } from './errors/called-function.ts';
-import * as combine from './tensor/combine.ts';
-import * as functional from './functional/index.ts';
-import * as modules from './nn/index.ts';
-import * as optimizers from './optim/index.ts';
-import { Tensor } from './tensor/tensor.ts';
+import { nameForwards, nameFunctions } from '../errors/called-function.ts';
+import * as combine from '../tensor/combine.ts';
+import * as functional from '../functional/index.ts';
+import * as modules from '../nn/index.ts';
+import * as optimizers from '../optim/index.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import {
   answerInPlace,
   answerNames,
@@ -20,9 +21,9 @@ import {
   optimNames,
   tensorNames,
   type TorchNames,
-} from './torch-names/index.ts';
+} from './index.ts';
 
-export * from './index.ts';
+export * from '../index.ts';
 
 /** Functions of several tensors. */
 export const { cat, cdist, einsum, meshgrid, stack, where } = nameFunctions(combine);
