@@ -86,19 +86,15 @@ const filesOfBoth = [
   ].map((name) => `packages/collectives/test/${name}.test.ts`),
   'packages/rendezvous/test/store/file-store.test.ts',
   ...[
-    'add-rows',
-    'clip-norm',
-    'combine-statistics',
-    'dropout',
-    'embedding-bag',
-    'executor',
-    'gelu',
-    'graph-calls',
-    'layer-normalize',
-    'max-pool-gradient',
-    'own-operators',
-    'recurrence',
-    'softmax-cross-entropy',
+    ...['executor', 'library', 'graph-calls'].map((name) => `executor/${name}`),
+    'compiler/clip-norm',
+    'functional/dropout',
+    'functional/embedding-bag',
+    'ops/combine-statistics',
+    ...['add-rows', 'gelu', 'layer-normalize', 'max-pool-gradient', 'own-operators', 'recurrence'].map(
+      (name) => `ops/own/${name}`,
+    ),
+    'ops/own/softmax-cross-entropy',
   ].map((name) => `packages/nn/test/${name}.test.ts`),
 ];
 

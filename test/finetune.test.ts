@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ResNetEncoder } from '@ringrun/examples-finetune';
 import { tensor } from '@ringrun/nn';
 import { loadSafetensors } from 'ringrun';
-import { fill } from '../packages/nn/test/fill.ts';
+import { fill } from '../packages/nn/test/support/fill.ts';
 import type { Trace, TraceEvent } from '../packages/runtime/src/profiler/trace.ts';
 import { builtScript } from './support/built-script.ts';
 import { launch } from './support/command.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { expectClose } from '../packages/nn/test/numeric.ts';
-import { expectSummary, type Summary } from '../packages/nn/test/summary.ts';
+import { expectClose } from '../packages/nn/test/support/numeric.ts';
+import { expectSummary, type Summary } from '../packages/nn/test/support/summary.ts';
 import { builtScript } from './support/built-script.ts';
 import { ways } from './support/extent.ts';
 import { SharedScenarios } from './support/shared-scenarios.ts';

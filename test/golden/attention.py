@@ -1,4 +1,4 @@
-# PyTorch's results for packages/nn/test/attention-golden.test.ts: queries that see no key. Generated with torch 2.15.0:
+# PyTorch's results for packages/nn/test/functional/attention-golden.test.ts: queries that see no key. Generated with torch 2.15.0:
 #
 #   python3 test/golden/attention.py > test/golden/attention.json
 

@@ -1,4 +1,4 @@
-# PyTorch's results for packages/nn/test/averaging.test.ts. Generated with torch 2.15.0 (PyPI), because torch 1.13 keeps buffers:
+# PyTorch's results for packages/nn/test/optim/swa-utils/averaging.test.ts. Generated with torch 2.15.0 (PyPI), because torch 1.13 keeps buffers:
 #
 #   python3 test/golden/averaging.py > test/golden/averaging.json
 #

@@ -1,4 +1,4 @@
-# PyTorch's results for packages/nn/test/ctc-loss.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
+# PyTorch's results for packages/nn/test/functional/ctc-loss.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
 #
 #   /usr/bin/python3 test/golden/ctc.py > test/golden/ctc.json
 #

@@ -1,4 +1,4 @@
-# PyTorch's results for packages/nn/test/edges-golden.test.ts. Generated with torch 2.15.0 (PyPI):
+# PyTorch's results for packages/nn/test/ops/edges-golden.test.ts. Generated with torch 2.15.0 (PyPI):
 #
 #   python3 test/golden/edges.py > test/golden/edges.json
 #

@@ -1,4 +1,4 @@
-# PyTorch's results for packages/nn/test/embedding-bag-golden.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
+# PyTorch's results for packages/nn/test/functional/embedding-bag-golden.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
 #
 #   /usr/bin/python3 test/golden/embedding_bag.py > test/golden/embedding_bag.json
 

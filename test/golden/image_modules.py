@@ -1,4 +1,4 @@
-# PyTorch's results for packages/nn/test/convolutions-golden.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
+# PyTorch's results for packages/nn/test/nn/convolutions-golden.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
 #
 #   /usr/bin/python3 test/golden/image_modules.py > test/golden/image_modules.json
 #

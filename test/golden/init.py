@@ -1,4 +1,4 @@
-# PyTorch's results for packages/nn/test/init-golden.test.ts. Generated with torch 2.15.0:
+# PyTorch's results for packages/nn/test/init/init-golden.test.ts. Generated with torch 2.15.0:
 #
 #   python3 test/golden/init.py > test/golden/init.json
 #

@@ -1,4 +1,4 @@
-# PyTorch's results for packages/nn/test/lbfgs.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
+# PyTorch's results for packages/nn/test/optim/lbfgs.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
 #
 #   /usr/bin/python3 test/golden/lbfgs.py > test/golden/lbfgs.json
 #

@@ -1,4 +1,4 @@
-# Keys of PyTorch's state dicts, for packages/nn/test/module-keys.test.ts. Generated with torch 2.15.0:
+# Keys of PyTorch's state dicts, for packages/nn/test/nn/module-keys.test.ts. Generated with torch 2.15.0:
 #
 #   python3 test/golden/module_keys.py > test/golden/module_keys.json
 

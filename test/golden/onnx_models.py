@@ -1,4 +1,4 @@
-# Models that torch.onnx.export writes, and PyTorch's results, for packages/nn/test/import-onnx.test.ts. Generated with torch
+# Models that torch.onnx.export writes, and PyTorch's results, for packages/nn/test/onnx/import/import-onnx.test.ts. Generated with torch
 # 1.13.0 (Debian's python3-torch):
 #
 #   /usr/bin/python3 test/golden/onnx_models.py > test/golden/onnx_models.json

@@ -1,4 +1,4 @@
-# ONNX's own tests of single operators, for packages/nn/test/onnx-nodes.test.ts, which runs this script:
+# ONNX's own tests of single operators, for packages/nn/test/onnx/import/onnx-nodes.test.ts, which runs this script:
 #
 #   python3 test/golden/onnx_nodes.py FOLDER
 #

@@ -1,4 +1,4 @@
-# ONNX's schemas of the operators that importOnnx imports, for packages/nn/test/onnx-schemas.test.ts. Generated with onnx 1.23.2:
+# ONNX's schemas of the operators that importOnnx imports, for packages/nn/test/onnx/import/onnx-schemas.test.ts. Generated with onnx 1.23.2:
 #
 #   python3 test/golden/onnx_schemas.py > test/golden/onnx_schemas.json
 #

@@ -1,9 +1,9 @@
-# PyTorch's results for packages/nn/test/golden.test.ts. Generated with torch 1.13.0 and numpy 1.24 (Debian's python3-torch):
+# PyTorch's results for packages/nn/test/ops/golden.test.ts. Generated with torch 1.13.0 and numpy 1.24 (Debian's python3-torch):
 #
 #   /usr/bin/python3 test/golden/operators.py > test/golden/operators.json
 #
 # Everything is computed in double precision from float32 inputs and rounded to float32 at the end, so the file does not depend on the
-# machine's kernels. Inputs and parameters are not in it: both sides make them by the formulas of packages/nn/test/fill.ts, or draw them from the
+# machine's kernels. Inputs and parameters are not in it: both sides make them by the formulas of packages/nn/test/support/fill.ts, or draw them from the
 # same generator. Of tensors with more than 64 elements it holds 64 samples and two sums.
 
 import hashlib

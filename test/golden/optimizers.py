@@ -19,7 +19,7 @@ warnings.filterwarnings("ignore")
 
 
 def fill(shape, seed):
-    """fill of packages/nn/test/fill.ts, in float32."""
+    """fill of packages/nn/test/support/fill.ts, in float32."""
     place = np.arange(1, int(np.prod(shape)) + 1, dtype=np.int64)
     values = (place * (7919 + 104 * seed) % 10007) / 5003.5 - 1
     return torch.from_numpy(values.astype(np.float32).reshape(shape))

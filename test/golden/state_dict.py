@@ -1,4 +1,4 @@
-# A state dict as PyTorch saves it, for packages/nn/test/torch-state-dict.test.ts. Written with torch 1.13.0 (Debian's python3-torch) and safetensors 0.8.0 (PyPI):
+# A state dict as PyTorch saves it, for packages/nn/test/nn/torch-state-dict.test.ts. Written with torch 1.13.0 (Debian's python3-torch) and safetensors 0.8.0 (PyPI):
 #
 #   /usr/bin/python3 test/golden/state_dict.py test/golden/state_dict.safetensors > test/golden/state_dict.json
 #

@@ -1,4 +1,4 @@
-# PyTorch's results for packages/nn/test/tensor-functions-golden.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
+# PyTorch's results for packages/nn/test/tensor/tensor-functions-golden.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
 #
 #   /usr/bin/python3 test/golden/tensor_functions.py > test/golden/tensor_functions.json
 #

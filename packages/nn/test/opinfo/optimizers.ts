@@ -1,6 +1,6 @@
 import { optim, tensor, type Parameter } from '../../src/index.ts';
 import { tensorOf } from '../../src/tensor/creation.ts';
-import { fill } from '../fill.ts';
+import { fill } from '../support/fill.ts';
 import type { Tensor } from '../../src/index.ts';
 import { NoCounterpart } from './given.ts';
 import { Float, type Decoded } from './sample.ts';

@@ -1,6 +1,6 @@
 import { NnError, Parameter, type Tensor } from '../../src/index.ts';
 import { tensorOf } from '../../src/tensor/creation.ts';
-import { fill } from '../fill.ts';
+import { fill } from '../support/fill.ts';
 import { difference } from './compare.ts';
 import { NoCounterpart } from './given.ts';
 import { callModule, moduleOf } from './modules.ts';

@@ -1,6 +1,6 @@
 import { F, Parameter, Tensor, cat, checkpoint, manualSeed, nn, tensor } from '../../src/index.ts';
 import { sizeOf } from '../../src/value-type.ts';
-import { fill } from '../fill.ts';
+import { fill } from '../support/fill.ts';
 import type { Argument, Call, Filled, Network, Options, Step } from './network.ts';
 
 /** What a network computes. The input is a Parameter, unless it has integers. */

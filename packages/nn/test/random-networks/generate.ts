@@ -1,6 +1,6 @@
 import { noGrad, tensor, type Tensor } from '../../src/index.ts';
 import { sizeOf } from '../../src/value-type.ts';
-import { fill } from '../fill.ts';
+import { fill } from '../support/fill.ts';
 import { run } from './build.ts';
 import { losses } from './losses.ts';
 import { modules, tokens } from './modules.ts';

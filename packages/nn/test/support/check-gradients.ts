@@ -1,0 +1,97 @@
+import { expect } from 'vitest';
+import { allOnHost } from '../../src/executor/value-buffer.ts';
+import { evaluate } from '../../src/compiler/compile.ts';
+import { newArray } from '../../src/dtype.ts';
+import type { Value } from '../../src/graph/node.ts';
+import { sizeOf } from '../../src/value-type.ts';
+import { add, mul } from '../../src/ops/elementwise.ts';
+import { reduceSum } from '../../src/ops/reduction.ts';
+import { input } from '../../src/ops/source.ts';
+import { Parameter } from '../../src/tensor/parameter.ts';
+import { Tensor } from '../../src/tensor/tensor.ts';
+import { fill } from './fill.ts';
+import { directionalDerivative, expectClose, largest } from './numeric.ts';
+import { interpret } from './reference.ts';
+import './one-thread.ts';
+
+/** A function of some trainable tensors. */
+export interface Differentiable {
+  /** Shapes of the tensors; each holds `fill(shape, position)`. */
+  readonly leaves: readonly (readonly number[])[];
+  /** Gives the values to differentiate, in graphs over the leaves. */
+  readonly build: (...leaves: Value[]) => readonly Value[];
+}
+
+/** float32's rounding, 6e-8 per operation, in sums of up to a hundred products: 5e-7 is seen. */
+export const roundingOfSums = 2e-6;
+
+/**
+ * Checks values and gradients of a training step, as it is compiled for users, against the reference interpreter: the values directly, the
+ * gradients against central differences of the reference, in every leaf.
+ *
+ * @param tolerance see `expectClose`
+ * @returns the values that were differentiated, for looking at the graph
+ */
+export async function checkGradients(
+  { leaves, build }: Differentiable,
+  tolerance = roundingOfSums,
+): Promise<readonly Value[]> {
+  const parameters = leaves.map((shape, position) => new Parameter(fill(shape, position), shape));
+  const values = build(...parameters.map(({ value }) => value));
+  await checkValues(values, tolerance);
+
+  const loss = weightedSum(values);
+  await new Tensor(loss).backward();
+  for (const [position, parameter] of parameters.entries()) {
+    checkLeaf(`gradient of leaf ${position}`, loss, parameter, tolerance);
+  }
+  return values;
+}
+
+/** Checks values against the reference interpreter. */
+export async function checkValues(values: readonly Value[], tolerance = roundingOfSums): Promise<void> {
+  const outputs = values.map(({ dtype, shape }) => newArray(dtype, sizeOf(shape)));
+  await evaluate(values, allOnHost(outputs));
+  for (const [position, expected] of interpret(values).entries()) {
+    expectClose(`value ${position}`, outputs[position], expected, tolerance);
+  }
+}
+
+/** One number that depends on every element of every value, on each in its own way. */
+function weightedSum(values: readonly Value[]): Value {
+  return values
+    .map(({ shape }, position) => input('float32', shape, { data: fill(shape, 50 + position) }))
+    .map((weights, position) => reduceSum(mul(values[position], weights)))
+    .reduce((sum, part) => add(sum, part));
+}
+
+/** Compares every element of a small gradient; of a large one, some spread over it and all together in one irregular direction. */
+function checkLeaf(what: string, loss: Value, leaf: Parameter, tolerance: number): void {
+  const grad = leaf.grad!;
+  const lossAt = (point: Float64Array) => interpret([loss], new Map([[leaf.value, point]]))[0][0];
+  const point = Float64Array.from(leaf.data);
+  const places = spread(grad.length, 32);
+  const expected = places.map((place) =>
+    directionalDerivative(lossAt, point, (other) => Number(other === place)),
+  );
+  expect(largest(expected), `${what}: must not vanish`).toBeGreaterThan(1e-3);
+  expectClose(
+    what,
+    places.map((place) => grad[place]),
+    expected,
+    tolerance,
+  );
+  if (places.length === grad.length) return;
+
+  const direction = fill([grad.length], 99);
+  const along = grad.reduce((sum, slope, place) => sum + slope * direction[place], 0);
+  const exact = directionalDerivative(lossAt, point, (place) => direction[place]);
+  const scale = largest(expected) * Math.sqrt(grad.length);
+  expectClose(`${what}, all elements`, [along], [exact], tolerance, scale);
+}
+
+/** `count` places spread evenly over `length`, all of them where there are no more. */
+function spread(length: number, count: number): number[] {
+  if (length <= count) return Array.from({ length }, (_, place) => place);
+  return Array.from({ length: count }, (_, k) => Math.floor((k * (length - 1)) / (count - 1)));
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import * as all from '../../src/index.ts';
+import {
+  ArgumentError,
+  F,
+  full,
+  NnError,
+  Parameter,
+  ShapeError,
+  Tensor,
+  type DType,
+} from '../../src/index.ts';
+import { fill } from '../support/fill.ts';
+import { functionCalls, notFunctions, packageCalls } from './functions.ts';
+import { notCalled, tensorCalls } from './tensors.ts';
+import { tensorNames } from '../../src/torch-names/index.ts';
+import type { CallTable } from './calls.ts';
+import '../support/one-thread.ts';
+
+// Every function with tensors without elements, of one number, and of other dtypes: it computes, with its gradient, or refuses
+// by an error of its own. None may end the process, hang, or show an error of onnxruntime.
+
+const shapes = [[], [0], [0, 3], [2, 0], [0, 2, 4, 4], [0, 2, 4, 4, 4], [2, 3, 0], [1, 1, 1]];
+const otherShapes = [
+  [0, 3],
+  [3, 3],
+];
+const given: readonly (readonly [DType, readonly number[]])[] = [
+  ...shapes.map((shape) => ['float32', shape] as const),
+  ...otherShapes.flatMap((shape) => [['int64', shape] as const, ['bool', shape] as const]),
+];
+
+const tables: Readonly<Record<string, CallTable>> = {
+  'x.': tensorCalls,
+  'F.': functionCalls,
+  '': packageCalls,
+};
+
+describe.each(Object.entries(tables))('%s', (prefix, table) => {
+  test.each(Object.entries(table))(`${prefix}%s computes or refuses`, async (_, calls) => {
+    let computed = 0;
+    for (const call of calls) {
+      for (const [dtype, shape] of given) {
+        const x = leaf(dtype, shape);
+        const failure = await failureOf(async () => {
+          await compute(await call(x));
+        });
+        if (failure === undefined) computed += 1;
+        expect(
+          failure === undefined || isRefusal(failure),
+          `${describeCall(call, dtype, shape)}: ${String(failure)}`,
+        ).toBe(true);
+      }
+    }
+    expect(computed).toBeGreaterThan(0);
+  });
+});
+
+test('every method of a tensor, every function of F and of the package is called', () => {
+  expect([...Object.keys(tensorCalls), ...notCalled].sort()).toEqual(namesOf(Tensor.prototype).sort());
+  expect(Object.keys(functionCalls).sort()).toEqual(Object.keys(F).sort());
+  expect([...Object.keys(packageCalls), ...notFunctions].sort()).toEqual(Object.keys(all).sort());
+});
+
+function leaf(dtype: DType, shape: readonly number[]): Tensor {
+  return dtype === 'float32' ? new Parameter(fill(shape, 1), shape) : full(shape, 1, { dtype });
+}
+
+/** Reads every tensor of a result, and computes the gradient of the floats. */
+async function compute(result: unknown): Promise<void> {
+  const tensors = tensorsOf(result);
+  for (const one of tensors) expect((await one.array()).length).toBe(one.numel());
+  const trained = tensors.filter((one) => one.dtype === 'float32' && one.requiresGrad);
+  if (trained.length === 0) return;
+  await trained
+    .map((one) => one.sum())
+    .reduce((sum, one) => sum.add(one))
+    .backward();
+}
+
+function tensorsOf(result: unknown): Tensor[] {
+  if (result instanceof Tensor) return [result];
+  if (Array.isArray(result)) return result.flatMap(tensorsOf);
+  const isPair = typeof result === 'object' && result !== null && 'values' in result && 'indices' in result;
+  return isPair ? [result.values, result.indices].flatMap(tensorsOf) : [];
+}
+
+/** An error for the caller, before or in a run. */
+function isRefusal(failure: unknown): boolean {
+  return failure instanceof ShapeError || failure instanceof ArgumentError || isNotTrained(failure);
+}
+
+/** The result does not depend on x. */
+function isNotTrained(failure: unknown): boolean {
+  return failure instanceof NnError && failure.code === 'ERR_BACKWARD';
+}
+
+function namesOf(prototype: object): string[] {
+  const parent: unknown = Object.getPrototypeOf(prototype);
+  // Without torch's names, which answer with ringrun's.
+  const own = Object.getOwnPropertyNames(prototype).filter(
+    (name) => !Object.hasOwn(tensorNames, name) && !name.endsWith('_'),
+  );
+  return parent === Object.prototype ? own : [...new Set([...own, ...namesOf(parent as object)])];
+}
+
+function describeCall(call: unknown, dtype: DType, shape: readonly number[]): string {
+  return `${String(call)} of ${dtype}[${shape.join()}]`;
+}
+
+async function failureOf(run: () => Promise<void>): Promise<unknown> {
+  try {
+    await run();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
