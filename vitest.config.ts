@@ -1,4 +1,7 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { reaches } from './test/support/imports.ts';
 import { SlowFirst } from './test/support/slow-first.ts';
 
 /** Tests of functions, which leave nothing behind in the modules that they share. */
@@ -12,6 +15,25 @@ const units = [
 /** Tests that start processes, and have no state of a group or a store in their own process. */
 const starters = ['test/{,deploy/}*.test.ts', 'packages/collectives/test/con*/**/*.test.ts'];
 
+/**
+ * With RINGRUN_TESTS=unit, the tests that are left out: those at the top level, and those that import, in helpers or in the
+ * code under test, what starts processes or threads.
+ */
+const leftOut = process.env['RINGRUN_TESTS'] === 'unit' ? ['test/**', ...startersOfProcesses()] : [];
+
+function startersOfProcesses(): string[] {
+  const known = new Map<string, boolean>();
+  return ['native', ...readdirSync('packages').map((name) => `packages/${name}`)]
+    .flatMap((folder) => testsIn(join(folder, 'test')))
+    .filter((file) => reaches(file, ['node:child_process', 'node:worker_threads'], known));
+}
+
+function testsIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => name.endsWith('.test.ts')).map((name) => join(folder, name));
+}
+
 // Unit tests import the packages' sources (the `source` condition of their package.json); tests that start
 // processes run what is built, as a user would.
 export default defineConfig({
@@ -23,6 +45,11 @@ export default defineConfig({
     maxWorkers: 4,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    coverage: {
+      provider: 'v8',
+      include: ['native/lib/**', 'packages/*/src/**'],
+      reporter: ['text-summary', 'html', 'lcov'],
+    },
     sequence: { sequencer: SlowFirst },
     projects: [
       {
@@ -30,12 +57,12 @@ export default defineConfig({
         test: {
           name: 'processes',
           include: ['{native,packages/*}/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...units, ...starters],
+          exclude: [...units, ...starters, ...leftOut],
         },
       },
       // A process of its own for every file would spend more time on loading what the one before had loaded than on testing.
-      { extends: true, test: { name: 'units', include: units, isolate: false } },
-      { extends: true, test: { name: 'starters', include: starters, isolate: false } },
+      { extends: true, test: { name: 'units', include: units, exclude: leftOut, isolate: false } },
+      { extends: true, test: { name: 'starters', include: starters, exclude: leftOut, isolate: false } },
     ],
   },
 });

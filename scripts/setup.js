@@ -44,7 +44,13 @@ async function install(what, filter) {
   if ([`${lock} everything`, `${lock} ${what}`].includes(installed)) return;
   const { packageManager } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
   // Without the last option, pnpm asks before it adds development dependencies to an installation without them.
-  const command = ['--yes', packageManager, 'install', '--frozen-lockfile', '--config.confirmModulesPurge=false'];
+  const command = [
+    '--yes',
+    packageManager,
+    'install',
+    '--frozen-lockfile',
+    '--config.confirmModulesPurge=false',
+  ];
   await allOf([
     run('the dependencies', 'npx', [...command, ...filter]),
     run('the native addon', process.execPath, [...addon, '--before-install']),

@@ -11,6 +11,9 @@ const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx'));
 const script = fileURLToPath(new URL('start/train-mnist.js', import.meta.url));
 const { status } = spawnSync(process.execPath, [script, ...process.argv.slice(2)], {
   stdio: 'inherit',
-  env: { ...process.env, NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --conditions=source --import=${tsx}` },
+  env: {
+    ...process.env,
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --conditions=source --import=${tsx}`,
+  },
 });
 process.exitCode = status ?? 1;
