@@ -26,7 +26,8 @@ async function bundle() {
     metafile: true,
     write: false,
     logLevel: 'warning',
-  });
+    // esbuild has printed its errors.
+  }).catch(() => process.exit(1));
   const outside = Object.keys(metafile.inputs).filter((path) =>
     relative(sources, join(root, path)).startsWith('..'),
   );
