@@ -31,4 +31,14 @@ export default defineConfig(
       '@typescript-eslint/no-non-null-assertion': 'off',
     },
   },
+  {
+    // The only code that runs in a browser.
+    files: ['packages/launcher/src/dashboard/page/client/**/*.ts'],
+    languageOptions: {
+      parserOptions: {
+        project: 'packages/launcher/src/dashboard/page/client/tsconfig.json',
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+  },
 );

@@ -8,7 +8,7 @@ import { SlowFirst } from './test/support/slow-first.ts';
 const units = [
   'packages/{core,nn,tfjs,examples-*}/test/**/*.test.ts',
   'packages/rendezvous/test/{recovery,rounds,secret}/**/*.test.ts',
-  'packages/launcher/test/commands/**/*.test.ts',
+  'packages/launcher/test/{commands,dashboard/page}/**/*.test.ts',
   'packages/runtime/test/{checkpoint,data,ddp,profiler,report,tensorboard}/**/*.test.ts',
 ];
 

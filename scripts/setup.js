@@ -16,6 +16,7 @@ export async function setUp() {
   await allOf([
     run('the native addon', process.execPath, addon),
     run('the TypeScript packages', process.execPath, ['node_modules/typescript/bin/tsc', '--build']),
+    run("the dashboard's page", process.execPath, ['scripts/bundle-page.js']),
   ]);
 }
 

@@ -60,12 +60,13 @@ describe('packed packages', () => {
   });
 
   test('the check finds a missing file, a wrong licence, another version and a missing type', () => {
-    const [native, collectives, runtime, nn] = [
+    const [native, collectives, launcher, runtime, nn] = [
       '@ringrun/native',
       '@ringrun/collectives',
+      '@ringrun/launcher',
       'ringrun',
       '@ringrun/nn',
-    ].map((name) => staged[names.indexOf(name)]) as [string, string, string, string];
+    ].map((name) => staged[names.indexOf(name)]) as [string, string, string, string, string];
     const change = (of: string, text: string, by: string) => {
       const path = join(of, 'package.json');
       const before = readFileSync(path, 'utf8');
@@ -79,6 +80,7 @@ describe('packed packages', () => {
     writeFileSync(join(collectives, 'dist/more.js'), "import { parse } from 'yaml';\n");
     writeFileSync(join(collectives, 'dist/index.js.map'), '');
     change(collectives, '"Apache-2.0"', '"MIT"');
+    rmSync(join(launcher, 'dist/dashboard/page/client/main.js'));
     rmSync(join(runtime, 'dist/report/index.d.ts'));
     change(nn, '"version": "0.1.0"', '"version": "0.1.1"');
     writeFileSync(join(native, 'leftover.test.js'), '');
@@ -89,6 +91,7 @@ describe('packed packages', () => {
       '@ringrun/collectives: the licence is MIT, expected Apache-2.0',
       '@ringrun/collectives: dist/index.js.map must not be published',
       '@ringrun/collectives: dist/more.js imports yaml, which is not a dependency',
+      '@ringrun/launcher: dist/dashboard/page/assets.js opens dist/dashboard/page/client/main.js, which is missing',
       'ringrun: dist/index.d.ts imports dist/report/index.d.ts, which is missing',
       `${target.packageName}: onnxruntime is missing`,
       expect.stringMatching(/: libonnxruntime\.so\.1 has the SHA-256 \w{64}, expected \w{64}$/) as string,

@@ -24,6 +24,7 @@ export function problemsOf(folders, { binaries = true } = {}) {
         ...problemsOfExports(folder, manifest),
         ...problemsOfTypes(folder, manifest),
         ...problemsOfImports(folder, manifest),
+        ...problemsOfOpenedFiles(folder),
         ...(manifest.libc ? problemsOfOnnxruntime(folder, manifest) : []),
         ...(manifest.libc ? problemsOfZeromq(folder, manifest) : []),
         ...(binaries ? problemsOfBinary(folder, manifest) : []),
@@ -109,12 +110,10 @@ const lookedUp = ['onnxruntime-node'];
 
 /** Every module that the JavaScript of a package imports must be a dependency, or in `imports`. */
 function problemsOfImports(folder, manifest) {
-  if (!existsSync(join(folder, 'dist'))) return [];
   const known = { ...manifest.dependencies, ...manifest.peerDependencies, [manifest.name]: '' };
-  const files = readdirSync(join(folder, 'dist'), { recursive: true }).filter((name) => name.endsWith('.js'));
-  return files.flatMap((name) =>
+  return scriptsIn(folder).flatMap((name) =>
     [
-      ...textOf(folder, `dist/${name}`).matchAll(
+      ...textOf(folder, name).matchAll(
         /^(?:import|export) [^;]*?from '([^'.][^']*)'|\b(?:import|require|whenUsed)\('([^'.][^']*)'\)/gm,
       ),
     ]
@@ -126,8 +125,24 @@ function problemsOfImports(folder, manifest) {
           !(packageIn(path) in known) &&
           !lookedUp.includes(path),
       )
-      .map((path) => `dist/${name} imports ${path}, which is not a dependency`),
+      .map((path) => `${name} imports ${path}, which is not a dependency`),
   );
+}
+
+/** Every file that a module names relative to itself must be in the package. Examples in comments are left out. */
+function problemsOfOpenedFiles(folder) {
+  return scriptsIn(folder).flatMap((name) =>
+    [...textOf(folder, name).matchAll(/^(?!\s*(?:\*|\/\/)).*\bnew URL\('(\.[^']*)', import\.meta\.url\)/gm)]
+      .map(([, path]) => join(dirname(name), path))
+      .filter((path) => !existsSync(join(folder, path)))
+      .map((path) => `${name} opens ${path}, which is missing`),
+  );
+}
+
+function scriptsIn(folder) {
+  if (!existsSync(join(folder, 'dist'))) return [];
+  const names = readdirSync(join(folder, 'dist'), { recursive: true });
+  return names.filter((name) => name.endsWith('.js')).map((name) => `dist/${name}`);
 }
 
 function packageIn(path) {

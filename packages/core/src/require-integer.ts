@@ -1,12 +1,14 @@
 import { InvalidArgumentError } from './errors.ts';
 
-interface Requirement {
+/** Which argument of which function, and its bounds. */
+export interface IntegerRequirement {
   /** The class or function that has the argument, such as `DataLoader`. */
   who: string;
   /** Name of the argument, such as `batchSize`. */
   what: string;
+  /** The smallest valid value. */
   min: number;
-  /** Default: 2^53 - 1, the largest integer that a double represents exactly. */
+  /** The largest valid value. Default: 2^53 - 1, the largest integer that a double represents exactly. */
   max?: number;
 }
 
@@ -22,7 +24,7 @@ export function requireSeed(value: unknown, who: string): number {
 }
 
 /** Returns `value` if it is an integer from `min` to `max`; otherwise throws `InvalidArgumentError`. */
-export function requireInteger(value: unknown, { who, what, min, max }: Requirement): number {
+export function requireInteger(value: unknown, { who, what, min, max }: IntegerRequirement): number {
   const isInside = typeof value === 'number' && Number.isSafeInteger(value) && value >= min;
   if (isInside && value <= (max ?? value)) return value;
   const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;

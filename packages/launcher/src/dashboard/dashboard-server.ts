@@ -5,6 +5,7 @@ import { describePortOwner, findPortOwner, formatHostPort } from '@ringrun/rende
 import { CommandError } from '../command-error.ts';
 import type { JobFigures } from './job-figures.ts';
 import type { DashboardPlace } from '../options/dashboard-place.ts';
+import { readPageAssets } from './page/assets.ts';
 import type { ServerThreadData, ServerThreadReport } from './server-thread.ts';
 
 /** Heap of the thread. The figures of 10,000 ranks take a tenth of it. */
@@ -23,10 +24,10 @@ export class DashboardServer {
     this.url = url;
   }
 
-  /** @throws CommandError if the place cannot be bound. */
+  /** @throws CommandError if the place cannot be bound, or if the page is not built. */
   static async listen(place: DashboardPlace, token: string): Promise<DashboardServer> {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-    const workerData: ServerThreadData = { place, token };
+    const workerData: ServerThreadData = { place, token, assets: readPageAssets() };
     const thread = new Worker(new URL(`./server-thread.${extension}`, import.meta.url), {
       workerData,
       env: {},

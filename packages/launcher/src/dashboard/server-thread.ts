@@ -13,7 +13,8 @@ import { emptyCurve, extended } from './curve.ts';
 import type { JobFigures } from './job-figures.ts';
 import { pointOf, viewOf } from './job-view.ts';
 import type { DashboardPlace } from '../options/dashboard-place.ts';
-import { contentPolicy, pageOf } from './page/page.ts';
+import type { PageAssets } from './page/assets.ts';
+import { contentPolicyOf, pageOf } from './page/page.ts';
 import { metricsOf, metricsType } from './prometheus.ts';
 import { RateLimit } from './rate-limit.ts';
 import { formatStatus } from './status.ts';
@@ -21,6 +22,7 @@ import { formatStatus } from './status.ts';
 export interface ServerThreadData {
   readonly place: DashboardPlace;
   readonly token: string;
+  readonly assets: PageAssets;
 }
 
 /** The bound port, or the error. */
@@ -33,7 +35,8 @@ const requestLimit = { perSecond: 50, burst: 100 };
 const idleMs = 10_000;
 const requestMs = 5000;
 
-const { place, token } = workerData as ServerThreadData;
+const { place, token, assets } = workerData as ServerThreadData;
+const contentPolicy = contentPolicyOf(assets);
 const limit = new RateLimit(requestLimit.perSecond, requestLimit.burst, performance.now());
 let job: JobFigures = { runId: '', restartCount: 0, worldSize: 0, ranks: [], events: [] };
 let curve = emptyCurve;
@@ -47,7 +50,7 @@ interface Answer {
 
 /** Each is formatted at most once per second, whatever the number of requests. */
 const makers: Readonly<Record<string, () => Answer>> = {
-  '/': () => ({ type: 'text/html; charset=utf-8', body: pageOf(status()) }),
+  '/': () => ({ type: 'text/html; charset=utf-8', body: pageOf(status(), assets) }),
   '/status.json': () => ({ type: 'application/json', body: status() }),
   '/metrics': () => ({ type: metricsType, body: metricsOf(job) }),
 };

@@ -1,4 +1,5 @@
 import { formatDuration } from '@ringrun/core';
+import { formatLoss, formatSize, formatStep } from './format.ts';
 import type { RankView } from './job-view.ts';
 import type { Status } from './status.ts';
 
@@ -20,20 +21,18 @@ export function tableOf(status: Status, rows = Infinity): string[] {
 }
 
 function headOf(status: Status): string[] {
-  const { runId, worldSize, restartCount, progress, loss, rate, unit, stepSeconds, hasEnded } = status;
-  const ranks = worldSize === 1 ? '1 rank' : `${worldSize} ranks`;
-  const restarts = restartCount > 0 ? `, restart ${restartCount}` : '';
+  const { runId, progress, loss, rate, unit, stepSeconds, hasEnded } = status;
   const figures = [
     ...(progress
       ? [`epoch ${progress.epoch}${progress.epochs === undefined ? '' : `/${progress.epochs}`}`]
       : []),
     ...(progress ? [`step ${progress.stepOfEpoch}/${progress.stepsOfEpoch}`] : []),
-    ...(loss === undefined ? [] : [`loss ${loss === null ? 'NaN' : formatLoss(loss)}`]),
+    ...(loss === undefined ? [] : [`loss ${formatLoss(loss, 3)}`]),
     ...(rate === undefined ? [] : [`${rate.toFixed(0)} ${unit}/s`]),
     ...(stepSeconds === undefined ? [] : [`step ${formatStep(stepSeconds)}`]),
   ];
   return [
-    `ringrun: job ${runId}: ${ranks}${restarts}${hasEnded ? ', ended' : ''}`,
+    `ringrun: job ${runId}: ${formatSize(status)}${hasEnded ? ', ended' : ''}`,
     ...(figures.length > 0 ? [figures.join('   ')] : []),
   ];
 }
@@ -75,15 +74,6 @@ function footOf({ slowest, missing, events }: Status): string[] {
 /** In UTC, as hosts may have different time zones. */
 function formatEvent({ at, what }: Status['events'][number]): string {
   return `${new Date(at).toISOString().slice(11, 19)} ${what.split('\n', 1)[0]}`;
-}
-
-function formatLoss(loss: number): string {
-  return Math.abs(loss) < 1e-3 && loss !== 0 ? loss.toExponential(3) : loss.toFixed(4);
-}
-
-/** Such as `8.7 ms` and `1.18 s`. */
-function formatStep(seconds: number): string {
-  return seconds < 1 ? `${(1000 * seconds).toFixed(1)} ms` : `${seconds.toFixed(2)} s`;
 }
 
 /** Columns of equal width; host and state start at the left, numbers end at the right. */

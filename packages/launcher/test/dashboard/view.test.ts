@@ -11,7 +11,7 @@ import type { RankFigures } from '../../src/worker/rank-figures.ts';
 import { statusOf } from '../../src/dashboard/status.ts';
 import { tableOf } from '../../src/dashboard/table.ts';
 import { registry } from '@ringrun/core';
-import { figuresOf } from './figures.ts';
+import { figuresOf, figuresWithoutReport } from './figures.ts';
 
 function jobOf(ranks: readonly RankFigures[], now = 1_001_000): JobFigures {
   return newestJob(ranks, [], now)!;
@@ -110,7 +110,7 @@ describe('the view', () => {
   });
 
   test('without a training report there is no loss and no rate', () => {
-    const bare = parseFigures(formatFigures({ ...figuresOf(0), progress: undefined } as never))!;
+    const bare = parseFigures(formatFigures(figuresWithoutReport(0)))!;
     const view = viewOf(jobOf([bare]));
     expect([view.loss, view.rate, view.ranks[0].waiting]).toEqual([undefined, undefined, 0.2]);
     expect(metricsOf(jobOf([bare]))).not.toContain('ringrun_samples_total');

@@ -1,25 +1,26 @@
 import { createHash } from 'node:crypto';
-import { pageScript } from './script.ts';
-import { pageStyle } from './style.ts';
+import type { PageAssets } from './assets.ts';
 
 /** Nothing is loaded from elsewhere, and only the page's own script and style run. */
-export const contentPolicy = [
-  "default-src 'none'",
-  `script-src '${hashOf(pageScript)}'`,
-  `style-src '${hashOf(pageStyle)}'`,
-  "connect-src 'self'",
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+export function contentPolicyOf({ script, style }: PageAssets): string {
+  return [
+    "default-src 'none'",
+    `script-src '${hashOf(script)}'`,
+    `style-src '${hashOf(style)}'`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
 
 /**
  * The page, with the current figures, so that it is complete when it is loaded. Its script then reads `status.json`.
  *
  * @param status JSON of a `Status`.
  */
-export function pageOf(status: string): string {
+export function pageOf(status: string, { script, style }: PageAssets): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -28,7 +29,7 @@ export function pageOf(status: string): string {
 <meta name="color-scheme" content="light dark">
 <title>ringrun</title>
 <link rel="icon" href="data:,">
-<style>${pageStyle}</style>
+<style>${style}</style>
 </head>
 <body>
 <header>
@@ -48,14 +49,14 @@ export function pageOf(status: string): string {
   </section>
   <section>
     <h2>Ranks <span class="legend"><i class="input"></i>input <i class="compute"></i>compute <i class="waiting"></i>waiting <i class="rest"></i>other</span></h2>
-    <div class="scroll"><table><thead><tr></tr></thead><tbody id="ranks"></tbody></table></div>
+    <div class="scroll"><table><thead><tr id="columns"></tr></thead><tbody id="ranks"></tbody></table></div>
     <p id="note"></p>
   </section>
   <section id="events-section" hidden><h2>Errors and restarts</h2><ol id="events"></ol></section>
 </main>
 <noscript>This page needs JavaScript. The figures are at <a href="metrics">metrics</a>.</noscript>
 <script type="application/json" id="first">${status.replaceAll('<', '\\u003c')}</script>
-<script>${pageScript}</script>
+<script>${script}</script>
 </body>
 </html>
 `;

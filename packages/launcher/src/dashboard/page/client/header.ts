@@ -1,0 +1,16 @@
+import type { Status } from '../../status.ts';
+import { jobLine, title } from './content/headline.ts';
+import { stateOf } from './content/job-state.ts';
+import type { JobState } from './content/job-state.ts';
+import { byId } from './dom.ts';
+
+export function showHeader(status: Status): void {
+  byId('job').textContent = jobLine(status);
+  document.title = title(status);
+  showState(stateOf(status));
+}
+
+export function showState({ text, kind }: JobState): void {
+  byId('state').textContent = text;
+  byId('state').className = kind;
+}
