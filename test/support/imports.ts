@@ -6,7 +6,7 @@ const valueImport =
 
 /** The names of modules that a TypeScript text imports, without types. */
 export function importsOf(text: string): string[] {
-  return [...text.matchAll(valueImport)].map((match) => match[1] ?? match[2] ?? '');
+  return [...text.matchAll(valueImport)].flatMap((match) => match.slice(1).filter(Boolean));
 }
 
 /**
