@@ -28,7 +28,7 @@ const {
   isInitialized,
 } = await import('ringrun');
 const { CallingStore } = (await import(
-  new URL('store/calling-store.js', import.meta.resolve('ringrun')).href
+  new URL('../../rendezvous/dist/store/calling-store.js', import.meta.resolve('ringrun')).href
 )) as typeof import('../../packages/rendezvous/dist/store/calling-store.js');
 
 // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the store below

@@ -36,7 +36,7 @@ describe('the machine', () => {
   });
 
   test('every package.json requires the same Node', () => {
-    const root = new URL('../../../../', import.meta.url);
+    const root = new URL('../../../../../', import.meta.url);
     const packages = readdirSync(new URL('packages/', root)).map((name) => `packages/${name}/`);
     for (const folder of ['', 'native/', ...packages]) {
       const text = readFileSync(new URL(`${folder}package.json`, root), 'utf8');
