@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { reaches } from './test/support/imports.ts';
@@ -15,18 +15,34 @@ const units = [
 /** Tests that start processes, and have no state of a group or a store in their own process. */
 const starters = ['test/{,deploy/}*.test.ts', 'packages/collectives/test/con*/**/*.test.ts'];
 
+/** Sweeps over many cases, of seconds each: `npm test` runs them, `npm run test:unit` does not. */
+const sweeps = [
+  'native/test/kernels.test.ts',
+  'packages/nn/test/{opinfo,random-networks,surface}/**',
+  'packages/nn/test/compiler/{batch-innermost,clip-norm}.test.ts',
+  'packages/nn/test/onnx/export/export-sizes.test.ts',
+  'packages/nn/test/ops/gradients.test.ts',
+  'packages/rendezvous/test/store/curve.test.ts',
+];
+
+const testFiles = ['native', ...readdirSync('packages').map((name) => `packages/${name}`)].flatMap((folder) =>
+  testsIn(join(folder, 'test')),
+);
+
 /**
- * With RINGRUN_TESTS=unit, the tests that are left out: those at the top level, and those that import, in helpers or in the
- * code under test, what starts processes or threads.
+ * With RINGRUN_TESTS=unit, the tests that are left out: those at the top level, sweeps, and those that import, in helpers or
+ * in the code under test, what starts processes.
  */
-const leftOut = process.env['RINGRUN_TESTS'] === 'unit' ? ['test/**', ...startersOfProcesses()] : [];
+const leftOut =
+  process.env['RINGRUN_TESTS'] === 'unit' ? ['test/**', ...sweeps, ...startersOfProcesses()] : [];
 
 function startersOfProcesses(): string[] {
   const known = new Map<string, boolean>();
-  return ['native', ...readdirSync('packages').map((name) => `packages/${name}`)]
-    .flatMap((folder) => testsIn(join(folder, 'test')))
-    .filter((file) => reaches(file, ['node:child_process', 'node:worker_threads'], known));
+  return testFiles.filter((file) => reaches(file, ['node:child_process'], known));
 }
+
+/** Tests that replace a module. They need a process of their own, in which no other test has loaded it. */
+const mocking = testFiles.filter((file) => readFileSync(file, 'utf8').includes('vi.mock('));
 
 function testsIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
@@ -57,11 +73,15 @@ export default defineConfig({
         test: {
           name: 'processes',
           include: ['{native,packages/*}/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...units, ...starters, ...leftOut],
+          exclude: [...units, ...starters, ...mocking, ...leftOut],
         },
       },
+      { extends: true, test: { name: 'mocks', include: mocking, exclude: leftOut } },
       // A process of its own for every file would spend more time on loading what the one before had loaded than on testing.
-      { extends: true, test: { name: 'units', include: units, exclude: leftOut, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'units', include: units, exclude: [...mocking, ...leftOut], isolate: false },
+      },
       { extends: true, test: { name: 'starters', include: starters, exclude: leftOut, isolate: false } },
     ],
   },
