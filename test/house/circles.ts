@@ -6,7 +6,7 @@ export function circlesOf(packages: readonly WorkspacePackage[]): string[][] {
   return stronglyConnected(importGraphOf(packages))
     .filter((files) => files.length > 1)
     .map((files) => files.sort())
-    .sort((a, b) => b.length - a.length || (a[0]! < b[0]! ? -1 : 1));
+    .sort((a, b) => b.length - a.length || (a[0] < b[0] ? -1 : 1));
 }
 
 function importGraphOf(packages: readonly WorkspacePackage[]): Map<string, string[]> {

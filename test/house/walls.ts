@@ -2,7 +2,7 @@ import { dirname, join, normalize } from 'node:path';
 import type { WorkspacePackage } from './packages.ts';
 
 /** Packages of the workspace that a package may import, by name. */
-export type Arrows = Readonly<Record<string, readonly string[]>>;
+export type Arrows = Readonly<Partial<Record<string, readonly string[]>>>;
 
 /**
  * Imports that break the walls between packages, one line each: of a package that the arrows do not allow, of a file of another

@@ -1,7 +1,14 @@
 import { prepareBarrier, shareMemorySync, whenDestroyed } from '@ringrun/collectives';
 import type { LeavesGroup } from '@ringrun/collectives';
 import { InvalidArgumentError, partElements, registry } from '@ringrun/core';
-import type { DistributedModule, DistributedParameter, ElementRange, ParameterSharing, ProcessGroup, StartableOperation } from '@ringrun/core';
+import type {
+  DistributedModule,
+  DistributedParameter,
+  ElementRange,
+  ParameterSharing,
+  ProcessGroup,
+  StartableOperation,
+} from '@ringrun/core';
 import type { Bucket } from './bucket.ts';
 import { GradientsOfRanks } from './gradients-of-ranks.ts';
 

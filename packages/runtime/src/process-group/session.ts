@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createCpuGroup, createNcclGroup, hasFailed, HashStore, silentPeerTimeout } from '@ringrun/collectives';
+import {
+  createCpuGroup,
+  createNcclGroup,
+  hasFailed,
+  HashStore,
+  silentPeerTimeout,
+} from '@ringrun/collectives';
 import type { CpuGroupOptions } from '@ringrun/collectives';
 import { RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { ProcessGroup, Store } from '@ringrun/core';

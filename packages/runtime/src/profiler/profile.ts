@@ -4,7 +4,15 @@ import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { measureClock, onClockOfRank0 } from '@ringrun/collectives';
 import type { ClockOffset } from '@ringrun/collectives';
-import { givenPath, InvalidArgumentError, makeFolderSync, recordActivity, registry, requireOptions, RingrunError } from '@ringrun/core';
+import {
+  givenPath,
+  InvalidArgumentError,
+  makeFolderSync,
+  recordActivity,
+  registry,
+  requireOptions,
+  RingrunError,
+} from '@ringrun/core';
 import type { OptionNames, ProcessGroup } from '@ringrun/core';
 import { currentState } from '../process-group/state.ts';
 import { observeGroup } from './observe-group.ts';
