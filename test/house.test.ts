@@ -35,7 +35,7 @@ const arrows: Arrows = {
   '@ringrun/examples-finetune': [...example, '@ringrun/examples-cifar'],
   '@ringrun/examples-gpt': example,
   '@ringrun/examples-text': example,
-  '@ringrun/examples-mnist-tfjs': [tfjs, 'ringrun'],
+  '@ringrun/examples-mnist-tfjs': [tfjs, 'ringrun', common],
 };
 
 /** Files that import each other, each group with its reason. */

@@ -12,8 +12,8 @@ import * as dist from 'ringrun';
 import { loadNative } from '../../native/dist/index.js';
 
 const rounds = 7;
-const mostMebibytes = Number(process.argv[2] ?? 256);
-const sizes = [1, 4, 25, 64, 256].filter((one) => one <= mostMebibytes).map((one) => one * 2 ** 20);
+const maxMebibytes = Number(process.argv[2] ?? 256);
+const sizes = [1, 4, 25, 64, 256].filter((one) => one <= maxMebibytes).map((one) => one * 2 ** 20);
 
 if (process.env.RINGRUN_SHARE_GPU === '1') {
   Object.assign(process.env, { NCCL_HOSTID: `rank ${process.env.RANK}`, CUDA_VISIBLE_DEVICES: '0' });

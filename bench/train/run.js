@@ -245,7 +245,7 @@ async function measureTimer() {
   const figures = (all) => ({
     medianMs: median(all.map((late) => median(late))),
     p99Ms: median(all.map((late) => percentile(late, 99))),
-    mostMs: Math.max(...all.flat()),
+    maxMs: Math.max(...all.flat()),
   });
   return [...lateness].flatMap(([name, { idle, training }]) => [
     { name: `${name}, idle`, ...figures(idle) },
@@ -299,7 +299,7 @@ function printTimer(rows) {
     ['', 34, (row) => row.name],
     column('median', 'medianMs'),
     column('p99', 'p99Ms'),
-    column('most', 'mostMs'),
+    column('most', 'maxMs'),
   ];
   console.log(tableOf(rows, columns).join('\n'));
 }

@@ -244,7 +244,7 @@ export interface GradientPass {
    * How many passes of the same graph may follow one another, this one included and `limit` at most, before `done` is called
    * for all of them: if the library starts the operations of `startableAt` in each, and awaits them. Default: 1.
    */
-  mostPasses?(limit: number): number;
+  maxPasses?(limit: number): number;
 
   /**
    * Called when all gradients have been written. Resolves when the optimizer may use them; undefined if it may use them now.
@@ -265,7 +265,7 @@ export interface PassEnd {
   readonly isStarted?: boolean;
   /** Milliseconds for which it has waited for them itself. Default: 0. */
   readonly waitedMs?: number;
-  /** The number of passes: see `mostPasses`. Default: 1. */
+  /** The number of passes: see `maxPasses`. Default: 1. */
   readonly passes?: number;
 }
 

@@ -1,6 +1,6 @@
 export { effectiveBatch, learningRate, type EffectiveBatch } from './effective-batch.ts';
-export { outputFile, outputFolder, textLocation } from './path-options.ts';
-export { integerFrom, parseSettings, type Example, type Settings } from './settings.ts';
+export { integerFrom, outputFile, outputFolder, textLocation } from './options.ts';
+export { parseSettings, type Example, type Settings } from './settings.ts';
 export { readText } from './read-text.ts';
 export { run } from './run.ts';
 export { sideBySide } from './compare.ts';

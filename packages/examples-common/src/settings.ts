@@ -1,4 +1,5 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
+import { integerFrom, numberFrom0 } from './number-options.ts';
 import { outputFile, outputFolder } from './path-options.ts';
 
 /** Training options of an example, parsed from its command line. */
@@ -173,19 +174,4 @@ function commandOf(example: Example): Command {
 
 function choice(flags: string, description: string, choices: readonly string[], usual: string): Option {
   return new Option(flags, description).choices(choices).default(usual);
-}
-
-/** Returns a parser of integers of at least `least`. */
-export function integerFrom(least: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value;
-    throw new InvalidArgumentError(`Expected an integer of at least ${least}.`);
-  };
-}
-
-function numberFrom0(text: string): number {
-  const value = Number(text);
-  if (text.trim() !== '' && value >= 0 && value < Infinity) return value;
-  throw new InvalidArgumentError('Expected a number of at least 0.');
 }

@@ -1,5 +1,5 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { outputProblem } from 'ringrun';
+import { integerFrom, numberFrom0, outputFile, outputFolder } from '@ringrun/examples-common/options';
+import { Command, Option } from 'commander';
 
 /** Training options, parsed from the command line. */
 export interface Settings {
@@ -68,17 +68,13 @@ export function parseSettings(args: readonly string[] = process.argv.slice(2)): 
     .option(
       '--save-model <location>',
       'folder or s3://bucket/prefix for the model, which rank 0 saves after each epoch',
-      pathWithout((path) => outputProblem(path, 'folder')),
+      outputFolder,
     )
-    .option(
-      '--dir <dir>',
-      'TensorBoard log folder (default: no logs)',
-      pathWithout((path) => outputProblem(path, 'folder')),
-    )
+    .option('--dir <dir>', 'TensorBoard log folder (default: no logs)', outputFolder)
     .option(
       '--profile <file>',
       'trace file for ui.perfetto.dev: 50 steps of every rank, after 5 warmup steps',
-      pathWithout((path) => outputProblem(path, 'file')),
+      outputFile,
     )
     .option('--no-cuda', 'train on the CPU, as all packages but @tensorflow/tfjs-node-gpu do')
     .parse(args, { from: 'user' });
@@ -86,27 +82,4 @@ export function parseSettings(args: readonly string[] = process.argv.slice(2)): 
   if (!cuda && settings.tf === '@tensorflow/tfjs-node-gpu')
     command.error(`error: --no-cuda and --tf ${settings.tf} contradict each other. Remove one.`);
   return settings;
-}
-
-/** Returns a parser of paths that refuses those with a problem before the training, and passes s3://…. */
-function pathWithout(problemOf: (path: string) => string | undefined): (text: string) => string {
-  return (text) => {
-    const problem = text.startsWith('s3://') ? undefined : problemOf(text);
-    if (problem === undefined) return text;
-    throw new InvalidArgumentError(`Expected another path: it ${problem}.`);
-  };
-}
-
-function integerFrom(least: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value;
-    throw new InvalidArgumentError(`Expected an integer of at least ${least}.`);
-  };
-}
-
-function numberFrom0(text: string): number {
-  const value = Number(text);
-  if (text.trim() !== '' && value >= 0 && value < Infinity) return value;
-  throw new InvalidArgumentError('Expected a number of at least 0.');
 }

@@ -63,7 +63,7 @@ export class Gradients {
   /** How many passes may follow one another without JavaScript if `startable`: at least 1, and `limit` at most. */
   maxPasses(limit: number): number {
     let most = limit;
-    for (const pass of this.#passes.values()) most = Math.min(most, pass.mostPasses?.(limit) ?? 1);
+    for (const pass of this.#passes.values()) most = Math.min(most, pass.maxPasses?.(limit) ?? 1);
     return most;
   }
 

@@ -11,8 +11,8 @@ interface AveragingPassSettings {
   /** Whether the end of the pass needs JavaScript. */
   needsJavaScript: boolean;
   recovery: AverageRecovery | undefined;
-  /** See `GradientPass.mostPasses`, for operations that start without JavaScript. */
-  mostPasses: (limit: number) => number;
+  /** See `GradientPass.maxPasses`, for operations that start without JavaScript. */
+  maxPasses: (limit: number) => number;
   /** Runs `wait`, and then ends the pass. */
   end: (wait: () => Promise<void>, waitedMs: number) => Promise<void>;
   /** Ends the pass after operations that have succeeded. Undefined if nothing runs after them. */
@@ -27,7 +27,7 @@ export function averagingPass({
   indices,
   needsJavaScript,
   recovery,
-  mostPasses,
+  maxPasses,
   end,
   endNow,
   abandon,
@@ -46,7 +46,7 @@ export function averagingPass({
       const ready = buckets?.slice(before + 1, readyAt(index));
       return commit !== undefined && index >= last ? ready?.concat(commit) : ready;
     },
-    mostPasses: (limit) => (startable === undefined ? 1 : mostPasses(limit)),
+    maxPasses: (limit) => (startable === undefined ? 1 : maxPasses(limit)),
     done: ({ isStarted = false, waitedMs = 0, passes = 1 } = {}) => {
       const started = isStarted ? startable : undefined;
       if (recovery !== undefined)

@@ -247,15 +247,15 @@ export class Reducer implements SynchronousGradientSink {
       indices,
       needsJavaScript: this.#readsParameters?.(this.#steps + 1) === true,
       recovery: this.#recovery,
-      mostPasses: (limit) => this.#mostPasses(absent, limit),
+      maxPasses: (limit) => this.#maxPasses(absent, limit),
       end: (wait, waitedMs) => this.#endAfter(wait, waitedMs, absent),
       endNow: (waitedMs, passes) => this.#endNow(waitedMs, absent, passes),
       abandon,
     });
   }
 
-  /** See `GradientPass.mostPasses`. Other ranks may run fewer, since their collectives have the same order. */
-  #mostPasses(absent: readonly DistributedParameter[], limit: number): number {
+  /** See `GradientPass.maxPasses`. Other ranks may run fewer, since their collectives have the same order. */
+  #maxPasses(absent: readonly DistributedParameter[], limit: number): number {
     // A gradient that the pass does not write must be contributed again, and a weight computed.
     if (absent.length > 0 || this.#recovery !== undefined || this.#weigher !== undefined) return 1;
     // `uses` stays as the last average has left it. Where only one rank marks a use again and again, it falls by a factor of
@@ -334,7 +334,7 @@ export class Reducer implements SynchronousGradientSink {
   ): Promise<void> | undefined {
     const last = this.#steps + passes;
     const unused = this.#concludeStep(absent, ofRanks);
-    // Nothing runs after the average of a step that others follow: see `mostPasses`.
+    // Nothing runs after the average of a step that others follow: see `maxPasses`.
     for (; this.#steps + 1 < last; this.#steps += 1)
       void this.#afterAverage?.({ step: this.#steps + 1, unused });
     const after = this.#afterAverage?.({ step: last, unused });
