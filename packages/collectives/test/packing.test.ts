@@ -140,7 +140,7 @@ test.each<[string, unknown, RegExp]>([
   expect(call).toThrow(message);
 });
 
-test('a value that cannot be sent is found behind a cycle', () => {
+test('a value that cannot be sent is found beyond a cycle', () => {
   const one: Record<string, unknown> = {};
   one['self'] = [one];
   one['last'] = test;

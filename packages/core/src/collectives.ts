@@ -204,8 +204,8 @@ type Declaration<Arguments extends unknown[]> = Arguments extends [
   : never;
 
 /**
- * What running code needs to know of each collective: the number of arguments before its options, and the names of its
- * options. ringrun's functions pass the option `group` along, and the group compares it with itself.
+ * The number of arguments that precede the options of each collective, and the names of its options. ringrun's
+ * functions pass the option `group` along, and the group compares it with itself.
  *
  * @internal
  */

@@ -135,7 +135,7 @@ function together(data: ArrayBuffer | ArrayBuffer[]): Uint8Array {
 async function makeFolder(path: string): Promise<void> {
   if (await isFolder(path)) return;
   const above = dirname(resolve(path));
-  // Of a file above, mkdir itself says that it is no folder.
+  // If a parent is a file, mkdir itself reports ENOTDIR.
   if (above !== path && !(await exists(above))) await makeFolder(above);
   await mkdir(path).catch(async (error: unknown) => {
     // Another process may have created it concurrently.

@@ -6,7 +6,7 @@ test.each([
   ['without a launcher nothing is changed', { CUDA_VISIBLE_DEVICES: '0,1' }, undefined],
   ['each rank of a host uses the GPU of its local rank', { LOCAL_RANK: '2' }, '2'],
   [
-    'or the one at its number of those that are shown',
+    'or the visible GPU at that index',
     { LOCAL_RANK: '1', CUDA_VISIBLE_DEVICES: '4,GPU-8a1f,6' },
     'GPU-8a1f',
   ],

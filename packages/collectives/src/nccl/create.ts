@@ -96,7 +96,7 @@ async function letOthersRead(store: Store, size: number): Promise<void> {
 
 /**
  * A rank without NCCL publishes its `NcclRankInfo` too, so that the others do not wait for it. `reason` is its own error, which is
- * more detailed than theirs.
+ * more detailed than the errors of the other ranks.
  */
 function ownRankInfo(
   own: Pick<NcclRankInfo, 'rank' | 'size'>,

@@ -112,7 +112,7 @@ export class NcclGroup extends NativeGroup {
 
   /**
    * Sends a `DeviceTensor` through NCCL, from GPU to GPU, in the order of the group's operations on both ranks, as in
-   * torch; tags are not supported. Sends a host array as every group does.
+   * torch; tags are not supported. Sends a host array like any other group.
    */
   override isend(tensor: CollectiveBuffer, dst: number, options: SendOptions = {}): Work {
     if (!(tensor instanceof DeviceTensor)) return super.isend(tensor, dst, options);
