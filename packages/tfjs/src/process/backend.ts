@@ -23,6 +23,6 @@ function withoutGpu(rank: number): string {
   const shown = process.env['CUDA_VISIBLE_DEVICES'];
   return (
     `rank ${rank}: @tensorflow/tfjs-node-gpu found no GPU (CUDA_VISIBLE_DEVICES${shown === undefined ? ' is unset' : `=${shown}`}) and computes on the CPU. ` +
-    'Install the NVIDIA driver, CUDA and cuDNN if TensorFlow's lines above report them missing, or import @tensorflow/tfjs-node.'
+    'Install the NVIDIA driver, CUDA and cuDNN if the TensorFlow lines above report them missing, or import @tensorflow/tfjs-node.'
   );
 }
