@@ -20,7 +20,7 @@ export async function setUp() {
 }
 
 /**
- * Updates what a training needs whose packages run from their TypeScript sources: half of the dependencies, and the addon.
+ * For a training whose packages run from their TypeScript sources: updates half of the dependencies, and the addon.
  *
  * @param name Name of the package with the training.
  */

@@ -77,6 +77,6 @@ const text = await format([before, tables, after].join(`${marker}\n\n`), {
 });
 if (!process.argv.includes('--check')) writeFileSync(page, text);
 else if (readFileSync(page, 'utf8') !== text) {
-  console.error('torch-names: docs/from-pytorch.md has other names than the code. Run npm run docs:api.');
+  console.error('torch-names: docs/from-pytorch.md has different names than the code. Run npm run docs:api.');
   process.exitCode = 1;
 }

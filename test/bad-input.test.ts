@@ -200,7 +200,7 @@ describe('the data', () => {
     {
       name: 'a gzip file of something else',
       folder: damaged(() => gzipSync('<html>404</html>')),
-      words: /train-images-idx3-ubyte\.gz: it is no IDX file/,
+      words: /train-images-idx3-ubyte\.gz: it is not an IDX file/,
     },
   ];
 

@@ -21,7 +21,7 @@ const command = new Command('train.ts')
   .addOption(new Option('--synthetic', 'train on synthetic digits').default(false).conflicts('data'))
   .option('--epochs <n>', 'passes over the images', integerFrom(1), 1)
   .option('--batch-size <n>', 'images per step, summed over all ranks', integerFrom(1), 64)
-  .option('--images <n>', 'images of MNIST to look at, half of which are used', integerFrom(1), 60000)
+  .option('--images <n>', 'images of MNIST to search; about half of them are used', integerFrom(1), 60000)
   .option('--unfreeze', 'train the encoder too', false)
   .option('--profile <path>', 'write a trace of some steps', outputFile);
 

@@ -163,7 +163,9 @@ test.each(isFull ? moments : moments.slice(1, 2))(
     expect(ranksByStep.slice(last)).toEqual(Array.from({ length: 30 - last }, () => [0, 2]));
     const { stdout, stderr } = job.ranks[0].process.output();
     expect(stdout).toContain('rank 0: 2 ranks, died [1], joined []');
-    expect(stderr).toMatch(/^ringrun: rank 1 \(host .+, pid \d+\) is gone; training goes on with 2 ranks$/m);
+    expect(stderr).toMatch(
+      /^ringrun: rank 1 \(host .+, pid \d+\) is gone; training continues with 2 ranks$/m,
+    );
   },
   60_000,
 );
@@ -260,11 +262,11 @@ test('under the launcher the job outlives a killed rank, starts it again, and ex
   const { code, stderr, left, timedOut } = await launch(args, { env }).ended;
   expect({ code, left, timedOut }).toEqual({ code: 0, left: [], timedOut: false });
   expect(stderr).toMatch(
-    /rank 1 \(pid \d+\) was killed by SIGKILL; the job goes on, and rank 1 is started again \(restart 1 of 1\)/,
+    /rank 1 \(pid \d+\) was killed by SIGKILL; the job continues, and rank 1 is restarted \(restart 1 of 1\)/,
   );
-  expect(stderr).toContain('training goes on with 2 ranks\n');
-  expect(stderr).toContain('training goes on with 3 ranks\n');
-  expect(stderr).toMatch(/the job has ended well with all ranks, after 1 process died\n$/);
+  expect(stderr).toContain('training continues with 2 ranks\n');
+  expect(stderr).toContain('training continues with 3 ranks\n');
+  expect(stderr).toMatch(/the job finished with all ranks, after 1 process died\n$/);
   const results = [0, 1, 2].map((rank) => readFileSync(join(out, `rank-${rank}.json`), 'utf8'));
   expect(results[1]).toBe(results[0]);
   expect(results[2]).toBe(results[0]);

@@ -10,7 +10,8 @@ export function pathProblem(path: string, expected: 'file' | 'folder'): string |
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found) return describeMissing(path);
     if (expected === 'file' && found.isDirectory()) return 'is a folder';
-    if (expected === 'folder' && !found.isDirectory()) return found.isFile() ? 'is a file' : 'is no folder';
+    if (expected === 'folder' && !found.isDirectory())
+      return found.isFile() ? 'is a file' : 'is not a folder';
     accessSync(path, expected === 'file' ? constants.R_OK : constants.R_OK | constants.X_OK);
     return undefined;
   } catch (error) {

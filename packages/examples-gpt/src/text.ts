@@ -25,7 +25,7 @@ export function characterCorpus(text: string): Corpus {
   return { characters, train: tokens.subarray(0, cut), validation: tokens.subarray(cut) };
 }
 
-/** Windows of a text, and the tokens that follow each of theirs. */
+/** Windows of a text, and the next token of each of their tokens. */
 export class Windows implements Dataset<{ input: BigInt64Array; target: BigInt64Array }> {
   readonly length: number;
   readonly #windowAt: (index: number) => { input: BigInt64Array; target: BigInt64Array };

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a request gets. */
+/** The answer to a request. */
 export type Access =
   | { readonly kind: 'granted'; readonly path: string }
   /** The browser gets a cookie and is sent to the page, so that the token leaves the address bar. */
@@ -36,7 +36,7 @@ function cookieOf(token: string): string {
   return `${cookieName(token)}=${token}; HttpOnly; SameSite=Lax`;
 }
 
-/** In constant time: the digests have the same length, whatever the texts are. */
+/** Compares in constant time: digests have the same length for texts of any length. */
 function isToken(given: string | undefined, token: string): boolean {
   return given !== undefined && timingSafeEqual(digest(given), digest(token));
 }

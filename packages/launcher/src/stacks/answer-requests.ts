@@ -19,10 +19,10 @@ import {
 } from './request-keys.ts';
 import type { StackRequest } from './request-keys.ts';
 
-/** Milliseconds of one wait for a request, as the rendezvous waits for changes, and until a new try after an error. */
+/** Milliseconds of one wait for a request (as the rendezvous waits for changes), and until the next attempt after an error. */
 const waitMs = 1000;
 
-/** Milliseconds for the rank that asks to collect the report. */
+/** Milliseconds for the requesting rank to collect the report. */
 const reportMs = 5000;
 
 /**

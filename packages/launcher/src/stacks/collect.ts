@@ -28,7 +28,7 @@ async function stateOf(
   const answer = await ask(folder, stackSocketName(rank, pid));
   if (answer === 'ended') return undefined;
   const state = answer === undefined ? undefined : parseState(answer);
-  // Its own answer must not speak for another rank.
+  // A process may answer only for its own rank.
   if (state) return { ...state, rank, pid };
   const activity = isStopped(pid) ? 'stopped' : 'silent';
   return { rank, pid, activity, operations: [], stack: [], runId: '' };

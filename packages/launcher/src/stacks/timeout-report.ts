@@ -13,12 +13,12 @@ import { ReportFile } from './report-file.ts';
 import { reply } from './timeout-record.ts';
 import type { TimeoutRecord } from './timeout-record.ts';
 
-/** Milliseconds for the ranks of this host to find the report: the first one that ends makes the launcher end all. */
+/** Milliseconds for the ranks of this host to read the report: the launcher stops all of them when the first one ends. */
 const handOverMs = 60;
 const printEveryMs = 10;
 const stderr = 2;
 
-/** Most characters of a report; the rest of a larger job is left out. */
+/** Maximum characters of a report; a longer report is truncated. */
 const maxCharacters = 200_000;
 
 /**
@@ -55,7 +55,7 @@ async function write(
   return report;
 }
 
-/** A report may be larger than the pipe to the launcher, which may not block. */
+/** A report may be larger than the pipe to the launcher, and writing must not block. */
 async function print(report: Uint8Array): Promise<void> {
   for (let written = 0; written < report.length;) {
     try {

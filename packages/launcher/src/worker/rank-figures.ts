@@ -1,6 +1,6 @@
 import { printable } from '@ringrun/core';
 
-/** The variable with the path of the file to which a worker writes its figures. Not set: it writes none. */
+/** The variable with the path of the file to which a worker writes its figures. If unset, the worker writes no figures. */
 export const figuresVariable = 'RINGRUN_FIGURES_FILE';
 
 /** Name of that file beside the worker's `stdout.log`. */
@@ -138,7 +138,7 @@ function checkProgress(value: unknown): Progress | undefined {
   };
 }
 
-/** Undefined if one of them is no finite number of at least 0. */
+/** Undefined if one of them is not a finite number of at least 0. */
 function pickNumbers<Name extends string>(
   given: Record<string, unknown>,
   names: readonly Name[],

@@ -29,7 +29,7 @@ test('further failures change nothing', () => {
 
 describe('after a signal', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)(
-    '%s is passed on, and the grace period runs',
+    '%s is forwarded, and the grace period runs',
     (signal) => {
       const { state, send } = onSignal(running, signal, 1000, grace);
       expect(send).toBe(signal);

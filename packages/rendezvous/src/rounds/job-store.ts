@@ -53,7 +53,7 @@ export class JobStore {
   }
 
   /**
-   * Waits until the endpoint's name resolves, and serves the store if this node has to.
+   * Waits until the endpoint's name resolves, and serves the store if this node must.
    *
    * @throws StoreTimeoutError if the name does not resolve in time.
    * @throws RingrunError `ERR_PORT_IN_USE` if this node has to serve the store and cannot bind the port.
@@ -67,7 +67,7 @@ export class JobStore {
   }
 
   /**
-   * Connects to the store; serves it again if it was lost and this node has to. Prints a line every few seconds.
+   * Connects to the store; serves it again if it was lost and this node must serve it. Prints a line every few seconds.
    *
    * @throws StoreTimeoutError if no store accepts the connection in time.
    */

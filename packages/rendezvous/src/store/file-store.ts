@@ -60,7 +60,7 @@ export class FileStore extends CallingStore {
    *
    * @throws InvalidArgumentError for an invalid world size or timeout; StoreTimeoutError if another run uses the file
    * for longer than `timeoutMs`; RingrunError `ERR_JOB_MISMATCH` if that run has another world size, `ERR_STORE_FILE`
-   * if the file cannot be opened, written or locked, or is no store.
+   * if the file cannot be opened, written or locked, or is not a store.
    */
   static async open(path: string | URL, options: FileStoreOptions = {}): Promise<FileStore> {
     requireOptions('FileStore.open', options, optionNames);

@@ -1,5 +1,5 @@
 /**
- * What one store keeps, and what one client can make it keep. Sized for jobs of 10,240 ranks; beyond that, a call is
+ * Limits of one store, and of what one client can make it keep. Sized for jobs of 10,240 ranks; beyond that, a call is
  * refused with `ERR_STORE_LIMIT` and changes nothing.
  */
 export interface StoreLimits {

@@ -15,7 +15,7 @@ const timeout = (...missingKeys: string[]) => ({
   missingKeys,
 });
 
-/** A state, and a hand that gives it calls at stated times and shows the replies as `client/id` and result. */
+/** A state, and a function that passes it calls at given times and returns the replies as `client/id` and result. */
 function begin(limits: Partial<StoreLimits> = {}) {
   const state = new KeyValueState('first run', { ...storeLimits, ...limits });
   const ids = new Map<string, number>();
@@ -129,7 +129,7 @@ describe('waiting', () => {
   });
 });
 
-test('stored values are copies: they do not keep the buffers alive in which they arrived', () => {
+test('stored values are copies: they do not retain the received buffers', () => {
   const { state } = begin();
   const received = Buffer.alloc(8192);
   const view = received.subarray(100, 300);
@@ -186,7 +186,7 @@ describe('limits', () => {
     expect(give('b', { op: 'numKeys' })[0][1]).toEqual(keys[0][1]);
   });
 
-  test('a deleted key makes room for another', () => {
+  test('deleting a key frees its share of the limit', () => {
     const { give } = begin({ keys: 1, storedBytes: 300 });
     for (let i = 0; i < 3; i += 1) {
       expect(give('a', set('a', 30))[0][1]).toEqual({ kind: 'done' });

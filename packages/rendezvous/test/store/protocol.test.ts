@@ -120,7 +120,7 @@ test('the store refuses malformed requests and keeps serving', async () => {
   expect(await store.numKeys()).toBe(0);
 });
 
-test('a client that reconnects gets its replies on the new connection, and old requests are ignored', async () => {
+test('a client that reconnects receives replies on the new connection; old requests are ignored', async () => {
   const { port } = await serve();
   const connection = () => {
     const socket = dealer(port, { receiveTimeout: 10_000 });

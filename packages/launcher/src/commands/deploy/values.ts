@@ -87,14 +87,14 @@ export function parseMemory(text: string): string {
   throw new InvalidArgumentError(`Expected a quantity of memory with a unit, such as 4Gi or 500M.${meant}`);
 }
 
-/** `key=value`, as `kubectl label` takes it. */
+/** `key=value`, as `kubectl label` accepts it. */
 export function parseLabel(text: string): [key: string, value: string] {
   const [, key = '', value = ''] = /^([^=]+)=([^=]*)$/.exec(text) ?? [];
   if (isKey(key) && (value === '' || nameOfKey.test(value))) return [key, value];
   throw new InvalidArgumentError('Expected a label of nodes as key=value, such as agentpool=gpu.');
 }
 
-/** `key=value:Effect`, `key:Effect` or `key`, as `kubectl taint` takes it. */
+/** `key=value:Effect`, `key:Effect` or `key`, as `kubectl taint` accepts it. */
 export function parseToleration(text: string): Toleration {
   const [, key = '', assigned = '', suffix = ''] =
     /^([^=:]+)(=[^=:]*)?(:NoSchedule|:PreferNoSchedule|:NoExecute)?$/.exec(text) ?? [];

@@ -18,7 +18,7 @@ export class Screen {
   constructor(output: WriteStream) {
     this.#output = output;
     output.write(enter);
-    // Also if an error ends the process.
+    // Restores the terminal even if an error ends the process.
     process.once('exit', this.#leave);
   }
 

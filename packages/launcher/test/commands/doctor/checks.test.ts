@@ -26,7 +26,7 @@ describe('the machine', () => {
       expect(words(judgeNode(version, 'tsx'))).toBe(`ok: ${version}, runs TypeScript through tsx`);
   });
 
-  test('the line about Node says if it runs TypeScript, and what to install', () => {
+  test('the line about Node reports whether it runs TypeScript, and what to install', () => {
     expect(words(judgeNode('v22.18.0', 'node'))).toBe(
       'ok: v22.18.0, runs TypeScript by itself (with tsx also enums and the like: npm install tsx)',
     );
@@ -64,7 +64,7 @@ describe('the machine', () => {
     ],
     [
       { affinity: 4, quota: undefined, ompNumThreads: 'many' },
-      /^warning: 4 CPUs; OMP_NUM_THREADS is "many", which is no number/,
+      /^warning: 4 CPUs; OMP_NUM_THREADS is "many", which is not a number/,
     ],
     [{ affinity: 4, quota: 8, ompNumThreads: '4' }, /^ok: 4 CPUs; OMP_NUM_THREADS=4 for each process/],
     [{ affinity: 1, quota: undefined, ompNumThreads: '' }, /^ok: 1 CPU; /],

@@ -179,7 +179,7 @@ function mirrorsOf(
   const odd = urls.find((mirror) => !/^https?:\/\//.test(mirror) || !URL.canParse(mirror));
   if (odd === undefined) return urls;
   const cure = 'Give base URLs such as https://example.org/data/, with commas between them';
-  throw new InvalidDataError(mirrorsVariable, `'${odd}' is no http or https URL`, cure);
+  throw new InvalidDataError(mirrorsVariable, `'${odd}' is not an http or https URL`, cure);
 }
 
 async function requireAll({ lacks, contents, title }: DownloadableDataset, location: string): Promise<void> {

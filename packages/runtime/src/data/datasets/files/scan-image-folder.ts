@@ -13,7 +13,7 @@ export interface ScannedImages {
   names: readonly string[];
   /** Class of each image. */
   labels: readonly number[];
-  /** What was found and is not used, such as `2 files that are no images (a/notes.txt, …)`. */
+  /** What was found and is not used, such as `2 files that are not images (a/notes.txt, …)`. */
   skipped: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export async function scanImageFolder(location: string): Promise<ScannedImages> 
 
 const reasons = {
   'hidden folder': 'in hidden folders',
-  'other file': 'that are no images',
+  'other file': 'that are not images',
   outside: 'outside of the folders of the classes',
   'no file': 'that are sockets, pipes or devices',
   'broken link': 'that are links to paths that do not exist',

@@ -161,7 +161,7 @@ describe('as torchvision', () => {
     expect(found.samples.toSorted()).toEqual(Object.keys(files).toSorted());
     const [line] = found.lines;
     expect(line).toMatch(/\d entries in hidden folders \(.*\.ipynb_checkpoints/);
-    expect(line).toMatch(/2 entries that are no images \(a\/(notes\.txt|\._1\.png), a\//);
+    expect(line).toMatch(/2 entries that are not images \(a\/(notes\.txt|\._1\.png), a\//);
     expect(line).toContain('1 entry outside of the folders of the classes (README.md)');
   });
 
@@ -205,7 +205,7 @@ describe('names what is wrong:', () => {
     );
     const folder = folderOf({ 'cat/1.png': '', 'dog/readme.txt': '' });
     await expect(loadImageFolder(folder)).rejects.toThrow(
-      'in the folder of each class, got none in dog; skipped 1 entry that are no images (dog/readme.txt)',
+      'in the folder of each class, got none in dog; skipped 1 entry that are not images (dog/readme.txt)',
     );
   });
 

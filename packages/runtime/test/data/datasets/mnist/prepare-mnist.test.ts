@@ -78,7 +78,7 @@ test('rejects a location together with synthetic data', async () => {
 
 test.each(['ftp://host/', 'host/mnist', 'http://'])('rejects the mirror %s', async (mirror) => {
   const prepared = prepare(temporaryFolder(), `http://127.0.0.1:9/,${mirror}`);
-  await expect(prepared).rejects.toThrow(`RINGRUN_MNIST_MIRRORS: '${mirror}' is no http or https URL`);
+  await expect(prepared).rejects.toThrow(`RINGRUN_MNIST_MIRRORS: '${mirror}' is not an http or https URL`);
 });
 
 test('an unwritable cache is an error that says what to do', async () => {
