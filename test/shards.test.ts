@@ -17,7 +17,7 @@ const sizes = [
   '6',
 ];
 
-test('training from tar shards on S3 visits each image once in an epoch, on 2 ranks with 2 workers each', async () => {
+test('training from tar shards on S3 visits each image once, on 2 ranks with 2 workers each', async () => {
   const args = ['bench/loading/shards.js', '--model', 'cifar', ...sizes];
   const { code, stdout, stderr } = await node(args, { limitMs: 300_000 }).ended;
   expect(stderr).toBe('');

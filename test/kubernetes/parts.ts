@@ -110,7 +110,7 @@ export function buildParts(): Parts {
 }
 
 /**
- * A Go module that depends on Kubernetes, which cannot be a dependency as it is: its go.mod replaces its libraries by
+ * A Go module that depends on Kubernetes, which cannot be a dependency directly: its go.mod replaces its libraries by
  * folders that its module does not contain. They are published as v0.x of the same number.
  */
 function kubernetesModule(): string {

@@ -13,7 +13,7 @@ export interface Network extends Disposable {
 /** Of Ethernet. */
 const bytesPerPacket = 1500;
 
-/** Burst after a pause: two of TCP's largest segments, 1 ms at 1 Gbit/s. */
+/** Burst after a pause: two maximum TCP segments, 1 ms at 1 Gbit/s. */
 const burstBytes = 128 * 1024;
 
 let networks = 0;

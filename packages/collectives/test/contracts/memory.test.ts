@@ -18,7 +18,7 @@ const marks = Array.from({ length: stretches + 1 }, (_, i) => from + ((to - from
 const maxBytes = { short: 16, full: 4 }[requestedExtent()] * 2 ** 20;
 const limitMs = 200_000;
 
-/** Growth per stretch in bytes, without the one or two largest steps: allocators occasionally map pages and keep them. */
+/** Median growth of a stretch in bytes, because allocators occasionally map pages and keep them. */
 function steadyGrowth(bytes: number[]): number {
   const growths = bytes.slice(1).map((one, i) => one - bytes[i]);
   return growths.sort((a, b) => a - b)[stretches / 2];

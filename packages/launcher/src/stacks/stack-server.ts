@@ -47,7 +47,7 @@ export function serveStacks(rank: string, errorFile: string, fromMain: MessagePo
   try {
     withSocketAddress(folder, name, (address) => server.listen(address));
   } catch {
-    //
+    // Ignored, as above.
   }
 
   async function answer(socket: Socket): Promise<void> {

@@ -120,7 +120,7 @@ export class RecoveryKeys {
       this.#ofEach(members, `blamed/${generation}`, () => true),
       this.waiting(),
     ]);
-    // Added last: a rank that was blamed for leaving the group has already reported.
+    // Read last, so that a rank that was blamed for leaving the group has already reported.
     const reports = await this.reports(generation, members);
     const ended = await this.#goneAmong(waiting);
     const living = waiting.filter((one) => !ended.has(one.token) && !isDead(one));

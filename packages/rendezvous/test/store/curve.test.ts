@@ -116,7 +116,7 @@ test('the right keys from outside work, so the refusals above are due to the key
   expect(await client.receive()).toHaveLength(2);
 });
 
-test('stores of one process with different secrets serve their own clients, in any order of closing', async () => {
+test('stores of one process with different secrets serve their own clients in any closing order', async () => {
   const [first, second] = [await serve('the secret of job 1'), await serve('the secret of job 2')];
   await (await open(first.port, 'the secret of job 1')).set('a', '1');
   await expect(open(second.port, 'the secret of job 1')).rejects.toMatchObject({

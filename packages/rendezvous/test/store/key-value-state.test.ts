@@ -65,7 +65,7 @@ describe('waiting', () => {
     expect(state.nextDeadline()).toBe(Infinity);
   });
 
-  test('waiters of the same and of overlapping keys are woken in their order, and counted through deletions', () => {
+  test('waiters of equal and overlapping keys are woken in order, and counted through deletions', () => {
     const { state, give } = begin();
     give('a', { op: 'wait', keys: ['x', 'y', 'x'], timeoutMs: 100 });
     give('b', { op: 'wait', keys: ['y', 'z'], timeoutMs: 100 });

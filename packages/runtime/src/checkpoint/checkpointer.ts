@@ -179,9 +179,9 @@ export class Checkpointer {
 
   /**
    * Saves and ends the process with exit code 143 if a rank has received SIGTERM, such as before a spot node is
-   * taken away or a pod is deleted. All ranks save one checkpoint at the same step, which is the next or the one
-   * after it. Does nothing otherwise. A collective; call it after every step. It starts one all-reduce of 4
-   * bytes, which runs during the next step.
+   * reclaimed or a pod is deleted. All ranks save one checkpoint at the same step, which is the next step or the one
+   * after it. Does nothing otherwise. A collective; call it after every step. It starts one all-reduce of 4 bytes,
+   * which runs during the next step.
    *
    * From the first call until `finished()`, SIGTERM no longer ends the process at once. The save must be
    * complete within the grace period of the launcher and of the cluster (default of both: 30 s).
@@ -248,7 +248,7 @@ export class Checkpointer {
       files,
       strict,
     });
-    // From any other checkpoint, another training begins.
+    // Resuming from any other checkpoint begins a new training.
     this.#training = from === 'auto' ? manifest.training : undefined;
     const { step, epoch, worldSize, time } = manifest;
     return { step, epoch, values, worldSize, time: new Date(time), path: found.path };

@@ -47,8 +47,8 @@ interface Lock {
 const locks = new Map<string, { opened: Promise<Lock>; users: number }>();
 
 /**
- * Locks a folder for writing, and creates it if it does not exist. Deletes incomplete checkpoints, which only
- * a writer that was killed or met a full disk leaves.
+ * Locks a folder for writing, and creates it if it does not exist. Deletes incomplete checkpoints, which only a killed
+ * writer or a full disk leaves.
  *
  * @returns a function that releases the lock
  * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the process which holds the lock

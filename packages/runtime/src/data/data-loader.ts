@@ -74,7 +74,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
    * `shuffle`, options of the other kind of dataset, or `numWorkers` with a dataset without `forWorkers`.
    */
   constructor(dataset: Dataset<Sample> | IterableDataset<Sample>, options?: DataLoaderOptions<Sample, Batch>);
-  /** A dataset whose `batch` makes the samples of what its `iterate` yields. */
+  /** A dataset whose `batch` creates samples from the items that `iterate` yields. */
   // eslint-disable-next-line @typescript-eslint/unified-signatures -- from a union, TypeScript would infer the items as samples
   constructor(dataset: IterableDataset<Sample, unknown>, options?: DataLoaderOptions<Sample, Batch>);
   /** A dataset that is chosen at run time, such as shards or images in memory. */
@@ -120,7 +120,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
 
   /**
    * The option `sampler`; by default a RandomSampler with `shuffle`, or a SequentialSampler. Throws
-   * `InvalidArgumentError` for an iterable dataset, which has none.
+   * `InvalidArgumentError` for an iterable dataset, which has no sampler.
    */
   get sampler(): Sampler {
     if (this.#epochs) return this.#epochs.sampler;

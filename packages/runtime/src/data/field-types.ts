@@ -7,7 +7,7 @@ import { dtypeOf, InvalidArgumentError } from '@ringrun/core';
 export class FieldTypes {
   readonly #first = new Map<string, string>();
 
-  /** @throws InvalidArgumentError that names a field of other elements than in the first batch */
+  /** @throws InvalidArgumentError that names a field whose element type differs from the first batch */
   check(batch: unknown): void {
     this.#check(batch, 'sample');
   }

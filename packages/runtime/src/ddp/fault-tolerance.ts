@@ -23,7 +23,7 @@ import type { Reducer } from './reducer.ts';
 /** The session whose ranks train a fault-tolerant model. */
 let recovering: object | undefined;
 
-/** Names of states that are not the program's. */
+/** Names of ringrun's own states. */
 const moduleState = 'module.state';
 const trainingState = 'training.state';
 

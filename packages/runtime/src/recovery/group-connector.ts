@@ -6,8 +6,8 @@ import type { Agreement, Generation, RecoveryKeys } from '@ringrun/rendezvous';
 import type { Session } from '../process-group/session.ts';
 
 /**
- * Milliseconds for the connections of a new group. A rank that dies meanwhile may be noticed only at the end of it, so
- * each attempt has twice the time of the one before.
+ * Milliseconds for the connections of a new group. A rank that dies meanwhile may be detected only when they end, so
+ * each attempt has twice the time of the previous one.
  */
 const connectMs = { first: 2000, max: 60_000 };
 

@@ -16,7 +16,7 @@ const chunkBytes = 2 ** 18;
 /** Files whose sizes are read at a time. */
 const statsAtOnce = 256;
 
-/** Suffix of files that are being written, which are not listed. Only a crash leaves one behind. */
+/** Suffix of files that are being written, which are not listed. Only a crash leaves such a file. */
 const unfinished = '.part';
 
 /** Whether `writeDurably` made a file of this name and did not complete it. */

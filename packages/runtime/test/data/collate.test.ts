@@ -137,7 +137,7 @@ test.each([
   ['a Date inside', { when: new Date(0) }, 'sample.when is an object (Date)'],
   ['undefined', undefined, 'sample is undefined'],
   ['a boolean', true, 'sample is a boolean'],
-])('rejects %s and says what to do', (_, sample, message) => {
+])('rejects %s with a remedy', (_, sample, message) => {
   expect(() => defaultCollate([sample])).toThrow(InvalidArgumentError);
   expect(() => defaultCollate([sample])).toThrow(message);
   expect(() => defaultCollate([sample])).toThrow('give DataLoader a `collateFn`');

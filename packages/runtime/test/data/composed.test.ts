@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-// What is built: threads of this Node may not run TypeScript.
+// Imports the build, because threads of this Node may not run TypeScript.
 import { ConcatDataset, DataLoader, datasetFromModule, randomSplit, Subset } from '../../dist/data/index.js';
 import type { Dataset } from '../../dist/data/index.js';
 import { builtFile } from '../../../../test/support/built-script.ts';

@@ -69,7 +69,7 @@ describe('batches', () => {
     const batches = [];
     for await (const batch of loader) {
       batches.push(batch);
-      // Longer than the timer's millisecond, so that it is due whenever the loop gets round to it.
+      // Longer than the timer's millisecond, so that it is due whenever the event loop runs.
       const until = performance.now() + 3;
       while (performance.now() < until);
     }

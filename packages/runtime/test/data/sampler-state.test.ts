@@ -19,7 +19,7 @@ const loadersOf = (
 
 type Loaders = ReturnType<typeof loadersOf>;
 
-/** What ranks in step see until `steps` steps are done or the epoch is over, and the state then of those that took part in the last one. */
+/** The samples that ranks in lockstep receive until `steps` steps are done or the epoch is over, and the states of the ranks that took part in the last step. */
 function train(loaders: Loaders, steps = Infinity): { seen: number[]; states: SamplerState[] } {
   let running = loaders.map((loader) => ({ loader, iterator: loader[Symbol.iterator]() }));
   const seen: number[] = [];

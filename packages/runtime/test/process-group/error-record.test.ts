@@ -50,7 +50,7 @@ test('an unhandled rejection writes a record', async () => {
   expect(stderr).toContain('nobody awaits this');
 });
 
-test('a thrown value that is no Error is recorded', async () => {
+test('a thrown value that is not an Error is recorded', async () => {
   const { code, record } = await fail('string');
   expect(code).toBe(1);
   expect(record).toMatchObject({ message: "'just a string'", stack: "'just a string'" });

@@ -87,7 +87,7 @@ test('a rank that has joined restores a claim that others deleted, until the gro
   );
   const joined = await Promise.all(joining);
   await store.deleteKey('init/0/member/1');
-  // As a stop of the process.
+  // Simulates a stop of the process.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   await store.wait(['init/0/member/1'], { timeoutMs: 10_000 });
   for (const round of joined) round.formed();

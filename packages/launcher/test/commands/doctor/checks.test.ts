@@ -95,7 +95,7 @@ describe('the machine', () => {
     expect(failed('PeerDiedError: rank 1 has died')).toMatch(/^problem: .*PeerDiedError: rank 1 has died → /);
   });
 
-  test('no library of onnxruntime is a warning; one that is unusable or computes wrongly is a problem', () => {
+  test('a missing onnxruntime library is a warning; an unusable or wrong one is a problem', () => {
     const judged = (answer: OnnxruntimeAnswer) =>
       words(judgeOnnxruntime({ kind: 'answer', answer, stderr: '' }));
     const none = { usable: false, problem: 'expected a library, got none', fix: 'Run npm install' } as const;

@@ -142,7 +142,7 @@ async function downloadInto(
   }
 }
 
-/** Adds to the error what to do without a network. */
+/** Adds a remedy for hosts without a network to the error. */
 function withRemedy(
   { title, contents, syntheticTitle }: DownloadableDataset,
   error: DownloadError,

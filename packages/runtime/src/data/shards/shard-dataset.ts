@@ -16,7 +16,7 @@ export interface ShardDatasetOptions {
   shuffle?: boolean;
   /** Samples among which the next one is chosen at random, at least 1; only with `shuffle`. Default: 1000. */
   bufferSize?: number;
-  /** Bytes that each reader reads ahead, also of its next shards, at least 1. Default: 16 MiB. */
+  /** Bytes that each reader reads ahead, including its next shards, at least 1. Default: 16 MiB. */
   prefetchBytes?: number;
 }
 

@@ -48,7 +48,7 @@ port.on('message', (request: BatchRequest) => {
 /** Batches of asynchronous datasets are made at the same time, and sent in the order of the requests. */
 function answer(source: Source, request: BatchRequest): void {
   const making = makeBatch(source, request);
-  // It is awaited after the batches before it.
+  // Awaited only after the preceding batches.
   making.catch(() => undefined);
   replied = replied.then(async () => {
     try {

@@ -73,7 +73,7 @@ function gunzipStart(bytes: Uint8Array, file: string): Uint8Array {
   }
 }
 
-/** Expands to the size that the header says at most. */
+/** Expands at most to the size in the header. */
 function gunzip(bytes: Uint8Array, file: string, headerLength: number, shape: readonly number[]): Uint8Array {
   const elements = elementsOf(shape);
   const claim = `its header says ${shape.join(' x ')} = ${elements} bytes`;

@@ -81,7 +81,7 @@ test.each(['ftp://host/', 'host/mnist', 'http://'])('rejects the mirror %s', asy
   await expect(prepared).rejects.toThrow(`RINGRUN_MNIST_MIRRORS: '${mirror}' is not an http or https URL`);
 });
 
-test('an unwritable cache is an error that says what to do', async () => {
+test('an unwritable cache throws an error with a remedy', async () => {
   const file = join(temporaryFolder(), 'file');
   writeFileSync(file, '');
   const prepared = prepare(file, '');
