@@ -25,7 +25,7 @@ print(json.dumps({'version': torch.__version__, 'compiles': hasattr(torch, 'comp
  * provides.
  *
  * @param args the script and its arguments, the same for every rank
- * @returns what each rank printed
+ * @returns the output of each rank
  */
 export async function runTorchRanks(python, args, ranks) {
   const environment = {

@@ -64,7 +64,7 @@ async function allOf(commands) {
   if (succeeded.includes(false)) process.exit(1);
 }
 
-/** Resolves with true if the command succeeded; otherwise prints what failed. */
+/** Resolves with true if the command succeeded; otherwise prints the failure. */
 function run(what, command, args) {
   return new Promise((resolve) => {
     const fail = (reason) => {

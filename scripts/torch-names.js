@@ -28,7 +28,7 @@ const page = new URL('../docs/from-pytorch.md', import.meta.url);
 const torch = JSON.parse(readFileSync(new URL('../test/golden/torch_names.json', import.meta.url), 'utf8'));
 const ours = publicNames();
 
-/** The parts of the table: torch's name, how ringrun's names are written, and what replaces those that it lacks. */
+/** The parts of the table: torch's name, how ringrun's names are written, and replacements for missing names. */
 const families = [
   ['torch', '', functionNames],
   ['torch.Tensor', 'x.', tensorNames],

@@ -88,7 +88,7 @@ function notAwaited() {
   return { awaits, ended: () => Promise.all(all) };
 }
 
-/** @param waits `awaits`, and what to await after the steps */
+/** @param waits `awaits`, and the promises to await after the steps */
 async function trained(
   way: Way,
   { awaits, ended }: { awaits: Awaits; ended: () => Promise<unknown> },

@@ -14,7 +14,7 @@ const scenarios = new SharedScenarios(builtScript('share-parameters.script'), te
 type Trained = Record<'shared' | 'plain', Record<'parameters' | 'state' | 'gradients' | 'read', string>>;
 
 const oneHost = { transport: 'shm', env: {} };
-/** On two hosts the short form takes every fifth variant. */
+/** On two hosts the short form uses every fifth variant. */
 const twoHosts = { transport: '', env: { TWO_HOSTS: 1, EVERY: isFull ? 1 : 5 } };
 
 test.each(

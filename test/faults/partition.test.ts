@@ -34,7 +34,7 @@ function signal(ranks: readonly RankOnHost[]): void {
   for (const { command } of ranks) process.kill(command.pid, 'SIGUSR2');
 }
 
-/** The error of each rank, with names for what differs between runs. */
+/** The error of each rank, with placeholders for parts that differ between runs. */
 function errorsOf(ranks: readonly RankOnHost[]): Promise<string[]> {
   return Promise.all(
     ranks.map(async ({ command }) => {

@@ -15,7 +15,7 @@ const script = builtScript('stuck.script');
 const operation = 'allReduce #2 (float32, 1,000 elements, SUM)';
 const limitMs = 1500;
 
-/** The text with names for what differs between runs. */
+/** The text with placeholders for parts that differ between runs. */
 function normalised(text: string, command: Command): string {
   return text
     .replaceAll(`pid ${command.pid}`, 'pid of the launcher')

@@ -4,7 +4,7 @@
 #   /usr/bin/python3 test/golden/finetune.py ../shared/data/mnist packages/examples-finetune/digits-0-to-4.safetensors > test/golden/finetune.json
 #
 # A ResNet is trained on the digits 0 to 4. The file has bfloat16 weights of convolutions, a float16 bias, float32 statistics, int64 counts of batches, a bool
-# mask and uint8 and int32 tensors, and the head of the five digits, which fine-tuning replaces. The JSON has what the loaded network computes for one input.
+# mask and uint8 and int32 tensors, and the head of the five digits, which fine-tuning replaces. The JSON has the output of the loaded network for one input.
 
 import gzip
 import json

@@ -98,7 +98,7 @@ test('an array of another copy of the class, or of another realm, has its dtype 
   expect(dtypeOf(foreign)).toBe('bfloat16');
 });
 
-test('a Uint16Array has no dtype, whatever its name', () => {
+test('a Uint16Array has no dtype, regardless of its name', () => {
   expect(dtypeOf(new Uint16Array(1))).toBeUndefined();
   expect(dtypeOf(new (class Float16Bits extends Uint16Array {})(1))).toBeUndefined();
 });

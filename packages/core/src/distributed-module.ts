@@ -47,7 +47,7 @@ export interface DistributedModule {
 export interface ForwardModule extends DistributedModule {
   /** Computes the model's output. DistributedDataParallel passes its inputs on unchanged. */
   forward(...inputs: never[]): unknown;
-  /** Switches to training mode, or to evaluation mode if `mode` is false. Omit it if there are no modes. */
+  /** Switches to training mode, or to evaluation mode if `mode` is false. Omit it if the library has no modes. */
   train?(mode?: boolean): unknown;
 }
 

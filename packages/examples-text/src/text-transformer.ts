@@ -12,7 +12,7 @@ export interface TextTransformerOptions {
   layers?: number;
 }
 
-/** A transformer encoder over a text's words; the mean of its outputs goes into one linear layer. */
+/** A transformer encoder over a text's words; the mean of its outputs is the input of one linear layer. */
 export class TextTransformer extends nn.Module {
   readonly words: nn.Embedding;
   readonly places: nn.Embedding;

@@ -140,7 +140,7 @@ export class Fuzzer {
       socket.write(bytes.subarray(0, at));
       setImmediate(() => socket.end(bytes.subarray(at)));
     } else if (way < 0.35) {
-      // It sends back what it receives, such as the proof of the other side.
+      // It echoes the received bytes, such as the proof of the other side.
       let sent = 0;
       socket.on('data', (received) => {
         sent += received.length;

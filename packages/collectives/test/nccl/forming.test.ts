@@ -84,7 +84,7 @@ describe.runIf(isFake)('a group is formed', () => {
   });
 });
 
-test('tries the dynamic loader first, and reports what could not be opened', () => {
+test('tries the dynamic loader first, and reports files that could not be opened', () => {
   const { cuda, nccl } = describeNccl();
   for (const [name, { path, problem, attempts }] of Object.entries({ libcuda: cuda, libnccl: nccl })) {
     if (isFake) expect(attempts[0].place).toBe(name === 'libcuda' ? 'libcuda.so.1' : 'libnccl.so.2');

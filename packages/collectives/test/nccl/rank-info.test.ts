@@ -9,7 +9,7 @@ import type { NcclRankInfo } from '../../src/nccl/rank-info.ts';
 const key = Buffer.alloc(32, 7);
 const timeoutMs = 20_000;
 
-/** Two ranks of this process exchange what they publish; `keys` by rank. */
+/** Two ranks of this process exchange their information; `keys` by rank. */
 async function exchange(store: Store, keys: readonly Uint8Array[] = [key, key]) {
   const outcomes = await Promise.allSettled(
     keys.map((own, rank) => {
@@ -23,7 +23,7 @@ async function exchange(store: Store, keys: readonly Uint8Array[] = [key, key]) 
   );
 }
 
-/** A store in which `change` replaces what is set. */
+/** A store in which `change` replaces the values that are set. */
 function changing(change: (value: NcclRankInfo, all: readonly string[]) => object | string): HashStore {
   const store = new HashStore();
   const set = store.set.bind(store);

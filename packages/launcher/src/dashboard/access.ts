@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 /** The answer to a request. */
 export type Access =
   | { readonly kind: 'granted'; readonly path: string }
-  /** The browser gets a cookie and is sent to the page, so that the token leaves the address bar. */
+  /** The browser receives a cookie and is redirected to the page, which removes the token from the address bar. */
   | { readonly kind: 'signed in'; readonly cookie: string }
   | { readonly kind: 'denied' };
 

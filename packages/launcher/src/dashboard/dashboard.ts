@@ -20,7 +20,7 @@ export interface RoundFigures {
   readonly round: Round;
   /** The figures files of this node's workers. */
   readonly files: readonly string[];
-  /** The store of the job; undefined while there is no connection, and in a job of one node. */
+  /** The store of the job; undefined without a connection, and in a job of one node. */
   readonly currentStore: () => Store | undefined;
 }
 

@@ -41,7 +41,7 @@ export interface StartedWorkers {
  * Starts the workers, and stops all their processes at the end. If a worker fails or the launcher receives a signal,
  * the process groups of all workers are stopped. Child processes that outlive a finished worker are stopped too.
  *
- * @param gracePeriodMs Time to end after a signal; for workers that are writing a checkpoint, also after a failure.
+ * @param gracePeriodMs Time to end after a signal; also after a failure for workers that are writing a checkpoint.
  * @param survival Decides whether the other workers continue after a failure.
  */
 export function startWorkers(

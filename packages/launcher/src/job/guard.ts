@@ -5,8 +5,8 @@ import { leaseExpired } from '../worker/launcher-pipe.ts';
 
 /**
  * Reads a process group from descriptor 3. Then kills it unless it reads `over` before its stdin closes, or in time: a
- * line with a number is the time in seconds until the next line has to arrive. Without the program `timeout`, there is
- * no such limit.
+ * line with a number is the time in seconds within which the next line must arrive. Without the program `timeout`,
+ * there is no such limit.
  */
 const program = `
 read -r group <&3 || exit

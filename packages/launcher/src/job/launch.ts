@@ -48,7 +48,7 @@ export async function launch(options: LaunchOptions, executable: Executable): Pr
 
 /**
  * Sets RINGRUN_SECRET in the environment of this process, whose store uses it, and which the workers inherit, and
- * RINGRUN_ENCRYPT. A job of one node without a secret gets a random one.
+ * RINGRUN_ENCRYPT. A job of one node without a secret receives a random one.
  *
  * @throws CommandError for an invalid secret, or if one is required and missing.
  */

@@ -29,7 +29,7 @@ const reportMs = 5000;
  * Until `over` is aborted, answers timeouts of ranks on other nodes with the states of this node's ranks, and prints
  * their report unless a rank of this node prints it. Costs one waiting call of the store. Never rejects.
  *
- * @param currentStore The store of the job; undefined while there is no connection.
+ * @param currentStore The store of the job; undefined without a connection.
  * @param folder The launcher's temporary folder.
  */
 export async function answerStackRequests(

@@ -47,7 +47,7 @@ export interface Progress {
 /** `paused`: between epochs, such as during an evaluation. `ended`: the training has ended on this rank. */
 export type Phase = 'training' | 'paused' | 'ended';
 
-/** What one rank publishes about its training, about once a second. */
+/** The figures that one rank publishes about its training, about once a second. */
 export interface RankFigures {
   readonly runId: string;
   readonly restartCount: number;

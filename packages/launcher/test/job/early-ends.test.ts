@@ -45,7 +45,7 @@ describe('a module in a package of "type": "commonjs", as npm 11 writes it', () 
   });
 });
 
-test('a misspelt command gets a suggestion, and a missing script does not', () => {
+test('suggests a name for a misspelt command, but not for a missing script', () => {
   const run = (...args: string[]) => spawnSync(process.execPath, [command, ...args], { encoding: 'utf8' });
   for (const [given, meant] of [
     ['doctr', 'doctor'],

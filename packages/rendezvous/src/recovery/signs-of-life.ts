@@ -47,7 +47,7 @@ export class SignsOfLife {
     clearInterval(this.#timer);
   }
 
-  /** Whether the process has ended, if this host can tell, or has been silent for too long. */
+  /** Whether the process has ended, if this host can determine it, or has been silent for too long. */
   readonly isDead = (one: Process): boolean => {
     return this.#silent.has(one.token) || hasEnded(one, this.#own.space);
   };

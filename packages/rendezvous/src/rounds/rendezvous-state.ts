@@ -17,7 +17,7 @@ export interface RendezvousState {
   readonly terms: JobTerms;
   /** Number of the current round, from 1. */
   readonly round: number;
-  /** Highest round number that any node has read, also in a lost store. */
+  /** Highest round number that any node has read, including in a lost store. */
   readonly highestRound: number;
   readonly phase: Phase;
   /** In the order of their arrival in the phase `joining`, then in the order of their group ranks. */

@@ -21,7 +21,7 @@ export interface ConnectStoreOptions extends HostPort {
   callTimeoutMs?: number;
   /** Name of this process in its log lines, such as `rank 1`. */
   who?: string;
-  /** Describes missing keys in messages, such as `ranks 1 and 3 to join`. Default, also for undefined: `key "a"`. */
+  /** Describes missing keys in messages, such as `ranks 1 and 3 to join`. Default, and for undefined: `key "a"`. */
   describeKeys?: (keys: readonly string[]) => string | undefined;
   /** Receives the log lines about waits. Default: writes to stderr. */
   log?: (line: string) => void;

@@ -58,7 +58,7 @@ test('restarts back off from the second quick failure, and are immediate after a
   ]);
 });
 
-test('the settings of restarts come from the environment, and invalid ones are refused by name', () => {
+test('restart settings are read from the environment, and invalid ones are refused by name', () => {
   const env = {
     RINGRUN_RESTART_BACKOFF: '0.5',
     RINGRUN_RESTART_BACKOFF_MAX: '5',

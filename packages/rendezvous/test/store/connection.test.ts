@@ -9,7 +9,7 @@ import { freePort } from '../../../../test/support/free-port.ts';
 import { start } from './processes.ts';
 import { host, open, serve, text } from './served.ts';
 
-/** A TCP relay to `port`. Its connections can be told to swallow what comes from the client, and be cut; new ones work. */
+/** A TCP relay to `port`. Its connections can be made to discard the client's bytes, or be cut; new ones work. */
 async function relay(port: number) {
   const sockets = new Set<Socket>();
   let connections = 0;

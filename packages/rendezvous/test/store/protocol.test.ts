@@ -34,7 +34,7 @@ test('the client refuses a store of another version at once', async () => {
   expect(((await opening) as Error).message).toContain('its protocol is "ringrun-store/\\x1b[2J4"');
 });
 
-/** A client of the store's protocol that reads only when told to. */
+/** A client of the store's protocol that reads only on request. */
 function rawClient(port: number) {
   const socket = dealer(port, { receiveHighWaterMark: 1 });
   let id = 0;

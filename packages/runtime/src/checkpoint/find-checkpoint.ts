@@ -116,7 +116,7 @@ function searchTargetOf({ own, from }: Search): SearchTarget {
   return { storage, name };
 }
 
-/** Returns what each rank sees. Only rank 0 lists a bucket, since all ranks see the same. */
+/** Returns the listing of each rank. Only rank 0 lists a bucket, since all ranks see the same. */
 async function listOnAllRanks(
   group: CheckpointGroup,
   what: string,

@@ -248,7 +248,7 @@ function requireCombination(
   }
 }
 
-/** @param problem what was expected and got, and what to do */
+/** @param problem the expected and the actual value, and the fix */
 export function refused(problem: string): RingrunError {
   return new RingrunError(
     'ERR_FAULT_TOLERANCE',

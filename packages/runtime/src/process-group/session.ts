@@ -44,7 +44,7 @@ export interface Session {
   leaveBy?: () => Promise<void>;
   /** Keys of this session, until the next `initProcessGroup`. `group/0` is the group of all ranks. */
   readonly store: Store;
-  /** Keys that outlive the workers, also across restarts. Undefined without a launcher. */
+  /** Keys that outlive the workers, even across restarts. Undefined without a launcher. */
   readonly jobStore: Store | undefined;
   /** Timeout of forming a group, and of each of its operations. */
   readonly timeoutMs: number;

@@ -1,4 +1,4 @@
-/** A file that is not what was expected, recognized by its first bytes. */
+/** A file of an unexpected format, recognized by its first bytes. */
 export interface KnownFormat {
   /** Completes "it is …". */
   what: string;

@@ -47,7 +47,7 @@ export interface Storage {
   chunks(name: string): AsyncIterable<Uint8Array>;
 
   /**
-   * Writes or replaces `name`, atomically: readers, also after a crash, find the complete old or new bytes. The bytes
+   * Writes or replaces `name`, atomically: readers find the complete old or new bytes, even after a crash. The bytes
    * are durable when the promise resolves.
    */
   write(name: string, bytes: Uint8Array): Promise<void>;

@@ -59,7 +59,7 @@ let eventType: Type | undefined;
 /** tensorflow.DataType.DT_STRING. */
 const stringType = 7;
 
-/** tensorflow.SessionLog.SessionStatus.START: readers drop what earlier files of the run have from this step on. */
+/** tensorflow.SessionLog.SessionStatus.START: readers drop values of earlier files of the run from this step on. */
 export const sessionStart = 1;
 
 /** One value of a summary, under a tag. */

@@ -149,7 +149,7 @@ test('a rank that waits for others calls the store twice for each sign of life',
   await Promise.all([...joined, join(2, new PrefixStore('job', whole))]);
 });
 
-test('at most 1000 signs of life a second reach the store, whatever the number of ranks', () => {
+test('at most 1000 signs of life a second reach the store, for any number of ranks', () => {
   expect([2, 1000, 10_240].map(heartbeatIntervalMs)).toEqual([1000, 1000, 10_240]);
 });
 

@@ -14,7 +14,7 @@ function outcomes(said: readonly (readonly number[])[], worldSize = said.length,
   );
 }
 
-test('resolves if all ranks pass the same list, also on ranks outside the group', async () => {
+test('resolves if all ranks pass the same list, including ranks outside the group', async () => {
   const ranks = [0, 2];
   expect(await outcomes([ranks, ranks, ranks])).toEqual([undefined, undefined, undefined]);
 });

@@ -43,7 +43,7 @@ const inParts = (prefix: string): Kind => [
 const kinds = ways([inFolder, inParts('job/7')], [inBucket, inParts('')]);
 
 describe.each(kinds)('%s', (_, open) => {
-  test('reads what was written last', async () => {
+  test('reads the last written bytes', async () => {
     const storage = await open();
     for (const length of [0, 1, 11 * 2 ** 20 + 3, 1000]) {
       await storage.write('step-1/rank 0+ä.bin', bytesOf(length));

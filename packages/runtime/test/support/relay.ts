@@ -2,7 +2,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** What to do when `limit` bytes have passed: the connection's both ends are given. */
+/** Called with both ends of the connection when `limit` bytes have passed. */
 export interface Cut {
   limit: number;
   /** Selects the bytes that count. Default: those of answers. */

@@ -26,7 +26,7 @@ export function dockerignoreOf(output: string): string {
 /**
  * The Dockerfile of a training script.
  *
- * A folder whose package.json depends on ringrun gets Node's public image and its own dependencies; others get ringrun's
+ * A folder whose package.json depends on ringrun uses Node's public image and its own dependencies; others use ringrun's
  * image, which contains the packages. GPUs need ringrun's image for them, with CUDA and NCCL.
  *
  * @param version ringrun's version, the tag of its images

@@ -156,7 +156,7 @@ function deployCommand(): Command {
     .configureHelp({ visibleArguments: () => [] });
 }
 
-/** The options that may be given several times. */
+/** The options that may be repeated. */
 function repeated(command: Command): Command {
   const lists: readonly (readonly [flags: string, help: string, parse: (text: string) => unknown])[] = [
     ['--toleration <key=value:Effect>', 'taint of nodes that the pods tolerate', values.parseToleration],

@@ -49,7 +49,7 @@ export function parseObjectName(text: string): string {
   );
 }
 
-/** `registry.example:5000/team/train:1`, also with a digest. */
+/** `registry.example:5000/team/train:1`, optionally with a digest. */
 export function parseImage(text: string): string {
   const host = /[A-Za-z0-9][-A-Za-z0-9.]*(:\d+)?/.source;
   const part = /[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*/.source;

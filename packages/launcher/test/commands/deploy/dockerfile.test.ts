@@ -20,7 +20,7 @@ test("a folder without dependencies is copied into ringrun's image", () => {
   ]);
 });
 
-test('a folder that depends on ringrun gets its own dependencies on the image of Node.js', () => {
+test('a folder that depends on ringrun uses its own dependencies on Node's image', () => {
   expect(
     instructions({ ...bare, dependsOnRingrun: true, hasPackageJson: true, hasPackageLock: true }, ordinary),
   ).toEqual([
@@ -35,7 +35,7 @@ test('a folder that depends on ringrun gets its own dependencies on the image of
   ]);
 });
 
-test('TypeScript without tsx among its dependencies gets tsx', () => {
+test('installs tsx for TypeScript whose dependencies lack it', () => {
   const folder = { ...bare, dependsOnRingrun: true, hasPackageJson: true, lacksTsx: true };
   expect(instructions(folder, ordinary)).toContain('RUN npm install --no-save --omit=dev tsx@4');
   expect(instructions({ ...folder, lacksTsx: false }, ordinary).join()).not.toContain('tsx');

@@ -230,7 +230,7 @@ describe('the link', () => {
     );
   });
 
-  test('that passes only small messages gets a fix about the MTU', () => {
+  test('that passes only small messages is reported with a fix about the MTU', () => {
     const failure = {
       stage: 'measuring',
       peer: 'host1',

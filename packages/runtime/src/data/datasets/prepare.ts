@@ -38,7 +38,7 @@ export const prepareOptions: OptionNames<PrepareOptions> = {
 export interface PreparedData {
   /** A folder or bucket with the data. */
   location: string;
-  /** Where the data comes from: the option `location`, a download in the cache, or a generator. */
+  /** Origin of the data: the option `location`, a download in the cache, or a generator. */
   kind: 'given' | 'downloaded' | 'synthetic';
   /**
    * Name of the data, to print next to a result: `MNIST`, `synthetic digits, not MNIST`, or the given

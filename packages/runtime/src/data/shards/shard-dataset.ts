@@ -59,7 +59,7 @@ export class ShardDataset implements IterableDataset<ShardSample> {
   /**
    * @param shards paths, or `s3://bucket/name`, with braces that are expanded, such as `{000..019}` and `{train,extra}`.
    * Buckets are configured by the environment, as for checkpoints.
-   * @throws InvalidArgumentError for an option out of range, no shard, or a shard that is given twice
+   * @throws InvalidArgumentError for an option out of range, no shard, or a shard that occurs twice
    */
   constructor(shards: string | URL | readonly (string | URL)[], options: ShardDatasetOptions = {}) {
     const who = 'ShardDataset';

@@ -15,7 +15,7 @@ export interface WantedNext {
   begin: { share: DataShare; batchSize: number } | undefined;
   /** Skip the batch without creating it. */
   skip: boolean;
-  /** Do not make a batch of fewer than `batchSize` samples. */
+  /** Drop a batch of fewer than `batchSize` samples. */
   dropLast: boolean;
 }
 

@@ -59,7 +59,7 @@ export function createDataset(path: string, starts: Float64Array<SharedArrayBuff
   return new TextDataset(path, starts);
 }
 
-/** Counts lines first, because an array of unknown length would take memory twice. */
+/** Counts lines first, because an array of unknown length would need twice the memory. */
 function startsOfLines(bytes: Buffer): Float64Array<SharedArrayBuffer> {
   let count = 0;
   forEachLine(bytes, () => (count += 1));

@@ -113,7 +113,7 @@ describe('a bucket', () => {
 });
 
 describe('as torchvision', () => {
-  /** Classes, samples and what was printed. */
+  /** Classes, samples and output. */
   async function scanned(folder: string) {
     const printed = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     onTestFinished(() => {
@@ -144,7 +144,7 @@ describe('as torchvision', () => {
     });
   });
 
-  test('all types of images are found, and what is skipped is printed', async () => {
+  test('all types of images are found, and skipped entries are printed', async () => {
     const types = ['jpg', 'jpeg', 'png', 'ppm', 'bmp', 'pgm', 'tif', 'tiff', 'webp', 'TIFF'];
     const files = Object.fromEntries(types.map((type) => [`a/1.${type}`, '']));
     const found = await scanned(

@@ -86,7 +86,7 @@ describe('rejects, and names the file:', () => {
   });
 });
 
-describe('gzip data that expands to more than its header says', () => {
+describe('gzip data that expands to more than the size in its header', () => {
   const bomb = (shape: readonly number[], bytes: number) =>
     gzipSync(Buffer.concat([encodeIdx({ shape, data: new Uint8Array(0) }), Buffer.alloc(bytes)]));
 

@@ -16,7 +16,7 @@ const realMnist = fileURLToPath(new URL('../../../../../../../shared/data/mnist'
 const hasRealMnist = existsSync(realMnist);
 
 interface Prepared extends PreparedData {
-  /** What was printed. */
+  /** Output of the download. */
   printed: string;
 }
 
@@ -27,7 +27,7 @@ async function prepare(cache: string, mirrors: string, options: PrepareOptions =
   return { ...source, printed: (output.read() as string | null) ?? '' };
 }
 
-describe('a given folder', () => {
+describe('a folder passed as location', () => {
   const complete = () => {
     const folder = temporaryFolder();
     for (const { name } of allMnistFiles) writeFileSync(join(folder, `${name}.gz`), '');
