@@ -57,7 +57,7 @@ function run(command, args, env = {}) {
   });
 }
 
-/** Calls `act` on all items, on as many at a time as there are processors. */
+/** Calls `act` on all items, one at a time per processor. */
 async function forEachInParallel(items, act) {
   const waiting = [...items];
   const work = async () => {

@@ -25,7 +25,7 @@ const data = syntheticMnist({ train: 21, test: 1 });
 const steps = 6 * kills + 10;
 
 let reference: Promise<string[]> | undefined;
-/** The digests of the uninterrupted run, which runs once, beside the first test that needs it. */
+/** The digests of the uninterrupted run, which runs once, in parallel with the first test that needs it. */
 const undisturbed = () => (reference ??= runUndisturbed());
 
 const random = randomNumbers(seed);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { isFull } from './support/extent.ts';
 import { node } from './support/command.ts';
 
-// bench/loading/shards.js: 2 ranks with 2 worker threads each, and an S3 server in a process of its own.
+// bench/loading/shards.js: 2 ranks with 2 worker threads each, and an S3 server in a separate process.
 const images = isFull ? 20_000 : 203;
 const sizes = [
   '--images',

@@ -7,7 +7,7 @@
 import { createRequire } from 'node:module';
 import { ModelProto } from '../../packages/nn/dist/onnx-format/schema.js';
 
-// Beside the package that depends on it.
+// Resolved from the package that depends on it.
 const { InferenceSession, Tensor } = createRequire(new URL('../../packages/nn/', import.meta.url))(
   'onnxruntime-node',
 );

@@ -160,7 +160,7 @@ interface Window {
   kind: 'strangers' | 'control' | 'nothing';
 }
 
-/** Throughput with strangers as a share of another one. */
+/** Throughput with strangers as a share of another throughput. */
 interface Kept {
   cpu: number;
   wall: number;

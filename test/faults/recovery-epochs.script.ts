@@ -1,4 +1,4 @@
-// One rank of a training in epochs that survives the death of another one: gradients accumulate over two batches, a
+// One rank of a training in epochs that survives the death of another rank: gradients accumulate over two batches, a
 // checkpoint is saved and loaded after the death, and a new process joins within an epoch. Writes the samples of each step
 // of this RANK, and its parameters, to the folder OUT.
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';

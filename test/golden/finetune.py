@@ -79,7 +79,7 @@ with torch.no_grad():
 stored = {key: value.to(torch.bfloat16) if value.dim() == 4 else value for key, value in net.state_dict().items()}
 stored["bn1.bias"] = stored["bn1.bias"].to(torch.float16)
 assert stored["bn1.num_batches_tracked"].dtype == torch.int64
-# As training scripts store beside the weights.
+# Values that training scripts store next to the weights.
 stored["seen"] = torch.arange(10) < 5
 stored["palette"] = torch.arange(4, dtype=torch.uint8)
 stored["epochs"] = torch.tensor([2], dtype=torch.int32)

@@ -24,7 +24,7 @@ const startLimitMs = 60_000;
 const capacity = { cpu: '8', memory: '32Gi', pods: '50' };
 
 /**
- * A control plane of Kubernetes and the kubelet of these tests, in a network namespace of their own: etcd, API server,
+ * A control plane of Kubernetes and the kubelet of these tests, in a separate network namespace: etcd, API server,
  * controllers and scheduler are the real programs.
  */
 export class Cluster {

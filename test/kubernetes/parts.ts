@@ -70,7 +70,7 @@ export function kubernetesProblem(): string | undefined {
   return overlayProblem();
 }
 
-/** Containers have the files of this machine below a layer of their own. */
+/** Containers have the files of this machine below their own layer. */
 function overlayProblem(): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'ringrun-overlay-'));
   const script = `cd ${folder} && mkdir upper work root && mount -t overlay -o lowerdir=/,upperdir=upper,workdir=work overlay root`;

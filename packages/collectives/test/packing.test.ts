@@ -4,7 +4,7 @@ import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/core';
 
 import { packObject, unpackObject } from '../src/packing.ts';
 
-/** A received message lies inside other memory, at any offset. */
+/** A received message is a view of larger memory, at any offset. */
 function transported(object: unknown): unknown {
   const packed = packObject(object, 'object');
   const memory = new Uint8Array(packed.length + 3);

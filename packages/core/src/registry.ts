@@ -58,7 +58,7 @@ export interface Registry {
 const layout = 1;
 const key = Symbol.for('ringrun.registry');
 
-/** @throws RingrunError `ERR_INCOMPATIBLE_VERSIONS` when this module is loaded beside one with another layout. */
+/** @throws RingrunError `ERR_INCOMPATIBLE_VERSIONS` when this module is loaded together with one of another layout. */
 export const registry: Registry = joinRegistry(globalThis, import.meta.url);
 
 /** @param url of this copy of the module */

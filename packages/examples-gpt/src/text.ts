@@ -30,7 +30,7 @@ export class Windows implements Dataset<{ input: BigInt64Array; target: BigInt64
   readonly length: number;
   readonly #windowAt: (index: number) => { input: BigInt64Array; target: BigInt64Array };
 
-  /** `length` windows of `size` tokens. By default they follow one another; `startOf` returns the first token of each. */
+  /** `length` windows of `size` tokens. By default they are consecutive; `startOf` returns the first token of each. */
   constructor(
     tokens: BigInt64Array,
     size: number,

@@ -12,7 +12,7 @@ import { parseQuantity } from './quantity.ts';
 /** A container cannot be created as its pod specifies. */
 export class CreateContainerConfigError extends Error {}
 
-/** Replaces `$(NAME)` as Kubernetes does: unknown names stay, `$$` is `$`. */
+/** Replaces `$(NAME)` as Kubernetes does: unknown names are kept, `$$` becomes `$`. */
 export function expand(text: string, values: ReadonlyMap<string, string>): string {
   return text.replaceAll(/\$\$|\$\(([^)]+)\)/g, (match, name: string | undefined) =>
     name === undefined ? '$' : (values.get(name) ?? match),

@@ -12,7 +12,7 @@ const guardByte = 0xa5;
 const lineBytes = 64;
 
 /**
- * Where an array lies. `rank`: its owner; `peer`: the only rank that it is sent to or received from, if any; `giving`:
+ * Position of an array. `rank`: its owner; `peer`: the only rank that it is sent to or received from, if any; `giving`:
  * whether it is an input. `begins`: 'line' at the same offset on every rank if earlier arrays have equal lengths;
  * 'anywhere' and 'shifted' at offsets of parts of a larger array.
  */

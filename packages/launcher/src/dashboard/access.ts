@@ -27,7 +27,7 @@ export function accessOf(url: string, headers: IncomingHttpHeaders, token: strin
   return isToken(bearer, token) || isToken(ofCookie, token) ? { kind: 'granted', path } : { kind: 'denied' };
 }
 
-/** Browsers send a cookie to all ports of a host, so each job has a name of its own. */
+/** Browsers send a cookie to all ports of a host, so each job has its own cookie name. */
 function cookieName(token: string): string {
   return `ringrun-${digest(token).toString('hex').slice(0, 8)}`;
 }

@@ -29,7 +29,7 @@ export class Survival {
   #restarts = 0;
 
   /**
-   * @param restartsLeft Number of processes that may be started in place of dead ones.
+   * @param restartsLeft Number of dead processes that may be replaced.
    * @param onLoss Receives a line when the job continues without a process.
    */
   constructor(round: Round, restartsLeft: number, onLoss: (what: string) => void) {
@@ -38,7 +38,7 @@ export class Survival {
     this.#restartsLeft = restartsLeft;
   }
 
-  /** Number of processes that were started in place of dead ones. */
+  /** Number of dead processes that were replaced. */
   get restarts(): number {
     return this.#restarts;
   }

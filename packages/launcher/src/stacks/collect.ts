@@ -9,7 +9,7 @@ import { rankOfSocket, stackSocketName } from './stack-socket.ts';
 /** Milliseconds for a rank to answer. */
 const answerMs = 2000;
 
-/** Asks the ranks whose sockets lie in the folder. Ranks that have ended are left out. Never rejects. */
+/** Asks the ranks whose sockets are in the folder. Ranks that have ended are left out. Never rejects. */
 export async function collectStates(
   folder: string,
   isWanted: (pid: number) => boolean = () => true,

@@ -13,7 +13,7 @@ export interface MainThread {
   stack: string;
 }
 
-/** Milliseconds for an idle or computing thread to answer, and for one that computes to be interrupted. */
+/** Milliseconds for an idle or computing thread to answer, and for a computing thread to be interrupted. */
 const answerMs = 400;
 const pauseMs = 100;
 const captureMs = 250;

@@ -14,7 +14,7 @@ import type { TimeoutRecord } from './timeout-record.ts';
 /** Milliseconds to wait for the main thread to fail too, when another rank has reported a timeout. */
 const failureMs = 300;
 
-/** Answers on a socket beside the worker's error record. It loads the inspector only when a process asks. */
+/** Answers on a socket next to the worker's error record. It loads the inspector only when a process asks. */
 export function serveStacks(rank: string, errorFile: string, fromMain: MessagePort): void {
   const folder = dirname(errorFile);
   const name = stackSocketName(rank, process.pid);

@@ -112,7 +112,7 @@ function headline(states: readonly RankState[], record: TimeoutRecord): string {
   return `ringrun: timeout of ${operationOf(states, record)}: missing ${missing.join(', ')}. `;
 }
 
-/** The operation in which a rank was missing: a missing rank may have failed first, in another one. */
+/** The operation in which a rank was missing: a missing rank may have failed first, in another operation. */
 function operationOf(states: readonly RankState[], { operation, missing }: TimeoutRecord): string {
   const missingPids = missing.map(({ pid }) => pid);
   const waited = states

@@ -3,7 +3,7 @@ import { printable } from '@ringrun/core';
 /** The variable with the path of the file to which a worker writes its figures. If unset, the worker writes no figures. */
 export const figuresVariable = 'RINGRUN_FIGURES_FILE';
 
-/** Name of that file beside the worker's `stdout.log`. */
+/** Name of that file, next to the worker's `stdout.log`. */
 export const figuresFileName = 'figures.json';
 
 /** Upper bounds of the histogram of step times, in seconds. The last bucket has no bound. */

@@ -9,7 +9,7 @@ import { parsePrintable, printableLines } from '@ringrun/core';
 export interface RendezvousState {
   /** Number of changes, so that no two values are equal. */
   readonly version: number;
-  /** Unique name; a new store after a loss has another one. */
+  /** Unique name, different for a new store after a loss. */
   readonly incarnation: string;
   /** RINGRUN_RUN_ID of the workers. */
   readonly runId: string;
@@ -67,7 +67,7 @@ export interface JobTerms {
 
 /** The properties that a node publishes about itself. */
 export interface NodeInfo {
-  /** Unique; a restarted node has another one. */
+  /** Unique, different for a restarted node. */
   readonly id: string;
   readonly host: string;
   readonly pid: number;

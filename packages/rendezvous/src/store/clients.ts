@@ -30,7 +30,7 @@ export interface Arrival {
 /** Bytes of replies between two receipts. */
 export const receiptEveryBytes = 65_536;
 
-/** Memory of a queued reply beside its bytes: ZeroMQ's messages and two small frames. */
+/** Memory of a queued reply in addition to its bytes: ZeroMQ's messages and two small frames. */
 const replyOverheadBytes = 256;
 
 /**

@@ -82,7 +82,7 @@ export class StoreConnection {
   #probing = false;
   /** Instance id of the store that answered first. */
   #instance: string | undefined;
-  /** Of the last reply that had one. */
+  /** Receipt of the last reply that had one. */
   #receipt: number | undefined;
   #pingUnanswered = false;
   /** Ticks since the last answer. */

@@ -63,7 +63,7 @@ function readMechanism({ host, port }: HostPort): Promise<string | undefined> {
 /** Signature and version 3.0. Omits this process's mechanism: a server with a different one would close the connection at once. */
 const startOfGreeting = Buffer.from([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0]);
 
-/** True if the server repeatedly breaks the handshake. Uses a socket of its own, whose events end with it. */
+/** True if the server repeatedly breaks the handshake. Uses a separate socket, whose events end with it. */
 async function isRefused({ keys, ipv6, ...at }: HandshakeTarget): Promise<boolean> {
   const socket = new Dealer({ ...clientCurve(keys), linger: 0, reconnectInterval: 20, ipv6 });
   const timer = setTimeout(() => {

@@ -34,7 +34,7 @@ export const storeLimits: StoreLimits = {
   unreadBytes: 64 * MiB,
 };
 
-/** Memory of a key beside its text and its value: entries of maps and headers of objects. */
+/** Memory of a key in addition to its text and its value: entries of maps and headers of objects. */
 export const keyOverheadBytes = 256;
 
 /** Bytes of one ZeroMQ frame: the two values of `compareSet` with a key, or the names of 131,072 keys of 130 bytes. */

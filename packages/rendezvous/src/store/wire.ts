@@ -13,7 +13,7 @@ export const protocolName = 'ringrun-store/4';
  *
  * A client connects without a routing id, so the ROUTER chooses one for each connection, and names itself in its
  * requests. If a connection with the routing id of another replaced that one, libzmq 4.3.5 would keep the descriptor of
- * the replaced connection for ever when a message arrives on it.
+ * the replaced connection forever when a message arrives on it.
  */
 export const storeProto = `
   syntax = "proto3";

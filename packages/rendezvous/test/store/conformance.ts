@@ -8,7 +8,7 @@ const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
  * The contract of `Store`, for every implementation of it.
  *
  * @param name The implementation under test.
- * @param open Opens as many clients as asked of one store that is empty; `close` ends clients and store.
+ * @param open Opens the requested number of clients of one empty store; `close` ends clients and store.
  */
 export function describeStore(
   name: string,

@@ -60,7 +60,7 @@ test(
     // Connections that ZeroMQ has not closed yet occasionally add up to 30 MB, so the smaller of two samples is used.
     const native = samples.map((sample) => sample.native);
     expect(Math.min(native[4], native[5]) - Math.min(native[1], native[2])).toBeLessThan(24);
-    // Of a client that it has not forgotten yet, the server keeps about 1 KB.
+    // The server keeps about 1 KB for a client that it has not forgotten yet.
     expect(samples[5].objects - samples[0].objects).toBeLessThan(2 + (joins * 2) / 1024);
     if (isFull) {
       await expect

@@ -17,7 +17,7 @@ import type { WriterIdentity } from './writer-identity.ts';
  * whenever its process ends. The file contains the holder's identity.
  */
 
-/** Beside the checkpoints. */
+/** Name of the lock file, next to the checkpoints. */
 export const lockFile = 'writer.lock';
 const lockedByte = 0;
 

@@ -33,7 +33,7 @@ export type PaddedArray<Sample> = Sample extends NumericArray
 
 /**
  * Creates a `collateFn` that pads sequences to the smallest of `lengths` that holds all of a batch. A training step is
- * compiled once for each shape of its inputs, so at most as many programs are compiled as there are lengths:
+ * compiled once for each shape of its inputs, so at most one program is compiled per length:
  *
  *     const collateFn = padTo([32, 64, 128], { tokens: 0, labels: -100 });
  *     for await (const { tokens, labels } of new DataLoader(dataset, { batchSize: 16, collateFn })) …

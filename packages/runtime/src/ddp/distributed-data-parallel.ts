@@ -216,14 +216,14 @@ export class DistributedDataParallel<M extends ForwardModule> {
   }
 
   /**
-   * With `faultTolerance: 'shrink'`, registers the objects that a new process needs besides the model: optimizer,
+   * With `faultTolerance: 'shrink'`, registers the objects that a new process needs in addition to the model: optimizer,
    * scheduler, sampler or loader, counters of the program. All ranks pass the same names. Call it once, before the first
    * step, on every rank.
    *
-   * In a process that was started in place of a dead one, `initProcessGroup` forms a group of this process alone, and
-   * `shareState` joins the running job: it resolves when this process is one of the job's ranks and has received the
-   * parameters, the buffers and the states of the objects from a living rank, as they were before the next step.
-   * Continue as after `Checkpointer.resume`. Without `faultTolerance` it does nothing.
+   * In a process that replaces a dead one, `initProcessGroup` forms a group of this process alone, and `shareState`
+   * joins the running job: it resolves when this process is one of the job's ranks and has received the parameters, the
+   * buffers and the states of the objects from a living rank, as they were before the next step. Continue as after
+   * `Checkpointer.resume`. Without `faultTolerance` it does nothing.
    *
    * @returns true if this process has joined a running job
    * @throws InvalidArgumentError if the model or the names differ from the running job's; RingrunError `ERR_JOB_ENDED`

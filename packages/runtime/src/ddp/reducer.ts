@@ -162,7 +162,7 @@ export class Reducer implements SynchronousGradientSink {
   }
 
   /**
-   * Takes part in a step of the ranks that still train, without gradients of its own. Its parameters receive the step's
+   * Takes part in a step of the ranks that still train, without its own gradients. Its parameters receive the step's
    * averaged gradients. Resolves with false if no rank trains any longer: then the weight of the first bucket is 0 on
    * all ranks, and the other buckets are skipped.
    */

@@ -140,7 +140,7 @@ test.each([
 ])('rejects %s with a remedy', (_, sample, message) => {
   expect(() => defaultCollate([sample])).toThrow(InvalidArgumentError);
   expect(() => defaultCollate([sample])).toThrow(message);
-  expect(() => defaultCollate([sample])).toThrow('give DataLoader a `collateFn`');
+  expect(() => defaultCollate([sample])).toThrow('pass DataLoader a `collateFn`');
 });
 
 test('rejects an empty list of samples', () => {

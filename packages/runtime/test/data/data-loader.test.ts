@@ -175,7 +175,7 @@ describe('rejects', () => {
   test.each([[[0, 3]], [[-1]], [[0.5]]])('a sampler of another dataset, which yields %j', (indices) => {
     const loader = new DataLoader(tens(3), { sampler: indices });
     expect(() => [...loader]).toThrow(
-      `the sampler gave index ${indices.at(-1)}, but the dataset has 3 samples`,
+      `the sampler returned index ${indices.at(-1)}, but the dataset has 3 samples`,
     );
   });
 });

@@ -20,7 +20,7 @@ test("a folder without dependencies is copied into ringrun's image", () => {
   ]);
 });
 
-test('a folder that depends on ringrun uses its own dependencies on Node's image', () => {
+test("a folder that depends on ringrun uses its own dependencies on Node's image", () => {
   expect(
     instructions({ ...bare, dependsOnRingrun: true, hasPackageJson: true, hasPackageLock: true }, ordinary),
   ).toEqual([

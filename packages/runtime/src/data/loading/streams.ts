@@ -27,7 +27,7 @@ export class Streams {
   readonly worldSize: number;
   readonly #rank: number;
   readonly #options: StreamOptions;
-  /** Ranks agree in a group of their own, which their first iteration forms; undefined if they do not agree. */
+  /** Ranks agree in a separate group, which their first iteration forms; undefined if they do not agree. */
   #group: Promise<ProcessGroup> | undefined;
   readonly #agrees: boolean;
 

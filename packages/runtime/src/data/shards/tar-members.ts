@@ -8,7 +8,7 @@ import { tarBlocks } from './tar-blocks.ts';
 export interface TarMember {
   /** Its path in the archive. */
   name: string;
-  /** In memory of their own. */
+  /** The contents, in separate memory. */
   bytes: Uint8Array;
 }
 
