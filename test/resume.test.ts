@@ -157,8 +157,8 @@ async function trainingOnTwoNodes(results: string, place: string): Promise<[Comm
 /**
  * Waits for some milliseconds after one of the next steps of a random rank.
  *
- * @param least minimum number of steps that the run makes first: after 7, it has a checkpoint, because the save of step 6
- * has waited until the one of step 3 was written
+ * @param least minimum number of steps that the run makes first: after 7, it has a checkpoint, because the save of step
+ * 6 has waited until the one of step 3 was written
  */
 async function killInStep(run: Command, began: number, least: number): Promise<void> {
   const victim = pidOfRank(run, below(ranks.length));

@@ -123,7 +123,7 @@ describe('two ranks', () => {
   });
 
   test('have the running means of rank 0 after each step', () => {
-    // keras's momentum of 0.99, with batches of tens.
+    // keras's momentum is 0.99; the batches have means of tens.
     const first = 0.01 * 10;
     const second = 0.99 * first + first;
     for (const { runningMeans } of found) {
@@ -188,7 +188,7 @@ interface Around {
 }
 
 describe('callbacks and data', () => {
-  /** Of the first test. */
+  /** Result of the first test. */
   let found: Around[];
 
   test('ranks exit with 0', async () => {

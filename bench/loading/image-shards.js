@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { openStorage } from '../../packages/runtime/dist/storage/index.js';
 import { root } from '../support.js';
 
-// The packages that tests and benchmarks need are those of ringrun.
+// Resolves development dependencies from the package ringrun.
 const require = createRequire(join(root, 'packages/runtime/package.json'));
 const side = 32;
 const block = 512;

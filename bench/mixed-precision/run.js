@@ -1,5 +1,5 @@
-// The cost of a matrix product in 16-bit formats on this processor, compared with float32, as autocast would run it: inputs
-// are cast, multiplied and cast back, and weights are stored in the format.
+// The cost of a matrix product in 16-bit formats on this processor, compared with float32, as autocast would run it:
+// inputs are cast, multiplied and cast back, and weights are stored in the format.
 //
 //   node bench/mixed-precision/run.js
 //

@@ -2,9 +2,9 @@
 // [--rounds 3] [--steps N] [--quick] [--before CHECKOUT] [--python PYTHON]... [--only TEXT] [--json FILE]`.
 //
 // Each round measures every row (whose name contains TEXT) once, in separate processes; a row is the median over the
-// rounds. The rows are a ladder of ringrun's communication, the same of another built checkout (`--before`), PyTorch DDP
-// over gloo for every PYTHON with torch (docs/performance.md, "Peers"), and a limit: the time that C processes with equal
-// work lose by waiting for each other (limit_together.c). `--steps` is the number of measured steps of a row, and
+// rounds. The rows are a ladder of ringrun's communication, the same of another built checkout (`--before`), PyTorch
+// DDP over gloo for every PYTHON with torch (docs/performance.md, "Peers"), and a limit: the time that C processes with
+// equal work lose by waiting for each other (limit_together.c). `--steps` is the number of measured steps of a row, and
 // `--quick` measures one round of a tenth of the steps. The last part is the lateness of a timer while ResNet-18 trains
 // on all processors.
 import { spawnSync } from 'node:child_process';

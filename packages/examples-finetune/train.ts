@@ -4,9 +4,9 @@
 //   unfrozen:     node launch --nproc 2 packages/examples-finetune/train.ts --unfreeze
 //   a trace:      node launch --nproc 2 packages/examples-finetune/train.ts --profile trace.json
 //
-// The encoder was trained on the digits 0 to 4 (test/golden/finetune.py); the head learns 5 to 9. Without --data, MNIST is
-// downloaded. Without a network, use --data FOLDER, or --synthetic. One epoch reaches an accuracy of at least 0.9 on MNIST.
-// All options: node launch packages/examples-finetune/train.ts --help
+// The encoder was trained on the digits 0 to 4 (test/golden/finetune.py); the head learns 5 to 9. Without --data, MNIST
+// is downloaded. Without a network, use --data FOLDER, or --synthetic. One epoch reaches an accuracy of at least 0.9 on
+// MNIST. All options: node launch packages/examples-finetune/train.ts --help
 
 import { effectiveBatch, integerFrom, outputFile } from '@ringrun/examples-common';
 import { DigitClassifier, DigitsFrom } from '@ringrun/examples-finetune';

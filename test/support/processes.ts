@@ -34,7 +34,10 @@ export async function hasStopped(pid: number): Promise<void> {
   while (fieldsOfStat(pid)[0] !== 'T') await delay(1);
 }
 
-/** The state of a process and the fields after it. proc(5): the command before the state may contain spaces and parentheses. */
+/**
+ * The state of a process and the fields after it. proc(5): the command before the state may contain spaces and
+ * parentheses.
+ */
 function fieldsOfStat(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -24,9 +24,9 @@ export interface DistributedModule {
 
   /**
    * Calls a function when all earlier operations, such as backward passes, have ended. Calls it at once and returns
-   * undefined if no operation is pending, or if the caller runs inside one of them. Later operations wait for the function.
-   * If an earlier operation fails, the promise rejects and the function is not called. Omit it if the library computes when
-   * it is called.
+   * undefined if no operation is pending, or if the caller runs inside one of them. Later operations wait for the
+   * function. If an earlier operation fails, the promise rejects and the function is not called. Omit it if the library
+   * computes when it is called.
    */
   afterPending?(call: () => void): Promise<void> | undefined;
 
@@ -108,8 +108,8 @@ export interface DistributedParameter extends DistributedTensor {
    */
   gradientSink: GradientSink | undefined;
   /**
-   * Replaces `data` by another array of the same length that holds the values; a function is called at the first use. Omit
-   * it if the library cannot replace arrays: its models cannot be wrapped with `shareParameters`.
+   * Replaces `data` by another array of the same length that holds the values; a function is called at the first use.
+   * Omit it if the library cannot replace arrays: its models cannot be wrapped with `shareParameters`.
    */
   replaceData?(data: Float32Array | (() => Float32Array)): void;
   /**
@@ -134,8 +134,8 @@ export interface GradientSink {
   readonly order?: number;
 
   /**
-   * Changes when, between two steps, `arrayOf` returns different arrays or the parameters' arrays are replaced. Omit it if
-   * neither happens.
+   * Changes when, between two steps, `arrayOf` returns different arrays or the parameters' arrays are replaced. Omit it
+   * if neither happens.
    */
   readonly version?: number;
 
@@ -200,9 +200,9 @@ export interface ParameterSharing {
   allocateSync(lengths: readonly number[]): Float32Array[];
 
   /**
-   * Resolves when all ranks have called it. An optimizer calls it before an update, because other ranks may still read the
-   * parameters, and after it, when the parameters have their new values. After a pass with `updateAverages`, it calls it
-   * only after the update.
+   * Resolves when all ranks have called it. An optimizer calls it before an update, because other ranks may still read
+   * the parameters, and after it, when the parameters have their new values. After a pass with `updateAverages`, it
+   * calls it only after the update.
    */
   synchronize(): Promise<void>;
 
@@ -242,9 +242,9 @@ export interface GradientPass {
   startableAt(index: number): readonly StartableOperation[] | undefined;
 
   /**
-   * The number of consecutive passes of the same graph, including this one and at most `limit`, after which `done` may be
-   * called once for all of them. Requires that the library starts and awaits the operations of `startableAt` in each pass.
-   * Default: 1.
+   * The number of consecutive passes of the same graph, including this one and at most `limit`, after which `done` may
+   * be called once for all of them. Requires that the library starts and awaits the operations of `startableAt` in each
+   * pass. Default: 1.
    */
   mostPasses?(limit: number): number;
 

@@ -75,7 +75,9 @@ function isPlain(value: object): boolean {
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Levenshtein distance, row by row: row[j] is the distance between the letters of `a` so far and the first j of `b`. */
+/**
+ * Levenshtein distance, row by row: row[j] is the distance between the letters of `a` so far and the first j of `b`.
+ */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (const [i, letter] of Array.from(a).entries()) {

@@ -32,7 +32,10 @@ export interface Registry {
   distributedDataParallel: DistributedDataParallelClass | undefined;
   /** True once `warnOfUnaveragedGradient` has printed its warning. */
   unaveragedGradientWasReported: boolean;
-  /** The state that `distribute` of `@ringrun/tfjs` keeps for each optimizer, so that every copy of the package finds it. */
+  /**
+   * The state that `distribute` of `@ringrun/tfjs` keeps for each optimizer, so that every copy of the package finds
+   * it.
+   */
   readonly tfjsDistributions: WeakMap<object, TfjsDistribution>;
   /**
    * Random generators by library name. A library adds its generator when it is loaded, so that programs need not

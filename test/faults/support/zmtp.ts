@@ -72,7 +72,10 @@ function isChange(bytes: Buffer): boolean {
   }
 }
 
-/** The bytes that a real client of the store writes: the greeting and each frame. With RINGRUN_SECRET, all but the first two are encrypted. */
+/**
+ * The bytes that a real client of the store writes: the greeting and each frame. With RINGRUN_SECRET, all but the first
+ * two are encrypted.
+ */
 export async function recordClient(port: number): Promise<Buffer[]> {
   const written: Buffer[] = [];
   const sockets: Socket[] = [];

@@ -30,9 +30,9 @@ export function shareMemorySync(group: object, length: number): HostMemory {
 }
 
 /**
- * For an array from `allocateSync`: views of the same elements in the memory of each rank, in rank order, including this
- * rank's own array. Undefined unless all ranks of the group share memory. Call it once for each array. The views are
- * detached together with this rank's array. Not a collective.
+ * For an array from `allocateSync`: views of the same elements in the memory of each rank, in rank order, including
+ * this rank's own array. Undefined unless all ranks of the group share memory. Call it once for each array. The views
+ * are detached together with this rank's array. Not a collective.
  *
  * @internal
  */
@@ -64,8 +64,8 @@ export async function beginNewGroup(group: object, timeoutMs: number): Promise<v
  * An all-reduce of float32 memory of `allocateSync` that a library starts while it computes. Undefined if this group can
  * only be called from JavaScript now.
  *
- * @param copy memory from `allocateSync` of the same length, into which `data` is copied before each all-reduce, even if
- * the all-reduce fails. Default: none.
+ * @param copy memory from `allocateSync` of the same length, into which `data` is copied before each all-reduce, even
+ * if the all-reduce fails. Default: none.
  * @internal
  */
 export function prepareAllReduce(

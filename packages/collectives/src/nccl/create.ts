@@ -83,7 +83,9 @@ function asError(error: unknown): Error {
 
 const readersTimeoutMs = 5000;
 
-/** Rank 0 may close the store after createNcclGroup throws, so all ranks must read each other's `NcclRankInfo` first. */
+/**
+ * Rank 0 may close the store after createNcclGroup throws, so all ranks must read each other's `NcclRankInfo` first.
+ */
 async function letOthersRead(store: Store, size: number): Promise<void> {
   if (size === 1) return;
   try {

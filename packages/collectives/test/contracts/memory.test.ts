@@ -7,14 +7,20 @@ import { settingsOverNcclInFull } from '../nccl/settings.ts';
 
 const settings = [...settingsOnCpu, ...settingsOverNcclInFull];
 
-/** Numbers of operations after which memory is measured: the ends of equal stretches, the first after all one-time allocations. */
+/**
+ * Numbers of operations after which memory is measured: the ends of equal stretches, the first after all one-time
+ * allocations.
+ */
 const { from, to } = { short: { from: 4000, to: 12_000 }, full: { from: 20_000, to: 100_000 } }[
   requestedExtent()
 ];
 const stretches = 8;
 const marks = Array.from({ length: stretches + 1 }, (_, i) => from + ((to - from) / stretches) * i);
 
-/** Bytes over all stretches. The full form detects a leak of 100 bytes per operation; the short form detects 2 KiB, which finds leaked arrays but not leaked bookkeeping. */
+/**
+ * Bytes over all stretches. The full form detects a leak of 100 bytes per operation; the short form detects 2 KiB,
+ * which finds leaked arrays but not leaked bookkeeping.
+ */
 const maxBytes = { short: 16, full: 4 }[requestedExtent()] * 2 ** 20;
 const limitMs = 200_000;
 

@@ -1,7 +1,7 @@
 /**
- * The thread that serves the dashboard. It has its own event loop, memory limit and low priority, so that slow or numerous
- * clients do not slow down the launcher or the workers. It receives a `JobFigures` every second, and reports the address at
- * which it listens.
+ * The thread that serves the dashboard. It has its own event loop, memory limit and low priority, so that slow or
+ * numerous clients do not slow down the launcher or the workers. It receives a `JobFigures` every second, and reports
+ * the address at which it listens.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -156,7 +156,9 @@ export class WorkerLauncher {
     });
   }
 
-  /** If the user has no cache folder for compiled TypeScript, the workers share one that is removed with the launcher. */
+  /**
+   * If the user has no cache folder for compiled TypeScript, the workers share one that is removed with the launcher.
+   */
   #typescriptVariables(): NodeJS.ProcessEnv {
     const isTypeScript =
       this.#executable.kind === 'script' && this.#executable.script.language === 'typescript';

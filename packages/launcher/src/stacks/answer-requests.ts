@@ -19,7 +19,10 @@ import {
 } from './request-keys.ts';
 import type { StackRequest } from './request-keys.ts';
 
-/** Milliseconds of one wait for a request (as the rendezvous waits for changes), and until the next attempt after an error. */
+/**
+ * Milliseconds of one wait for a request (as the rendezvous waits for changes), and until the next attempt after an
+ * error.
+ */
 const waitMs = 1000;
 
 /** Milliseconds for the requesting rank to collect the report. */

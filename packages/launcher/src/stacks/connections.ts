@@ -2,7 +2,10 @@
 // they are closed before the process exits.
 import type { Worker } from 'node:worker_threads';
 
-/** Milliseconds that process exit waits for the thread: connecting takes up to 1,500, closing takes one turn of its event loop. */
+/**
+ * Milliseconds that process exit waits for the thread: connecting takes up to 1,500, closing takes one turn of its
+ * event loop.
+ */
 const exitPatienceMs = 2000;
 
 /** Asks the helper thread to close its connections. */

@@ -1,7 +1,10 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Maximum bytes of an address that every system accepts: `sun_path` has 108 on Linux and 104 on macOS, with a zero at its end. */
+/**
+ * Maximum bytes of an address that every system accepts: `sun_path` has 108 on Linux and 104 on macOS, with a zero at
+ * its end.
+ */
 const maxBytes = 103;
 
 /**

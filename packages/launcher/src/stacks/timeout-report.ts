@@ -13,7 +13,9 @@ import { ReportFile } from './report-file.ts';
 import { reply } from './timeout-record.ts';
 import type { TimeoutRecord } from './timeout-record.ts';
 
-/** Milliseconds for the ranks of this host to read the report: the launcher stops all of them when the first one ends. */
+/**
+ * Milliseconds for the ranks of this host to read the report: the launcher stops all of them when the first one ends.
+ */
 const handOverMs = 60;
 const printEveryMs = 10;
 const stderr = 2;

@@ -8,8 +8,8 @@ export const launcherPipeVariable = 'RINGRUN_LAUNCHER_PIPE';
 export const launcherPipeDescriptor = 3;
 
 /**
- * Makes a worker end in `withinMs` unless another message arrives first. Contains the time on the monotonic clock of the
- * host, so that a process that was stopped meanwhile recognizes an outdated message.
+ * Makes a worker end in `withinMs` unless another message arrives first. Contains the time on the monotonic clock of
+ * the host, so that a process that was stopped meanwhile recognizes an outdated message.
  */
 export function leaseMessage(withinMs: number): string {
   return `${Math.round(monotonicMs() + withinMs)}\n`;

@@ -1,6 +1,8 @@
 import { printable } from '@ringrun/core';
 
-/** The variable with the path of the file to which a worker writes its figures. If unset, the worker writes no figures. */
+/**
+ * The variable with the path of the file to which a worker writes its figures. If unset, the worker writes no figures.
+ */
 export const figuresVariable = 'RINGRUN_FIGURES_FILE';
 
 /** Name of that file, next to the worker's `stdout.log`. */

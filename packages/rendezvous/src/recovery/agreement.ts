@@ -39,7 +39,10 @@ export class Agreement {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Leaves the current group. `failure`: the error if the group has failed; the rank that it shows to be dead is recorded. */
+  /**
+   * Leaves the current group. `failure`: the error if the group has failed; the rank that it shows to be dead is
+   * recorded.
+   */
   async leave(current: Generation, failure: unknown, report: Report): Promise<void> {
     await this.#blame(current, failure);
     await this.#keys.report(current.generation + 1, this.#own, report);

@@ -22,8 +22,9 @@ import type { Clock, Step } from './step.ts';
  * 1. A round starts only after each node of the previous round has reported the end of its workers, or has sent no
  *    heartbeat for a lease.
  * 2. A node stops its workers before its lease expires (lease.ts).
- * 3. In a new store, the first round waits for a lease if absent nodes may still run a round of a lost store: nodes that
- * the participants know of, and unknown nodes if there are free slots. If the job is full and no participant knows of
+ * 3. In a new store, the first round waits for a lease if absent nodes may still run a round of a lost store: nodes
+ * that the participants know of, and unknown nodes if there are free slots. If the job is full and no participant knows
+ * of
  *    another node, there is no wait; otherwise a job with a fixed number of nodes would always start a lease later.
  */
 export function nextStep(state: RendezvousState | undefined, nodeState: NodeState, clock: Clock): Step {

@@ -42,7 +42,10 @@ interface WorkersOfRound {
   readonly lostLease: Lease | undefined;
 }
 
-/** The local state of one node: everything except the shared state in the store. Times are readings of its monotonic clock. */
+/**
+ * The local state of one node: everything except the shared state in the store. Times are readings of its monotonic
+ * clock.
+ */
 export interface NodeState {
   readonly node: NodeInfo;
   readonly terms: JobTerms;

@@ -60,7 +60,10 @@ function readMechanism({ host, port }: HostPort): Promise<string | undefined> {
   });
 }
 
-/** Signature and version 3.0. Omits this process's mechanism: a server with a different one would close the connection at once. */
+/**
+ * Signature and version 3.0. Omits this process's mechanism: a server with a different one would close the connection
+ * at once.
+ */
 const startOfGreeting = Buffer.from([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0]);
 
 /** True if the server repeatedly breaks the handshake. Uses a separate socket, whose events end with it. */

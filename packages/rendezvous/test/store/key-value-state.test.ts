@@ -197,8 +197,8 @@ describe('limits', () => {
 
 describe('joining', () => {
   /**
-   * Work of a store for `ranks` ranks that each publish a key, wait for the keys of all and ping occasionally: bytes of their
-   * requests and replies, and operations of maps and sets.
+   * Work of a store for `ranks` ranks that each publish a key, wait for the keys of all and ping occasionally: bytes of
+   * their requests and replies, and operations of maps and sets.
    */
   function workOfJoining(ranks: number): number {
     const { state } = begin();

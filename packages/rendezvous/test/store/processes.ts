@@ -13,7 +13,10 @@ export interface TestProcess {
   readonly kill: (signal: NodeJS.Signals) => void;
 }
 
-/** Variables of the surrounding shell or launcher that would change a child's behaviour. `npm run test:sanitize` sets RINGRUN_NATIVE. */
+/**
+ * Variables of the surrounding shell or launcher that would change a child's behaviour. `npm run test:sanitize` sets
+ * RINGRUN_NATIVE.
+ */
 const ownVariables = /^(RANK|WORLD_SIZE|LOCAL_RANK|MASTER_ADDR|MASTER_PORT|RINGRUN_(?!NATIVE$).*)$/;
 
 /** Starts the compiled form of a script with Node. It is killed when the test ends. */

@@ -33,7 +33,7 @@ export interface Search {
 }
 
 export interface SearchResult {
-  /** Undefined if `from` is 'auto' and there is no checkpoint yet. */
+  /** Undefined if `from` is 'auto' and no checkpoint exists yet. */
   found: FoundCheckpoint | undefined;
   /** The highest checkpoint number that any rank sees in `own`, complete or not; 0 if `own` was not searched. */
   highest: number;
@@ -162,7 +162,9 @@ function candidatesOf(listings: readonly Listing[], wanted: string | undefined):
   );
 }
 
-/** Copies of one checkpoint to try: hosts that share a folder see the same file, so reading it more often is in vain. */
+/**
+ * Copies of one checkpoint to try: hosts that share a folder see the same file, so reading it more often is in vain.
+ */
 const maxCopies = 3;
 
 function withoutSharedCopies(candidates: readonly Candidate[]): Candidate[] {

@@ -24,8 +24,8 @@ const maxBytesPerRead = 2 ** 30;
  * @returns tensors by name, in file order; float16 and bfloat16 as `Float16Bits` and `BFloat16Bits`, booleans
  * as bytes 0 and 1
  * @throws CheckpointError `ERR_CHECKPOINT_NOT_FOUND`; `ERR_CHECKPOINT_NOT_READ` with the file system's reason;
- * `ERR_CHECKPOINT_DAMAGED` if the file is not valid safetensors, in which case the message names the actual format if it is
- * known, or if a file of an index lacks a tensor
+ * `ERR_CHECKPOINT_DAMAGED` if the file is not valid safetensors, in which case the message names the actual format if
+ * it is known, or if a file of an index lacks a tensor
  */
 export async function loadSafetensors(path: string | URL): Promise<Map<string, ArrayWithShape>> {
   const file = givenPath(path, 'loadSafetensors');

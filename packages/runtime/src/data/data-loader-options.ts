@@ -108,7 +108,10 @@ export function requireOptionsOfKind(options: DataLoaderOptions<never, unknown>,
   );
 }
 
-/** The error for a loop without `await` over a dataset that requires waiting. Errors of `samples` are not reported as well. */
+/**
+ * The error for a loop without `await` over a dataset that requires waiting. Errors of `samples` are not reported as
+ * well.
+ */
 export function needsAwait(samples?: Promise<unknown>): InvalidArgumentError {
   samples?.catch(() => undefined);
   return new InvalidArgumentError(

@@ -36,8 +36,8 @@ import { LoaderThreads } from './workers/loader-threads.ts';
  * `for await (const batch of loader)` yields to the event loop between batches. `for (const batch of loader)` does
  * not, and requires `numWorkers: 0`.
  *
- * An {@link IterableDataset} is divided among the workers of all ranks: `batchSize` samples of each worker in turn. By default all ranks receive the same number of batches
- * (`evenDivisible`).
+ * An {@link IterableDataset} is divided among the workers of all ranks: `batchSize` samples of each worker in turn. By
+ * default all ranks receive the same number of batches (`evenDivisible`).
  *
  * With `numWorkers`, threads create the same batches in the same order. The dataset must have `forWorkers`, as
  * ringrun's datasets and those of `datasetFromModule` do. Without workers, a dataset that returns promises is read ahead. The threads end with the loop (with `persistentWorkers`

@@ -55,8 +55,8 @@ export class BucketAverage {
   }
 
   /**
-   * Returns a function that does the same as `run`, or awaits `started`, and can be called repeatedly: each further call
-   * restarts from this rank's own gradients.
+   * Returns a function that does the same as `run`, or awaits `started`, and can be called repeatedly: each further
+   * call restarts from this rank's own gradients.
    */
   repeatable(started: StartableAverage | undefined): () => Promise<void> {
     let calls = 0;

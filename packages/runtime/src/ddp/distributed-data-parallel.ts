@@ -216,9 +216,9 @@ export class DistributedDataParallel<M extends ForwardModule> {
   }
 
   /**
-   * With `faultTolerance: 'shrink'`, registers the objects that a new process needs in addition to the model: optimizer,
-   * scheduler, sampler or loader, counters of the program. All ranks pass the same names. Call it once, before the first
-   * step, on every rank.
+   * With `faultTolerance: 'shrink'`, registers the objects that a new process needs in addition to the model:
+   * optimizer, scheduler, sampler or loader, counters of the program. All ranks pass the same names. Call it once,
+   * before the first step, on every rank.
    *
    * In a process that replaces a dead one, `initProcessGroup` forms a group of this process alone, and `shareState`
    * joins the running job: it resolves when this process is one of the job's ranks and has received the parameters, the

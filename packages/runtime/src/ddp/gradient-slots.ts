@@ -27,8 +27,8 @@ type GradientSlotsSettings = Required<Pick<ReducerSettings, 'firstCap' | 'cap' |
 };
 
 /**
- * The buckets of a model's gradients, in the memory of the process group, and the position of each gradient in them. Also
- * marks the parameters on which this rank's losses depend.
+ * The buckets of a model's gradients, in the memory of the process group, and the position of each gradient in them.
+ * Also marks the parameters on which this rank's losses depend.
  */
 export class GradientSlots {
   readonly #parameters: readonly DistributedParameter[];

@@ -14,8 +14,8 @@ interface UnaveragedPassSettings {
 
 /**
  * A pass whose gradients the update averages, each rank those of its own part. It ends with a barrier, after which all
- * ranks have written their gradients and no rank reads the parameters. After the barrier that follows the update, the ranks
- * may write again.
+ * ranks have written their gradients and no rank reads the parameters. After the barrier that follows the update, the
+ * ranks may write again.
  */
 export function unaveragedPass({
   sharing,

@@ -24,9 +24,9 @@ export interface NewGroupOptions {
 const newGroupOptions: OptionNames<NewGroupOptions> = { timeoutMs: true };
 
 /**
- * Creates a group of some ranks (torch.distributed.new_group). A collective of the default group: every rank of it must call it,
- * including ranks outside the new group, in the same order and with the same ranks. The group's methods and errors use ranks of the
- * group; functions with the option `group` use ranks of the default group.
+ * Creates a group of some ranks (torch.distributed.new_group). A collective of the default group: every rank of it must
+ * call it, including ranks outside the new group, in the same order and with the same ranks. The group's methods and
+ * errors use ranks of the group; functions with the option `group` use ranks of the default group.
  *
  * @param ranks Ranks of the default group. Default: all. Sorted, they become ranks 0, 1, … of the new group, as in
  * torch.

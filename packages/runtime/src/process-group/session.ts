@@ -186,7 +186,9 @@ function groupFormer(
   return (options) => createNcclGroup({ ...options, ...onDevice });
 }
 
-/** Leaves the store; rank 0, which serves it, waits for the others to leave. Ranks that died earlier are not an error. */
+/**
+ * Leaves the store; rank 0, which serves it, waits for the others to leave. Ranks that died earlier are not an error.
+ */
 async function leaveStore(store: Store, rank: number, worldSize: number): Promise<void> {
   try {
     await Promise.race([sayGoodbye(store, rank), sleep(goodbyeMs, undefined, { ref: false })]);

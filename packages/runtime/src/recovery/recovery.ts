@@ -118,8 +118,8 @@ export class Recovery {
   }
 
   /**
-   * Runs a transaction. If a rank dies, forms the group again with the surviving ranks, and repeats the transaction there
-   * unless every survivor has its result.
+   * Runs a transaction. If a rank dies, forms the group again with the surviving ranks, and repeats the transaction
+   * there unless every survivor has its result.
    */
   async run<Result>(transaction: Transaction<Result>): Promise<Result> {
     this.#next = 'incomplete';

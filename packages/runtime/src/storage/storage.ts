@@ -55,6 +55,9 @@ export interface Storage {
   /** Removes `name`. No error if it does not exist. */
   delete(name: string): Promise<void>;
 
-  /** Removes all names that begin with `folder/`, including incomplete files left by a crash. No error if nothing matches. */
+  /**
+   * Removes all names that begin with `folder/`, including incomplete files left by a crash. No error if nothing
+   * matches.
+   */
   deleteFolder(folder: string): Promise<void>;
 }

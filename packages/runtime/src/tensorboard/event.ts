@@ -81,7 +81,9 @@ export function encodeEvent(event: Event): Uint8Array {
   return eventType.encode(eventType.fromObject(event)).finish();
 }
 
-/** A text, which may be Markdown, for the text dashboard. TensorBoard shows a scalar as plain text, and [1] as a table. */
+/**
+ * A text, which may be Markdown, for the text dashboard. TensorBoard shows a scalar as plain text, and [1] as a table.
+ */
 export function textValue(tag: string, text: string): SummaryValue {
   return {
     tag: `${tag}/text_summary`,

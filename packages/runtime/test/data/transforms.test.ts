@@ -16,7 +16,9 @@ import type { Transform } from '../../src/data/transforms/transforms.ts';
 /** A transform of images in memory. */
 type MemoryTransform = Exclude<Transform, ImageFileTransform>;
 
-/** An image as a list of channels, of rows, of values: the reference for the transforms, applied one after the other. */
+/**
+ * An image as a list of channels, of rows, of values: the reference for the transforms, applied one after the other.
+ */
 type Image = number[][][];
 
 const toImage = (values: ArrayLike<number>, [channels, height, width]: ImageShape): Image =>

@@ -30,7 +30,10 @@ vi.mock('node:worker_threads', async (original) => {
   return await plainWorkers(original);
 });
 
-/** Every function with an option that names a file or a folder, and what it reads at `at` in a folder that contains all of them. */
+/**
+ * Every function with an option that names a file or a folder, and what it reads at `at` in a folder that contains all
+ * of them.
+ */
 const uses: Readonly<
   Record<string, { at: string; use: (location: string | URL) => unknown; found: unknown }>
 > = {

@@ -26,8 +26,8 @@ export function dockerignoreOf(output: string): string {
 /**
  * The Dockerfile of a training script.
  *
- * A folder whose package.json depends on ringrun uses Node's public image and its own dependencies; others use ringrun's
- * image, which contains the packages. GPUs need ringrun's image for them, with CUDA and NCCL.
+ * A folder whose package.json depends on ringrun uses Node's public image and its own dependencies; others use
+ * ringrun's image, which contains the packages. GPUs need ringrun's image for them, with CUDA and NCCL.
  *
  * @param version ringrun's version, the tag of its images
  */

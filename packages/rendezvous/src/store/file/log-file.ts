@@ -95,7 +95,10 @@ export class LogFile {
     return this.#take(bytes.subarray(fileHeader.length));
   }
 
-  /** Appends records, and cuts off the incomplete record of a killed writer. The caller holds the write lock and has read the file. */
+  /**
+   * Appends records, and cuts off the incomplete record of a killed writer. The caller holds the write lock and has
+   * read the file.
+   */
   async append(records: readonly FileRecord[]): Promise<void> {
     const header = this.#position === 0 ? [fileHeader] : [];
     const bytes = Buffer.concat([...header, ...records.map(encodeRecord)]);

@@ -44,7 +44,9 @@ export class IndexPlan implements Plan {
   }
 }
 
-/** A batch of each reader in turn, without those whose share is over: in an order that does not depend on read-ahead. */
+/**
+ * A batch of each reader in turn, without those whose share is over: in an order that does not depend on read-ahead.
+ */
 export class StreamPlan implements Plan {
   skips: number;
   readonly #shares: readonly DataShare[];

@@ -10,7 +10,10 @@ interface Ahead<Chunk> {
   wakeReader: () => void;
 }
 
-/** Reads chunks before they are needed: at most `bytes` bytes, and at least one chunk. Errors are thrown in order, after the preceding chunks. */
+/**
+ * Reads chunks before they are needed: at most `bytes` bytes, and at least one chunk. Errors are thrown in order, after
+ * the preceding chunks.
+ */
 export async function* readAhead<Chunk extends { length: number }>(
   chunks: AsyncIterable<Chunk>,
   bytes: number,
