@@ -24,7 +24,7 @@ export function killAll(processes: readonly Pick<RunningProcess, 'pid'>[]): void
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It ended after it was listed.
+      // The process ended after it was listed.
     }
   }
 }
@@ -49,7 +49,7 @@ function readProcess(pid: number): RunningProcess | undefined {
     const parent = Number(fieldsOfStat(pid)[1]);
     return { pid, parent, environment: parseEnvironment(environment) };
   } catch {
-    // It ended after the folder was read, or belongs to another user.
+    // The process ended after the folder was read, or belongs to another user.
     return undefined;
   }
 }

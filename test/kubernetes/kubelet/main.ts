@@ -20,7 +20,7 @@ import { serve } from './server.ts';
 
 export interface KubeletConfig {
   credentials: Credentials;
-  /** Of the server for logs and exec. */
+  /** Certificates of the server for logs and exec. */
   tls: { ca: string; cert: string; key: string };
   apiPort: number;
   nodes: NodeOptions[];

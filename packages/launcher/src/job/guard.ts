@@ -30,7 +30,7 @@ const registering = '(echo $$ >&3) 2>/dev/null; exec 3>&-; exec "$@"';
 
 /**
  * A small process that kills a worker and its child processes when the launcher ends, even by SIGKILL. Node.js scripts
- * have a thread for that (`worker/`); other programs need this process.
+ * use a thread instead (`worker/`); other programs need this process.
  *
  * The guard starts before the worker, and the worker registers before it execs the program, so that a guard always
  * exists.

@@ -122,7 +122,7 @@ describe('a field has the element type of the first batch:', () => {
 
   test('rejects fractions after integers and integers after fractions, and names the field', () => {
     const cure = 'Return BigInt(x) for classes, and Float32Array.of(x) for float targets.';
-    const because = `Numbers become int64 where all of a batch are integers. ${cure}`;
+    const because = `Numbers become int64 if all numbers of a batch are integers. ${cure}`;
     expect(oneTurnsUp([1, 2, 3, 0.5])).toEqual([
       1,
       `DataLoader: sample.pair[0] is float64, and was int64 in the loader's first batch. ${because}`,

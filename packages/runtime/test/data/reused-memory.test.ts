@@ -54,7 +54,7 @@ describe.each(ways)('%s', (_, options) => {
         expect(batch).toEqual(expected[batches]);
         batches += 1;
       }
-      // The last of them is smaller.
+      // The last batch is smaller.
       expect(batches).toBe(15);
     }
   });

@@ -8,7 +8,7 @@ export interface FolderContents {
   lacksTsx: boolean;
 }
 
-/** The major version that ringrun is tested with. */
+/** The major version with which ringrun is tested. */
 const tsxVersion = 4;
 
 const nodeImage = 'node:20-bookworm-slim';
@@ -27,7 +27,7 @@ export function dockerignoreOf(output: string): string {
  * The Dockerfile of a training script.
  *
  * A folder whose package.json depends on ringrun uses Node's public image and its own dependencies; others use
- * ringrun's image, which contains the packages. GPUs need ringrun's image for them, with CUDA and NCCL.
+ * ringrun's image, which contains the packages. GPUs need ringrun's GPU image, which has CUDA and NCCL.
  *
  * @param version ringrun's version, the tag of its images
  */

@@ -23,7 +23,7 @@ export function parseJobName(text: string): string {
   );
 }
 
-/** The nearest job name of at most 40 characters; undefined if there is none. `My Job_2` becomes `my-job-2`. */
+/** The nearest job name of at most 40 characters, if any. `My Job_2` becomes `my-job-2`. */
 export function toJobName(text: string): string | undefined {
   const name = text
     .toLowerCase()

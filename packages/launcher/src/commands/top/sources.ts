@@ -19,7 +19,7 @@ import type { TopOptions } from './options.ts';
 export interface Source {
   /** Such as `in the folder logs`, for messages. */
   readonly where: string;
-  /** What the user can do if no job is found. */
+  /** The fix if no job is found. */
   readonly hint: string;
   /** @throws CommandError if the source can never be read, such as with another secret. */
   read(): Promise<Status | undefined>;

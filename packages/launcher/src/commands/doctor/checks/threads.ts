@@ -8,7 +8,7 @@ import type { Finding } from '../finding.ts';
 export interface ThreadBudget {
   /** CPUs that the kernel lets this process run on. */
   affinity: number;
-  /** The cgroup's quota in CPUs, may be fractional. Undefined without a quota. */
+  /** The cgroup's quota in CPUs, possibly a fraction. Undefined without a quota. */
   quota: number | undefined;
   /** Value of OMP_NUM_THREADS. */
   ompNumThreads: string | undefined;
