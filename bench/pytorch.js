@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { freePort, run } from './support.js';
 
 /**
- * The PyTorch of a Python, or undefined, with a line that says so, if it has none.
+ * The PyTorch of a Python. Without PyTorch, prints a line and returns undefined.
  *
  * @returns its version, and whether it has torch.compile and the backend ucc
  */
@@ -25,7 +25,7 @@ print(json.dumps({'version': torch.__version__, 'compiles': hasattr(torch, 'comp
  * provides.
  *
  * @param args the script and its arguments, the same for every rank
- * @returns what each rank printed
+ * @returns the output of each rank
  */
 export async function runTorchRanks(python, args, ranks) {
   const environment = {

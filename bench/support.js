@@ -11,7 +11,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 /**
  * Runs a command in `folder` and resolves with its stdout; rejects if the command fails.
  *
- * @param folder Default: the repository's root. Another checkout that is built, to compare two versions in one run.
+ * @param folder Default: the repository's root. A different built checkout compares two versions in one run.
  */
 export function run(command, args, environment = {}, folder = root) {
   return new Promise((resolve, reject) => {
@@ -55,7 +55,7 @@ export function median(values) {
   return percentile(values, 50);
 }
 
-/** The smallest value that at least `percent` of the values do not exceed; for the median of an even number, the upper of the two in the middle. */
+/** The nearest-rank percentile; the median of an even number of values is the upper of the two in the middle. */
 export function percentile(values, percent) {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))];

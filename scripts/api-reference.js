@@ -16,7 +16,7 @@ for (const name of app.options.getValue('packagesRequiringDocumentation')) {
 const { errorCount, warningCount } = app.logger;
 if (errorCount + warningCount > 0) {
   console.error(
-    `api-reference: ${errorCount} errors, ${warningCount} warnings. Document, export or link what they name.`,
+    `api-reference: ${errorCount} errors, ${warningCount} warnings. Document, export or link the names in them.`,
   );
   process.exitCode = 1;
 }

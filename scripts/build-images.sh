@@ -7,9 +7,9 @@
 #
 # Needs root, buildah and debootstrap (apt-get install buildah debootstrap), Node.js with npm, and access to Debian's
 # mirror and to npm; --gpu also needs Python 3 with venv, and PyPI. The base images have the names in the Dockerfiles, but
-# are made here from Debian, this machine's Node.js and, for CUDA, NVIDIA's packages on PyPI. They are kept for the next
-# run in RINGRUN_IMAGES (default: /var/tmp/ringrun-images), which grows to 3 GB, or 10 GB with --gpu.
-# DEBIAN_MIRROR (default: http://deb.debian.org/debian) selects the mirror.
+# are built here from Debian, this machine's Node.js and, for CUDA, NVIDIA's packages on PyPI. They are kept for the next
+# run in RINGRUN_IMAGES (default: /var/tmp/ringrun-images), which grows to 3 GB, or 10 GB with --gpu. DEBIAN_MIRROR
+# (default: http://deb.debian.org/debian) selects the mirror.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -68,7 +68,7 @@ exists() {
 
 debian=localhost/debian:bookworm
 
-# Debian as debootstrap makes it, for all base images.
+# Debian as installed by debootstrap, for all base images.
 debian() {
   exists "$debian" && return
   container=$(in_storage from scratch)

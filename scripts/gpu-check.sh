@@ -2,7 +2,7 @@
 # Tests and measures the backend nccl on real GPUs, without a network:
 #
 #   scripts/gpu-check.sh                  needs Node >= 20, the NVIDIA driver, NCCL, and a folder built by `npm test`
-#   scripts/gpu-check.sh --pack FILE      makes an archive of this folder, with the file in RINGRUN_NCCL_LIBRARY if set
+#   scripts/gpu-check.sh --pack FILE      creates an archive of this folder, with the file in RINGRUN_NCCL_LIBRARY if set
 #   scripts/gpu-check.sh --fake           runs the same steps with the fake NCCL of the tests, to test this script
 #
 # One GPU is enough: 2, 3 and 4 ranks share it by declaring different hosts (NCCL_HOSTID), and connect over sockets.

@@ -21,7 +21,7 @@ export async function setUp() {
 }
 
 /**
- * Updates what a training needs whose packages run from their TypeScript sources: half of the dependencies, and the addon.
+ * For a training whose packages run from their TypeScript sources: updates half of the dependencies, and the addon.
  *
  * @param name Name of the package with the training.
  */
@@ -65,7 +65,7 @@ async function allOf(commands) {
   if (succeeded.includes(false)) process.exit(1);
 }
 
-/** Resolves with true if the command succeeded; otherwise prints what failed. */
+/** Resolves with true if the command succeeded; otherwise prints the failure. */
 function run(what, command, args) {
   return new Promise((resolve) => {
     const fail = (reason) => {

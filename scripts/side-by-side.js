@@ -1,6 +1,6 @@
-// `side-by-side.js SCRIPT … LAST`: runs scripts of package.json in parallel, and fails if one of them fails. The output of
-// LAST appears as it is written; the others run at a lower priority, on processor time that LAST leaves. Prints the
-// output of a script when it ends, and that of a failed one after LAST has ended, where a reader looks for it.
+// `side-by-side.js SCRIPT … LAST`: runs scripts of package.json in parallel, and fails if one of them fails. The output
+// of LAST appears as it is written; the others run at a lower priority, on processor time that LAST leaves. Prints the
+// output of a script when it ends, and that of a failed one after LAST has ended, where readers look first.
 import { Buffer } from 'node:buffer';
 import { spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';

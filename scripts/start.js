@@ -1,5 +1,5 @@
 // `npm start`: trains the MNIST example on two processes. If MNIST cannot be downloaded, it warns and uses synthetic digits.
-// The packages run from their TypeScript sources, so nothing is compiled but the addon.
+// The packages run from their TypeScript sources, so only the addon is compiled.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';

@@ -1,4 +1,4 @@
-// `sync-forms.js [--check]`: writes the blocking form behind each asynchronous method of the interfaces below, from the
+// `sync-forms.js [--check]`: writes the blocking form after each asynchronous method of the interfaces below, from the
 // asynchronous one; --check writes nothing and exits with 1 if a form is missing or differs.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ export function withSyncForms(text, { name, methods }) {
   return result;
 }
 
-/** What the promise of a method settles with; undefined if it returns none. */
+/** The type that a method's promise resolves with; undefined if it does not return a promise. */
 function resultOf({ type }) {
   const isPromise =
     type !== undefined && ts.isTypeReferenceNode(type) && type.typeName.getText() === 'Promise';
@@ -51,7 +51,7 @@ function listOf(nodes) {
   return nodes.map((node) => node.getText()).join(', ');
 }
 
-/** Blocking forms stand behind their asynchronous ones, so removing one does not move those in front of it. */
+/** Blocking forms follow their asynchronous ones, so removing one does not move the methods before it. */
 function without(text, member) {
   return text.slice(0, member.getFullStart()) + text.slice(member.end);
 }

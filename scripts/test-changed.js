@@ -1,5 +1,5 @@
-// `npm run test:changed [base] [-- options of vitest]`: runs the tests of the packages that a change can reach. The change is what
-// differs from the commit `base`, and new files. Default: `HEAD`, the last commit.
+// `npm run test:changed [base] [-- options of vitest]`: runs the tests of the packages that a change can reach. The
+// change consists of the differences from the commit `base`, and new files. Default: `HEAD`, the last commit.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -4,7 +4,7 @@
 //   node scripts/test-fuzz.js                       every target for 5 minutes
 //   node scripts/test-fuzz.js --seconds 5 [target]  one target, or every target, for 5 seconds
 //
-// Requires clang++ (Debian: apt-get install clang). Without it, prints why it is skipped.
+// Requires clang++ (Debian: apt-get install clang). Without it, prints that fuzzing is skipped.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -57,7 +57,7 @@ function run(command, args, env = {}) {
   });
 }
 
-/** Calls `act` on all items, on as many at a time as there are processors. */
+/** Calls `act` on all items, one at a time per processor. */
 async function forEachInParallel(items, act) {
   const waiting = [...items];
   const work = async () => {

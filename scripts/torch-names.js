@@ -28,7 +28,7 @@ const page = new URL('../docs/from-pytorch.md', import.meta.url);
 const torch = JSON.parse(readFileSync(new URL('../test/golden/torch_names.json', import.meta.url), 'utf8'));
 const ours = publicNames();
 
-/** The parts of the table: torch's name, how ringrun's names are written, and what replaces those that it lacks. */
+/** The parts of the table: torch's name, how ringrun's names are written, and replacements for missing names. */
 const families = [
   ['torch', '', functionNames],
   ['torch.Tensor', 'x.', tensorNames],
@@ -77,6 +77,6 @@ const text = await format([before, tables, after].join(`${marker}\n\n`), {
 });
 if (!process.argv.includes('--check')) writeFileSync(page, text);
 else if (readFileSync(page, 'utf8') !== text) {
-  console.error('torch-names: docs/from-pytorch.md has other names than the code. Run npm run docs:api.');
+  console.error('torch-names: docs/from-pytorch.md has different names than the code. Run npm run docs:api.');
   process.exitCode = 1;
 }

@@ -106,7 +106,7 @@ describe('the environment', () => {
 describe('a folder that the system refuses to create with ENOENT (/proc/x)', () => {
   const [place, limitMs] = ['/proc/ringrun/x', 20_000];
 
-  test('is an error of every writer, and so is a FileStore behind a dangling link', async () => {
+  test('makes every writer fail, and so does a dangling link for a FileStore', async () => {
     const args = [builtScript('bad-input.script'), place, temporaryFolder()];
     const { stdout, timedOut } = await node(args, { limitMs }).ended;
     expect({ stdout: stdout.replaceAll(/: ENOENT: .*/g, ': ENOENT'), timedOut }).toEqual({
@@ -121,7 +121,7 @@ describe('a folder that the system refuses to create with ENOENT (/proc/x)', () 
     });
   });
 
-  test('is an error of --log-dir', async () => {
+  test('makes --log-dir fail', async () => {
     const args = ['--nproc', '1', '-r', '3', '--log-dir', place, joinScript];
     const stderr = await refusal(launch(args, { limitMs }), 1);
     expect(stderr).toContain(`Cannot create a folder for the output of the workers in ${place}: ENOENT`);
@@ -200,7 +200,7 @@ describe('the data', () => {
     {
       name: 'a gzip file of something else',
       folder: damaged(() => gzipSync('<html>404</html>')),
-      words: /train-images-idx3-ubyte\.gz: it is no IDX file/,
+      words: /train-images-idx3-ubyte\.gz: it is not an IDX file/,
     },
   ];
 

@@ -94,7 +94,7 @@ test.runIf(canMount)(`a read-only volume${mountProblem}`, async () => {
   await expectFirstIsThere(env);
 });
 
-test('a bucket whose server is killed in mid-write loses nothing', async () => {
+test('a bucket whose server is killed during a write loses nothing', async () => {
   const folder = temporaryFolder();
   const server = await startS3In(folder, 'checkpoints');
   await save(bucketAt(server.port));
@@ -140,14 +140,14 @@ test.runIf(isFull)('a save waits for the previous save and logs it', async () =>
   }
 });
 
-// packages/runtime tests the answers of a service; this tests that all ranks get the error.
+// packages/runtime tests the answers of a service; this tests that all ranks throw the error.
 test.each(
   ways<[string, Readonly<Environment>, string]>(
-    [['credentials that it does not know', { AWS_ACCESS_KEY_ID: 'somebody' }, 'ERR_STORAGE_CREDENTIALS']],
+    [['unknown credentials', { AWS_ACCESS_KEY_ID: 'unknown' }, 'ERR_STORAGE_CREDENTIALS']],
     [
-      ['a name that no bucket has', { DIR: 's3://nowhere/job' }, 'ERR_STORAGE_BUCKET'],
+      ['the name of a missing bucket', { DIR: 's3://nowhere/job' }, 'ERR_STORAGE_BUCKET'],
       [
-        'an endpoint where nobody is',
+        'an endpoint without a server',
         { AWS_ENDPOINT_URL_S3: 'http://nowhere.invalid:9000' },
         'ERR_STORAGE_ENDPOINT',
       ],
@@ -178,7 +178,7 @@ async function slowBucket(delayMs: number): Promise<Environment> {
       response.writeHead(answer.statusCode!, answer.headers);
       answer.pipe(response);
     });
-    // The process that asked may be dead, and the test over, when its delay has passed.
+    // The client may be dead, and the test over, when the delay has passed.
     upstream.on('error', () => response.destroy());
     upstream.end();
   };

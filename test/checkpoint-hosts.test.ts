@@ -40,7 +40,7 @@ describe('folders that exist on one host only', () => {
       expect(found).toMatchObject({ step: 2 });
   });
 
-  test('of several trainings the last is resumed, and one line names the others', async () => {
+  test('resumes the last of several trainings, and prints one line that names the others', async () => {
     const [old, own] = [temporaryFolder(), temporaryFolder()];
     await scenarios.run(1, 'save', { env: { DIR: old, STEPS: '1,900' } });
     await scenarios.run(1, 'save', { env: { DIR: own, STEPS: 40 } });
@@ -51,7 +51,7 @@ describe('folders that exist on one host only', () => {
     for (const one of found) expect(one).toMatchObject({ failure: { message: 'none' }, step: 40 });
   });
 
-  test('a copy on another host replaces a damaged one, and a line says so', async () => {
+  test('a copy on another host replaces a damaged one, and a line reports it', async () => {
     const [first, second] = [temporaryFolder(), temporaryFolder()];
     await scenarios.run(1, 'save', { env: { DIR: first, STEPS: '1,2' } });
     cpSync(first, second, { recursive: true });

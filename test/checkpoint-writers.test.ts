@@ -57,14 +57,14 @@ describe('a process that ends while it writes a checkpoint', () => {
     ways<[string, object]>(
       [
         ['throws', { code: 1, signal: null }],
-        ['is told to end', { code: null, signal: 'SIGTERM' }],
+        ['receives SIGTERM', { code: null, signal: 'SIGTERM' }],
       ],
       [['exits', { code: 0, signal: null }]],
     ),
   )('%s: completes the checkpoint first', async (how, end) => {
     const { env, written } = await bucketThatTakes(300);
     const command = node([script, how], { env });
-    if (how === 'is told to end') {
+    if (how === 'receives SIGTERM') {
       await command.sees(/saved/);
       process.kill(command.pid, 'SIGTERM');
     }
@@ -99,13 +99,13 @@ describe('a process that ends while it writes a checkpoint', () => {
   test.each(
     ways<[string, RegExp]>(
       [['peer dies', /root cause: rank 1 .*SIGKILL/]],
-      [['is told to end', /ended by SIGTERM; all workers ended/]],
+      [['receives SIGTERM', /ended by SIGTERM; all workers ended/]],
     ),
   )('the launcher (%s) waits for it', async (how, line) => {
     // Longer than the grace of other workers after a failure.
     const { env, written } = await bucketThatTakes(how === 'peer dies' ? 1300 : 300);
     const command = launch(['--nproc', '2', script, how], { env });
-    if (how === 'is told to end') {
+    if (how === 'receives SIGTERM') {
       await command.sees(/saved\n[^]*saved\n/);
       process.kill(command.pid, 'SIGTERM');
     }

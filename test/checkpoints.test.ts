@@ -10,7 +10,7 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 const scenarios = new SharedScenarios(builtScript('fixtures/checkpoints'), temporaryFolder());
 
-test('a checkpoint restores the state at the time of the save, per rank where it is per rank', async () => {
+test('a checkpoint restores the state at the time of the save, per rank if registered so', async () => {
   const dir = join(temporaryFolder(), 'only', 'rank 0');
   const found = await scenarios.run<Record<string, unknown>>(2, 'roundTrip', { env: { DIR: dir } });
   const path = `${dir}/checkpoint-000001-step-1`;
@@ -61,7 +61,7 @@ function same<Result>(found: readonly Result[]): Result {
   return found[0];
 }
 
-test('a checkpoint that does not fit is refused on every rank with both sides, changing nothing', async () => {
+test('a checkpoint that does not fit is refused on every rank with both sides and no changes', async () => {
   const dir = temporaryFolder();
   const found = await scenarios.run<Record<string, Failure & { holder: string; moved: boolean }>>(
     2,

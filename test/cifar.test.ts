@@ -48,7 +48,7 @@ test.runIf(isFull)('ResNet-18 runs a step, and its ranks stay identical', async 
   expect(digestOf(await train(2, args))).toBeDefined();
 });
 
-test('--resume in mid-epoch is bit-identical to an uninterrupted run, with loader threads too', async () => {
+test('--resume mid-epoch is bit-identical to an uninterrupted run, even with loader threads', async () => {
   const args = ['--momentum', '0.9', '--schedule', 'cosine', '--warmup', '1', '--checkpoint-interval', '4'];
   const whole = await train(2, [...args, '--epochs', '2', '--output', join(folder, 'whole')]);
   // The second epoch has ten steps, and the last four are lost: the second newest checkpoint is of step six.

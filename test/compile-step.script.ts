@@ -121,7 +121,7 @@ const inStep: Train = (lossOf, optimizer, clipping) => async (images, labels) =>
   return loss;
 };
 
-/** `calls` is how often the function of the loss ran. */
+/** `calls` is the number of calls of the loss function. */
 async function train(variant: Variant, makes: Train) {
   const ddp = wrapped(variant);
   const optimizer = new optim.SGD(ddp.module.parameters(), { lr: 0.1, momentum: 0.9 });

@@ -12,7 +12,7 @@ interface Trained {
   inStep?: { digest: string; losses: number[] };
 }
 
-test('a compiled step has the bits of backward and step on every rank, in each variant of DDP', async () => {
+test('a compiled step is bit-identical to backward + step on every rank, in each DDP variant', async () => {
   interface Result {
     variants: Record<string, Trained>;
     shrinking: string;
@@ -53,7 +53,7 @@ test('a compiled step has the bits of backward and step on every rank, in each v
   });
 });
 
-test('a step that is traced once has the bits of one that is traced always on every rank, also several in one call', async () => {
+test('traceOnce is bit-identical to tracing every step on every rank, even several in a call', async () => {
   type Counted = Trained['separate'] & { calls: number };
   const ranks = await scenarios.run<Record<string, Record<'once' | 'together' | 'always', Counted>>>(
     2,
@@ -78,7 +78,7 @@ test('several steps in one call reject with the dead rank and the steps', async 
   expect(error.message).toContain('in one of the steps 2 to 4 of DistributedDataParallel');
 });
 
-test('a compiled step rejects with the dead rank and the step, and the process goes on', async () => {
+test('a compiled step rejects with the dead rank and the step, and the process continues', async () => {
   const error = await scenarios.runFirst<ReportedError>(2, 'death');
   expect(error).toMatchObject({ name: 'PeerDiedError', code: 'ERR_PEER_DIED' });
   expect(error.message).toContain('rank 1');

@@ -36,7 +36,7 @@ test.each(ways(['tcp'], ['shm']))(
   },
 );
 
-test('equal batches give the same bytes with join and without', async () => {
+test('equal batches produce the same bytes with and without join', async () => {
   const found = await scenarios.run<Record<'joined' | 'without', Epoch[]>>(4, 'even');
   for (const { joined, without } of found) {
     expect(joined).toEqual(without);
@@ -76,7 +76,7 @@ test('the divisor of gradients', async () => {
   const near = (values: number[]) => values.map((value) => expect.closeTo(value, 5) as number);
   for (const by of found) {
     expect(by).toEqual({
-      // Of 1, 2 and 4 samples, of 2 and 4, of 4.
+      // For 1, 2 and 4 samples; for 2 and 4; for 4.
       bySamples: near([(1 * 1 + 2 * 2 + 4 * 3) / 7, (2 * 2 + 4 * 3) / 6, 3]),
       bySetBatchSize: near([2, 2.5, 3]),
       byInitialWorldSize: near([(1 + 2 + 3) / 3, (2 + 3) / 3, 3 / 3]),
@@ -84,12 +84,12 @@ test('the divisor of gradients', async () => {
   }
 });
 
-test('a world of one trains in a join too', async () => {
+test('a world of one trains inside a join', async () => {
   const [by] = await scenarios.run<Record<string, number[]>>(1, 'divisors');
   expect(by).toEqual({ bySamples: [1], bySetBatchSize: [1], byInitialWorldSize: [1] });
 });
 
-test('buffers are those of the first rank that trains, and at the end of the one with most steps', async () => {
+test('buffers come from the first rank that trains, and at the end from the one with most steps', async () => {
   const found = await scenarios.run<number[][]>(3, 'buffers');
   for (const buffers of found) {
     expect(buffers).toEqual([

@@ -43,7 +43,7 @@ interface Refusal {
   unchanged: boolean;
 }
 
-test('a model that differs on one rank is refused on every rank, naming both, changing nothing', async () => {
+test('a model that differs on one rank is refused on every rank with both sides, no changes made', async () => {
   const found = await three.of<Record<string, Refusal>>('refuse');
   const sides = {
     shape: 'parameter 2: ranks 0, 1 have hidden.weight [5, 36]; rank 2 has hidden.weight [6, 36].',
@@ -113,7 +113,7 @@ interface TwoHeads extends BeforeAndAfter {
   hasGradient: boolean;
 }
 
-test('a layer that one rank skips in every second loss is trained alike on both', async () => {
+test('a layer that one rank skips in every second loss is trained identically on both', async () => {
   const found = await two.of<TwoHeads>('unusedOnOneRank');
   // The layer's bias has a gradient of 1/2 if a loss depends on it.
   let [bias, velocity] = [found[0].before.at(-1)!, 0];
@@ -126,7 +126,7 @@ test('a layer that one rank skips in every second loss is trained alike on both'
   expect(found[1]).toEqual(found[0]);
 });
 
-test('an accumulated gradient stays if one rank skips the layer in the next backward pass', async () => {
+test('an accumulated gradient is kept if one rank skips the layer in the next backward pass', async () => {
   const found = await two.of<number[]>('unusedInSecondPass');
   // The average of 1/2 and 1/2, and that of 1/2 and nothing.
   expect(found).toEqual([
@@ -196,7 +196,7 @@ test('each of several ranks warns once about training without DDP; a world of on
 });
 
 test.each(ways(['shm'], ['tcp']))(
-  '%s: 200 steps end with the same bits in every run, on all ranks, with and without overlap',
+  '%s: 200 steps are bit-identical in every run, on all ranks, with and without overlap',
   async (transport) => {
     const runs = [
       await ranks<string[]>(2, 'digests', { transport }),

@@ -33,7 +33,7 @@ test('docs/environment.md names every variable that the sources read or set', ()
   const used = [
     // env['NAME'], environment.NAME, process.env.NAME
     ...matches(code, /\benv(?:ironment)?(?:\.|\[')([A-Z][A-Z0-9_]+)/g),
-    // Objects of variables that the launcher gives to its workers, and texts with names of ours.
+    // Objects of variables that the launcher passes to its workers, and texts with ringrun's names.
     ...matches(code, /^ {4}([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+): /gm),
     ...matches(code, /'(RINGRUN_[A-Z0-9_]+)'/g),
     // std::getenv of the addon, through a helper.

@@ -16,7 +16,7 @@ describe.skipIf(problem)(`doctors on separate hosts${problem ? `: skipped, ${pro
   test('measure a link of 200 Mbit/s and report it as slow', async () => {
     using network = connectHosts(2, { bitsPerSecond: 200e6 });
     const [master, other] = network.hosts;
-    // The other one comes first, and waits.
+    // The other doctor starts first, and waits.
     const there = doctor(other, '--master-addr', master.address);
     await there.sees(/waiting for the store at 10\.0\.0\.1:29500: 10\.0\.0\.1 refuses the connection/);
     const here = doctor(master, '--master-addr', master.address);

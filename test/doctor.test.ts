@@ -57,7 +57,7 @@ describe('on a machine', () => {
 
   test('with too few resources: names each shortage and its fix', async () => {
     library('libcuda.so.1', '');
-    // No file may have a byte: memory that is made by memfd_create counts as one.
+    // Files may have 0 bytes: memory of memfd_create counts as a file.
     const limited = ['-c', 'ulimit -n 300; ulimit -f 0; exec "$0" "$@"'];
     const command = start('sh', [...limited, process.execPath, launcher, 'doctor', '--json'], {
       cwd: folderWithOldOnnxruntime(),
@@ -83,7 +83,7 @@ describe('on a machine', () => {
   });
 
   test('with a library of onnxruntime or CUDA that does not load: reports the reason', async () => {
-    // It prints, which does not disturb the report, and has no function of CUDA.
+    // It prints, which must not disturb the report, and has no CUDA functions.
     const chatty = library('chatty-cuda.so', 'if (write(1, "hello\\n", 6) != 6) abort();');
     const findings = await doctor([], {
       env: { RINGRUN_ONNXRUNTIME_LIBRARY: '/nowhere/libonnxruntime.so', RINGRUN_CUDA_LIBRARY: chatty },
@@ -117,8 +117,7 @@ describe('on a machine', () => {
   });
 });
 
-// Fake libcuda and libnccl, which say so in their names and in those of their GPUs. On a machine with GPUs they hide
-// NVIDIA's.
+// Fake libcuda and libnccl, whose names and GPU names contain "fake". On a machine with GPUs they hide NVIDIA's.
 describe('the libraries of the backend nccl', () => {
   const libraries = fakeGpuLibraries();
 
@@ -179,7 +178,7 @@ describe('a port', () => {
     return (server.address() as AddressInfo).port;
   }
 
-  test('in use: names the process, also to doctors that connect', async () => {
+  test('in use: names the process, even to doctors that connect', async () => {
     const port = await heldPort();
     const [hosting, visiting] = await Promise.all([
       doctor(['--master-addr', '127.0.0.1', '--master-port', port]),

@@ -5,13 +5,13 @@ import { compileStep, F, manualSeed, nn, optim, tensor, type Tensor } from '@rin
 import { DistributedDataParallel, getRank } from 'ringrun';
 import { runScenario } from './fixtures/run-scenario.ts';
 
-/** Of this process, with shared memory that it maps, without files: MiB. */
+/** Memory of this process in MiB, with mapped shared memory, without files. */
 function mebibytes(): number {
   const lines = readFileSync('/proc/self/smaps_rollup', 'utf8').matchAll(/^Pss_(?:Anon|Shmem): *(\d+)/gm);
   return [...lines].reduce((sum, [, kibibytes]) => sum + Number(kibibytes), 0) / 1024;
 }
 
-/** What `rounds` further rounds of `make` add to the memory behind as many. */
+/** Growth of memory over `rounds` rounds of `make`, after as many uncounted rounds. */
 async function growthOf(rounds: number, make: (round: number) => unknown): Promise<number> {
   let before = 0;
   for (let round = 0; round < 2 * rounds; round += 1) {
@@ -46,7 +46,7 @@ async function trained(round: number, { shareParameters = false, bucketCapMb = 2
   await optimizer.step();
 }
 
-/** What the second half of the rounds adds is measured. */
+/** Measures the growth in the second half of the rounds. */
 const half = Number(process.env['ROUNDS']) / 2;
 
 await runScenario({

@@ -31,7 +31,7 @@ test.each(
   async ({ kind, transport }) => {
     const options = { transport, env: { ROUNDS: rounds }, limitMs };
     for (const grown of await scenarios.run<number>(2, kind, options)) {
-      // Kept, the gradients of the second half alone would take twice as much.
+      // If kept, the gradients of the second half alone would need twice as much.
       expect(grown, 'MiB').toBeLessThan((rounds / 2) * 2);
     }
   },

@@ -34,7 +34,7 @@ test('a network of PyTorch in seven dtypes computes the features of PyTorch afte
   expect(largestDifference([...features].map(Number), golden.features)).toBeLessThan(1e-5 * largest);
 });
 
-test('two ranks end with the head of one process, and the encoder keeps its bits', async () => {
+test('two ranks train the same head as one process, and the encoder is unchanged bit by bit', async () => {
   type Tuned = Record<'encoder' | 'head', number[]> & { before: Record<'encoder' | 'head', number[]> };
   const scenarios = new Scenarios(builtScript('finetune.script'), folder);
   const alone = await scenarios.runAlone<Tuned>('alone');

@@ -37,13 +37,13 @@ test('the losses of 50 steps of a GPT on two ranks equal those of PyTorch DDP', 
     expect(found).toHaveLength(losses.length);
     const worst = Math.max(...losses.map((loss, step) => Math.abs(found[step] - loss)));
     expect(worst, `rank ${rank}`).toBeLessThan(1e-4);
-    // Without training, the losses would agree as well.
+    // Checks that it trained: without training, the losses would agree as well.
     expect(losses.at(-1)!).toBeLessThan(losses[0] - 1);
   }
 });
 
 describe('the example', () => {
-  test('learns synthetic sentences, resumes with equal bits, and samples', async () => {
+  test('learns synthetic sentences, resumes bit-identically, and samples', async () => {
     const output = join(folder, 'checkpoints');
     const length = ['--steps', '400'];
     const saving = ['--output', output, '--checkpoint-interval', '300'];

@@ -66,7 +66,7 @@ test('members destroy their group; the others are destroyed with the default gro
   }
 });
 
-test('ranks that call newGroup with different ranks all get an error, and can continue', async () => {
+test('ranks that call newGroup with different ranks all throw, and can continue', async () => {
   const found = await job.of<Found>('disagreement');
   for (const { error } of found) {
     expect(error).toMatch(

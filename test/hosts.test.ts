@@ -46,7 +46,7 @@ describe.skipIf(problem)(`hosts as network namespaces${problem ? `: skipped, ${p
   ])('$count hosts with $perHost rank(s) each', ({ count, perHost, transport }) => {
     // veth interfaces count TCP segments of up to 64 KiB with one header each, so headers are 0.1% at any MTU. On
     // Ethernet they are 4.5%.
-    test(`use ${transport}, get equal values, and send the minimum number of bytes`, async () => {
+    test(`use ${transport}, compute equal values, and send the minimum number of bytes`, async () => {
       // Not a multiple of the segment size, the hosts or the ranks.
       const bytes = 4 * 2_000_003;
       using network = connectHosts(count);

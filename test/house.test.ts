@@ -76,16 +76,16 @@ const folders = [
 const packages = folders.map((folder) => readPackage(repository, folder));
 
 describe('the packages of this repository', () => {
-  test('import along the arrows alone, and through entry points alone', () => {
+  test('import only along the arrows, and only through entry points', () => {
     expect(packages.flatMap(({ files }) => files).length).toBeGreaterThan(800);
     expect(brokenWalls(packages, arrows)).toEqual([]);
   });
 
-  test('have no circles of imports but the listed ones', () => {
+  test('have no import cycles except the listed ones', () => {
     expect(circlesOf(packages)).toEqual(allowedCircles.map(({ files }) => files));
   });
 
-  test('have no file that is too long to read at once', () => {
+  test('have no file above the line limit', () => {
     const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
       cwd: repository,
       encoding: 'utf8',
@@ -131,7 +131,7 @@ describe('a planted fault is found', () => {
   });
   const faultsOf = (...given: WorkspacePackage[]) => brokenWalls(given, allowed);
 
-  test('there is none before', () => {
+  test('no fault exists before', () => {
     expect(faultsOf(lower, upper)).toEqual([]);
     expect(circlesOf([lower, upper])).toEqual([]);
   });

@@ -54,7 +54,7 @@ test('imports of values are found, of types are not', () => {
   expect(importsOf(text)).toEqual(['a', './c.ts', 'd', './e.ts', 'f']);
 });
 
-test('a module reaches what its relative imports import, in circles too', () => {
+test('a module reaches the imports of its relative imports, even in cycles', () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'support'));
   const files = {

@@ -9,7 +9,7 @@ import { pidOfRank } from './support/pid-of-rank.ts';
 import { syntheticMnist } from './support/synthetic-mnist.ts';
 
 const maxSeconds = 5;
-// Enough for some seconds of training after the first line of progress.
+// Enough images for some seconds of training after the first line of progress.
 const data = syntheticMnist({ train: 20_000, test: 100 });
 
 const transports = ['shm', 'tcp'] as const;

@@ -8,7 +8,7 @@ import { repository } from './support/environment.ts';
 
 const pages = new Map(markdownPages().map((page) => [page.path, page]));
 
-/** What is wrong with the links of a page. */
+/** Problems of the links of a page. */
 function deadLinks({ path, links }: Page): string[] {
   return links.flatMap(({ line, target }) => {
     if (/^(https?|mailto):/.test(target)) return [];
@@ -32,7 +32,7 @@ const tracked = new Set(
 const isIgnored = (path: string) =>
   ![...tracked].some((one) => one === path || one.startsWith(`${path.replace(/\/$/, '')}/`));
 
-test('every link in the Markdown files leads to a file and a heading', () => {
+test('every link in the Markdown files has an existing file and heading', () => {
   expect(pages.size).toBeGreaterThan(35);
   expect([...pages.values()].flatMap(({ links }) => links).length).toBeGreaterThan(100);
   expect([...pages.values()].flatMap(deadLinks)).toEqual([]);

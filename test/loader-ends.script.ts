@@ -1,5 +1,5 @@
-// Loops of ranks whose shares of an iterable dataset differ in length. Argument: a way. Each rank prints its numbers, or
-// its error.
+// Loops of ranks whose shares of an iterable dataset differ in length. Argument: the way to end. Each rank prints its
+// numbers, or its error.
 import { DataLoader, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';
 import type { DataShare, IterableDataset } from 'ringrun';
 import { errorOf } from './fixtures/error-of.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { builtScript } from './support/built-script.ts';
 import { launch } from './support/command.ts';
 
-/** What each rank prints in each of two epochs. */
+/** The output of each rank in each of two epochs. */
 async function printed(way: string, counts: readonly number[]): Promise<string[]> {
   const args = [
     '--nproc',
@@ -23,7 +23,7 @@ async function printed(way: string, counts: readonly number[]): Promise<string[]
   return first;
 }
 
-test('a rank that has run out of samples repeats its first ones until all have', async () => {
+test('a rank that runs out of samples repeats its first ones until all ranks have run out', async () => {
   expect(await printed('repeat', [7, 1, 4])).toEqual([
     '[[0,1],[2,3],[4,5],[6]]',
     '[[100],[100],[100],[100]]',
@@ -39,7 +39,7 @@ test('with evenDivisible: false, each sample is visited once', async () => {
   expect(await printed('once', [5, 0])).toEqual(['[[0,1],[2,3],[4]]', '[]']);
 });
 
-test('a rank without samples is an error on every rank', async () => {
+test('a rank without samples makes every rank throw', async () => {
   const [one, two] = await printed('repeat', [3, 0]);
   expect(one).toContain('expected samples in the share of every rank, got none for rank 1');
   expect(two).toBe(one);

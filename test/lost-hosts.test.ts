@@ -27,7 +27,7 @@ async function startWorking(
 const silence = isFull ? {} : { RINGRUN_SILENT_PEER_TIMEOUT_S: 5 };
 
 interface Loss {
-  /** Ranks that a rank cannot reach any more. */
+  /** Ranks that a rank can no longer reach. */
   lost: readonly Host[];
   /** Text before the first named rank. */
   error: 'PeerDiedError: ' | 'CollectiveTimeoutError: .* Missing: ';

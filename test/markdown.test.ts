@@ -45,7 +45,7 @@ export const z = 2;
 `,
 );
 
-test('a comment before a fence marks the snippet, and no other one', () => {
+test('a comment before a fence marks only that snippet', () => {
   const marks = page.snippets.map(({ line, notRun, compiledOnly, leftOut }) => [
     line,
     notRun ?? compiledOnly ?? leftOut,
@@ -59,7 +59,7 @@ test('a comment before a fence marks the snippet, and no other one', () => {
   ]);
 });
 
-test('snippets are modules with the line numbers of the page, behind its setups', () => {
+test('snippets are modules with the line numbers of the page, after its setups', () => {
   const { files, run, compiled } = modulesOf(page);
   expect(files).toEqual([{ name: 'train.ts', code: '// train.ts\nexport const z = 2;\n' }]);
   const lines = run!.code.split('\n');

@@ -23,7 +23,7 @@ test.runIf(isFull)(
     const stderr = expect.stringContaining('one graph was compiled for 17 input shapes') as unknown;
     type Bytes = [after50: number, after500: number, after1000: number];
     const ranks = await scenarios.run<Bytes>(2, 'shapes', { stderr, limitMs });
-    // A program of this model takes some MB, so a leak of all would be more than 1 GB. Allocators keep up to 15 MB more or less.
+    // A program of this model takes some MB, so a leak of all would be more than 1 GB. Allocators vary by up to 15 MB.
     for (const [after50, ...later] of ranks) {
       for (const bytes of later) expect(bytes - after50).toBeLessThan(20 * 2 ** 20);
     }

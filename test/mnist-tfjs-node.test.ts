@@ -36,7 +36,7 @@ describe.skipIf(problem)(`tfjs-node${problem ? `: skipped, ${problem}` : ''}`, (
     const untrained = await scenarios.runAlone<number[]>('untrained', options);
     for (const { backend } of [zero, one, alone]) expect(backend).toBe('tensorflow');
     expect(one.weights).toEqual(zero.weights);
-    // The sums of 64 gradients in another order; the weights moved by more than 1,000 times as much.
+    // The sums of 64 gradients in a different order; the weights changed by more than 1,000 times as much.
     expect(largestDifference(zero.weights, alone.weights)).toBeLessThan(1e-6);
     expect(largestDifference(alone.weights, untrained)).toBeGreaterThan(1e-2);
   });
@@ -57,7 +57,7 @@ const gpuProblem = existsSync('/dev/nvidiactl')
   : problemOf('@tensorflow/tfjs-node-gpu', 'node scripts/build-tfjs-node.js --gpu');
 
 describe.skipIf(gpuProblem)(`tfjs-node-gpu${gpuProblem ? `: skipped, ${gpuProblem}` : ''}`, () => {
-  test('without a GPU trains on the CPU, and every rank says why', async () => {
+  test('without a GPU trains on the CPU, and every rank reports the reason', async () => {
     const example = ['packages/examples-mnist-tfjs/train.ts', '--tf', '@tensorflow/tfjs-node-gpu'];
     const options = ['--data', data, '--train-images', '128', '--test-images', '2'];
     const command = launch(['--nproc', '2', ...example, ...options], { env: quiet });

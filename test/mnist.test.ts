@@ -98,7 +98,7 @@ function tableOf(worldSize: number): unknown[] {
   ];
 }
 
-test('--dir, --histograms, --profile, --save-model and TCP keep the parameters; the files are written', async () => {
+test('--dir, --histograms, --profile, --save-model and TCP write files and keep the parameters', async () => {
   const folder = temporaryFolder();
   const [dir, trace] = [join(folder, 'logs'), join(folder, 'trace.json')];
   // The sum of two numbers does not depend on the order of a transport.
@@ -123,7 +123,7 @@ test('--dir, --histograms, --profile, --save-model and TCP keep the parameters; 
   }
 });
 
-test.runIf(isFull)('another seed gives other parameters', async () => {
+test.runIf(isFull)('a different seed produces different parameters', async () => {
   const otherSeed = await train(2, ['--data', data, '--seed', '2']);
   expect(digestOf(otherSeed, 2)).not.toBe(digestOf(await plainTraining(), 2));
 });

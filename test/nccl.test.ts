@@ -58,7 +58,7 @@ const script = compiledExample('examples-mnist');
 /** The last line of the example: the digest of the parameters on all ranks. */
 const digestIn = (stdout: string) => /^parameters identical on \d ranks?: ([0-9a-f]{64})$/m.exec(stdout)?.[1];
 
-/** The number of threads decides about the last bits of a step; the launcher divides the processors, and `node` does not. */
+/** The number of threads affects the last bits of a step; the launcher divides the processors, and `node` does not. */
 const oneThread = { OMP_NUM_THREADS: 1 };
 
 const endedWell = { code: 0, stderr: '', timedOut: false, left: [] };

@@ -17,7 +17,7 @@ class Net extends nn.Module {
 
 type Ddp = DistributedDataParallel<Net>;
 
-/** Of sizes that differ between steps and ranks. */
+/** Batches of sizes that differ between steps and ranks. */
 function batch(step: number, size = 5): Tensor {
   const numbers = Float32Array.from({ length: 4 * size }, (_, i) =>
     Math.sin((i + 1) * (3 * step + getRank() + 1)),
@@ -29,7 +29,7 @@ const lossOf = (ddp: Ddp) => (x: Tensor) => ddp.forward(x).pow(4).mean();
 
 type Awaits = (pending: Promise<unknown>) => Promise<unknown> | undefined;
 
-/** Runs the steps; `awaits` returns its promise, or undefined to go on at once. */
+/** Runs the steps; `awaits` returns its promise, or undefined to continue at once. */
 type Way = (
   ddp: Ddp,
   optimizer: optim.Optimizer,
@@ -78,7 +78,7 @@ const ways: Readonly<Record<string, Way>> = {
 
 const awaited: Awaits = (pending) => pending;
 
-/** The steps go on at once; `ended` resolves when all have ended. */
+/** The steps continue at once; `ended` resolves when all have ended. */
 function notAwaited() {
   const all: Promise<unknown>[] = [];
   const awaits: Awaits = (pending) => {
@@ -88,7 +88,7 @@ function notAwaited() {
   return { awaits, ended: () => Promise.all(all) };
 }
 
-/** @param waits `awaits`, and what to await behind the steps */
+/** @param waits `awaits`, and the promises to await after the steps */
 async function trained(
   way: Way,
   { awaits, ended }: { awaits: Awaits; ended: () => Promise<unknown> },

@@ -4,7 +4,7 @@ import { isFull } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-// Steps that are not awaited give each rank the parameters, running statistics and counts of awaited ones.
+// Steps that are not awaited leave each rank with the same parameters, running statistics and counts as awaited steps.
 
 const scenarios = new Scenarios(builtScript('not-awaited.script'), temporaryFolder());
 
@@ -14,7 +14,7 @@ type Results = Record<string, { expected: State; none: State; some?: State }>;
 const jobs = (isFull ? [2, 3, 4] : [3]).map((size) => ({ size, job: scenarios.job(size, ['ways', 'join']) }));
 
 test.each(jobs)(
-  'running statistics of $size ranks are those of awaited steps, in every kind of step',
+  'running statistics of $size ranks equal those of awaited steps, in every kind of step',
   async ({ job }) => {
     const ranks = await job.of<Results>('ways');
     for (const [rank, results] of ranks.entries()) {

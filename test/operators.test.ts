@@ -168,7 +168,7 @@ describe.skipIf(problem)(`pods as network namespaces${problem ? `: skipped, ${pr
         });
       const [master, ...workers] = network.hosts;
       const started: Command[] = workers.map((host, i) => start(host, i + 1));
-      // Each prints what it waits for; the wait lasts at least until then.
+      // Each prints a line about its wait; the wait lasts at least until then.
       await Promise.all(
         started.map((worker) => worker.sees(new RegExp(`waiting for .*${pods[0]} does not resolve`))),
       );
@@ -186,7 +186,7 @@ describe.skipIf(problem)(`pods as network namespaces${problem ? `: skipped, ${pr
       expect(printed).toHaveLength(1);
       const result = resultOf(printed[0]);
       expect(result.ranks).toBe(ranks);
-      // Differences come from rounding, and from the image at the border of the last step.
+      // Differences are due to rounding, and to the image at the border of the last step.
       expect(Math.abs(result.accuracy - expected)).toBeLessThan(0.01);
       expect(expected).toBeGreaterThan(0.5);
     },

@@ -17,7 +17,7 @@ describe('the losses of 50 steps on two ranks equal those of PyTorch DDP', () =>
     ['mnist/SGD', 'mnist/Adam', 'mnist/AdamW', 'cifar/SGD'],
     ['cifar/Adam', 'cifar/AdamW'],
   );
-  test('that were trained', async () => {
+  test('decrease', async () => {
     const { ended } = launch(['--nproc', '2', builtScript('parity.script'), folder, ...trainings]);
     expect(withoutWaiting(await ended)).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
   });
@@ -33,7 +33,7 @@ describe('the losses of 50 steps on two ranks equal those of PyTorch DDP', () =>
       expect(found).toHaveLength(losses.length);
       const worst = Math.max(...losses.map((loss, step) => Math.abs(found[step] - loss) / loss));
       expect(worst, `rank ${rank}`).toBeLessThan(1e-4);
-      // Without training, the losses would agree as well.
+      // Checks that they trained: without training, the losses would agree as well.
       expect(losses.at(-1)!).toBeLessThan(losses[0]);
     }
   });

@@ -51,7 +51,7 @@ test('one rank per host generates 70,000 synthetic digits once, while the others
   expect((await first()).label).toBe(BigInt(mark));
 });
 
-test('without a network every rank gets an error, and no synthetic data', async () => {
+test('without a network every rank throws, and no synthetic data is generated', async () => {
   const cache = temporaryFolder();
   const dead = await deadMirror();
   const { found } = await prepare(cache, { mirror: dead });
@@ -65,7 +65,7 @@ test('without a network every rank gets an error, and no synthetic data', async 
   ]);
 });
 
-test('a cache that cannot be written is an error of every rank', async () => {
+test('a cache that cannot be written makes every rank throw', async () => {
   const { found } = await prepare('/dev/null');
   const problem = '/dev/null/ringrun/mnist: the cache cannot be written (';
   expect(found).toEqual([

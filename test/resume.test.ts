@@ -15,7 +15,7 @@ import { withoutWaiting } from './support/without-waiting.ts';
 
 // `npm run test:resume` uses more kills.
 const kills = Number(process.env.RINGRUN_KILLS ?? 4);
-/** Seed of the kill times; changes every day, so that over time all moments are tested. */
+/** Seed of the kill times; changes every day, so that all moments are tested over time. */
 const seed = Math.floor(Date.now() / 86_400_000);
 const ranks = [0, 1];
 const limitMs = 30_000 + kills * 10_000;
@@ -25,7 +25,7 @@ const data = syntheticMnist({ train: 21, test: 1 });
 const steps = 6 * kills + 10;
 
 let reference: Promise<string[]> | undefined;
-/** The digests of the uninterrupted run, which runs once, beside the first test that needs it. */
+/** The digests of the uninterrupted run, which runs once, in parallel with the first test that needs it. */
 const undisturbed = () => (reference ??= runUndisturbed());
 
 const random = randomNumbers(seed);
@@ -64,7 +64,7 @@ test(
 );
 
 test.each(ways(['rank 1'], ['the launcher']))(
-  'SIGTERM to %s saves one checkpoint at one step; the resumed run ends as an uninterrupted one',
+  'SIGTERM to %s saves one checkpoint; the resumed run is bit-identical',
   async (target) => {
     const [place, results] = [temporaryFolder(), temporaryFolder()];
     const run = training(results, place);
@@ -157,8 +157,8 @@ async function trainingOnTwoNodes(results: string, place: string): Promise<[Comm
 /**
  * Waits for some milliseconds after one of the next steps of a random rank.
  *
- * @param least of the steps that the run makes before: after 7, it has a checkpoint, because the save of step 6 has waited
- * until the one of step 3 was written
+ * @param least minimum number of steps that the run makes first: after 7, it has a checkpoint, because the save of step
+ * 6 has waited until the one of step 3 was written
  */
 async function killInStep(run: Command, began: number, least: number): Promise<void> {
   const victim = pidOfRank(run, below(ranks.length));

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { isFull } from './support/extent.ts';
 import { node } from './support/command.ts';
 
-// bench/loading/shards.js: 2 ranks with 2 worker threads each, and an S3 server in a process of its own.
+// bench/loading/shards.js: 2 ranks with 2 worker threads each, and an S3 server in a separate process.
 const images = isFull ? 20_000 : 203;
 const sizes = [
   '--images',
@@ -17,7 +17,7 @@ const sizes = [
   '6',
 ];
 
-test('training from tar shards on S3 visits each image once in an epoch, on 2 ranks with 2 workers each', async () => {
+test('training from tar shards on S3 visits each image once, on 2 ranks with 2 workers each', async () => {
   const args = ['bench/loading/shards.js', '--model', 'cifar', ...sizes];
   const { code, stdout, stderr } = await node(args, { limitMs: 300_000 }).ended;
   expect(stderr).toBe('');

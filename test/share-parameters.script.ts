@@ -24,7 +24,7 @@ import { lossOf, Net, plainStep } from './fixtures/share-parameters/net.ts';
 import { sha256, train, wrapped } from './fixtures/share-parameters/train.ts';
 import { variants, type Variant } from './fixtures/share-parameters/variants.ts';
 
-// As if the last rank were on a host of its own.
+// Simulates a separate host for the last rank.
 if (process.env['TWO_HOSTS'] === '1') {
   const isLast = Number(process.env['RANK']) === Number(process.env['WORLD_SIZE']) - 1;
   process.env['RINGRUN_HOST_ID'] = isLast ? 'second' : 'first';
@@ -40,7 +40,7 @@ class Large extends nn.Module {
 
 const largeSize = 2000;
 
-/** Of this process, with its share of memory that it shares, without files, which other processes map too: MB. */
+/** Memory of this process in MB: with its share of shared memory, without files, which other processes map too. */
 function proportionalMemory(): number {
   const lines = readFileSync('/proc/self/smaps_rollup', 'utf8').matchAll(/^Pss_(?:Anon|Shmem): *(\d+)/gm);
   return [...lines].reduce((sum, [, kilobytes]) => sum + Number(kilobytes), 0) / 1000;
@@ -202,7 +202,7 @@ await runScenario({
     return { isEqual, isOwn, isContinued: parametersDigest(module) === expected };
   },
 
-  // What a step asks of the group when all calls come from JavaScript.
+  // Calls of the group in a step whose calls all come from JavaScript.
   calls: async () => {
     const group = (await newGroup([0, 1]))!;
     const { ddp, optimizer } = wrapped({ options: { processGroup: group } }, true);
@@ -228,7 +228,7 @@ await runScenario({
     return { ofCompiled, ofPlain };
   },
 
-  // The last rank is killed behind its update, before the barrier that ends the step.
+  // The last rank is killed after its update, before the barrier that ends the step.
   death: async () => {
     const group = (await newGroup([0, 1, 2]))!;
     const { ddp, optimizer } = wrapped({ options: { processGroup: group } }, true);

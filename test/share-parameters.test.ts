@@ -14,7 +14,7 @@ const scenarios = new SharedScenarios(builtScript('share-parameters.script'), te
 type Trained = Record<'shared' | 'plain', Record<'parameters' | 'state' | 'gradients' | 'read', string>>;
 
 const oneHost = { transport: 'shm', env: {} };
-/** On two hosts the short form takes every fifth variant. */
+/** On two hosts the short form uses every fifth variant. */
 const twoHosts = { transport: '', env: { TWO_HOSTS: 1, EVERY: isFull ? 1 : 5 } };
 
 test.each(
@@ -29,7 +29,7 @@ test.each(
     ],
   ),
 )(
-  'shared parameters have the bits of separate ones in every kind of step: $size ranks on $hosts host(s)',
+  'shared and separate parameters are bit-identical: $size ranks on $hosts host(s)',
   async ({ size, hosts, transport, env }) => {
     const stderr = expect.stringMatching(/^(ringrun: extra.* did not contribute.*\n)*$/) as unknown;
     const job = scenarios.job(size, ['bits'], { stderr, transport, env });
@@ -44,7 +44,7 @@ test.each(
   },
 );
 
-test('a job has the same bits when values are in memory of the executor', async () => {
+test('a job is bit-identical when values are in memory of the executor', async () => {
   interface Result extends Record<'host' | 'separate' | 'shared', Trained['plain']> {
     copies: Record<string, number>;
     notFreed: number;
@@ -63,12 +63,12 @@ test('a job has the same bits when values are in memory of the executor', async 
 });
 
 test('two ranks with Adam need 3 numbers less for each 2 parameters', async () => {
-  // The memory of processes that have done nothing else.
+  // Uses new processes, whose memory holds nothing else.
   const plain = await scenarios.job(2, ['memory']).of<number>('memory');
   const shared = await scenarios.job(2, ['memory'], { env: { SHARE: 1 } }).of<number>('memory');
   const parametersMb = (2 * 2000 * 2001 * 4) / 1e6;
   const saved = plain[0] + plain[1] - shared[0] - shared[1];
-  // Of the 8 numbers that both have for each parameter, gradients among them, 3 are shared.
+  // Of the 8 numbers per parameter on both ranks, including gradients, 3 are shared.
   expect(saved).toBeGreaterThan(0.85 * 3 * parametersMb);
 });
 
@@ -101,7 +101,7 @@ test('a compiled step averages no gradients before its update, and waits twice',
   expect(await scenarios.run(2, 'calls')).toEqual([expected, expected]);
 });
 
-test('a rank killed in mid-step is named by the others, which keep parameters of their own', async () => {
+test('a rank killed mid-step is named by the others, which keep their own parameters', async () => {
   const folder = temporaryFolder();
   const env = { WORLD_SIZE: 3, MASTER_ADDR: '127.0.0.1', MASTER_PORT: await freePort() };
   const ranks = [0, 1, 2].map((rank) =>
@@ -122,7 +122,7 @@ test('a rank killed in mid-step is named by the others, which keep parameters of
   }
 });
 
-test('refuses what shared parameters cannot do, and says what is possible', async () => {
+test('refuses unsupported uses of shared parameters, and names the alternatives', async () => {
   const [tcp] = await scenarios.run<unknown[]>(2, 'refusals', { transport: 'tcp' });
   const [shm, other] = await scenarios.run<unknown[]>(2, 'refusals');
   expect(other).toEqual(shm);

@@ -26,7 +26,7 @@ interface Size {
   readonly frozen?: readonly number[];
 }
 
-/** A rank owns ranges of 32,768 elements: of some of these, most ranks own nothing. */
+/** A rank owns ranges of 32,768 elements, so most ranks own nothing of some of these models. */
 const models: Readonly<Record<string, Size>> = {
   'one number': { sizes: [1, 1], bias: false },
   'two numbers': { sizes: [1, 1] },
@@ -35,7 +35,7 @@ const models: Readonly<Record<string, Size>> = {
   'two parts and a bias': { sizes: [300, 200] },
   'a part exactly': { sizes: [256, 128], bias: false },
   'many small ones': { sizes: [3, 2, 5, 7, 1, 4] },
-  'a large one behind small ones': { sizes: [2, 3, 300, 250] },
+  'a large one after small ones': { sizes: [2, 3, 300, 250] },
   'a large one before small ones': { sizes: [400, 300, 2, 3] },
   'the large one frozen': { sizes: [2, 3, 300, 250], frozen: [4] },
   'all but one frozen': { sizes: [300, 200, 3], frozen: [0, 2, 3] },

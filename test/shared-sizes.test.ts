@@ -13,11 +13,11 @@ interface Trained {
   readonly norm?: number;
 }
 
-// The short form takes every 15th combination, and others for another number of ranks.
+// The short form uses every 15th combination, different ones for each number of ranks.
 const every = isFull ? 1 : 15;
 
 test.each((isFull ? [1, 2, 3, 4, 5] : [3, 5]).map((size) => ({ size })))(
-  '$size ranks share parameters of any sizes, whichever of them own some',
+  '$size ranks share parameters of any sizes, even if some ranks own none',
   async ({ size }) => {
     const stderr = expect.stringMatching(/^(ringrun: one graph was compiled for .*\n)*$/) as unknown;
     const env = { EVERY: every, SEED: size };

@@ -59,7 +59,7 @@ beforeAll(() => {
   }
 }, 100_000);
 
-test('every snippet is in a language that is run, or marked', () => {
+test('every snippet is in a language that is run, or is marked', () => {
   expect(snippets.filter((one) => !known.has(one.language) && one.notRun === undefined).map(where)).toEqual(
     [],
   );
@@ -127,7 +127,7 @@ function commandsOf(page: Page, { code, line, leftOut }: Snippet): string {
   const setups = page.setups.filter((one) => one.language === 'sh' && one.line < line).map((one) => one.code);
   const lines = code.split('\n').filter((one) => leftOut === undefined || !one.includes(leftOut));
   const commands = [...setups, ...lines].join('\n');
-  // The reader's own script is the same in JavaScript, which starts in a quarter of the time.
+  // Uses the reader's script in JavaScript, which starts in a quarter of the time.
   const isOfTheReader = !page.snippets.some((one) => fileNameOf(one) === 'train.ts');
   return withStandIns(isOfTheReader ? commands.replaceAll('train.ts', 'train.js') : commands, standIns);
 }

@@ -4,7 +4,7 @@ import { isFull } from './support/extent.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
 test.runIf(isFull)(
-  'npm start without a network trains on synthetic digits and says so at the end',
+  'npm start without a network trains on synthetic digits and reports it at the end',
   async () => {
     const { code, stdout, stderr } = await node(['scripts/start.js'], {
       env: { XDG_CACHE_HOME: temporaryFolder(), RINGRUN_MNIST_MIRRORS: '' },

@@ -1,4 +1,4 @@
-// Ranks that wait for others, which are not in the operation. Arguments: what the ranks do, by rank and separated by
+// Ranks that wait for other ranks outside the operation. Arguments: the actions of the ranks, by rank and separated by
 // commas (`awaits` and `waits` are in the operation), its timeout in milliseconds, and a path that a rank can read from.
 import { readFileSync } from 'node:fs';
 import * as dist from 'ringrun';

@@ -40,7 +40,7 @@ function arraysOf(ranks: readonly Case[], step: number): Float32Array[] {
   ];
 }
 
-/** Tolerance relative to the largest element: float32 sums in another order. */
+/** Tolerance relative to the largest element: float32 sums in a different order. */
 const rounding = 5e-6;
 
 let reference: Promise<Cases> | undefined;
@@ -139,7 +139,7 @@ test('layers use the groups that were passed to them', async () => {
   }
 });
 
-test('the graph runs its collectives without JavaScript, with the bits of calls by JavaScript', async () => {
+test('collectives of the graph without JavaScript are bit-identical to calls by JavaScript', async () => {
   interface Found {
     calls: number;
     gradients: number[];

@@ -30,16 +30,16 @@ describe('the example learns synthetic texts on two ranks', () => {
     ['transformer', '1', compiled],
   ])('with the model %s', async (model, epochs, script) => {
     const output = await train(script, ['--synthetic', '--model', model, '--epochs', epochs]);
-    // Guesses are right in 0.25 of the cases.
+    // Guessing has an accuracy of 0.25.
     expect(accuracyOf(output)).toBeGreaterThan(0.9);
     expect(digestOf(output)).toBeDefined();
   });
 });
 
-/** Of the same models in PyTorch 2.15, trained on the same batches: `npm run bench:text`. */
+/** Accuracies of the same models in PyTorch 2.15, trained on the same batches: `npm run bench:text`. */
 const accuracies = { bag: 0.8711, transformer: 0.8592 };
 
-/** Of a whole training on a busy machine. */
+/** Time limit of a whole training on a busy machine. */
 const longestMs = 300_000;
 
 test.skipIf(!isFull || !existsSync(shared)).each(Object.entries(accuracies))(

@@ -13,7 +13,7 @@ const tfBanner = /\n=+\nHi, looks like you are running TensorFlow\.js in Node\.j
 const costLine =
   /^ringrun: TensorFlow\.js computes in plain JavaScript \(backend 'cpu'\), [^\n]*\(printed once\)\n/gm;
 
-/** What libtensorflow logs about the processor. */
+/** Lines of libtensorflow about the processor. */
 const nativeLines =
   /^\d{4}-\d\d-\d\d [\d:.]+: I tensorflow\/[^\n]*\n|^To enable the following instructions: [^\n]*\n/gm;
 
@@ -62,7 +62,7 @@ describe('20 steps of model.fit', () => {
     for (const name of ['sgd', 'momentum', 'adam'] as const) {
       expect(largestDifference(found[0][name], alone[name]), name).toBeLessThan(1e-5);
     }
-    // They moved, each to other values.
+    // The parameters have changed, to different values.
     expect(largestDifference(alone.sgd, alone.adam)).toBeGreaterThan(0.01);
   });
 });
@@ -92,7 +92,7 @@ describe('two ranks', () => {
     expect(found.map(({ device }) => device)).toEqual(['4', '7']);
   });
 
-  test('are bit-identical after fit, fitDataset, trainOnBatch and minimize, whatever the start', () => {
+  test('are bit-identical after fit, fitDataset, trainOnBatch and minimize from any start', () => {
     const [zero, one] = found.map(({ waysToTrain }) => waysToTrain);
     expect(one.before).not.toBe(zero.before);
     expect(one.digests).toEqual(zero.digests);
@@ -123,7 +123,7 @@ describe('two ranks', () => {
   });
 
   test('have the running means of rank 0 after each step', () => {
-    // keras's momentum of 0.99, with batches of tens.
+    // keras's momentum is 0.99; the batches have means of tens.
     const first = 0.01 * 10;
     const second = 0.99 * first + first;
     for (const { runningMeans } of found) {
@@ -188,7 +188,7 @@ interface Around {
 }
 
 describe('callbacks and data', () => {
-  /** Of the first test. */
+  /** Result of the first test. */
   let found: Around[];
 
   test('ranks exit with 0', async () => {
@@ -271,11 +271,11 @@ test('models that differ between ranks are refused on every rank, with both side
     });
     expect(refusals.differ.code).toBe('ERR_VARIABLES_DIFFER');
     expect(refusals.afterBroadcast.code).toBe('none');
-    expect(refusals.named.message).toContain('got nobody, which is not a variable');
+    expect(refusals.named.message).toContain('got unknown, which is not a variable');
   }
 });
 
-test('before initProcessGroup, functions that need a group say so', async () => {
+test('before initProcessGroup, functions that need a group throw', async () => {
   const found = await scenarios.runAlone<Refusal[]>('beforeInit', { stderr: stderrOf('', 0) });
   expect(found.map(({ code }) => code)).toEqual(new Array(3).fill('ERR_NOT_INITIALIZED'));
   expect(found[0].message).toBe(

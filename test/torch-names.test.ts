@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 const page = readFileSync(new URL('../docs/from-pytorch.md', import.meta.url), 'utf8');
 const [, tables] = page.split('<!-- names -->');
 
-/** What names stand for in the page. */
+/** Declarations of the names that the page uses. */
 const declarations = `
 import type { F, nn, optim, Parameter } from '@ringrun/nn';
 import type * as dist from 'ringrun';
@@ -14,7 +14,7 @@ declare const x: Parameter, parameter: Parameter, module: nn.Module;
 declare const optimizer: InstanceType<typeof optim.SGD>;
 `;
 
-/** Codes of the error that a generic type needs arguments: the name is there. */
+/** Codes of the error that a generic type needs arguments, which proves that the name exists. */
 const needsTypeArguments = [2314, 2707];
 
 /** Expressions such as `x.maskedFill` in the code of the page. */
@@ -53,7 +53,7 @@ function compileErrors(list: readonly string[]): string[] {
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
 }
 
-test('every name of ringrun in the tables of docs/from-pytorch.md is in the types', () => {
+test('every ringrun name in the tables of docs/from-pytorch.md exists in the types', () => {
   const list = expressions(tables);
   expect(list.length).toBeGreaterThan(400);
   expect(compileErrors(list)).toEqual([]);

@@ -27,7 +27,7 @@ describe.skipIf(problem)(`a PyTorch script, unchanged${problem ? `: skipped, ${p
     expect([code, left]).toEqual([1, []]);
     expect(stderr).toMatch(/^ {2}Traceback \(most recent call last\):$/m);
     expect(stderr).toContain('    raise ValueError("no more data")');
-    // Rank 0 may notice the closed connections before the process of rank 1 has exited.
+    // Rank 0 may detect the closed connections before the process of rank 1 has exited.
     expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
       /^ringrun: root cause: rank 1 on host .*: (exit code 1, ValueError: no more data|ValueError: no more data \(the launcher sent SIGTERM before the process had exited\))$/,
     );

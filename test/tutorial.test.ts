@@ -76,7 +76,10 @@ describe.runIf(isAsked)(`the tutorial${isAsked ? '' : ': skipped, npm run test:p
     tarballs = staged.map((one) => pack(one, packing).tarball).join(' ');
   }, 200_000);
 
-  /** What the page installs from npm comes from the tarballs; a training without a network uses synthetic digits, as the page says. */
+  /**
+   * Packages that the page installs from npm are read from the tarballs; a training without a network uses synthetic
+   * digits, as the page describes.
+   */
   const here = (commands: string) =>
     commands
       .replace('npm install ringrun @ringrun/nn', `npm install --prefer-offline ${tarballs}`)

@@ -1,8 +1,8 @@
-// Training steps of a character-level GPT on two ranks, beside PyTorch DDP over gloo: `npm run bench:gpt -- [--sizes
-// 12x64,64x256] [--rounds 5] [--steps N] [--python PYTHON]... [--only TEXT]`.
+// Training steps of a character-level GPT on two ranks, compared with PyTorch DDP over gloo: `npm run bench:gpt --
+// [--sizes 12x64,64x256] [--rounds 5] [--steps N] [--python PYTHON]... [--only TEXT]`.
 //
-// A size is the batch per rank × the context. Each round measures every row (whose name contains TEXT) once, in processes
-// of its own; figures are medians over the rounds. Both sides compute on one thread per rank. PYTHON has torch
+// A size is the batch per rank × the context. Each round measures every row (whose name contains TEXT) once, in
+// separate processes; figures are medians over the rounds. Both sides compute on one thread per rank. PYTHON has torch
 // (docs/performance.md, "Peers").
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';

@@ -21,7 +21,7 @@ const contenders = [
   { name: 'ringrun', launch: launchRingrun },
   ...(hasTorch() ? [{ name: 'PyTorch (gloo)', launch: launchPyTorch }] : []),
 ];
-// Uncounted: the first run reads its files from disk.
+// The first run is not counted, because it reads its files from disk.
 for (const { launch } of contenders) await launch();
 
 const rows = [];

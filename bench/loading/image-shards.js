@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { openStorage } from '../../packages/runtime/dist/storage/index.js';
 import { root } from '../support.js';
 
-// The packages that tests and benchmarks need are those of ringrun.
+// Resolves development dependencies from the package ringrun.
 const require = createRequire(join(root, 'packages/runtime/package.json'));
 const side = 32;
 const block = 512;
 
-/** Starts an S3-compatible server in a process of its own. Its objects are in `folder`. */
+/** Starts an S3-compatible server in a separate process. Its objects are in `folder`. */
 export async function startServer(folder, bucket) {
   const script = join(root, 'packages/runtime/test/dist/fixtures/s3-server.js');
   const child = spawn(process.execPath, [script, folder, bucket], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -1,7 +1,6 @@
-// Training from tar shards on S3 beside training from memory:
-// `npm run bench:shards -- [--model resnet18] [--images 20000] [--shards 20] [--rounds 5] [--steps 4] [--batch 64]`.
-// Starts a local S3 server, writes PNG and JPEG files of 32 x 32 pixels to it, and launches 2 ranks with 2 worker
-// threads each (shards-ranks.js).
+// Training from tar shards on S3, compared with training from memory: `npm run bench:shards -- [--model resnet18]
+// [--images 20000] [--shards 20] [--rounds 5] [--steps 4] [--batch 64]`. Starts a local S3 server, writes PNG and JPEG
+// files of 32 x 32 pixels to it, and launches 2 ranks with 2 worker threads each (shards-ranks.js).
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

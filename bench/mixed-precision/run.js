@@ -1,5 +1,5 @@
-// What a matrix product costs in 16-bit formats on this processor, beside float32, as autocast would run it: inputs are cast,
-// multiplied and cast back, and weights are stored in the format.
+// The cost of a matrix product in 16-bit formats on this processor, compared with float32, as autocast would run it:
+// inputs are cast, multiplied and cast back, and weights are stored in the format.
 //
 //   node bench/mixed-precision/run.js
 //
@@ -7,7 +7,7 @@
 import { createRequire } from 'node:module';
 import { ModelProto } from '../../packages/nn/dist/onnx-format/schema.js';
 
-// Beside the package that depends on it.
+// Resolved from the package that depends on it.
 const { InferenceSession, Tensor } = createRequire(new URL('../../packages/nn/', import.meta.url))(
   'onnxruntime-node',
 );

@@ -1,4 +1,4 @@
-// Bandwidth of all-reduce over nccl for host arrays and GPU tensors, beside the driver's own copies:
+// Bandwidth of all-reduce over nccl for host arrays and GPU tensors, compared with the driver's own copies:
 //
 //   node launch --nproc 1 bench/nccl/bandwidth.js [MiB]
 //   RINGRUN_SHARE_GPU=1 node launch --nproc 2 bench/nccl/bandwidth.js    ranks share a GPU, over sockets

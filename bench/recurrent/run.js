@@ -1,5 +1,5 @@
-// Forward and backward passes of LSTM, GRU and RNN over 256 steps beside PyTorch: `npm run bench:recurrent -- [--rounds 3]
-// [--steps 5] [--python PYTHON]...`.
+// Forward and backward passes of LSTM, GRU and RNN over 256 steps, compared with PyTorch: `npm run bench:recurrent --
+// [--rounds 3] [--steps 5] [--python PYTHON]...`.
 //
 // Each round measures every contender once, on one thread. A row is the median over the rounds: the first pass, which
 // compiles, a later pass, and its time on the processor, which other programs on the machine disturb less.

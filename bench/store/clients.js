@@ -5,7 +5,7 @@ import { connectStore } from 'ringrun';
 
 const { PORT, CLIENTS, OF } = process.env;
 const timeoutMs = 60_000;
-// The end of a benchmark that was killed.
+// The parent closes stdin when it ends, even if it was killed.
 process.stdin.on('end', () => process.exit());
 console.log('ready');
 await once(process.stdin, 'data');

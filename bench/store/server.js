@@ -4,7 +4,7 @@ import { StoreServer } from 'ringrun';
 
 const server = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
 console.log(server.port);
-// The end of a benchmark that was killed.
+// The parent closes stdin when it ends, even if it was killed.
 process.stdin.on('end', () => process.exit());
 process.stdin.on('data', () => {
   const [, peakKib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'));

@@ -1,5 +1,5 @@
-// One rank of the training of packages/examples-text: `node launch … bench/text/ringrun.js FILE`. FILE is what run.js
-// writes. Prints what pytorch.py prints.
+// One rank of the training of packages/examples-text: `node launch … bench/text/ringrun.js FILE`. FILE is the output of
+// run.js. Prints the same lines as pytorch.py.
 import { readFileSync } from 'node:fs';
 import { BagOfWords, TextTransformer } from '@ringrun/examples-text';
 import { F, compileStep, manualSeed, noGrad, optim, tensor } from '@ringrun/nn';

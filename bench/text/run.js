@@ -1,10 +1,11 @@
-// The training of packages/examples-text beside PyTorch: `npm run bench:text -- --data FILE [--models bag,transformer]
-// [--ranks 2] [--rounds 3] [--epochs N] [--batch 32] [--modes eager,compile] [--python PYTHON] [--json FILE]`.
+// The training of packages/examples-text, compared with PyTorch: `npm run bench:text -- --data FILE [--models
+// bag,transformer] [--ranks 2] [--rounds 3] [--epochs N] [--batch 32] [--modes eager,compile] [--python PYTHON] [--json
+// FILE]`.
 //
-// Each round trains every model once with ringrun and with PyTorch DDP over gloo in each mode, on the same tokens in the
-// same order from the same initial parameters, with one thread per rank. A row is the median over the rounds. The first
-// epoch, in which programs are compiled, is not timed; the memory that rank 0 takes behind it is printed. FILE is AG News, csv or csv.gz. `--fused` uses the fused Adam of
-// PyTorch 2.
+// Each round trains every model once with ringrun and with PyTorch DDP over gloo in each mode, on the same tokens in
+// the same order from the same initial parameters, with one thread per rank. A row is the median over the rounds. The
+// first epoch, in which programs are compiled, is not timed; the growth of rank 0's memory after it is printed. FILE is
+// AG News, csv or csv.gz. `--fused` uses the fused Adam of PyTorch 2.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

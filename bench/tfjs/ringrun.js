@@ -76,7 +76,7 @@ const timed = async (step) => {
 const warmup = tf.getBackend() === 'cpu' ? 1 : 10;
 const found = [];
 for (let round = 0; round < warmup + rounds; round += 1) {
-  // The order alternates, so that none is always first.
+  // Alternates the order, so that no variant is always first.
   const order = Object.keys(steps);
   if (round % 2 === 1) order.reverse();
   const times = {};

@@ -1,4 +1,4 @@
-// What `faultTolerance: 'shrink'` costs while no rank dies, in one interleaved run:
+// The cost of `faultTolerance: 'shrink'` while no rank dies, in one interleaved run:
 //
 //   node launch --nproc 2 bench/train/fault-tolerance.js [mnist|cifar|resnet18] [rounds]
 //

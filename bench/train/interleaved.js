@@ -1,5 +1,5 @@
-// The ways to compute a step beside each other in one process per rank, where they alternate every 32 steps: the speed of
-// a virtual machine differs between processes by more than these ways do.
+// The ways to compute a step, compared in one process per rank, where they alternate every 32 steps: the speed of a
+// virtual machine differs between processes by more than these ways do.
 //
 //   OMP_NUM_THREADS=1 node launch --nproc 2 bench/train/interleaved.js cifar 64 100     # model, batch, rounds
 //

@@ -3,8 +3,8 @@
 // alternate four times between running `steps` steps freely and waiting for all others after each step. There are no
 // messages, no reductions and no JavaScript. Prints the steps of all processes as JSON, in ms.
 //
-// Processes of one machine never take equally long for equal work, because of interrupts, caches and a hypervisor's
-// other guests. A common step takes as long as the slowest process.
+// Processes of one machine never need equal time for equal work, because of interrupts, caches and a hypervisor's other
+// guests. A common step takes as long as the slowest process.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <stdatomic.h>

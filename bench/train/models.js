@@ -1,5 +1,5 @@
 // The models of bench:train, from the examples; bench/train/models.py has the same in PyTorch. `shape` is the shape of
-// one image, `steps` the number of measured steps of a row, and `warmUp` that of the steps before them in each process.
+// one image, `steps` the number of measured steps of a row, and `warmUp` the number of earlier steps in each process.
 
 // V8 optimizes the functions of a small step in the background for the first 3,000 steps, on threads that compete with the
 // ranks: 0.13 ms of each step of the CIFAR-10 CNN.

@@ -1,7 +1,7 @@
-// What bench:train computes from the reports of its ranks. Pure.
+// Figures that bench:train computes from the reports of its ranks. Pure.
 import { mean, median, percentile } from '../support.js';
 
-/** Figures of one round of a row: of each rank. Times are in ms; whatever is not a time of a step is per step. */
+/** Figures of one round of a row, by rank. Times are in ms, and per step unless they are a step's own time. */
 export function roundOf(reports, { communicates }) {
   const waits = communicates ? waitsOf(reports) : reports.map(() => 0);
   return reports.map((report, rank) => {
@@ -48,7 +48,7 @@ function waitsOf(reports) {
   return ends.map((own) => mean(own.map((end, step) => waitIn(step, end))) / 1e6);
 }
 
-/** Of each step; undefined if it is a single run, or if the runs are unknown. */
+/** For each step; undefined if it is a single run, or if the runs are unknown. */
 function endsBeforeUpdate({ startedAt, endedAt, runs = [] }) {
   let next = 0;
   return startedAt.map((_, step) => {

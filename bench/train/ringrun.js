@@ -1,6 +1,6 @@
 // One rank that trains with ringrun: `node ringrun.js WAY MODEL BATCH WARM-UP STEPS FOLDER CHECKOUT`, started by run.js
 // through the launcher of CHECKOUT, whose packages it measures. Writes FOLDER/RANK.json: when each step and each run of
-// onnxruntime began and ended, and what the process used for the measured steps.
+// onnxruntime began and ended, and the resources that the process used for the measured steps.
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,12 +1,12 @@
 // Training steps of two processes: `npm run bench:train -- [--models mnist,cifar,resnet18] [--batch 64] [--ranks 2]
 // [--rounds 3] [--steps N] [--quick] [--before CHECKOUT] [--python PYTHON]... [--only TEXT] [--json FILE]`.
 //
-// Each round measures every row (whose name contains TEXT) once, in processes of its own; a row is the median over the
-// rounds. The rows are a ladder of ringrun's communication, the same of another built checkout (`--before`), PyTorch DDP
-// over gloo for every PYTHON with torch (docs/performance.md, "Peers"), and a limit: what processes of equal work lose by
-// waiting for each other, in C (limit_together.c). `--steps` is the number of measured steps of a row, and `--quick`
-// measures one round of a tenth of the steps. The last part is the lateness of a timer while ResNet-18 trains on all
-// processors.
+// Each round measures every row (whose name contains TEXT) once, in separate processes; a row is the median over the
+// rounds. The rows are a ladder of ringrun's communication, the same of another built checkout (`--before`), PyTorch
+// DDP over gloo for every PYTHON with torch (docs/performance.md, "Peers"), and a limit: the time that C processes with
+// equal work lose by waiting for each other (limit_together.c). `--steps` is the number of measured steps of a row, and
+// `--quick` measures one round of a tenth of the steps. The last part is the lateness of a timer while ResNet-18 trains
+// on all processors.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -117,7 +117,7 @@ async function measure(model, contenders, limit) {
   return { steps, rows, ...ratiosOf(measured, limits) };
 }
 
-/** Of ringrun's speed alone and of the limit's speed, what is kept when processes wait for each other at every step. */
+/** The shares of ringrun's and of the limit's speed that remain when processes wait for each other at every step. */
 function ratiosOf(measured, limits) {
   const [ddp, alone] = [measured.get('DDP'), measured.get('alone')];
   if (limits.length === 0 || !ddp) return {};

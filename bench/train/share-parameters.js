@@ -1,4 +1,4 @@
-// What `shareParameters` saves with Adam, in one interleaved run:
+// The savings of `shareParameters` with Adam, in one interleaved run:
 //
 //   node launch --nproc 2 bench/train/share-parameters.js [mnist|cifar|linear] [rounds] [row]
 //

@@ -1,4 +1,4 @@
-// Records when onnxruntime runs, whatever calls it: a library that is loaded in front of libonnxruntime. It replaces
+// Records when onnxruntime runs, for any caller: a library that is loaded before libonnxruntime. It replaces
 // OrtApi::Run in the library's table of functions by one that notes when each run starts and ends.
 //
 // BENCH_ONNXRUNTIME is the path of libonnxruntime. BENCH_RUNS is a folder: each process that loads onnxruntime writes a

@@ -42,7 +42,7 @@ async function latenessDuring(run) {
   start();
   await run();
   clearTimeout(timer);
-  // A timer that the end of the run overtook.
+  // Counts the timer that was still pending when the run ended.
   late.push(Math.max(0, performance.now() - due));
   return late;
 }

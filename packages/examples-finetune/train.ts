@@ -4,9 +4,9 @@
 //   unfrozen:     node launch --nproc 2 packages/examples-finetune/train.ts --unfreeze
 //   a trace:      node launch --nproc 2 packages/examples-finetune/train.ts --profile trace.json
 //
-// The encoder knows the digits 0 to 4 (test/golden/finetune.py); the head learns 5 to 9. Without --data, MNIST is downloaded.
-// Without a network, use --data FOLDER, or --synthetic. One epoch reaches an accuracy of at least 0.9 on MNIST.
-// All options: node launch packages/examples-finetune/train.ts --help
+// The encoder was trained on the digits 0 to 4 (test/golden/finetune.py); the head learns 5 to 9. Without --data, MNIST
+// is downloaded. Without a network, use --data FOLDER, or --synthetic. One epoch reaches an accuracy of at least 0.9 on
+// MNIST. All options: node launch packages/examples-finetune/train.ts --help
 
 import { effectiveBatch, integerFrom, outputFile } from '@ringrun/examples-common';
 import { DigitClassifier, DigitsFrom } from '@ringrun/examples-finetune';
@@ -21,7 +21,7 @@ const command = new Command('train.ts')
   .addOption(new Option('--synthetic', 'train on synthetic digits').default(false).conflicts('data'))
   .option('--epochs <n>', 'passes over the images', integerFrom(1), 1)
   .option('--batch-size <n>', 'images per step, summed over all ranks', integerFrom(1), 64)
-  .option('--images <n>', 'images of MNIST to look at, half of which are used', integerFrom(1), 60000)
+  .option('--images <n>', 'images of MNIST to search; about half of them are used', integerFrom(1), 60000)
   .option('--unfreeze', 'train the encoder too', false)
   .option('--profile <path>', 'write a trace of some steps', outputFile);
 

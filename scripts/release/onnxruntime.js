@@ -21,7 +21,7 @@ export const pinned = {
   },
 };
 
-/** Files that the platform package of a target has beside the addon. */
+/** Files of a target's platform package in addition to the addon. */
 export function onnxruntimeFiles({ libc }) {
   return libc === 'glibc' ? [library, `${library}.sha256`, 'onnxruntime'] : [];
 }

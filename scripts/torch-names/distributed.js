@@ -1,4 +1,4 @@
-/** What replaces names of torch.distributed; see `TorchNames` of @ringrun/nn. */
+/** Replacements for names of torch.distributed; see `TorchNames` of @ringrun/nn. */
 export const distributedNames = {
   ProcessGroup: "import type { ProcessGroup } from '@ringrun/core'",
   Store: "import type { Store } from '@ringrun/core'",

@@ -1,6 +1,6 @@
-// What replaces names of smaller parts of torch; see `TorchNames` of @ringrun/nn.
+// Replacements for names of smaller parts of torch; see `TorchNames` of @ringrun/nn.
 
-/** Functions of torch that are no methods of tensors. */
+/** Functions of torch that are not methods of tensors. */
 export const functionNames = {
   autocast: 'Float32 is as fast on the CPU: see [performance](performance.md).',
   compile: 'compileStep(optimizer, (batch) => loss)',

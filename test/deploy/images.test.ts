@@ -181,7 +181,7 @@ test.skipIf(buildahProblem)(
       expect(Number(size?.[1]), name).toBeLessThan(160);
       expect(stdout).toMatch(new RegExp(`trained two ranks in ${name}`));
     }
-    // Two ranks on the same data have the same bits in each image.
+    // Two ranks on the same data produce bit-identical parameters in each image.
     const digests = [...stdout.matchAll(/^parameters identical on 2 ranks: ([0-9a-f]{64})$/gm)];
     expect(new Set(digests.map(([, digest]) => digest)).size).toBe(1);
     expect(digests).toHaveLength(names.length);

@@ -12,7 +12,7 @@ const { version } = JSON.parse(readFileSync(join(repository, 'packages/runtime/p
   version: string;
 };
 
-/** A field that an operator may want, in a comment of its own line. */
+/** An optional field for operators, in a comment on its own line. */
 const optionalLine =
   /^(?<indent> +)# (?<field>(?:serviceAccountName|imagePullSecrets|nodeSelector|tolerations): .*)$/gm;
 const optionalLines = (file: string) => [...readFileSync(join(folder, file), 'utf8').matchAll(optionalLine)];
@@ -69,7 +69,7 @@ describe.skipIf(schemasProblem)(
 
     test.each<[file: string, document: number, path: string, value: unknown, problem: RegExp]>([
       ['pytorchjob-gloo.yaml', 0, 'spec.nprocPerNode', 2, /^\/spec\/nprocPerNode: must be string$/],
-      ['pytorchjob-gloo.yaml', 0, `${worker}.replica`, 2, /Worker: replica is no field here$/],
+      ['pytorchjob-gloo.yaml', 0, `${worker}.replica`, 2, /Worker: replica is not a field here$/],
       [
         'pytorchjob-gloo.yaml',
         0,
@@ -96,7 +96,7 @@ describe.skipIf(schemasProblem)(
         0,
         `${worker}.template.spec.containers.0.volumeMount`,
         [],
-        /containers\/0: volumeMount is no field here$/,
+        /containers\/0: volumeMount is not a field here$/,
       ],
       [
         'pytorchjob-nccl.yaml',
@@ -117,30 +117,30 @@ describe.skipIf(schemasProblem)(
         0,
         `${runtime}.template.spec.template.spec.containers.0.img`,
         'x',
-        /img is no field here$/,
+        /img is not a field here$/,
       ],
       [
         'trainjob-runtime.yaml',
         0,
         'spec.mlPolicy.torch.numProcPerNode',
         2,
-        /numProcPerNode is no field here$/,
+        /numProcPerNode is not a field here$/,
       ],
-      ['trainjob.yaml', 0, 'spec.trainer.nodes', 2, /^\/spec\/trainer: nodes is no field here$/],
+      ['trainjob.yaml', 0, 'spec.trainer.nodes', 2, /^\/spec\/trainer: nodes is not a field here$/],
       ['trainjob.yaml', 0, 'spec.runtimeRef.name', undefined, /must have required property 'name'$/],
       ['trainjob.yaml', 0, 'metadata.name', 'Mnist', /^\/metadata\/name: must match pattern/],
-      ['trainjob.yaml', 0, 'status', {}, /^\/status: is no field of a manifest$/],
+      ['trainjob.yaml', 0, 'status', {}, /^\/status: is not a field of a manifest$/],
       ['debug-pod.yaml', 0, 'spec.containers.0.name', undefined, /must have required property 'name'$/],
       ['debug-pod.yaml', 0, 'spec.containers', undefined, /must have required property 'containers'$/],
-      ['doctors.yaml', 1, 'spec.completion', 2, /^\/spec: completion is no field here$/],
+      ['doctors.yaml', 1, 'spec.completion', 2, /^\/spec: completion is not a field here$/],
       ['doctors.yaml', 1, 'spec.template.spec.restartPolicy', 0, /restartPolicy: must be string$/],
-      ['network-policy.yaml', 0, 'spec.ingres', [], /^\/spec: ingres is no field here$/],
+      ['network-policy.yaml', 0, 'spec.ingres', [], /^\/spec: ingres is not a field here$/],
       [
         'network-policy.yaml',
         1,
         'spec.podSelector.matchLabel',
         {},
-        /podSelector: matchLabel is no field here$/,
+        /podSelector: matchLabel is not a field here$/,
       ],
       ['network-policy.yaml', 0, 'spec.policyTypes.0', 'Ingres', /policyTypes\/0: must be equal to one of/],
       [
@@ -155,9 +155,9 @@ describe.skipIf(schemasProblem)(
         0,
         'spec.trainer.env.0.valueFrom.secretRef',
         {},
-        /valueFrom: secretRef is no field here$/,
+        /valueFrom: secretRef is not a field here$/,
       ],
-      ['volume.yaml', 0, 'spec.accessMode', 'ReadWriteMany', /^\/spec: accessMode is no field here$/],
+      ['volume.yaml', 0, 'spec.accessMode', 'ReadWriteMany', /^\/spec: accessMode is not a field here$/],
     ])('%s with another %s.%s is refused', (file, document, path, value, problem) => {
       const problems = problemsOf(changed(read(file)[document], path, value));
       expect(
@@ -221,7 +221,7 @@ describe('requirements of operators and clusters', () => {
     if (kind !== 'Pod' && kind !== 'Job') expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(30);
   });
 
-  test('each pod of a job gets RINGRUN_SECRET from one Secret, which the comment of its file creates', () => {
+  test('each pod reads RINGRUN_SECRET from one Secret, which the comment of its file creates', () => {
     const envOf = new Map(
       pods.map(({ file, pod }) => [file, pod.spec.containers.flatMap(({ env }) => env ?? [])]),
     );
@@ -245,7 +245,7 @@ describe('requirements of operators and clusters', () => {
     }
   });
 
-  test("the network policies admit the pods of a job to that job's pods, and no others", () => {
+  test("the network policies admit only the pods of a job to that job's pods", () => {
     const policies = read('network-policy.yaml').map(({ spec }) => spec);
     const labels = ['training.kubeflow.org/job-name', 'jobset.sigs.k8s.io/jobset-name'];
     expect(policies).toEqual(
@@ -281,7 +281,7 @@ describe('requirements of operators and clusters', () => {
     });
   });
 
-  test('jobs on GPUs tolerate the taints of GPU nodes, and run on x64 as their image', () => {
+  test('jobs on GPUs tolerate the taints of GPU nodes, and run on x64 like their image', () => {
     for (const { pod } of pods.filter(({ file }) => file === 'pytorchjob-nccl.yaml')) {
       expect(pod.spec.tolerations).toEqual([
         { key: 'sku', operator: 'Equal', value: 'gpu', effect: 'NoSchedule' },

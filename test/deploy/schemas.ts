@@ -43,7 +43,7 @@ export function problemsOf(manifest: Manifest): string[] {
   const validate = validatorFor(kind, apiVersion);
   const { metadata, ...others } = rest;
   return [
-    ...Object.keys(others).map((name) => `/${name}: is no field of a manifest`),
+    ...Object.keys(others).map((name) => `/${name}: is not a field of a manifest`),
     ...linesOf(metadataValidator, metadata, '/metadata'),
     ...linesOf(validate, spec, '/spec'),
   ];
@@ -56,7 +56,7 @@ function linesOf(validate: ValidateFunction, value: unknown, at: string): string
 
 function wordsOf({ message, params }: ErrorObject): string {
   const { additionalProperty } = params as { additionalProperty?: string };
-  return additionalProperty === undefined ? String(message) : `${additionalProperty} is no field here`;
+  return additionalProperty === undefined ? String(message) : `${additionalProperty} is not a field here`;
 }
 
 const metadataValidator = ajv.compile({
@@ -117,9 +117,9 @@ function validatorFor(kind: string, apiVersion: string): ValidateFunction {
   const { group, names, versions } = crd.spec;
   const own = `${group}/${versions[0].name}`;
   if (names.kind === kind && own !== apiVersion)
-    throw new Error(`${kind} is of ${own}, the manifest says ${apiVersion}`);
+    throw new Error(`${kind} is of ${own}, the manifest has ${apiVersion}`);
   if (names.kind !== kind && expected !== apiVersion)
-    throw new Error(`${kind} is of ${expected}, the manifest says ${apiVersion}`);
+    throw new Error(`${kind} is of ${expected}, the manifest has ${apiVersion}`);
   const schema = path
     .split('.')
     .reduce<SchemaObject>((at, step) => at[step] as SchemaObject, versions[0].schema.openAPIV3Schema);

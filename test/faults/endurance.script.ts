@@ -1,6 +1,6 @@
-// One rank of a job that is formed again and again: `endurance.script.ts <first round> <collectives of a round>`. The
-// last rank kills itself at the end of a round, so its argument is the round; the others join the next round until the
-// ports, one for each round, are used up. They print what they occupy after each round.
+// One rank of a job that is formed repeatedly: `endurance.script.ts <first round> <collectives of a round>`. The last
+// rank kills itself at the end of a round, so its argument is the round; the others join the next round until the
+// ports, one for each round, are used up. They print their resource usage after each round.
 import { readFileSync, readdirSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

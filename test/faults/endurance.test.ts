@@ -19,7 +19,7 @@ interface Occupied {
 const transports = isFull ? ['shm', 'tcp'] : ['tcp'];
 
 test.each(transports)(
-  `survivors of ${rounds} crashes in ${rounds * collectives} collectives over %s occupy no more than before`,
+  `survivors of ${rounds} crashes in ${rounds * collectives} collectives over %s leak nothing`,
   { timeout: rounds * 30_000 },
   async (transport) => {
     const ports = new Set<number>();
@@ -49,7 +49,7 @@ test.each(transports)(
       );
       expect(after).toHaveLength(rounds);
       if (isFull) console.log([0, 4, 9, 49, 99].map((i) => JSON.stringify(after[i])).join('\n'));
-      // The first rounds open what stays: threads of ZeroMQ and of libuv, the worker of the store.
+      // The first rounds open permanent resources: threads of ZeroMQ and of libuv, the worker of the store.
       const before = after[isFull ? 9 : 1];
       const last = after.at(-1)!;
       const shown = after.map((one) => JSON.stringify(one)).join('\n');

@@ -1,6 +1,6 @@
 // One rank of a training that repeats the same round until the file <folder>/finish exists: `fuzz.script.ts <folder>
-// <steps of a round>`. After each round it exchanges the digest of its parameters through the store, and appends what it
-// measured to <folder>/rank-<rank>.jsonl.
+// <steps of a round>`. After each round it exchanges the digest of its parameters through the store, and appends its
+// measurements to <folder>/rank-<rank>.jsonl.
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';

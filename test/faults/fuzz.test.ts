@@ -1,10 +1,10 @@
 // Strangers send mutations of valid messages to the ports of a running training.
 //
-// The full form measures what they cost the training, in windows that follow one another: without strangers; with
-// strangers; and with as many connections per second of the same process to a control, a process outside the job that
-// accepts and closes them. The first ratio of a line compares the strangers with none: on a machine with few processors
-// it includes the processors that the strangers themselves take from the ranks. The second one compares them with the
-// control: it is what ringrun spends on them.
+// The full form measures their cost to the training, in consecutive windows: without strangers; with strangers; and
+// with as many connections per second of the same process to a control, a process outside the job that accepts and
+// closes them. The first ratio of a line compares the strangers with none: on a machine with few processors it includes
+// the processors that the strangers themselves take from the ranks. The second one compares them with the control: it
+// is the cost within ringrun.
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,9 +33,9 @@ const isFull = process.env['RINGRUN_FAULTS'] === 'full';
 /** Under a sanitizer all jobs run with the instrumented addon, and nothing is claimed about throughput. */
 const comparesThroughput = isFull && !isSanitized;
 const { RINGRUN_FAULTS_SEED: givenSeed, RINGRUN_FAULTS_SECONDS: givenSeconds } = process.env;
-/** Of the full form: another one each day. */
+/** For the full form, a different seed each day. */
 const seed = Number(givenSeed ?? (isFull ? Math.floor(Date.now() / 86_400_000) : 1));
-/** Of one processor, so that the training keeps the rest of a machine with two. */
+/** Share of one processor, so that the training keeps the rest of a machine with two. */
 const share = comparesThroughput ? 0.3 : 0.6;
 /** Steps of one round: some tenths of a second. */
 const steps = 20;
@@ -68,7 +68,7 @@ const others: readonly Way[] = [
   { hasSecret: false, transport: 'tcp' },
 ];
 const ways = isFull || isSanitized ? [...few, ...others] : few;
-/** Each job ends after so many seconds or inputs. */
+/** Each job ends after this many seconds or inputs. */
 const seconds = Number(givenSeconds ?? (isFull ? 600 : isSanitized ? 240 : 20)) / ways.length;
 const inputs = isFull ? 1_000_000 / ways.length : 3000;
 
@@ -160,7 +160,7 @@ interface Window {
   kind: 'strangers' | 'control' | 'nothing';
 }
 
-/** Throughput with strangers as a share of another one. */
+/** Throughput with strangers as a share of another throughput. */
 interface Kept {
   cpu: number;
   wall: number;
@@ -273,7 +273,7 @@ class Job {
       const { code, signal, left, stderr } = await ended;
       expect({ code, signal, left }, stderr).toEqual({ code: 0, signal: null, left: [] });
       if (this.#hasSecret) expect(stderr).toMatch(/the store at \S+ has refused 100 connections/);
-      // Nothing but the numbers of refused connections.
+      // Prints only the numbers of refused connections.
       const lines = withoutWaiting({ stderr })
         .stderr.split('\n')
         .filter((line) => line !== '' && !/^.*ringrun: .* refused /.test(line));

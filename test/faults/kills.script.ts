@@ -1,6 +1,7 @@
 // One rank of a job whose ranks are killed: `kills.script.ts <folder> <after an error: end | join again>`. In rounds, it
 // joins the job, resumes from the newest checkpoint, makes some steps whose results follow a formula, and leaves. It
-// ends after the file <folder>/finish exists, and writes marks of what it begins to the pipe <folder>/marks.
+// ends after the file <folder>/finish exists, and writes a mark for each phase that it begins to the pipe
+// <folder>/marks.
 import { existsSync, openSync, readFileSync, readdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Mark, Phase } from './fixtures/mark.ts';
@@ -12,7 +13,7 @@ const worldSize = Number(WORLD_SIZE);
 const pipe = openSync(join(folder, 'marks'), 'w');
 const incarnation = Number(RINGRUN_RESTART_COUNT ?? 0);
 
-/** The write is synchronous, so the last mark of a killed process is what it was in. */
+/** The write is synchronous, so the last mark of a killed process is the phase that it was in. */
 function mark(phase: Phase, more: Partial<Mark> = {}): void {
   writeSync(pipe, `${JSON.stringify({ rank, pid: process.pid, incarnation, phase, ...more })}\n`);
 }

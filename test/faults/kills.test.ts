@@ -7,7 +7,7 @@ import { killPhases, runKilledJob } from './support/killed-job.ts';
 /** `npm run test:faults`. */
 const isFull = process.env['RINGRUN_FAULTS'] === 'full';
 const repeated = process.env['RINGRUN_FAULTS_SEED'];
-/** Of the full form: another one each day, so that over time all moments are tested. */
+/** For the full form, a different seed each day, so that all moments are tested over time. */
 const today = Math.floor(Date.now() / 86_400_000) * 1000;
 /** One job started by hand and one under a launcher, over TCP and shared memory, with kills in all phases. */
 const few = [25, 22];
@@ -18,7 +18,7 @@ const killsOfJob = seeds === few ? 4 : 6;
 const kills = seeds.length * killsOfJob;
 
 test(
-  `after each of ${kills} kills, survivors name the dead and training ends with the right numbers`,
+  `after each of ${kills} kills, survivors name the dead rank and training stays correct`,
   { timeout: isFull ? 1_800_000 : 180_000 },
   async () => {
     const place = temporaryFolder();

@@ -1,5 +1,5 @@
-// One rank of several hosts: `partition.script.ts <course>` prints `rank N is ready` and goes on after SIGUSR2, if its
-// course does not say otherwise.
+// One rank of several hosts: `partition.script.ts <course>` prints `rank N is ready` and continues after SIGUSR2,
+// unless its course differs.
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { allReduce, getRank, initProcessGroup, newGroup, recv, send } from 'ringrun';
@@ -16,7 +16,7 @@ async function ready(): Promise<void> {
 }
 
 const courses = {
-  /** Is ready while it runs all-reduces, which it repeats until it is stopped. */
+  /** Prints the line while it runs all-reduces, which it repeats until it is stopped. */
   running: async () => {
     const tensor = new Float32Array(elements);
     for (let round = 1; ; round += 1) {

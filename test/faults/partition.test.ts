@@ -1,4 +1,4 @@
-// What ranks print that cannot reach each other any more, word for word.
+// The exact output of ranks that can no longer reach each other.
 import { describe, expect, test } from 'vitest';
 import { builtScript } from '../support/built-script.ts';
 import { hostsProblem } from '../support/hosts-problem.ts';
@@ -34,7 +34,7 @@ function signal(ranks: readonly RankOnHost[]): void {
   for (const { command } of ranks) process.kill(command.pid, 'SIGUSR2');
 }
 
-/** The error of each rank, with names for what differs between runs. */
+/** The error of each rank, with placeholders for parts that differ between runs. */
 function errorsOf(ranks: readonly RankOnHost[]): Promise<string[]> {
   return Promise.all(
     ranks.map(async ({ command }) => {
@@ -51,7 +51,7 @@ const link = (one: number, other: number, seconds: number) => {
   return `no answer for ${seconds} s on the link ${end(one)} ↔ ${end(other)}`;
 };
 const name = (rank: number) => `rank ${rank} (host host${rank}, pid N)`;
-/** `others`: ranks that are silent for as long at the time of the error. */
+/** `others`: ranks that have been silent for as long when the error occurs. */
 const gone = (rank: number, why: string, self: number, operation: string, ...others: number[]) => {
   const also = others.map((other) => `; ${name(other)} is gone too`).join('');
   return `PeerDiedError: ${name(rank)} is gone: ${why}${also}. ${name(self)} was in ${operation}`;
@@ -64,7 +64,7 @@ describe.skipIf(problem)(`partitions${problem ? `: skipped, ${problem}` : ''}`, 
     await allReady(ranks);
     network.hosts[2].cutLink();
     const errors = await errorsOf(ranks);
-    // The first of the ranks 0 and 1 to notice also tells the other one.
+    // The first of the ranks 0 and 1 to detect it also notifies the other.
     const ofTwo = (self: number, other: number) => [
       gone(2, link(self, 2, 1), self, sum),
       gone(2, `reported by rank ${other}: ${link(other, 2, 1)}`, self, sum),
@@ -138,7 +138,7 @@ describe.skipIf(problem)(`partitions${problem ? `: skipped, ${problem}` : ''}`, 
     },
   );
 
-  test('a slow link and a busy rank are no partition, and the wait report names the busy rank', async () => {
+  test('a slow link or a busy rank is not a partition, and the wait report names the busy rank', async () => {
     using network = connectHosts(2, { bitsPerSecond: 2.5e6 });
     const ranks = startRanks(network, { course: 'slow', env: { RINGRUN_WAIT_REPORT_S: 0.5 } });
     const [first, second] = await Promise.all(ranks.map(({ command }) => command.ended));
@@ -146,7 +146,7 @@ describe.skipIf(problem)(`partitions${problem ? `: skipped, ${problem}` : ''}`, 
       expect(code, stderr).toBe(0);
       expect(stdout).toMatch(/^right: true, /);
     }
-    // Longer than the silence that is allowed, so the test can fail.
+    // Longer than the allowed silence, so that the test can fail.
     expect(Number(/ms: (\d+)/.exec(second.stdout)?.[1])).toBeGreaterThan(1000);
     const report = first.stderr
       .replaceAll(/\bpid \d+/g, 'pid N')
@@ -156,7 +156,7 @@ describe.skipIf(problem)(`partitions${problem ? `: skipped, ${problem}` : ''}`, 
     );
   });
 
-  test.skipIf(!isFull)('a link that works again within the time costs only the time', async () => {
+  test.skipIf(!isFull)('a link that recovers within the timeout only delays the job', async () => {
     using network = connectHosts(2);
     const ranks = startRanks(network, { course: 'slow', silenceS: 20, env: { RINGRUN_WAIT_REPORT_S: 1 } });
     await ranks[0].command.sees(/waiting in allReduce #1/);

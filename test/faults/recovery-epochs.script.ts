@@ -1,4 +1,4 @@
-// One rank of a training in epochs that survives the death of another one: gradients accumulate over two batches, a
+// One rank of a training in epochs that survives the death of another rank: gradients accumulate over two batches, a
 // checkpoint is saved and loaded after the death, and a new process joins within an epoch. Writes the samples of each step
 // of this RANK, and its parameters, to the folder OUT.
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ const log = {
     ranksByStep = state.ranksByStep;
   },
 };
-// Only a process that joins is alone here.
+// Only a joining process is alone here.
 if (getWorldSize() === 1) writeFileSync(joining, '');
 const hasJoined = await ddp.shareState({ optimizer, sampler, log });
 console.log(`rank ${own} ${hasJoined ? `joins after step ${ranksByStep.length}` : 'starts'}`);
@@ -40,7 +40,7 @@ console.log(`rank ${own} ${hasJoined ? `joins after step ${ranksByStep.length}` 
 const checkpoints = new Checkpointer({ dir: join(out!, 'checkpoints') });
 checkpoints.register({ model: ddp.module, optimizer });
 
-/** The ranks that are left save a checkpoint, lose their parameters, and load it. */
+/** The survivors save a checkpoint, lose their parameters, and load it. */
 async function saveAndLoad(step: number): Promise<void> {
   await ddp.retry(() => checkpoints.save({ step }));
   await checkpoints.finished();
@@ -63,7 +63,7 @@ for (let { epoch } = sampler.stateDict(); epoch < epochs; epoch += 1) {
     ranksByStep.push([...ddp.stepRanks]);
     appendFileSync(join(out!, `samples-${own}.jsonl`), `${JSON.stringify({ step, indices })}\n`);
     if (step === saveAtStep) await saveAndLoad(step);
-    // Rank 0 looks for new processes once a second.
+    // Rank 0 checks for new processes once a second.
     if (step >= joinAfterStep && ddp.stepRanks.length < 3) {
       while (!existsSync(joining)) await setTimeout(20);
       await setTimeout(1000);

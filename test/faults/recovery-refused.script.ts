@@ -1,4 +1,4 @@
-// Prints the messages of what faultTolerance refuses.
+// Prints the errors of all uses that faultTolerance refuses.
 import { nn, type Tensor } from '@ringrun/nn';
 import { DistributedDataParallel, commHooks, destroyProcessGroup, initProcessGroup } from 'ringrun';
 

@@ -16,7 +16,7 @@ import { batchSize, dieAtStep, epochs, samples, saveAtStep, stepsOfEpoch } from 
 import type { RecoveryResult } from './fixtures/recovery-result.ts';
 
 const isFull = process.env['RINGRUN_FAULTS'] === 'full';
-/** Of one parameter: the ranks add gradients in another order than one process. */
+/** Tolerance of a parameter: ranks add gradients in a different order than one process. */
 const tolerance = 2e-4;
 
 /** The samples of one rank in one step. */
@@ -70,7 +70,7 @@ class Job {
     return begun;
   }
 
-  /** Kills the rank with SIGKILL unless no other rank would have the state. Returns whether it did. */
+  /** Kills the rank with SIGKILL unless no other rank would have the state. Returns whether it was killed. */
   kill(rank: number): boolean {
     const others = this.ranks.filter((one, i) => i !== rank && one.hasState && !one.isKilled);
     if (others.length === 0 || this.ranks[rank].isKilled) return false;
@@ -84,14 +84,14 @@ class Job {
     this.ranks[rank] = this.#begin(rank);
   }
 
-  /** Waits for the ranks that were not killed, and checks what they have computed. Returns the ranks of each step. */
+  /** Waits for the ranks that were not killed, and checks their results. Returns the ranks of each step. */
   async verify(steps: number, backwardOf?: BackwardOf): Promise<RecoveryResult['ranksByStep']> {
     const left = [...this.ranks.entries()].filter(([, { isKilled }]) => !isKilled);
     const results: RecoveryResult[] = [];
     for (const [rank, { process: one }] of left) {
       const { code, signal } = await one.ended;
       const { stdout, stderr } = one.output();
-      // A process may come too late to join.
+      // A process may start too late to join.
       if (stderr.includes('ERR_JOB_ENDED')) continue;
       expect({
         rank,
@@ -144,14 +144,14 @@ test('a process that starts when the job has ended ends with ERR_JOB_ENDED', asy
   const { process: late } = job.ranks[1];
   expect(await late.ended).toEqual({ code: 1, signal: null });
   expect(late.output().stderr).toContain(
-    'This process did not join the job: the others had finished it before. Start all ranks to run a new job.',
+    'This process did not join the job: the others had already finished it. Start all ranks to run a new job.',
   );
 });
 
 const moments = ['forward', 'backward', 'optimizer'] as const;
 
 test.each(isFull ? moments : moments.slice(1, 2))(
-  'a rank is killed in %s: the others repeat the step without it and go on',
+  'a rank is killed in %s: the others repeat the step without it and continue',
   async (moment) => {
     const job = await Job.start(3, 30, { DIE: `1:13:${moment}` });
     await job.ranks[1].process.ended;
@@ -163,12 +163,14 @@ test.each(isFull ? moments : moments.slice(1, 2))(
     expect(ranksByStep.slice(last)).toEqual(Array.from({ length: 30 - last }, () => [0, 2]));
     const { stdout, stderr } = job.ranks[0].process.output();
     expect(stdout).toContain('rank 0: 2 ranks, died [1], joined []');
-    expect(stderr).toMatch(/^ringrun: rank 1 \(host .+, pid \d+\) is gone; training goes on with 2 ranks$/m);
+    expect(stderr).toMatch(
+      /^ringrun: rank 1 \(host .+, pid \d+\) is gone; training continues with 2 ranks$/m,
+    );
   },
   60_000,
 );
 
-test('a death between accumulated batches, a checkpoint of the ranks left, a new process within an epoch', async () => {
+test('a death between accumulated batches, a checkpoint of the survivors, a new process', async () => {
   const steps = epochs * stepsOfEpoch;
   const job = await Job.start(3, steps, {}, 'recovery-epochs');
   const usedBy = (rank: number) => {
@@ -193,7 +195,7 @@ test('a death between accumulated batches, a checkpoint of the ranks left, a new
   expect(ranksByStep).toEqual(
     ranksByStep.map((_, i) => (i + 1 < dieAtStep ? [0, 1, 2] : i < ofThree ? [0, 2] : [0, 2, 1])),
   );
-  // Samples of the dead rank are lost; every other one of an epoch counts once.
+  // Samples of the dead rank are lost; every other sample of an epoch is used once.
   for (let epoch = 0; epoch < epochs; epoch += 1) {
     const ofEpoch = ranksByStep.slice(epoch * stepsOfEpoch, (epoch + 1) * stepsOfEpoch);
     const indices = ofEpoch.flatMap((ranks, i) =>
@@ -205,7 +207,7 @@ test('a death between accumulated batches, a checkpoint of the ranks left, a new
   }
 }, 120_000);
 
-test('below minRanks the ranks that are left throw ERR_RECOVERY_FAILED', async () => {
+test('below minRanks the survivors throw ERR_RECOVERY_FAILED', async () => {
   const job = await Job.start(2, 30, { DIE: '0:13:backward', MIN_RANKS: 2 });
   expect(await job.ranks[1].process.ended).toEqual({ code: 1, signal: null });
   expect(job.ranks[1].process.output().stderr).toContain(
@@ -213,7 +215,7 @@ test('below minRanks the ranks that are left throw ERR_RECOVERY_FAILED', async (
   );
 });
 
-/** Ways to compute a step: the graph starts the all-reduces, JavaScript starts them, and the graph with `compileStep`. */
+/** Ways to compute a step: all-reduces started by the graph, by JavaScript, and by the graph with `compileStep`. */
 const ways = [
   { name: 'backward', env: { BUFFERS: 0 } },
   { name: 'backward, broadcasts buffers', env: {} },
@@ -230,7 +232,7 @@ const runs = Array.from({ length: isFull ? 75 : 2 }, (_, i) => i + (isFull ? 0 :
 }));
 
 test.each(runs)(
-  'random kills, seed $seed, $worldSize ranks over $transport, $way.name: same parameters, expected loss',
+  'seed $seed, $worldSize ranks over $transport, $way.name: random kills keep the loss',
   async ({ seed, worldSize, transport, restarts, way }) => {
     const random = randomNumbers(seed);
     const steps = 200;
@@ -253,18 +255,18 @@ test.each(runs)(
   120_000,
 );
 
-test('under the launcher the job outlives a killed rank, starts it again, and exits with 0', async () => {
+test('under the launcher the job survives a killed rank, restarts it, and exits with 0', async () => {
   const out = temporaryFolder();
   const env = { OUT: out, DIE: '1:13:backward', PAUSE_MS: 10 };
   const args = ['--nproc', '3', '--max-restarts', '1', builtScript('faults/recovery.script'), '500'];
   const { code, stderr, left, timedOut } = await launch(args, { env }).ended;
   expect({ code, left, timedOut }).toEqual({ code: 0, left: [], timedOut: false });
   expect(stderr).toMatch(
-    /rank 1 \(pid \d+\) was killed by SIGKILL; the job goes on, and rank 1 is started again \(restart 1 of 1\)/,
+    /rank 1 \(pid \d+\) was killed by SIGKILL; the job continues, and rank 1 is restarted \(restart 1 of 1\)/,
   );
-  expect(stderr).toContain('training goes on with 2 ranks\n');
-  expect(stderr).toContain('training goes on with 3 ranks\n');
-  expect(stderr).toMatch(/the job has ended well with all ranks, after 1 process died\n$/);
+  expect(stderr).toContain('training continues with 2 ranks\n');
+  expect(stderr).toContain('training continues with 3 ranks\n');
+  expect(stderr).toMatch(/the job finished with all ranks, after 1 process died\n$/);
   const results = [0, 1, 2].map((rank) => readFileSync(join(out, `rank-${rank}.json`), 'utf8'));
   expect(results[1]).toBe(results[0]);
   expect(results[2]).toBe(results[0]);
@@ -274,7 +276,7 @@ test('under the launcher the job outlives a killed rank, starts it again, and ex
   await expectSameTraining(result);
 });
 
-test('refuses what cannot survive a death, by name', async () => {
+test('refuses uses that cannot survive a death, by name', async () => {
   const { stdout } = await node([builtScript('faults/recovery-refused.script')]).ended;
   expect(JSON.parse(stdout)).toEqual({
     syncBatchNorm: expect.stringContaining(

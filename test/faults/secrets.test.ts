@@ -14,7 +14,7 @@ function secretFile(name: string): string[] {
   return ['--secret-file', path];
 }
 
-test('a job refuses a node with another secret and one without, counts them in the log, and goes on', async () => {
+test('a job refuses nodes with another secret or none, logs their number, and continues', async () => {
   const master = ['--master-addr', '127.0.0.1', '--master-port', String(await freePort())];
   const node = (rank: number, secret: string[]) =>
     launch(['--nnodes', '2', '--node-rank', `${rank}`, ...master, ...secret, builtScript('fixtures/join')]);

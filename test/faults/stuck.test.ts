@@ -1,4 +1,4 @@
-// What a job prints that is stuck, word for word.
+// The exact output of a stuck job.
 import { execFileSync } from 'node:child_process';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const script = builtScript('stuck.script');
 const operation = 'allReduce #2 (float32, 1,000 elements, SUM)';
 const limitMs = 1500;
 
-/** The text with names for what differs between runs. */
+/** The text with placeholders for parts that differ between runs. */
 function normalised(text: string, command: Command): string {
   return text
     .replaceAll(`pid ${command.pid}`, 'pid of the launcher')
@@ -59,7 +59,7 @@ const inFull = ['tcp', 'shm'].flatMap((transport) =>
 );
 
 test.each(isFull ? inFull : inShort)(
-  'the report of a timeout over $transport says where every rank is if one $absence',
+  'a timeout report over $transport shows the state of every rank if one $absence',
   async ({ absence, transport }) => {
     const pipe = join(temporaryFolder(), 'pipe');
     execFileSync('mkfifo', [pipe]);
@@ -130,7 +130,7 @@ Run "ringrun stacks N" on that host.
   expect((await isStopped.ended).left).toEqual([]);
 });
 
-test('without the launcher, the report of a timeout says why it has no stacks', async () => {
+test('without the launcher, a timeout report explains why it has no stacks', async () => {
   const job = { WORLD_SIZE: 2, MASTER_ADDR: '127.0.0.1', MASTER_PORT: await freePort() };
   const [waits, sleeps] = [0, 1].map((rank) =>
     node([script, 'awaits,sleeps', String(limitMs)], { env: { ...job, RANK: rank } }),
@@ -144,7 +144,7 @@ test('without the launcher, the report of a timeout says why it has no stacks', 
   await sleeps.ended;
 });
 
-test('ringrun stacks prints where the ranks of a running job are, by its launcher, a worker or a run id', async () => {
+test('ringrun stacks finds the ranks of a running job by launcher, worker or run id', async () => {
   // Jobs of a host are found by their run id.
   const runId = `job-of-${process.pid}`;
   const command = launch(['--nproc', '3', '--rdzv-id', runId, script, 'awaits,waits,computes', '1000000'], {
@@ -172,7 +172,7 @@ ${absences.computes.replace(', missing', '')}`,
   expect(none.stderr).toMatch(/^ringrun stacks failed: expected a process or a run id of a job/);
 });
 
-test('ranks in different collectives see both sides at once', async () => {
+test('ranks in different collectives throw at once, with both sides', async () => {
   const command = launch(['--nproc', '3', script, 'awaits,waits,broadcasts', '1000000']);
   const { stderr, code } = await command.ended;
   expect(code).toBe(1);

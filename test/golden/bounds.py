@@ -1,4 +1,4 @@
-# Writes what functions are at their bounds: limits, eps, ties, and sizes that a factor keeps. Run:
+# Writes values of functions at their bounds: limits, eps, ties, and sizes that a factor keeps. Run:
 #
 #   python test/golden/bounds.py > test/golden/bounds.json
 #

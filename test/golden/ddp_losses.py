@@ -2,7 +2,7 @@
 #
 #   /usr/bin/python3 test/golden/ddp_losses.py > test/golden/ddp_losses.json
 #
-# The models are those of bench/train. Parameters come from torch.manual_seed(1), data from the formulas below, which test/parity.script.ts has too.
+# The models are those of bench/train. Parameters come from torch.manual_seed(1), data from the formulas below, as in test/parity.script.ts.
 
 import json
 import os

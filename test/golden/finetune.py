@@ -4,7 +4,7 @@
 #   /usr/bin/python3 test/golden/finetune.py ../shared/data/mnist packages/examples-finetune/digits-0-to-4.safetensors > test/golden/finetune.json
 #
 # A ResNet is trained on the digits 0 to 4. The file has bfloat16 weights of convolutions, a float16 bias, float32 statistics, int64 counts of batches, a bool
-# mask and uint8 and int32 tensors, and the head of the five digits, which fine-tuning replaces. The JSON has what the loaded network computes for one input.
+# mask and uint8 and int32 tensors, and the head of the five digits, which fine-tuning replaces. The JSON has the output of the loaded network for one input.
 
 import gzip
 import json
@@ -79,7 +79,7 @@ with torch.no_grad():
 stored = {key: value.to(torch.bfloat16) if value.dim() == 4 else value for key, value in net.state_dict().items()}
 stored["bn1.bias"] = stored["bn1.bias"].to(torch.float16)
 assert stored["bn1.num_batches_tracked"].dtype == torch.int64
-# As training scripts store beside the weights.
+# Values that training scripts store next to the weights.
 stored["seen"] = torch.arange(10) < 5
 stored["palette"] = torch.arange(4, dtype=torch.uint8)
 stored["epochs"] = torch.tensor([2], dtype=torch.int32)

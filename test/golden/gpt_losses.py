@@ -2,7 +2,7 @@
 #
 #   /usr/bin/python3 test/golden/gpt_losses.py > test/golden/gpt_losses.json
 #
-# The model is that of bench/gpt. Parameters come from torch.manual_seed(1), batches from `batch` there, which test/gpt.script.ts has too.
+# The model is that of bench/gpt. Parameters come from torch.manual_seed(1), batches from `batch` there, as in test/gpt.script.ts.
 
 import json
 import os

@@ -3,8 +3,8 @@
 #
 #   /usr/bin/python3 test/golden/onnx_models.py > test/golden/onnx_models.json
 #
-# Writes test/golden/onnx/*.onnx. Of each model: outputs in evaluation mode; losses of 4 steps of SGD in training mode, all in
-# double precision; outputs in evaluation mode afterwards.
+# Writes test/golden/onnx/*.onnx. For each model: outputs in evaluation mode; losses of 4 steps of SGD in training mode, all
+# in double precision; outputs in evaluation mode afterwards.
 
 import json
 import os

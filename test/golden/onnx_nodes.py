@@ -2,7 +2,7 @@
 #
 #   python3 test/golden/onnx_nodes.py FOLDER
 #
-# needs the Python package onnx (tried with 1.23.2). Of each test whose operators are those of docs/onnx.md, FOLDER gets
+# needs the Python package onnx (tried with 1.23.2). For each test whose operators are those of docs/onnx.md, FOLDER receives
 # NAME.onnx and NAME.json: inputs, outputs and tolerances. Where there are several inputs, also NAME.baked.onnx and .json, in
 # which all inputs but the first are initializers, as exporters write them.
 

@@ -2,8 +2,8 @@
 #
 #   python3 test/golden/onnx_schemas.py > test/golden/onnx_schemas.json
 #
-# Of each operator of docs/onnx.md: the versions in effect in opset 7 and later, each with its attributes, inputs and outputs.
-# Types are those that tensors of ringrun have.
+# For each operator of docs/onnx.md: the versions in effect in opset 7 and later, each with its attributes, inputs and
+# outputs. Types are those that tensors of ringrun have.
 
 import json
 import os

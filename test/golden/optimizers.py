@@ -1,4 +1,4 @@
-# What PyTorch's optimizers, schedulers and clipping compute, for optimizers-golden.test.ts, lr-scheduler.test.ts and clip-grad.test.ts of
+# Results of PyTorch's optimizers, schedulers and clipping, for optimizers-golden.test.ts, lr-scheduler.test.ts and clip-grad.test.ts of
 # packages/nn/test. Written with torch 2.15.0 and numpy 2 (PyPI), because NAdam of torch 1.13 and of torch 2 differ:
 #
 #   python3 test/golden/optimizers.py > test/golden/optimizers.json
@@ -38,7 +38,7 @@ def camel_keys(settings):
     return {camel(name): value for name, value in settings.items()}
 
 
-# Class, and settings that optimizers-golden.test.ts gets in camelCase.
+# Class, and settings that optimizers-golden.test.ts receives in camelCase.
 OPTIMIZERS = [
     ("SGD", dict(lr=0.1)),
     ("SGD", dict(lr=0.1, momentum=0.9)),

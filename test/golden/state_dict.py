@@ -2,8 +2,8 @@
 #
 #   /usr/bin/python3 test/golden/state_dict.py test/golden/state_dict.safetensors > test/golden/state_dict.json
 #
-# The file has float32, bfloat16, float16, float64 and int64 tensors. The JSON has what torch makes of them: the float32 parameters and buffers of a model that
-# has loaded the file, and its outputs in evaluation mode.
+# The file has float32, bfloat16, float16, float64 and int64 tensors. The JSON has torch's results: the float32 parameters and buffers of a model that has
+# loaded the file, and its outputs in evaluation mode.
 
 import json
 import sys

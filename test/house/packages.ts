@@ -15,6 +15,6 @@ export interface WorkspacePackage {
   readonly faces: ReadonlyMap<string, string>;
   /** Packages that it declares to need: dependencies and peers, without those for development. */
   readonly declared: readonly string[];
-  /** What it is made of: its TypeScript files without its tests. */
+  /** Its TypeScript files without its tests. */
   readonly files: readonly SourceFile[];
 }

@@ -29,7 +29,7 @@ export function readPackage(root: string, folder: string): WorkspacePackage {
   };
 }
 
-/** Of a package, everything that is written by hand and is no test. */
+/** All files of a package that are written by hand, without tests. */
 function sourcesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter(({ name }) => !['build', 'dist', 'node_modules', 'test'].includes(name))

@@ -15,16 +15,16 @@ import type { KubeletConfig } from './kubelet/main.ts';
 import { bridge, gateway } from './kubelet/network.ts';
 import type { Parts, Program } from './parts.ts';
 
-/** That of the service `kubernetes`, whose address is the API server's, as there is no kube-proxy. */
+/** Port of the service `kubernetes`, whose address is the API server's because kube-proxy does not run. */
 const apiPort = 443;
 const kubeletPort = 10250;
 const startLimitMs = 60_000;
 
-/** What each node offers to the scheduler. The pods share this machine's processors. */
+/** Resources that each node offers to the scheduler. The pods share this machine's processors. */
 const capacity = { cpu: '8', memory: '32Gi', pods: '50' };
 
 /**
- * A control plane of Kubernetes and the kubelet of these tests, in a network namespace of their own: etcd, API server,
+ * A control plane of Kubernetes and the kubelet of these tests, in a separate network namespace: etcd, API server,
  * controllers and scheduler are the real programs.
  */
 export class Cluster {
@@ -99,12 +99,12 @@ export class Cluster {
       .join('\n');
   }
 
-  /** Stops every program and removes what they leave behind, the folder included. */
+  /** Stops every program and removes its files, including the folder. */
   async stop(): Promise<void> {
     for (const { name, child } of this.#children.reverse()) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
       const ended = once(child, 'exit');
-      // The kubelet removes its pods. The others have nothing to keep.
+      // The kubelet removes its pods. The other programs need no cleanup.
       child.kill(name === 'kubelet' ? 'SIGTERM' : 'SIGKILL');
       await ended;
     }
@@ -190,7 +190,7 @@ export class Cluster {
       'kubelet-preferred-address-types': 'InternalIP',
       // Webhooks are called at the addresses of their pods, because no kube-proxy serves those of services.
       'enable-aggregator-routing': true,
-      // kubectl's WebSockets go to the kubelet as they are, instead of as SPDY.
+      // kubectl's WebSockets are passed to the kubelet unchanged, instead of as SPDY.
       'feature-gates': 'TranslateStreamCloseWebsocketRequests=false',
     });
     await this.#until('kube-apiserver', ['get', '--raw', '/readyz']);

@@ -1,9 +1,10 @@
-// A shell in a cluster of this machine, with Kubeflow's operators and what the jobs of deploy/manifests need:
+// A shell in a cluster of this machine, with Kubeflow's operators and the prerequisites of the jobs in
+// deploy/manifests:
 //
 //   npm run kubernetes
 //   kubectl apply -f deploy/manifests/pytorchjob-gloo.yaml && kubectl get pods -w
 //
-// The end of the shell ends the cluster.
+// The cluster ends with the shell.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';

@@ -27,7 +27,7 @@ const limitMs = 5 * minute;
 const manifests = join(repository, 'deploy/manifests');
 const manifest = (name: string): string => join(manifests, `${name}.yaml`);
 
-/** What is mounted at /volume. */
+/** The folder that is mounted at /volume. */
 const volume = temporaryFolder();
 
 describe.skipIf(problem)(`Kubernetes${problem ? `: skipped, ${problem}` : ''}`, () => {
@@ -79,7 +79,7 @@ describe.skipIf(problem)(`Kubernetes${problem ? `: skipped, ${problem}` : ''}`, 
     return follow(pod);
   }
 
-  /** The job on MNIST succeeds, and the log of its master says that it has resumed. */
+  /** The job on MNIST succeeds, and the log of its master shows that it resumed. */
   async function succeedsFromCheckpoint(log: Command): Promise<void> {
     await reaches('Succeeded', 'pytorchjob/mnist');
     const { stdout } = await log.ended;
@@ -177,7 +177,7 @@ describe.skipIf(problem)(`Kubernetes${problem ? `: skipped, ${problem}` : ''}`, 
   );
 
   test(
-    'a container that exceeds its memory limit is OOMKilled, and says so',
+    'a container that exceeds its memory limit is OOMKilled, and reports it',
     { timeout: limitMs },
     async () => {
       const text = readFileSync(manifest('pytorchjob-gloo'), 'utf8');
@@ -219,7 +219,7 @@ describe.skipIf(problem)(`Kubernetes${problem ? `: skipped, ${problem}` : ''}`, 
     },
   );
 
-  test('an elastic PyTorchJob shrinks, grows and outlives a deleted pod', { timeout: limitMs }, async () => {
+  test('an elastic PyTorchJob shrinks, grows and survives a deleted pod', { timeout: limitMs }, async () => {
     await apply('pytorchjob-elastic');
     const log = await follows('mnist-elastic-worker-0');
     expect(environmentOf(await pod('mnist-elastic-worker-2'))).toEqual(
@@ -292,7 +292,7 @@ function ofJob(job: string, environment: Environment): Environment {
   );
 }
 
-/** What the operator has added to a pod's environment, fields of the pod included. */
+/** The variables that the operator added to a pod's environment, including fields of the pod. */
 function environmentOf({ metadata, spec }: Pod): Environment {
   const valueOf = ({ value, valueFrom }: EnvVar): string => {
     const key = /\['(.*)'\]$/.exec(valueFrom?.fieldRef?.fieldPath ?? '')?.[1];

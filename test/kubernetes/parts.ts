@@ -70,7 +70,7 @@ export function kubernetesProblem(): string | undefined {
   return overlayProblem();
 }
 
-/** Containers have the files of this machine below a layer of their own. */
+/** Containers have the files of this machine below their own layer. */
 function overlayProblem(): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'ringrun-overlay-'));
   const script = `cd ${folder} && mkdir upper work root && mount -t overlay -o lowerdir=/,upperdir=upper,workdir=work overlay root`;
@@ -110,7 +110,7 @@ export function buildParts(): Parts {
 }
 
 /**
- * A Go module that depends on Kubernetes, which cannot be a dependency as it is: its go.mod replaces its libraries by
+ * A Go module that depends on Kubernetes, which cannot be a dependency directly: its go.mod replaces its libraries by
  * folders that its module does not contain. They are published as v0.x of the same number.
  */
 function kubernetesModule(): string {

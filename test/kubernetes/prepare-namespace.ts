@@ -6,14 +6,14 @@ import { writeSyntheticMnist } from '../support/write-synthetic-mnist.ts';
 import type { ImageCounts } from '../support/write-synthetic-mnist.ts';
 import type { Cluster } from './cluster.ts';
 
-/** That of ringrun's image. */
+/** User id of ringrun's image. */
 const user = 1000;
 
 /**
- * What the jobs of deploy/manifests need in their namespace: the secret, and the volume with synthetic digits where the
- * examples would download MNIST to.
+ * Creates the prerequisites of the jobs in deploy/manifests: the secret, and the volume, with synthetic digits in the
+ * folder to which the examples would download MNIST.
  *
- * @param folder Offered as a file system that all nodes share.
+ * @param folder Mounted as a file system that all nodes share.
  */
 export async function prepareNamespace(cluster: Cluster, folder: string, images: ImageCounts): Promise<void> {
   const data = join(folder, 'cache/ringrun/mnist');

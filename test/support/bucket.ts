@@ -24,5 +24,5 @@ export async function serve(answer: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** What a bucket without objects answers. */
+/** The answer of a bucket without objects. */
 export const emptyList = '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>';

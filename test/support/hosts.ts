@@ -13,7 +13,7 @@ export interface Network extends Disposable {
 /** Of Ethernet. */
 const bytesPerPacket = 1500;
 
-/** Burst after a pause: two of TCP's largest segments, 1 ms at 1 Gbit/s. */
+/** Burst after a pause: two maximum TCP segments, 1 ms at 1 Gbit/s. */
 const burstBytes = 128 * 1024;
 
 let networks = 0;
@@ -26,8 +26,8 @@ export interface NetworkOptions {
 }
 
 /**
- * Builds `count` hosts: host0 at 10.0.0.1, host1 at 10.0.0.2, …. Hosts and switch are namespaces of their own, so
- * nothing of this machine's network is touched.
+ * Builds `count` hosts: host0 at 10.0.0.1, host1 at 10.0.0.2, …. Hosts and switch are separate namespaces, so nothing
+ * of this machine's network is touched.
  */
 export function connectHosts(count: number, { bitsPerSecond, names }: NetworkOptions = {}): Network {
   networks += 1;
@@ -149,7 +149,7 @@ export class Host {
     writeFileSync(this.#hostsFile, `127.0.0.1 localhost\n::1 localhost\n${known.join('')}`);
   }
 
-  /** Makes an address of the network one that drops all packets silently, like that of a pod that has been deleted. */
+  /** Makes an address drop all packets silently, like the address of a deleted pod. */
   silence(address: string): void {
     this.#namespace.ip(`neighbour add ${address} lladdr 02:00:00:00:00:01 dev eth0 nud permanent`);
   }

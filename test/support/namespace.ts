@@ -5,7 +5,7 @@ import { killAll } from './processes.ts';
 export class Namespace {
   readonly name: string;
 
-  /** @throws Error if the name exists or the right to create a namespace is missing. */
+  /** @throws Error if the name exists or the process may not create namespaces. */
   constructor(name: string) {
     run('ip', ['netns', 'add', name]);
     this.name = name;

@@ -24,17 +24,20 @@ export function killAll(processes: readonly Pick<RunningProcess, 'pid'>[]): void
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It ended after it was listed.
+      // The process ended after it was listed.
     }
   }
 }
 
-/** Resolves when the process does not run any more after a SIGSTOP, which takes effect a moment after it was sent. */
+/** Resolves when the process has stopped after a SIGSTOP, which takes effect a moment after it was sent. */
 export async function hasStopped(pid: number): Promise<void> {
   while (fieldsOfStat(pid)[0] !== 'T') await delay(1);
 }
 
-/** The state of a process and what follows it. proc(5): the command before the state may contain spaces and parentheses. */
+/**
+ * The state of a process and the fields after it. proc(5): the command before the state may contain spaces and
+ * parentheses.
+ */
 function fieldsOfStat(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -46,7 +49,7 @@ function readProcess(pid: number): RunningProcess | undefined {
     const parent = Number(fieldsOfStat(pid)[1]);
     return { pid, parent, environment: parseEnvironment(environment) };
   } catch {
-    // It ended after the folder was read, or belongs to another user.
+    // The process ended after the folder was read, or belongs to another user.
     return undefined;
   }
 }

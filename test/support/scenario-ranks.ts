@@ -7,11 +7,11 @@ import { startUntilKilled } from './start.ts';
 
 /** How a scenario ended. */
 export interface EndedScenario {
-  /** What its ranks wrote. */
+  /** The output of its ranks. */
   stderr: string;
 }
 
-/** Of a whole file's tests: none of its scenarios may take longer than a test. */
+/** Time limit of all tests of a file: no scenario may take longer than a test. */
 const limitMs = 3_600_000;
 
 /** The ranks of one job that run scenarios one after the other. */
@@ -42,7 +42,7 @@ export class ScenarioRanks {
     this.#command = startUntilKilled(process.execPath, [...job, script, '--from', path], { limitMs });
   }
 
-  /** False after a scenario that did not end well. */
+  /** False after a scenario that failed. */
   get canGoOn(): boolean {
     return !this.#hasFailed;
   }
@@ -60,7 +60,7 @@ export class ScenarioRanks {
     return { stderr };
   }
 
-  /** Ends the job. Resolves with how it ended, which is with an exit code of 0 unless a scenario failed. */
+  /** Ends the job. Resolves with its end: exit code 0 unless a scenario failed. */
   async close() {
     if (this.#hasFailed) killAll(this.#command.processes());
     else for (const socket of await this.#sockets) socket.end();

@@ -6,7 +6,7 @@ import { withoutWaiting } from './without-waiting.ts';
 
 /**
  * Scenarios whose processes run further ones of the file: starting processes takes longer than most scenarios. For
- * scripts whose scenarios leave nothing behind in a process. Construct it at the top level of a file.
+ * scripts whose scenarios leave no state in a process. Construct it at the top level of a file.
  */
 export class SharedScenarios extends Scenarios {
   readonly #ranks = new Map<number, ScenarioRanks>();

@@ -55,7 +55,7 @@ async function servePerfetto(trace: string): Promise<string> {
 
 type Row = Record<string, string>;
 
-/** What Perfetto's page offers to its console. */
+/** The interface that Perfetto's page offers on its console. */
 interface Console {
   app?: { trace?: { engine: { query(sql: string): Promise<Result> } } };
 }

@@ -1,6 +1,6 @@
 /**
  * The process groups behind `ringrun`, over shared memory, TCP and NCCL. Training scripts import from `ringrun`, which
- * exports what they need.
+ * re-exports the public names.
  *
  * @module @ringrun/collectives
  */

@@ -15,7 +15,7 @@ const classes = [
 const allPatterns = Uint16Array.from({ length: 2 ** 16 }, (_, bits) => bits);
 
 describe.each(classes)('$Bits.name', ({ dtype, Bits }) => {
-  test('has its dtype, and so do its parts and copies', () => {
+  test('its parts and copies have its dtype', () => {
     const bits = new Bits(8);
     expect(bits.BYTES_PER_ELEMENT).toBe(2);
     for (const array of [bits, bits.subarray(2, 5), bits.slice(1), new Bits(bits.buffer, 2, 3)]) {
@@ -63,7 +63,7 @@ describe.each(classes)('$Bits.name', ({ dtype, Bits }) => {
     expect(Bits.fromFloat32([]).toFloat32()).toEqual(new Float32Array(0));
   });
 
-  test('is what a group allocates, and a group of one does not change it', async () => {
+  test('is allocated by groups; a group of one does not change it', async () => {
     const group = await createCpuGroup({ store: new HashStore(), rank: 0, size: 1 });
     const allocated = group.allocateSync(dtype, 3);
     expect(allocated).toEqual(new Bits(3));
@@ -98,7 +98,7 @@ test('an array of another copy of the class, or of another realm, has its dtype 
   expect(dtypeOf(foreign)).toBe('bfloat16');
 });
 
-test('a Uint16Array has no dtype, whatever its name', () => {
+test('a Uint16Array has no dtype, regardless of its name', () => {
   expect(dtypeOf(new Uint16Array(1))).toBeUndefined();
   expect(dtypeOf(new (class Float16Bits extends Uint16Array {})(1))).toBeUndefined();
 });

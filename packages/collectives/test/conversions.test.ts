@@ -11,7 +11,7 @@ const values = Float32Array.from({ length: 40_001 }, (_, i) => {
   return (i % 2 === 0 ? 1 : -1) * fraction * 2 ** ((i % 250) - 125);
 });
 
-test.each([Float16Bits, BFloat16Bits])('%o: converts to the same numbers as JavaScript, and back', (Bits) => {
+test.each([Float16Bits, BFloat16Bits])('%o: converts in both directions exactly like JavaScript', (Bits) => {
   const bits = new Bits(values.length);
   narrowFloat32(values, bits);
   const expected = Bits.fromFloat32(values);

@@ -4,7 +4,7 @@ import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/core';
 
 import { packObject, unpackObject } from '../src/packing.ts';
 
-/** A received message lies inside other memory, at any offset. */
+/** A received message is a view of larger memory, at any offset. */
 function transported(object: unknown): unknown {
   const packed = packObject(object, 'object');
   const memory = new Uint8Array(packed.length + 3);
@@ -140,7 +140,7 @@ test.each<[string, unknown, RegExp]>([
   expect(call).toThrow(message);
 });
 
-test('a value that cannot be sent is found behind a cycle', () => {
+test('a value that cannot be sent is found beyond a cycle', () => {
   const one: Record<string, unknown> = {};
   one['self'] = [one];
   one['last'] = test;

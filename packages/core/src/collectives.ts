@@ -37,8 +37,8 @@ export interface Collectives<Extra = unknown> {
    * contiguous.
    *
    * @param tensors of the same dtype and any lengths; their number and lengths are the same on every rank. An empty
-   * list is an operation without effect that every rank still has to call. Sums may differ in the last bits from one
-   * call per tensor, because elements may be added in a different order.
+   * list is an operation without effect that every rank must still call. Sums may differ in the last bits from one call
+   * per tensor, because elements may be added in a different order.
    * @throws InvalidArgumentError for tensors of several dtypes; CollectiveMismatchError that names the array and rank
    * that differ.
    */
@@ -204,8 +204,8 @@ type Declaration<Arguments extends unknown[]> = Arguments extends [
   : never;
 
 /**
- * What running code needs to know of each collective: the number of arguments before its options, and the names of its
- * options. ringrun's functions pass the option `group` along, and the group compares it with itself.
+ * The number of arguments that precede the options of each collective, and the names of its options. ringrun's
+ * functions pass the option `group` along, and the group compares it with itself.
  *
  * @internal
  */

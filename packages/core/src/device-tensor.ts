@@ -14,7 +14,7 @@ export interface DeviceMemory {
   free(): void;
 }
 
-/** Copies between the GPU and host memory, as the tensor's group carries them out. */
+/** Copies between the GPU and host memory, run by the tensor's group. */
 export interface DeviceCopies {
   /** Copies `from` into `tensor`, which has the same dtype and length. */
   toDevice(tensor: DeviceTensor, from: TypedArray, options: CollectiveOptions): Promise<void>;
@@ -72,9 +72,9 @@ export class DeviceTensor {
   }
 
   /**
-   * Copies `array`, which has the same dtype and length, into this tensor, after the operations called on the group
-   * before. Resolves when the copy is complete and does not block the event loop. Arrays from the group's
-   * `allocateSync` are copied by the GPU directly.
+   * Copies `array`, which has the same dtype and length, into this tensor, after the group's earlier operations.
+   * Resolves when the copy is complete and does not block the event loop. Arrays from the group's `allocateSync` are
+   * copied by the GPU directly.
    *
    * @throws InvalidArgumentError for another dtype or length; the errors of the group's operations.
    */
@@ -98,7 +98,7 @@ export class DeviceTensor {
   }
 }
 
-/** What collectives accept: typed arrays in host memory and, with backend nccl, tensors on a GPU. */
+/** The buffers that collectives accept: typed arrays in host memory and, with backend nccl, tensors on a GPU. */
 export type CollectiveBuffer = TypedArray | DeviceTensor;
 
 /**

@@ -45,20 +45,18 @@ export interface DistributedDataParallelOptions {
    */
   shareParameters?: boolean;
   /**
-   * `shrink`: when a rank dies, the others agree on who is left, repeat the step without it and go on in the same
-   * processes. A process that is started in its place joins before a later step: see `shareState`. Needs the default
-   * group of the backend `gloo`. Default: `none`, every rank throws `PeerDiedError`.
+   * `shrink`: when a rank dies, the surviving ranks agree on the new group, repeat the step without the dead rank and
+   * continue in the same processes. A replacement process joins before a later step: see `shareState`. Needs the
+   * default group of the backend `gloo`. Default: `none`: every rank throws `PeerDiedError`.
    */
   faultTolerance?: 'none' | 'shrink';
   /**
-   * For `faultTolerance: 'shrink'`: with fewer ranks, the ranks that are left throw `ERR_RECOVERY_FAILED`.
-   * Default: 1.
+   * For `faultTolerance: 'shrink'`: if fewer ranks survive, they throw `ERR_RECOVERY_FAILED`. Default: 1.
    */
   minRanks?: number;
   /**
-   * For `faultTolerance: 'shrink'`: called after ranks have died or joined, before the step in which they did
-   * continues. Rank and world size have changed, and groups of `newGroup` are destroyed. It must not throw, or call
-   * collectives.
+   * For `faultTolerance: 'shrink'`: called after ranks have died or joined, before the interrupted step continues. Rank
+   * and world size have changed, and groups of `newGroup` are destroyed. It must not throw, or call collectives.
    */
   onMembershipChange?: (change: MembershipChange) => void;
 }
@@ -71,7 +69,7 @@ export interface MembershipChange {
   readonly worldSize: number;
   /** RANK, as started, of each process of the new group, in the order of its ranks. */
   readonly startRanks: readonly number[];
-  /** Processes that are gone, with their RANK as started. */
+  /** Processes that died, with their RANK as started. */
   readonly died: readonly RankIdentity[];
   /** Processes that have joined, with their RANK as started. */
   readonly joined: readonly RankIdentity[];
@@ -106,7 +104,7 @@ export interface CommHook {
   sync?(bucket: GradientBucket, group: ProcessGroup): void;
 }
 
-/** The class `DistributedDataParallel`, as libraries use it that wrap models themselves. */
+/** The class `DistributedDataParallel`, as used by libraries that wrap models themselves. */
 export type DistributedDataParallelClass = new (
   module: ForwardModule,
   options?: DistributedDataParallelOptions,

@@ -23,10 +23,10 @@ export interface DistributedModule {
   namedCollectives?(): Iterable<string>;
 
   /**
-   * Calls a function when the operations that were called before, such as backward passes, have ended; at once, returning
-   * undefined, if there are none, or if one of them calls the program that calls this. Operations that are called later wait
-   * for it. The promise rejects if one of the operations before fails; then the function is not called. Omit it if the
-   * library computes when it is called.
+   * Calls a function when all earlier operations, such as backward passes, have ended. Calls it at once and returns
+   * undefined if no operation is pending, or if the caller runs inside one of them. Later operations wait for the
+   * function. If an earlier operation fails, the promise rejects and the function is not called. Omit it if the library
+   * computes when it is called.
    */
   afterPending?(call: () => void): Promise<void> | undefined;
 
@@ -47,7 +47,7 @@ export interface DistributedModule {
 export interface ForwardModule extends DistributedModule {
   /** Computes the model's output. DistributedDataParallel passes its inputs on unchanged. */
   forward(...inputs: never[]): unknown;
-  /** Switches to training mode, or to evaluation mode if `mode` is false. Omit it if there are no modes. */
+  /** Switches to training mode, or to evaluation mode if `mode` is false. Omit it if the library has no modes. */
   train?(mode?: boolean): unknown;
 }
 
@@ -98,8 +98,8 @@ export interface DistributedParameter extends DistributedTensor {
    */
   readonly grad: Float32Array | undefined;
   /**
-   * False if the parameter is frozen: it has no gradients, and none are sent of a parameter that is frozen when its model is
-   * wrapped. Omit it if the library does not freeze parameters. Default: `true`.
+   * False if the parameter is frozen: it has no gradients. Gradients of parameters that are frozen when their model is
+   * wrapped are not sent. Omit it if the library does not freeze parameters. Default: `true`.
    */
   readonly requiresGrad?: boolean;
   /**
@@ -108,8 +108,8 @@ export interface DistributedParameter extends DistributedTensor {
    */
   gradientSink: GradientSink | undefined;
   /**
-   * Makes `data` another array of the same length, which has the values; a function is called at the first use. Omit it if
-   * the library cannot: its models cannot be wrapped with `shareParameters`.
+   * Replaces `data` by another array of the same length that holds the values; a function is called at the first use.
+   * Omit it if the library cannot replace arrays: its models cannot be wrapped with `shareParameters`.
    */
   replaceData?(data: Float32Array | (() => Float32Array)): void;
   /**
@@ -134,8 +134,8 @@ export interface GradientSink {
   readonly order?: number;
 
   /**
-   * Changes when `arrayOf` returns other arrays than before, or the parameters' arrays are replaced, between two steps. Omit
-   * it if neither happens.
+   * Changes when, between two steps, `arrayOf` returns different arrays or the parameters' arrays are replaced. Omit it
+   * if neither happens.
    */
   readonly version?: number;
 
@@ -158,8 +158,8 @@ export interface GradientSink {
    * Begins a backward pass that writes the gradients of these parameters. The library calls it before it computes, and
    * ends the pass with `done` or `abandon`.
    *
-   * @param updated the parameters that an optimizer updates behind the pass, if nothing else reads their gradients. The
-   *   same on all ranks. Default: unknown.
+   * @param updated the parameters that an optimizer updates after the pass, if nothing else reads their gradients. The
+   * same on all ranks. Default: unknown.
    */
   beginPass(
     parameters: readonly DistributedParameter[],
@@ -180,13 +180,13 @@ export const partElements = 2 ** 15;
 export interface ParameterSharing {
   /**
    * The elements of a parameter that this rank updates: whole parts of `partElements`. The other ranks of its host update
-   * the others. May be empty.
+   * the other parts. May be empty.
    */
   ownPartOf(parameter: DistributedParameter): ElementRange;
 
   /**
    * The gradient arrays of all ranks, in their order. They may be read between `done` of a pass with `updateAverages` and the
-   * call of `synchronize` behind the update. Their average is their sum in this order, divided by their number.
+   * call of `synchronize` after the update. Their average is their sum in this order, divided by their number.
    */
   gradientsOf(parameter: DistributedParameter): readonly Float32Array[];
 
@@ -200,8 +200,9 @@ export interface ParameterSharing {
   allocateSync(lengths: readonly number[]): Float32Array[];
 
   /**
-   * Resolves when all ranks have called it. An optimizer calls it before and after an update: before, other ranks may read
-   * the parameters; afterwards they have their new values. Behind a pass with `updateAverages`, it calls it only afterwards.
+   * Resolves when all ranks have called it. An optimizer calls it before an update, because other ranks may still read
+   * the parameters, and after it, when the parameters have their new values. After a pass with `updateAverages`, it
+   * calls it only after the update.
    */
   synchronize(): Promise<void>;
 
@@ -216,7 +217,7 @@ export interface ParameterSharing {
 export interface ElementRange {
   /** Index of the first element. */
   readonly begin: number;
-  /** Index behind the last element. */
+  /** Index after the last element. */
   readonly end: number;
 }
 
@@ -236,13 +237,14 @@ export interface GradientPass {
 
   /**
    * The operations that the library may start in place of `bucketReady(index)`, in this order and from any thread.
-   * Undefined, for every index, if averaging needs JavaScript. `index` is that of a bucket that the pass writes.
+   * Undefined, for every index, if averaging needs JavaScript. `index` is the index of a bucket that the pass writes.
    */
   startableAt(index: number): readonly StartableOperation[] | undefined;
 
   /**
-   * How many passes of the same graph may follow one another, this one included and `limit` at most, before `done` is called
-   * for all of them: if the library starts the operations of `startableAt` in each, and awaits them. Default: 1.
+   * The number of consecutive passes of the same graph, including this one and at most `limit`, after which `done` may
+   * be called once for all of them. Requires that the library starts and awaits the operations of `startableAt` in each
+   * pass. Default: 1.
    */
   maxPasses?(limit: number): number;
 
@@ -254,16 +256,16 @@ export interface GradientPass {
   /**
    * Called instead of `done` if the pass has failed. Returns the error, with the step if a collective failed.
    *
-   * @param passes of which one has failed. Default: 1.
+   * @param passes number of passes, one of which failed. Default: 1.
    */
   abandon(error: unknown, passes?: number): unknown;
 }
 
 /** How a pass has ended. */
 export interface PassEnd {
-  /** Whether the library has started the operations of `startableAt`, all of them. Default: `false`. */
+  /** Whether the library has started all operations of `startableAt`. Default: `false`. */
   readonly isStarted?: boolean;
-  /** Milliseconds for which it has waited for them itself. Default: 0. */
+  /** Milliseconds that the library waited for these operations. Default: 0. */
   readonly waitedMs?: number;
   /** The number of passes: see `maxPasses`. Default: 1. */
   readonly passes?: number;
@@ -277,11 +279,11 @@ export interface StartableOperation {
   ended(): Promise<void> | undefined;
 }
 
-/** A collective of float32 numbers in memory of its own, which a library can start without JavaScript. */
+/** A collective on float32 numbers in its own memory, which a library can start without JavaScript. */
 export interface PreparedCollective extends StartableOperation {
-  /** What this rank contributes. */
+  /** This rank's input. */
   readonly input: Float32Array;
-  /** What it receives. Of an all-reduce, the same array. */
+  /** The result. For an all-reduce, the same array as the input. */
   readonly output: Float32Array;
 }
 
@@ -290,8 +292,7 @@ export interface PreparesCollectives {
   /** False if the group can be called only from JavaScript now. */
   readonly mayStartCollectives: boolean;
   /**
-   * Prepares a sum over the ranks, or a gathering of all ranks' numbers in the order of the ranks. Call it only while
-   * `mayStartCollectives`.
+   * Prepares an all-reduce (SUM), or an all-gather in rank order. Call it only while `mayStartCollectives`.
    *
    * @param length numbers of each rank
    */
@@ -301,9 +302,9 @@ export interface PreparesCollectives {
 /** The `gradientSink` of the parameters of a `synchronous` module. */
 export interface SynchronousGradientSink extends GradientSink {
   /**
-   * Replaces `beginPass` and all that follows: averages the gradients of the parameters, which have been written, on the
-   * calling thread, even if there are none, since other ranks may have some. When it returns, the optimizer may use the
-   * gradients. Throws if averaging fails.
+   * Replaces `beginPass` and the calls that follow it: averages the written gradients on the calling thread, even if
+   * this rank has none, because other ranks may have some. When it returns, the optimizer may use the gradients. Throws
+   * if averaging fails.
    */
   averageSync(parameters: readonly DistributedParameter[]): void;
 }

@@ -1,6 +1,6 @@
 /**
- * The state of a model under the model's keys, if an earlier version saved it, which wrote the keys of all properties in
- * snake_case: `hidden_layer.weight` for `hiddenLayer.weight`. Keys that the model has stay as they are.
+ * Converts a model's state that an earlier version saved, with all keys in snake_case, to the model's keys:
+ * `hidden_layer.weight` for `hiddenLayer.weight`. Keys that the model has are unchanged.
  *
  * @param own the model's keys
  */

@@ -1,7 +1,7 @@
 import { withoutCredentials } from './without-credentials.ts';
 
 /**
- * Base class of all ringrun errors: a stable `code`, and a message with the given value, the expected one and a fix.
+ * Base class of all ringrun errors: a stable `code`, and a message with the actual value, the expected value and a fix.
  */
 export class RingrunError extends Error {
   /** Stable name of the kind of failure, such as `ERR_PEER_DIED`; docs/errors.md lists all of them. */
@@ -46,11 +46,11 @@ export interface RankIdentity {
 
 /** A process of the group exited, or its connection broke, while other ranks still needed it. */
 export class PeerDiedError extends RingrunError {
-  /** The rank that is gone: the first of `peers`. */
+  /** The dead rank: the first of `peers`. */
   readonly peer: RankIdentity;
   /**
-   * All ranks that were known to be gone when the operation failed, at least one. A rank that notices several deaths at
-   * once cannot tell which one caused the others.
+   * All ranks that were known to be dead when the operation failed, at least one. A rank that detects several deaths at
+   * once cannot determine which of them caused the others.
    */
   readonly peers: readonly [RankIdentity, ...RankIdentity[]];
   /** The operation that failed on this rank, such as `allReduce #41 (float32, 1,048,576 elements)`. */
@@ -80,7 +80,7 @@ export class CollectiveTimeoutError extends RingrunError {
 
   /**
    * The operations and JavaScript stacks of all ranks of the job when the operation timed out, the same text on each of
-   * them. Without ringrun's launcher it says so and has no stacks. Undefined if it could not be collected.
+   * them. Without ringrun's launcher, the text has no stacks and explains why. Undefined if it could not be collected.
    */
   get report(): string | undefined {
     return this.#report;

@@ -6,13 +6,13 @@ import { InvalidArgumentError } from './errors.ts';
  * `s3://…`. Looks nothing up.
  *
  * @param who Subject of the error, such as `Checkpointer: dir`.
- * @throws InvalidArgumentError for another scheme, a URL without a path on this host, and anything else
+ * @throws InvalidArgumentError for another scheme, a URL without a path on this host, or a value that is not a location
  */
 export function givenLocation(given: string | URL, who: string): string {
   return located(given, who, 'a path, a file: URL or s3://bucket/prefix', true);
 }
 
-/** `givenLocation` of what is on a file system: `s3://…` is refused. */
+/** `givenLocation` for a file system only: rejects `s3://…`. */
 export function givenPath(given: string | URL, who: string): string {
   return located(given, who, 'a path or a file: URL', false);
 }

@@ -1,18 +1,18 @@
 /*
- * Options that a function does not have are rejected with the nearest one that it has: a misspelt option, or a
- * positional argument, would otherwise be ignored silently.
+ * Unknown options are rejected, and the error suggests the nearest known name. Otherwise a misspelt option or a
+ * positional argument would be ignored silently.
  */
 
 /**
  * The names of options, which TypeScript compares with their type: `const names: OptionNames<SGDOptions> = { lr: true, …
- * }`. The first is the one that torch takes at this position.
+ * }`. The first is the option that torch accepts at this position.
  */
 export type OptionNames<Options extends object> = Readonly<Record<keyof Options, true>>;
 
 type Names = Readonly<Record<string, true | undefined>>;
 
 /**
- * Why `given` cannot be the options of `where`, as the message of an error; undefined where it can.
+ * The error message if `given` is not a valid options object for `where`; otherwise undefined.
  *
  * @internal
  */
@@ -30,8 +30,8 @@ export function optionsProblem(where: string, given: unknown, names: Names): str
 }
 
 /**
- * The candidate that `word` is a misspelling of: at most a third of its letters, and three, wrong, missing or too
- * many; undefined where none is.
+ * The candidate of which `word` is a misspelling, with an edit distance of at most 3 and at most a third of its
+ * letters; undefined if no candidate is that close.
  *
  * @internal
  */
@@ -69,13 +69,15 @@ function written(value: unknown): string {
   return `an object of class ${typeof constructor?.name === 'string' ? constructor.name : 'unknown'}`;
 }
 
-/** An object literal's, of whichever realm, or one without a prototype. */
+/** True for object literals of any realm and for objects without a prototype. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Levenshtein's, row by row: row[j] is the distance between the letters of `a` so far and the first j of `b`. */
+/**
+ * Levenshtein distance, row by row: row[j] is the distance between the letters of `a` so far and the first j of `b`.
+ */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (const [i, letter] of Array.from(a).entries()) {

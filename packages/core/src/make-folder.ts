@@ -8,7 +8,8 @@ import { dirname, resolve } from 'node:path';
  */
 
 /**
- * Creates a folder and its parents if needed, and syncs each parent: a folder whose name is lost loses its files too.
+ * Creates a folder and its parents if needed, and syncs each parent: if a folder's name is lost in a crash, its files
+ * are lost too.
  *
  * @throws the file system's error
  */

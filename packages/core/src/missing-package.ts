@@ -1,7 +1,8 @@
 import { RingrunError } from './errors.ts';
 
 /**
- * The error for an optional package that is not installed. `use` is what needs it, such as `reading s3://bucket`.
+ * The error for an optional package that is not installed. `use` is the operation that needs it, such as `reading
+ * s3://bucket`.
  */
 export function missingPackage(use: string, name: string, cause?: unknown): RingrunError {
   const message = `${use}: expected the package ${name}, got none. Run npm install ${name}.`;

@@ -10,12 +10,13 @@ export function pathProblem(path: string, expected: 'file' | 'folder'): string |
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found) return describeMissing(path);
     if (expected === 'file' && found.isDirectory()) return 'is a folder';
-    if (expected === 'folder' && !found.isDirectory()) return found.isFile() ? 'is a file' : 'is no folder';
+    if (expected === 'folder' && !found.isDirectory())
+      return found.isFile() ? 'is a file' : 'is not a folder';
     accessSync(path, expected === 'file' ? constants.R_OK : constants.R_OK | constants.X_OK);
     return undefined;
   } catch (error) {
     const code = String((error as NodeJS.ErrnoException).code);
-    // EACCES also for a folder above it; a name that is too long, or a loop of links.
+    // EACCES (also on a parent folder), ENAMETOOLONG or ELOOP.
     return `cannot be read (${code})`;
   }
 }
@@ -30,8 +31,8 @@ function describeMissing(path: string): string {
 }
 
 /**
- * Why a file or a folder at `path` cannot be written, as `pathProblem`; undefined if it can. It may be missing, and the
- * folders above it too.
+ * Why a file or a folder at `path` cannot be written, as `pathProblem`; undefined if it can. It and its parent folders
+ * may be missing.
  */
 export function outputProblem(path: string, expected: 'file' | 'folder'): string | undefined {
   try {

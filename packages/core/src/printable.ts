@@ -1,6 +1,6 @@
 /**
- * Everything that a terminal does not print as a visible character: control characters (C0, DEL, C1), format
- * characters (zero width, bidirectional overrides), line and paragraph separators, and lone surrogates.
+ * Characters that a terminal does not print visibly: control characters (C0, DEL, C1), format characters (zero width,
+ * bidirectional overrides), line and paragraph separators, and lone surrogates.
  */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
@@ -8,8 +8,8 @@ const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const maxCharacters = 2000;
 
 /**
- * Text from another process for a message or a log line, with escapes (`\x1b`, `\u{202e}`) for what could move the
- * cursor, change colors or hide a part of the line. Longer texts are cut.
+ * Text from another process for a message or a log line, with escapes (`\x1b`, `\u{202e}`) in place of characters that
+ * could move the cursor, change colors or hide part of the line. Longer texts are cut.
  *
  * @param max Number of characters before the cut. Default: 2,000.
  */

@@ -5,14 +5,14 @@ import type { ActivityObserver, Lane } from './lane.ts';
 import type { ProcessGroup } from './process-group.ts';
 import type { Stateful } from './stateful.ts';
 
-/** What every copy of `@ringrun/tfjs` knows about an optimizer that `distribute` has changed. */
+/** State of an optimizer that `distribute` has changed, shared by all copies of `@ringrun/tfjs`. */
 export interface TfjsDistribution {
   /** Names of the variables on which no rank's loss depended in the last step. */
   readonly unused: readonly string[];
 }
 
 /**
- * What the packages of ringrun share at run time. One per process (per thread, with worker threads): copies of a
+ * State that the packages of ringrun share at run time. One per process (per thread, with worker threads): copies of a
  * package, and its ES module and CommonJS forms, find the same object.
  */
 export interface Registry {
@@ -32,7 +32,10 @@ export interface Registry {
   distributedDataParallel: DistributedDataParallelClass | undefined;
   /** True once `warnOfUnaveragedGradient` has printed its warning. */
   unaveragedGradientWasReported: boolean;
-  /** The state that `distribute` of `@ringrun/tfjs` keeps for each optimizer, so that every copy of it finds them. */
+  /**
+   * The state that `distribute` of `@ringrun/tfjs` keeps for each optimizer, so that every copy of the package finds
+   * it.
+   */
   readonly tfjsDistributions: WeakMap<object, TfjsDistribution>;
   /**
    * Random generators by library name. A library adds its generator when it is loaded, so that programs need not
@@ -48,7 +51,7 @@ export interface Registry {
   activityObserver: ActivityObserver | undefined;
   /**
    * Collects the stacks of the ranks of the job after a timeout, and returns the report. Blocks for 4.5 s at most. Set in
-   * workers of the launcher, and by `initProcessGroup` in other processes, where it only explains what is missing.
+   * workers of the launcher, and by `initProcessGroup` in other processes, where it only explains what is unavailable.
    */
   reportTimeout: ((error: CollectiveTimeoutError) => string | undefined) | undefined;
   /** True once `installErrorRecord` has added its listener, which writes one record per process. */
@@ -58,7 +61,7 @@ export interface Registry {
 const layout = 1;
 const key = Symbol.for('ringrun.registry');
 
-/** @throws RingrunError `ERR_INCOMPATIBLE_VERSIONS` when this module is loaded beside one with another layout. */
+/** @throws RingrunError `ERR_INCOMPATIBLE_VERSIONS` when this module is loaded together with one of another layout. */
 export const registry: Registry = joinRegistry(globalThis, import.meta.url);
 
 /** @param url of this copy of the module */

@@ -15,7 +15,7 @@
  * - A `wait` for several keys ends when all of them exist at the same time.
  * - Calls are atomic, and all ranks see their effects in one order. The calls of one client take effect in the order in
  *   which
- *   they were made, also without awaiting each. A blocked `get` or `wait` does not delay later calls.
+ *   they were made, even if they are not awaited. A blocked `get` or `wait` does not delay later calls.
  * - A rejected call has changed nothing, except that after `ERR_STORE_INTERRUPTED` (a broken connection) this is
  *   unknown.
  * - `close` rejects pending and later calls with `ERR_STORE_CLOSED`. Other clients are not affected.

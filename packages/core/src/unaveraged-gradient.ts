@@ -3,7 +3,7 @@ import { registry } from './registry.ts';
 /**
  * Libraries call it when they have written the gradient of a parameter without a `gradientSink`. In a group of several
  * ranks it prints a warning, once per process: without DistributedDataParallel every rank trains a separate model, and
- * nothing else shows it.
+ * no other message reports it.
  */
 export function warnOfUnaveragedGradient(): void {
   const { defaultGroup: group } = registry;

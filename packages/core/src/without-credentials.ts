@@ -1,6 +1,6 @@
 /**
- * User name and password of a URL. A password may contain `/`, `?` and `#`, but a colon before a port and a path is no
- * password.
+ * User name and password of a URL. A password may contain `/`, `?` and `#`, but a colon before a port and a path does
+ * not begin a password.
  */
 const userInfo = /\b([a-z][a-z0-9+.-]*:\/\/)(?:[^\s/?#"'<>]*|[^\s/?#@:"'<>]*:(?!\d+\/)[^\s"'<>]*)@/gi;
 

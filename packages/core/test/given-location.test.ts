@@ -13,7 +13,7 @@ test.each([
   expect(givenLocation(given, 'load')).toBe(path);
 });
 
-test('a bucket is a location, but no path', () => {
+test('a bucket is a location, but not a path', () => {
   expect(givenLocation('s3://bucket/a b', 'load')).toBe('s3://bucket/a b');
   expect(givenLocation(new URL('s3://bucket/a b'), 'load')).toBe('s3://bucket/a b');
   expect(() => givenPath('s3://bucket/a', 'load')).toThrow(

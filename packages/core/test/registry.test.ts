@@ -19,7 +19,7 @@ test('a newer copy adds the slots that the registry of an older one lacks', () =
   expect(joined).toMatchObject({ errorRecordIsInstalled: true, randomStates: new Map() });
 });
 
-test('another layout is an error that names both copies', () => {
+test('a different layout throws an error that names both copies', () => {
   const global = { [key]: { layout: 2, createdBy: 'file:///a/registry.js' } };
   expect(() => joinRegistry(global, 'file:///b/registry.js')).toThrow(
     expect.objectContaining({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isSameList } from '../src/same-list.ts';
 
-test('lists are the same with the same elements in the same order', () => {
+test('lists with the same elements in the same order are equal', () => {
   expect(isSameList([], [])).toBe(true);
   expect(isSameList([1, 2], [1, 2])).toBe(true);
   expect(isSameList([1, 2], [2, 1])).toBe(false);

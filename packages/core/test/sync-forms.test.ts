@@ -14,7 +14,7 @@ describe.each(interfaces)('$name', ({ file, ...of }) => {
   const formatted = async (source: string) =>
     format(withSyncForms(source, of), { ...(await resolveConfig(path)), filepath: path });
 
-  test('the committed Sync methods are those of the asynchronous methods', async () => {
+  test('the committed Sync methods match the asynchronous methods', async () => {
     expect(await formatted(text)).toBe(text);
   });
 
@@ -31,7 +31,7 @@ describe.each(interfaces)('$name', ({ file, ...of }) => {
   });
 });
 
-test('the forms have the type parameters, the options and the result of the asynchronous method', () => {
+test('Sync forms keep the type parameters, options and result of the asynchronous method', () => {
   const text = [
     'interface Group {',
     '  /** Sends. */',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { PromisedWork } from '../src/work.ts';
 
-test('a work is completed when its promise settles', async () => {
+test('a Work is completed when its promise settles', async () => {
   let resolve!: (value: number) => void;
   const work = new PromisedWork(new Promise<number>((settle) => (resolve = settle)));
   expect(work.isCompleted()).toBe(false);

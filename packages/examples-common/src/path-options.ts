@@ -2,8 +2,8 @@ import { InvalidArgumentError } from 'commander';
 import { outputProblem, pathProblem } from 'ringrun';
 
 /*
- * Parsers of the options that name files and folders. What cannot be read or written is refused before the training, with
- * what was expected and what is there. Each returns its text.
+ * Parsers of the options that name files and folders. Paths that cannot be read or written are refused before the
+ * training, with the expected and the actual state. Each parser returns its text.
  */
 
 /** A text file that exists, or a URL. */

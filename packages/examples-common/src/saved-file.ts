@@ -3,7 +3,7 @@ import { openStorage } from 'ringrun';
 /**
  * Writes or replaces a file, atomically, and creates missing folders. Throws `StorageError` if the operation fails.
  *
- * @param location what `outputFile` accepts
+ * @param location a location that `outputFile` accepts
  */
 export async function saveFile(location: string, bytes: Uint8Array): Promise<void> {
   const end = location.lastIndexOf('/');

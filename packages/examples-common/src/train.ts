@@ -101,7 +101,7 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
     }
   }
 
-  /** Quality of a resumed training that has no epochs left. */
+  /** Evaluates a resumed training that has no epochs left. */
   async function qualityOf(hasEnded: boolean): Promise<Quality> {
     return hasEnded ? evaluate(model.module, testLoader, group) : { loss: NaN, accuracy: NaN };
   }

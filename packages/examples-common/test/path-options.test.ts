@@ -24,7 +24,7 @@ afterAll(() => {
   rmSync(root, { recursive: true });
 });
 
-/** What each parser says of each path; null if it accepts it. */
+/** The error of each parser for each path; null if it accepts the path. */
 const expected: Readonly<
   Record<string, Readonly<Record<'textLocation' | 'outputFolder' | 'outputFile', string | null>>>
 > = {
@@ -103,7 +103,7 @@ test('a wrong kind, a missing path and one without permission are refused, each 
   expect(JSON.parse(stdout)).toEqual(expected);
 });
 
-test('what can be written or is remote is accepted', () => {
+test('writable and remote paths are accepted', () => {
   for (const path of [join(tmpdir(), 'new'), join(tmpdir(), 'new/below/it')]) {
     expect(outputFile(path)).toBe(path);
     expect(outputFolder(path)).toBe(path);

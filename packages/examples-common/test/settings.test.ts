@@ -17,7 +17,7 @@ const example = {
   augments: false,
 } as const;
 
-/** What is printed for a command line that is rejected. */
+/** The output for a command line that is rejected. */
 function rejectionOf(...args: string[]): string {
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
@@ -39,7 +39,7 @@ test('--no-cuda is accepted, and contradicts --backend nccl', () => {
   );
 });
 
-test('--save-model takes a file, a key of a bucket, or nothing', () => {
+test('--save-model accepts a file, a key of a bucket, or no value', () => {
   const saved = (...args: string[]) => parseSettings(example, args).saveModel;
   expect([saved(), saved('--save-model'), saved('--save-model', 's3://models/a.onnx')]).toEqual([
     undefined,

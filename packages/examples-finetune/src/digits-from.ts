@@ -7,7 +7,7 @@ export class DigitsFrom implements Dataset<ImageSample> {
   readonly #first: bigint;
   readonly #indices: readonly number[];
 
-  /** @param count images of `images` that are looked at, at most all */
+  /** @param count number of leading images of `images` to search, at most all */
   constructor(first: number, images: ImageDataset, count = images.length) {
     this.#first = BigInt(first);
     this.#images = images;

@@ -2,7 +2,7 @@ import { F, defaultGenerator, nn, type Tensor } from '@ringrun/nn';
 
 export interface GPTConfig {
   vocabSize: number;
-  /** Most tokens of an input. */
+  /** Maximum number of tokens of an input. */
   context: number;
   layers: number;
   /** Must divide `width`. */

@@ -11,7 +11,7 @@ export async function sample(
   const tokens = Array.from(prompt, (character) => BigInt(characters.indexOf(character)));
   for (let made = 0; made < length; made += 1) {
     const seen = tokens.slice(-context);
-    // Zeros behind the last token, which it does not look at, keep one shape for all steps.
+    // Zeros after the last token, which attention ignores, keep one shape for all steps.
     const input = BigInt64Array.from({ length: context }, (_, i) => seen[i] ?? 0n);
     const logits = noGrad(() => model.forward(tensor(input, [1, context])).at(0, seen.length - 1));
     const probabilities = noGrad(() => logits.softmax(-1));

@@ -25,12 +25,12 @@ export function characterCorpus(text: string): Corpus {
   return { characters, train: tokens.subarray(0, cut), validation: tokens.subarray(cut) };
 }
 
-/** Windows of a text, and the tokens that follow each of theirs. */
+/** Windows of a text, and the next token of each of their tokens. */
 export class Windows implements Dataset<{ input: BigInt64Array; target: BigInt64Array }> {
   readonly length: number;
   readonly #windowAt: (index: number) => { input: BigInt64Array; target: BigInt64Array };
 
-  /** `length` windows of `size` tokens. By default they follow one another; `startOf` returns the first token of each. */
+  /** `length` windows of `size` tokens. By default they are consecutive; `startOf` returns the first token of each. */
   constructor(
     tokens: BigInt64Array,
     size: number,

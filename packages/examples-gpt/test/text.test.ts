@@ -8,7 +8,7 @@ test('numbers characters by code point, and keeps a tenth for validation', () =>
   expect(validation).toEqual(BigInt64Array.of(2n));
 });
 
-test('windows follow one another, each with the tokens that follow its own', () => {
+test('windows are consecutive, each with the next token of each of its tokens', () => {
   const windows = new Windows(
     BigInt64Array.from({ length: 9 }, (_, i) => BigInt(i)),
     4,
@@ -20,7 +20,7 @@ test('windows follow one another, each with the tokens that follow its own', () 
   });
 });
 
-test('scattered windows lie in the text, and reach all of it', () => {
+test('scattered windows lie in the text and cover all of it', () => {
   const tokens = BigInt64Array.from({ length: 100 }, (_, i) => BigInt(i));
   const windows = Windows.scattered(tokens, 10, { until: 1000 });
   const starts = new Set<number>();

@@ -16,7 +16,7 @@ export function parseNews(csv: string): NewsText[] {
     });
 }
 
-/** Texts of 3 to 60 words, of which a few tell the class and one in ten misleads. */
+/** Texts of 3 to 60 words. A few words indicate the class, and one in ten of these is misleading. */
 export function syntheticNews(count = 1500, classes = 4): NewsText[] {
   const number = (index: number) => Math.imul(index + 1, 0x9e3779b1) >>> 0;
   return Array.from({ length: count }, (_, index) => {

@@ -2,7 +2,7 @@ import { defaultGenerator, nn, type Tensor } from '@ringrun/nn';
 
 /** Sizes of a {@link TextTransformer}. */
 export interface TextTransformerOptions {
-  /** Most tokens of a text. */
+  /** Maximum number of tokens of a text. */
   length: number;
   /** Default: 64. */
   width?: number;
@@ -12,7 +12,7 @@ export interface TextTransformerOptions {
   layers?: number;
 }
 
-/** A transformer encoder over a text's words; the mean of its outputs goes into one linear layer. */
+/** A transformer encoder over a text's words; the mean of its outputs is the input of one linear layer. */
 export class TextTransformer extends nn.Module {
   readonly words: nn.Embedding;
   readonly places: nn.Embedding;
@@ -24,7 +24,7 @@ export class TextTransformer extends nn.Module {
     const { length, width = 64, heads = 4, layers = 2 } = options;
     this.words = new nn.Embedding(vocabSize, width, { paddingIdx: 0 });
     this.places = new nn.Embedding(length, width);
-    // Of the size of the weights behind them. Padding stays 0.
+    // As large as the weights of the following layers. Padding stays 0.
     for (const { weight } of [this.words, this.places]) defaultGenerator.fillNormal(weight.data, 0, 0.1);
     this.words.weight.data.fill(0, 0, width);
     const layer = new nn.TransformerEncoderLayer(width, heads, {

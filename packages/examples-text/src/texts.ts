@@ -36,7 +36,7 @@ export interface TextSplit {
 /**
  * Holds back every fifth text, and numbers the words that occur at least twice in the others.
  *
- * @param most tokens of a text; the rest is cut off
+ * @param most maximum number of tokens of a text; longer texts are truncated
  */
 export function splitNews(news: readonly NewsText[], most: number): TextSplit {
   const texts = news.map(({ text, label }) => ({ words: wordsOf(text), label }));

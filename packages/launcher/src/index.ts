@@ -1,6 +1,6 @@
 /**
- * What a worker shares with the launcher that started it: the records it leaves for the launcher (error, figures, marks) and
- * how it runs TypeScript. The commands are `@ringrun/launcher/command`; scripts import `ringrun`.
+ * The interface between a worker and the launcher that started it: the records it leaves for the launcher (error,
+ * figures, marks) and how it runs TypeScript. The commands are `@ringrun/launcher/command`; scripts import `ringrun`.
  *
  * @module @ringrun/launcher
  */

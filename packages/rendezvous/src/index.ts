@@ -1,7 +1,7 @@
 /**
  * How the processes of a job find each other: the key-value store they share (`store/`), the secret that protects it
  * (`secret/`), the rounds in which nodes join, leave and die (`rounds/`), and how a group forms again after a death
- * (`recovery/`). Scripts import `ringrun`, which has the stores too.
+ * (`recovery/`). Scripts import `ringrun`, which re-exports the stores.
  *
  * @module @ringrun/rendezvous
  */

@@ -60,7 +60,7 @@ export interface NamedWeight {
 export interface AnyStatefulOptimizer {
   /** Returns the step count and the moments. */
   getWeights(): Promise<NamedWeight[]>;
-  /** Restores what `getWeights` returned. */
+  /** Restores the result of `getWeights`. */
   setWeights(weights: never): Promise<void>;
 }
 

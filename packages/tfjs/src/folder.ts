@@ -9,7 +9,7 @@ export interface ModelArtifacts {
   modelTopology?: object;
   /** Names, shapes and dtypes of the weights, in the order of their data. */
   weightSpecs?: WeightSpec[];
-  /** The weights' elements, one weight after the other; also in several parts. */
+  /** The weights' elements, one weight after the other; possibly in several parts. */
   weightData?: ArrayBuffer | ArrayBuffer[];
 }
 
@@ -31,7 +31,7 @@ export interface LoadedArtifacts extends ModelArtifacts {
 
 /** tf.io.SaveResult */
 export interface SaveResult {
-  /** What was saved, and when. */
+  /** Description and time of the saved model. */
   modelArtifactsInfo: ModelArtifactsInfo;
 }
 
@@ -135,7 +135,7 @@ function together(data: ArrayBuffer | ArrayBuffer[]): Uint8Array {
 async function makeFolder(path: string): Promise<void> {
   if (await isFolder(path)) return;
   const above = dirname(resolve(path));
-  // Of a file above, mkdir itself says that it is no folder.
+  // If a parent is a file, mkdir itself reports ENOTDIR.
   if (above !== path && !(await exists(above))) await makeFolder(above);
   await mkdir(path).catch(async (error: unknown) => {
     // Another process may have created it concurrently.

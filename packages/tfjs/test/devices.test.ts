@@ -5,11 +5,7 @@ test.each([
   ['without a launcher nothing is changed', {}, undefined],
   ['without a launcher nothing is changed', { CUDA_VISIBLE_DEVICES: '0,1' }, undefined],
   ['each rank of a host uses the GPU of its local rank', { LOCAL_RANK: '2' }, '2'],
-  [
-    'or the one at its number of those that are shown',
-    { LOCAL_RANK: '1', CUDA_VISIBLE_DEVICES: '4,GPU-8a1f,6' },
-    'GPU-8a1f',
-  ],
+  ['or the visible GPU at that index', { LOCAL_RANK: '1', CUDA_VISIBLE_DEVICES: '4,GPU-8a1f,6' }, 'GPU-8a1f'],
   ['keeps a single selected GPU', { LOCAL_RANK: '1', CUDA_VISIBLE_DEVICES: '3' }, undefined],
   ['keeps an empty selection', { LOCAL_RANK: '0', CUDA_VISIBLE_DEVICES: '' }, undefined],
   ['fewer GPUs than ranks', { LOCAL_RANK: '2', CUDA_VISIBLE_DEVICES: '0,1' }, undefined],

@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 
-/** What the open descriptors of a process refer to (proc(5)): a path, or `socket:[INODE]` and the like. */
+/** The targets of a process's open descriptors (proc(5)): a path, or `socket:[INODE]` and the like. */
 export function descriptorTargets(pid: number): string[] {
   const folder = `/proc/${pid}/fd`;
   return readdirSync(folder).flatMap((descriptor) => {

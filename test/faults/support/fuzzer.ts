@@ -16,14 +16,14 @@ import { changesJob, prefix, requestOf } from './zmtp.ts';
 
 export interface FuzzerSettings {
   seed: number;
-  /** Where a store listens, and where ranks listen. */
+  /** The addresses of a store and of ranks. */
   stores: readonly Listener[];
   ranks: readonly Listener[];
   /** Greeting and frames of a real client of the store. */
   recorded: readonly Buffer[];
   /** False: the store accepts the calls of all processes. */
   hasSecret: boolean;
-  /** The most processor time of this process, as a share of one processor. */
+  /** Maximum processor time of this process, as a share of one processor. */
   share: number;
 }
 
@@ -36,8 +36,8 @@ const patienceMs = 250;
 const slowEveryMs = 20;
 
 /**
- * Sends mutations of valid messages to the listeners of a job. The seed fixes the random numbers; which connection
- * takes which of them also depends on when connections end.
+ * Sends mutations of valid messages to the listeners of a job. The seed fixes the random numbers; their assignment to
+ * connections also depends on when connections end.
  */
 export class Fuzzer {
   /** Mutated messages, and the connections that carried them. */
@@ -129,7 +129,7 @@ export class Fuzzer {
       }),
     );
     if (way < 0.06) {
-      // It leaves without a word, with a reset or without.
+      // It closes without sending anything, with or without a reset.
       socket.once('connect', () => {
         if (way < 0.045) socket.resetAndDestroy();
         else socket.end();
@@ -140,7 +140,7 @@ export class Fuzzer {
       socket.write(bytes.subarray(0, at));
       setImmediate(() => socket.end(bytes.subarray(at)));
     } else if (way < 0.35) {
-      // It sends back what it receives, such as the proof of the other side.
+      // It echoes the received bytes, such as the proof of the other side.
       let sent = 0;
       socket.on('data', (received) => {
         sent += received.length;
@@ -183,7 +183,7 @@ export class Fuzzer {
   #streamToStore(): Buffer[] {
     const { recorded, hasSecret } = this.#settings;
     const [greeting, ...frames] = recorded;
-    // A server that receives another greeting may find other frames in what follows, so no calls follow.
+    // A server that receives another greeting may parse the following bytes as other frames, so no calls follow.
     if (this.#random() < 0.2) return [...this.#mutated([greeting]), ...(hasSecret ? frames : [])];
     const parts = hasSecret ? frames : [frames[0], ...this.#requests()];
     for (;;) {

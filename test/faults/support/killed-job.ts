@@ -13,7 +13,7 @@ import { Marks } from './marks.ts';
 
 const script = 'faults/kills.script';
 
-/** What a victim is in when it is killed, with the most milliseconds from its mark to the kill. */
+/** The phase in which a victim is killed, with the maximum milliseconds from its mark to the kill. */
 export const delaysMs = {
   start: 250,
   rendezvous: 20,
@@ -41,15 +41,15 @@ export interface Kill {
 
 export interface KilledJob {
   kills: Kill[];
-  /** The seed and what follows from it. */
+  /** The seed, and the settings derived from it. */
   description: string;
-  /** What did not hold, with the last marks of the ranks. */
+  /** Violated expectations, with the last marks of the ranks. */
   failures: string[];
 }
 
 /**
- * Runs one job, kills its ranks in all phases, and checks everything that must hold. Everything but the moment at which
- * a signal arrives follows from the seed.
+ * Runs one job, kills its ranks in all phases, and checks all expectations. Everything except the arrival time of
+ * signals follows from the seed.
  */
 export async function runKilledJob(place: string, seed: number, kills: number): Promise<KilledJob> {
   const random = randomNumbers(seed);
@@ -149,7 +149,7 @@ abstract class Job {
     return [...kills, ...marks].join('\n');
   }
 
-  /** From now on, the current round of the training is its last. */
+  /** Makes the current round of the training the last one. */
   protected finish(): void {
     writeFileSync(join(this.folder, 'finish'), '');
   }

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { descriptorTargets } from './descriptors.ts';
 
-/** Where a process listens: a TCP port of 127.0.0.1, or an abstract Unix socket with its leading zero byte. */
+/**
+ * An address on which a process listens: a TCP port of 127.0.0.1, or an abstract Unix socket with its leading zero
+ * byte.
+ */
 export type Listener = { host: '127.0.0.1'; port: number } | { path: string };
 
 /** The TCP ports and abstract Unix sockets on which a process listens (proc(5)). */
@@ -20,7 +23,7 @@ export function listenersOf(pid: number): Listener[] {
   const tcp = rows('tcp').filter(
     ([, , , state, , , , , , inode]) => state === listening && inodes.has(inode),
   );
-  // The flag says that the socket accepts connections.
+  // The flag means that the socket accepts connections.
   const acceptsConnections = '00010000';
   const unix = rows('unix').filter(
     ([, , , flags, , , inode, path = '']) =>

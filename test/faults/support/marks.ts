@@ -15,7 +15,7 @@ export class Marks {
   constructor(folder: string, arrived: (mark: Mark) => void) {
     const path = join(folder, 'marks');
     execFileSync('mkfifo', [path]);
-    // Open for writing too, so that the pipe does not end with its last writer.
+    // Opened for writing too, so that the pipe does not end with its last writer.
     this.#socket = new Socket({ fd: openSync(path, constants.O_RDWR | constants.O_NONBLOCK) });
     createInterface({ input: this.#socket }).on('line', (line) => {
       const mark = JSON.parse(line) as Mark;

@@ -1,4 +1,4 @@
-/** What one mutation of a message needs: a seeded source of numbers, and messages to splice with. */
+/** Inputs of one mutation of a message: a seeded source of numbers, and messages to splice with. */
 export interface Mutations {
   random: () => number;
   /** Parts of other valid messages. */

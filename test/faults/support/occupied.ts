@@ -8,10 +8,10 @@ export interface Occupied {
 }
 
 /**
- * What a running process occupies (proc(5)).
+ * Resources of a running process (proc(5)).
  *
- * @param reports folder to which it writes what the test reads: a file there has its content before the process closes it,
- * so its descriptor does not count
+ * @param reports folder of the files that the test reads: a file there has its content before the process closes it, so
+ * its descriptor is not counted
  */
 export function occupiedBy(pid: number, reports: string): Occupied {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');

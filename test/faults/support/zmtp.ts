@@ -52,8 +52,8 @@ function frame(flags: number, body: Buffer): Buffer {
 }
 
 /**
- * Whether a frame of this stream is a call that changes keys of the job: a store without a secret may carry it out, and
- * the job would fail. Frames are found as a server finds them that received the greeting unchanged.
+ * Whether a frame of this stream is a call that changes keys of the job: a store without a secret may execute it, and
+ * the job would fail. Frames are parsed as by a server that received the greeting unchanged.
  */
 export function changesJob(stream: Buffer): boolean {
   return framesOf(stream).some(({ body }) => isChange(body));
@@ -72,7 +72,10 @@ function isChange(bytes: Buffer): boolean {
   }
 }
 
-/** What a real client of the store writes: the greeting and each frame. With RINGRUN_SECRET, all but the first two are encrypted. */
+/**
+ * The bytes that a real client of the store writes: the greeting and each frame. With RINGRUN_SECRET, all but the first
+ * two are encrypted.
+ */
 export async function recordClient(port: number): Promise<Buffer[]> {
   const written: Buffer[] = [];
   const sockets: Socket[] = [];

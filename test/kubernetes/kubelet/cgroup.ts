@@ -35,7 +35,7 @@ export class Cgroup {
     return this.#folders.map((folder) => `echo $$ > ${folder}/cgroup.procs`).join('\n');
   }
 
-  /** Shell commands that mount what a process in this group and in a cgroup namespace sees of it below `root`. */
+  /** Shell commands that mount this group below `root`, as a process in it and in a cgroup namespace sees it. */
   static mountCommands(root: string): string {
     if (isUnified) return `mount -t cgroup2 cgroup ${root}${mount}`;
     const mounts = ['cpu', 'memory'].map(

@@ -40,7 +40,7 @@ export function encodeAnswer({ id, bytes }: Question, addresses: readonly string
   header.writeUInt16BE(addresses?.length ?? 0, 6);
   const records = (addresses ?? []).map((address) => {
     const record = Buffer.alloc(16);
-    // The name is that at offset 12.
+    // A pointer to the name at offset 12.
     record.writeUInt16BE(0xc000 | headerBytes, 0);
     record.writeUInt16BE(typeA, 2);
     record.writeUInt16BE(1, 4);

@@ -9,8 +9,8 @@ const domain = '.svc.cluster.local';
 /**
  * Addresses of a name in the cluster: `service.namespace.svc.cluster.local`, or with a pod's host name before it.
  * Undefined if the name does not exist. Pods that are not ready have no address unless their service publishes it.
- * There is no kube-proxy, so a service with an address of its own is answered with those of its pods, and the service
- * `kubernetes` with that of the API server.
+ * kube-proxy does not run, so a service with its own address is answered with the addresses of its pods, and the
+ * service `kubernetes` with the address of the API server.
  */
 export function resolve(
   name: string,

@@ -9,10 +9,10 @@ import type {
 import type { ApiClient } from './api-client.ts';
 import { parseQuantity } from './quantity.ts';
 
-/** A container cannot be created as its pod asks. */
+/** A container cannot be created as its pod specifies. */
 export class CreateContainerConfigError extends Error {}
 
-/** Replaces `$(NAME)` as Kubernetes does: unknown names stay, `$$` is `$`. */
+/** Replaces `$(NAME)` as Kubernetes does: unknown names are kept, `$$` becomes `$`. */
 export function expand(text: string, values: ReadonlyMap<string, string>): string {
   return text.replaceAll(/\$\$|\$\(([^)]+)\)/g, (match, name: string | undefined) =>
     name === undefined ? '$' : (values.get(name) ?? match),
@@ -38,7 +38,7 @@ export function fieldOf(pod: Pod, { fieldPath }: ObjectFieldSelector, podIP: str
   return value;
 }
 
-/** Reads what the environment of containers refers to. */
+/** Reads the objects to which the environment of containers refers. */
 export class EnvironmentReader {
   readonly #api: ApiClient;
   readonly #pod: Pod;
@@ -108,7 +108,7 @@ export class EnvironmentReader {
       `/api/v1/namespaces/${this.#pod.metadata!.namespace}/${kind}/${name}`,
     );
     if (object !== undefined || optional) return object;
-    // The words of the real kubelet.
+    // The real kubelet's wording.
     throw new CreateContainerConfigError(`${kind.slice(0, -1)} "${name}" not found`);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What the kubelet runs for an image: the files of this machine, with some added. The real image has files of its own;
- * its entrypoint, user, environment and folders are those of here.
+ * A substitute for an image: the files of this machine, with some added. Its entrypoint, user, environment and folders
+ * are those of the real image.
  */
 export interface Image {
   /** Part of the image's name after the registry, without tag: `ringrun`, `kubeflow/trainer/…`. */

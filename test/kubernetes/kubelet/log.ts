@@ -14,7 +14,7 @@ export class Log {
   readonly #file: string;
   #hasEnded = false;
 
-  /** @param file Gets a copy, for the developer. */
+  /** @param file Receives a copy, for the developer. */
   constructor(file: string) {
     this.#file = file;
   }
@@ -35,7 +35,7 @@ export class Log {
     this.#events.emit('change');
   }
 
-  /** The lines from index `first` on; with `follow`, also those still to come, until the container ends. */
+  /** The lines from index `first` on; with `follow`, also future lines, until the container ends. */
   async *read(first: number, follow: boolean): AsyncGenerator<LogLine> {
     for (let next = first; ;) {
       while (next < this.lines.length) yield this.lines[next++];

@@ -1,4 +1,4 @@
-// A kubelet for tests: it runs the pods of several nodes as processes of this machine, in namespaces of their own.
+// A kubelet for tests: it runs the pods of several nodes as processes of this machine, in separate namespaces.
 //
 //   node --import tsx test/kubernetes/kubelet/main.ts CONFIG      in the network namespace of the API server, as root
 //
@@ -20,7 +20,7 @@ import { serve } from './server.ts';
 
 export interface KubeletConfig {
   credentials: Credentials;
-  /** Of the server for logs and exec. */
+  /** Certificates of the server for logs and exec. */
   tls: { ca: string; cert: string; key: string };
   apiPort: number;
   nodes: NodeOptions[];

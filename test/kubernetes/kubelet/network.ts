@@ -20,7 +20,7 @@ export class Network {
   /** An address is used again only after all others, because peers may remember it. */
   #last = 1;
 
-  /** @param prefix Of the namespaces' names. */
+  /** @param prefix Prefix of the namespaces' names. */
   constructor(prefix: string) {
     this.#prefix = prefix;
   }

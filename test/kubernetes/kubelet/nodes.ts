@@ -5,7 +5,7 @@ import { gateway } from './network.ts';
 export interface NodeOptions {
   name: string;
   kubeletPort: number;
-  /** What the scheduler may give to pods, whatever this machine has. */
+  /** Resources that the scheduler may assign to pods, independent of this machine's. */
   capacity: Record<string, string>;
 }
 

@@ -19,7 +19,7 @@ import { newRecord, statusOf } from './status.ts';
 import type { ContainerRecord, PodRecord } from './status.ts';
 import { Volumes } from './volumes.ts';
 
-/** What all pods of the kubelet share. */
+/** Settings that all pods of the kubelet share. */
 export interface Kubelet {
   api: ApiClient;
   network: Network;
@@ -34,10 +34,10 @@ export interface Kubelet {
   report: (pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string) => void;
 }
 
-/** Between two looks at contents of volumes, and at whatever a pod waits for. */
+/** Milliseconds between two checks of volumes, and of any condition that a pod waits for. */
 const retryMs = 1000;
 const defaultTerminationLog = '/dev/termination-log';
-/** Longest message that a kubelet takes, from the end of the file. */
+/** Maximum bytes of a message that a kubelet reads, from the end of the file. */
 const terminationMessageBytes = 4096;
 
 /** Runs one pod, from its assignment to a node until it is deleted. */
@@ -74,7 +74,7 @@ export class PodWorker {
     });
   }
 
-  /** Takes the newest state of the pod's object; ends the pod if it is being deleted. */
+  /** Receives the newest state of the pod's object; ends the pod if it is being deleted. */
   update(pod: Pod): void {
     this.#pod = pod;
     const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata!;
@@ -177,7 +177,7 @@ export class PodWorker {
     this.#publish();
   }
 
-  /** Tries until it works, and reports why it did not. */
+  /** Retries until it succeeds, and reports each failure. */
   async #retried<T>(reason: string, attempt: () => Promise<T>, onError?: (error: Error) => void): Promise<T> {
     for (let reported = ''; ;) {
       try {

@@ -8,12 +8,12 @@ import type {
 } from 'kubernetes-types/core/v1.js';
 import { restarts } from './restart-policy.ts';
 
-/** What the kubelet knows about a container. */
+/** The kubelet's record of a container. */
 export interface ContainerRecord {
   state: ContainerState;
   lastState: ContainerState;
   restartCount: number;
-  /** Answers its readiness probe, or has none and runs. */
+  /** Answers its readiness probe, or runs without one. */
   isReady: boolean;
 }
 
@@ -31,7 +31,7 @@ export function newRecord(reason: string): ContainerRecord {
   return { state: { waiting: { reason } }, lastState: {}, restartCount: 0, isReady: false };
 }
 
-/** The status of a pod, from its specification and what happened to its containers. */
+/** The status of a pod, from its specification and the history of its containers. */
 export function statusOf(pod: Pod, record: PodRecord, now: string): PodStatus {
   const { initContainers, containers, podIP, hostIP, startTime } = record;
   const isInitialized = initContainers.every(({ state }) => state.terminated?.exitCode === 0);

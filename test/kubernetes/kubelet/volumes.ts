@@ -24,7 +24,7 @@ import type { ApiClient } from './api-client.ts';
 import { fieldOf } from './environment.ts';
 import { parseQuantity } from './quantity.ts';
 
-/** Lifetime of a service account's token, in seconds, if the pod does not ask for one. */
+/** Lifetime of a service account's token, in seconds, if the pod does not specify one. */
 const tokenSeconds = 3600;
 
 /** The volumes of a pod as folders of this machine. */

@@ -1,4 +1,4 @@
-// What the pages say: snippets with the comments that belong to them, links and headings.
+// The contents of the pages: snippets with their comments, links and headings.
 
 /** A fenced block of a page. */
 export interface Snippet {
@@ -91,7 +91,7 @@ function directivesOf(comment: string): Pick<Snippet, 'notRun' | 'compiledOnly' 
   return kind === 'left out' ? { leftOut: what } : {};
 }
 
-/** Links of the form [text](target) and [text]: target, but those in code. */
+/** Links of the form [text](target) and [text]: target, except those in code. */
 function linksOf(prose: readonly string[]): Link[] {
   return prose.flatMap((line, index) => {
     const text = line.replaceAll(/`[^`]*`/g, '');

@@ -1,4 +1,4 @@
-// The TypeScript of a page as modules, with the line numbers of the page, so that errors lead to it.
+// The TypeScript of a page as modules, with the line numbers of the page, so that errors point to it.
 import type { Page, Snippet } from './markdown.ts';
 
 export interface Module {
@@ -10,7 +10,7 @@ const scripts = new Set(['ts', 'js']);
 
 export const isScript = ({ language }: Snippet): boolean => scripts.has(language);
 
-/** The name of a file that a snippet is: its first line is a comment that ends with it, such as `// train.ts`. */
+/** The file name of a snippet: its first line is a comment that ends with the name, such as `// train.ts`. */
 export function fileNameOf({ code }: Snippet): string | undefined {
   return /^\/\/ (?:\S+ )*?([\w-]+\.(?:ts|mjs|js))(?=[\s,]|$)/.exec(code)?.[1];
 }

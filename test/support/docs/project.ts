@@ -1,4 +1,4 @@
-// A folder for the snippets of each page, in which the packages are found as in a project of a user.
+// A folder for the snippets of each page, in which packages resolve as in a user's project.
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { buildSync } from 'esbuild';
@@ -7,7 +7,7 @@ import type { Module } from './page-module.ts';
 
 const root = join(repository, 'test/dist/snippets');
 
-/** What users have under the names of the pages, and this machine has elsewhere. */
+/** Files that pages name as users have them, and their paths on this machine. */
 export type StandIns = readonly (readonly [text: string | RegExp, standIn: string])[];
 
 export function withStandIns(text: string, standIns: StandIns): string {
@@ -34,7 +34,7 @@ export function emptyProject(): string {
   return root;
 }
 
-/** A training script, for pages that start the reader's own. */
+/** A training script for pages that start the reader's own script. */
 const ofTheReader = `import * as dist from 'ringrun';
 await dist.initProcessGroup();
 const values = Float32Array.of(dist.getRank() + 1);

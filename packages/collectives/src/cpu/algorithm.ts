@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '@ringrun/core';
 import type { RankInfo } from './rank-info.ts';
 
 /**
- * Returns the algorithm in RINGRUN_ALGORITHM, or '' if it is not set. It applies to every collective that supports it
+ * Returns the algorithm in RINGRUN_ALGORITHM, or '' if it is not set. It applies to every collective that implements it
  * (docs/algorithms.md) and is meant for comparing and debugging algorithms.
  *
  * @param names Names of the available algorithms.

@@ -136,7 +136,7 @@ export async function connectRanks<Group>(
   }
 }
 
-/** What the ranks know about each other before they connect; lists are by rank. */
+/** The ranks' information about each other before they connect; lists are by rank. */
 interface Meeting {
   identities: readonly RankIdentity[];
   endpoints: NativeEndpoint[];

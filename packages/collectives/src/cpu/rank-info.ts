@@ -10,7 +10,7 @@ import type { RequestedTransport } from './requested-transport.ts';
 /** Version of the wire format (docs/wire-format.md). Ranks with different versions refuse to form a group. */
 const protocol = 6;
 
-/** What a rank publishes about itself in the store before it is connected. */
+/** The information that a rank publishes about itself in the store before it is connected. */
 export interface RankInfo {
   protocol: number;
   rank: number;

@@ -20,7 +20,7 @@ type RankForDecision = Pick<
 >;
 
 /**
- * Chooses the group's transport. Depends only on what the ranks published, so every rank makes the same choice.
+ * Chooses the group's transport. Depends only on the published information, so every rank makes the same choice.
  *
  * Default: shared memory between ranks of one host that can share it, TCP between all others.
  *

@@ -75,7 +75,7 @@ function whyMeaningless(op: ReduceOp): string {
     : 'bitwise operations are not defined for floating-point numbers';
 }
 
-/** Checks also that NCCL supports the op if the tensor is on a GPU. */
+/** Also checks that NCCL supports the op if the tensor is on a GPU. */
 export function checkedReduceOpFor(tensor: CollectiveBuffer, op: ReduceOp, dtype: DType): number {
   const number = checkedReduceOp(op, dtype);
   if (!(tensor instanceof DeviceTensor) || opsOfNccl.includes(op)) return number;

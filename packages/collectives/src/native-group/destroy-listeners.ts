@@ -1,5 +1,5 @@
 /**
- * What must change when its group is destroyed.
+ * An object that must change when its group is destroyed.
  *
  * @internal
  */

@@ -77,7 +77,7 @@ function describeFirst(involved: readonly { identity: RankIdentity }[]): string 
 /** Maximum number of ranks named for one side; the others are counted. */
 const maxNamed = 3;
 
-/** Maximum number of ranks named beside the first that is gone. */
+/** Maximum number of further dead ranks that are named. */
 const maxGoneNamed = 8;
 
 /** Describes each call with the ranks that made it. */

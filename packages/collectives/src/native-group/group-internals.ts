@@ -5,8 +5,8 @@ import { NativeGroupBase } from './native-group.ts';
 import type { HostMemory } from './native-group.ts';
 
 /*
- * What ringrun's packages do with a process group beyond the interface `ProcessGroup`. Groups of other classes, such as those
- * that users implement, can do none of it.
+ * Operations on a process group that only ringrun's packages use, beyond the interface `ProcessGroup`. Groups of other
+ * classes, such as those that users implement, do not support them.
  */
 
 /**
@@ -30,9 +30,9 @@ export function shareMemorySync(group: object, length: number): HostMemory {
 }
 
 /**
- * The same elements in the memory of each rank, in the order of the ranks, of an array in memory of `allocateSync`, which is
- * one of them. Undefined unless all ranks of the group share memory. Call it once for each array. The arrays are detached
- * with that of this rank. Not a collective.
+ * For an array from `allocateSync`: views of the same elements in the memory of each rank, in rank order, including
+ * this rank's own array. Undefined unless all ranks of the group share memory. Call it once for each array. The views
+ * are detached together with this rank's array. Not a collective.
  *
  * @internal
  */
@@ -51,8 +51,8 @@ export function whenDestroyed(group: object, one: LeavesGroup): void {
 }
 
 /**
- * Resolves when every rank of the group has called it. It is one of the group's collectives: ranks that call another
- * one get CollectiveMismatchError at once.
+ * Resolves when every rank of the group has called it. It is one of the group's collectives: ranks that call a
+ * different collective throw CollectiveMismatchError at once.
  *
  * @internal
  */
@@ -64,8 +64,8 @@ export async function beginNewGroup(group: object, timeoutMs: number): Promise<v
  * An all-reduce of float32 memory of `allocateSync` that a library starts while it computes. Undefined if this group can
  * only be called from JavaScript now.
  *
- * @param copy as much memory of `allocateSync`, which receives `data` before each all-reduce, also if that fails. Default:
- *   none.
+ * @param copy memory from `allocateSync` of the same length, into which `data` is copied before each all-reduce, even
+ * if the all-reduce fails. Default: none.
  * @internal
  */
 export function prepareAllReduce(

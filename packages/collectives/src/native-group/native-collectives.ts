@@ -54,7 +54,7 @@ const exchange = inBothForms('exchange');
  * group makes when it is the operation's turn.
  */
 export const nativeCollectives = {
-  // Does not spread the operands: a spread costs a tenth of the shortest call.
+  // A spread of the operands would take a tenth of the shortest call's time.
   allReduce: (_, options, tensor) => {
     const [data, dtype, op] = allReduceOperands(tensor, options);
     return (native, timeoutMs, blocking) => {

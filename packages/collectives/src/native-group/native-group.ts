@@ -61,7 +61,7 @@ export interface HostMemory {
   readonly ranks: number;
 }
 
-/** What runs the collectives of a `NativeGroup`, and everything else in it. */
+/** Implements all of a `NativeGroup` except the methods generated for the collectives. */
 export class NativeGroupBase implements PreparesCollectives {
   /** Rank of this process in the group, from 0. */
   readonly rank: number;
@@ -111,12 +111,12 @@ export class NativeGroupBase implements PreparesCollectives {
     await this.later({ timeoutMs }, (native, limitMs) => native.newGroup(limitMs));
   }
 
-  /** See the function of this name. */
+  /** See the function of this name in `group-internals.ts`. */
   prepareAllReduce(data: Float32Array, op: ReduceOp, copy?: Float32Array): StartableOperation | undefined {
     return this.mayStartCollectives ? this.#prepared.allReduce(data, op, copy) : undefined;
   }
 
-  /** See the function of this name. */
+  /** See the function of this name in `group-internals.ts`. */
   prepareBarrier(): StartableOperation | undefined {
     return this.mayStartCollectives ? this.#prepared.barrier() : undefined;
   }
@@ -139,7 +139,7 @@ export class NativeGroupBase implements PreparesCollectives {
     return this.#prepared.withMemory(name, length);
   }
 
-  /** See the function of this name. */
+  /** See the function of this name in `group-internals.ts`. */
   shareMemorySync(length: number, timeoutMs = this.#timeoutMs): HostMemory {
     const { buffer, place, ranks } = this.#now({ timeoutMs }, (native, limitMs) =>
       native.allocateForHostSync(checkedDType('float32'), checkedLength(length), limitMs),
@@ -147,7 +147,7 @@ export class NativeGroupBase implements PreparesCollectives {
     return { data: new Float32Array(buffer), place, ranks };
   }
 
-  /** See the function of this name. */
+  /** See the function of this name in `group-internals.ts`. */
   slicesOfRanks(data: Float32Array): readonly Float32Array[] | undefined {
     const dtype = checkedDType('float32');
     const buffers = this.#calls.now((native) => native.slicesOfSync(data, dtype, this.#timeoutMs));
@@ -365,15 +365,15 @@ type Method = (this: NativeGroupBase, first?: unknown, second?: unknown, third?:
 type Prepare = (place: Place, options: object, first: unknown, second: unknown) => NativeOperation;
 type Steps = (group: ByteCollectives, object: unknown, options: unknown) => ObjectCollective<unknown>;
 
-/** The argument behind the inputs of a collective. */
+/** The argument after the inputs of a collective. */
 function optionsAmong(inputs: number, first: unknown, second: unknown, third: unknown): object {
   const options = inputs === 0 ? first : inputs === 1 ? second : third;
   return options === undefined ? {} : (options as object);
 }
 
 /**
- * A process group over the addon, with what all backends share: checks of arguments, order, and translated errors. The
- * rest is native. Its collectives follow from `collectives` and `nativeCollectives`.
+ * A process group over the addon, with the parts that all backends share: argument checks, call order and error
+ * conversion. The rest is native. Its collectives follow from `collectives` and `nativeCollectives`.
  */
 export type NativeGroup = NativeGroupBase & Collectives;
 export const NativeGroup = NativeGroupBase as new (

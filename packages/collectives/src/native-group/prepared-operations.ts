@@ -41,7 +41,7 @@ export class PreparedOperations {
     return (this.#barrier = { native, ended: () => this.#ended(native) });
   }
 
-  /** A collective on memory of its own. */
+  /** A collective with its own memory. */
   withMemory(name: 'allReduce' | 'allGather', length: number): PreparedCollective {
     const { operation, input, output } = this.#calls.now((group) =>
       group.prepareWithMemory(nativeOp[name], checkedLength(length), this.#timeoutMs),

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { RingrunError } from '@ringrun/core';
 import type { RankIdentity } from '@ringrun/core';
 
-/** Kinds of information that ranks authenticate. A proof of one kind is none of another. */
+/** Kinds of information that ranks authenticate. A proof of one kind is not valid for another. */
 export type RankInfoKind = 'RankInfo' | 'NcclRankInfo';
 
 /** The JSON text of `info` with a proof: HMAC-SHA256 of the text without it, in hexadecimal. */

@@ -83,7 +83,9 @@ function asError(error: unknown): Error {
 
 const readersTimeoutMs = 5000;
 
-/** Rank 0 may close the store after createNcclGroup throws, so all ranks have to read each other's `NcclRankInfo` first. */
+/**
+ * Rank 0 may close the store after createNcclGroup throws, so all ranks must read each other's `NcclRankInfo` first.
+ */
 async function letOthersRead(store: Store, size: number): Promise<void> {
   if (size === 1) return;
   try {
@@ -96,7 +98,7 @@ async function letOthersRead(store: Store, size: number): Promise<void> {
 
 /**
  * A rank without NCCL publishes its `NcclRankInfo` too, so that the others do not wait for it. `reason` is its own error, which is
- * more detailed than theirs.
+ * more detailed than the errors of the other ranks.
  */
 function ownRankInfo(
   own: Pick<NcclRankInfo, 'rank' | 'size'>,

@@ -40,14 +40,15 @@ import { checkDType } from '../native-group/parts.ts';
  * `wrap`) and on host arrays, which are copied through the GPU in pieces.
  *
  * The ranks are also connected as in a CPU group. Over these connections they agree on every operation before NCCL
- * starts it, and monitor each other while it runs, so errors are the same as in every group. They also carry what NCCL
- * does not support: objects, messages of host arrays (with tags, from any sender), and BAND, BOR and BXOR.
+ * starts it, and monitor each other while it runs, so errors are the same as in every group. They also carry the
+ * operations that NCCL does not support: objects, messages of host arrays (with tags, from any sender), and BAND, BOR
+ * and BXOR.
  *
  * Numerics are NCCL's: sums of float16 and bfloat16 may be rounded at each step between ranks, AVG multiplies by 1/size
  * before adding, and MIN and MAX ignore NaN. The results are bit-identical on all ranks.
  */
 export class NcclGroup extends NativeGroup {
-  /** The name that `initProcessGroup` takes. */
+  /** The name that `initProcessGroup` accepts. */
   declare readonly backend: 'nccl';
   /** Index of this rank's GPU among the visible ones. */
   readonly device: number;
@@ -112,7 +113,7 @@ export class NcclGroup extends NativeGroup {
 
   /**
    * Sends a `DeviceTensor` through NCCL, from GPU to GPU, in the order of the group's operations on both ranks, as in
-   * torch; tags are not supported. Sends a host array as every group does.
+   * torch; tags are not supported. Sends a host array like any other group.
    */
   override isend(tensor: CollectiveBuffer, dst: number, options: SendOptions = {}): Work {
     if (!(tensor instanceof DeviceTensor)) return super.isend(tensor, dst, options);

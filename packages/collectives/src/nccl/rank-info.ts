@@ -6,7 +6,7 @@ import type { Store } from '@ringrun/core';
 import { describeRank } from '../native-group/failure.ts';
 import { isProof, notAuthenticated, notInThisGroup, withProof } from '../native-group/rank-info-proof.ts';
 
-/** What a rank publishes about itself in the store before the communicator exists. */
+/** The information that a rank publishes about itself in the store before the communicator exists. */
 export interface NcclRankInfo {
   rank: number;
   size: number;

@@ -6,15 +6,15 @@ import { bytesPerElement, typedArrayClass } from '@ringrun/collectives';
 
 import { bytesOf, differenceFrom } from './values.js';
 
-/** Before and behind every array; odd, so that parts begin at odd places. */
+/** Before and after every array; odd, so that parts begin at odd offsets. */
 const guardElements = 3;
 const guardByte = 0xa5;
 const lineBytes = 64;
 
 /**
- * Where an array lies. `rank`: its owner; `peer`: the only rank that it is sent to or received from, if any; `giving`:
- * it is an input. `begins`: 'line' at the same offset on every rank if earlier arrays have equal lengths; 'anywhere'
- * and 'shifted' at offsets of parts of a larger array.
+ * Position of an array. `rank`: its owner; `peer`: the only rank that it is sent to or received from, if any; `giving`:
+ * whether it is an input. `begins`: 'line' at the same offset on every rank if earlier arrays have equal lengths;
+ * 'anywhere' and 'shifted' at offsets of parts of a larger array.
  */
 const kinds = {
   plain: () => ({ registered: false, begins: 'anywhere' }),
@@ -31,8 +31,8 @@ const kinds = {
 export const memoryKinds = Object.keys(kinds);
 
 /**
- * Hands out arrays from a registered block and a plain one, each behind the array before it. Made by all ranks
- * together.
+ * Hands out arrays from a registered block and a plain one, each directly after the previous array. Constructed by all
+ * ranks together.
  */
 export class Memory {
   #rank;
@@ -88,7 +88,7 @@ export class Memory {
       const what = `${array.length} elements in ${name} memory`;
       assertParts(partsOf(array, expected.get(array)), what);
       assertUntouched(block.subarray(begin - guardBytes, begin), `before ${what}`);
-      assertUntouched(block.subarray(end, end + guardBytes), `behind ${what}`);
+      assertUntouched(block.subarray(end, end + guardBytes), `after ${what}`);
     }
   }
 }

@@ -170,7 +170,7 @@ function ownInput({ memory, rank }, one, length, ownPart) {
   return fillWith(input, patternOfTerms(one, rank));
 }
 
-/** The same for an output; in place it already holds the expected values. */
+/** The output; in place it already holds the expected values. */
 function ownOutput({ memory }, one, length, ownPart) {
   const isInPlace = one.inPlace && ownPart !== undefined;
   return isInPlace ? ownPart : memory.take(one.dtype, length, one.kind, { giving: false });

@@ -46,8 +46,8 @@ export const encrypted: Setting = {
 export const settings: Setting[] = [...overOneTransport, ...overBoth];
 
 /**
- * Numbers of ranks with which the short form of the suite runs all cases, by transport: every number but 7, whose cases take
- * a third of the time of the suite, and an odd one above 1 with every transport (TCP: encrypted).
+ * Numbers of ranks with which the short form of the suite runs all cases, by transport: every number except 7, whose
+ * cases take a third of the suite's time; every transport has an odd number above 1 (TCP: encrypted).
  */
 const sizesInShort: Record<string, readonly number[]> = {
   shm: [3, 4],

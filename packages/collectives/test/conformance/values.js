@@ -60,9 +60,9 @@ function gentleAddend(at, rank) {
 }
 
 /**
- * AVG of nccl multiplies by 1/size before adding, and 1/3 is not exact: its error is 2^-25 of it in float32. Multiples of the
- * size that have one sign on all ranks make the result exact nevertheless, with and without a fused multiply-add: the error
- * of their sum is less than half of its last bit.
+ * AVG of nccl multiplies by 1/size before adding, and 1/3 is not exact: its error is 2^-25 of it in float32. The result
+ * is exact nevertheless for multiples of the size that have the same sign on all ranks, with and without a fused
+ * multiply-add: the error of their sum is less than half of its last bit.
  */
 function averaged(at, rank, size) {
   if (at === 11 && rank === 0) return Infinity;

@@ -1,4 +1,4 @@
-// A rank is killed while groups are in the midst of every kind of operation.
+// A rank is killed while groups run every kind of operation.
 import { formGroup } from '../fixtures/groups.ts';
 import type { Failure, Rank } from '../fixtures/scenario.ts';
 import { operationNames, operationOn } from './fixtures/operations.ts';

@@ -17,7 +17,7 @@ interface Failure {
   failedAt: number;
 }
 
-// Over both transports at once ranks die as over each of them.
+// `mixed` is left out: ranks die as over each of its two transports.
 const ofFour = settings.filter(
   ({ size, transport }) => size === 4 && (transport !== 'mixed' || requestedExtent() === 'full'),
 );

@@ -1,4 +1,4 @@
-// Three ranks call different operations: each a different one, or one rank a different one than the others.
+// Three ranks call different operations: all three differ, or one rank differs from the other two.
 import assert from 'node:assert/strict';
 
 import { BFloat16Bits, Float16Bits } from '@ringrun/core';

@@ -64,7 +64,8 @@ interface Refusal {
   message: string;
 }
 
-// In the short form, hosts with several ranks are left out: their leaders compare over TCP what the others have compared in shared memory.
+// In the short form, hosts with several ranks are left out: the leaders compare over TCP, as single ranks do, after the
+// ranks of each host have compared in shared memory.
 const ofThree = settings.filter(
   ({ size, transport }) => size === 3 && (transport !== 'mixed' || requestedExtent() === 'full'),
 );

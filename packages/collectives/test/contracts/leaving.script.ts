@@ -1,9 +1,9 @@
-// A rank that has destroyed its group before the others have taken what it sent.
+// A rank destroys its group before the others have received its data.
 import assert from 'node:assert/strict';
 
 import type { Member } from '../fixtures/scenario.ts';
 
-/** Short enough to be sent at once, and long enough to wait for the receiver. */
+/** A length that is sent at once, and a length that waits for the receiver. */
 const lengths = [1, 500_000];
 
 const valueOf = (from: number, to: number): number => 1 + from * 10 + to;
@@ -26,7 +26,7 @@ export async function leaveFirst({ group, rank, size, store, report }: Member): 
     assert.ok(gathered.every((value, i) => value === Math.floor(i / 1000)));
   } else {
     await store.wait(['rank 0 has left']);
-    // The long one first, because its sender must still run to send it.
+    // Receives the long message first, because its sender must still run to send it.
     for (const tag of [1, 0]) {
       const received = filled(lengths[tag], -1);
       assert.equal(await group.recv(received, { src: 0, tag }), 0);

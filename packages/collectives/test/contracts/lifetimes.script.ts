@@ -12,7 +12,7 @@ import type { Member } from '../fixtures/scenario.ts';
 
 const length = 300_000;
 
-/** Every asynchronous operation, on the arrays that it gets. Completes in groups of two ranks. */
+/** Every asynchronous operation, on the arrays that it receives. Completes in groups of two ranks. */
 const operations: Record<
   string,
   (group: ProcessGroup, one: Float32Array, two: Float32Array) => Promise<unknown>
@@ -68,8 +68,8 @@ const transfers: ((buffer: ArrayBuffer) => ArrayBuffer | undefined)[] = [
 ];
 
 /**
- * Rank 0 starts each operation, transfers its arrays and drops what it can; rank 1 joins after that. Memory that was
- * freed meanwhile would be used again by the arrays that rank 0 fills with 7.
+ * Rank 0 starts each operation, transfers its arrays and drops its references; rank 1 starts the operation only then.
+ * Memory that was freed meanwhile would be used again by the arrays that rank 0 fills with 7.
  */
 export async function transferDuringOperations({ group, rank, store, report }: Member): Promise<void> {
   const results: Record<string, unknown> = {};
@@ -185,14 +185,14 @@ export async function childOfRank({ group, rank, report }: Member): Promise<void
   await report({ opened: ofRank.length > 0, inherited: inherited.filter((one) => !ofParent.includes(one)) });
 }
 
-/** What the descriptors of a process refer to, except files, such as a library that it loads at its start. */
+/** The targets of a process's descriptors, except files, such as libraries that it loads when it starts. */
 function descriptorsOf(pid: string): string[] {
   const folder = `/proc/${pid}/fd`;
   const links = readdirSync(folder).flatMap((name) => {
     try {
       return readlinkSync(`${folder}/${name}`);
     } catch {
-      return []; // that of the listed folder
+      return []; // the descriptor of the listed folder
     }
   });
   return links.filter((link) => !link.startsWith('/') || link.startsWith('/memfd:'));

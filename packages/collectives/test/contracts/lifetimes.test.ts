@@ -26,7 +26,7 @@ test.each(transports)(
     expect(Object.keys(results)).toHaveLength(names.length * ways);
     for (const [name, result] of Object.entries(results)) {
       expect(result, name).toMatchObject({ left: 0, wrong: 0 });
-      // The caller of structuredClone has the memory.
+      // The caller of structuredClone owns the memory.
       if (reduces(name) && name.endsWith(' 0')) expect(result, name).toMatchObject({ reduced: 2 });
     }
   },

@@ -103,7 +103,7 @@ export async function manyOutstanding({
   await report({ done: true });
 }
 
-/** Synchronous operations run after pending ones, also on the same array. */
+/** Synchronous operations run after pending ones, even on the same array. */
 async function callBehindOthers(group: ProcessGroup): Promise<void> {
   const tensor = filled(300_000, group.rank + 1);
   const sum = (group.size * (group.size + 1)) / 2;
@@ -115,7 +115,7 @@ async function callBehindOthers(group: ProcessGroup): Promise<void> {
 
 /**
  * `groups`: the ranks of each group, as newGroup forms them. `count` operations are in progress at once in each group,
- * started in a different order on every rank, beside messages with equal tags.
+ * started in a different order on every rank, while messages with equal tags are in progress.
  */
 export async function groupsBesideEachOther({
   rank,

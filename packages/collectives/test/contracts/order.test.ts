@@ -11,7 +11,7 @@ const count = { short: 300, full: 1500 }[requestedExtent()];
 /** In each of several groups. */
 const countBeside = { short: 21, full: 300 }[requestedExtent()];
 
-/** The last of many that are begun at once waits for all others. */
+/** The last of many operations started at once waits for all others. */
 const timeoutMs = 100_000;
 const limitMs = 200_000;
 const ofSize = (wanted: number) => settings.filter(({ size }) => size === wanted);

@@ -11,7 +11,7 @@ const cases = [
 ];
 
 test.each(cases)(
-  'a worker thread blocked in $operation over $transport can be terminated (exit of the process: $exits)',
+  'a worker thread blocked in $operation over $transport can be terminated (exits: $exits)',
   async ({ operation, transport, exits }) => {
     await using group = await startRanks(2, 'terminatedInOperation', {
       args: { operation, exits },

@@ -1,10 +1,10 @@
-// Ranks that wait for messages of ranks that wait themselves, and messages without a counterpart.
+// Chains of ranks that wait for each other, and messages without a counterpart.
 import type { ProcessGroup } from '@ringrun/core';
 
 import { failureOf } from '../fixtures/scenario.ts';
 import type { Member } from '../fixtures/scenario.ts';
 
-/** What ranks 0 and 1 wait in, by case; the last rank takes part in nothing. */
+/** The operation in which ranks 0 and 1 wait, by case; the last rank calls no operation. */
 const waits = {
   messages: (group: ProcessGroup) => group.recv(new Float32Array(1), { src: group.rank + 1 }),
   collectiveBehindMessage: (group: ProcessGroup) =>

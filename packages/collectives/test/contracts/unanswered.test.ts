@@ -8,7 +8,7 @@ const transports = ['shm', 'tcp'];
 const rows = ['messages', 'collectiveBehindMessage', 'messageBehindCollective'];
 
 test.each(transports.flatMap((transport) => rows.map((about) => ({ transport, about }))))(
-  'a timeout over $transport names the rank that is behind ranks that wait ($about)',
+  'a timeout over $transport names the rank for which all others wait ($about)',
   async ({ transport, about }) => {
     await using group = await startRanks(3, 'waitInARow', {
       args: { about, timeoutMs: 1500 },

@@ -13,19 +13,19 @@ const reportsOf = async (...args: Parameters<typeof startRanks>) => {
 };
 
 describe('the transport', () => {
-  test('is shared memory on one host', async () => {
+  test('uses shared memory on one host', async () => {
     for (const report of await reportsOf(2, 'forming'))
       expect(report).toMatchObject({ transport: 'shm', sum: 1 });
   });
 
-  test('is TCP between hosts', async () => {
+  test('uses TCP between hosts', async () => {
     const reports = await reportsOf(3, 'forming', {
       envOf: (rank) => ({ RINGRUN_HOST_ID: `host ${rank}` }),
     });
     for (const report of reports) expect(report).toMatchObject({ transport: 'tcp', sum: 3, stderr: '' });
   });
 
-  test('cannot be shared memory between hosts', async () => {
+  test('refuses shared memory between hosts', async () => {
     const reports = await reportsOf(2, 'forming', {
       env: { RINGRUN_TRANSPORT: 'shm' },
       envOf: (rank) => ({ RINGRUN_HOST_ID: `host ${rank}` }),
@@ -36,7 +36,7 @@ describe('the transport', () => {
     }
   });
 
-  test('has to be the same on all ranks', async () => {
+  test('must be the same on all ranks', async () => {
     const reports = await reportsOf(2, 'forming', { args: { options: [{ transport: 'tcp' }, {}] } });
     for (const report of reports) {
       expect((report as { message?: string }).message).toMatch(/rank 0 .* transport tcp, rank 1 .* auto/);
@@ -50,14 +50,14 @@ describe('the algorithm', () => {
     return reports as { name?: string; message?: string }[];
   };
 
-  test('has to be a known one', async () => {
+  test('must be a known name', async () => {
     for (const { name, message } of await messagesOf(() => ({ RINGRUN_ALGORITHM: 'butterfly' }))) {
       expect(name).toBe('InvalidArgumentError');
       expect(message).toMatch(/RINGRUN_ALGORITHM is 'butterfly', expected one of .*ring, halving-doubling/);
     }
   });
 
-  test('has to be the same on all ranks', async () => {
+  test('must be the same on all ranks', async () => {
     const reports = await messagesOf((rank) => ({ RINGRUN_ALGORITHM: rank === 0 ? 'ring' : '' }));
     for (const { name, message } of reports) {
       expect(name).toBe('InvalidArgumentError');

@@ -21,7 +21,7 @@ async function form(options: [Partial<CpuGroupOptions>, Partial<CpuGroupOptions>
 test.each([
   { what: 'different keys', keys: [key, Buffer.alloc(32, 8)] },
   { what: 'a key on rank 0 only', keys: [key, undefined] },
-])('with $what, every rank gets ERR_SECRET_MISMATCH at once', async ({ keys: [one, other] }) => {
+])('with $what, every rank throws ERR_SECRET_MISMATCH at once', async ({ keys: [one, other] }) => {
   const options = [one, other].map((own) => ({ timeoutMs: 600_000, ...(own && { key: own }) }));
   const [zero, first] = await form([options[0], options[1]]);
   for (const [error, rank, peer] of [

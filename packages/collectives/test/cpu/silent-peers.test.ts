@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { InvalidArgumentError } from '@ringrun/core';
 import { silentPeerTimeout } from '../../src/cpu/silent-peers.ts';
 
-test('silent peers are given 15 s, RINGRUN_SILENT_PEER_TIMEOUT_S seconds, or the option', () => {
+test('the timeout is 15 s, RINGRUN_SILENT_PEER_TIMEOUT_S seconds, or the option', () => {
   const env = { RINGRUN_SILENT_PEER_TIMEOUT_S: '2.5' };
   expect(silentPeerTimeout(undefined, {})).toBe(15_000);
   expect(silentPeerTimeout(undefined, { RINGRUN_SILENT_PEER_TIMEOUT_S: ' ' })).toBe(15_000);

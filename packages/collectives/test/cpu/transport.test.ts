@@ -79,7 +79,7 @@ describe('decideTransport', () => {
     expect(() => decideTransport(infosOf({ requested: 'tcp' }, {}))).toThrow(/rank 0 .* tcp, rank 1 .* auto/);
   });
 
-  test('refuses a loopback address beside others', () => {
+  test('refuses a loopback address together with others', () => {
     const infos = infosOf({ address: '127.0.1.1' }, { address: '10.0.0.2', hostId: 'two' });
     expect(() => decideTransport(infos)).toThrow(
       /rank 0 .* advertises 127\.0\.1\.1, which rank 1 .* at 10\.0\.0\.2/,

@@ -41,7 +41,7 @@ test.each(transports)(
     const outside = `${nameOf(late)}, which is outside any collective, its last was`;
     const elements = '(float32, 2 elements, SUM)';
 
-    // After 0.4, 2.4 and 9.6 s; the first one may also name rank 1, where that is late too.
+    // Reports come after 0.4, 2.4 and 9.6 s; the first may also name rank 1 if rank 1 is late too.
     await sees(
       group,
       `ringrun: rank 0: waiting in allReduce #2 ${elements} for ${outside} allReduce #1 (time)`,
@@ -64,7 +64,7 @@ test.each(transports)(
     late.process.send('come');
     for (const { ended } of group.ranks) expect(await ended).toEqual({ code: 0, signal: null });
     expect(late.stderr()).toBe('');
-    // It has waited as long as rank 0, which has written two lines; one of its own is where rank 0 was late.
+    // Rank 1 has waited as long as rank 0, which printed two lines; rank 1 prints at most one, if rank 0 was late.
     expect(linesOf(group.ranks[1]).filter((line) => line.includes('allReduce #2 (')).length).toBeLessThan(2);
   },
 );

@@ -166,7 +166,7 @@ test.each<[string, () => unknown, RegExp]>([
     /^output\[2\] has dtype float64, expected float32, the dtype of input$/,
   ],
   [
-    'a list with something else in it',
+    'a list with a value that is not an array',
     () => allGatherExchange(place, [two, two, 'x' as never], two),
     /^output\[2\] is 'x', expected one of Float32Array/,
   ],

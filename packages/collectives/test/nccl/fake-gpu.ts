@@ -10,8 +10,8 @@ const cache = fileURLToPath(
 );
 
 /**
- * Compiles the fake libcuda and libnccl if they have changed, and returns the environment that makes ranks
- * open them instead of NVIDIA's libraries. fake-gpu/fake_gpu.h describes what they cover.
+ * Compiles the fake libcuda and libnccl if they have changed, and returns the environment that makes ranks open them
+ * instead of NVIDIA's libraries. fake-gpu/fake_gpu.h lists the functions that they implement.
  */
 export function fakeGpuLibraries(): { RINGRUN_CUDA_LIBRARY: string; RINGRUN_NCCL_LIBRARY: string } {
   return { RINGRUN_CUDA_LIBRARY: compiled('libcuda'), RINGRUN_NCCL_LIBRARY: compiled('libnccl') };

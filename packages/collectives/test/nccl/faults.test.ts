@@ -35,7 +35,7 @@ async function outcomes(
 
 /** FUNCTION:CALL:RESULT, as in RINGRUN_FAKE_GPU_FAULT. */
 const calls = [
-  // The first group of the process calls it for each of the 8 GPUs before.
+  // Call 9: the first group of the process calls it once for each of the 8 GPUs first.
   'cuDeviceGet:9:101',
   'cuDevicePrimaryCtxRetain:1:2',
   'cuCtxSetCurrent:1:201',

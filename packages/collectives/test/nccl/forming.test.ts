@@ -26,7 +26,7 @@ describe.runIf(isFake)('a group is formed', () => {
     expect(await formed(1, () => ({}))).toEqual([{ transport: 'nccl', sum: 0 }]);
   });
 
-  test('not by ranks that share a GPU, unless NCCL_HOSTID puts them on different hosts', async () => {
+  test('refuses ranks that share a GPU, unless NCCL_HOSTID puts them on different hosts', async () => {
     for (const env of [{}, { LOCAL_RANK: '3' }]) {
       for (const report of await formed(2, () => env)) {
         expect(report).toMatchObject({ name: 'InvalidArgumentError' });
@@ -39,7 +39,7 @@ describe.runIf(isFake)('a group is formed', () => {
     expect(reports.map(({ sum }) => sum)).toEqual([1, 1]);
   });
 
-  test('not if a rank has no GPU, driver or recent NCCL: all ranks report which one and why', async () => {
+  test('if a rank has no GPU, driver or recent NCCL, all ranks report that rank and the reason', async () => {
     const lacks: [NodeJS.ProcessEnv, RegExp][] = [
       [{ CUDA_VISIBLE_DEVICES: '' }, /the CUDA driver: the driver sees no GPU/],
       [
@@ -72,7 +72,7 @@ describe.runIf(isFake)('a group is formed', () => {
     }
   });
 
-  test('not with two versions of NCCL', async () => {
+  test('refuses ranks with two versions of NCCL', async () => {
     const reports = await formed(2, (rank) => ({
       LOCAL_RANK: String(rank),
       RINGRUN_FAKE_GPU_NCCL_VERSION: rank === 0 ? '22105' : '21903',
@@ -84,7 +84,7 @@ describe.runIf(isFake)('a group is formed', () => {
   });
 });
 
-test('tries the dynamic loader first, and reports what could not be opened', () => {
+test('tries the dynamic loader first, and reports files that could not be opened', () => {
   const { cuda, nccl } = describeNccl();
   for (const [name, { path, problem, attempts }] of Object.entries({ libcuda: cuda, libnccl: nccl })) {
     if (isFake) expect(attempts[0].place).toBe(name === 'libcuda' ? 'libcuda.so.1' : 'libnccl.so.2');

@@ -70,7 +70,7 @@ function arraysIn(value) {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(arraysIn) : [];
 }
 
-/** Of two that are the same elements, the first one is the whole. */
+/** Of two arrays with the same elements, the first is the whole array. */
 const holdsBefore = (whole, j, part, i) => contains(whole, part) && (j < i || !contains(part, whole));
 
 const contains = (whole, part) =>
@@ -147,8 +147,7 @@ function filled(dtype, length, value) {
 }
 
 /**
- * Ways in which ranks 0 and 1 disagree, each in its own group: calls with a host array and with tensors, of 100
- * elements.
+ * Disagreements of ranks 0 and 1, each in its own group: calls with a host array and with tensors, of 100 elements.
  */
 const disagreements = {
   place: ({ group, rank, onHost, onDevice }) => group.allReduce(rank === 0 ? onHost : onDevice),

@@ -54,7 +54,7 @@ test('errors show both sides if ranks disagree about GPU tensors', async () => {
   }
 });
 
-test('a message fails at its timeout if not received, and immediately if the rank is gone', async () => {
+test('a message fails at its timeout if not received, and immediately if the rank died', async () => {
   await using group = await startRanks(2, 'messagesUnanswered', { envOf: envOverNccl });
   const [sender, receiver] = group.ranks;
   expect(await sender.reported('found')).toMatchObject({

@@ -9,7 +9,7 @@ import type { NcclRankInfo } from '../../src/nccl/rank-info.ts';
 const key = Buffer.alloc(32, 7);
 const timeoutMs = 20_000;
 
-/** Two ranks of this process exchange what they publish; `keys` by rank. */
+/** Two ranks of this process exchange their information; `keys` by rank. */
 async function exchange(store: Store, keys: readonly Uint8Array[] = [key, key]) {
   const outcomes = await Promise.allSettled(
     keys.map((own, rank) => {
@@ -23,7 +23,7 @@ async function exchange(store: Store, keys: readonly Uint8Array[] = [key, key]) 
   );
 }
 
-/** A store in which `change` replaces what is set. */
+/** A store in which `change` replaces the values that are set. */
 function changing(change: (value: NcclRankInfo, all: readonly string[]) => object | string): HashStore {
   const store = new HashStore();
   const set = store.set.bind(store);
@@ -37,7 +37,7 @@ function changing(change: (value: NcclRankInfo, all: readonly string[]) => objec
   return store;
 }
 
-test('ranks with the same key get the same infos', async () => {
+test('ranks with the same key read the same infos', async () => {
   const [zero, one] = (await exchange(new HashStore())) as NcclRankInfo[][];
   expect(one).toEqual(zero);
   expect(zero.map(({ rank, uniqueId }) => [rank, uniqueId])).toEqual([
@@ -47,7 +47,7 @@ test('ranks with the same key get the same infos', async () => {
   expect(zero[0]).not.toHaveProperty('proof');
 });
 
-test('with different keys, every rank gets ERR_SECRET_MISMATCH', async () => {
+test('with different keys, every rank throws ERR_SECRET_MISMATCH', async () => {
   const [zero, one] = (await exchange(new HashStore(), [key, Buffer.alloc(32, 8)])) as Error[];
   expect([zero, one]).toMatchObject(Array.from({ length: 2 }, () => ({ code: 'ERR_SECRET_MISMATCH' })));
   expect(zero.message).toMatch(/^Connecting rank 0 .* to rank 1 failed: /);
@@ -63,7 +63,7 @@ test.each([
   for (const error of await exchange(store)) expect(error).toMatchObject({ code: 'ERR_SECRET_MISMATCH' });
 });
 
-test('text that is no JSON, and an info of another rank, are refused', async () => {
+test('refuses text that is not JSON, and an info of another rank', async () => {
   for (const error of await exchange(changing(({ rank }) => (rank === 0 ? 'null' : '{'))))
     expect(error).toMatchObject({ code: 'ERR_SECRET_MISMATCH' });
   const [zero] = await exchange(changing((info, all) => (info.rank === 1 ? all[0] : info)));

@@ -1,4 +1,4 @@
-// `ringrun stacks`: prints where the ranks of a job on this host are.
+// `ringrun stacks`: prints the operations and stacks of a job's ranks on this host.
 import { hostname, tmpdir } from 'node:os';
 import { namesIn } from '../host/host-files.ts';
 import { collectStates } from '../stacks/collect.ts';

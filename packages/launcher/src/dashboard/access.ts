@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a request gets. */
+/** The answer to a request. */
 export type Access =
   | { readonly kind: 'granted'; readonly path: string }
-  /** The browser gets a cookie and is sent to the page, so that the token leaves the address bar. */
+  /** The browser receives a cookie and is redirected to the page, which removes the token from the address bar. */
   | { readonly kind: 'signed in'; readonly cookie: string }
   | { readonly kind: 'denied' };
 
@@ -27,7 +27,7 @@ export function accessOf(url: string, headers: IncomingHttpHeaders, token: strin
   return isToken(bearer, token) || isToken(ofCookie, token) ? { kind: 'granted', path } : { kind: 'denied' };
 }
 
-/** Browsers send a cookie to all ports of a host, so each job has a name of its own. */
+/** Browsers send a cookie to all ports of a host, so each job has its own cookie name. */
 function cookieName(token: string): string {
   return `ringrun-${digest(token).toString('hex').slice(0, 8)}`;
 }
@@ -36,7 +36,7 @@ function cookieOf(token: string): string {
   return `${cookieName(token)}=${token}; HttpOnly; SameSite=Lax`;
 }
 
-/** In constant time: the digests have the same length, whatever the texts are. */
+/** Compares in constant time: digests have the same length for texts of any length. */
 function isToken(given: string | undefined, token: string): boolean {
   return given !== undefined && timingSafeEqual(digest(given), digest(token));
 }

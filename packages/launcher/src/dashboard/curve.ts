@@ -9,7 +9,7 @@ export interface Point {
 /** A curve of the whole training in bounded memory. */
 export interface Curve {
   readonly points: readonly Point[];
-  /** Of how many points one is kept. */
+  /** One of this many points is kept. */
   readonly every: number;
   /** Points since the last one that was kept. */
   readonly skipped: number;

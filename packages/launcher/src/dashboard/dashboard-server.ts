@@ -11,7 +11,7 @@ import type { ServerThreadData, ServerThreadReport } from './server-thread.ts';
 /** Heap of the thread. The figures of 10,000 ranks take a tenth of it. */
 const maxMegabytes = 128;
 
-/** The thread that serves the page. Its end, whatever the reason, does not end the job. */
+/** The thread that serves the page. If it ends for any reason, the job continues. */
 export class DashboardServer {
   readonly #thread: Worker;
   readonly #ended: Promise<unknown>;
@@ -39,7 +39,7 @@ export class DashboardServer {
     if ('code' in report) throw await refusal(place, report);
     thread.unref();
     thread.on('error', (error) => {
-      process.stderr.write(`ringrun: the dashboard has ended, and the job goes on: ${error.message}\n`);
+      process.stderr.write(`ringrun: the dashboard stopped, but the job continues: ${error.message}\n`);
     });
     const isAny = place.host === '0.0.0.0' || place.host === '::';
     const address = formatHostPort({ host: isAny ? hostname() : place.host, port: report.port });

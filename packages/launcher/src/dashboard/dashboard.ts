@@ -15,12 +15,12 @@ import type { DashboardPlace } from '../options/dashboard-place.ts';
 /** Milliseconds between two collections of figures. */
 const collectEveryMs = 1000;
 
-/** What the workers of this node publish in one round. */
+/** The sources of this node's figures in one round. */
 export interface RoundFigures {
   readonly round: Round;
   /** The figures files of this node's workers. */
   readonly files: readonly string[];
-  /** The store of the job; undefined while there is no connection, and in a job of one node. */
+  /** The store of the job; undefined without a connection, and in a job of one node. */
   readonly currentStore: () => Store | undefined;
 }
 
@@ -49,7 +49,7 @@ export class Dashboard {
   static async serve(place: DashboardPlace, events: EventLog): Promise<Dashboard> {
     const refused = refusalOf(place, jobSecret() !== undefined);
     if (refused !== undefined) throw new CommandError(2, refused);
-    // Without a secret the page is on loopback, where other users of this host are.
+    // Without a secret the page is on loopback, which other users of this host can reach.
     const token = dashboardToken() ?? randomBytes(24).toString('base64url');
     const server = await DashboardServer.listen(place, token);
     process.stderr.write(`ringrun: dashboard: ${server.url}\n`);
@@ -61,7 +61,7 @@ export class Dashboard {
     return new Dashboard(undefined, events);
   }
 
-  /** From now on, shows this round. */
+  /** Shows this round from now on. */
   startRound(figures: RoundFigures): void {
     this.#current = { ...figures, reader: new FiguresReader(figures.round.restartCount) };
     void this.#collect();
@@ -73,7 +73,7 @@ export class Dashboard {
     await this.#server?.close();
   }
 
-  /** One at a time: a file system or a store that hangs delays the page only. */
+  /** One collection at a time, so that a file system or store that hangs delays the page only. */
   async #collect(): Promise<void> {
     if (this.#current === undefined || this.#isCollecting) return;
     this.#isCollecting = true;
@@ -87,7 +87,7 @@ export class Dashboard {
         this.#show(round, [...own, ...others]);
       } else if (store !== undefined) await sendFigures(store, round, own);
     } catch {
-      // The store is lost, or a folder has gone. The rendezvous handles that; the page shows the age of the figures.
+      // The store is lost, or a folder was removed. The rendezvous handles this; the page shows the age of the figures.
     }
     this.#isCollecting = false;
   }

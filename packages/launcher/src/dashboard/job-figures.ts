@@ -1,7 +1,7 @@
 import type { JobEvent } from '@ringrun/rendezvous';
 import type { RankFigures } from '../worker/rank-figures.ts';
 
-/** Figures of a rank, and the seconds since it has published them. */
+/** Figures of a rank, and the seconds since it published them. */
 export interface AgedFigures extends RankFigures {
   readonly age: number;
 }
@@ -24,8 +24,8 @@ export function withAge(figures: RankFigures, now: number): AgedFigures {
 }
 
 /**
- * The job of the newest figures. A log directory may have those of other runs, of earlier attempts, and of several nodes:
- * of each rank the newest count.
+ * The job of the newest figures. A log directory may contain figures of other runs, of earlier attempts and of several
+ * nodes: the newest figures of each rank are used.
  */
 export function newestJob(
   figures: readonly RankFigures[],

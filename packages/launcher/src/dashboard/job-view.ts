@@ -10,7 +10,7 @@ const silentAfter = { seconds: 10, steps: 5 };
 /** The first steps compile and connect, so they do not show which rank is slow. */
 const minSeconds = 3;
 
-/** What a person sees of a job, on the page and in `ringrun top`. */
+/** The view of a job on the page and in `ringrun top`. */
 export interface JobView {
   readonly runId: string;
   readonly restartCount: number;

@@ -28,7 +28,7 @@ export async function sendFigures(
 /** Reads the figures of the other nodes of one round. */
 export class FiguresReader {
   readonly #restartCount: number;
-  /** The last message of each node, and when it came, in milliseconds of `performance.now()`. */
+  /** The last message of each node, and its arrival in milliseconds of `performance.now()`. */
   readonly #messages = new Map<number, { text: string; at: number; figures: readonly AgedFigures[] }>();
 
   constructor(restartCount: number) {

@@ -96,7 +96,7 @@ export function metricsOf(job: JobFigures): string {
   ].join('');
 }
 
-/** Empty without samples: a family of none is allowed, and useless. */
+/** Empty without samples: an empty family is valid but useless. */
 function family(
   name: string,
   type: 'gauge' | 'counter' | 'histogram',

@@ -1,7 +1,7 @@
 /**
- * The thread that serves the dashboard. It has an event loop, a memory limit and a low priority of its own, so that slow or
- * many clients take nothing from the launcher and from the workers. It receives a `JobFigures` a second, and reports where
- * it listens.
+ * The thread that serves the dashboard. It has its own event loop, memory limit and low priority, so that slow or
+ * numerous clients do not slow down the launcher or the workers. It receives a `JobFigures` every second, and reports
+ * the address at which it listens.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -48,14 +48,14 @@ interface Answer {
   readonly body: string;
 }
 
-/** Each is formatted at most once per second, whatever the number of requests. */
+/** Each answer is formatted at most once per second, for any number of requests. */
 const makers: Readonly<Record<string, () => Answer>> = {
   '/': () => ({ type: 'text/html; charset=utf-8', body: pageOf(status(), assets) }),
   '/status.json': () => ({ type: 'application/json', body: status() }),
   '/metrics': () => ({ type: metricsType, body: metricsOf(job) }),
 };
 
-// On Linux, of this thread only; elsewhere it would be that of the launcher.
+// On Linux the priority applies to this thread only; elsewhere it would apply to the launcher.
 if (process.platform === 'linux') setPriority(19);
 const server = createServer(
   {
@@ -68,7 +68,7 @@ const server = createServer(
   answer,
 );
 server.maxConnections = maxConnections;
-// A client that reads nothing is dropped, with what was not sent to it.
+// A client that reads nothing is dropped, together with its unsent answers.
 server.setTimeout(idleMs, (socket) => {
   socket.destroy();
 });
@@ -162,7 +162,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   response.end(body);
 }
 
-/** The token in the URL must reach no other site. */
+/** The token in the URL must not be sent to other sites. */
 const commonHeaders = {
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',

@@ -3,18 +3,18 @@ import type { Point } from './curve.ts';
 import { checkEvents } from './event-log.ts';
 import type { JobView } from './job-view.ts';
 
-/** The page and `ringrun top` show at most these many ranks: those that wait least, which are the slowest. */
+/** The page and `ringrun top` show at most this many ranks: the ones that wait least, which are the slowest. */
 const maxRanks = 64;
 const maxMissing = 64;
 
-/** What `/status.json` returns. */
+/** The body of `/status.json`. */
 export interface Status extends JobView {
   readonly curve: readonly Point[];
-  /** Ranks that are left out. */
+  /** Number of ranks that are left out. */
   readonly hidden: number;
 }
 
-/** The view and the curves, without the ranks for which a page has no room. */
+/** The view and the curves, limited to the ranks that fit on a page. */
 export function statusOf(view: JobView, curve: readonly Point[]): Status {
   const slowestFirst = view.ranks.toSorted(
     (a, b) => Number(b.state === 'silent') - Number(a.state === 'silent') || a.waiting - b.waiting,

@@ -7,9 +7,9 @@ import type { WorkerOutcome, WorkerPlan } from './worker.ts';
 
 /** How all workers of this node ended. */
 export interface NodeOutcome {
-  /** In the order of the plans, each followed by the processes that took its place. */
+  /** In the order of the plans, each followed by its replacements. */
   workers: WorkerOutcome[];
-  /** Failed workers that the job has outlived. */
+  /** Failed workers without which the job continued. */
   outlived: ReadonlySet<WorkerOutcome>;
   /** The signal that ended the job; undefined if a worker had failed before. */
   endedBy: NodeJS.Signals | undefined;
@@ -39,10 +39,10 @@ export interface StartedWorkers {
 
 /**
  * Starts the workers, and stops all their processes at the end. If a worker fails or the launcher receives a signal,
- * the process groups of all workers are stopped. Child processes that a finished worker leaves behind are stopped too.
+ * the process groups of all workers are stopped. Child processes that outlive a finished worker are stopped too.
  *
- * @param gracePeriodMs Time to end after a signal; for workers that are writing a checkpoint, also after a failure.
- * @param survival Decides whether the others go on after a failure.
+ * @param gracePeriodMs Time to end after a signal; also after a failure for workers that are writing a checkpoint.
+ * @param survival Decides whether the other workers continue after a failure.
  */
 export function startWorkers(
   plans: readonly WorkerPlan[],
@@ -106,7 +106,7 @@ export function startWorkers(
     return outcomes;
   }
 
-  /** Resolves with the worker's end and the plan of the process that takes its place. */
+  /** Resolves with the worker's end and the plan of its replacement. */
   async function seeOff(
     worker: Worker,
     plan: WorkerPlan,

@@ -33,7 +33,7 @@ export function findExecutable({ kind, name, arguments: args }: Program): Execut
 /**
  * Finds a program as a shell does: a name with a slash is a path; any other name is searched in PATH.
  *
- * @param remedy Last sentence of the error: what the user can do.
+ * @param remedy Last sentence of the error: the fix.
  */
 export function findProgram(name: string, env: NodeJS.ProcessEnv, remedy: string): string {
   const isPath = name.includes('/');

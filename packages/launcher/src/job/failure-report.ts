@@ -57,8 +57,8 @@ export function reportFailure(run: FailedRun): FailureReport | undefined {
  * The worker that failed first, by the time in its error record, or else by the time of its end.
  *
  * Two failures are consequences, and count only if no other worker failed: the loss of a peer, and an error after a
- * signal from the launcher. A worker that exited with 0, or by the launcher's signal, has not failed, unless its end is the
- * only explanation of the consequences: a peer may notice an error before the process that recorded it has exited.
+ * signal from the launcher. A worker that exited with 0, or by the launcher's signal, has not failed, unless its end is
+ * the only explanation of the consequences: a peer may detect an error before the process that recorded it has exited.
  */
 export function findRootCause(workers: readonly WorkerRecord[]): WorkerRecord | undefined {
   const first = workers
@@ -70,13 +70,16 @@ export function findRootCause(workers: readonly WorkerRecord[]): WorkerRecord | 
   return exiting.at(0) ?? workers.find((worker) => leftEarly(worker, first)) ?? first;
 }
 
-/** Whether a worker exited with 0 while the others needed it, as with `process.exit(0)` in one rank: the loss that `first` reports. */
+/**
+ * Whether a worker exited with 0 while the others still needed it, as with `process.exit(0)` in one rank, so that
+ * `first` reports the loss of a peer.
+ */
 function leftEarly({ outcome }: WorkerRecord, { error }: WorkerRecord): boolean {
   if (outcome.exitCode !== 0 || outcome.sentSignal !== undefined || outcome.pid === undefined) return false;
   return error?.code === 'ERR_PEER_DIED' && new RegExp(`\\bpid ${outcome.pid}\\b`).test(error.message);
 }
 
-/** Whether the launcher ended a worker that had recorded an error of its own before. */
+/** Whether the launcher stopped a worker that had already recorded its own error. */
 function wasExiting(worker: WorkerRecord): boolean {
   const { outcome, error } = worker;
   if (failedByItself(outcome) || outcome.sentSignal === undefined || error === undefined) return false;
@@ -127,7 +130,7 @@ function hintOf({ error }: WorkerRecord): string[] {
     /"cjs" output format|Cannot use import statement outside a module|await is only valid in/.test(stack);
   if (!isModule || /\.c[jt]s\b/.test(stack)) return [];
   return [
-    'ringrun: the script is a module, but its package.json says "type": "commonjs". Run: npm pkg set type=module',
+    'ringrun: the script is a module, but its package.json has "type": "commonjs". Run: npm pkg set type=module',
   ];
 }
 

@@ -5,8 +5,8 @@ import { leaseExpired } from '../worker/launcher-pipe.ts';
 
 /**
  * Reads a process group from descriptor 3. Then kills it unless it reads `over` before its stdin closes, or in time: a
- * line with a number is the time in seconds until the next line has to arrive. Without the program `timeout`, there is
- * no such limit.
+ * line with a number is the time in seconds within which the next line must arrive. Without the program `timeout`,
+ * there is no such limit.
  */
 const program = `
 read -r group <&3 || exit
@@ -30,7 +30,7 @@ const registering = '(echo $$ >&3) 2>/dev/null; exec 3>&-; exec "$@"';
 
 /**
  * A small process that kills a worker and its child processes when the launcher ends, even by SIGKILL. Node.js scripts
- * have a thread for that (`worker/`); other programs need this process.
+ * use a thread instead (`worker/`); other programs need this process.
  *
  * The guard starts before the worker, and the worker registers before it execs the program, so that a guard always
  * exists.

@@ -65,7 +65,7 @@ interface NodeEnd {
   leftBy: NodeJS.Signals | undefined;
   /**
    * Why this node's workers ended, if they saved a checkpoint after SIGTERM. A node that leaves may not see its own report
-   * in the job's state: the node of the store may have ended before.
+   * in the job's state: the node that serves the store may have ended first.
    */
   preemption: RootCause | undefined;
 }

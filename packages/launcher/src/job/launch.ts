@@ -48,7 +48,7 @@ export async function launch(options: LaunchOptions, executable: Executable): Pr
 
 /**
  * Sets RINGRUN_SECRET in the environment of this process, whose store uses it, and which the workers inherit, and
- * RINGRUN_ENCRYPT. A job of one node without a secret gets a random one.
+ * RINGRUN_ENCRYPT. A job of one node without a secret receives a random one.
  *
  * @throws CommandError for an invalid secret, or if one is required and missing.
  */
@@ -98,7 +98,7 @@ async function launchSingleNode(
   try {
     for (let restartCount = 0; ; restartCount += 1) {
       const round = await resolveRound(options, launcher, { restartCount, runId, store });
-      // The signal arrived between two rounds, or before the first.
+      // The signal arrived between two rounds, or before the first round.
       if (endSignal) return exitCodeOf(endSignal);
       const record = (what: string): void => {
         events.add(what, launcher.eventsFolder);
@@ -160,7 +160,7 @@ function reportRound(
   return { exitCode: rootCause.exitCode };
 }
 
-/** Prints, for example, `the job has ended well without rank 2`. */
+/** Prints, for example, `the job finished without rank 2`. */
 function reportOutlived({ workers, outlived }: NodeOutcome): void {
   const finished = new Set(workers.filter(({ exitCode }) => exitCode === 0).map(({ rank }) => rank));
   const lost = new Set([...outlived].map(({ rank }) => rank));
@@ -168,7 +168,7 @@ function reportOutlived({ workers, outlived }: NodeOutcome): void {
   const missing = [...lost].filter((rank) => !finished.has(rank));
   const how = missing.length === 0 ? 'with all ranks' : `without ${formatRanks(missing)}`;
   process.stderr.write(
-    `ringrun: the job has ended well ${how}, after ${outlived.size} ${outlived.size === 1 ? 'process' : 'processes'} died\n`,
+    `ringrun: the job finished ${how}, after ${outlived.size} ${outlived.size === 1 ? 'process' : 'processes'} died\n`,
   );
 }
 
@@ -177,7 +177,7 @@ async function resolveRound(
   { processesPerNode }: WorkerLauncher,
   { restartCount, runId, store }: { restartCount: number; runId: string; store: StoreServer },
 ): Promise<Round> {
-  // After the store has bound its port, so that the two differ.
+  // Chosen after the store has bound its port, so that the two ports differ.
   const masterPort = await resolveMasterPort(options.masterPort);
   return {
     runId,

@@ -3,8 +3,8 @@ import type { EventLog } from '../dashboard/event-log.ts';
 import type { LaunchOptions } from '../options/launch-options.ts';
 
 /**
- * This node's part of the dashboard, if `--dashboard` asks for one. The node of the store serves the page: it lives as long
- * as the job, whatever other nodes do.
+ * This node's part of the dashboard, if `--dashboard` asks for one. The node of the store serves the page, because it
+ * lives as long as the job even if other nodes leave.
  *
  * @param isStoreServer Whether this node serves the store of the job.
  * @throws CommandError if the page cannot be served.

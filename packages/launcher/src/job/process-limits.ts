@@ -2,7 +2,7 @@ import { totalmem } from 'node:os';
 import { readText } from '../host/host-files.ts';
 import { CommandError } from '../command-error.ts';
 
-/** A resource of this node, and the least that each process uses of it. */
+/** A resource of this node, and the minimum that each process uses. */
 export interface Limit {
   /** The resource and its unit, for messages: `MiB of memory`. */
   readonly of: string;
@@ -45,7 +45,7 @@ export function readLimits(kind: 'script' | 'program'): Limit[] {
   );
 }
 
-/** The soft limit of this name; undefined if there is none. */
+/** The soft limit with this name; undefined if not limited or unknown. */
 function readOwnLimit(name: string): number | undefined {
   const line = readText('/proc/self/limits')
     .split('\n')

@@ -40,7 +40,7 @@ export function onWorkerFailed(state: Supervision, now: number, gracePeriodMs: n
 
 /**
  * The nodes have agreed to restart all workers, or the job is over. The workers have `withinMs` to end, those that are
- * writing a checkpoint `savingWithinMs`, also if they were stopped before.
+ * writing a checkpoint have `savingWithinMs`, even if they were stopped before.
  */
 export function onRoundOver(
   state: Supervision,

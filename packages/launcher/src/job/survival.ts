@@ -13,15 +13,15 @@ const maxAnswerMs = 5000;
 /** The variable with which a worker names itself in the job's store. */
 export const workerIdVariable = 'RINGRUN_WORKER_ID';
 
-/** What follows the end of a worker that failed. */
+/** Decision after a worker has failed. */
 export interface Loss {
-  /** Whether the other workers go on without it. */
+  /** Whether the other workers continue without it. */
   readonly isOutlived: boolean;
-  /** The process that takes its place. */
+  /** Its replacement. */
   readonly replacement?: WorkerPlan;
 }
 
-/** Lets the workers of a fault-tolerant job outlive each other. */
+/** Keeps a fault-tolerant job running after workers have died. */
 export class Survival {
   readonly #round: Round;
   readonly #onLoss: (what: string) => void;
@@ -29,8 +29,8 @@ export class Survival {
   #restarts = 0;
 
   /**
-   * @param restartsLeft Number of processes that may be started in place of dead ones.
-   * @param onLoss Receives a line when the job goes on without a process.
+   * @param restartsLeft Number of dead processes that may be replaced.
+   * @param onLoss Receives a line when the job continues without a process.
    */
   constructor(round: Round, restartsLeft: number, onLoss: (what: string) => void) {
     this.#round = round;
@@ -38,7 +38,7 @@ export class Survival {
     this.#restartsLeft = restartsLeft;
   }
 
-  /** Number of processes that were started in place of dead ones. */
+  /** Number of dead processes that were replaced. */
   get restarts(): number {
     return this.#restarts;
   }
@@ -56,7 +56,7 @@ export class Survival {
     if (![plan, ...running].some(isFaultTolerant)) return { isOutlived: false };
     const errorFile = plan.environment['RINGRUN_ERROR_FILE'];
     const record = errorFile === undefined ? undefined : readErrorRecord(errorFile, outcome.pid);
-    // It came too late: the others have finished.
+    // The failure came too late: the others have finished.
     if (record?.code === 'ERR_JOB_ENDED') return { isOutlived: finished > 0 };
     const isOutlived = finished > 0 ? outcome.signal !== null : await this.#isOutlived(plan, running);
     if (!isOutlived) return { isOutlived };
@@ -66,13 +66,13 @@ export class Survival {
       : `ended with exit code ${outcome.exitCode ?? 'unknown'}${record === undefined ? '' : `: ${record.message.split('\n')[0]}`}`;
     const next =
       replacement === undefined
-        ? 'the job goes on without it'
-        : `the job goes on, and rank ${plan.rank} is started again (restart ${this.#restarts} of ${this.#restarts + this.#restartsLeft})`;
+        ? 'the job continues without it'
+        : `the job continues, and rank ${plan.rank} is restarted (restart ${this.#restarts} of ${this.#restarts + this.#restartsLeft})`;
     this.#onLoss(`rank ${plan.rank} (pid ${outcome.pid}) ${end}; ${next}`);
     return replacement === undefined ? { isOutlived } : { isOutlived, replacement };
   }
 
-  /** Tells the others that it is dead, and finds out if there are any. */
+  /** Reports its death to the other ranks, and returns whether any are left. */
   async #isOutlived(plan: WorkerPlan, running: readonly WorkerPlan[]): Promise<boolean> {
     const { storeEndpoint, restartCount, groupWorldSize } = this.#round;
     // Loaded only if a worker of a fault-tolerant job dies.

@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 
-/** Bytes that Kubernetes reads. */
+/** Maximum number of bytes that Kubernetes reads. */
 const maxBytes = 4096;
 
 /** Path of the file, for pods that set `terminationMessagePath`. */
@@ -27,6 +27,6 @@ export function writeTerminationLog(text: string, path = terminationLogPath(proc
       closeSync(file);
     }
   } catch {
-    // Ignored: stderr shows the same text.
+    // Ignored: the same text is on stderr.
   }
 }

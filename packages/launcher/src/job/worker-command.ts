@@ -12,7 +12,7 @@ export interface CommandLine {
   kind: Executable['kind'];
 }
 
-/** The command that starts `executable` as a worker with `cpus` CPUs of its own. */
+/** The command that starts `executable` as a worker with its own `cpus` CPUs. */
 export function workerCommand(executable: Executable, cpus: number): CommandLine {
   if (executable.kind === 'program') {
     return { command: executable.path, arguments: executable.arguments, kind: 'program' };
@@ -39,7 +39,7 @@ export function preloadsFor(script: Script): Preloads {
 }
 
 /**
- * Arguments of `node` for one worker with `cpus` CPUs of its own.
+ * Arguments of `node` for one worker with its own `cpus` CPUs.
  *
  * Module hooks run in the reverse order of their registration: tsx is registered after ours, so that it calls them.
  */

@@ -84,7 +84,7 @@ export class WorkerLauncher {
 
   /**
    * @param restartsLeft Number of workers of a fault-tolerant job that may be started again.
-   * @param onLoss Receives a line when the job goes on without a worker.
+   * @param onLoss Receives a line when the job continues without a worker.
    */
   start(round: Round, restartsLeft: number, onLoss: (what: string) => void): LaunchedWorkers {
     const logs = this.#startLogs(round);
@@ -105,7 +105,7 @@ export class WorkerLauncher {
     try {
       if (this.#records !== undefined) rmSync(this.#records, { recursive: true, force: true });
     } catch {
-      // The next launcher tries again; how the job ended counts.
+      // Ignored: the next launcher tries again, and the result of the job matters more.
     }
   }
 
@@ -156,7 +156,9 @@ export class WorkerLauncher {
     });
   }
 
-  /** Without a cache folder of the user for compiled TypeScript, the workers share one that ends with the launcher. */
+  /**
+   * If the user has no cache folder for compiled TypeScript, the workers share one that is removed with the launcher.
+   */
   #typescriptVariables(): NodeJS.ProcessEnv {
     const isTypeScript =
       this.#executable.kind === 'script' && this.#executable.script.language === 'typescript';
@@ -186,7 +188,7 @@ export class WorkerLauncher {
     return this.#records && join(this.#records, `restart-${restartCount}-local-rank-${localRank}.json`);
   }
 
-  /** Without log files, for the dashboard only. */
+  /** Without log files, only for the dashboard. */
   #figuresFile({ restartCount }: Round, localRank: number): string | undefined {
     if (this.#options.dashboard === undefined || this.#records === undefined) return undefined;
     return join(this.#records, `restart-${restartCount}-local-rank-${localRank}-${figuresFileName}`);
@@ -208,7 +210,7 @@ function linkLogs(folder: string, records: string): void {
   try {
     symlinkSync(folder, join(records, logLinkName));
   } catch {
-    // Some file systems have no links. `ringrun top <log dir>` works without.
+    // Some file systems have no links. `ringrun top <log dir>` works without one.
   }
 }
 
@@ -225,7 +227,7 @@ async function resolveCommand(
   return (localRank) => bind(command, localRank);
 }
 
-/** Without the workers that the job has outlived, if others have ended well. */
+/** Without the failed workers that the job survived, if other workers succeeded. */
 export function countingOf({ workers, outlived }: NodeOutcome): WorkerOutcome[] {
   const counting = workers.filter((worker) => !outlived.has(worker));
   return counting.length === 0 || counting.some(({ exitCode }) => exitCode === 0) ? counting : workers;

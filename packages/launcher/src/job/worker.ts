@@ -65,7 +65,7 @@ export class Worker {
     const child = this.#guard ? startProgram(plan, this.#guard) : startScript(plan);
     if (child.pid !== undefined) {
       const pipe = child.stdio[launcherPipeDescriptor];
-      // A worker that dies may reset it.
+      // The pipe may be reset when the worker dies.
       pipe?.on('error', () => undefined);
       if (!this.#guard) this.#pipe = pipe as Writable;
     }
@@ -117,7 +117,7 @@ export class Worker {
   }
 }
 
-/** Passes the descriptor of the pipe that closes with the launcher. */
+/** Passes the descriptor of the pipe that closes when the launcher ends. */
 function startScript({ command, arguments: args, environment, output }: WorkerPlan): ChildProcess {
   return spawn(command, args, {
     env: { ...environment, [launcherPipeVariable]: String(launcherPipeDescriptor) },

@@ -10,8 +10,9 @@ const pieceBytes = 64 * 1024;
 const lookAgainMs = 100;
 
 /**
- * Prints on the console what a worker writes to a file. Because of the file, a slow console does not block the worker,
- * and a worker that dies leaves all its output. Polls the file, because not every file system reports changes.
+ * Prints on the console the output that a worker writes to a file. Because of the file, a slow console does not block
+ * the worker, and a worker that dies leaves all its output. Polls the file, because not every file system reports
+ * changes.
  */
 export class Tail {
   readonly #ended: Promise<void>;

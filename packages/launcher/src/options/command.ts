@@ -14,16 +14,16 @@ Examples:
   ringrun --nnodes 2 --node-rank 1 --master-addr host0 train.js       on the other
   ringrun --nnodes 1:3 --rdzv-backend c10d --rdzv-endpoint host0 --max-restarts 9 train.js
   ringrun --no-node --nproc 2 python3 train.py
-  ringrun doctor --help                       check that training can work here, and how to fix what cannot
+  ringrun doctor --help                       check this machine for problems that stop training, and print fixes
   ringrun top                                 show loss, rate and waiting of each rank of a running job
-  ringrun stacks <pid>                        print where each rank of a running job is, with its stack
+  ringrun stacks <pid>                        print the operation and stack of each rank of a running job
   ringrun deploy --help                       write Kubernetes manifests and a Dockerfile for a script
   ringrun build-native                        compile the native addon, if no prebuilt binary fits
 
 Arguments after the script are passed to the script. Option names accept underscores instead of dashes.
 Each option can also be set as PET_<NAME> (such as PET_NNODES); the command line takes precedence.
 Workers receive the same variables as under torchrun: RANK, WORLD_SIZE, LOCAL_RANK, ….
-The exit code is the one of the process that failed first, or 128 + the number of its signal.`;
+The exit code is that of the first failed process, or 128 + the number of its signal.`;
 
 type Parse = (text: string) => unknown;
 
@@ -87,7 +87,7 @@ const groups: Readonly<Record<string, readonly (readonly [flags: string, help: s
       values.parseText,
     ],
     ['--encrypt', 'encrypt the connections between nodes (default: RINGRUN_ENCRYPT; off)'],
-    ['--standalone', 'run on this node alone, also if the environment names several'],
+    ['--standalone', 'run on this node alone, even if the environment names several'],
   ],
   'Failures:': [
     ['--max-restarts <n>', 'restarts of the whole job after failures (default: 0)', values.parseRestarts],

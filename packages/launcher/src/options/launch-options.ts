@@ -22,7 +22,7 @@ export interface LaunchOptions {
   secretFile: string | undefined;
   /** --encrypt, RINGRUN_ENCRYPT: encrypt the connections between nodes. Needs a secret. Default: false. */
   encrypt: boolean;
-  /** --standalone: run on this node alone, also if the environment names several nodes. */
+  /** --standalone: run on this node alone, even if the environment names several nodes. */
   standalone: boolean;
   /** --node-rank. Default: 0. Undefined with c10d and several nodes: the rendezvous assigns the ranks. */
   nodeRank: number | undefined;
@@ -32,7 +32,7 @@ export interface LaunchOptions {
   masterPort: number | undefined;
   /** --local-addr: address of this node for the other nodes. Default: the address routed to the master. */
   localAddress: string | undefined;
-  /** --max-restarts: how often the whole job may be restarted. Default: 0. */
+  /** --max-restarts: maximum number of restarts of the whole job. Default: 0. */
   maxRestarts: number;
   /** --monitor-interval: time between two checks of the other nodes. Workers of this node need none. Default: 100. */
   monitorIntervalMs: number;

@@ -86,7 +86,7 @@ export function parseGracePeriod(text: string): number {
   return 1000 * integerIn(text, 0, longestSeconds, `whole seconds from 0 to ${longestSeconds}`);
 }
 
-/** Parses seconds, also fractions; returns milliseconds. */
+/** Parses seconds, including fractions; returns milliseconds. */
 export function parseInterval(text: string): number {
   const seconds = /^(?:\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : NaN;
   if (seconds > 0 && seconds <= longestSeconds) return seconds * 1000;

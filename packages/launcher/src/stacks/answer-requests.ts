@@ -19,17 +19,20 @@ import {
 } from './request-keys.ts';
 import type { StackRequest } from './request-keys.ts';
 
-/** Milliseconds of one wait for a request, as the rendezvous waits for changes, and until a new try after an error. */
+/**
+ * Milliseconds of one wait for a request (as the rendezvous waits for changes), and until the next attempt after an
+ * error.
+ */
 const waitMs = 1000;
 
-/** Milliseconds for the rank that asks to collect the report. */
+/** Milliseconds for the requesting rank to collect the report. */
 const reportMs = 5000;
 
 /**
  * Until `over` is aborted, answers timeouts of ranks on other nodes with the states of this node's ranks, and prints
  * their report unless a rank of this node prints it. Costs one waiting call of the store. Never rejects.
  *
- * @param currentStore The store of the job; undefined while there is no connection.
+ * @param currentStore The store of the job; undefined without a connection.
  * @param folder The launcher's temporary folder.
  */
 export async function answerStackRequests(

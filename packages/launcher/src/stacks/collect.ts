@@ -9,7 +9,7 @@ import { rankOfSocket, stackSocketName } from './stack-socket.ts';
 /** Milliseconds for a rank to answer. */
 const answerMs = 2000;
 
-/** Asks the ranks whose sockets lie in the folder. Ranks that have ended are left out. Never rejects. */
+/** Asks the ranks whose sockets are in the folder. Ranks that have ended are left out. Never rejects. */
 export async function collectStates(
   folder: string,
   isWanted: (pid: number) => boolean = () => true,
@@ -28,7 +28,7 @@ async function stateOf(
   const answer = await ask(folder, stackSocketName(rank, pid));
   if (answer === 'ended') return undefined;
   const state = answer === undefined ? undefined : parseState(answer);
-  // Its own answer must not speak for another rank.
+  // A process may answer only for its own rank.
   if (state) return { ...state, rank, pid };
   const activity = isStopped(pid) ? 'stopped' : 'silent';
   return { rank, pid, activity, operations: [], stack: [], runId: '' };

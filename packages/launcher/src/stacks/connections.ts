@@ -2,10 +2,13 @@
 // they are closed before the process exits.
 import type { Worker } from 'node:worker_threads';
 
-/** Milliseconds that process exit waits for the thread: to connect takes up to 1,500, to close a turn of its event loop. */
+/**
+ * Milliseconds that process exit waits for the thread: connecting takes up to 1,500, closing takes one turn of its
+ * event loop.
+ */
 const exitPatienceMs = 2000;
 
-/** Tells the helper thread to close its connections. */
+/** Asks the helper thread to close its connections. */
 export const exitMessage = 'exit';
 
 interface Closable {
@@ -43,7 +46,7 @@ export class Connections {
     }
   }
 
-  /** Closes all; what waits for an answer rejects. */
+  /** Closes all connections; calls that wait for an answer reject. */
   async closeAll(): Promise<void> {
     await Promise.all([...this.#open].map((connection) => connection.close()));
   }

@@ -1,4 +1,4 @@
-// On the helper thread of a worker: where is the main thread?
+// On the helper thread of a worker: reads the state and the stack of the main thread.
 import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import type { Debugger, Runtime } from 'node:inspector';
@@ -9,17 +9,17 @@ import type { Activity } from './rank-state.ts';
 export interface MainThread {
   activity: Activity;
   operations: readonly string[];
-  /** The stack as text of an error; empty if none can be read. */
+  /** The stack in the form of `Error.stack`; empty if it cannot be read. */
   stack: string;
 }
 
-/** Milliseconds for an idle or computing thread to answer, and for one that computes to be interrupted. */
+/** Milliseconds for an idle or computing thread to answer, and for a computing thread to be interrupted. */
 const answerMs = 400;
 const pauseMs = 100;
 const captureMs = 250;
 const lookEveryMs = 20;
 
-/** On a busy machine, a thread that can run may have to wait for a processor for so long. */
+/** Milliseconds that a runnable thread may wait for a processor on a busy machine. */
 const maxMs = 1200;
 
 /** Evaluated in the interrupted function, so that source maps apply and asynchronous callers are included. */
@@ -29,7 +29,7 @@ const readStack = `(() => {
   try { return new Error().stack; } finally { Error.stackTraceLimit = limit; }
 })()`;
 
-/** Interrupts the main thread, reads its stack, and lets it go on. */
+/** Interrupts the main thread, reads its stack, and lets it continue. */
 export async function inspectMainThread(): Promise<MainThread> {
   const native = loadNativeIfBuilt();
   native?.requestStack(true);
@@ -37,7 +37,7 @@ export async function inspectMainThread(): Promise<MainThread> {
   const operations = native?.longWaits() ?? [];
   let captured: string | undefined;
   const isCaptured = () => (captured ??= native?.takeStack()) !== undefined;
-  // A synchronous wait answers at its next look, in which the interruption may have happened.
+  // A synchronous wait answers when it next polls, and the interruption may have happened in that poll.
   await until(isCaptured, operations.length > 0 && !(answered && stack === undefined) ? captureMs : 0);
   native?.requestStack(false);
   if (captured !== undefined) return { activity: 'waits', operations, stack: captured };
@@ -73,7 +73,7 @@ async function interrupt(): Promise<{ answered: boolean; stack: string | undefin
     if (found.answered) await until(() => found.stack !== undefined, pauseMs, answerMs);
     return found;
   } finally {
-    // Also withdraws the request to pause.
+    // Also cancels the request to pause.
     session.disconnect();
   }
 }
@@ -88,7 +88,7 @@ async function until(isTrue: () => boolean, withinMs: number, maxMs = withinMs):
   }
 }
 
-/** Whether the main thread runs, or waits for a processor. */
+/** Whether the main thread is running or runnable. */
 function isRunnable(): boolean {
   try {
     const stat = readFileSync(`/proc/self/task/${process.pid}/stat`, 'latin1');

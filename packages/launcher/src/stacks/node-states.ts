@@ -2,7 +2,7 @@ import { formatRanks, printable } from '@ringrun/core';
 import { checkState, describeStates } from './rank-state.ts';
 import type { RankState } from './rank-state.ts';
 
-/** What a node of the job is called in reports. */
+/** How reports name a node of the job. */
 export interface NodeName {
   host: string;
   launcherPid: number;
@@ -19,7 +19,7 @@ export interface NodeStates {
   states: readonly RankState[] | undefined;
 }
 
-/** Most bytes of one rank and of all ranks of a node, as JSON. */
+/** Maximum bytes of one rank and of all ranks of a node, as JSON. */
 const maxRankBytes = 4096;
 const maxNodeBytes = 64 * 1024;
 
@@ -43,7 +43,7 @@ function shortened(state: RankState, maxBytes: number): RankState {
   }
 }
 
-/** Checks the answer of another host; undefined if it is none. */
+/** Checks the answer of another host; undefined if it is invalid. */
 export function parseStates(answer: Uint8Array): RankState[] | undefined {
   if (answer.byteLength > maxNodeBytes) return undefined;
   const states = parse(answer);
@@ -51,7 +51,7 @@ export function parseStates(answer: Uint8Array): RankState[] | undefined {
   return states.map(checkState).filter((state) => state !== undefined);
 }
 
-/** Checks the name that another host has written; undefined if it is none. */
+/** Checks the name that another host has written; undefined if it is invalid. */
 export function parseName(written: Uint8Array): NodeName | undefined {
   const { host, launcherPid, firstRank, ranks } = Object(parse(written)) as Record<string, unknown>;
   if (typeof host !== 'string' || ![launcherPid, firstRank, ranks].every(Number.isSafeInteger))

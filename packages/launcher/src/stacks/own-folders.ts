@@ -12,7 +12,7 @@ const ownPackages = [
 
 const ownFolders = ownPackages.flatMap(folderOf);
 
-/** The frames of a stack outside of ringrun. */
+/** The frames of a stack that are not ringrun's. */
 export function ownFrames(stack: string): string[] {
   return framesOf(stack, ownFolders);
 }

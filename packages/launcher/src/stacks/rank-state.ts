@@ -1,6 +1,6 @@
 import { printable } from '@ringrun/core';
 
-/** What the main thread of a rank's process does. */
+/** State of the main thread of a rank's process. */
 export type Activity =
   /** Runs JavaScript. */
   | 'runs'
@@ -10,14 +10,14 @@ export type Activity =
   | 'waits'
   /** Failed in an operation; the stack is the one of its error. */
   | 'failed'
-  /** Runs native code, which does not answer. */
+  /** Runs native code, which cannot be interrupted. */
   | 'blocked'
   /** Stopped by a signal, as with SIGSTOP. */
   | 'stopped'
   /** Does not answer. */
   | 'silent';
 
-/** Where one rank is. */
+/** The state of one rank. */
 export interface RankState {
   rank: number;
   pid: number;
@@ -30,15 +30,15 @@ export interface RankState {
   runId: string;
 }
 
-/** Most frames, operations and characters that are kept of a rank. */
+/** Maximum numbers of frames, operations and characters kept for a rank. */
 const maxFrames = 30;
 const maxOperations = 8;
 const maxCharacters = 300;
 
-/** Most bytes of an answer. */
+/** Maximum bytes of an answer. */
 export const maxAnswerBytes = 64 * 1024;
 
-/** Checks the answer of another process, whose text must not change what a terminal shows. */
+/** Checks the answer of another process. Its text is escaped, so that it cannot control a terminal. */
 export function parseState(answer: string): RankState | undefined {
   try {
     return checkState(JSON.parse(answer));
@@ -96,7 +96,7 @@ function describeState({ rank, pid, activity, operations, stack }: RankState, is
   return `${lines.join('\n')}\n`;
 }
 
-/** The frames of an error's stack, without the ones of Node and of ringrun unless there are no others. */
+/** The frames of an error's stack, without those of Node and ringrun if any others exist. */
 export function framesOf(stack: string, ownFolders: readonly string[]): string[] {
   const frames = stack
     .split('\n')

@@ -13,7 +13,7 @@ export class ReportFile {
     this.#path = join(folder, `timeout-${id}.txt`);
   }
 
-  /** True for the first caller on this node, which has to write and print the report. */
+  /** True for the first caller on this node, which must write and print the report. */
   claim(): boolean {
     try {
       writeFileSync(`${this.#path}.lock`, '', { flag: 'wx', mode: 0o600 });

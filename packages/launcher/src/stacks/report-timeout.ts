@@ -6,7 +6,7 @@ import { closeBeforeExit } from './connections.ts';
 import { awaitReply, replyBytes } from './timeout-record.ts';
 import type { TimeoutRecord } from './timeout-record.ts';
 
-/** Most milliseconds for which a failed operation waits for its report. */
+/** Maximum milliseconds that a failed operation waits for its report. */
 const maxMs = 4500;
 
 /** Makes errors of timeouts carry the stacks of the ranks of the job, which `helper` collects. */

@@ -13,7 +13,7 @@ export const answerKey = (number: number, groupRank: number | '') => `answer/${n
 export const reportKey = (number: number) => `report/${number}`;
 export const nodeKey = (groupRank: number) => `node/${groupRank}`;
 
-/** Reports of a job between two restarts. */
+/** Maximum number of reports of a job between two restarts. */
 export const maxRequests = 16;
 
 export interface StackRequest {
@@ -25,11 +25,11 @@ export interface StackRequest {
   token: string;
 }
 
-/** Checks a request of another process; undefined if it is none. */
+/** Checks a request of another process; undefined if it is invalid. */
 export function parseRequest(written: Uint8Array): StackRequest | undefined {
   try {
     const { id, from, token } = JSON.parse(Buffer.from(written).toString()) as Record<string, unknown>;
-    // A part of a file's name.
+    // Used in a file name.
     if (typeof id !== 'string' || !/^[\da-f]{16}$/.test(id)) return undefined;
     return typeof from === 'number' && typeof token === 'string' ? { id, from, token } : undefined;
   } catch {

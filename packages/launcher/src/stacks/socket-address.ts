@@ -1,12 +1,15 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Most bytes of an address that every system takes: `sun_path` has 108 on Linux and 104 on macOS, with a zero at its end. */
+/**
+ * Maximum bytes of an address that every system accepts: `sun_path` has 108 on Linux and 104 on macOS, with a zero at
+ * its end.
+ */
 const maxBytes = 103;
 
 /**
  * Calls `use` with an address of the Unix socket `folder/name`, however long the path is; `use` must bind or connect before
- * it returns. A longer address is not refused but cut off by libuv before 1.46.
+ * it returns. libuv before 1.46 truncates a longer address instead of refusing it.
  *
  * @throws Error on systems without /proc, for a path that is too long
  */

@@ -23,7 +23,7 @@ const connectMs = 1500;
 const answersMs = 3000;
 const reportMs = 4000;
 
-/** Where this process is in the job. */
+/** The position of this process in the job. */
 export interface JobPlace {
   store: string;
   restartCount: number;

@@ -1,4 +1,5 @@
-// On the helper thread of a worker: answers who asks where this rank is, and reports timeouts of its main thread.
+// On the helper thread of a worker: answers requests for the state of this rank, and reports timeouts of its main
+// thread.
 import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
@@ -13,7 +14,7 @@ import type { TimeoutRecord } from './timeout-record.ts';
 /** Milliseconds to wait for the main thread to fail too, when another rank has reported a timeout. */
 const failureMs = 300;
 
-/** Answers on a socket beside the worker's error record. It loads the inspector only when a process asks. */
+/** Answers on a socket next to the worker's error record. It loads the inspector only when a process asks. */
 export function serveStacks(rank: string, errorFile: string, fromMain: MessagePort): void {
   const folder = dirname(errorFile);
   const name = stackSocketName(rank, process.pid);
@@ -46,7 +47,7 @@ export function serveStacks(rank: string, errorFile: string, fromMain: MessagePo
   try {
     withSocketAddress(folder, name, (address) => server.listen(address));
   } catch {
-    // Neither.
+    // Ignored, as above.
   }
 
   async function answer(socket: Socket): Promise<void> {
@@ -56,7 +57,7 @@ export function serveStacks(rank: string, errorFile: string, fromMain: MessagePo
     const found = failed ? undefined : await inspectMainThread();
     if (found && found.operations.length > 0) await failure();
     const stack = ownFrames(failed?.stack ?? found!.stack);
-    // Interrupted in a function of Node itself, such as one that looks for due timers.
+    // Interrupted in a function of Node itself, such as the one that runs due timers.
     const isIdle = found?.activity === 'runs' && stack.length === 0;
     const state: RankState = {
       rank: Number(rank),
@@ -69,7 +70,7 @@ export function serveStacks(rank: string, errorFile: string, fromMain: MessagePo
     socket.end(JSON.stringify(state));
   }
 
-  /** A rank that waits in an operation fails within moments if the one who asks has failed in it. */
+  /** If the requesting rank failed in an operation, a rank that waits in the same operation fails moments later. */
   async function failure(): Promise<void> {
     if (failed) return;
     await new Promise<void>((resolve) => {

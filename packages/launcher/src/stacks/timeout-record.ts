@@ -8,14 +8,14 @@ export interface TimeoutRecord {
   missing: readonly RankIdentity[];
   /** For the report: its number of bytes, or −1 for none, then the bytes. The main thread waits for the first word. */
   reply: SharedArrayBuffer;
-  /** Of `closeBeforeExit`. */
+  /** Shared memory of `closeBeforeExit`. */
   connections: SharedArrayBuffer;
 }
 
 const headBytes = 4;
 export const replyBytes = 256 * 1024;
 
-/** Answers with the report, of which as much is kept as fits. */
+/** Answers with the report, truncated to the available memory. */
 export function reply({ reply: buffer }: TimeoutRecord, report: string | undefined): void {
   const bytes = Buffer.from(report ?? '').subarray(0, buffer.byteLength - headBytes);
   new Uint8Array(buffer, headBytes).set(bytes);
@@ -24,7 +24,7 @@ export function reply({ reply: buffer }: TimeoutRecord, report: string | undefin
   Atomics.notify(head, 0);
 }
 
-/** Blocks until the report is there. */
+/** Blocks until the report is available. */
 export function awaitReply(buffer: SharedArrayBuffer, withinMs: number): string | undefined {
   const head = new Int32Array(buffer, 0, 1);
   Atomics.wait(head, 0, 0, withinMs);

@@ -13,12 +13,14 @@ import { ReportFile } from './report-file.ts';
 import { reply } from './timeout-record.ts';
 import type { TimeoutRecord } from './timeout-record.ts';
 
-/** Milliseconds for the ranks of this host to find the report: the first one that ends makes the launcher end all. */
+/**
+ * Milliseconds for the ranks of this host to read the report: the launcher stops all of them when the first one ends.
+ */
 const handOverMs = 60;
 const printEveryMs = 10;
 const stderr = 2;
 
-/** Most characters of a report; the rest of a larger job is left out. */
+/** Maximum characters of a report; a longer report is truncated. */
 const maxCharacters = 200_000;
 
 /**
@@ -55,7 +57,7 @@ async function write(
   return report;
 }
 
-/** A report may be larger than the pipe to the launcher, which may not block. */
+/** A report may be larger than the pipe to the launcher, and writing must not block. */
 async function print(report: Uint8Array): Promise<void> {
   for (let written = 0; written < report.length;) {
     try {
@@ -112,7 +114,7 @@ function headline(states: readonly RankState[], record: TimeoutRecord): string {
   return `ringrun: timeout of ${operationOf(states, record)}: missing ${missing.join(', ')}. `;
 }
 
-/** The operation in which a rank was missing: a missing rank may have failed first, in another one. */
+/** The operation in which a rank was missing: a missing rank may have failed first, in another operation. */
 function operationOf(states: readonly RankState[], { operation, missing }: TimeoutRecord): string {
   const missingPids = missing.map(({ pid }) => pid);
   const waited = states

@@ -7,10 +7,10 @@ import { sourceLocationOf, type SourceLocation } from './source-location.ts';
 
 /** The error that ended a process, recorded for its launcher. */
 export interface ErrorRecord {
-  /** Message of the error. For a thrown value that is no Error: the inspected value. */
+  /** Message of the error. For a thrown value that is not an Error: the inspected value. */
   message: string;
   /**
-   * JavaScript stack with the error's name, message and causes. For a thrown value that is no Error: the inspected
+   * JavaScript stack with the error's name, message and causes. For a thrown value that is not an Error: the inspected
    * value.
    */
   stack: string;

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { namesIn } from '../host/host-files.ts';
 
 /*
- * The launcher's temporary folder, `ringrun-<pid>-<start time>-<pid namespace>-<6 random characters>`, has the
- * workers' error records. The workers remove it if the launcher is killed. A launcher that is killed while it
- * has no workers leaves it behind, and the next launcher removes it.
+ * The launcher's temporary folder, `ringrun-<pid>-<start time>-<pid namespace>-<6 random characters>`, has the workers'
+ * error records. The workers remove it if the launcher is killed. If a launcher is killed while it has no workers, the
+ * next launcher removes the folder.
  */
 
 /** Groups: pid, start time, pid namespace. */

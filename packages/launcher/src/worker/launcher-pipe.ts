@@ -8,8 +8,8 @@ export const launcherPipeVariable = 'RINGRUN_LAUNCHER_PIPE';
 export const launcherPipeDescriptor = 3;
 
 /**
- * Tells a worker to end in `withinMs` unless another message arrives before. Contains the time on the monotonic clock of
- * the host, so that a process that was stopped in between does not take an old message for a new one.
+ * Makes a worker end in `withinMs` unless another message arrives first. Contains the time on the monotonic clock of
+ * the host, so that a process that was stopped meanwhile recognizes an outdated message.
  */
 export function leaseMessage(withinMs: number): string {
   return `${Math.round(monotonicMs() + withinMs)}\n`;
@@ -18,8 +18,8 @@ export function leaseMessage(withinMs: number): string {
 /** Why a worker ends whose launcher has sent no lease message in time. */
 export function leaseExpired(launcherPid: number): string {
   return (
-    `its launcher (pid ${launcherPid}) has not renewed the lease of this node in time: ` +
-    'the launcher is stopped or overloaded, and the other nodes go on without this one'
+    `its launcher (pid ${launcherPid}) did not renew the lease of this node in time: ` +
+    'the launcher is stopped or overloaded, and the other nodes continue without this one'
   );
 }
 

@@ -1,5 +1,5 @@
 // A thread that kills the worker's process group when the launcher has ended or no longer renews the lease of its node.
-// It also reports where the main thread is.
+// It also reports the state of the main thread.
 import { rm, write } from 'node:fs';
 import { Socket } from 'node:net';
 import { dirname } from 'node:path';
@@ -47,7 +47,7 @@ function endWithLauncher(): void {
     });
 }
 
-/** Between here and the check, messages are read that arrived while this process was stopped. */
+/** Messages that arrived while this process was stopped are read before the check. */
 function endWithLease(): void {
   const expired = timer;
   setImmediate(() => {
@@ -60,14 +60,14 @@ function endWithLease(): void {
   });
 }
 
-/** Loads what it needs only now: the thread starts with every worker. */
+/** Loads its modules only on demand, because the thread starts with every worker. */
 async function record(why: string): Promise<void> {
   const [{ RingrunError }, { recordError }] = await Promise.all([
     import('@ringrun/core'),
     import('./error-record.ts'),
   ]);
   const error = new RingrunError('ERR_LEASE_EXPIRED', why);
-  // Where it was created says nothing.
+  // The error's stack is of no use.
   error.stack = `${error.name}: ${why}`;
   recordError(error);
 }

@@ -1,9 +1,11 @@
 import { printable } from '@ringrun/core';
 
-/** The variable with the path of the file to which a worker writes its figures. Not set: it writes none. */
+/**
+ * The variable with the path of the file to which a worker writes its figures. If unset, the worker writes no figures.
+ */
 export const figuresVariable = 'RINGRUN_FIGURES_FILE';
 
-/** Name of that file beside the worker's `stdout.log`. */
+/** Name of that file, next to the worker's `stdout.log`. */
 export const figuresFileName = 'figures.json';
 
 /** Upper bounds of the histogram of step times, in seconds. The last bucket has no bound. */
@@ -47,7 +49,7 @@ export interface Progress {
 /** `paused`: between epochs, such as during an evaluation. `ended`: the training has ended on this rank. */
 export type Phase = 'training' | 'paused' | 'ended';
 
-/** What one rank publishes about its training, about once a second. */
+/** The figures that one rank publishes about its training, about once a second. */
 export interface RankFigures {
   readonly runId: string;
   readonly restartCount: number;
@@ -138,7 +140,7 @@ function checkProgress(value: unknown): Progress | undefined {
   };
 }
 
-/** Undefined if one of them is no finite number of at least 0. */
+/** Undefined if one of them is not a finite number of at least 0. */
 function pickNumbers<Name extends string>(
   given: Record<string, unknown>,
   names: readonly Name[],

@@ -14,14 +14,14 @@ if (isMainThread && pipe !== undefined) {
   watchLauncher(Number(pipe));
 }
 
-/** Runs on a separate thread, because training may block the event loop for any time, also in a collective. */
+/** Runs on a separate thread, because training may block the event loop indefinitely, for example in a collective. */
 function watchLauncher(descriptor: number): void {
   const { RANK: rank = '?', RINGRUN_ERROR_FILE: errorFile } = process.env;
   const workerData: LauncherWatch = { descriptor, launcherPid: process.ppid, rank, errorFile };
   const watch = new Worker(new URL('./launcher-watch.js', import.meta.url), { workerData, execArgv: [] });
   watch.on('error', (error) => {
     process.stderr.write(
-      `ringrun: rank ${rank} goes on, but does not end with its launcher: its helper thread has failed (${error.message}).\n`,
+      `ringrun: rank ${rank} continues, but will not end with its launcher: its helper thread failed (${error.message}).\n`,
     );
   });
   watch.unref();

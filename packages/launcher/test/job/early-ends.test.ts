@@ -32,20 +32,20 @@ describe('a module in a package of "type": "commonjs", as npm 11 writes it', () 
   test.each([
     ['train.ts', sum],
     ['train.js', sum],
-  ])('%s names the command that mends it', async (name, source) => {
+  ])('%s prints the command that fixes it', async (name, source) => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'package.json'), '{"name":"job","type":"commonjs"}');
     writeFileSync(join(folder, name), source);
     const run = () => launch(['--nproc', '1', join(folder, name)], { cwd: folder }).ended;
     const { code, stderr } = await run();
     expect(code).toBe(1);
-    expect(stderr).toMatch(/package\.json says "type": "commonjs"\. Run: npm pkg set type=module\n$/);
+    expect(stderr).toMatch(/package\.json has "type": "commonjs"\. Run: npm pkg set type=module\n$/);
     expect(spawnSync('npm', ['pkg', 'set', 'type=module'], { cwd: folder }).status).toBe(0);
     expect(await run()).toMatchObject({ code: 0, stdout: 'done\n', stderr: '' });
   });
 });
 
-test('a misspelt command gets a suggestion, and a missing script does not', () => {
+test('suggests a name for a misspelt command, but not for a missing script', () => {
   const run = (...args: string[]) => spawnSync(process.execPath, [command, ...args], { encoding: 'utf8' });
   for (const [given, meant] of [
     ['doctr', 'doctor'],

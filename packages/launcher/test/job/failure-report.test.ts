@@ -49,7 +49,7 @@ const lostPeer = (rank: number, time: number) =>
 
 describe('the root cause is', () => {
   test.each<[string, WorkerRecord[], number | undefined]>([
-    ['no rank, if all ended well', [finished(0), finished(1)], undefined],
+    ['no rank, if all succeeded', [finished(0), finished(1)], undefined],
     [
       'no rank, if all ended by the signal of the launcher',
       [terminated(0), worker(1, { exitCode: 143, sentSignal })],
@@ -89,7 +89,7 @@ describe('the root cause is', () => {
       1,
     ],
     [
-      'the first rank that lost a peer, if the peer ended well',
+      'the first rank that lost a peer, if the peer succeeded',
       [lostPeer(0, start + 120), lostPeer(1, start + 110), finished(2)],
       1,
     ],

@@ -49,7 +49,7 @@ describe('a worker that fails', () => {
     );
   });
 
-  test('an error: reports code, message, stack and operation, also to the termination log', async () => {
+  test('an error: reports code, message, stack and operation, and writes the termination log', async () => {
     const source = `
       if (process.env.RANK !== '2') { console.log('READY', process.env.RANK, process.pid); setInterval(() => {}, 1e6); }
       else setTimeout(() => { throw Object.assign(new RangeError('loss is NaN'), { operation: 'allReduce #41' }); }, 100);`;

@@ -54,7 +54,7 @@ describe.runIf(isRoot)(`a user without home directory${isRoot ? '' : ': skipped,
     });
   });
 
-  test('is told to set XDG_CACHE_HOME only if a cache is needed', async () => {
+  test('is asked to set XDG_CACHE_HOME only if a cache is needed', async () => {
     const source = `
       import { prepareMnist } from 'ringrun';
       await prepareMnist({ location: process.env.DATA, synthetic: !process.env.DATA }).catch(({ code, message }) => {

@@ -30,7 +30,7 @@ test.each<[env: Record<string, string>, gpus: number]>([
   expect(countGpus(devices, env)).toBe(gpus);
 });
 
-test('counts no GPU without device files, whatever CUDA_VISIBLE_DEVICES contains', () => {
+test('counts no GPU without device files, regardless of CUDA_VISIBLE_DEVICES', () => {
   expect(countGpus(['null', 'nvidia-modeset'], { CUDA_VISIBLE_DEVICES: '0,1' })).toBe(0);
 });
 

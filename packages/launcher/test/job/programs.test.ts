@@ -59,7 +59,7 @@ describe('a program', () => {
     await untilGone(pids, 5000);
   });
 
-  test('leaves no guard process behind when it ends', async () => {
+  test('ends its guard process when it ends', async () => {
     const launched = launch(['--no-node', 'sh', '-c', 'echo READY $$; exec sleep 1000']);
     const [[worker]] = await launched.marked('READY', 1);
     const started = childrenOf(launched.pid);

@@ -19,7 +19,7 @@ const worker = `
   setInterval(() => {}, 1000);
   console.log('STORE', RINGRUN_STORE, process.pid);`;
 
-test('a job of one node gets a random secret, which no log, error or command line shows', async () => {
+test('a job of one node has a random secret, which no log, error or command line shows', async () => {
   const base = join(temporaryFolder(), 'secret-');
   const launched = launch(['--nproc', '2', temporaryScript('worker.mjs', worker), base], {
     env: { ...none, RINGRUN_DEBUG: '1', RINGRUN_REQUIRE_SECRET: '1' },

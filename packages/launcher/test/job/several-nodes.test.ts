@@ -112,7 +112,7 @@ test('escape sequences in the host name and id of another node never reach the t
     verdict: undefined,
     participants: [{ ...participant, report: undefined, gone: undefined }],
   };
-  // As another program writes it.
+  // As a hostile program could write it.
   await client.set(
     'rendezvous/state',
     JSON.stringify({ ...joining, terms: { ...joining.terms, max: 3, min: 3 } }),
@@ -260,7 +260,7 @@ describe('static, without restarts', () => {
     await sees(
       nodes[1],
       new RegExp(
-        String.raw`ringrun: rank 1 \(pid ${pids[1]}\) ends because its launcher \(pid ${nodes[1].pid}\) has not renewed the lease of this node in time`,
+        String.raw`ringrun: rank 1 \(pid ${pids[1]}\) ends because its launcher \(pid ${nodes[1].pid}\) did not renew the lease of this node in time`,
       ),
     );
     const first = await nodes[0].ended;

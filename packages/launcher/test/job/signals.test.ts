@@ -19,10 +19,8 @@ test.each(
       ['SIGQUIT', 131],
     ],
   ),
-)(
-  '%s reaches the workers and what they started, and the exit code is %d',
-  async (signal, exitCode, ...args) => {
-    const source = `
+)('%s reaches the workers and their children, and the exit code is %d', async (signal, exitCode, ...args) => {
+  const source = `
     import { spawn } from 'node:child_process';
     const helper = spawn('sleep', ['1000']);
     process.on('${signal}', () => { console.log('SAVED', process.env.RANK); endWhenBoth(); });
@@ -31,16 +29,15 @@ test.each(
     const endWhenBoth = () => first ? (first = false) : process.exit(0);
     setInterval(() => {}, 1e6);
     console.log('READY', helper.pid);`;
-    const launched = launch(['--nproc', '2', ...args, temporaryScript('train.mjs', source)]);
-    await launched.marked('READY', 2);
-    process.kill(launched.pid, signal);
-    const { code, stdout, stderr } = await launched.ended;
-    expect(code).toBe(exitCode);
-    expect(stdout.match(/^SAVED [01]$/gm)).toHaveLength(2);
-    expect(stdout.match(new RegExp(`^HELPER ${signal}$`, 'gm'))).toHaveLength(2);
-    expect(stderr).toBe(`ringrun: ended by ${signal}; all workers ended\n`);
-  },
-);
+  const launched = launch(['--nproc', '2', ...args, temporaryScript('train.mjs', source)]);
+  await launched.marked('READY', 2);
+  process.kill(launched.pid, signal);
+  const { code, stdout, stderr } = await launched.ended;
+  expect(code).toBe(exitCode);
+  expect(stdout.match(/^SAVED [01]$/gm)).toHaveLength(2);
+  expect(stdout.match(new RegExp(`^HELPER ${signal}$`, 'gm'))).toHaveLength(2);
+  expect(stderr).toBe(`ringrun: ended by ${signal}; all workers ended\n`);
+});
 
 const deaf = `
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => { console.log('HEARD', signal); });
@@ -87,10 +84,10 @@ const nohup = ['bash', '-c', 'nohup "$@" & wait $!', 'bash'];
 const scriptUnderNohup = ['sh', '-c', 'trap "" HUP; "$@"; exit $?', 'sh'];
 
 test.each<[how: string, before: string[], stdin: string, endedBy: string]>([
-  ['the shell says nohup', nohup, 'r', 'SIGTERM'],
+  ['the shell sets _ to nohup', nohup, 'r', 'SIGTERM'],
   ['the parent ignores it', scriptUnderNohup, 'r', 'SIGTERM'],
   ['nohup replaced the terminal', [], 'w', 'SIGTERM'],
-  ['nothing says nohup', [], 'r', 'SIGHUP'],
+  ['no trace of nohup', [], 'r', 'SIGHUP'],
 ])('SIGHUP and then SIGTERM: %s', async (_, before, stdin, endedBy) => {
   const script = `
     console.log('READY', process.ppid);

@@ -29,7 +29,7 @@ test('further failures change nothing', () => {
 
 describe('after a signal', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)(
-    '%s is passed on, and the grace period runs',
+    '%s is forwarded, and the grace period runs',
     (signal) => {
       const { state, send } = onSignal(running, signal, 1000, grace);
       expect(send).toBe(signal);
@@ -81,7 +81,7 @@ describe('at the end of a round', () => {
     expect(onTime(state, 6000).send).toBe('SIGKILL');
   });
 
-  test('workers that are stopping already get no more time, and the delay is not negative', () => {
+  test('workers that are already stopping receive no more time, and the delay is not negative', () => {
     const ending = onSignal(running, 'SIGTERM', 1000, grace).state;
     expect(onRoundOver(ending, 2000, 500)).toEqual({ state: { ...ending, killAt: 2500, savingUntil: 2500 } });
     const failing = onWorkerFailed(running, 1000, grace).state;

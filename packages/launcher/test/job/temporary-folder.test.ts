@@ -34,7 +34,7 @@ test.each([55, 69, 82, 100, 140, 250])(
   },
 );
 
-test('a job goes on when its temporary folder is removed while it runs', async () => {
+test('a job continues when its temporary folder is removed while it runs', async () => {
   const TMPDIR = temporaryFolder();
   const script = temporaryScript(
     'remove.mjs',

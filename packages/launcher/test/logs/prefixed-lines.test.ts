@@ -12,7 +12,7 @@ describe('lines', () => {
   const text = 'ä line\n\nanother — €\r\nno end';
   const expected = '[é0]:ä line\n[é0]:\n[é0]:another — €\r\n[é0]:no end\n';
 
-  test('are the same wherever the stream is split, also inside a character', () => {
+  test('are the same wherever the stream is split, even inside a character', () => {
     const bytes = Buffer.from(text);
     for (let at = 0; at <= bytes.length; at += 1) {
       expect(shown(bytes.subarray(0, at), bytes.subarray(at))).toBe(expected);

@@ -51,7 +51,7 @@ test("--redirects 3 writes torch's files and prints their folder, but no output"
   }
 });
 
-test('--tee 3 writes files and prints each line with its rank, also of a dying worker', async () => {
+test('--tee 3 writes files and prints each line with its rank, even from a dying worker', async () => {
   const directory = temporaryFolder();
   const { code, stdout, stderr } = await launch([
     '-t',

@@ -108,7 +108,7 @@ test.each([
   expect(parsed(args, env).options).toMatchObject(means);
 });
 
-test('passes arguments after the script to the script unchanged, also --help', () => {
+test('passes arguments after the script to the script unchanged, even --help', () => {
   const args = ['--nproc', '3', '--batch_size=4', '--help', '--', '-x'];
   const { options } = parseCommandLine(['--master_port', '1234', 'a_b.ts', ...args], {});
   expect(options).toMatchObject({ processesPerNode: 1, masterPort: 1234 });

@@ -17,7 +17,7 @@ const state = (rank: number, frames: number): RankState => ({
   runId: 'run',
 });
 
-test('all nodes get and print one report, and the answers are deleted', async () => {
+test('all nodes receive and print one report, and the answers are deleted', async () => {
   const server = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
   const { hostname: host, port } = new URL(server.endpoint);
   const store = await connectStore({ host, port: Number(port), log: () => undefined });
@@ -86,7 +86,7 @@ test('an answer has at most 4 KiB of a rank and 64 KiB of a node', () => {
   expect(parseStates(Buffer.from(many))).toHaveLength(100);
 });
 
-test('text of another node cannot change the terminal, and other answers are none', () => {
+test('text of another node cannot control the terminal, and invalid answers are ignored', () => {
   const hostile = { ...state(1, 0), operations: ['\u001B[2J'], stack: ['at \u202Ea\nb'] };
   const states = parseStates(Buffer.from(JSON.stringify([hostile, { rank: 'x' }, null])));
   const name = parseName(Buffer.from('{"host":"a\\u001b[2J","launcherPid":1,"firstRank":0,"ranks":2}'));

@@ -39,8 +39,8 @@ export interface Ended {
 export interface Launched {
   readonly pid: number;
   /**
-   * Resolves with the words behind `mark` of the first `count` lines of stdout that begin with it; rejects when the
-   * command ends before.
+   * Resolves with the words after `mark` of the first `count` lines of stdout that begin with it; rejects if the
+   * command ends first.
    */
   marked(mark: string, count: number): Promise<string[][]>;
   readonly ended: Promise<Ended>;

@@ -1,10 +1,10 @@
 /*
- * What Kubeflow's operators put into a pod, as training-operator 1.9 and Trainer of 2026-08 do.
+ * The variables that Kubeflow's operators set in a pod (training-operator 1.9, Trainer of August 2026).
  */
 
 export type Environment = Record<string, string>;
 
-/** Of replica `rank` of a PyTorchJob with a Master, which is 0, and workers. */
+/** For replica `rank` of a PyTorchJob with a Master (rank 0) and workers. */
 export function pytorchJob(rank: number, replicas: number, nprocPerNode: 'auto' | number): Environment {
   const counted = nprocPerNode === 'auto' ? 1 : nprocPerNode;
   return {
@@ -31,7 +31,7 @@ export function oldPytorchJob(rank: number, replicas: number): Environment {
   };
 }
 
-/** Of any worker of a PyTorchJob with an elasticPolicy, and without a Master. */
+/** For any worker of a PyTorchJob with an elasticPolicy and no Master. */
 export function elasticPytorchJob(nodes: string): Environment {
   return {
     PYTHONUNBUFFERED: '1',
@@ -43,7 +43,7 @@ export function elasticPytorchJob(nodes: string): Environment {
   };
 }
 
-/** Of node `rank` of a TrainJob. */
+/** For node `rank` of a TrainJob. */
 export function trainJob(rank: number, nodes: number, nprocPerNode: string): Environment {
   return {
     PET_NNODES: String(nodes),

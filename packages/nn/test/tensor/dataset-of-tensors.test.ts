@@ -1,6 +1,6 @@
 import type { WorkerOptions } from 'node:worker_threads';
 import { expect, expectTypeOf, test, vi } from 'vitest';
-// What is built: threads of this Node may not run TypeScript.
+// Imports the build, because threads of this Node may not run TypeScript.
 import {
   DataLoader,
   datasetFromModule,

@@ -7,7 +7,7 @@ import { jobEnded, rankRemoved, recoveryFailed } from './failures.ts';
 import type { RecoveryKeys, Verdict } from './recovery-keys.ts';
 import type { SignsOfLife } from './signs-of-life.ts';
 
-/** Milliseconds between two looks at the store while the ranks agree. */
+/** Milliseconds between two polls of the store while the ranks agree. */
 export const lookAgainMs = { first: 5, max: 200 };
 /** Milliseconds after which a rank prints which ranks it waits for. */
 const waitReportMs = 5000;
@@ -18,7 +18,7 @@ export interface Generation {
   readonly members: readonly Process[];
 }
 
-/** This process in the agreement on the generation after a current one. */
+/** This process's part in the agreement on the next generation. */
 export class Agreement {
   readonly #own: Process;
   readonly #keys: RecoveryKeys;
@@ -39,7 +39,10 @@ export class Agreement {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Leaves the current group. `failure`: why, if it has failed; the rank that it shows to be dead is recorded. */
+  /**
+   * Leaves the current group. `failure`: the error if the group has failed; the rank that it shows to be dead is
+   * recorded.
+   */
   async leave(current: Generation, failure: unknown, report: Report): Promise<void> {
     await this.#blame(current, failure);
     await this.#keys.report(current.generation + 1, this.#own, report);

@@ -2,12 +2,12 @@
  * How the processes of a fault-tolerant job agree on their next group; pure. The job is a sequence of generations, each
  * with one group, and of transactions: steps of training, and collectives of the program. A process commits a
  * transaction after a collective that no process completes before all have the transaction's result. So the numbers of
- * commits of two processes differ by at most 1, and a process that is one behind has the result.
+ * commits of two processes differ by at most 1, and a process that has committed one fewer has the result.
  */
 
 /** A process of the job. */
 export interface Process {
-  /** Distinguishes processes that have the same rank one after the other. */
+  /** Distinguishes successive processes of the same rank. */
   readonly token: string;
   /** RANK with which it was started. */
   readonly rank: number;
@@ -17,7 +17,7 @@ export interface Process {
   readonly space: string;
 }
 
-/** What a process reports when it leaves a generation's group for the next. */
+/** The report of a process that leaves a generation's group for the next. */
 export interface Report {
   /** Number of transactions that it has committed. */
   readonly committed: number;
@@ -27,7 +27,7 @@ export interface Report {
   readonly isStep: boolean;
 }
 
-/** What is known about the processes of a generation. */
+/** The known facts about the processes of a generation. */
 export interface Situation {
   readonly members: readonly Process[];
   /** By token. */
@@ -66,7 +66,7 @@ export function decide(situation: Situation): Decision {
   const reporting = members.filter(({ token }) => reports.has(token));
   const withState = reporting.filter(({ token }) => reports.get(token)!.next !== 'empty');
   if (withState.length === 0)
-    return { kind: 'fail', reason: 'no rank with the state of the training is left' };
+    return { kind: 'fail', reason: 'no surviving rank has the state of the training' };
   const own = withState.map(({ token }) => reports.get(token)!);
   const committed = committedAfter(
     own,

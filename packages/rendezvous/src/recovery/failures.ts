@@ -1,9 +1,9 @@
 import { CollectiveTimeoutError, PeerDiedError, RingrunError, StoreTimeoutError } from '@ringrun/core';
 
-/** A survivor, or a joining process, saw that the generation cannot be formed. */
+/** A survivor or a joining process found that the generation cannot be formed. */
 export class FormationAbandonedError extends Error {}
 
-/** Whether the ranks that are left can go on after this error. */
+/** Whether the surviving ranks can continue after this error. */
 export function isRecoverable(error: unknown): boolean {
   return (
     error instanceof PeerDiedError ||
@@ -14,7 +14,7 @@ export function isRecoverable(error: unknown): boolean {
   );
 }
 
-/** A rank that is late while a group is formed may only be slow: the next attempt has more time. */
+/** A rank that is late while a group is formed may only be slow; it has more time in the next attempt. */
 export function whileForming(error: unknown): unknown {
   return error instanceof CollectiveTimeoutError ? undefined : error;
 }
@@ -33,6 +33,6 @@ export function jobEnded(reason: string): RingrunError {
 export function rankRemoved(rank: number): RingrunError {
   return new RingrunError(
     'ERR_RANK_REMOVED',
-    `Rank ${rank} was removed from the job: the other ranks did not reach it and went on without it. Start it again to join.`,
+    `Rank ${rank} was removed from the job: the other ranks could not reach it and continued without it. Restart it to join again.`,
   );
 }

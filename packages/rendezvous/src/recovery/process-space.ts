@@ -11,11 +11,11 @@ export function processSpace(): string {
   }
 }
 
-/** Whether the process of this host has certainly ended. False for a process whose host is another one or unknown. */
+/** Whether the process has certainly ended. False if it runs on another or an unknown host. */
 export function hasEnded({ pid, space }: Pick<Process, 'pid' | 'space'>, own: string): boolean {
   if (space === '' || space !== own) return false;
   try {
-    // The state follows the name, which is in parentheses. Z: it has ended, but its parent has not noticed yet.
+    // The state follows the name, which is in parentheses. Z (zombie): it has ended, but its parent has not reaped it.
     return /\) Z [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT';

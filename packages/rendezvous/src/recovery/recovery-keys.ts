@@ -18,7 +18,7 @@ export interface RunningJob {
 const currentKey = 'recovery/current';
 const endedKey = 'recovery/ended';
 
-/** The fault-tolerant job that runs with this store; undefined if there is none. */
+/** The fault-tolerant job that runs with this store, if any. */
 export async function runningJob(store: Store): Promise<RunningJob | undefined> {
   const current = await peek(store, currentKey);
   if (current === undefined) return undefined;
@@ -28,7 +28,7 @@ export async function runningJob(store: Store): Promise<RunningJob | undefined> 
   return gone.every(Boolean) ? undefined : job;
 }
 
-/** Whether the last fault-tolerant job with this store has ended, as far as its ranks say. */
+/** Whether the last fault-tolerant job with this store has ended, according to its ranks. */
 export async function hasJobEnded(store: Store): Promise<boolean> {
   return await store.check([endedKey]);
 }
@@ -57,7 +57,7 @@ export class RecoveryKeys {
     await this.#store.deleteKey(endedKey);
   }
 
-  /** The job ends: processes that start later do not join it. */
+  /** Marks the job as ended: processes that start later do not join it. */
   async clearCurrent(): Promise<void> {
     await this.#store.set(endedKey, '');
     await this.#store.deleteKey(currentKey);
@@ -71,7 +71,7 @@ export class RecoveryKeys {
     await this.#keys.deleteKey(`report/${generation}/${token}`);
   }
 
-  /** The reports of those that have left the generation before. */
+  /** The reports of the processes that have left the previous generation. */
   async reports(generation: number, members: readonly Process[]): Promise<Map<string, Report>> {
     return await this.#ofEach(members, `report/${generation}`, (text) => JSON.parse(text) as Report);
   }
@@ -81,13 +81,13 @@ export class RecoveryKeys {
     return text === undefined ? undefined : (JSON.parse(text) as Verdict);
   }
 
-  /** The first verdict on a generation counts. Returns it. */
+  /** Records the verdict on a generation unless one exists. Returns the recorded one. */
   async propose(generation: number, verdict: Verdict): Promise<Verdict> {
     const first = await this.#keys.compareSet(`verdict/${generation}`, '', JSON.stringify(verdict));
     return JSON.parse(Buffer.from(first).toString('utf8')) as Verdict;
   }
 
-  /** Records that a process of the generation before seems to be dead. */
+  /** Records that a process of the previous generation seems to be dead. */
   async setBlamed(generation: number, { token }: Process): Promise<void> {
     await this.#keys.set(`blamed/${generation}/${token}`, '');
   }
@@ -120,7 +120,7 @@ export class RecoveryKeys {
       this.#ofEach(members, `blamed/${generation}`, () => true),
       this.waiting(),
     ]);
-    // After the others: a rank that was blamed because it left the group has reported before.
+    // Read last, so that a rank that was blamed for leaving the group has already reported.
     const reports = await this.reports(generation, members);
     const ended = await this.#goneAmong(waiting);
     const living = waiting.filter((one) => !ended.has(one.token) && !isDead(one));

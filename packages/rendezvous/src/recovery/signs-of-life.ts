@@ -7,7 +7,7 @@ const intervalMs = 1000;
 
 /**
  * Milliseconds without a sign of life after which a rank that others wait for counts as dead. Computing blocks the event
- * loop, so it is longer than a step of training.
+ * loop, so this time must be longer than a training step.
  */
 const silentAfterMs = 30_000;
 
@@ -35,7 +35,7 @@ export class SignsOfLife {
       if (isPending) return;
       isPending = true;
       beat()
-        // The next call that needs the store reports its failure.
+        // Ignored: the next call that needs the store reports its failure.
         .catch(() => undefined)
         .finally(() => {
           isPending = false;
@@ -47,12 +47,12 @@ export class SignsOfLife {
     clearInterval(this.#timer);
   }
 
-  /** Whether the process has ended, if this host can tell, or has been silent for too long. */
+  /** Whether the process has ended, if this host can determine it, or has been silent for too long. */
   readonly isDead = (one: Process): boolean => {
     return this.#silent.has(one.token) || hasEnded(one, this.#own.space);
   };
 
-  /** Counts the time without a sign of life. A look after a long pause, as after SIGSTOP, counts as one interval. */
+  /** Counts the time without a sign of life. A check after a long pause, as after SIGSTOP, counts as one interval. */
   async observe(processes: readonly Process[]): Promise<void> {
     const now = performance.now();
     const passedMs = Math.min(now - this.#lookedAt, intervalMs);

@@ -53,10 +53,10 @@ export class JobStore {
   }
 
   /**
-   * Waits until the endpoint's name resolves, and serves the store if this node has to.
+   * Waits until the endpoint's name resolves, and serves the store if this node must.
    *
    * @throws StoreTimeoutError if the name does not resolve in time.
-   * @throws RingrunError `ERR_PORT_IN_USE` if this node has to serve the store and cannot bind the port.
+   * @throws RingrunError `ERR_PORT_IN_USE` if this node must serve the store and cannot bind the port.
    */
   async serveIfLocal(): Promise<void> {
     const { servesStore } = this.#options;
@@ -67,7 +67,7 @@ export class JobStore {
   }
 
   /**
-   * Connects to the store; serves it again if it was lost and this node has to. Prints a line every few seconds.
+   * Connects to the store; serves it again if it was lost and this node must serve it. Prints a line every few seconds.
    *
    * @throws StoreTimeoutError if no store accepts the connection in time.
    */
@@ -98,8 +98,8 @@ export class JobStore {
   }
 
   /**
-   * Whether another host already answers at the endpoint, although this node has to serve the store: two nodes have
-   * rank 0. This one joins the other store, where it is refused by name, instead of waiting alone in its own.
+   * Whether another host already answers at the endpoint, although this node must serve the store: two nodes have rank
+   * 0. This one joins the other store, where it is refused by name, instead of waiting alone in its own.
    */
   async #isServedElsewhere(): Promise<boolean> {
     const { endpoint } = this.#options;

@@ -16,7 +16,7 @@ export function describeDeath(timing: Timing): string {
   return `died: no heartbeat for ${leaseLength(timing) / 1000} s, its launcher stopped renewing the lease`;
 }
 
-/** The root cause of a job that cannot go on without a node. `what` names the node. */
+/** The root cause of a job that cannot continue without a node. `what` names the node. */
 export function lossOfNode(what: string): RootCause {
   return {
     isConsequence: false,

@@ -15,7 +15,7 @@ import type { Clock, Step } from './step.ts';
 
 /**
  * The whole rendezvous of one node; pure. Computes the next step from the state in the store (undefined if no node has
- * written one), what the node knows itself and its clock.
+ * written one), the node's own state and its clock.
  *
  * Three rules ensure that no rank is assigned twice at one moment:
  *
@@ -23,7 +23,8 @@ import type { Clock, Step } from './step.ts';
  *    heartbeat for a lease.
  * 2. A node stops its workers before its lease expires (lease.ts).
  * 3. In a new store, the first round waits for a lease if absent nodes may still run a round of a lost store: nodes
- *    that the participants know, and unknown ones if there are free slots. If the job is full and no participant knows of
+ * that the participants know of, and unknown nodes if there are free slots. If the job is full and no participant knows
+ * of
  *    another node, there is no wait; otherwise a job with a fixed number of nodes would always start a lease later.
  */
 export function nextStep(state: RendezvousState | undefined, nodeState: NodeState, clock: Clock): Step {
@@ -41,7 +42,7 @@ export function nextStep(state: RendezvousState | undefined, nodeState: NodeStat
   );
 }
 
-/** Whether the lease of the workers is about to expire, also if they are being stopped for another reason. */
+/** Whether the lease of the workers is about to expire, even if they are being stopped for another reason. */
 function leaseIsExpiring(nodeState: NodeState, { now }: Clock): boolean {
   const { workers } = nodeState;
   const run = workers.kind === 'running' || (workers.kind === 'stopping' && !workers.cutOff);

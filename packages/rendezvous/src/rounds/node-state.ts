@@ -25,7 +25,7 @@ export type Workers =
     })
   | (WorkersOfRound & {
       readonly kind: 'stopping';
-      /** Whether they have to end before the lease does. */
+      /** Whether they must end before the lease does. */
       readonly cutOff: boolean;
     })
   | (Pick<WorkersOfRound, 'incarnation' | 'round'> & {
@@ -42,7 +42,10 @@ interface WorkersOfRound {
   readonly lostLease: Lease | undefined;
 }
 
-/** The local state of one node: everything that it knows besides the state in the store. Times are readings of its monotonic clock. */
+/**
+ * The local state of one node: everything except the shared state in the store. Times are readings of its monotonic
+ * clock.
+ */
 export interface NodeState {
   readonly node: NodeInfo;
   readonly terms: JobTerms;

@@ -9,7 +9,7 @@ import { parsePrintable, printableLines } from '@ringrun/core';
 export interface RendezvousState {
   /** Number of changes, so that no two values are equal. */
   readonly version: number;
-  /** Unique name; a new store after a loss has another one. */
+  /** Unique name, different for a new store after a loss. */
   readonly incarnation: string;
   /** RINGRUN_RUN_ID of the workers. */
   readonly runId: string;
@@ -17,7 +17,7 @@ export interface RendezvousState {
   readonly terms: JobTerms;
   /** Number of the current round, from 1. */
   readonly round: number;
-  /** Highest round number that any node has read, also in a lost store. */
+  /** Highest round number that any node has read, including in a lost store. */
   readonly highestRound: number;
   readonly phase: Phase;
   /** In the order of their arrival in the phase `joining`, then in the order of their group ranks. */
@@ -67,7 +67,7 @@ export interface JobTerms {
 
 /** The properties that a node publishes about itself. */
 export interface NodeInfo {
-  /** Unique; a restarted node has another one. */
+  /** Unique, different for a restarted node. */
   readonly id: string;
   readonly host: string;
   readonly pid: number;

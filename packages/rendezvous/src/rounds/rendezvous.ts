@@ -41,7 +41,7 @@ export interface RendezvousOptions {
   readonly gracePeriodMs: number;
   /** Milliseconds that the node with the store waits until the other nodes have read the result of the job. */
   readonly closeTimeoutMs: number;
-  /** Aborted when this node has to leave, with the cause as its reason. */
+  /** Aborted when this node must leave, with the cause as its reason. */
   readonly leaving: AbortSignal;
   /** Prints a line for the user. */
   readonly log: (line: string) => void;
@@ -261,7 +261,7 @@ export class Rendezvous {
     try {
       this.#perform(end ?? nextStep(this.#stored?.state, this.#nodeState, clock));
     } catch (error) {
-      // For example, the disk for the workers' output is full.
+      // For example, because the disk for the workers' output is full.
       this.#fail(error);
     }
   }

@@ -1,4 +1,4 @@
-/** How long the launcher waits before it restarts workers that fail again and again soon after their start. */
+/** Delays before restarts of workers that repeatedly fail soon after their start. */
 export interface RestartBackoff {
   /** Milliseconds before the second restart in a row; the first is immediate, and each further delay is doubled. */
   readonly firstMs: number;

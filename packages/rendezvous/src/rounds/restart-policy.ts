@@ -18,9 +18,9 @@ export interface RoundOutcome {
   readonly nodesChanged: boolean;
   /** Fingerprint of a failure during start-up, equal for equal failures. */
   readonly startUpFailure: string | undefined;
-  /** Which nodes died or left, if no node may take their place: such as `node 1 (host1, pid 17) died: …`. */
+  /** The nodes that died or left, if no node may replace them, such as `node 1 (host1, pid 17) died: …`. */
   readonly irreplaceable?: string | undefined;
-  /** Whether the round failed before it was healthy; also after the death of a node. */
+  /** Whether the round failed before it was healthy, including by the death of a node. */
   readonly failedSoon: boolean;
 }
 
@@ -38,7 +38,7 @@ export type RestartDecision =
 /**
  * Decides whether the workers are restarted after a round that did not finish; pure. A failure on any node uses one
  * restart of the job (torch counts per node). A change of the nodes uses none, as in torch, unless nothing can replace
- * a node that is gone.
+ * a lost node.
  *
  * If the same start-up failure occurs twice, with the same message and stack, the job fails: restarts would only hide
  * it.

@@ -16,7 +16,7 @@ export type Step =
       readonly cutOff: boolean;
       readonly because: EndReason['kind'] | 'lost' | 'closed';
     }
-  /** Waits for something to change; `reason` completes the sentence "waiting for …". */
+  /** Waits for a change; `reason` completes the sentence "waiting for …". */
   | { readonly kind: 'wait'; readonly reason: string }
   | { readonly kind: 'end'; readonly end: NodeEnd };
 

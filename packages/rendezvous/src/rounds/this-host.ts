@@ -19,8 +19,8 @@ export async function isThisHost(name: string): Promise<boolean | undefined> {
 
 /**
  * The address at which other nodes reach this one: the local address of the route to the endpoint. On the endpoint's
- * own host that is loopback, so there it is the first other address. Loopback only if the endpoint is, or if there is
- * no other.
+ * own host that would be loopback, so the first other address is used. Loopback only if the endpoint is loopback, or if
+ * this host has no other address.
  */
 export async function advertisedAddress(endpoint: string): Promise<string> {
   if (isLoopback(endpoint) && !process.env['KUBERNETES_SERVICE_HOST']) return '127.0.0.1';

@@ -9,7 +9,7 @@ export interface WorkerControl {
   /**
    * Starts the workers of a round. Those of the previous round must have ended.
    *
-   * @param currentStore The store of the job; undefined while there is no connection.
+   * @param currentStore The store of the job; undefined without a connection.
    */
   start(round: Round, currentStore: () => Store | undefined): RunningWorkers;
 }

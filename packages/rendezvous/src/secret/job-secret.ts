@@ -6,7 +6,7 @@ const fewestCharacters = 16;
 
 const howToCreate = 'Create one with: openssl rand -base64 32';
 
-/** How a job of several nodes gets a secret, for messages. */
+/** Instructions for messages: how to give a job of several nodes a secret. */
 export const howToSet =
   'run `openssl rand -base64 32 > ringrun.secret`, copy the file to every node and set RINGRUN_SECRET_FILE=ringrun.secret there';
 

@@ -44,8 +44,8 @@ export function dataConnectionKey(env: NodeJS.ProcessEnv = process.env): Uint8Ar
 }
 
 /**
- * The token that the dashboard asks for: 32 characters of base64url. The secret cannot be derived from it. Undefined if the
- * job has no secret.
+ * The token of the dashboard: 32 characters of base64url. The secret cannot be derived from it. Undefined if the job
+ * has no secret.
  *
  * @throws InvalidArgumentError for an invalid secret.
  */

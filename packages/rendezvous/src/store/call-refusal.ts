@@ -4,12 +4,12 @@ import type { StoreLimits } from './limits.ts';
 import type { NumberedKeys } from './numbered-keys.ts';
 import type { Call, Failure } from './wire.ts';
 
-/** What a store holds when a call arrives. */
+/** The contents of a store when a call arrives. */
 export interface StoreLoad {
   readonly valueOf: (key: string) => Uint8Array | undefined;
   readonly keys: number;
   readonly storedBytes: number;
-  /** Calls of this client that wait. */
+  /** Number of waiting calls of this client. */
   readonly waits: { readonly waiters: ReadonlySet<unknown>; readonly bytes: number };
 }
 

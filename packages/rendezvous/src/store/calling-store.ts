@@ -103,7 +103,7 @@ export function checkTimeout(timeoutMs: number): number {
   return timeoutMs;
 }
 
-/** Stores know finite timeouts only. */
+/** Stores support finite timeouts only. */
 function finite(timeoutMs: number): number {
   return Math.min(timeoutMs, longestTimeoutMs);
 }

@@ -21,7 +21,7 @@ export interface ConnectStoreOptions extends HostPort {
   callTimeoutMs?: number;
   /** Name of this process in its log lines, such as `rank 1`. */
   who?: string;
-  /** Describes missing keys in messages, such as `ranks 1 and 3 to join`. Default, also for undefined: `key "a"`. */
+  /** Describes missing keys in messages, such as `ranks 1 and 3 to join`. Default, and for undefined: `key "a"`. */
   describeKeys?: (keys: readonly string[]) => string | undefined;
   /** Receives the log lines about waits. Default: writes to stderr. */
   log?: (line: string) => void;
@@ -43,9 +43,9 @@ const resolveEveryMs = 500;
  * Connects to a store. Retries until the timeout if the host name does not resolve yet or nothing listens on the port
  * yet, and logs the reason every few seconds.
  *
- * @throws StoreTimeoutError with the last failure; RingrunError `ERR_STORE_PROTOCOL` if the server is no ringrun store
- * or has another version, `ERR_SECRET_MISMATCH` if it has another secret (RINGRUN_SECRET); InvalidArgumentError for an
- * invalid address.
+ * @throws StoreTimeoutError with the last failure; RingrunError `ERR_STORE_PROTOCOL` if the server is not a ringrun
+ * store or has another version, `ERR_SECRET_MISMATCH` if it has another secret (RINGRUN_SECRET); InvalidArgumentError
+ * for an invalid address.
  */
 export async function connectStore(options: ConnectStoreOptions): Promise<StoreClient> {
   requireOptions('connectStore', options, optionNames);

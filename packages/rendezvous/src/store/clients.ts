@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-/** What a server knows about one connected client. */
+/** A server's record of one connected client. */
 interface Client {
   /** Routing id of its connection, for replies. */
   connection: string;
@@ -19,7 +19,7 @@ interface Client {
   heardAt: number;
 }
 
-/** A request as far as it concerns its client. */
+/** The parts of a request that concern its client. */
 export interface Arrival {
   /** Routing id of its connection. */
   connection: string;
@@ -30,12 +30,12 @@ export interface Arrival {
 /** Bytes of replies between two receipts. */
 export const receiptEveryBytes = 65_536;
 
-/** Memory of a queued reply beside its bytes: ZeroMQ's messages and two small frames. */
+/** Memory of a queued reply in addition to its bytes: ZeroMQ's messages and two small frames. */
 const replyOverheadBytes = 256;
 
 /**
- * Milliseconds without a request after which a client counts as gone: ZeroMQ does not report that a client has left.
- * Waiting clients send a ping every second, unless they compute.
+ * Milliseconds without a request after which a client counts as disconnected, because ZeroMQ does not report
+ * disconnections. Waiting clients send a ping every second, unless they compute.
  */
 const silenceMs = 60_000;
 
@@ -47,7 +47,7 @@ const unreadSilenceMs = 600_000;
 
 /**
  * Counts the bytes of replies that each client of a server has not read, without sockets and clocks. ZeroMQ queues
- * replies without limit and does not say how many. So replies carry a random number now and then, a receipt, which the
+ * replies without limit and does not report their number. So some replies carry a random number, a receipt, which the
  * client repeats in later requests.
  */
 export class Clients {
@@ -93,7 +93,7 @@ export class Clients {
     return client ? client.sent - client.read : 0;
   }
 
-  /** Counts a reply with `bytes` of values. Returns its receipt, if it gets one. */
+  /** Counts a reply with `bytes` of values. Returns its receipt, if any. */
   replied(name: string, bytes: number): number | undefined {
     const client = this.#clients.get(name);
     if (!client) return undefined;
@@ -106,7 +106,7 @@ export class Clients {
     return receipt;
   }
 
-  /** Returns the clients that count as gone, and forgets those for which nothing may be queued. */
+  /** Returns the clients that count as disconnected, and forgets those without queued replies. */
   takeSilent(now: number): string[] {
     const names: string[] = [];
     for (const [name, client] of this.#clients) {

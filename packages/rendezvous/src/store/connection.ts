@@ -34,7 +34,7 @@ const graceMs = 1000;
 
 /**
  * Milliseconds until an attempt to connect is given up and the name is resolved again. The kernel would try an address
- * that drops packets for two minutes, although the name of a restarted pod has another one by then.
+ * that drops packets for two minutes, although the name of a restarted pod resolves to a new address by then.
  */
 const connectTimeoutMs = 3000;
 
@@ -65,7 +65,7 @@ interface PendingCall {
  * Requests to a store and their replies, over one DEALER socket that reconnects automatically.
  *
  * While calls are pending, a ping every second asks the store which keys they wait for. The answer is logged, and shows
- * when the store is lost: nothing listens any more, or a restarted store answers. A lost store is never used again.
+ * when the store is lost: nothing listens on the port, or a restarted store answers. A lost store is never used again.
  * Pending calls keep the process alive; an idle connection does not.
  */
 export class StoreConnection {
@@ -82,7 +82,7 @@ export class StoreConnection {
   #probing = false;
   /** Instance id of the store that answered first. */
   #instance: string | undefined;
-  /** Of the last reply that had one. */
+  /** Receipt of the last reply that had one. */
   #receipt: number | undefined;
   #pingUnanswered = false;
   /** Ticks since the last answer. */
@@ -216,7 +216,7 @@ export class StoreConnection {
     this.#pingUnanswered = false;
     this.#instance ??= instance;
     if (instance !== this.#instance) {
-      this.#end(lostError(this.#where, 'it was restarted, so its keys are gone'));
+      this.#end(lostError(this.#where, 'it was restarted, so its keys are lost'));
       return;
     }
     this.#settleOlderThan(pingId, new Set(parked.map(({ id }) => id)));
@@ -242,8 +242,8 @@ export class StoreConnection {
   }
 
   /**
-   * Sends a ping. If the last one is unanswered, finds out why: after 1, 2, 4 and 8 ticks, then every 8. A store that
-   * thousands of clients join at once answers late, and each look costs it connections.
+   * Sends a ping. If the last one is unanswered, probes the port after 1, 2, 4 and 8 ticks, then every 8 ticks: a store
+   * that thousands of clients join at once answers late, and each probe costs it connections.
    */
   #tick(): void {
     if (!this.#pingUnanswered) {
@@ -268,10 +268,7 @@ export class StoreConnection {
   #takeReachability(reachability: Reachability): void {
     if (reachability.kind === 'refused' && this.#instance !== undefined) {
       this.#end(
-        lostError(
-          this.#where,
-          'nothing listens on its port any more because the process that served it has ended',
-        ),
+        lostError(this.#where, 'the process that served it has ended, so nothing listens on its port'),
       );
       return;
     }

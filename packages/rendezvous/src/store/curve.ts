@@ -46,7 +46,7 @@ export async function serverCurve(keys: StoreKeys | undefined): Promise<ServerCu
 
 /**
  * A ZeroMQ context asks one authenticator, at this address, about all clients (RFC 27). The default context belongs to
- * all threads of the process and to the user's sockets, so the stores of a thread have a context of their own.
+ * all threads of the process and to the user's sockets, so the stores of a thread use a separate context.
  */
 const authenticatorAddress = 'inproc://zeromq.zap.01';
 

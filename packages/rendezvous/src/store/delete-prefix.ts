@@ -1,6 +1,6 @@
 import type { Store } from '@ringrun/core';
 
-/** A store that deletes many keys in one call. Stores of users need not have it: their keys stay. */
+/** A store that deletes many keys in one call. Users' stores need not implement it; their keys are kept. */
 export interface PrefixDeleter {
   /** Deletes every key that begins with the prefix, and returns their number. */
   deletePrefix(prefix: string): Promise<number>;
@@ -11,7 +11,7 @@ export async function deletePrefix(store: Store & Partial<PrefixDeleter>, prefix
   return (await store.deletePrefix?.(prefix)) ?? 0;
 }
 
-/** Deletes the keys `<name>/<last>/…`, and those of the numbers before it that still have some. */
+/** Deletes the keys `<name>/<last>/…`, and any left under smaller numbers. */
 export async function deleteNumbered(store: Store, name: string, last: number): Promise<void> {
   for (let number = last; number >= 0; number -= 1)
     if ((await deletePrefix(store, `${name}/${number}/`)) === 0) return;

@@ -78,11 +78,11 @@ export function lostError(where: string, how: string): RingrunError {
   return new RingrunError('ERR_STORE_LOST', `The store at ${where} was lost: ${how}. Restart the job.`);
 }
 
-/** The server is no ringrun store, or has another version. */
+/** The server is not a ringrun store, or has another version. */
 export function protocolError(where: string, what: string): RingrunError {
   return new RingrunError(
     'ERR_STORE_PROTOCOL',
-    `The server at ${where} is no store of this ringrun version: expected the protocol "${protocolName}", but ${what}. ` +
+    `The server at ${where} is not a store of this ringrun version: expected the protocol "${protocolName}", but ${what}. ` +
       `Install the same version of ringrun on every host, and check MASTER_ADDR and MASTER_PORT.`,
   );
 }

@@ -19,7 +19,7 @@ export interface FileStoreOptions {
   timeoutMs?: number | undefined;
   /** Name of this process in its log lines, such as `rank 1`. */
   who?: string;
-  /** Describes missing keys in messages, such as `ranks 1 and 3 to join`. Default, also for undefined: `key "a"`. */
+  /** Describes missing keys in messages, such as `ranks 1 and 3 to join`. Default, and for undefined: `key "a"`. */
   describeKeys?: (keys: readonly string[]) => string | undefined;
   /** Receives the log lines about waits, and about a file left by a killed run. Default: writes to stderr. */
   log?: (line: string) => void;
@@ -60,7 +60,7 @@ export class FileStore extends CallingStore {
    *
    * @throws InvalidArgumentError for an invalid world size or timeout; StoreTimeoutError if another run uses the file
    * for longer than `timeoutMs`; RingrunError `ERR_JOB_MISMATCH` if that run has another world size, `ERR_STORE_FILE`
-   * if the file cannot be opened, written or locked, or is no store.
+   * if the file cannot be opened, written or locked, or is not a store.
    */
   static async open(path: string | URL, options: FileStoreOptions = {}): Promise<FileStore> {
     requireOptions('FileStore.open', options, optionNames);

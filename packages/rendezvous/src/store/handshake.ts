@@ -22,7 +22,7 @@ const stepMs = 1500;
 const failuresOfOtherKeys = 3;
 
 /**
- * Finds out whether the server at an open port refuses this process because of the secret. Undefined if not, or if the
+ * Determines whether the server at an open port refuses this process because of the secret. Undefined if not, or if the
  * server does not answer within 3 s.
  */
 export async function findSecretDisagreement(
@@ -39,7 +39,7 @@ export async function findSecretDisagreement(
 const greetingBytes = 64;
 const mechanismBytes = [12, 32] as const;
 
-/** The security mechanism that the server announces. Undefined if it is no ZeroMQ server. */
+/** The security mechanism that the server announces. Undefined if it is not a ZeroMQ server. */
 function readMechanism({ host, port }: HostPort): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });
@@ -60,10 +60,13 @@ function readMechanism({ host, port }: HostPort): Promise<string | undefined> {
   });
 }
 
-/** Signature and version 3.0. Not the own mechanism: the server closes the connection at once if it has another. */
+/**
+ * Signature and version 3.0. Omits this process's mechanism: a server with a different one would close the connection
+ * at once.
+ */
 const startOfGreeting = Buffer.from([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0]);
 
-/** True if the server repeatedly breaks the handshake. Uses a socket of its own, whose events end with it. */
+/** True if the server repeatedly breaks the handshake. Uses a separate socket, whose events end with it. */
 async function isRefused({ keys, ipv6, ...at }: HandshakeTarget): Promise<boolean> {
   const socket = new Dealer({ ...clientCurve(keys), linger: 0, reconnectInterval: 20, ipv6 });
   const timer = setTimeout(() => {

@@ -13,7 +13,7 @@ export interface AddressedReply {
 }
 
 /**
- * Keys and waiting clients of a store, without sockets and clocks: takes requests with their time of arrival
+ * Keys and waiting clients of a store, without sockets and clocks: accepts requests with their time of arrival
  * (milliseconds of a monotonic clock) and returns replies. Requests take effect in the order in which they are handled,
  * the same for every rank.
  */
@@ -34,7 +34,7 @@ export class KeyValueState {
     this.#waits = new Waits((key) => this.#values.has(key));
   }
 
-  /** Returns the reply to the request, unless it has to wait, and the replies to waiters that it wakes. */
+  /** Returns the reply to the request, unless it must wait, and the replies to waiters that it wakes. */
   handle(client: string, request: Request, now: number): AddressedReply[] {
     const { id, call } = request;
     const refusal = callRefusal(call, this.#limits, {

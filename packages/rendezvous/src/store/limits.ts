@@ -1,5 +1,5 @@
 /**
- * What one store keeps, and what one client can make it keep. Sized for jobs of 10,240 ranks; beyond that, a call is
+ * Limits of one store, and of what one client can make it keep. Sized for jobs of 10,240 ranks; beyond that, a call is
  * refused with `ERR_STORE_LIMIT` and changes nothing.
  */
 export interface StoreLimits {
@@ -34,7 +34,7 @@ export const storeLimits: StoreLimits = {
   unreadBytes: 64 * MiB,
 };
 
-/** Memory of a key beside its text and its value: entries of maps and headers of objects. */
+/** Memory of a key in addition to its text and its value: entries of maps and headers of objects. */
 export const keyOverheadBytes = 256;
 
 /** Bytes of one ZeroMQ frame: the two values of `compareSet` with a key, or the names of 131,072 keys of 130 bytes. */

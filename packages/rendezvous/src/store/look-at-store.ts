@@ -3,16 +3,16 @@ import type { HandshakeTarget, SecretDisagreement } from './handshake.ts';
 import { probe } from './reachability.ts';
 import type { Reachability } from './reachability.ts';
 
-/** What a look at the port of a store that does not answer has found. */
+/** Result of probing the port of a store that does not answer. */
 export interface Look {
   reachability: Reachability;
   disagreement: SecretDisagreement | undefined;
 }
 
-/** Looks in progress, by what they look at. */
+/** Probes in progress, by their target. */
 const looks = new Map<string, Promise<Look>>();
 
-/** Clients of one process share a look: thousands of them would fill the queue of the port that they wait for. */
+/** Clients of one process share a probe: probes of thousands of clients would fill the accept queue of the store. */
 export function lookAtStore(at: HandshakeTarget, mayDisagree: boolean): Promise<Look> {
   const client = at.keys?.client.publicKey.toString('hex');
   const what = JSON.stringify([at.host, at.port, client, mayDisagree]);

@@ -1,13 +1,14 @@
 /**
  * Keys that differ only in the number at their end, from 0: `member/0`, `member/1`, … Each rank of a job waits for one
- * key of every rank, so the names would be the most of what a store reads; a request states prefix and count instead.
+ * key of every rank, so the names would be most of the bytes that a store reads; a request states prefix and count
+ * instead.
  */
 export interface NumberedKeys {
   readonly prefix: string;
   readonly count: number;
 }
 
-/** The short form of a list of keys. Undefined if it has none. */
+/** The short form of a list of keys. Undefined if the list has no short form. */
 export function numberedKeys(keys: readonly string[]): NumberedKeys | undefined {
   if (keys.length < 2 || !keys[0].endsWith('0')) return undefined;
   const prefix = keys[0].slice(0, -1);

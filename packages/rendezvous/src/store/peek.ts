@@ -3,7 +3,7 @@ import type { Store } from '@ringrun/core';
 
 /** Reads of a store that do not wait for keys to be set. */
 
-/** A store that leaves so many requests unanswered, each for 1 s, is given up. */
+/** Number of unanswered requests, each of 1 s, after which the store is given up. */
 const maxAttempts = 20;
 
 /**
@@ -17,7 +17,7 @@ export async function peek(store: Store, key: string): Promise<string | undefine
 }
 
 /**
- * The keys that have no value.
+ * The missing keys.
  *
  * @throws StoreTimeoutError without keys if the store does not answer for 20 s.
  */
@@ -26,7 +26,7 @@ export async function missingKeysOf(store: Store, keys: readonly string[]): Prom
   return missing instanceof StoreTimeoutError ? missing.missingKeys : [];
 }
 
-/** What the store answered: the result, or which keys are missing. No answer says nothing about the keys. */
+/** The store's answer: the result or the missing keys. Without an answer, the state of the keys is unknown. */
 async function answered<T>(ask: () => Promise<T>): Promise<T | StoreTimeoutError> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -40,7 +40,7 @@ export function parseCommandLine(cmdline: string): string {
   return command.length > 200 ? `${command.slice(0, 200)}…` : command;
 }
 
-/** The process that listens on `port` of this host. Undefined if there is none, or no /proc. */
+/** The process that listens on `port` of this host. Undefined if no process does, or without /proc. */
 export async function findPortOwner(port: number): Promise<PortOwner | undefined> {
   const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(readOrEmpty));
   const socket = tables.flatMap(parseListeningSockets).find((candidate) => candidate.port === port);

@@ -13,7 +13,7 @@ export interface StoreThreadRequest {
   address: HostPort;
   /** One element: 0, and 1 once the socket is closed. */
   closed: Int32Array;
-  /** Of this store. */
+  /** Port for the reports of this store. */
   port: MessagePort;
 }
 

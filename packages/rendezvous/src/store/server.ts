@@ -68,7 +68,7 @@ export class StoreServer {
    * and IPv6; `port` 0 is any free port. With a secret (RINGRUN_SECRET), only clients with the same one are accepted.
    *
    * @throws RingrunError `ERR_PORT_IN_USE` with the process that uses the port (from /proc); `ERR_STORE_BIND` if the
-   * host is no address of this machine; InvalidArgumentError for an invalid port.
+   * host is not an address of this machine; InvalidArgumentError for an invalid port.
    */
   static async bind({ host, port }: HostPort): Promise<StoreServer> {
     checkPort(port, 0);
@@ -103,8 +103,8 @@ export class StoreServer {
   }
 
   /**
-   * Stops answering and frees the port. Pending calls of clients stay unanswered; the clients detect that the store is
-   * gone.
+   * Stops answering and frees the port. Pending calls of clients stay unanswered; the clients detect that the store has
+   * ended.
    */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
@@ -151,7 +151,7 @@ export class StoreServer {
       this.#dropSilentClients();
     }, silenceCheckMs).unref();
     const unreadBytes = this.#clients.unreadBytes(client);
-    // Refusals are replies too: a client that does not even read those gets none.
+    // Refusals are replies too: a client that does not read them receives none.
     if (unreadBytes > 2 * storeLimits.unreadBytes) return [];
     if (!('call' in request)) return [{ client, reply: { id: 0, result: request } }];
     const { call } = request;
@@ -206,7 +206,7 @@ export class StoreServer {
   }
 }
 
-/** The request, or why there is none. */
+/** The request, or the reason why it is invalid. */
 function readRequest(protocol: Buffer | undefined, bytes: Uint8Array | undefined): Request | Failure {
   const name = protocol?.toString('utf8', 0, 100);
   if (name !== protocolName) {

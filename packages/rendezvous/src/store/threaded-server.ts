@@ -38,8 +38,8 @@ export function serveStoreInThread(address: HostPort): Promise<ThreadedStoreServ
 }
 
 /**
- * One thread serves all stores of this process: what a thread opens in ZeroMQ stays until the process ends, so a thread
- * for each store would leave some of its descriptors and threads behind. It does not keep the process alive.
+ * One thread serves all stores of this process: ZeroMQ keeps a thread's descriptors and threads until the process ends,
+ * so one thread per store would leak some of them. It does not keep the process alive.
  */
 let thread: { worker: Worker; failed: Promise<never> } | undefined;
 

@@ -19,8 +19,8 @@ export class WaitReporter {
   }
 
   /**
-   * Writes a line, unless the wait has just begun, the last line was written a moment ago, or the time is over: then an
-   * error follows, which says more.
+   * Writes a line, unless the wait has just begun, the last line was written a moment ago, or the time is over, in
+   * which case a more detailed error follows.
    */
   report(what: string, startedAt: number, timeoutMs: number): void {
     const now = performance.now();

@@ -13,7 +13,7 @@ export interface Waiter extends Timed {
   readonly client: string;
   readonly id: number;
   readonly call: WaitingCall;
-  /** Waiters are woken in the order in which they came. */
+  /** Waiters are woken in the order of their arrival. */
   readonly order: number;
   readonly keySet: KeySet;
 }

@@ -13,7 +13,7 @@ export const protocolName = 'ringrun-store/4';
  *
  * A client connects without a routing id, so the ROUTER chooses one for each connection, and names itself in its
  * requests. If a connection with the routing id of another replaced that one, libzmq 4.3.5 would keep the descriptor of
- * the replaced connection for ever when a message arrives on it.
+ * the replaced connection forever when a message arrives on it.
  */
 export const storeProto = `
   syntax = "proto3";
@@ -212,7 +212,7 @@ export function encodeRequest({ id, call: { op, ...fields }, receipt, client }: 
   return encodeMessage(requestFields, { id, [op]: fields, receipt, client });
 }
 
-/** Throws if the bytes are no request of this schema. */
+/** Throws if the bytes are not a request of this schema. */
 export function decodeRequest(bytes: Uint8Array): Request {
   const { id, receipt, client, ...message } = decodeMessage(requestFields, bytes);
   const [op, fields] = onlyChoice(message, 'a request without a call');
@@ -223,7 +223,7 @@ export function encodeReply({ id, result: { kind, ...fields }, receipt }: Reply)
   return encodeMessage(replyFields, { id, [kind]: fields, receipt });
 }
 
-/** Throws if the bytes are no reply of this schema. */
+/** Throws if the bytes are not a reply of this schema. */
 export function decodeReply(bytes: Uint8Array): Reply {
   const { id, receipt, ...message } = decodeMessage(replyFields, bytes);
   const [kind, fields] = onlyChoice(message, 'a reply without a result');

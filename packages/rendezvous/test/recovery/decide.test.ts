@@ -29,12 +29,12 @@ test('waits for every member that has neither reported, left nor died', () => {
   expect(decision).toEqual({ kind: 'wait', missing: [three[1]] });
 });
 
-test('a step is repeated if a rank that is left has no result', () => {
+test('a step is repeated if a surviving rank has no result', () => {
   const decision = decide(situation({ p0: step(3, 'complete'), p2: step(3, 'incomplete') }));
   expect(formed(decision)).toMatchObject({ members: ['p0', 'p2'], committed: 3, joining: [] });
 });
 
-test('a step is committed if all ranks that are left have its result', () => {
+test('a step is committed if all surviving ranks have its result', () => {
   const decision = decide(situation({ p0: step(3, 'complete'), p2: step(3, 'complete') }));
   expect(formed(decision).committed).toBe(4);
 });
@@ -76,7 +76,7 @@ test('a process whose source died before it had the state joins again', () => {
 test('fails without a rank that has the state, below minRanks, and for ranks at different steps', () => {
   const empty: Report = { committed: 0, next: 'empty', isStep: false };
   expect(decide(situation({ p1: empty }))).toMatchObject({
-    reason: 'no rank with the state of the training is left',
+    reason: 'no surviving rank has the state of the training',
   });
   expect(decide(situation({ p1: step(3, 'incomplete') }, { minRanks: 2 }))).toMatchObject({
     reason: '1 of the ranks are left, expected at least 2 (minRanks)',

@@ -38,7 +38,7 @@ test('restarts once after a start-up failure, and not again if the same failure 
   expect(decideRestart(failure, again)).toMatchObject({ budget: { lastStartUpFailure: undefined } });
 });
 
-test('restarts back off from the second quick failure on, up to a maximum, and at once after a healthy round', () => {
+test('restarts back off from the second quick failure, and are immediate after a healthy round', () => {
   const many = { ...budget, maxRestarts: 99 };
   const soon = { ...failure, failedSoon: true };
   const decisions = [soon, soon, soon, failure, soon].reduce<ReturnType<typeof decide>[]>((all, outcome) => {
@@ -58,7 +58,7 @@ test('restarts back off from the second quick failure on, up to a maximum, and a
   ]);
 });
 
-test('the settings of restarts come from the environment, and invalid ones are refused by name', () => {
+test('restart settings are read from the environment, and invalid ones are refused by name', () => {
   const env = {
     RINGRUN_RESTART_BACKOFF: '0.5',
     RINGRUN_RESTART_BACKOFF_MAX: '5',
@@ -70,7 +70,7 @@ test('the settings of restarts come from the environment, and invalid ones are r
   );
 });
 
-test('a node that nothing can replace fails the job, whatever restarts are left', () => {
+test('a node that nothing can replace fails the job even if restarts are left', () => {
   const lost = { ...failure, nodesChanged: true, irreplaceable: 'node 1 (b, pid 2) died' };
   const reason = 'node 1 (b, pid 2) died; --max-restarts is 0';
   expect(decideRestart(lost, { ...budget, maxRestarts: 0 })).toEqual({ kind: 'fail', reason });

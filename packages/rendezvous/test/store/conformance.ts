@@ -7,8 +7,8 @@ const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
 /**
  * The contract of `Store`, for every implementation of it.
  *
- * @param name What is under test.
- * @param open Opens as many clients as asked of one store that is empty; `close` ends clients and store.
+ * @param name The implementation under test.
+ * @param open Opens the requested number of clients of one empty store; `close` ends clients and store.
  */
 export function describeStore(
   name: string,
@@ -53,7 +53,7 @@ export function describeStore(
       const [a, b] = await opened(2);
       let answered = false;
       const value = a.get('late').finally(() => (answered = true));
-      // Operations of one client take effect in their order, so this one's answer comes after get had its chance.
+      // Operations of one client take effect in order, so this answer arrives after `get` could have been answered.
       expect(await a.check(['late'])).toBe(false);
       expect(answered).toBe(false);
       await b.set('late', 'now');
@@ -135,7 +135,7 @@ export function describeStore(
       expect(text(await waiting)).toBe('1');
     });
 
-    test('add refuses a value that is no counter, and keeps it', async () => {
+    test('add refuses a value that is not a counter, and keeps it', async () => {
       const [a] = await opened(1);
       await a.set('word', 'seven');
       await expect(a.add('word', 1)).rejects.toBeInstanceOf(InvalidArgumentError);

@@ -9,7 +9,7 @@ import { freePort } from '../../../../test/support/free-port.ts';
 import { start } from './processes.ts';
 import { host, open, serve, text } from './served.ts';
 
-/** A TCP relay to `port`. Its connections can be told to swallow what comes from the client, and be cut; new ones work. */
+/** A TCP relay to `port`. Its connections can be made to discard the client's bytes, or be cut; new ones work. */
 async function relay(port: number) {
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -121,7 +121,7 @@ test('logs the missing keys of a long wait', async () => {
   await waiting;
 });
 
-test('reports a server that is no store', async () => {
+test('reports a server that is not a store', async () => {
   const other = createServer(() => undefined);
   onTestFinished(() => void other.close());
   await new Promise<void>((resolve) => other.listen(0, host, resolve));
@@ -131,7 +131,7 @@ test('reports a server that is no store', async () => {
   );
 });
 
-test('clients of one process share the connections that find out why a store does not answer', async () => {
+test('clients of one process share the connections that probe a silent store', async () => {
   const clients = 100;
   let connections = 0;
   const silent = createServer((socket) => {
@@ -163,7 +163,7 @@ test('refuses an invalid timeout', async () => {
   await expect(store.wait(['k'], { timeoutMs: NaN })).rejects.toBeInstanceOf(InvalidArgumentError);
 });
 
-test('a wait survives the loss of its connection, also before the store received it', async () => {
+test('a wait survives the loss of its connection, even before the store received it', async () => {
   const { port } = await serve();
   const near = await open(port);
   const way = await relay(port);
@@ -246,7 +246,7 @@ test('an idle client does not keep the process alive, a waiting one does', async
   expect(await idle.ended).toEqual({ code: 0, signal: null });
   const waiting = start(new URL('connection.script.ts', import.meta.url), { PORT: port }, ['wait']);
   const store = await open(port);
-  // The waiting process has been here, and has nothing to do but to wait.
+  // The waiting process has connected, and only waits.
   await store.get('arrived');
   await store.set('end', 'of waiting');
   expect(await waiting.ended).toEqual({ code: 0, signal: null });

@@ -55,7 +55,7 @@ test.each([
   ['no secret', secret, null, /but this process has none/],
   ['a secret, at a store without one', null, secret, /but the store has none/],
 ])(
-  'a client with %s gets ERR_SECRET_MISMATCH, long before its timeout',
+  'a client with %s throws ERR_SECRET_MISMATCH long before its timeout',
   async (_, ofServer, ofClient, why) => {
     const { port } = await serve(ofServer);
     const error = await open(port, ofClient).catch((e: unknown) => e);
@@ -116,7 +116,7 @@ test('the right keys from outside work, so the refusals above are due to the key
   expect(await client.receive()).toHaveLength(2);
 });
 
-test('stores of one process with different secrets serve their own clients, in any order of closing', async () => {
+test('stores of one process with different secrets serve their own clients in any closing order', async () => {
   const [first, second] = [await serve('the secret of job 1'), await serve('the secret of job 2')];
   await (await open(first.port, 'the secret of job 1')).set('a', '1');
   await expect(open(second.port, 'the secret of job 1')).rejects.toMatchObject({
@@ -129,13 +129,13 @@ test('stores of one process with different secrets serve their own clients, in a
   await (await open(third.port)).set('a', '3');
 });
 
-test('a client waits while a proxy accepts and closes connections until the store is there', async () => {
+test('a client waits while a proxy accepts and closes connections until the store starts', async () => {
   const proxy = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => proxy.listen(0, host, resolve));
   const { port } = proxy.address() as AddressInfo;
   const lines: string[] = [];
   const opening = connectStore({ host, port, timeoutMs: 20_000, log: (line) => lines.push(line) });
-  // The client has examined the proxy at least twice.
+  // The client has probed the proxy at least twice.
   await expect.poll(() => lines.length, { timeout: 15_000 }).toBeGreaterThan(0);
   await new Promise((resolve) => proxy.close(resolve));
   const server = await StoreServer.bind({ host, port });

@@ -57,10 +57,10 @@ test(
       await Promise.all(Array.from({ length: 50 }, (_, i) => joinAndLeave(port, number + i)));
       if ((number + 50) % (joins / 5) === 0) samples.push(await measure());
     }
-    // Connections that ZeroMQ has not closed yet add up to 30 MB now and then, so the smaller of two samples counts.
+    // Connections that ZeroMQ has not closed yet occasionally add up to 30 MB, so the smaller of two samples is used.
     const native = samples.map((sample) => sample.native);
     expect(Math.min(native[4], native[5]) - Math.min(native[1], native[2])).toBeLessThan(24);
-    // Of a client that it has not forgotten yet, the server keeps about 1 KB.
+    // The server keeps about 1 KB for a client that it has not forgotten yet.
     expect(samples[5].objects - samples[0].objects).toBeLessThan(2 + (joins * 2) / 1024);
     if (isFull) {
       await expect

@@ -31,7 +31,7 @@ async function open(path: string, options: FileStoreOptions = {}): Promise<FileS
   return store;
 }
 
-/** A process that opens the file, sets `here` and whatever else, and stays until it is killed. */
+/** A process that opens the file, sets `here` and other keys, and stays until it is killed. */
 async function livingMember(path: string, worldSize: number) {
   const child = start(member, { STORE: path, WORLD_SIZE: worldSize }, ['stay']);
   await child.sees(/opened/);

@@ -15,7 +15,7 @@ const timeout = (...missingKeys: string[]) => ({
   missingKeys,
 });
 
-/** A state, and a hand that gives it calls at stated times and shows the replies as `client/id` and result. */
+/** A state, and a function that passes it calls at given times and returns the replies as `client/id` and result. */
 function begin(limits: Partial<StoreLimits> = {}) {
   const state = new KeyValueState('first run', { ...storeLimits, ...limits });
   const ids = new Map<string, number>();
@@ -65,7 +65,7 @@ describe('waiting', () => {
     expect(state.nextDeadline()).toBe(Infinity);
   });
 
-  test('waiters of the same and of overlapping keys are woken in their order, and counted through deletions', () => {
+  test('waiters of equal and overlapping keys are woken in order, and counted through deletions', () => {
     const { state, give } = begin();
     give('a', { op: 'wait', keys: ['x', 'y', 'x'], timeoutMs: 100 });
     give('b', { op: 'wait', keys: ['y', 'z'], timeoutMs: 100 });
@@ -129,7 +129,7 @@ describe('waiting', () => {
   });
 });
 
-test('stored values are copies: they do not keep the buffers alive in which they arrived', () => {
+test('stored values are copies: they do not retain the received buffers', () => {
   const { state } = begin();
   const received = Buffer.alloc(8192);
   const view = received.subarray(100, 300);
@@ -186,7 +186,7 @@ describe('limits', () => {
     expect(give('b', { op: 'numKeys' })[0][1]).toEqual(keys[0][1]);
   });
 
-  test('a deleted key makes room for another', () => {
+  test('deleting a key frees its share of the limit', () => {
     const { give } = begin({ keys: 1, storedBytes: 300 });
     for (let i = 0; i < 3; i += 1) {
       expect(give('a', set('a', 30))[0][1]).toEqual({ kind: 'done' });
@@ -197,8 +197,8 @@ describe('limits', () => {
 
 describe('joining', () => {
   /**
-   * Work of a store for `ranks` ranks that each publish a key, wait for the keys of all and ping now and then: bytes of their
-   * requests and replies, and operations of maps and sets.
+   * Work of a store for `ranks` ranks that each publish a key, wait for the keys of all and ping occasionally: bytes of
+   * their requests and replies, and operations of maps and sets.
    */
   function workOfJoining(ranks: number): number {
     const { state } = begin();

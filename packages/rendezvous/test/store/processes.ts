@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { builtFile } from '../../../../test/support/built-script.ts';
 
-/** A child process of a test, and what it has written so far. */
+/** A child process of a test, and its output so far. */
 export interface TestProcess {
   readonly pid: number;
   readonly output: () => { stdout: string; stderr: string };
@@ -13,7 +13,10 @@ export interface TestProcess {
   readonly kill: (signal: NodeJS.Signals) => void;
 }
 
-/** Variables of the surrounding shell or launcher that would change what a child does. `npm run test:sanitize` sets RINGRUN_NATIVE. */
+/**
+ * Variables of the surrounding shell or launcher that would change a child's behaviour. `npm run test:sanitize` sets
+ * RINGRUN_NATIVE.
+ */
 const ownVariables = /^(RANK|WORLD_SIZE|LOCAL_RANK|MASTER_ADDR|MASTER_PORT|RINGRUN_(?!NATIVE$).*)$/;
 
 /** Starts the compiled form of a script with Node. It is killed when the test ends. */

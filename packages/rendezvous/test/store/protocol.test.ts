@@ -34,7 +34,7 @@ test('the client refuses a store of another version at once', async () => {
   expect(((await opening) as Error).message).toContain('its protocol is "ringrun-store/\\x1b[2J4"');
 });
 
-/** A client of the store's protocol that reads only when told to. */
+/** A client of the store's protocol that reads only on request. */
 function rawClient(port: number) {
   const socket = dealer(port, { receiveHighWaterMark: 1 });
   let id = 0;
@@ -120,7 +120,7 @@ test('the store refuses malformed requests and keeps serving', async () => {
   expect(await store.numKeys()).toBe(0);
 });
 
-test('a client that reconnects gets its replies on the new connection, and old requests are ignored', async () => {
+test('a client that reconnects receives replies on the new connection; old requests are ignored', async () => {
   const { port } = await serve();
   const connection = () => {
     const socket = dealer(port, { receiveTimeout: 10_000 });

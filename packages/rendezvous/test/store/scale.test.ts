@@ -5,7 +5,7 @@ import { start } from './processes.ts';
 const clients = 256;
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
 
-/** The long form, with times, is bench/store. */
+/** bench/store is the long form, which also measures times. */
 test(`${clients} simultaneous clients all connect, pass barriers and read the same values`, async () => {
   const host = start(new URL('scale.script.ts', import.meta.url), {});
   const port = Number((await host.sees(/port (\d+)\n/))[1]);

@@ -20,7 +20,7 @@ test('a server that closes prints nothing and ends, although a client does not r
   ];
   for (const [id, call] of calls.entries())
     await client.send([protocolName, encodeRequest({ id: id + 1, call })]);
-  // Behind the replies, which are more than the buffers of a connection hold.
+  // Queued after the replies, which exceed the buffers of a connection.
   await store.get('asked');
   await store.close();
   server.kill('SIGUSR2');

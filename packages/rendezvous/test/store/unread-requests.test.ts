@@ -22,7 +22,7 @@ const ready = (name: string) => {
 const messages = Buffer.concat(Array<Buffer>(100).fill(hex('010161', '000162')));
 const ping = Buffer.concat([hex('0407'), Buffer.from('\x04PING\0\0', 'latin1')]);
 
-/** What a connection sends before it is closed or reset; the last one is the longest. */
+/** The bytes that a connection sends before it is closed or reset; the last case is the longest. */
 const stages = {
   nothing: [],
   'half of a greeting': [greeting.subarray(0, 30)],

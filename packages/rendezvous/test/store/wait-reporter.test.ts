@@ -10,15 +10,15 @@ function linesAfter(waitedMs: number, timeoutMs: number): string[] {
   return lines;
 }
 
-test('a wait of some seconds is one line', () => {
+test('a wait of some seconds prints one line', () => {
   expect(linesAfter(3000, 60_000)).toEqual(['ringrun: rank 1: waiting for rank 0 (3 s of 1 min)']);
   expect(linesAfter(3000, Infinity)).toEqual(['ringrun: rank 1: waiting for rank 0 (3 s of unlimited time)']);
 });
 
-test('a wait that has just begun is none', () => {
+test('a wait that has just begun prints nothing', () => {
   expect(linesAfter(500, 60_000)).toEqual([]);
 });
 
-test('a wait whose time is over is none, although a busy event loop reports it late', () => {
+test('a wait whose time is over prints nothing, even if a busy event loop reports it late', () => {
   expect(linesAfter(3000, 1000)).toEqual([]);
 });

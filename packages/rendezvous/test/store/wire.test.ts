@@ -50,7 +50,7 @@ test('requests and replies carry receipts', () => {
   expect(decodeReply(encodeReply(reply))).toEqual(reply);
 });
 
-/** What protobufjs makes of the schema's text, beside our tables of its fields. */
+/** Compares the tables that protobufjs derives from the schema's text with ours. */
 describe('the schema and the tables agree', () => {
   const conversion = { defaults: true, longs: Number, enums: String, oneofs: true };
   const typeIn = (proto: string, name: string) => protobuf.parse(proto).root.lookupType(`ringrun.${name}`);

@@ -119,7 +119,7 @@ class WriterThread {
       };
       this.#worker.on('error', fail).on('exit', end);
       this.#reports.on('message', take);
-      // The worker alone keeps the process alive.
+      // Only the worker may keep the process alive.
       this.#reports.unref();
     });
   }

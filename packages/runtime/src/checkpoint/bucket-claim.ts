@@ -7,9 +7,9 @@ import type { WriterIdentity } from './writer-identity.ts';
 const claimName = 'writer.json';
 
 /**
- * The right to write checkpoints to a bucket, which has no locks. `writer.json` names the latest writer, and
- * a process that finds another name there stops writing. So nothing has to be cleaned up after a killed
- * process, and a process that was cut off from its job cannot continue to write.
+ * The right to write checkpoints to a bucket, which has no locks. `writer.json` names the latest writer, and a process
+ * that finds a different name there stops writing. So a killed process leaves nothing to clean up, and a process that
+ * was cut off from its job cannot continue to write.
  */
 export class BucketClaim {
   readonly #storage: Storage;
@@ -22,7 +22,7 @@ export class BucketClaim {
   }
 
   /**
-   * The first call writes this process's name to `writer.json`; later calls check that it is still there.
+   * The first call writes this process's name to `writer.json`; later calls check that it is unchanged.
    *
    * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the newer writer; StorageError
    */

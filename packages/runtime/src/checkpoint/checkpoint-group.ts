@@ -21,7 +21,7 @@ const singleProcess: CheckpointGroup = {
   broadcast: () => Promise.resolve(),
 };
 
-/** Returns `group`, the default group, or this process alone if there is no group. */
+/** Returns `group`, the default group, or this process alone without a group. */
 export function checkpointGroup(group: ProcessGroup | undefined): CheckpointGroup {
   return group ?? (isInitialized() ? defaultGroup() : singleProcess);
 }

@@ -3,7 +3,7 @@ import { manifestName, newestFirst } from './catalogue.ts';
 import type { CheckpointEntry } from './catalogue.ts';
 import { decodeManifest, fileRecordOf } from './manifest.ts';
 
-/** A listed checkpoint, with what distinguishes it from others of the same name. */
+/** A listed checkpoint, with the properties that distinguish it from others of the same name. */
 export interface SeenCheckpoint extends CheckpointEntry {
   /** SHA-256 of its manifest, which contains those of all files. Undefined if it was not read or is damaged. */
   digest?: string;

@@ -31,7 +31,7 @@ export interface CheckpointerOptions {
   dir: string | URL;
   /** Number of checkpoints to keep, an integer of at least 1. Default: 3. */
   keep?: number;
-  /** The ranks that train together. Default: the default group, or this process alone if there is none. */
+  /** The ranks that train together. Default: the default group, or this process alone without one. */
   processGroup?: ProcessGroup;
 }
 
@@ -179,9 +179,9 @@ export class Checkpointer {
 
   /**
    * Saves and ends the process with exit code 143 if a rank has received SIGTERM, such as before a spot node is
-   * taken away or a pod is deleted. All ranks save one checkpoint at the same step, which is the next or the one
-   * after it. Does nothing otherwise. A collective; call it after every step. It starts one all-reduce of 4
-   * bytes, which runs during the next step.
+   * reclaimed or a pod is deleted. All ranks save one checkpoint at the same step, which is the next step or the one
+   * after it. Does nothing otherwise. A collective; call it after every step. It starts one all-reduce of 4 bytes,
+   * which runs during the next step.
    *
    * From the first call until `finished()`, SIGTERM no longer ends the process at once. The save must be
    * complete within the grace period of the launcher and of the cluster (default of both: 30 s).
@@ -223,9 +223,9 @@ export class Checkpointer {
    * rank that sees the checkpoint (usually rank 0) reads it and sends it to the others. No timeout applies to
    * reading.
    *
-   * @param from 'auto': the newest undamaged checkpoint in `dir`; skipped ones are logged; resolves with
-   * undefined if there is no checkpoint yet. A path: that checkpoint, or the newest one in that folder or
-   * below that prefix; throws if there is none. Undefined: nothing is loaded.
+   * @param from 'auto': the newest undamaged checkpoint in `dir`; skipped ones are logged; resolves with undefined if
+   * no checkpoint exists yet. A path: that checkpoint, or the newest one in that folder or below that prefix; throws if
+   * none exists. Undefined: nothing is loaded.
    * @throws CheckpointError, the same on every rank, with all state unchanged: `ERR_CHECKPOINT_NOT_FOUND`,
    * `ERR_CHECKPOINT_DAMAGED` with the file and its hashes, `ERR_CHECKPOINT_VERSION`, `ERR_CHECKPOINT_BEHIND`
    * if 'auto' finds only checkpoints older than this job's last one (detected under the launcher),
@@ -248,7 +248,7 @@ export class Checkpointer {
       files,
       strict,
     });
-    // From any other checkpoint, another training begins.
+    // Resuming from any other checkpoint begins a new training.
     this.#training = from === 'auto' ? manifest.training : undefined;
     const { step, epoch, worldSize, time } = manifest;
     return { step, epoch, values, worldSize, time: new Date(time), path: found.path };

@@ -33,7 +33,7 @@ export interface Search {
 }
 
 export interface SearchResult {
-  /** Undefined if `from` is 'auto' and there is no checkpoint yet. */
+  /** Undefined if `from` is 'auto' and no checkpoint exists yet. */
   found: FoundCheckpoint | undefined;
   /** The highest checkpoint number that any rank sees in `own`, complete or not; 0 if `own` was not searched. */
   highest: number;
@@ -62,8 +62,8 @@ const maxBroadcastBytes = 2 ** 28;
 const logAfterMs = 5000;
 
 /**
- * Every rank lists the location. The first rank that sees the newest checkpoint of the training reads it and
- * broadcasts it. A collective. So it is enough if one host has the folder.
+ * Every rank lists the location. The first rank that sees the newest checkpoint of the training reads it and broadcasts
+ * it. A collective. So only one host needs the folder.
  *
  * @throws CheckpointError, the same on every rank
  */
@@ -71,7 +71,7 @@ export async function findCheckpoint(group: CheckpointGroup, search: Search): Pr
   const what = `Checkpointer.resume(${JSON.stringify(search.from)})`;
   const target = await attempt(() => searchTargetOf(search));
   const listings = await listOnAllRanks(group, what, target, search);
-  // If rank 0 has a location, every rank has: it depends only on the arguments.
+  // If rank 0 has a location, every rank has one: it depends only on the arguments.
   const { storage, name } = (target as { value: SearchTarget }).value;
   const report = (line: string) => {
     if (group.rank === 0) log(line);
@@ -116,7 +116,7 @@ function searchTargetOf({ own, from }: Search): SearchTarget {
   return { storage, name };
 }
 
-/** Returns what each rank sees. Only rank 0 lists a bucket, since all ranks see the same. */
+/** Returns the listing of each rank. Only rank 0 lists a bucket, since all ranks see the same. */
 async function listOnAllRanks(
   group: CheckpointGroup,
   what: string,
@@ -139,7 +139,7 @@ async function listOnAllRanks(
   await untilSettled(group, listing);
   const listings = await group.allGatherObject(await listing);
   const [{ failure }] = listings;
-  // Only rank 0's failure counts: other hosts may lack the folder or the permission to read it.
+  // Failures of other ranks are ignored: their hosts may lack the folder or the permission to read it.
   if (failure) throw sharedError(what, 0, failure, 'not read');
   return listings;
 }
@@ -162,7 +162,9 @@ function candidatesOf(listings: readonly Listing[], wanted: string | undefined):
   );
 }
 
-/** Copies that one read would find damaged in vain: hosts that share a folder see the same file. */
+/**
+ * Copies of one checkpoint to try: hosts that share a folder see the same file, so reading it more often is in vain.
+ */
 const maxCopies = 3;
 
 function withoutSharedCopies(candidates: readonly Candidate[]): Candidate[] {
@@ -180,8 +182,8 @@ function savedAt({ time }: SeenCheckpoint): number {
 
 /**
  * Numbers are comparable only within one training: a folder on another host may hold an older training with higher
- * numbers. Returns the candidates of the training to resume: the one that this job has saved, if known, or else the one
- * that was saved last, which a line reports.
+ * numbers. Returns the candidates of the training to resume: the training that this job has saved, if known, otherwise
+ * the one that was saved last, which is logged.
  */
 function candidatesOfOneTraining(
   listings: readonly Listing[],
@@ -189,7 +191,7 @@ function candidatesOfOneTraining(
   report: (line: string) => void,
 ): readonly Candidate[] {
   const saved = listings[0].lastSaved?.training;
-  // A damaged one is reported when it is about to be loaded.
+  // A damaged checkpoint is reported when it is about to be loaded.
   const of = (name: string | undefined) =>
     candidates.filter(({ training, digest }) => training === name || digest === undefined);
   if (saved !== undefined) return of(saved);
@@ -212,7 +214,7 @@ function candidatesOfOneTraining(
   return of(last.training);
 }
 
-/** A job must not silently go back to an earlier step than it has saved. */
+/** A job must not silently return to an earlier step than the last saved one. */
 function requireNoneNewer(
   what: string,
   listings: readonly Listing[],

@@ -17,7 +17,7 @@ import type { WriterIdentity } from './writer-identity.ts';
  * whenever its process ends. The file contains the holder's identity.
  */
 
-/** Beside the checkpoints. */
+/** Name of the lock file, next to the checkpoints. */
 export const lockFile = 'writer.lock';
 const lockedByte = 0;
 
@@ -47,8 +47,8 @@ interface Lock {
 const locks = new Map<string, { opened: Promise<Lock>; users: number }>();
 
 /**
- * Locks a folder for writing, and creates it if it does not exist. Deletes incomplete checkpoints, which only
- * a writer that was killed or met a full disk leaves.
+ * Locks a folder for writing, and creates it if it does not exist. Deletes incomplete checkpoints, which only a killed
+ * writer or a full disk leaves.
  *
  * @returns a function that releases the lock
  * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the process which holds the lock

@@ -38,7 +38,8 @@ export async function loadCheckpoint(
     const before = await copiesOf(loadings);
     return { values: values.states[0] as Readonly<Record<string, unknown>>, loadings, before };
   });
-  // Ranks may share parameters: all have copied them before one changes them, and restored them before one goes on.
+  // Ranks may share parameters, so all ranks copy them before any rank changes them, and all restore them before any
+  // rank continues.
   const { values, loadings, before } = await requireSuccess(group, what, prepared, 'does not fit');
   const changed: Loading[] = [];
   const loaded = await attempt(() => loadAll(loadings, (i) => changed.push(before[i])));

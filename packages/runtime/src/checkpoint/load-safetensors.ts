@@ -17,15 +17,15 @@ const maxBytesPerRead = 2 ** 30;
  * model.loadStateDict(await loadSafetensors('resnet18.safetensors'));
  * ```
  *
- * Of a model in several files, pass its `model.safetensors.index.json`: its files are read from the same folder. Each tensor
- * has its own memory. Sizes and offsets are checked against the file before memory is allocated.
+ * For a model in several files, pass its `model.safetensors.index.json`: its files are read from the same folder. Each
+ * tensor has its own memory. Sizes and offsets are checked against the file before memory is allocated.
  *
  * @param path path or `file:` URL of a local file
  * @returns tensors by name, in file order; float16 and bfloat16 as `Float16Bits` and `BFloat16Bits`, booleans
  * as bytes 0 and 1
- * @throws CheckpointError `ERR_CHECKPOINT_NOT_FOUND`; `ERR_CHECKPOINT_NOT_READ` with the file system's
- * reason; `ERR_CHECKPOINT_DAMAGED` if the file is not valid safetensors, which says what it is instead if that is known, or
- * if a file of an index lacks a tensor
+ * @throws CheckpointError `ERR_CHECKPOINT_NOT_FOUND`; `ERR_CHECKPOINT_NOT_READ` with the file system's reason;
+ * `ERR_CHECKPOINT_DAMAGED` if the file is not valid safetensors, in which case the message names the actual format if
+ * it is known, or if a file of an index lacks a tensor
  */
 export async function loadSafetensors(path: string | URL): Promise<Map<string, ArrayWithShape>> {
   const file = givenPath(path, 'loadSafetensors');
@@ -40,7 +40,7 @@ async function loadIndexed(path: string): Promise<Map<string, ArrayWithShape>> {
     const found = await loadFile(file);
     for (const tensor of names) {
       const value = found.get(tensor);
-      if (!value) throw failed(file, 'damaged', new Error(`it lacks ${tensor}, which ${path} says it has`));
+      if (!value) throw failed(file, 'damaged', new Error(`it lacks ${tensor}, which ${path} lists for it`));
       tensors.set(tensor, value);
     }
   }
@@ -69,7 +69,7 @@ async function loadFile(path: string): Promise<Map<string, ArrayWithShape>> {
   }
 }
 
-/** An error that says what the file is, if that is known. */
+/** An error that names the actual format of the file, if known. */
 async function recognized(file: FileHandle, error: Error): Promise<Error> {
   const start = new Uint8Array(formatBytes);
   const { bytesRead } = await file.read(start, 0, formatBytes, 0);

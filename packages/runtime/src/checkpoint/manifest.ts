@@ -18,7 +18,7 @@ export interface Manifest {
   worldSize: number;
   /** Time of the save: ISO 8601, UTC. */
   time: string;
-  /** Unique name of the training, also after it was resumed. Missing in checkpoints of ringrun 0.1. */
+  /** Unique name of the training, kept when it is resumed. Missing in checkpoints of ringrun 0.1. */
   training?: string;
   files: Readonly<Record<string, FileRecord>>;
 }

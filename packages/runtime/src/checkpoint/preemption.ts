@@ -11,13 +11,13 @@ const exitCode = 143;
 export const preemptionListeners = new Set<(step: number) => Promise<void>>();
 
 /**
- * Detects SIGTERM on any rank, such as before a spot node is taken away. In every step, the ranks start to
- * exchange who has received it and read the result in the next step, so all ranks stop at the same step.
+ * Detects SIGTERM on any rank, such as before a spot node is reclaimed. In every step, the ranks start to exchange
+ * which of them have received it, and read the result in the next step, so all ranks stop at the same step.
  */
 export class PreemptionWatch {
   #wasSignalled = false;
   #isListening = false;
-  /** The exchange of the last step: the highest rank with a signal, plus 1; 0 if there is none. */
+  /** The exchange of the last step: the highest rank with a signal, plus 1; 0 without a signal. */
   #exchange: { found: Int32Array; done: Promise<void> } | undefined;
 
   readonly #onSignal = () => {
@@ -56,7 +56,7 @@ export async function exitPreempted(
   for (const listener of preemptionListeners) await listener(step);
   if (group.rank === 0) process.stderr.write(`ringrun: ${message}\n`);
   const error = new RingrunError('ERR_PREEMPTED', message);
-  // Where it was created says nothing.
+  // The error's stack is of no use.
   error.stack = `${error.name}: ${message}`;
   recordError(error);
   if (isInitialized()) await destroyProcessGroup();

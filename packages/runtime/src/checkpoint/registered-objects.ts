@@ -64,7 +64,7 @@ export class RegisteredObjects {
   }
 }
 
-/** The model of a wrapper without a state of its own, as `DistributedDataParallel` is; otherwise the object itself. */
+/** The model of a wrapper without its own state, as `DistributedDataParallel` is; otherwise the object itself. */
 function unwrapped(object: unknown): unknown {
   const isWrapper = typeof object === 'object' && object !== null && 'module' in object;
   return isWrapper && !('stateDict' in object) ? object.module : object;

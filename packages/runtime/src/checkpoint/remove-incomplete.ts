@@ -5,9 +5,9 @@ import { checkpointsAmong, manifestName } from './catalogue.ts';
 import { log } from './log.ts';
 
 /**
- * Deletes what killed writers left in a folder of checkpoints: checkpoints without a manifest, and unfinished
- * files inside complete ones. Call it with the folder's lock, so that no other process writes there. Never
- * rejects: the leftovers only take space.
+ * Deletes the remains of killed writers in a folder of checkpoints: checkpoints without a manifest, and unfinished
+ * files inside complete ones. Call it with the folder's lock, so that no other process writes there. Never rejects: the
+ * remains only take space.
  */
 export async function removeIncomplete(folder: string): Promise<void> {
   try {

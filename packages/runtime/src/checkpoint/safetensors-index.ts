@@ -1,8 +1,8 @@
 /**
- * The files of a model and the tensors that each has, in the order of the index that Hugging Face's libraries write beside
- * them: `{ "weight_map": { "layer.weight": "model-00001-of-00002.safetensors", … } }`.
+ * The files of a model and the tensors that each has, in the order of the index that Hugging Face's libraries write
+ * next to them: `{ "weight_map": { "layer.weight": "model-00001-of-00002.safetensors", … } }`.
  *
- * @param failed makes the error of an index that is none, or that names a file of another folder
+ * @param failed creates the error for an invalid index, or for one that names a file in another folder
  */
 export function filesOfIndex(text: string, failed: (problem: string) => Error): Map<string, string[]> {
   const map = weightMapOf(text);

@@ -6,8 +6,8 @@ import type { DType } from '@ringrun/core';
  * `safetensors.torch.load_file`:
  *
  *   8 bytes   N, the length of the header, little-endian
- *   N bytes   the header: JSON, of each tensor its dtype, its shape, and where its bytes begin and end behind the header; filled up with spaces to a multiple of 8
- *   the rest  the tensors' elements, row-major and little-endian, one behind the other without a gap
+ *   N bytes   the header: JSON with the dtype and the shape of each tensor, and where its bytes begin and end after the header; padded with spaces to a multiple of 8
+ *   the rest  the tensors' elements, row-major and little-endian, one after the other without gaps
  *
  * Tensors with wider elements are written first, so each one starts at a multiple of its element size.
  */

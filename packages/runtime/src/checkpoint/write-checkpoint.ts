@@ -97,7 +97,7 @@ async function requireAll(storage: Storage, name: string, files: readonly string
 /** The error if another process has deleted the files of a checkpoint that is being written. */
 async function deletedMeanwhile(storage: Storage, name: string, cause?: unknown): Promise<CheckpointError> {
   const holder = await holderOf(storage);
-  // The id is another one in each thread.
+  // The id differs between threads.
   const isOwn = holder?.pid === ownIdentity.pid && holder.host === ownIdentity.host;
   const other = isOwn ? undefined : holder;
   return new CheckpointError(

@@ -96,12 +96,12 @@ function collate(samples: readonly unknown[], path: string, making: Making): unk
   if (Array.isArray(first)) return collateLists(all(samples, isList, path), path, making);
   if (isPlainObject(first)) return collateFields(all(samples, isPlainObject, path), path, making);
   throw new InvalidArgumentError(
-    `DataLoader: ${path} is ${describe(first)}, which no batch can be made of by itself; ` +
-      'give numbers, strings, typed arrays or objects of these, or give DataLoader a `collateFn`.',
+    `DataLoader: ${path} is ${describe(first)}, which cannot be collated; ` +
+      'return numbers, strings, typed arrays or objects of these, or pass DataLoader a `collateFn`.',
   );
 }
 
-/** torch takes its choice by the type of the first number; JavaScript has one type for both. */
+/** torch chooses by the type of the first number; JavaScript has one type for both. */
 function collateNumbers(numbers: readonly number[], making: Making): Batched<BigInt64Array | Float64Array> {
   if (numbers.every(Number.isSafeInteger)) return collateBigints(numbers.map(BigInt), making);
   const { memory } = making;
@@ -154,13 +154,13 @@ function stack(
     if (array.length !== length || array[Symbol.toStringTag] !== type) {
       throw notAlike(path, `a ${type} of ${length} elements`, index, describe(array));
     }
-    // The types are equal, which TypeScript cannot know: numbers and bigints have separate signatures.
+    // The types are equal, which TypeScript cannot infer: numbers and bigints have separate signatures.
     stacked.set(array as never, index * length);
   }
   return { data: stacked, shape: [arrays.length, ...shape] };
 }
 
-/** The one array that these are the parts of, in their order and without a rest; undefined when there is none. */
+/** The array that these views cover completely and in order; undefined if they do not. */
 function wholeOf(arrays: readonly NumericArray[]): NumericArray | undefined {
   const { buffer, [Symbol.toStringTag]: type, length, byteLength } = arrays[0];
   const isPart = (array: NumericArray, index: number) =>
@@ -198,7 +198,7 @@ function collateFields(objects: readonly Fields[], path: string, making: Making)
   return Object.fromEntries(Object.keys(objects[0]).map(collateField));
 }
 
-/** The samples, once it is sure that the others are what the first one is. */
+/** Checks that all samples have the type of the first one, and returns them. */
 function all<Kind>(
   samples: readonly unknown[],
   is: (sample: unknown) => sample is Kind,
@@ -212,6 +212,6 @@ function all<Kind>(
 function notAlike(path: string, expected: string, index: number, got: string): InvalidArgumentError {
   return new InvalidArgumentError(
     `DataLoader: ${path} is ${expected} in the batch's first sample and ${got} in sample ${index} of the same batch; ` +
-      'samples of one batch must be alike. Make them so in the dataset, or give DataLoader a `collateFn`.',
+      'samples of one batch must be alike. Make them alike in the dataset, or pass DataLoader a `collateFn`.',
   );
 }

@@ -25,8 +25,8 @@ export interface DataLoaderOptions<Sample, Batch> {
    */
   prefetchFactor?: number;
   /**
-   * Create each batch in the memory of an earlier one, which leaves no garbage. Default: false: batches may be
-   * kept. torch has no such option.
+   * Create each batch in the memory of an earlier one, which produces no garbage. Default: false: batches may be kept.
+   * torch has no such option.
    *
    * The arrays of a batch are valid until the next batch is requested, at the end of the loop's body. Then their
    * length is 0, so later uses fail instead of reading another batch. All batches in `[...loader]` are empty. A
@@ -44,9 +44,9 @@ export interface DataLoaderOptions<Sample, Batch> {
   collateFn?: (samples: Sample[], memory?: BatchMemory) => Batch;
   /**
    * Give all ranks the same number of batches of an iterable dataset, as DistributedSampler does for others. Default:
-   * true. A rank that has run out repeats its first batches until all have, or with `dropLast` all stop together;
-   * ranks agree on it before each batch. If `false`, each sample is visited once, and ranks may have different numbers
-   * of batches: use it for evaluation, or train under `join`.
+   * true. A rank that runs out repeats its first batches until all ranks have run out; with `dropLast`, all ranks stop
+   * together. Ranks agree on this before each batch. If `false`, each sample is visited once, and ranks may have
+   * different numbers of batches: use it for evaluation, or train under `join`.
    */
   evenDivisible?: boolean;
   /** Number of ranks that share an iterable dataset. Default: the default group's size, or 1 without a group. */
@@ -108,7 +108,10 @@ export function requireOptionsOfKind(options: DataLoaderOptions<never, unknown>,
   );
 }
 
-/** The error for a loop without await whose dataset makes it wait. An error of `samples` is not reported in addition. */
+/**
+ * The error for a loop without `await` over a dataset that requires waiting. Errors of `samples` are not reported as
+ * well.
+ */
 export function needsAwait(samples?: Promise<unknown>): InvalidArgumentError {
   samples?.catch(() => undefined);
   return new InvalidArgumentError(

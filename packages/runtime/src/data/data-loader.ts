@@ -37,7 +37,7 @@ import { LoaderThreads } from './workers/loader-threads.ts';
  * not, and requires `numWorkers: 0`.
  *
  * An {@link IterableDataset} is divided among the workers of all ranks: `batchSize` samples of each worker in turn. By
- * default all ranks get the same number of batches (`evenDivisible`).
+ * default all ranks receive the same number of batches (`evenDivisible`).
  *
  * With `numWorkers`, threads create the same batches in the same order. The dataset must have `forWorkers`, as
  * ringrun's datasets and those of `datasetFromModule` do. Without workers, a dataset that returns promises is read ahead. The threads end with the loop (with `persistentWorkers`
@@ -74,7 +74,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
    * `shuffle`, options of the other kind of dataset, or `numWorkers` with a dataset without `forWorkers`.
    */
   constructor(dataset: Dataset<Sample> | IterableDataset<Sample>, options?: DataLoaderOptions<Sample, Batch>);
-  /** A dataset whose `batch` makes the samples of what its `iterate` yields. */
+  /** A dataset whose `batch` creates samples from the items that `iterate` yields. */
   // eslint-disable-next-line @typescript-eslint/unified-signatures -- from a union, TypeScript would infer the items as samples
   constructor(dataset: IterableDataset<Sample, unknown>, options?: DataLoaderOptions<Sample, Batch>);
   /** A dataset that is chosen at run time, such as shards or images in memory. */
@@ -120,7 +120,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
 
   /**
    * The option `sampler`; by default a RandomSampler with `shuffle`, or a SequentialSampler. Throws
-   * `InvalidArgumentError` for an iterable dataset, which has none.
+   * `InvalidArgumentError` for an iterable dataset, which has no sampler.
    */
   get sampler(): Sampler {
     if (this.#epochs) return this.#epochs.sampler;
@@ -131,7 +131,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
 
   /**
    * One epoch of batches. Throws `InvalidArgumentError` if the sampler yields an index outside the dataset, or if the
-   * loop has to wait, which requires `for await`: with `numWorkers`, a dataset that returns promises, or an iterable
+   * loop must wait, which requires `for await`: with `numWorkers`, a dataset that returns promises, or an iterable
    * dataset.
    */
   *[Symbol.iterator](): Generator<Batch, void> {

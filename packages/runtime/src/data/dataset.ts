@@ -93,9 +93,9 @@ export interface IterableDataset<Sample, Item = Sample> {
   iterate(share: DataShare): Iterable<Item> | AsyncIterable<Item>;
 
   /**
-   * Makes the samples of one batch from what `iterate` yielded, such as by decoding images. A loader calls it for one
-   * batch while `iterate` reads the next ones, and not for samples that a resumed run skips. Default: they are the
-   * samples. `memory`: as in {@link Dataset.batch}.
+   * Creates the samples of one batch from the items that `iterate` yielded, such as by decoding images. A loader calls
+   * it for one batch while `iterate` reads the next ones, and does not call it for samples that a resumed run skips.
+   * Default: the items are the samples. `memory`: as in {@link Dataset.batch}.
    */
   batch?(items: readonly Item[], pass: DataPass, memory?: BatchMemory): Sample[] | Promise<Sample[]>;
 

@@ -7,7 +7,7 @@ import { dtypeOf, InvalidArgumentError } from '@ringrun/core';
 export class FieldTypes {
   readonly #first = new Map<string, string>();
 
-  /** @throws InvalidArgumentError that names a field of other elements than in the first batch */
+  /** @throws InvalidArgumentError that names a field whose element type differs from the first batch */
   check(batch: unknown): void {
     this.#check(batch, 'sample');
   }
@@ -48,6 +48,6 @@ function typeOf(data: ArrayBufferView): string {
 
 function cureFor(types: readonly string[]): string {
   return types.includes('int64') && types.includes('float64')
-    ? 'Numbers become int64 where all of a batch are integers. Return BigInt(x) for classes, and Float32Array.of(x) for float targets.'
+    ? 'Numbers become int64 if all numbers of a batch are integers. Return BigInt(x) for classes, and Float32Array.of(x) for float targets.'
     : 'Return arrays of one type from the dataset.';
 }

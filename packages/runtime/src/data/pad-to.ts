@@ -33,13 +33,13 @@ export type PaddedArray<Sample> = Sample extends NumericArray
 
 /**
  * Creates a `collateFn` that pads sequences to the smallest of `lengths` that holds all of a batch. A training step is
- * compiled once for each shape of its inputs, so at most as many programs are compiled as there are lengths:
+ * compiled once for each shape of its inputs, so at most one program is compiled per length:
  *
  *     const collateFn = padTo([32, 64, 128], { tokens: 0, labels: -100 });
  *     for await (const { tokens, labels } of new DataLoader(dataset, { batchSize: 16, collateFn })) …
  *
  * A sequence is a typed array, an array with a shape or a tensor; its first dimension is padded. All fields of a batch
- * have the same length. `mask` tells sequences from padding; labels of -100 are ignored by `crossEntropy`.
+ * have the same length. `mask` distinguishes sequences from padding; labels of -100 are ignored by `crossEntropy`.
  *
  * @param lengths ascending integers of at least 1
  * @param values the padding value if samples are sequences, or the values of the fields to pad. Default: 0.
@@ -161,7 +161,7 @@ function pad({ name, arrays }: Sequences, value: number, length: number, { memor
   const size = rest.reduce((product, dimension) => product * dimension, 1);
   const data = memory.array(type, arrays.length * length * size);
   const mask = memory.array('Float32Array', arrays.length * length);
-  // The array's own elements are written below; TypeScript cannot know that the type of the value is the array's.
+  // The array's own elements are written below; TypeScript cannot infer that the type of the value is the array's.
   data.fill(elementOf(value, type, name) as never);
   mask.fill(0);
   for (const [index, array] of arrays.entries()) {

@@ -1,6 +1,6 @@
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** Random numbers for synthetic data and augmentation. A seed gives the same numbers on every machine. */
+/** Random numbers for synthetic data and augmentation. A seed produces the same numbers on every machine. */
 export class Random {
   readonly #generator: ReturnType<typeof xoroshiro128plus>;
 

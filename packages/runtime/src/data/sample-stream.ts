@@ -28,7 +28,7 @@ export class SampleStream<Sample, Item = Sample> {
     return await this.#dataset.batch(items, { seed, epoch }, memory);
   }
 
-  /** Passes over a batch without making it. Returns its number of samples. */
+  /** Skips a batch without creating it. Returns its number of samples. */
   async skip(): Promise<number> {
     return (await this.#read()).length;
   }

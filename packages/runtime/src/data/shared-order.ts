@@ -15,7 +15,7 @@ export interface SharedOrderOptions extends Partial<Share>, ReplacementOptions {
 /** The options of samplers that draw with replacement. */
 export interface ReplacementOptions {
   /**
-   * Draw each index independently, so that a sample may come several times in an epoch or not at all (torch's
+   * Draw each index independently, so that a sample may occur several times in an epoch or not at all (torch's
    * `replacement`). No permutation is made, so a dataset may have any length. Default: false.
    */
   replacement?: boolean | undefined;
@@ -39,7 +39,7 @@ export class SharedOrder implements StatefulSampler {
   readonly #datasetLength: number;
   /** Undefined without replacement. */
   readonly #numSamples: number | undefined;
-  /** Of the order, which is longer or shorter than the dataset with replacement. */
+  /** Length of the order, which differs from the dataset's length with replacement. */
   readonly #share: Share;
   readonly #shuffle: boolean;
   #seed: number;
@@ -63,8 +63,8 @@ export class SharedOrder implements StatefulSampler {
   }
 
   /**
-   * Sets the epoch of the next iteration, an integer of at least 0; later iterations follow. It starts at its
-   * first sample, or at the position of a loaded state if that is of the same epoch.
+   * Sets the epoch of the next iteration, an integer of at least 0; later iterations follow. It starts at its first
+   * sample, or at the position of a loaded state if that state belongs to the same epoch.
    */
   setEpoch(epoch: number): void {
     requireInteger(epoch, { who: `${this.#owner}.setEpoch`, what: 'epoch', min: 0 });

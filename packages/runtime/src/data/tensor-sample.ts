@@ -29,7 +29,7 @@ export function shapedArrayOf(tensor: TensorSample, path: string): ShapedArray {
   const data = tensor.elements();
   if (data !== undefined) return { data, shape: tensor.shape };
   throw new InvalidArgumentError(
-    `DataLoader: ${path} is a tensor that is not computed yet, of shape [${tensor.shape.join()}]; the elements of a sample must be there. ` +
-      'Compute it before, with await x.array(), and return tensor(array, shape).',
+    `DataLoader: ${path} is a tensor that is not computed yet, of shape [${tensor.shape.join()}]; the elements of a sample must be available. ` +
+      'Compute it first, with await x.array(), and return tensor(array, shape).',
   );
 }

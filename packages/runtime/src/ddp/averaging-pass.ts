@@ -33,7 +33,7 @@ export function averagingPass({
   abandon,
 }: AveragingPassSettings): GradientPass {
   const last = indices.at(-1) ?? 0;
-  /** The number of buckets that are ready: nothing is missing in those after the last one that the pass writes. */
+  /** The number of buckets that are ready: buckets after the last one that the pass writes are ready too. */
   const readyAt = (index: number) => (index >= last ? bucketCount : index + 1);
   const startable = needsJavaScript ? undefined : average.prepare();
   return {

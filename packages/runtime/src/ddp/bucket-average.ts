@@ -19,11 +19,11 @@ export interface StartableAverage {
  * operations in the same order, that of the buckets.
  */
 export class BucketAverage {
-  /** Of this rank's gradients. */
+  /** Weight of this rank's gradients. */
   weight = 1;
   /** Averages the gradients of a bucket instead of an all-reduce. */
   hook: CommHook | undefined;
-  /** Another one after a recovery. */
+  /** Replaced after a recovery. */
   group: ProcessGroup;
   readonly #slots: GradientSlots;
   readonly #recovery: AverageRecovery | undefined;
@@ -42,7 +42,7 @@ export class BucketAverage {
       applyWeight(bucket, this.weight);
       bucket.local?.set(bucket.data);
       const reduced = this.#reduce(bucket);
-      // It may fail long before the pass awaits it.
+      // The promise may reject long before the pass awaits it.
       reduced.catch(() => undefined);
       this.#started.push(reduced);
     }
@@ -55,8 +55,8 @@ export class BucketAverage {
   }
 
   /**
-   * Returns a function that does the same as `run`, or awaits `started`, and may be called again: every call after the first
-   * starts again from this rank's own gradients.
+   * Returns a function that does the same as `run`, or awaits `started`, and can be called repeatedly: each further
+   * call restarts from this rank's own gradients.
    */
   repeatable(started: StartableAverage | undefined): () => Promise<void> {
     let calls = 0;
@@ -96,7 +96,7 @@ export class BucketAverage {
     return true;
   }
 
-  /** The average as operations that start without JavaScript; undefined if they are not all that it needs. */
+  /** The average as operations that start without JavaScript; undefined if the average also needs JavaScript. */
   prepare(): StartableAverage | undefined {
     // An observer replaces the methods of the group, to record their calls.
     if (this.hook !== undefined || this.weight !== 1 || registry.activityObserver !== undefined)
@@ -155,8 +155,8 @@ export class BucketAverage {
 }
 
 /**
- * Resolves when the all-reduces of an average have ended, which the library has started; undefined if they have succeeded.
- * Rejects with the failure of the first that failed.
+ * Resolves when the all-reduces of an average, which the library started, have ended; undefined if they have already
+ * succeeded. Rejects with the first failure.
  */
 export function endOf({ buckets, commit }: StartableAverage): Promise<void> | undefined {
   // No operation of a group succeeds after one that has failed, and awaiting only the last wakes the event loop once.

@@ -43,7 +43,7 @@ export class BufferBroadcasts {
       this.begin({ step: stepOf() });
     };
     if (!this.#module.afterPending) begin();
-    // The operations that follow reject too.
+    // Later operations reject with the same error.
     else this.#module.afterPending(begin)?.catch(() => undefined);
   }
 
@@ -139,7 +139,7 @@ class BufferBroadcast implements Arrival {
     );
   }
 
-  /** The rank that gives the values has them. */
+  /** The source rank already has the values. */
   get hasArrived(): boolean {
     return this.#isSource || (this.#isComplete && this.#failure === undefined);
   }

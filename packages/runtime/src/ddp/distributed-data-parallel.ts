@@ -47,7 +47,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
   readonly #ownGroup: ProcessGroup;
   readonly #settings: Settings;
   readonly #faultTolerance: FaultTolerance | undefined;
-  /** False also if the model has no buffers. */
+  /** False if the model has no buffers. */
   readonly #broadcastsBuffers: boolean;
   readonly #buffers: BufferBroadcasts;
   readonly #reducer: Reducer;
@@ -91,7 +91,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     });
     if (this.#faultTolerance) this.#faultTolerance.reducer = this.#reducer;
     if (settings.shareParameters) this.#reducer.shareParameters();
-    // Of frozen ones too: a gradient after unfreezing is an error then.
+    // Includes frozen parameters, so that a gradient after unfreezing is an error.
     for (const parameter of all) parameter.gradientSink = this.#reducer;
     invalidateRecordedCalls();
   }
@@ -216,18 +216,18 @@ export class DistributedDataParallel<M extends ForwardModule> {
   }
 
   /**
-   * With `faultTolerance: 'shrink'`, registers the objects that a new process needs besides the model: optimizer,
-   * scheduler, sampler or loader, counters of the program. All ranks pass the same names. Call it once, before the first
-   * step, on every rank.
+   * With `faultTolerance: 'shrink'`, registers the objects that a new process needs in addition to the model:
+   * optimizer, scheduler, sampler or loader, counters of the program. All ranks pass the same names. Call it once,
+   * before the first step, on every rank.
    *
-   * In a process that was started in place of a dead one, `initProcessGroup` forms a group of this process alone, and
-   * `shareState` joins the running job: it resolves when this process is one of the job's ranks and has received the
-   * parameters, the buffers and the states of the objects from a living rank, as they were before the step that comes
-   * next. Continue as after `Checkpointer.resume`. Without `faultTolerance` it does nothing.
+   * In a process that replaces a dead one, `initProcessGroup` forms a group of this process alone, and `shareState`
+   * joins the running job: it resolves when this process is one of the job's ranks and has received the parameters, the
+   * buffers and the states of the objects from a living rank, as they were before the next step. Continue as after
+   * `Checkpointer.resume`. Without `faultTolerance` it does nothing.
    *
    * @returns true if this process has joined a running job
    * @throws InvalidArgumentError if the model or the names differ from the running job's; RingrunError `ERR_JOB_ENDED`
-   * if the job ends before
+   * if the job ends first
    */
   async shareState(objects: Readonly<Record<string, unknown>> = {}): Promise<boolean> {
     return (await this.#faultTolerance?.shareState(objects)) ?? false;
@@ -266,7 +266,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     if (this.#faultTolerance === undefined) this.#buffers.beginAfterPending();
   }
 
-  /** With fault tolerance, another one after a rank has died or joined. */
+  /** With fault tolerance, replaced after a rank has died or joined. */
   get #group(): ProcessGroup {
     return this.#faultTolerance?.group ?? this.#ownGroup;
   }
@@ -338,7 +338,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     this.#buffers.beginAfterPending(() => this.#reducer.steps + 1);
   }
 
-  /** Undefined if there is nothing to wait for. */
+  /** Undefined if the caller need not wait. */
   #endStep({ step, unused }: AveragedStep): Promise<void> | undefined {
     this.#unused.record(step, unused);
     ddpEvents.emit('averaged', step, this.#group.rank);

@@ -23,7 +23,7 @@ import type { Reducer } from './reducer.ts';
 /** The session whose ranks train a fault-tolerant model. */
 let recovering: object | undefined;
 
-/** Names of states that are not the program's. */
+/** Names of ringrun's own states. */
 const moduleState = 'module.state';
 const trainingState = 'training.state';
 
@@ -248,7 +248,7 @@ function requireCombination(
   }
 }
 
-/** @param problem what was expected and got, and what to do */
+/** @param problem the expected and the actual value, and the fix */
 export function refused(problem: string): RingrunError {
   return new RingrunError(
     'ERR_FAULT_TOLERANCE',

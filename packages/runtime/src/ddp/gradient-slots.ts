@@ -11,11 +11,11 @@ export interface GradientSlot {
   readonly position: number;
 }
 
-/** What follows from the parameters of a pass. */
+/** Derived from the parameters of a pass. */
 export interface PassPlan {
   readonly parameters: readonly DistributedParameter[];
   readonly slots: readonly GradientSlot[];
-  /** All others. */
+  /** The slots of all other parameters. */
   readonly absent: readonly DistributedParameter[];
   /** The values of `bucketIndexOf`, in increasing order. */
   readonly indices: readonly number[];
@@ -27,15 +27,15 @@ type GradientSlotsSettings = Required<Pick<ReducerSettings, 'firstCap' | 'cap' |
 };
 
 /**
- * The buckets of a model's gradients, in the memory of the process group, and the place of each gradient in them. It also
- * marks there which parameters this rank's losses depend on.
+ * The buckets of a model's gradients, in the memory of the process group, and the position of each gradient in them.
+ * Also marks the parameters on which this rank's losses depend.
  */
 export class GradientSlots {
   readonly #parameters: readonly DistributedParameter[];
   readonly #overlaps: boolean;
   #buckets: readonly Bucket[];
   readonly #slots = new Map<DistributedParameter, GradientSlot>();
-  /** Of the last pass. */
+  /** The last pass. */
   #plan: PassPlan | undefined;
   /** The contents of each bucket between two groups. */
   #held: readonly { data: Float32Array; local: Float32Array }[] | undefined;
@@ -144,9 +144,9 @@ export class GradientSlots {
   }
 
   /**
-   * This rank's loss does not depend on the parameter, but another rank's may. A gradient of earlier passes
-   * is left as it is: if it was averaged, it is the same on all ranks, and so is its average; if it was only
-   * accumulated here, `uses` is set already.
+   * This rank's loss does not depend on the parameter, but another rank's may. A gradient of earlier passes is left
+   * unchanged: if it was averaged, it is the same on all ranks, and so is its average; if it was only accumulated here,
+   * `uses` is set already.
    */
   #contributeExistingGradient(parameter: DistributedParameter): void {
     const { bucket, position } = this.#slotOf(parameter);

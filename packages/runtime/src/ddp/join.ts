@@ -48,7 +48,7 @@ export class Join {
     })?.catch(() => undefined);
   }
 
-  /** Sets the samples of the next step. */
+  /** Sets the number of samples of the next step. */
   setSamples(samples: number): void {
     this.#afterPending(() => {
       this.#weights.setSamples(samples);

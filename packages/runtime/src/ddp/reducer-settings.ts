@@ -15,7 +15,10 @@ export interface ReducerSettings {
    * `synchronous` pass does not await it.
    */
   afterAverage?: (step: AveragedStep) => void | Promise<void>;
-  /** Whether `afterAverage` reads the parameters in a step: the optimizer must not change them before. Default: never. */
+  /**
+   * Whether `afterAverage` reads the parameters in a step; then the optimizer must not change them earlier. Default:
+   * never.
+   */
   readsParameters?: (step: number) => boolean;
   /** Repeats the average in another group if a rank dies. Default: undefined, the average fails then. */
   recovery?: AverageRecovery;

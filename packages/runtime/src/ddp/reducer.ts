@@ -69,7 +69,7 @@ export class Reducer implements SynchronousGradientSink {
     this.#recovery = recovery;
   }
 
-  /** Changes when `arrayOf` returns other arrays than before, and when the parameters leave shared memory. */
+  /** Changes when `arrayOf` returns different arrays, and when the parameters leave shared memory. */
   get version(): number {
     return this.#version;
   }
@@ -124,7 +124,7 @@ export class Reducer implements SynchronousGradientSink {
     if (!accumulates) this.#average.weight = this.#weigher?.weigh() ?? 1;
     this.#isInPass = true;
     const gradientsOfRanks = this.#mayLeaveAverage(updated) ? this.#sharing?.gradients : undefined;
-    // Other ranks may have read those of the last pass until its update ended.
+    // Other ranks may have read the gradients of the last pass until its update ended.
     if (gradientsOfRanks) this.#slots.unmarkAll();
     const plan = this.#slots.planOf(parameters);
     const newlyUsed = this.#slots.markUsed(plan);
@@ -162,9 +162,9 @@ export class Reducer implements SynchronousGradientSink {
   }
 
   /**
-   * Takes part in a step of the ranks that still train, without gradients of its own. Its parameters receive
-   * the step's averaged gradients. Resolves with false if no rank trains any more: then the weight of the
-   * first bucket is 0 on all ranks, and the other buckets are skipped.
+   * Takes part in a step of the ranks that still train, without its own gradients. Its parameters receive the step's
+   * averaged gradients. Resolves with false if no rank trains any longer: then the weight of the first bucket is 0 on
+   * all ranks, and the other buckets are skipped.
    */
   async followStep(): Promise<boolean> {
     if (this.#weigher?.anyRankTrains() === false) return false;
@@ -258,8 +258,8 @@ export class Reducer implements SynchronousGradientSink {
   #maxPasses(absent: readonly DistributedParameter[], limit: number): number {
     // A gradient that the pass does not write must be contributed again, and a weight computed.
     if (absent.length > 0 || this.#recovery !== undefined || this.#weigher !== undefined) return 1;
-    // `uses` stays as the last average has left it. Where only one rank marks a use again and again, it falls by a factor of
-    // the group's size with each pass, and must stay a normal number above 0.
+    // `uses` keeps its values from the last average. If only one rank marks a use repeatedly, the value shrinks by a
+    // factor of the group's size with each pass, and must stay a normal number above 0.
     const most = Math.min(limit, Math.floor(126 / Math.max(1, Math.log2(this.#average.group.size))));
     let passes = 1;
     while (passes < most && this.#readsParameters?.(this.#steps + passes + 1) !== true) passes += 1;
@@ -334,7 +334,7 @@ export class Reducer implements SynchronousGradientSink {
   ): Promise<void> | undefined {
     const last = this.#steps + passes;
     const unused = this.#concludeStep(absent, ofRanks);
-    // Nothing runs after the average of a step that others follow: see `maxPasses`.
+    // Nothing runs after the average of a step that is followed by others: see `maxPasses`.
     for (; this.#steps + 1 < last; this.#steps += 1)
       void this.#afterAverage?.({ step: this.#steps + 1, unused });
     const after = this.#afterAverage?.({ step: last, unused });
@@ -356,7 +356,7 @@ export class Reducer implements SynchronousGradientSink {
     for (const parameter of this.#parameters) {
       if (!isUsed(parameter)) (unused ??= new Set()).add(parameter);
     }
-    // Other ranks may still read them otherwise.
+    // Otherwise other ranks may still read them.
     if (ofRanks === undefined) this.#slots.unmarkAll();
     return unused ?? none;
   }

@@ -16,8 +16,8 @@ import { GradientsOfRanks } from './gradients-of-ranks.ts';
 const lineElements = 16;
 
 /**
- * The parameters of a model in memory that the ranks of a host share (option `shareParameters`). They follow one another,
- * and each rank updates about an equal range of the whole, so most parameters have one owner.
+ * The parameters of a model in memory that the ranks of a host share (option `shareParameters`). They are consecutive,
+ * and each rank updates an about equal range of the whole, so most parameters have one owner.
  */
 export class SharedParameters implements ParameterSharing, LeavesGroup {
   readonly group: ProcessGroup;
@@ -25,15 +25,15 @@ export class SharedParameters implements ParameterSharing, LeavesGroup {
   readonly gradients: GradientsOfRanks | undefined;
   readonly #own: ElementRange;
   readonly #leave: () => void;
-  /** The elements of the whole that a parameter has. */
+  /** The range of a parameter within the whole. */
   readonly #places: ReadonlyMap<DistributedParameter, ElementRange>;
 
   /**
-   * Moves the parameters, which are equal on all ranks, into shared memory. When the group is destroyed, they leave it:
-   * each is copied at its first use, because a program that ends needs no copies. A collective.
+   * Moves the parameters, which are equal on all ranks, into shared memory. When the group is destroyed, they leave
+   * shared memory: each is copied at its first use, because a program that ends needs no copies. A collective.
    *
    * @param buckets the gradients
-   * @param whenLeft called when they have left it
+   * @param whenLeft called when the parameters have left shared memory
    */
   constructor(
     group: ProcessGroup,

@@ -13,8 +13,9 @@ interface UnaveragedPassSettings {
 }
 
 /**
- * A pass whose gradients the update averages, each rank those of its own part. It ends with a barrier: behind it, all ranks
- * have written their gradients, and no rank reads the parameters. The barrier behind the update lets the ranks write again.
+ * A pass whose gradients the update averages, each rank those of its own part. It ends with a barrier, after which all
+ * ranks have written their gradients and no rank reads the parameters. After the barrier that follows the update, the
+ * ranks may write again.
  */
 export function unaveragedPass({
   sharing,
@@ -27,7 +28,7 @@ export function unaveragedPass({
   let arrived: Promise<void> | undefined;
   const arrive = () => {
     arrived ??= sharing.synchronize();
-    // It may fail long before the pass awaits it.
+    // The promise may reject long before the pass awaits it.
     arrived.catch(() => undefined);
     return arrived;
   };

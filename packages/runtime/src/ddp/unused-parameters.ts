@@ -11,7 +11,7 @@ export class UnusedParameters {
   readonly #warned = new Set<string>();
   #last: readonly string[] = [];
 
-  /** @param warn prints a line, given without its newline */
+  /** @param warn prints a line, passed without its newline */
   constructor(
     parameters: Iterable<readonly [name: string, parameter: DistributedParameter]>,
     warn: (line: string) => void,

@@ -16,7 +16,7 @@ export interface EnvironmentSettings {
    * Default: 127.0.0.1.
    */
   masterAddress: string;
-  /** MASTER_PORT. Default: 29500, also for what is no port if there is a launcher's store or one process. */
+  /** MASTER_PORT. Default: 29500. An invalid port is ignored with a launcher's store or a single process. */
   masterPort: number;
   /** RINGRUN_STORE: the launcher's store. Undefined: rank 0 serves the store. */
   store: HostPort | undefined;

@@ -28,13 +28,13 @@ export interface GroupStore {
 }
 
 /**
- * The store that this process serves as rank 0. It outlives the group, also one that could not be formed: faster ranks
- * may already have written the keys of the next group at the same address. It ends when this process opens another store, because the other ranks then
- * use that one too.
+ * The store that this process serves as rank 0. It outlives the group, even if the group could not be formed: faster
+ * ranks may already have written the keys of the next group at the same address. It ends when this process opens
+ * another store, because the other ranks then use that one too.
  */
 let served: { address: string; server: ThreadedStoreServer } | undefined;
 
-/** Opens the store. Waits for its server, and prints what it waits for. */
+/** Opens the store. Waits for its server, and prints lines about the wait. */
 export async function openGroupStore(settings: InitSettings, timeoutMs: number): Promise<GroupStore> {
   const { place, rank, worldSize } = settings;
   if (worldSize > 1) requireSecret();
@@ -58,7 +58,10 @@ export async function openGroupStore(settings: InitSettings, timeoutMs: number):
   return serveForOthers(place.at, who);
 }
 
-/** The error of a rank that cannot form a group because the process of rank 0, and with it the store, is gone or absent. */
+/**
+ * The error of a rank that cannot form a group because the process of rank 0, and with it the store, has ended or never
+ * started.
+ */
 export function explainMissingServer(error: unknown, { rank, worldSize }: InitSettings): unknown {
   if (!(error instanceof RingrunError) || error.message.includes('Rank 0, which serves the store'))
     return error;

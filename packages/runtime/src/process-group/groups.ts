@@ -25,8 +25,8 @@ const newGroupOptions: OptionNames<NewGroupOptions> = { timeoutMs: true };
 
 /**
  * Creates a group of some ranks (torch.distributed.new_group). A collective of the default group: every rank of it must
- * call it, also ranks outside the new group, in the same order and with the same ranks. The group's methods and errors use ranks of the
- * group; functions with the option `group` use ranks of the default group.
+ * call it, including ranks outside the new group, in the same order and with the same ranks. The group's methods and
+ * errors use ranks of the group; functions with the option `group` use ranks of the default group.
  *
  * @param ranks Ranks of the default group. Default: all. Sorted, they become ranks 0, 1, … of the new group, as in
  * torch.
@@ -67,7 +67,7 @@ export function getWorldSize(group: ProcessGroup | null = defaultGroup()): numbe
 }
 
 /**
- * The rank and the number of ranks that share a dataset, by default. A process that joins a running job takes the share
+ * The rank and the number of ranks that share a dataset, by default. A process that joins a running job uses the share
  * of the rank that it replaces, although it is alone when it creates its sampler.
  */
 export function shareOfProcess(): { rank: number; worldSize: number } {
@@ -116,7 +116,7 @@ export function getGroupRank(group: ProcessGroup | null, globalRank: number): nu
 /**
  * The rank in the default group of rank `groupRank` of `group` (torch.distributed.get_global_rank).
  *
- * @throws InvalidArgumentError if `groupRank` is no rank of the group.
+ * @throws InvalidArgumentError if `groupRank` is not a rank of the group.
  */
 export function getGlobalRank(group: ProcessGroup | null, groupRank: number): number {
   return globalRankAmong(ranksOf(groupOf({ group })), groupRank);

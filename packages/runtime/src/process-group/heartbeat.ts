@@ -13,7 +13,8 @@ export function heartbeatIntervalMs(worldSize: number): number {
 
 /**
  * Number of intervals without a sign of life after which a rank counts as dead: 10 s, and 3 intervals at least.
- * Intervals are counted by the observer, so that a stopped observer does not take the others for dead when it continues.
+ * Intervals are counted by the observer, so that an observer that was stopped does not declare the others dead when it
+ * continues.
  */
 function silentIntervals(intervalMs: number): number {
   return intervalMs < 1000 ? 10 : Math.max(3, Math.ceil(10_000 / intervalMs));
@@ -33,7 +34,7 @@ export interface HeartbeatOptions {
 
 /** Writes a sign of life of this rank at every interval. Does not keep the process alive. */
 export class Heartbeat {
-  /** Never resolves; rejects with the first error, unless the heartbeat was stopped before. */
+  /** Never resolves; rejects with the first error, unless the heartbeat was stopped first. */
   readonly failed: Promise<never>;
   readonly #store: Store;
   readonly #self: Member;
@@ -110,7 +111,7 @@ export class SilenceDetector {
 
   /**
    * Reads the rank's sign of life. Must be called once per interval until the result is `alive` or `silent`; `absent` is
-   * an unknown rank that never gave one.
+   * an unknown rank that never wrote one.
    */
   async observe(rank: number): Promise<'alive' | 'silent' | 'unknown' | 'absent'> {
     const sign = (await peek(this.#store, aliveKey(rank))) ?? '';
@@ -124,7 +125,7 @@ export class SilenceDetector {
   }
 }
 
-/** Whether the store did not answer, or the connection to it broke: the next sign of life makes up for it. */
+/** Whether the store did not answer, or the connection to it broke: the next sign of life compensates for it. */
 export function isPassing(error: unknown): boolean {
   return (
     error instanceof StoreTimeoutError ||

@@ -18,15 +18,15 @@ import { WatchedStore } from './watched-store.ts';
 /*
  * How ranks join a job, in rounds. Each round forms one group of all ranks and has its own keys, `init/<round>/…`. The
  * key `round` counts the rounds in which every rank has joined, so a process joins the first round that is not
- * complete, however many groups it has been in before: survivors and processes that replace dead ones meet in it. After
- * all have joined, no rank uses the keys of earlier rounds, and rank 0 deletes them.
+ * complete, no matter how many groups it was in before: survivors and processes that replace dead ones meet in it.
+ * After all have joined, no rank uses the keys of earlier rounds, and rank 0 deletes them.
  *
- * A rank claims its `member` key and renews `alive` until the group is formed, every second in
- * jobs of up to 1000 ranks. Other ranks delete the claim of a rank that stopped renewing, so a process that was started
- * anew can claim it, and timeouts name the dead rank.
+ * A rank claims its `member` key and renews `alive` until the group is formed, every second in jobs of up to 1000
+ * ranks. Other ranks delete the claim of a rank that stopped renewing, so a restarted process can claim it, and
+ * timeouts name the dead rank.
  */
 
-/** Set by rank 0 before it takes its store away. */
+/** Set by rank 0 before it closes its store. */
 const verdictKey = 'verdict';
 
 /** Milliseconds that rank 0 keeps its store after a failure, at most, for ranks that have not seen its verdict. */
@@ -36,7 +36,7 @@ const lingerEveryMs = 100;
 /** Intervals between two signs of life after which other ranks may have deleted the claim. */
 const maxLate = 2;
 
-/** A store that rank 0 serves is given up if it does not answer for so long, and for 3 intervals at least. */
+/** Milliseconds without an answer, and at least 3 intervals, after which a store of rank 0 is given up. */
 const unansweredMs = 20_000;
 
 export interface JoinOptions {
@@ -55,7 +55,7 @@ export interface JoinedRound {
   readonly groupStore: Store;
   /** Ends the signs of life: the group is formed. */
   formed(): void;
-  /** Ends the signs of life after a failure. Rank 0 passes the failure on if it serves the store. */
+  /** Ends the signs of life after a failure. Rank 0 publishes the failure if it serves the store. */
   giveUp(error: unknown): Promise<void>;
 }
 
@@ -163,14 +163,14 @@ class Joining implements JoinedRound {
     await Promise.race([leaving().catch(() => undefined), delay(lingerMs)]);
   }
 
-  /** One read of another rank's sign of life, and one of the verdict of rank 0, unless something is wrong. */
+  /** Reads rank 0's verdict and another rank's sign of life: two calls of the store unless something is wrong. */
   async #eachInterval(wasLate: boolean): Promise<void> {
     if (this.#options.servedByRank0 === true && this.#self.rank > 0) {
       const verdict = await peek(this.store, verdictKey);
       if (verdict !== undefined) throw this.#follow(parsePrintable(verdict) as Verdict);
     }
-    // Also after it has joined: a rank that joined last may not have seen the claim yet.
-    // Other ranks may have deleted the claim while this process was stopped, or its store was not reachable.
+    // Continues after joining: a rank that joined last may not have seen the claim yet. Other ranks may have deleted
+    // the claim while this process was stopped, or its store was not reachable.
     if (wasLate) await restoreClaim(this.store, this.#self);
     if (!this.#hasJoined) await this.#watchAnother();
   }
@@ -216,7 +216,7 @@ class Joining implements JoinedRound {
     return new PeerDiedError(
       [{ rank: dead.rank, host: dead.host, pid: dead.pid }],
       'initProcessGroup',
-      `rank ${dead.rank} (host ${dead.host}, pid ${dead.pid}) is gone: it joined, but gave no sign of life while the group was formed. ` +
+      `rank ${dead.rank} (host ${dead.host}, pid ${dead.pid}) is gone: it joined, but sent no sign of life while the group was formed. ` +
         `${own} was in initProcessGroup`,
     );
   }

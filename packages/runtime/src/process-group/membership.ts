@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { formatRanks } from '@ringrun/core';
 import type { RankIdentity, Store } from '@ringrun/core';
 
-/** What a process publishes about itself when it joins a job. */
+/** The record that a process publishes when it joins a job. */
 export interface Member extends RankIdentity {
   worldSize: number;
   /** The launcher's id of this run. Empty without a launcher. */
@@ -36,14 +36,14 @@ export async function waitForGoodbyes(store: Store, worldSize: number, timeoutMs
   await store.wait(ranksBelow(worldSize).map(goodbyeKey), { timeoutMs });
 }
 
-/** What ranks do that have not written the key yet. */
+/** Pending action of ranks that have not written the key. */
 const awaited: Readonly<Record<string, string>> = {
   member: 'to join',
   goodbye: 'to leave',
   'gloo/rank-info': 'to publish its address',
 };
 
-/** Describes keys of members: `ranks 1-3 and 7 to join`. Undefined if there are other keys or several kinds. */
+/** Describes keys of members: `ranks 1-3 and 7 to join`. Undefined for other keys or for several kinds. */
 export function describeMissingMembers(keys: readonly string[]): string | undefined {
   const found = keys.map((key) => /(?:^|\/)(member|goodbye|gloo\/rank-info)\/\d+$/.exec(key)?.[1]);
   const [kind] = found;

@@ -147,7 +147,7 @@ export function isInitialized(): boolean {
   return currentState().phase === 'ready';
 }
 
-/** The event loop is empty, so the program cannot call destroyProcessGroup any more. */
+/** The event loop is empty, so the program can no longer call destroyProcessGroup. */
 function leaveAtExit(): void {
   void destroyProcessGroup();
 }

@@ -36,7 +36,7 @@ export async function claimRank(store: Store, self: Member, intervalMs: number):
       await keys.deleteKey(gaveUpKey(self.rank));
       return { round, keys };
     }
-    // Another process has claimed it. It may be in a group already, so that the next round is the one to join.
+    // Another process has claimed it. It may already be in a group; then this process joins the next round.
     const isCurrent = async () => text(await store.compareSet(roundKey, '', '0')) === String(round);
     if (await isCurrent()) await waitUntilGone(keys, holder, self, intervalMs, isCurrent);
   }
@@ -53,8 +53,8 @@ async function agreeOnJob(keys: Store, self: Member): Promise<void> {
 }
 
 /**
- * Resolves after the process that holds the rank has died or left, or the round is complete. Throws `ERR_RANK_TAKEN` at
- * its next sign of life.
+ * Resolves after the process that holds the rank has died or left, or the round is complete. Throws `ERR_RANK_TAKEN`
+ * when that process sends its next sign of life.
  */
 async function waitUntilGone(
   keys: Store,
@@ -95,7 +95,7 @@ async function claim(store: Store, key: string, self: Member): Promise<Member> {
   return parsePrintable(text(await store.compareSet(key, '', JSON.stringify(self)))) as Member;
 }
 
-/** The member that claims the rank; undefined if there is none. */
+/** The member that claims the rank, if any. */
 export async function memberAt(store: Store, rank: number): Promise<Member | undefined> {
   const there = await peek(store, memberKey(rank));
   return there === undefined ? undefined : (parsePrintable(there) as Member);

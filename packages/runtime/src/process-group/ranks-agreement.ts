@@ -62,7 +62,7 @@ async function waitForAll(
     throw new StoreTimeoutError(
       error.missingKeys,
       `Rank ${rank} of ${worldSize} waited ${formatDuration(timeoutMs)} in call ${number} of newGroup for ${missing}. Call newGroup on every rank ` +
-        'of the default group, also on ranks outside the new group; newGroup(ranks, { timeoutMs }) sets a longer timeout.',
+        'of the default group, including ranks outside the new group; newGroup(ranks, { timeoutMs }) sets a longer timeout.',
     );
   }
 }

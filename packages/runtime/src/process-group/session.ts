@@ -27,10 +27,10 @@ import type { JoinedRound } from './joining.ts';
 import { describeSelf, goodbyeMs, sayGoodbye, waitForGoodbyes } from './membership.ts';
 
 /**
- * Membership of this process in a job: the group of all ranks, and what is needed to form further groups and to leave.
+ * Membership of this process in a job: the group of all ranks, and the means to form further groups and to leave.
  */
 export interface Session {
-  /** The default group. Another one follows it after a recovery. */
+  /** The default group. Replaced after a recovery. */
   group: ProcessGroup;
   /** RANK and WORLD_SIZE, which stay the same after a recovery. */
   readonly startedAs: { readonly rank: number; readonly worldSize: number };
@@ -40,11 +40,11 @@ export interface Session {
   readonly servedByRank0: boolean;
   /** The fault-tolerant job that this process has not joined yet: `group` is this process alone. */
   joins: RunningJob | undefined;
-  /** Leaves a fault-tolerant job, in place of the default group's ranks. */
+  /** Leaves a fault-tolerant job; replaces the farewell of the default group's ranks. */
   leaveBy?: () => Promise<void>;
   /** Keys of this session, until the next `initProcessGroup`. `group/0` is the group of all ranks. */
   readonly store: Store;
-  /** Keys that outlive the workers, also across restarts. Undefined without a launcher. */
+  /** Keys that outlive the workers, even across restarts. Undefined without a launcher. */
   readonly jobStore: Store | undefined;
   /** Timeout of forming a group, and of each of its operations. */
   readonly timeoutMs: number;
@@ -70,7 +70,7 @@ export interface SessionOptions {
   silentPeerTimeoutMs: number | undefined;
 }
 
-/** Milliseconds that a process waits for a next job of the ranks whose job has ended before it could join. */
+/** Milliseconds that a process waits for another job of the same ranks if their job ended before it could join. */
 const maxAfterEndMs = 30_000;
 
 /** Whether this process has been a rank of a job. */
@@ -124,7 +124,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
         }
         const failedBefore = hasFailed(group);
         await group.destroy();
-        // Not after a failure: a rank that has died never calls sayGoodbye, and rank 0 may not serve the store any more.
+        // Not after a failure: a dead rank never calls sayGoodbye, and rank 0 may no longer serve the store.
         if (found.servedByRank0 && !failedBefore) await leaveStore(store, rank, size);
       } finally {
         await found.release();
@@ -151,7 +151,7 @@ async function notAfterEnd<T>(
     return await join(Math.min(timeoutMs, maxAfterEndMs));
   } catch (error) {
     if (!(error instanceof StoreTimeoutError)) throw error;
-    throw jobEnded('the others had finished it before');
+    throw jobEnded('the others had already finished it');
   }
 }
 
@@ -186,7 +186,9 @@ function groupFormer(
   return (options) => createNcclGroup({ ...options, ...onDevice });
 }
 
-/** Leaves the store; rank 0, which serves it, waits for the others to leave. Ranks that died before are no error. */
+/**
+ * Leaves the store; rank 0, which serves it, waits for the others to leave. Ranks that died earlier are not an error.
+ */
 async function leaveStore(store: Store, rank: number, worldSize: number): Promise<void> {
   try {
     await Promise.race([sayGoodbye(store, rank), sleep(goodbyeMs, undefined, { ref: false })]);

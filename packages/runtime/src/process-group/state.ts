@@ -19,7 +19,10 @@ export function enterState(next: State): void {
   registry.defaultGroup = next.phase === 'ready' ? next.session.group : undefined;
 }
 
-/** @param what What needs the process group, as the subject of the error's first sentence, such as `newGroup`. */
+/**
+ * @param what The caller that needs the process group, as the subject of the error's first sentence, such as
+ * `newGroup`.
+ */
 export function readyState(what: string): State & { phase: 'ready' } {
   if (state.phase !== 'ready') throw notInitialized(what);
   return state;

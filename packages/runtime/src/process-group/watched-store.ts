@@ -3,7 +3,7 @@ import { PrefixStore, missingKeysOf } from '@ringrun/rendezvous';
 import { isPassing } from './heartbeat.ts';
 import type { SilenceDetector } from './heartbeat.ts';
 
-/** Intervals of waiting before the first look at the ranks: forming a group usually takes less. */
+/** Number of intervals before the ranks are first checked: forming a group usually takes less. */
 const firstLookAfter = 2;
 const prefix = 'group/0';
 /** Ranks observed at a time. */
@@ -11,13 +11,13 @@ const maxObserved = 16;
 
 export interface Watch {
   detector: SilenceDetector;
-  /** Rejects if this rank cannot form the group any more. */
+  /** Rejects if this rank can no longer form the group. */
   failed: Promise<never>;
-  /** The error about a silent rank. Undefined if it has left. */
+  /** Creates the error about a silent rank. Undefined if the rank has left. */
   dead: (rank: number) => Promise<Error | undefined>;
 }
 
-/** The keys of a group that is being formed. A call that waits for the key of a dead rank throws its death. */
+/** The keys of a group that is being formed. A call that waits for the key of a dead rank throws PeerDiedError. */
 export class WatchedStore extends PrefixStore {
   /** The same keys without the watch. */
   readonly #keys: Store;

@@ -4,7 +4,7 @@ import type { ProcessGroup, StartableOperation } from '@ringrun/core';
 
 /**
  * The all-reduce that ends a transaction in one group. No rank completes it before all ranks have completed the collectives
- * before it. It also tells all ranks whether one of them wants the next group to be formed.
+ * before it. It also informs all ranks whether one of them requests the next group.
  */
 export class Commit {
   readonly #group: ProcessGroup;

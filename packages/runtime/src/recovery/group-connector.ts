@@ -6,12 +6,12 @@ import type { Agreement, Generation, RecoveryKeys } from '@ringrun/rendezvous';
 import type { Session } from '../process-group/session.ts';
 
 /**
- * Milliseconds for the connections of a new group. A rank that dies meanwhile may be noticed only at the end of it, so
- * each attempt has twice the time of the one before.
+ * Milliseconds for the connections of a new group. A rank that dies meanwhile may be detected only when they end, so
+ * each attempt has twice the time of the previous one.
  */
 const connectMs = { first: 2000, max: 60_000 };
 
-/** Connects the members of a generation, unless one of them gives it up. */
+/** Connects the members of a generation, unless one of them abandons it. */
 export class GroupConnector {
   readonly #session: Session;
   readonly #keys: RecoveryKeys;
@@ -48,7 +48,7 @@ export class GroupConnector {
     this.#connectMs = connectMs.first;
   }
 
-  /** Rejects when a member has given up the generation, or has died. */
+  /** Rejects when a member has abandoned the generation, or has died. */
   async #untilAbandoned(current: Generation, over: AbortSignal): Promise<never> {
     for (;;) {
       await delay(lookAgainMs.max, undefined, { signal: over });

@@ -15,7 +15,7 @@ export function announceChange(
       ...died.map((one) => `${describe(one)} is gone`),
       ...joined.map((one) => `${describe(one)} has joined`),
     ];
-    process.stderr.write(`ringrun: ${changes.join(', ')}; training goes on with ${ranksCount(size)}\n`);
+    process.stderr.write(`ringrun: ${changes.join(', ')}; training continues with ${ranksCount(size)}\n`);
   }
   return {
     rank,

@@ -24,7 +24,7 @@ import { namingServer } from './naming-server.ts';
 import { receiveState, sendState } from './state-transfer.ts';
 import type { RecoveryOptions, Replica, Transaction } from './training.ts';
 
-/** Keeps the training of this process going while other processes die and join. */
+/** Continues the training of this process while other processes die and join. */
 export class Recovery {
   readonly #session: Session;
   readonly #replica: Replica;
@@ -35,7 +35,7 @@ export class Recovery {
   readonly #agreement: Agreement;
   readonly #connector: GroupConnector;
   #group: ProcessGroup;
-  /** Undefined in a process that joins, until it has. */
+  /** Undefined in a process that joins, until it has joined. */
   #commit: Commit | undefined;
   #generation: number;
   #members: readonly Process[];
@@ -44,7 +44,7 @@ export class Recovery {
   #nextIsStep = false;
   /** This rank has seen a process that waits to join. */
   #wantsChange = false;
-  /** All ranks know it, and form the next group before the next step. */
+  /** All ranks have agreed to form the next group before the next step. */
   #changesNext = false;
   #isAdmitted: boolean;
   #isLeaving = false;
@@ -118,8 +118,8 @@ export class Recovery {
   }
 
   /**
-   * Runs a transaction. Forms the group again with the ranks that are left if one dies, and repeats the transaction there
-   * unless every rank that is left has its result.
+   * Runs a transaction. If a rank dies, forms the group again with the surviving ranks, and repeats the transaction
+   * there unless every survivor has its result.
    */
   async run<Result>(transaction: Transaction<Result>): Promise<Result> {
     this.#next = 'incomplete';
@@ -135,7 +135,7 @@ export class Recovery {
 
   /**
    * The commit of the next transaction in this group, to be started without JavaScript. Undefined if `run` must start it, or
-   * must form another group before.
+   * must first form another group.
    */
   prepareCommit(): StartableOperation | undefined {
     return this.#changesNext ? undefined : this.#commit?.prepare(this.#wantsChange);
@@ -192,7 +192,7 @@ export class Recovery {
     await this.#keys.removeWaiting(this.#own);
   }
 
-  /** The commit behind collectives that run; undefined if it must follow when they have ended. */
+  /** The commit, issued after running collectives; undefined if it must wait until they have ended. */
   #earlyCommit(
     { issuesAtOnce }: Transaction<unknown>,
     started: StartableOperation | undefined,
@@ -201,7 +201,7 @@ export class Recovery {
     return issuesAtOnce ? this.#commit!.run(this.#wantsChange) : undefined;
   }
 
-  /** Forms the next group, if need be in several attempts. `cause`: the failure of the current one, if any. */
+  /** Forms the next group, in several attempts if necessary. `cause`: the failure of the current one, if any. */
   async #reform(cause: unknown): Promise<void> {
     const before = this.#members;
     for (let failure = cause; ;) {
@@ -278,7 +278,7 @@ export class Recovery {
     enterState({ phase: 'ready', session: this.#session, subgroups: new Subgroups(this.#session) });
   }
 
-  /** Rank 0 looks once a second. */
+  /** Rank 0 checks once a second. */
   async #lookForWaiting(): Promise<void> {
     if (!this.#isAdmitted || this.#group.rank !== 0 || this.#wantsChange) return;
     const waiting = await this.#keys.waiting();
@@ -297,7 +297,7 @@ export class Recovery {
       if (!this.#isAdmitted) await this.#keys.removeWaiting(this.#own);
       if (this.#group.rank === 0 && this.#isAdmitted) await this.#keys.clearCurrent();
       await this.#keys.setLeft(this.#own, this.#committed);
-      // A rank that died after the last step is no failure.
+      // A rank that died after the last step is not a failure.
       await this.#group.destroy().catch(() => undefined);
       if (servedByRank0 && startedAs.rank === 0) await this.#keys.waitUntilLeft(others, goodbyeMs);
     } catch (error) {

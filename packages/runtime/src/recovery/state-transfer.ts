@@ -2,7 +2,7 @@ import type { ProcessGroup } from '@ringrun/core';
 import type { FlatState } from '../checkpoint/flat-state.ts';
 import { decodeParts, encodeParts } from '../checkpoint/packed-parts.ts';
 
-/** The state dicts of a training by name, without their tensors' copies. */
+/** The state dicts of a training by name. Tensors are not copied. */
 export type States = ReadonlyMap<string, FlatState>;
 
 /** Sends the states to each of the ranks `to`, in the files that a checkpoint would have. */
@@ -19,7 +19,7 @@ export async function sendState(group: ProcessGroup, to: readonly number[], stat
   }
 }
 
-/** Receives from rank `src` what it sends with `sendState`. */
+/** Receives the states that rank `src` sends with `sendState`. */
 export async function receiveState(group: ProcessGroup, src: number): Promise<Map<string, unknown>> {
   const length = new Float64Array(1);
   await group.recv(length, { src });

@@ -3,7 +3,7 @@ import type { States } from './state-transfer.ts';
 
 /** The part of a training that a new group and new processes need. */
 export interface Replica {
-  /** Copies what lies in the memory of the group, which is destroyed next. */
+  /** Copies the data in the memory of the group, which is destroyed next. */
   leaveGroup(): void;
   /** Allocates memory of the new group. A collective. */
   enterGroup(group: ProcessGroup): void;

@@ -2,9 +2,9 @@ import { leastWaiting, slowestFirst, type RankSummary } from '@ringrun/launcher'
 
 const maxRows = 16;
 /**
- * Formats a table of the ranks with time, rate, and the shares of input, compute and waiting, followed by the
- * slowest rank. If there are many ranks, only the slowest are shown. All ranks take equally long, since each
- * step synchronizes them, so the slowest rank is the one that waits least.
+ * Formats a table of the ranks with time, rate, and the shares of input, compute and waiting, followed by the slowest
+ * rank. With many ranks, only the slowest are shown. All ranks take equally long, since each step synchronizes them, so
+ * the slowest rank is the one that waits least.
  */
 export function closingTable(ranks: readonly RankSummary[], unit: string): string {
   const shown = slowestFirst(ranks)

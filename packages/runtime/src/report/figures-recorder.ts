@@ -11,7 +11,7 @@ export class WorkRecorder {
   #before = noWork;
   #steps = 0;
   #samples = 0;
-  /** Since when the clock runs, and the lanes then; undefined between epochs. */
+  /** When the clock started, and the lanes at that time; undefined between epochs. */
   #running: { since: number; lanes: Readonly<Record<Lane, number>> } | undefined;
   #lastStepAt = 0;
   #stepSeconds = 0;

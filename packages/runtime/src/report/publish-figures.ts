@@ -76,7 +76,7 @@ export class FiguresPublisher {
     try {
       writeFileSync(this.#path, this.#record());
     } catch {
-      // The last record stays.
+      // The last record is kept.
     }
   }
 

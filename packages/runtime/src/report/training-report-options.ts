@@ -19,7 +19,7 @@ export interface TrainingReportOptions {
   profile?: string | URL | undefined;
   /** Stream for progress lines and the table. Default: standard output. */
   output?: Output;
-  /** The ranks that train together. Default: the default group, or this process alone if there is none. */
+  /** The ranks that train together. Default: the default group, or this process alone without one. */
   processGroup?: ProcessGroup;
   /** Number of steps before resuming, at which the curves continue. Default: 0. */
   stepsBefore?: number;

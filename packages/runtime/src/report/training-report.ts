@@ -59,7 +59,7 @@ export async function trainingReport(options: TrainingReportOptions): Promise<Tr
   return new TrainingReport(options, { group, writer, profiler, trainJob });
 }
 
-/** After resuming, or a restart without a checkpoint, earlier files have points of steps that are done again. */
+/** After resuming, or a restart without a checkpoint, earlier files have points of steps that are repeated. */
 function openWriter({ dir, stepsBefore = 0 }: TrainingReportOptions): SummaryWriter | undefined {
   if (dir === undefined) return undefined;
   const isAgain = stepsBefore > 0 || Number(process.env['RINGRUN_RESTART_COUNT'] ?? 0) > 0;

@@ -16,10 +16,10 @@ const chunkBytes = 2 ** 18;
 /** Files whose sizes are read at a time. */
 const statsAtOnce = 256;
 
-/** Suffix of files that are being written, which are not listed. Only a crash leaves one behind. */
+/** Suffix of files that are being written, which are not listed. Only a crash leaves such a file. */
 const unfinished = '.part';
 
-/** Whether `writeDurably` made a file of this name and did not complete it. */
+/** Whether a file with this name is one that `writeDurably` did not complete. */
 export function isUnfinished(file: string): boolean {
   return /\.\d+-[\da-f]{8}\.part$/.test(file);
 }
@@ -126,7 +126,7 @@ async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncG
 }
 
 /**
- * Writes a temporary file, syncs and renames it: readers, also after a crash, find the complete old or new file. The
+ * Writes a temporary file, syncs and renames it: readers find the complete old or new file, even after a crash. The
  * folder is synced too, because it stores the new name.
  */
 async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {

@@ -26,7 +26,7 @@ function nearestExisting(path: string): { path: string; isFolder: boolean } {
   return parent === path ? { path, isFolder: true } : nearestExisting(parent);
 }
 
-/** Undefined also if the path cannot be read: the first access reports the reason. */
+/** Undefined if the path cannot be read: the first access reports the reason. */
 function tryStat(path: string) {
   try {
     return statSync(path, { throwIfNoEntry: false });

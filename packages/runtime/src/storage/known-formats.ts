@@ -1,4 +1,4 @@
-/** A file that is not what was expected, recognized by its first bytes. */
+/** A file of an unexpected format, recognized by its first bytes. */
 export interface KnownFormat {
   /** Completes "it is …". */
   what: string;
@@ -44,7 +44,7 @@ const formats: readonly (KnownFormat & { start: string | RegExp })[] = [
 /** Bytes of a file that `knownFormat` needs. */
 export const formatBytes = 64;
 
-/** The format of a file that begins with these bytes; undefined for one that is not known. */
+/** The format of a file that begins with these bytes; undefined for an unknown format. */
 export function knownFormat(start: Uint8Array): KnownFormat | undefined {
   const bytes = Math.min(start.length, formatBytes);
   const text = Buffer.from(start.buffer, start.byteOffset, bytes).toString('latin1');

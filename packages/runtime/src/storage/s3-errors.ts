@@ -39,9 +39,9 @@ const meanings: Readonly<Partial<Record<string, Meaning>>> = {
   ETIMEDOUT: ['wrong endpoint', endpointCure],
   EPROTO: ['wrong endpoint', endpointCure],
   ERR_INVALID_URL: ['wrong endpoint', endpointCure],
-  TimeoutError: ['interrupted', 'Look at the service and the network, and run again'],
-  ECONNRESET: ['interrupted', 'Look at the service and the network, and run again'],
-  EPIPE: ['interrupted', 'Look at the service and the network, and run again'],
+  TimeoutError: ['interrupted', 'Check the service and the network, and run again'],
+  ECONNRESET: ['interrupted', 'Check the service and the network, and run again'],
+  EPIPE: ['interrupted', 'Check the service and the network, and run again'],
   QuotaExceeded: noRoom,
   XMinioStorageFull: ['full', "Free space on the service's disks"],
 };
@@ -72,6 +72,6 @@ function meaningOfStatus(status: number | undefined): Meaning {
   if (status === 401 || status === 403) return notAllowed;
   if (status === 507) return noRoom;
   if (status !== undefined && status < 500)
-    return ['wrong endpoint', `The server is no S3-compatible service. ${endpointCure}`];
+    return ['wrong endpoint', `The server is not an S3-compatible service. ${endpointCure}`];
   return ['failed', 'Check the service, and run again'];
 }

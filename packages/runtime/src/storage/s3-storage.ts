@@ -156,7 +156,7 @@ export class S3Storage implements Storage {
       version ??= answer.ETag;
       const chunks = withPatience(answer.Body as Body, this.#patienceMs)[Symbol.asyncIterator]();
       try {
-        // Not `for await`: what the reader throws must not look like a broken connection.
+        // Not `for await`: an error thrown by the reader must not look like a broken connection.
         for (;;) {
           const next = await chunks.next().catch((error: unknown) => ({ error }));
           if ('error' in next || next.done) {

@@ -6,13 +6,14 @@ export interface StoredObject {
   bytes: number;
 }
 
-/** What {@link Storage.entries} finds: an object with bytes, or what is none. */
+/** An entry of {@link Storage.entries}: an object with bytes, or something else. */
 export interface StorageEntry {
   /** Relative to the storage's location, with `/` between its parts. */
   name: string;
   /**
-   * `object`: has bytes. `folder`: only in folders, and for the empty objects with which consoles mark folders.
-   * `no file`: a socket, pipe or device. Links are named by what they lead to, unless that is nothing or a folder above.
+   * `object`: has bytes. `folder`: only in folders, and for the empty objects with which consoles mark folders. `no
+   * file`: a socket, pipe or device. Links have the kind of their target, unless the target is missing or a folder
+   * above.
    */
   kind: 'object' | 'folder' | 'no file' | 'broken link' | 'link to a folder above it';
 }
@@ -27,7 +28,7 @@ export interface Storage {
   /** The folder's path, or `s3://bucket/prefix`, for messages. */
   readonly location: string;
 
-  /** All objects whose names begin with `prefix`, sorted by name. Default: all. Empty if there are none. */
+  /** All objects whose names begin with `prefix`, sorted by name. Default: all. Empty if no name matches. */
   list(prefix?: string): Promise<StoredObject[]>;
 
   /**
@@ -46,7 +47,7 @@ export interface Storage {
   chunks(name: string): AsyncIterable<Uint8Array>;
 
   /**
-   * Writes or replaces `name`, atomically: readers, also after a crash, find the complete old or new bytes. The bytes
+   * Writes or replaces `name`, atomically: readers find the complete old or new bytes, even after a crash. The bytes
    * are durable when the promise resolves.
    */
   write(name: string, bytes: Uint8Array): Promise<void>;
@@ -54,6 +55,9 @@ export interface Storage {
   /** Removes `name`. No error if it does not exist. */
   delete(name: string): Promise<void>;
 
-  /** Removes all names that begin with `folder/`, also incomplete files left by a crash. No error if there are none. */
+  /**
+   * Removes all names that begin with `folder/`, including incomplete files left by a crash. No error if nothing
+   * matches.
+   */
   deleteFolder(folder: string): Promise<void>;
 }

@@ -58,7 +58,7 @@ function identityOf({ dev, ino }: BigIntStats): string {
   return `${dev}:${ino}`;
 }
 
-/** Undefined for a path that does not exist, a link that leads nowhere, and a loop of links. */
+/** Undefined for a path that does not exist, a dangling link, and a loop of links. */
 async function statOf(path: string): Promise<BigIntStats | undefined> {
   try {
     return await stat(path, { bigint: true });

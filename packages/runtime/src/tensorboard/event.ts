@@ -59,7 +59,7 @@ let eventType: Type | undefined;
 /** tensorflow.DataType.DT_STRING. */
 const stringType = 7;
 
-/** tensorflow.SessionLog.SessionStatus.START: readers drop what earlier files of the run have from this step on. */
+/** tensorflow.SessionLog.SessionStatus.START: readers drop values of earlier files of the run from this step on. */
 export const sessionStart = 1;
 
 /** One value of a summary, under a tag. */
@@ -81,7 +81,9 @@ export function encodeEvent(event: Event): Uint8Array {
   return eventType.encode(eventType.fromObject(event)).finish();
 }
 
-/** A text, which may be Markdown, for the text dashboard. TensorBoard shows a scalar as it is, and [1] as a table. */
+/**
+ * A text, which may be Markdown, for the text dashboard. TensorBoard shows a scalar as plain text, and [1] as a table.
+ */
 export function textValue(tag: string, text: string): SummaryValue {
   return {
     tag: `${tag}/text_summary`,

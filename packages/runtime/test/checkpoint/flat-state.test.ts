@@ -42,8 +42,8 @@ test.each<[what: string, state: unknown]>([
     { state: { 0: { step: 3, expAvg: tensor(1) } }, paramGroups: [{ betas: [0.9, 0.999], params: [0] }] },
   ],
   ['a key __proto__ and half of a surrogate pair', JSON.parse('{"__proto__":{"\\ud800":"\\udc00"}}')],
-  ['what looks like our own marks', { $: 'tensor', key: 'x' }],
-  ['what is no tensor, but has its fields', { shape: [2], data: Float32Array.of(1) }],
+  ["an object that looks like ringrun's own marks", { $: 'tensor', key: 'x' }],
+  ["an object with a tensor's fields that is not a tensor", { shape: [2], data: Float32Array.of(1) }],
   ['one array in two places', (() => [[1], [1]].map((_, __, all) => all[0]))()],
 ])('%s', (_, state) => {
   expect(andBack(state)).toStrictEqual(state);

@@ -20,7 +20,7 @@ function filesIn(folder: string): string[] {
   return files.map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1)).sort();
 }
 
-test('the first lock of a folder deletes what killed writers left, and nothing else', async () => {
+test('the first lock of a folder deletes only the remains of killed writers', async () => {
   const folder = temporaryFolder();
   const part = 'model.safetensors.4711-0123abcd.part';
   const complete = ['checkpoint-000001-step-1/manifest.json', 'checkpoint-000001-step-1/state.json'];

@@ -42,7 +42,7 @@ describe('a model in several files', () => {
 
   test.each([
     ['an index without a map', '{"weight": 1}', 'ERR_CHECKPOINT_DAMAGED', 'it is JSON without a weight_map'],
-    ['an index that is no JSON', '{"weight', 'ERR_CHECKPOINT_DAMAGED', 'it is JSON without a weight_map'],
+    ['an index that is not JSON', '{"weight', 'ERR_CHECKPOINT_DAMAGED', 'it is JSON without a weight_map'],
     [
       'a file of another folder',
       index({ a: '../model.safetensors' }),
@@ -70,7 +70,7 @@ describe('a model in several files', () => {
   });
 });
 
-describe('an error says what the file is:', () => {
+describe('an error names the actual format of the file:', () => {
   test.each([
     [
       'a pointer of Git LFS',

@@ -65,7 +65,7 @@ describe.each(kinds)('in %s', (_, open) => {
     const storage = await open();
     expect(await newestIn(storage)).toEqual({ step: undefined, name: undefined, told: [] });
     for (const step of [5, 10, 15]) await write(storage, step, 2);
-    // Back at an earlier step: the last one written is the newest.
+    // After returning to an earlier step, the last written checkpoint is the newest.
     await write(storage, 7, 2);
     expect(await newestIn(storage)).toEqual({ step: 7, name: 'checkpoint-000004-step-7', told: [] });
     const names = (await storage.list()).map(({ name }) => name);
@@ -226,7 +226,7 @@ test('hashes and reads a file in pieces of any size', async () => {
   }
 });
 
-test('the older of two jobs in one bucket stops and deletes nothing of the other', async () => {
+test('the older of two jobs in one bucket stops, and deletes no file of the other', async () => {
   const storage = await kinds[1][1]();
   const claims = ['a', 'b'].map(
     (host) => new BucketClaim(storage, { id: host, host, pid: 7, runId: `run-${host}`, since: '2020-01-01' }),
@@ -276,7 +276,7 @@ test.each([
   { before: 'state.json', after: 'none' },
   { before: 'none', after: 'state.json' },
 ])(
-  'another job deletes a checkpoint that is being written ($before, $after): named',
+  'names another job that deletes a checkpoint during its write ($before, $after)',
   async ({ before, after }) => {
     const folder = temporaryFolder();
     const storage = openStorage(folder);

@@ -12,7 +12,7 @@ async function all(batches: AsyncIterable<Batched>): Promise<number[][]> {
   return list;
 }
 
-/** Sample i is i; later samples of a batch are there first. */
+/** Sample i is i; later samples of a batch resolve first. */
 const backwards = (length: number) => ({
   length,
   at: async (index: number) => {
@@ -22,7 +22,7 @@ const backwards = (length: number) => ({
 });
 
 describe('a dataset that returns promises', () => {
-  test('gives the batches of one that does not', async () => {
+  test('yields the same batches as one that does not', async () => {
     const options = { batchSize: 4, shuffle: true, seed: 2 };
     const expected = new DataLoader({ length: 10, at: (index: number) => index }, options);
     const loader = new DataLoader(backwards(10), options);

@@ -137,10 +137,10 @@ test.each([
   ['a Date inside', { when: new Date(0) }, 'sample.when is an object (Date)'],
   ['undefined', undefined, 'sample is undefined'],
   ['a boolean', true, 'sample is a boolean'],
-])('rejects %s and says what to do', (_, sample, message) => {
+])('rejects %s with a remedy', (_, sample, message) => {
   expect(() => defaultCollate([sample])).toThrow(InvalidArgumentError);
   expect(() => defaultCollate([sample])).toThrow(message);
-  expect(() => defaultCollate([sample])).toThrow('give DataLoader a `collateFn`');
+  expect(() => defaultCollate([sample])).toThrow('pass DataLoader a `collateFn`');
 });
 
 test('rejects an empty list of samples', () => {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-// What is built: threads of this Node may not run TypeScript.
+// Imports the build, because threads of this Node may not run TypeScript.
 import { ConcatDataset, DataLoader, datasetFromModule, randomSplit, Subset } from '../../dist/data/index.js';
 import type { Dataset } from '../../dist/data/index.js';
 import { builtFile } from '../../../../test/support/built-script.ts';
@@ -17,7 +17,7 @@ const all = <Sample>(dataset: Dataset<Sample>) =>
   Array.from({ length: dataset.length }, (_, index) => dataset.at(index));
 
 // Of torch 1.13: [list(part.indices) for part in random_split(range(11), [0.5, 0.3, 0.2], torch.Generator().manual_seed(7))]
-test('randomSplit makes the parts of torch', () => {
+test('randomSplit returns the same parts as torch', () => {
   const parts = (length: number, lengths: number[], seed: number) =>
     randomSplit(numbers(length), lengths, { seed }).map(({ indices }) => indices);
   expect(parts(11, [0.5, 0.3, 0.2], 7)).toEqual([

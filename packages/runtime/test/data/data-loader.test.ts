@@ -69,7 +69,7 @@ describe('batches', () => {
     const batches = [];
     for await (const batch of loader) {
       batches.push(batch);
-      // Longer than the timer's millisecond, so that it is due whenever the loop gets round to it.
+      // Longer than the timer's millisecond, so that it is due whenever the event loop runs.
       const until = performance.now() + 3;
       while (performance.now() < until);
     }
@@ -122,7 +122,7 @@ describe('a field has the element type of the first batch:', () => {
 
   test('rejects fractions after integers and integers after fractions, and names the field', () => {
     const cure = 'Return BigInt(x) for classes, and Float32Array.of(x) for float targets.';
-    const because = `Numbers become int64 where all of a batch are integers. ${cure}`;
+    const because = `Numbers become int64 if all numbers of a batch are integers. ${cure}`;
     expect(oneTurnsUp([1, 2, 3, 0.5])).toEqual([
       1,
       `DataLoader: sample.pair[0] is float64, and was int64 in the loader's first batch. ${because}`,
@@ -175,7 +175,7 @@ describe('rejects', () => {
   test.each([[[0, 3]], [[-1]], [[0.5]]])('a sampler of another dataset, which yields %j', (indices) => {
     const loader = new DataLoader(tens(3), { sampler: indices });
     expect(() => [...loader]).toThrow(
-      `the sampler gave index ${indices.at(-1)}, but the dataset has 3 samples`,
+      `the sampler returned index ${indices.at(-1)}, but the dataset has 3 samples`,
     );
   });
 });

@@ -37,7 +37,7 @@ describe('an iterable dataset', () => {
     expect(await all(loaderOf(dealt(length), { batchSize: 3, dropLast }))).toEqual(expected);
   });
 
-  test.each([1, 2, 3, 5])('gives each sample once over %i ranks', async (numReplicas) => {
+  test.each([1, 2, 3, 5])('yields each sample once over %i ranks', async (numReplicas) => {
     const ranks = Array.from({ length: numReplicas }, (_, rank) =>
       loaderOf(dealt(23), { batchSize: 2, numReplicas, rank }),
     );
@@ -78,7 +78,7 @@ describe('an iterable dataset', () => {
     expect(isClosed).toBe(true);
   });
 
-  test('makes samples of what it yields in batch, one batch at a time', async () => {
+  test('creates samples from its items in batch, one batch at a time', async () => {
     const dataset = {
       *iterate() {
         yield* ['1', '2', '3'];

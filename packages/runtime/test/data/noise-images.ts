@@ -1,4 +1,4 @@
-// What is built: threads of this Node may not run TypeScript.
+// Imports the build, because threads of this Node may not run TypeScript.
 import { ImageDataset, transforms } from '../../dist/data/index.js';
 
 /** Images of noise, small enough to be many. */

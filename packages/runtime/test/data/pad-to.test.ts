@@ -18,7 +18,7 @@ describe('padTo', () => {
     expect(batch.id).toEqual({ data: BigInt64Array.of(3n, 1n), shape: [2] });
   });
 
-  test('gives all fields of a batch one length', () => {
+  test('pads all fields of a batch to one length', () => {
     const pair = (left: number, right: number) => ({
       left: new Float32Array(left).fill(1),
       right: new Float32Array(right).fill(1),

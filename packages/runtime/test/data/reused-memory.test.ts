@@ -1,6 +1,6 @@
 import type { WorkerOptions } from 'node:worker_threads';
 import { describe, expect, test, vi } from 'vitest';
-// What is built: threads of this Node may not run TypeScript.
+// Imports the build, because threads of this Node may not run TypeScript.
 import { DataLoader, datasetFromModule } from '../../dist/data/index.js';
 import type { BatchMemory, Batched, DataLoaderOptions } from '../../dist/data/index.js';
 import { builtFile } from '../../../../test/support/built-script.ts';
@@ -38,7 +38,7 @@ async function leftBehind(length: number, options: object): Promise<DataLoader<S
   return new DataLoader<Sample, Batch>(dataset, { batchSize: 4, reuseMemory, ...options });
 }
 
-/** Long enough for threads to make whatever they may make ahead. */
+/** Long enough for threads to prefetch all batches that they may prefetch. */
 const aWhile = () => new Promise((resolve) => setTimeout(resolve, 2));
 
 describe.each(ways)('%s', (_, options) => {
@@ -54,7 +54,7 @@ describe.each(ways)('%s', (_, options) => {
         expect(batch).toEqual(expected[batches]);
         batches += 1;
       }
-      // The last of them is smaller.
+      // The last batch is smaller.
       expect(batches).toBe(15);
     }
   });
@@ -65,7 +65,7 @@ describe.each(ways)('%s', (_, options) => {
     for await (const batch of loader) found.push(Number(batch.found.data[0]));
     expect(found).toHaveLength(20);
     const { numWorkers = 0, prefetchFactor = 2 } = options;
-    // Those that are under way, and the one in use.
+    // The batches in progress, and the one in use.
     const places = numWorkers * prefetchFactor + 1;
     expect(found.slice(0, places)).toEqual(Array.from({ length: places }, () => 0));
     // The first sample of an earlier batch.
@@ -146,7 +146,7 @@ test('reuses memory in a synchronous loop too', async () => {
   }
   expect(seen).toEqual(Array.from({ length: 12 }, (_, i) => i));
   expect(batches.map(({ values }) => values.data.length)).toEqual([0, 0, 0]);
-  // The next loop goes on in the memory of the last.
+  // The next loop continues in the memory of the previous one.
   const [next] = loader;
   expect(next.found.data[0]).toBe(8n);
 });

@@ -19,7 +19,10 @@ const loadersOf = (
 
 type Loaders = ReturnType<typeof loadersOf>;
 
-/** What ranks in step see until `steps` steps are done or the epoch is over, and the state then of those that took part in the last one. */
+/**
+ * The samples that ranks in lockstep receive until `steps` steps are done or the epoch is over, and the states of the
+ * ranks that took part in the last step.
+ */
 function train(loaders: Loaders, steps = Infinity): { seen: number[]; states: SamplerState[] } {
   let running = loaders.map((loader) => ({ loader, iterator: loader[Symbol.iterator]() }));
   const seen: number[] = [];
@@ -58,7 +61,7 @@ describe.each([1, 2, 3, 4, 7])('an epoch started on %i ranks', (before) => {
     }
   });
 
-  test.each(worlds)('resumes on %i with padding, which alone repeats samples, or dropLast', (after) => {
+  test.each(worlds)('resumes on %i with padding or dropLast, and only padding repeats samples', (after) => {
     for (const dropLast of [false, true]) {
       for (const [length, steps] of [
         [23, 2],
@@ -85,7 +88,7 @@ test('a job resized twice in an epoch visits each sample once', () => {
   expect(sorted([...first.seen, ...second.seen, ...third.seen])).toEqual(all(101));
 });
 
-test('on as many ranks, this and later epochs equal those of an uninterrupted job', () => {
+test('on the same number of ranks, all epochs equal those of an uninterrupted job', () => {
   const uninterrupted = loadersOf(50, 3, 2, { seed: 9 });
   const epochs = [1, 2, 3].map(() => train(uninterrupted).seen);
   const before = loadersOf(50, 3, 2, { seed: 9 });

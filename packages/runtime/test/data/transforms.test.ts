@@ -16,7 +16,9 @@ import type { Transform } from '../../src/data/transforms/transforms.ts';
 /** A transform of images in memory. */
 type MemoryTransform = Exclude<Transform, ImageFileTransform>;
 
-/** An image as a list of channels, of rows, of values: what the transforms say of themselves, one after the other. */
+/**
+ * An image as a list of channels, of rows, of values: the reference for the transforms, applied one after the other.
+ */
 type Image = number[][][];
 
 const toImage = (values: ArrayLike<number>, [channels, height, width]: ImageShape): Image =>
@@ -62,7 +64,7 @@ describe('one pass over the pixels equals the transforms in sequence:', () => {
     ['crop', [new RandomCrop([4, 3]), new ToTensor()]],
     ['crop with padding', [new RandomCrop([6, 5], { padding: 2 }), new ToTensor(), new Normalize(mean, std)]],
     [
-      'crop with padding behind Normalize',
+      'crop with padding after Normalize',
       [new ToTensor(), new Normalize(mean, std), new RandomCrop(5, { padding: 3 })],
     ],
     ['flip', [new RandomHorizontalFlip(), new ToTensor()]],

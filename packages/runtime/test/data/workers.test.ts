@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test, vi } from 'vitest';
-// What is built: threads of this Node may not run TypeScript.
+// Imports the build, because threads of this Node may not run TypeScript.
 import {
   DataLoader,
   DistributedSampler,
@@ -117,24 +117,29 @@ describe('batches', () => {
     expect(loader.stateDict()).toMatchObject({ epoch: 1, samplesSeen: 0 });
   });
 
-  test.each([false, true])('leave the dataset its memory (batch: %s), also with collateFn', async (owned) => {
-    const dataset = await squares({ length: 12, owned });
-    for (const collateFn of [undefined, (samples: Square[]) => samples.map(({ pair }) => [...pair])]) {
-      const options = { batchSize: 3, numWorkers: 1, sampler: [0, 1, 2, 2, 1, 0, 0, 1, 2] };
-      const loader = new DataLoader<Square, unknown>(
-        dataset,
-        collateFn ? { ...options, collateFn } : options,
-      );
-      const pairs = (await all(loader)).map((batch) =>
-        collateFn ? (batch as number[][]).flat() : [...(batch as { pair: Batched<Float32Array> }).pair.data],
-      );
-      expect(pairs).toEqual([
-        [0, 1, 2, 3, 4, 5],
-        [4, 5, 2, 3, 0, 1],
-        [0, 1, 2, 3, 4, 5],
-      ]);
-    }
-  });
+  test.each([false, true])(
+    'do not detach memory of the dataset (batch: %s), even with collateFn',
+    async (owned) => {
+      const dataset = await squares({ length: 12, owned });
+      for (const collateFn of [undefined, (samples: Square[]) => samples.map(({ pair }) => [...pair])]) {
+        const options = { batchSize: 3, numWorkers: 1, sampler: [0, 1, 2, 2, 1, 0, 0, 1, 2] };
+        const loader = new DataLoader<Square, unknown>(
+          dataset,
+          collateFn ? { ...options, collateFn } : options,
+        );
+        const pairs = (await all(loader)).map((batch) =>
+          collateFn
+            ? (batch as number[][]).flat()
+            : [...(batch as { pair: Batched<Float32Array> }).pair.data],
+        );
+        expect(pairs).toEqual([
+          [0, 1, 2, 3, 4, 5],
+          [4, 5, 2, 3, 0, 1],
+          [0, 1, 2, 3, 4, 5],
+        ]);
+      }
+    },
+  );
 
   test('receive seed and epoch', async () => {
     const dataset = await squares({ length: 4 });
@@ -154,7 +159,7 @@ describe('batches', () => {
 
 describe('the loop throws on', () => {
   const failure = async (fails: object, options: object = {}) => {
-    // Long enough for a loop to be still there when something goes wrong beside it.
+    // Long enough that the loop is still running when the failure occurs.
     const dataset = await squares({ length: 4000, fails });
     const loader = new DataLoader(dataset, { batchSize: 4, numWorkers: 2, ...options });
     const batches: unknown[] = [];
@@ -212,7 +217,7 @@ test('the loop’s thread checks that batches of workers have the first one’s 
   );
 });
 
-describe('rejects, and says what to do:', () => {
+describe('rejects with a remedy:', () => {
   test('a dataset without forWorkers', () => {
     const dataset = { length: 3, at: (index: number) => index };
     expect(() => new DataLoader(dataset, { numWorkers: 2 })).toThrow(

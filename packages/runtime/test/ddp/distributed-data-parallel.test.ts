@@ -81,7 +81,7 @@ test('a model without modes is in training mode and rejects train() and eval()',
   );
 });
 
-test('gradients of frozen parameters have no place in the buckets, and cannot be received later', () => {
+test('frozen parameters have no space in the buckets, and cannot receive gradients later', () => {
   const lengths: number[] = [];
   const recorded = {
     ...group,

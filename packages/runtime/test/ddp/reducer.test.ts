@@ -70,7 +70,7 @@ function fourParameters(
 const first = 5 + 4 + 2 + 1;
 const second = 3 + 2 + 2 + 1;
 
-test('with overlap, reduces each bucket when it is ready, and the last one with those that nothing writes', () => {
+test('with overlap, reduces each bucket when it is ready, unwritten ones with the last', () => {
   const { parameters, begin, lengths } = fourParameters(undefined, { overlaps: true });
   const [a, b, c, d] = parameters;
   const pass = begin(a, b, c, d);

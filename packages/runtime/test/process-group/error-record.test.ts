@@ -50,13 +50,13 @@ test('an unhandled rejection writes a record', async () => {
   expect(stderr).toContain('nobody awaits this');
 });
 
-test('a thrown value that is no Error is recorded', async () => {
+test('a thrown value that is not an Error is recorded', async () => {
   const { code, record } = await fail('string');
   expect(code).toBe(1);
   expect(record).toMatchObject({ message: "'just a string'", stack: "'just a string'" });
 });
 
-test('a record that cannot be written is reported, beside the original error', async () => {
+test('a record that cannot be written is reported together with the original error', async () => {
   const { code, stderr } = await fail('throw', { RINGRUN_ERROR_FILE: '/nonexistent/folder/error.json' });
   expect(code).toBe(1);
   expect(stderr).toContain('could not be recorded in /nonexistent/folder/error.json');

@@ -1,4 +1,4 @@
-// One rank of a job in which other ranks die. The first argument is what it does.
+// One rank of a job in which other ranks die. The first argument is its role.
 import {
   allReduce,
   connectStore,

@@ -4,7 +4,7 @@ import { start } from '../../../rendezvous/test/store/processes.ts';
 
 const cycles = process.env['RINGRUN_FAULTS'] === 'full' ? 1000 : 100;
 
-test(`groups form ${cycles} times in one process, also with a new process, without leaks`, async () => {
+test(`groups form ${cycles} times in one process, even with a new process, without leaks`, async () => {
   const half = cycles / 2;
   const env = { WORLD_SIZE: 3, MASTER_ADDR: '127.0.0.1', MASTER_PORT: await freePort(), TO: cycles };
   const rank = (number: number, more: Record<string, number>) =>

@@ -10,7 +10,7 @@ const common = { ...one, localRank: 0, runId: '', restartCount: 0 };
 describe('resolves', () => {
   const cases: [what: string, choices: object, env: Record<string, string>, expected: object][] = [
     [
-      'nothing said, nothing set: a world of one',
+      'no options and no variables: a world of one',
       {},
       {},
       {
@@ -40,7 +40,7 @@ describe('resolves', () => {
       { ...common, masterAddress: 'a', place: { kind: 'rank 0', at: { host: 'a', port: 29500 } } },
     ],
     [
-      'an address, whatever the environment says of others',
+      'an address, ignoring that of the environment',
       { initMethod: 'tcp://10.1.1.20:23456', ...one },
       { RANK: '0', WORLD_SIZE: '9', MASTER_ADDR: 'a', RINGRUN_STORE: 'tcp://b:8' },
       {
@@ -68,7 +68,7 @@ describe('resolves', () => {
       { ...common, masterAddress: undefined, place: { kind: 'file', path: '/mnt/nfs/shared file' } },
     ],
     [
-      'a file, and who is master',
+      'a file, ignoring the master of the environment',
       { initMethod: 'file:///f', ...one },
       { MASTER_ADDR: 'a' },
       { ...common, masterAddress: 'a', place: { kind: 'file', path: '/f' } },

@@ -73,7 +73,7 @@ describe.each(['the function', 'the method'])('%s', (kind) => {
         kind === 'the function'
           ? call(functions[form], ...inputs, options)
           : call(methods[form].bind(group), ...inputs, options);
-      // Where a message has only one end, that is what is refused, and not before the options.
+      // If only the array of a message is invalid, that error is thrown instead.
       await refuses(
         run('MAX'),
         `${form}: expected an object of options, got 'MAX'. Write it by name, as in { ${option}: 'MAX' }.`,

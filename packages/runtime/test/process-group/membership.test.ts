@@ -87,7 +87,7 @@ test('a rank that has joined restores a claim that others deleted, until the gro
   );
   const joined = await Promise.all(joining);
   await store.deleteKey('init/0/member/1');
-  // As a stop of the process.
+  // Simulates a stop of the process.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   await store.wait(['init/0/member/1'], { timeoutMs: 10_000 });
   for (const round of joined) round.formed();
@@ -149,7 +149,7 @@ test('a rank that waits for others calls the store twice for each sign of life',
   await Promise.all([...joined, join(2, new PrefixStore('job', whole))]);
 });
 
-test('at most 1000 signs of life a second reach the store, whatever the number of ranks', () => {
+test('at most 1000 signs of life a second reach the store, for any number of ranks', () => {
   expect([2, 1000, 10_240].map(heartbeatIntervalMs)).toEqual([1000, 1000, 10_240]);
 });
 

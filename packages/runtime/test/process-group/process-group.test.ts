@@ -23,7 +23,7 @@ beforeEach(() => {
   for (const name of ['RANK', 'WORLD_SIZE', 'RINGRUN_STORE']) vi.stubEnv(name, undefined);
 });
 
-test('before initialization every function names the call that is missing', async () => {
+test('before initialization every function names the missing call', async () => {
   expect(isInitialized()).toBe(false);
   for (const use of [getRank, getWorldSize, getBackend, defaultGroup, barrierSync]) {
     expect(use).toThrow(/Await initProcessGroup\(\) first/);

@@ -14,7 +14,7 @@ function outcomes(said: readonly (readonly number[])[], worldSize = said.length,
   );
 }
 
-test('resolves if all ranks pass the same list, also on ranks outside the group', async () => {
+test('resolves if all ranks pass the same list, including ranks outside the group', async () => {
   const ranks = [0, 2];
   expect(await outcomes([ranks, ranks, ranks])).toEqual([undefined, undefined, undefined]);
 });
@@ -24,14 +24,14 @@ test('no rank continues before every rank has called it', async () => {
   const order: string[] = [];
   const call = async (rank: number) => {
     await agreeOnRanks(store, { rank, worldSize: 2, number: 1, ranks: [0] }, 5000);
-    order.push(`rank ${rank} goes on`);
+    order.push(`rank ${rank} continues`);
   };
   const first = call(0);
   await store.wait(['member/0']);
-  order.push('rank 1 comes');
+  order.push('rank 1 calls');
   await Promise.all([first, call(1)]);
-  expect(order[0]).toBe('rank 1 comes');
-  expect(order.slice(1).sort()).toEqual(['rank 0 goes on', 'rank 1 goes on']);
+  expect(order[0]).toBe('rank 1 calls');
+  expect(order.slice(1).sort()).toEqual(['rank 0 continues', 'rank 1 continues']);
 });
 
 test('a disagreement is thrown on every rank, with both lists', async () => {

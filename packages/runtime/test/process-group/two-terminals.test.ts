@@ -56,7 +56,7 @@ describe('file://', () => {
     [0, 1],
     [1, 0],
   ])(
-    'rank %d first, and it says whom it waits for; then rank %d; the file is gone',
+    'rank %d first, which names the missing rank; then rank %d; the file is removed',
     async (first, second) => {
       const { path, rank } = inFile(2);
       const early = rank(first);

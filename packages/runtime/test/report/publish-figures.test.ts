@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../launcher/test/support/launched.ts';
 const env = { RANK: '1', WORLD_SIZE: '2', RINGRUN_RUN_ID: 'job', RINGRUN_RESTART_COUNT: '3' };
 const progress = { unit: 'images', epoch: 1, stepOfEpoch: 2, stepsOfEpoch: 9, step: 2, loss: NaN };
 
-test('the last of several records is complete, and says that the training has ended', async () => {
+test('the last of several records is complete and marks the end of the training', async () => {
   const path = join(temporaryFolder(), 'attempt_0/1/figures.json');
   const publisher = new FiguresPublisher(path, env);
   publisher.begin();
@@ -33,7 +33,7 @@ test('the last of several records is complete, and says that the training has en
   });
 });
 
-test('a folder that cannot be written is reported once, and the training goes on', async () => {
+test('a folder that cannot be written is reported once, and the training continues', async () => {
   const written: string[] = [];
   const stderr = vi
     .spyOn(process.stderr, 'write')

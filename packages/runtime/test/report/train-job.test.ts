@@ -70,7 +70,7 @@ interface Received {
   };
 }
 
-/** A fake of the trainer's server with its own certificate: records requests, and answers as told. */
+/** A fake of the trainer's server with its own certificate: records requests, and returns the configured answers. */
 async function trainerServer() {
   const folder = temporaryFolder();
   const [key, certificateFile, tokenFile] = ['key.pem', 'ca.crt', 'token'].map((name) => join(folder, name));

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openStorage } from '../../src/storage/index.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** A file system of its own in a folder; undefined where this user may not mount. */
+/** A folder with a separate file system; undefined if this user may not mount. */
 function mounted(options: string): string | undefined {
   const folder = temporaryFolder();
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status !== 0) return undefined;

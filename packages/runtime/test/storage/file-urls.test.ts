@@ -18,7 +18,7 @@ import {
   prepareMnist,
   profile,
 } from '../../dist/index.js';
-// What is built: the thread that writes checkpoints may not run TypeScript.
+// Imports the build, because the thread that writes checkpoints may not run TypeScript.
 import { encodeSafetensors } from '../../src/checkpoint/safetensors.ts';
 import { folder as tfjsFolder } from '../../../tfjs/src/folder.ts';
 import { syntheticMnist } from '../../../../test/support/synthetic-mnist.ts';
@@ -30,7 +30,10 @@ vi.mock('node:worker_threads', async (original) => {
   return await plainWorkers(original);
 });
 
-/** Every function with an option that names a file or a folder, and what it finds in `at` of a folder that has all. */
+/**
+ * Every function with an option that names a file or a folder, and what it reads at `at` in a folder that contains all
+ * of them.
+ */
 const uses: Readonly<
   Record<string, { at: string; use: (location: string | URL) => unknown; found: unknown }>
 > = {
@@ -133,7 +136,7 @@ function filled(): string {
 }
 
 describe.each(Object.entries(uses))('%s', (_, { at, use, found }) => {
-  test('takes a path, the file: URL as a string, and a URL', async () => {
+  test('accepts a path, the file: URL as a string, and a URL', async () => {
     for (const given of [(path: string) => path, (path: string) => pathToFileURL(path).href, pathToFileURL]) {
       expect(await use(given(join(filled(), at)))).toEqual(found);
     }

@@ -66,7 +66,7 @@ describe('the error states the cause and a fix for', () => {
   });
 
   test.each([
-    ['a host name that nobody has', 'http://nowhere.invalid:9000'],
+    ['a host name that does not resolve', 'http://nowhere.invalid:9000'],
     ['no URL', 'minio:9000/x y'],
   ])('an endpoint that is %s', async (_, endpoint) => {
     useS3(1, { AWS_ENDPOINT_URL_S3: endpoint });
@@ -84,7 +84,7 @@ describe('the error states the cause and a fix for', () => {
     });
     useS3((web.address() as AddressInfo).port);
     const { code, message } = await failureOf(openStorage('s3://data').read('x'));
-    expect(message).toContain('The server is no S3-compatible service');
+    expect(message).toContain('The server is not an S3-compatible service');
     expect(code).toBe('ERR_STORAGE_ENDPOINT');
   });
 });

@@ -10,7 +10,7 @@ import { startS3, useS3 } from '../support/s3.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 function bytesOf(length: number, salt = 0): Uint8Array {
-  // Not from a function: of millions of elements, that takes seconds.
+  // Not from a function, which takes seconds for millions of elements.
   const bytes = new Uint8Array(length);
   for (let i = 0; i < length; i += 1) bytes[i] = (i * 31 + salt) % 251;
   return bytes;
@@ -32,7 +32,7 @@ const inBucket: Kind = [
 ];
 
 const inParts = (prefix: string): Kind => [
-  `a bucket, in parts of 5 MiB behind the prefix '${prefix}'`,
+  `a bucket, in parts of 5 MiB under the prefix '${prefix}'`,
   async () => {
     useS3((await startS3('checkpoints')).port);
     return new S3Storage({ bucket: 'checkpoints', prefix, partBytes: 5 * 2 ** 20 });
@@ -43,7 +43,7 @@ const inParts = (prefix: string): Kind => [
 const kinds = ways([inFolder, inParts('job/7')], [inBucket, inParts('')]);
 
 describe.each(kinds)('%s', (_, open) => {
-  test('reads what was written last', async () => {
+  test('reads the last written bytes', async () => {
     const storage = await open();
     for (const length of [0, 1, 11 * 2 ** 20 + 3, 1000]) {
       await storage.write('step-1/rank 0+ä.bin', bytesOf(length));

@@ -6,11 +6,11 @@ import { onTestFinished } from 'vitest';
 export interface Mirror {
   /** `http://127.0.0.1:…/mnist/`, on a port that was free. */
   url: string;
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   requests: string[];
 }
 
-/** A web server that answers as told until the test is over. */
+/** A web server that answers with the given function until the test is over. */
 export async function startMirror(answer: RequestListener): Promise<Mirror> {
   const requests: string[] = [];
   const server = createServer((request, response) => {

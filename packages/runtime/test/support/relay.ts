@@ -2,7 +2,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** What to do when `limit` bytes have passed: the connection's both ends are given. */
+/** Called with both ends of the connection when `limit` bytes have passed. */
 export interface Cut {
   limit: number;
   /** Selects the bytes that count. Default: those of answers. */
@@ -10,7 +10,7 @@ export interface Cut {
   then: (client: Socket, server: Socket) => void;
 }
 
-/** Stands between clients and the server at `port`, and passes everything on until it is told to stop, once; returns its own port. */
+/** Forwards everything between clients and the server at `port` until `limit` is reached once; returns its own port. */
 export async function startRelay(port: number, { limit, of = 'answers', then }: Cut): Promise<number> {
   let passed = 0;
   let isCut = false;
@@ -19,7 +19,7 @@ export async function startRelay(port: number, { limit, of = 'answers', then }: 
     const server = connect(port, '127.0.0.1');
     for (const socket of [client, server]) {
       sockets.add(socket);
-      // The other end has gone, which is what these tests are about.
+      // The other end has closed, as these tests intend.
       socket.on('error', () => undefined);
     }
     const [from, to] = of === 'answers' ? [server, client] : [client, server];

@@ -7,12 +7,12 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const script = fileURLToPath(builtFile(new URL('../fixtures/s3-server.ts', import.meta.url)));
 
-/** What the server knows. */
+/** The server's credentials. */
 export const credentials = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' };
 
 export interface S3Server {
   port: number;
-  /** Ends it with SIGKILL, and resolves when it is gone. */
+  /** Ends the server with SIGKILL, and resolves when it has exited. */
   kill(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export function startS3(...buckets: string[]): Promise<S3Server> {
   return startS3In(temporaryFolder(), ...buckets);
 }
 
-/** Starts one whose objects are in `folder`, also those that an earlier one has left there. */
+/** Starts a server whose objects are in `folder`, including those of an earlier server. */
 export async function startS3In(folder: string, ...buckets: string[]): Promise<S3Server> {
   const child = spawn(process.execPath, [script, folder, ...buckets], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -36,7 +36,7 @@ export async function startS3In(folder: string, ...buckets: string[]): Promise<S
   return { port: Number(String(printed)), kill };
 }
 
-/** Sets what the environment says of S3, until the test is over: the server's credentials unless told otherwise. */
+/** Sets the S3 variables of the environment until the test is over. Default: the server's credentials. */
 export function useS3(port: number, environment: Readonly<Record<string, string | undefined>> = {}): void {
   const cleared = Object.keys(process.env).filter((name) => name.startsWith('AWS_'));
   for (const name of cleared) vi.stubEnv(name, undefined);

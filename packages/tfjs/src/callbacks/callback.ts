@@ -18,7 +18,7 @@ export interface FitCallback {
 }
 
 /**
- * Creates a callback that works anywhere in a list, also before tf.callbacks.earlyStopping(). tf wraps every callback
+ * Creates a callback that works anywhere in a list, even before tf.callbacks.earlyStopping(). tf wraps every callback
  * (which breaks its own) unless the first is an instance of tf.Callback, so this one extends that class if it is loaded.
  */
 export function callback(methods: FitCallback): FitCallback {

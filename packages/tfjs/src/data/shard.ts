@@ -13,7 +13,7 @@ export interface ShardOptions {
    * element is visited once, as evaluation needs, and ranks may differ by one element. Default: true.
    */
   dropRemainder?: boolean;
-  /** Source of the defaults of `numReplicas` and `rank`. Default: the default group, if there is one. */
+  /** Source of the defaults of `numReplicas` and `rank`. Default: the default group, if any. */
   processGroup?: ProcessGroup;
 }
 

@@ -1,6 +1,6 @@
 import type { Engine } from '../tensorflow.ts';
 
-/** Why TensorFlow.js computes slower than it could in this process, and how to mend it; undefined if it does not. */
+/** Why TensorFlow.js computes slower than it could in this process, and how to fix it; undefined if it does not. */
 export function slownessOf(
   { backendName, backend }: Pick<Engine, 'backendName' | 'backend'>,
   rank: number,
@@ -23,6 +23,6 @@ function withoutGpu(rank: number): string {
   const shown = process.env['CUDA_VISIBLE_DEVICES'];
   return (
     `rank ${rank}: @tensorflow/tfjs-node-gpu found no GPU (CUDA_VISIBLE_DEVICES${shown === undefined ? ' is unset' : `=${shown}`}) and computes on the CPU. ` +
-    'Install the NVIDIA driver, CUDA and cuDNN where the lines above from TensorFlow miss them, or import @tensorflow/tfjs-node.'
+    'Install the NVIDIA driver, CUDA and cuDNN if the TensorFlow lines above report them missing, or import @tensorflow/tfjs-node.'
   );
 }

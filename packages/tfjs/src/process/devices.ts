@@ -1,4 +1,3 @@
-/** Environment variables that select the GPU. */
 export type DevicesEnvironment = Readonly<
   Partial<Record<'LOCAL_RANK' | 'LOCAL_WORLD_SIZE' | 'CUDA_VISIBLE_DEVICES', string>>
 >;

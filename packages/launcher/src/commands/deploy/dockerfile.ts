@@ -1,20 +1,20 @@
-/** What the folder of a training script has, as far as its image depends on it. */
+/** The contents of a script's folder that determine its image. */
 export interface FolderContents {
   /** Whether the script's package.json depends on ringrun. */
   dependsOnRingrun: boolean;
   hasPackageJson: boolean;
   hasPackageLock: boolean;
-  /** Whether the script is TypeScript and no dependency runs it: Node 20 does not. */
+  /** Whether the script is TypeScript and no dependency can run it; Node 20 cannot. */
   lacksTsx: boolean;
 }
 
-/** The major version that ringrun is tested with. */
+/** The major version with which ringrun is tested. */
 const tsxVersion = 4;
 
 const nodeImage = 'node:20-bookworm-slim';
 
 /**
- * Left out of images: dependencies of this machine, Git's files, variables and the manifests.
+ * Excluded from images: this machine's dependencies, Git's files, environment files and the manifests.
  *
  * @param output the folder of the manifests, relative to that of the image
  */
@@ -26,8 +26,8 @@ export function dockerignoreOf(output: string): string {
 /**
  * The Dockerfile of a training script.
  *
- * A folder whose package.json depends on ringrun gets Node's public image and its own dependencies; others get ringrun's
- * image, which contains the packages. GPUs need ringrun's image for them, with CUDA and NCCL.
+ * A folder whose package.json depends on ringrun uses Node's public image and its own dependencies; others use
+ * ringrun's image, which contains the packages. GPUs need ringrun's GPU image, which has CUDA and NCCL.
  *
  * @param version ringrun's version, the tag of its images
  */
@@ -61,7 +61,7 @@ export function dockerfileOf(
     );
   }
   const image = baseImage ?? `${gpus > 0 ? 'ringrun-gpu' : 'ringrun'}:${version}`;
-  // The images of ringrun need no npm, and that for GPUs has none.
+  // ringrun's images do not need npm, and the GPU image does not include it.
   const stage = hasPackageJson
     ? [`FROM ${nodeImage} AS dependencies`, 'WORKDIR /workspace', ...install, '']
     : [];

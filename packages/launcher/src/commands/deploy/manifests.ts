@@ -78,7 +78,7 @@ function pytorchJob(deployment: Deployment): string {
   )}\n`;
 }
 
-/** A runtime of the job's own, because a TrainJob's pods are described by its runtime. */
+/** A separate runtime for the job, because a TrainJob's runtime describes its pods. */
 function trainJob(deployment: Deployment): string {
   const { name, nodes, processesPerNode } = deployment;
   const container = lines(

@@ -1,6 +1,6 @@
 import type { Deployment } from './options.ts';
 
-/** What was written, and the commands that build, push and apply it. */
+/** The files that were written, and the commands that build, push and apply them. */
 export function nextSteps(
   { kind, name, namespace, image, secret }: Deployment,
   { output, written }: { output: string; written: readonly string[] },

@@ -13,7 +13,7 @@ export interface Deployment {
   name: string;
   namespace: string | undefined;
   image: string;
-  /** FROM of the Dockerfile. Undefined: selected by what the folder has. */
+  /** FROM of the Dockerfile. Undefined: chosen from the folder's contents. */
   baseImage: string | undefined;
   nodes: number;
   /** `auto`: one per GPU, or per CPU of the limit. */
@@ -97,7 +97,7 @@ export function parseDeployment(argv: readonly string[], folder: string): Deploy
   return deployment;
 }
 
-/** What no option alone shows. */
+/** Checks that combine several options. */
 function mistakeIn({ kind, name, nodes, gpus, processesPerNode, env }: Deployment): string | undefined {
   // Each pod's name is one label of a host name. The Job controller adds five random characters and a hyphen.
   const suffix = kind === 'PyTorchJob' ? `-worker-${nodes}` : `-node-0-${nodes}-abcde`;
@@ -156,7 +156,7 @@ function deployCommand(): Command {
     .configureHelp({ visibleArguments: () => [] });
 }
 
-/** The options that may be given several times. */
+/** The options that may be repeated. */
 function repeated(command: Command): Command {
   const lists: readonly (readonly [flags: string, help: string, parse: (text: string) => unknown])[] = [
     ['--toleration <key=value:Effect>', 'taint of nodes that the pods tolerate', values.parseToleration],

@@ -105,7 +105,7 @@ export function podTemplate(deployment: Deployment, container: string): string {
   );
 }
 
-/** On which nodes the pods run, and with which rights. Undefined if no option selects any. */
+/** Node selection, tolerations and service account of the pods. Undefined if no option sets any. */
 function placementOf(deployment: Deployment): string | undefined {
   const { serviceAccount, imagePullSecrets, nodeSelector, tolerations } = deployment;
   const parts = [

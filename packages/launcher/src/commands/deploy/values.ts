@@ -23,7 +23,7 @@ export function parseJobName(text: string): string {
   );
 }
 
-/** The nearest job name of at most 40 characters; undefined if there is none. `My Job_2` becomes `my-job-2`. */
+/** The nearest job name of at most 40 characters, if any. `My Job_2` becomes `my-job-2`. */
 export function toJobName(text: string): string | undefined {
   const name = text
     .toLowerCase()
@@ -49,7 +49,7 @@ export function parseObjectName(text: string): string {
   );
 }
 
-/** `registry.example:5000/team/train:1`, also with a digest. */
+/** `registry.example:5000/team/train:1`, optionally with a digest. */
 export function parseImage(text: string): string {
   const host = /[A-Za-z0-9][-A-Za-z0-9.]*(:\d+)?/.source;
   const part = /[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*/.source;
@@ -87,14 +87,14 @@ export function parseMemory(text: string): string {
   throw new InvalidArgumentError(`Expected a quantity of memory with a unit, such as 4Gi or 500M.${meant}`);
 }
 
-/** `key=value`, as `kubectl label` takes it. */
+/** `key=value`, as `kubectl label` accepts it. */
 export function parseLabel(text: string): [key: string, value: string] {
   const [, key = '', value = ''] = /^([^=]+)=([^=]*)$/.exec(text) ?? [];
   if (isKey(key) && (value === '' || nameOfKey.test(value))) return [key, value];
   throw new InvalidArgumentError('Expected a label of nodes as key=value, such as agentpool=gpu.');
 }
 
-/** `key=value:Effect`, `key:Effect` or `key`, as `kubectl taint` takes it. */
+/** `key=value:Effect`, `key:Effect` or `key`, as `kubectl taint` accepts it. */
 export function parseToleration(text: string): Toleration {
   const [, key = '', assigned = '', suffix = ''] =
     /^([^=:]+)(=[^=:]*)?(:NoSchedule|:PreferNoSchedule|:NoExecute)?$/.exec(text) ?? [];

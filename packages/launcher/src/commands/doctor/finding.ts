@@ -32,7 +32,7 @@ const levelWidth = 'problem'.length;
 const checkWidth = 'shared memory'.length;
 const indent = ' '.repeat(levelWidth + checkWidth + 4);
 
-/** `ok       threads        2 CPUs`, and the fix on the next line if there is one. */
+/** `ok       threads        2 CPUs`, and the fix, if any, on the next line. */
 export function formatFinding(finding: NamedFinding): string {
   const head = `${finding.level.padEnd(levelWidth)}  ${finding.check.padEnd(checkWidth)}  `;
   const found = `${head}${indented(finding.found)}\n`;

@@ -30,7 +30,7 @@ export async function* examineMachine(options: DoctorOptions): AsyncGenerator<Na
   yield* examineGpus(options);
 }
 
-/** NCCL is checked only if there are traces of a GPU, onnxruntime's CUDA provider only if a GPU is usable. */
+/** NCCL is checked only if traces of a GPU exist, onnxruntime's CUDA provider only if a GPU is usable. */
 async function* examineGpus(options: DoctorOptions): AsyncGenerator<NamedFinding> {
   const scene = await readGpuScene(options.timeoutMs, process.env);
   yield { check: 'gpu', ...judgeGpu(scene) };

@@ -49,7 +49,7 @@ export async function measureThroughput(
 }
 
 /**
- * Milliseconds of the fastest of `rounds` all-reduces: other processes slow some of them, which says nothing about the
+ * Milliseconds of the fastest of `rounds` all-reduces: other processes slow some of them, which is unrelated to the
  * link.
  */
 async function fastestOf(group: ProcessGroup, array: Float32Array, rounds: number): Promise<number> {

@@ -110,7 +110,10 @@ function maxNodes(text: string | undefined): number | undefined {
   return integer(text?.split(':').at(-1), 1);
 }
 
-/** Undefined if the text is no integer of at least `min`: the launcher refuses it, here it is only a default. */
+/**
+ * Undefined if the text is not an integer of at least `min`. The launcher refuses such a text; here it is only a
+ * default.
+ */
 function integer(text: string | undefined, min: number): number | undefined {
   return text !== undefined && /^\d+$/.test(text) && Number(text) >= min ? Number(text) : undefined;
 }

@@ -10,13 +10,13 @@ import { Screen } from './screen.ts';
 import { sourceOf, tokenOf } from './sources.ts';
 import type { Source } from './sources.ts';
 
-/** Milliseconds that it waits for the first figures of a job that starts. */
+/** Milliseconds to wait for the first figures of a starting job. */
 const firstFiguresMs = 60_000;
 
 /** q, Q, and Ctrl-C and Ctrl-D in raw mode. */
 const endingBytes: ReadonlySet<number> = new Set([0x71, 0x51, 0x03, 0x04]);
 
-/** Runs the command and returns the exit code: 0 once the job has ended, 1 if there is none. */
+/** Runs the command and returns the exit code: 0 once the job has ended, 1 if no job is found. */
 export async function runTop(argv: readonly string[]): Promise<number> {
   const options = parseTopOptions(argv);
   try {
@@ -59,7 +59,7 @@ async function watch(source: Source, { intervalMs }: TopOptions): Promise<number
     ended.stop();
     screen?.close();
   }
-  // The alternate screen is gone: leave the last figures on the terminal.
+  // The alternate screen was closed: leave the last figures on the terminal.
   if (screen && last !== undefined) print(last);
   if (!ended.signal.aborted) process.stdout.write('ringrun top: the job has ended.\n');
   return 0;

@@ -1,7 +1,7 @@
 import type { WriteStream } from 'node:tty';
 
 const escape = '\x1b[';
-/** The alternate screen, which keeps what the terminal showed before. */
+/** The alternate screen, which preserves the terminal's previous contents. */
 const enter = `${escape}?1049h${escape}?25l`;
 const leave = `${escape}?25h${escape}?1049l`;
 const home = `${escape}H`;
@@ -18,7 +18,7 @@ export class Screen {
   constructor(output: WriteStream) {
     this.#output = output;
     output.write(enter);
-    // Also if an error ends the process.
+    // Restores the terminal even if an error ends the process.
     process.once('exit', this.#leave);
   }
 

@@ -15,18 +15,18 @@ import { parseStatus, statusOf } from '../../dashboard/status.ts';
 import type { Status } from '../../dashboard/status.ts';
 import type { TopOptions } from './options.ts';
 
-/** Where `ringrun top` reads. Returns undefined before the first figures and after the job. */
+/** A source of figures for `ringrun top`. Returns undefined before the first figures and after the job. */
 export interface Source {
   /** Such as `in the folder logs`, for messages. */
   readonly where: string;
-  /** What the user can do if there is no job. */
+  /** The fix if no job is found. */
   readonly hint: string;
   /** @throws CommandError if the source can never be read, such as with another secret. */
   read(): Promise<Status | undefined>;
 }
 
 const requestMs = 5000;
-/** The status of the most ranks that a page shows is far smaller. */
+/** Far more than the status of the maximum number of ranks on a page. */
 const maxBytes = 4 * 1024 * 1024;
 
 /** @throws CommandError if the target is neither a folder nor an address. */
@@ -135,7 +135,7 @@ async function readDashboard(base: string, token: string): Promise<Status | unde
     );
   }
   const status = answer.ok ? parseStatus(text) : undefined;
-  // Busy, with too many requests.
+  // The dashboard is busy: too many requests.
   if (status !== undefined || answer.status === 429) return status;
   throw new CommandError(
     1,

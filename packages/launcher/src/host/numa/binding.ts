@@ -74,7 +74,7 @@ function neighbours(near: readonly Cpu[], cpus: readonly Cpu[], worker: BoundWor
   return localRanks.filter((localRank) => homeOf(localRank, cpus, worker) === near[0].node);
 }
 
-/** If the cores cannot be divided equally, the first workers get one more. */
+/** If the cores cannot be divided equally, the first workers receive one more. */
 function ownCores(
   near: readonly Cpu[],
   sharers: readonly number[],

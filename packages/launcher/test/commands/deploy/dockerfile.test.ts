@@ -20,7 +20,7 @@ test("a folder without dependencies is copied into ringrun's image", () => {
   ]);
 });
 
-test('a folder that depends on ringrun gets its own dependencies on the image of Node.js', () => {
+test("a folder that depends on ringrun uses its own dependencies on Node's image", () => {
   expect(
     instructions({ ...bare, dependsOnRingrun: true, hasPackageJson: true, hasPackageLock: true }, ordinary),
   ).toEqual([
@@ -35,11 +35,11 @@ test('a folder that depends on ringrun gets its own dependencies on the image of
   ]);
 });
 
-test('TypeScript without tsx among its dependencies gets tsx', () => {
+test('installs tsx for TypeScript whose dependencies lack it', () => {
   const folder = { ...bare, dependsOnRingrun: true, hasPackageJson: true, lacksTsx: true };
   expect(instructions(folder, ordinary)).toContain('RUN npm install --no-save --omit=dev tsx@4');
   expect(instructions({ ...folder, lacksTsx: false }, ordinary).join()).not.toContain('tsx');
-  // The image of ringrun has it.
+  // ringrun's image includes tsx.
   expect(instructions({ ...bare, lacksTsx: true }, ordinary).join()).not.toContain('tsx');
 });
 
@@ -50,7 +50,7 @@ test.each([
     { ...ordinary, gpus: 1 },
   ],
 ])(
-  'other dependencies are installed in a stage with npm, which the image for GPUs has not: %j',
+  'other dependencies are installed in a stage with npm, because the GPU image has no npm: %j',
   (folder, job) => {
     expect(instructions(folder, job)).toEqual([
       'FROM node:20-bookworm-slim AS dependencies',

@@ -26,7 +26,7 @@ describe('the machine', () => {
       expect(words(judgeNode(version, 'tsx'))).toBe(`ok: ${version}, runs TypeScript through tsx`);
   });
 
-  test('the line about Node says if it runs TypeScript, and what to install', () => {
+  test('the line about Node reports whether it runs TypeScript, and what to install', () => {
     expect(words(judgeNode('v22.18.0', 'node'))).toBe(
       'ok: v22.18.0, runs TypeScript by itself (with tsx also enums and the like: npm install tsx)',
     );
@@ -64,7 +64,7 @@ describe('the machine', () => {
     ],
     [
       { affinity: 4, quota: undefined, ompNumThreads: 'many' },
-      /^warning: 4 CPUs; OMP_NUM_THREADS is "many", which is no number/,
+      /^warning: 4 CPUs; OMP_NUM_THREADS is "many", which is not a number/,
     ],
     [{ affinity: 4, quota: 8, ompNumThreads: '4' }, /^ok: 4 CPUs; OMP_NUM_THREADS=4 for each process/],
     [{ affinity: 1, quota: undefined, ompNumThreads: '' }, /^ok: 1 CPU; /],
@@ -95,7 +95,7 @@ describe('the machine', () => {
     expect(failed('PeerDiedError: rank 1 has died')).toMatch(/^problem: .*PeerDiedError: rank 1 has died → /);
   });
 
-  test('no library of onnxruntime is a warning; one that is unusable or computes wrongly is a problem', () => {
+  test('a missing onnxruntime library is a warning; an unusable or wrong one is a problem', () => {
     const judged = (answer: OnnxruntimeAnswer) =>
       words(judgeOnnxruntime({ kind: 'answer', answer, stderr: '' }));
     const none = { usable: false, problem: 'expected a library, got none', fix: 'Run npm install' } as const;
@@ -230,7 +230,7 @@ describe('the link', () => {
     );
   });
 
-  test('that passes only small messages gets a fix about the MTU', () => {
+  test('that passes only small messages is reported with a fix about the MTU', () => {
     const failure = {
       stage: 'measuring',
       peer: 'host1',

@@ -4,7 +4,7 @@ import type { Participant, RendezvousState } from '../rendezvous-state.ts';
 import { stop, waitUntilStopped, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
-/** The job is over: each node removes itself from the state, so that the store server knows when it may stop. */
+/** The job is over: each node removes itself from the state, so that the store server detects when it may stop. */
 export function leaveClosed(
   state: RendezvousState,
   nodeState: NodeState,

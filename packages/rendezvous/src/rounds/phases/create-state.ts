@@ -3,7 +3,7 @@ import { nameOf } from '../rendezvous-state.ts';
 import type { Clock, Step } from '../step.ts';
 import { mayStillRun, newParticipant, previousRankOf } from '../participants.ts';
 
-/** Creates the first state of a store, with what this node knows of a previous store that was lost. */
+/** Creates the first state of a store, including this node's knowledge of a previous store that was lost. */
 export function createState({ node, terms, before, freshName, runId }: NodeState, { wall }: Clock): Step {
   const round = (before?.highestRound ?? 0) + 1;
   const again = `${nameOf(node)} restores the job after the loss of the store, with round ${round}`;

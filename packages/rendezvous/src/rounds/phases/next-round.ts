@@ -7,7 +7,7 @@ import { canReplaceNodes, describeDeath, lossOfNode } from '../lost-nodes.ts';
 import { write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
-/** A round ends when all workers of all its nodes have ended. The first node that sees it decides what follows. */
+/** A round ends when all workers of all its nodes have ended. The first node that detects it decides the next step. */
 export function decideNextRound(
   state: RendezvousState,
   { timing, joiningSince, runningSince }: NodeState,

@@ -40,8 +40,8 @@ function lastCallLeft(state: RendezvousState, nodeState: NodeState, now: number)
 }
 
 /**
- * Whether absent nodes are known to have run a round of a lost store, until their lease expires. For others, which may have
- * too, there is the last call, which by default is longer than a lease.
+ * Whether absent nodes are known to have run a round of a lost store, until their lease expires. Unknown nodes may have
+ * run one too: for them, the last call suffices, which by default is longer than a lease.
  */
 function absentNodesMayRun(state: RendezvousState): boolean {
   const here = new Set(state.participants.map(({ node }) => node.id));

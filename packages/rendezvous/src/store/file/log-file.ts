@@ -81,21 +81,24 @@ export class LogFile {
    *
    * Opens the file again, because network file systems look for other clients' writes on open.
    *
-   * @throws RingrunError `ERR_STORE_LOST` if the file was removed, replaced or shortened; `ERR_STORE_FILE` if it is no
-   * store, has an invalid record, or has grown by more than 1 GiB.
+   * @throws RingrunError `ERR_STORE_LOST` if the file was removed, replaced or shortened; `ERR_STORE_FILE` if it is not
+   * a store, has an invalid record, or has grown by more than 1 GiB.
    */
   async read(): Promise<FileRecord[]> {
     const bytes = await this.#bytesSince(this.#position);
     if (this.#position > 0) return this.#take(bytes);
     if (!fileHeader.subarray(0, bytes.length).equals(bytes.subarray(0, fileHeader.length))) {
-      throw fileError(this.path, 'is no ringrun store', 'it begins with other bytes');
+      throw fileError(this.path, 'is not a ringrun store', 'it begins with other bytes');
     }
     if (bytes.length < fileHeader.length) return [];
     this.#position = fileHeader.length;
     return this.#take(bytes.subarray(fileHeader.length));
   }
 
-  /** Appends records, and cuts off the incomplete record of a killed writer. The caller holds the pen and has read. */
+  /**
+   * Appends records, and cuts off the incomplete record of a killed writer. The caller holds the write lock and has
+   * read the file.
+   */
   async append(records: readonly FileRecord[]): Promise<void> {
     const header = this.#position === 0 ? [fileHeader] : [];
     const bytes = Buffer.concat([...header, ...records.map(encodeRecord)]);
@@ -110,13 +113,13 @@ export class LogFile {
     this.#position += bytes.length;
   }
 
-  /** Empties the file. The caller holds the pen. */
+  /** Empties the file. The caller holds the write lock. */
   async clear(): Promise<void> {
     await this.#file.truncate(0);
     this.#position = 0;
   }
 
-  /** Removes the file. Processes that wait for the pen detect that. */
+  /** Removes the file. Processes that wait for the write lock detect the removal. */
   async remove(): Promise<void> {
     await unlink(this.path).catch(() => undefined);
   }

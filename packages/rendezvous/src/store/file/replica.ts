@@ -236,7 +236,7 @@ export class Replica {
     return true;
   }
 
-  /** The caller holds the pen and releases it by closing the file. */
+  /** The caller holds the write lock and releases it by closing the file. */
   async #signOff(how: 'left' | 'withdrawn'): Promise<void> {
     const { log, roll, client } = this.#opened;
     await this.#readOn();

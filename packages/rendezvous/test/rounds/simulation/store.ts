@@ -22,7 +22,7 @@ export interface Weather {
   delayMs: number;
 }
 
-/** A simulated store behind a bad network. A restart loses all its data. */
+/** A simulated store on an unreliable network. A restart loses all its data. */
 export class SimulatedStore {
   isUp = true;
   instance = 1;

@@ -1,8 +1,8 @@
 import { RingrunError } from '@ringrun/core';
 
-/** A file of a data set is invalid. The message has the actual and the expected content, and what to do. */
+/** A file of a data set is invalid. The message has the actual and the expected content, and the fix. */
 export class InvalidDataError extends RingrunError {
-  /** Path of the file, folder or bucket; or the name of the variable or data set, if the problem is there. */
+  /** Path of the file, folder or bucket; or the name of the variable or data set that has the problem. */
   readonly file: string;
 
   constructor(file: string, problem: string, cure: string, options?: ErrorOptions) {

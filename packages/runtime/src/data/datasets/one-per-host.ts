@@ -19,8 +19,8 @@ interface Outcome {
 }
 
 /**
- * Runs an action on one rank per host while the others wait. If one rank fails, every rank fails, so none
- * waits for it later. Without an initialized group, this process acts.
+ * Runs an action on one rank per host while the others wait. If one rank fails, every rank fails, so that no rank waits
+ * for it later. Without an initialized group, this process acts.
  */
 export async function onePerHost({
   title,

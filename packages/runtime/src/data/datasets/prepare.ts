@@ -38,7 +38,7 @@ export const prepareOptions: OptionNames<PrepareOptions> = {
 export interface PreparedData {
   /** A folder or bucket with the data. */
   location: string;
-  /** Where the data comes from: the option `location`, a download in the cache, or a generator. */
+  /** Origin of the data: the option `location`, a download in the cache, or a generator. */
   kind: 'given' | 'downloaded' | 'synthetic';
   /**
    * Name of the data, to print next to a result: `MNIST`, `synthetic digits, not MNIST`, or the given
@@ -142,7 +142,7 @@ async function downloadInto(
   }
 }
 
-/** Adds to the error what to do without a network. */
+/** Adds a remedy for hosts without a network to the error. */
 function withRemedy(
   { title, contents, syntheticTitle }: DownloadableDataset,
   error: DownloadError,
@@ -179,7 +179,7 @@ function mirrorsOf(
   const odd = urls.find((mirror) => !/^https?:\/\//.test(mirror) || !URL.canParse(mirror));
   if (odd === undefined) return urls;
   const cure = 'Give base URLs such as https://example.org/data/, with commas between them';
-  throw new InvalidDataError(mirrorsVariable, `'${odd}' is no http or https URL`, cure);
+  throw new InvalidDataError(mirrorsVariable, `'${odd}' is not an http or https URL`, cure);
 }
 
 async function requireAll({ lacks, contents, title }: DownloadableDataset, location: string): Promise<void> {

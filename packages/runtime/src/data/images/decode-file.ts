@@ -48,7 +48,9 @@ function opened(sharp: Sharp, file: Uint8Array): SharpInstance {
 /** Order in which sharp applies the steps of one image: at most one of each, however they are called. */
 const places = { none: 0, extract: 1, resize: 2, extractAfterResize: 3, extend: 4 };
 
-/** Applies steps in their order. Steps that sharp would apply in another order begin with the pixels so far. */
+/**
+ * Applies steps in their order. Steps that sharp would apply in a different order start from the decoded pixels so far.
+ */
 class SharpPipeline {
   image: SharpInstance;
   readonly #sharp: Sharp;

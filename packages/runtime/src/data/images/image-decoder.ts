@@ -40,7 +40,7 @@ export class ImageDecoder {
   /**
    * The samples of several files, whose images share one array.
    *
-   * @throws InvalidDataError that names the file, for one that is damaged or of another size than the first one
+   * @throws InvalidDataError that names the file, if it is damaged or differs in size from the first one
    */
   async decode(files: readonly ImageFile[], pass: DataPass, memory?: BatchMemory): Promise<ImageSample[]> {
     const sharp = await loadSharp();

@@ -2,7 +2,8 @@ import { channels } from './pixels.ts';
 import type { Pixels } from './pixels.ts';
 
 /*
- * Windows bitmaps (.bmp) and portable maps (.ppm, .pgm), which torchvision reads and the published builds of sharp do not.
+ * Windows bitmaps (.bmp) and portable maps (.ppm, .pgm), which torchvision reads, but the published builds of sharp do
+ * not.
  */
 
 /** An image of 4 GiB has a damaged header. */
@@ -11,7 +12,7 @@ const maxPixels = 2 ** 30;
 /**
  * Decodes a bitmap or a portable map to RGB, by its first bytes; undefined for other files.
  *
- * @throws Error that says what is damaged or not supported
+ * @throws Error with the damaged or unsupported part
  */
 export function decodeUncompressed(file: Uint8Array): Pixels | undefined {
   const magic = String.fromCharCode(...file.subarray(0, 2));
@@ -51,7 +52,7 @@ function decodeBitmap(file: Uint8Array): Pixels {
   return { data, width, height };
 }
 
-/** Without compression, or with masks (3) that say what 32 bits mean without masks: blue, green, red. */
+/** Without compression, or with masks (3) equal to the default layout of 32 bits: blue, green, red. */
 function isPlain(view: DataView, bits: number, compression: number): boolean {
   if (compression === 0) return true;
   if (compression !== 3 || bits !== 32 || view.byteLength < 66) return false;

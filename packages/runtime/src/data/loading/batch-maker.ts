@@ -10,7 +10,7 @@ export interface BatchMaker<Batch> {
   waitFor<T>(loading: Promise<T>): Promise<T>;
   /** The batch for the loop. */
   finish(made: MadeBatch): Batch;
-  /** Takes a batch's memory, which the loop no longer uses. */
+  /** Accepts the memory of a batch that the loop no longer uses. */
   reclaim(made: MadeBatch): void;
   /** Called between batches. */
   pause(): Promise<void>;

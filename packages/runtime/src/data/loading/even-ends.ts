@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from '@ringrun/core';
 import type { ProcessGroup } from '@ringrun/core';
 
-/** What a rank says before each batch of an iteration. */
+/** A rank's statement before each batch of an iteration. */
 interface Own {
   /** Whether it has a batch that it has not delivered in this epoch. */
   hasNew: boolean;
@@ -9,14 +9,14 @@ interface Own {
   isEmpty: boolean;
 }
 
-/** Ranks agree before each batch whether they go on. */
+/** Ranks agree before each batch whether to continue. */
 export class EvenEnds {
   readonly #group: ProcessGroup;
   readonly #dropLast: boolean;
   readonly #epoch: number;
   #batches = 0;
 
-  /** @param group of its own, so that its collectives do not meet those of the training */
+  /** @param group a separate group, so that its collectives cannot interleave with those of the training */
   constructor(group: ProcessGroup, { dropLast, epoch }: { dropLast: boolean; epoch: number }) {
     this.#group = group;
     this.#dropLast = dropLast;
@@ -58,9 +58,9 @@ export interface OpenShare<Batch> {
 }
 
 /**
- * The batches of a share, made even over the ranks: after their end they are repeated until all ranks are at theirs.
+ * The batches of a share, repeated after their end until all ranks have reached the end of their shares.
  *
- * @param open begins the share, and skips the batches that a resumed run had
+ * @param open begins the share, and skips the batches that were delivered before resuming
  */
 export async function* evenBatches<Batch>(
   open: (skips: number) => OpenShare<Batch>,

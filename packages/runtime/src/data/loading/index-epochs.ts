@@ -46,7 +46,8 @@ export class IndexEpochs {
       pass: { seed: this.#seed ?? seed, epoch },
       deliver: () => {
         delivered += 1;
-        // The last batch counts as a whole one: all ranks are at the same batch, and a smaller one is the rank's last.
+        // The last batch counts as a full one: all ranks are at the same batch, and only a rank's last batch can be
+        // smaller.
         counted?.setUsed(delivered * this.#batchSize);
       },
       finish: () => counted?.finish(),
@@ -68,7 +69,7 @@ export class IndexEpochs {
     const length = this.#datasetLength;
     if (Number.isInteger(index) && index >= 0 && index < length) return index;
     throw new InvalidArgumentError(
-      `DataLoader: the sampler gave index ${index}, but the dataset has ${length} samples, 0 to ` +
+      `DataLoader: the sampler returned index ${index}, but the dataset has ${length} samples, 0 to ` +
         `${length - 1}. Make the sampler for this dataset.`,
     );
   }

@@ -74,7 +74,7 @@ export class LocalMaker<Sample, Batch> implements BatchMaker<Batch> {
     await this.#stream.end();
   }
 
-  /** Does not wait for samples that are no promises, so that they are read in the loop's turn. */
+  /** Does not await samples that are not promises, so that they are read in the loop's turn. */
   #samplesAt(
     { indices, pass }: Exclude<Wanted, WantedNext>,
     memory: BatchMemory | undefined,

@@ -3,9 +3,9 @@ import type { Wanted } from '../workers/messages.ts';
 
 /** Which batches to request of which reader (a worker thread, or the loop's thread), in the order of the loop. */
 export interface Plan {
-  /** The next request; undefined if there is none. */
+  /** The next request; undefined at the end. */
   next(): { reader: number; wanted: Wanted } | undefined;
-  /** Number of the next batches that are passed over, because the loop has had them before. */
+  /** Number of the next batches that are passed over, because the loop has already received them. */
   readonly skips: number;
   /** Reports that the reader's share is over. */
   ended(reader: number): void;
@@ -44,7 +44,9 @@ export class IndexPlan implements Plan {
   }
 }
 
-/** A batch of each reader in turn, without those whose share is over: the same order however much is read ahead. */
+/**
+ * A batch of each reader in turn, without those whose share is over: in an order that does not depend on read-ahead.
+ */
 export class StreamPlan implements Plan {
   skips: number;
   readonly #shares: readonly DataShare[];

@@ -27,7 +27,7 @@ export class Streams {
   readonly worldSize: number;
   readonly #rank: number;
   readonly #options: StreamOptions;
-  /** Ranks agree in a group of their own, which their first iteration forms; undefined if they do not agree. */
+  /** Ranks agree in a separate group, which their first iteration forms; undefined if they do not agree. */
   #group: Promise<ProcessGroup> | undefined;
   readonly #agrees: boolean;
 
@@ -44,7 +44,7 @@ export class Streams {
     this.progress = new StreamProgress(seed, { batchSize, numReplicas: this.worldSize, numWorkers });
   }
 
-  /** One epoch, or the rest of one that a loaded state is in. */
+  /** One epoch, or the rest of the epoch of a loaded state. */
   async *batches<Batch>(maker: BatchMaker<Batch>): AsyncGenerator<Batch, void> {
     const { skips, ...pass } = this.progress.begin();
     const shares = this.#sharesOf(pass);

@@ -4,14 +4,14 @@ import * as zlib from 'node:zlib';
 import { knownFormat } from '../../storage/known-formats.ts';
 import { InvalidDataError } from '../datasets/invalid-data-error.ts';
 
-/** Bytes that tell the compression of a file. */
+/** Number of leading bytes that identify the compression of a file. */
 const magicBytes = 64;
 
 /** Of Node.js 22.15 and later. */
 const { createZstdDecompress } = zlib as { createZstdDecompress?: () => zlib.Gunzip };
 
 /**
- * The bytes of a file, without its compression by gzip or zstd, which its first bytes tell.
+ * The bytes of a file, decompressed if its first bytes identify gzip or zstd.
  *
  * @param url its name in errors
  * @throws InvalidDataError for another compression, and for zstd before Node.js 22.15
@@ -64,7 +64,7 @@ function compressionOf(url: string, start: Uint8Array): 'none' | 'gzip' | { zstd
   throw new InvalidDataError(url, `expected a tar archive, but it is ${what}${since}`, cure);
 }
 
-/** Node.js reads one frame, and passes over others without an error. */
+/** Node.js decompresses only the first frame, and ignores further ones without an error. */
 async function* throughZstd(
   url: string,
   source: AsyncIterable<Uint8Array>,
@@ -87,7 +87,7 @@ async function* throughZstd(
   );
 }
 
-/** What comes out of a stream; its error is thrown, also one of the source. */
+/** The output of a stream. Throws its errors and those of its source. */
 async function* through(
   source: AsyncIterable<Uint8Array>,
   stream: zlib.Gunzip,

@@ -1,11 +1,11 @@
 import { InvalidArgumentError } from '@ringrun/core';
 
-/** Shards of one dataset. A larger number is a mistake in a range. */
+/** Maximum number of shards of one dataset. A larger number is a mistake in a range. */
 const maxShards = 1_000_000;
 
 /**
- * Expands braces as a shell does: `a{x,y}` is `ax`, `ay`, and `{08..10}` is `08`, `09`, `10`. Braces may follow each
- * other, and are not nested.
+ * Expands braces as a shell does: `a{x,y}` is `ax`, `ay`, and `{08..10}` is `08`, `09`, `10`. Braces may be adjacent,
+ * but not nested.
  *
  * @throws InvalidArgumentError for braces that hold neither a list nor a range
  */

@@ -1,4 +1,4 @@
-/** What has been read, and the wishes of both sides of a read-ahead. */
+/** The state that both sides of a read-ahead share. */
 interface Ahead<Chunk> {
   ready: (Chunk | { error: unknown } | 'end')[];
   /** Size of the chunks in `ready`. */
@@ -6,11 +6,14 @@ interface Ahead<Chunk> {
   isStopped: boolean;
   /** Called when `ready` has grown. */
   wakeTaker: () => void;
-  /** Called when `ready` has shrunk, or nothing more is wanted. */
+  /** Called when `ready` has shrunk, or when reading is to stop. */
   wakeReader: () => void;
 }
 
-/** Reads chunks before they are needed: at most `bytes` bytes, and at least one chunk. Errors come in their turn. */
+/**
+ * Reads chunks before they are needed: at most `bytes` bytes, and at least one chunk. Errors are thrown in order, after
+ * the preceding chunks.
+ */
 export async function* readAhead<Chunk extends { length: number }>(
   chunks: AsyncIterable<Chunk>,
   bytes: number,

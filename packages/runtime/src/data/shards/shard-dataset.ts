@@ -16,7 +16,7 @@ export interface ShardDatasetOptions {
   shuffle?: boolean;
   /** Samples among which the next one is chosen at random, at least 1; only with `shuffle`. Default: 1000. */
   bufferSize?: number;
-  /** Bytes that each reader reads ahead, also of its next shards, at least 1. Default: 16 MiB. */
+  /** Bytes that each reader reads ahead, including its next shards, at least 1. Default: 16 MiB. */
   prefetchBytes?: number;
 }
 
@@ -59,7 +59,7 @@ export class ShardDataset implements IterableDataset<ShardSample> {
   /**
    * @param shards paths, or `s3://bucket/name`, with braces that are expanded, such as `{000..019}` and `{train,extra}`.
    * Buckets are configured by the environment, as for checkpoints.
-   * @throws InvalidArgumentError for an option out of range, no shard, or a shard that is given twice
+   * @throws InvalidArgumentError for an option out of range, no shard, or a shard that occurs twice
    */
   constructor(shards: string | URL | readonly (string | URL)[], options: ShardDatasetOptions = {}) {
     const who = 'ShardDataset';

@@ -6,7 +6,8 @@ import { expandBraces } from './expand-braces.ts';
 /**
  * The shards of a dataset: the patterns with their braces expanded.
  *
- * @throws InvalidArgumentError if there is none, or one twice, whose samples an epoch would visit twice
+ * @throws InvalidArgumentError if no shard is given, or one is given twice, because an epoch would visit its samples
+ * twice
  */
 export function shardUrls(patterns: string | URL | readonly (string | URL)[]): string[] {
   const urls = [patterns].flat().flatMap((pattern) => expandBraces(nameOf(pattern)));

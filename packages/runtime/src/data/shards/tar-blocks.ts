@@ -1,4 +1,4 @@
-/** Bytes of a block: headers are one, and contents are filled up to whole ones. */
+/** Bytes of a block: headers take one, and contents are padded to a multiple. */
 const blockBytes = 512;
 
 const zeros = Buffer.alloc(blockBytes);
@@ -9,7 +9,7 @@ export interface TarBlocks {
   isZero: boolean;
 }
 
-/** The blocks of tar archives, with those of zeros apart: two of them end an archive. */
+/** The blocks of tar archives, with blocks of zeros kept separate: two of them end an archive. */
 export async function* tarBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TarBlocks, void> {
   let rest = Buffer.alloc(0);
   for await (const chunk of chunks) {

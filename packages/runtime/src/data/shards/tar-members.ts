@@ -8,13 +8,13 @@ import { tarBlocks } from './tar-blocks.ts';
 export interface TarMember {
   /** Its path in the archive. */
   name: string;
-  /** In memory of their own. */
+  /** The contents, in separate memory. */
   bytes: Uint8Array;
 }
 
 /**
  * The files of a tar archive, in their order: as it is, gzipped, or compressed by zstd (from Node.js 22.15 on). Folders and
- * links are passed over. Several archives one after the other, as `cat` joins them, are one; an empty archive has no files.
+ * links are skipped. Several concatenated archives, as by `cat`, are read as one; an empty archive has no files.
  *
  * @param url its name in errors
  * @throws InvalidDataError that names the shard and the member at which it is corrupt or ends early
@@ -28,7 +28,7 @@ export async function* tarMembers(
   let zeros = 0;
   try {
     for await (const { bytes, isZero } of tarBlocks(decompressed(url, chunks))) {
-      // Two blocks of zeros end an archive, more of them may follow, and then another archive.
+      // Two blocks of zeros end an archive. More of them may follow, and then another archive.
       zeros = isZero ? zeros + 1 : 0;
       if (reader === undefined && isZero) continue;
       reader ??= new TarReader(Parser);
@@ -40,7 +40,7 @@ export async function* tarMembers(
   } catch (error) {
     throw error instanceof RingrunError ? error : corrupt(url, error, reader?.current);
   }
-  // Also a file without any bytes.
+  // Includes a file without any bytes.
   if (reader !== undefined || zeros === 0)
     throw corrupt(url, new Error('the archive has no end'), reader?.current);
 }
@@ -59,7 +59,7 @@ function corrupt(url: string, error: unknown, current = 'its beginning'): Invali
 class TarReader {
   /** Path of the member that is read. */
   current = 'its beginning';
-  /** Whether the mark at the end of an archive has come, without which it may lack members. */
+  /** Whether the end mark of the archive was read. Without it, members may be missing. */
   isWhole = false;
   readonly #parser: Parser;
   #complete: TarMember[] = [];

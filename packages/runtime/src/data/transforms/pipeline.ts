@@ -161,7 +161,7 @@ function tablesOf(transforms: readonly Transform[], channels: number): Table[] {
 
 function onlyOfFiles({ kind }: ImageFileTransform): InvalidArgumentError {
   return new InvalidArgumentError(
-    `${kind}: expected it before all other transforms of image files, got it behind another one or for images in memory. ` +
+    `${kind}: expected it before all other transforms of image files, got it after another transform or for images in memory. ` +
       'Put Resize, CenterCrop and RandomResizedCrop first.',
   );
 }

@@ -7,7 +7,7 @@ import type { ImageFileTransform } from './image-file-transforms.ts';
  * worker thread; pipeline.ts implements them.
  */
 
-/** A transform of images, as {@link Compose} takes them. */
+/** A transform of images, as {@link Compose} accepts them. */
 export type Transform = ImageFileTransform | RandomCrop | RandomHorizontalFlip | ToTensor | Normalize;
 
 /** Options of {@link RandomCrop}. */

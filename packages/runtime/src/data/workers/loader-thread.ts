@@ -45,10 +45,10 @@ port.on('message', (request: BatchRequest) => {
   else answer(made.source, request);
 });
 
-/** Batches of asynchronous datasets are made at the same time, and sent in the order of the requests. */
+/** Batches of asynchronous datasets are created concurrently, and sent in the order of the requests. */
 function answer(source: Source, request: BatchRequest): void {
   const making = makeBatch(source, request);
-  // It is awaited after the batches before it.
+  // Awaited only after the preceding batches.
   making.catch(() => undefined);
   replied = replied.then(async () => {
     try {

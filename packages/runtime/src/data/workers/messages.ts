@@ -13,9 +13,9 @@ export type Wanted = { indices: readonly number[]; pass: DataPass } | WantedNext
 export interface WantedNext {
   /** Begin reading this share, in batches of `batchSize`; undefined to continue. */
   begin: { share: DataShare; batchSize: number } | undefined;
-  /** Pass over the batch without making it. */
+  /** Skip the batch without creating it. */
   skip: boolean;
-  /** Do not make a batch of fewer than `batchSize` samples. */
+  /** Drop a batch of fewer than `batchSize` samples. */
   dropLast: boolean;
 }
 

@@ -2,8 +2,8 @@ import { ReduceOp } from '@ringrun/core';
 import type { CommHook, GradientBucket, ProcessGroup, TypedArray } from '@ringrun/core';
 
 /**
- * A hook as a generator, from which both forms are made. It yields the result of `average`: a promise, or
- * undefined in the synchronous form.
+ * A hook as a generator, from which both forms are created. It yields the result of `average`: a promise, or undefined
+ * in the synchronous form.
  */
 export type HookSteps = (
   bucket: GradientBucket,

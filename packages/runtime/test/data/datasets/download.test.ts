@@ -11,7 +11,7 @@ const files: RemoteFile[] = Array.from(contents, ([name, content]) => ({
   maxBytes: content.length,
   verify(bytes) {
     const found = gunzipSync(bytes, { maxOutputLength: content.length });
-    if (!found.equals(content)) throw new Error('its contents are others');
+    if (!found.equals(content)) throw new Error('its contents differ');
   },
 }));
 const zipped = (name: string) => gzipSync(contents.get(name)!);
@@ -75,7 +75,7 @@ test('accepts a base URL without a trailing slash and calls the file’s own che
 describe('skips a mirror from then on if it', () => {
   test.each<[string, RequestListener, string]>([
     ['has no such file', (_, response) => response.writeHead(404).end('<html>'), 'HTTP 404 Not Found'],
-    ['sends other content', (_, response) => response.end(gzipSync('three')), 'its contents are others'],
+    ['sends other content', (_, response) => response.end(gzipSync('three')), 'its contents differ'],
     ['sends no gzip data', (_, response) => response.end('<html>'), 'incorrect header check'],
     [
       'sends a truncated file',
@@ -138,7 +138,7 @@ describe('skips a mirror from then on if it', () => {
 });
 
 test('a slow mirror does not time out', async () => {
-  // Longer than its patience in all, and never silent for as long.
+  // Takes longer than its timeout in total, but is never silent for that long.
   let ticks = 0;
   const { url } = await startMirror((request, response) => {
     if (nameIn(request.url) === 'two') {

@@ -1,4 +1,4 @@
-# What torch draws, for ../distributed-sampler.test.ts. Made with PyTorch 1.13:
+# Indices that torch samples, for ../distributed-sampler.test.ts. Created with PyTorch 1.13:
 #   python3 packages/runtime/test/data/golden/sampler.py
 import hashlib
 import json

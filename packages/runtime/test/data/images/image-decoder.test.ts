@@ -99,7 +99,7 @@ describe('Resize', () => {
       for (const level of inner[channel].flat()) expect(Math.abs(level - value)).toBeLessThanOrEqual(1);
   });
 
-  test('comes before a crop, and behind one, as they are listed', async () => {
+  test('is applied before or after a crop, in the listed order', async () => {
     const halves: ColourAt = (x) => (x < 8 ? [200, 0, 0] : [0, 200, 0]);
     const file = await imageFile(16, 8, halves);
     const cropFirst = await decoded(file, [new CenterCrop([8, 4]), new Resize([4, 8]), new CenterCrop(2)]);
@@ -170,7 +170,7 @@ describe('names the file', () => {
       pass,
     );
 
-  test('that ends early, is empty, or is no image', async () => {
+  test('that ends early, is empty, or is not an image', async () => {
     const whole = await imageFile(40, 40);
     const jpeg = await imageFile(200, 200, gradient, 'jpeg');
     for (const damaged of [

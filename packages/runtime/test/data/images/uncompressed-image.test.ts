@@ -4,7 +4,7 @@ import { ImageDecoder } from '../../../src/data/images/image-decoder.ts';
 import { decodeUncompressed } from '../../../src/data/images/uncompressed-image.ts';
 import { ToTensor } from '../../../src/data/transforms/index.ts';
 
-/** Files that Pillow 13.0 wrote, and what its `Image.open(file).convert('RGB')` reads from them. */
+/** Files that Pillow 13.0 wrote, and the pixels that its `Image.open(file).convert('RGB')` reads. */
 const golden = JSON.parse(
   readFileSync(new URL('../golden/images.json', import.meta.url), 'utf8'),
 ) as readonly { name: string; file: string; width: number; height: number; rgb: string }[];

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-// What is built: threads of this Node may not run TypeScript.
+// Imports the build, because threads of this Node may not run TypeScript.
 import { DataLoader, ImageShards, transforms } from '../../../dist/data/index.js';
 import { imageFile } from '../images/image-files.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -69,7 +69,7 @@ test.each([0, 2])(
   },
 );
 
-test('a loader with workers resumes in the middle of an epoch, with each of the other images once', async () => {
+test('a loader with workers resumes mid-epoch and visits each remaining image once', async () => {
   const paths = await shards([7, 6, 9]);
   const loader = () =>
     new DataLoader(new ImageShards(paths, { shuffle: true, bufferSize: 4 }), { batchSize: 3, numWorkers: 2 });
@@ -126,7 +126,7 @@ describe('an error names shard and member for', () => {
     ],
     ['a sample without class', [['7.png', '']], ': 7: expected a class, .cls, in the sample, got .png'],
     [
-      'a class that is no number',
+      'a class that is not a number',
       [
         ['7.png', ''],
         ['7.cls', 'cat'],

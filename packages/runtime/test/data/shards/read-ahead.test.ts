@@ -23,7 +23,7 @@ const settled = async () => {
   for (let turn = 0; turn < 50; turn += 1) await setImmediate();
 };
 
-test('reads as many bytes ahead as it may, and no more', async () => {
+test('reads ahead up to its limit, and no further', async () => {
   const { log, chunks } = source([10, 10, 10, 10, 10, 10]);
   const ahead = readAhead(chunks, 30);
   await ahead.next();
@@ -36,7 +36,7 @@ test('reads as many bytes ahead as it may, and no more', async () => {
   expect(log.isClosed).toBe(true);
 });
 
-test('yields all chunks in order, also larger ones than it may hold', async () => {
+test('yields all chunks in order, even chunks above its limit', async () => {
   const lengths = [5, 100, 0, 7];
   const found: number[][] = [];
   for await (const chunk of readAhead(source(lengths).chunks, 1))

@@ -73,7 +73,7 @@ describe('an epoch', () => {
     ]);
     expect(again).toEqual(first);
     expect(new Set([first.join(), later.join(), other.join(), upTo(60).join()]).size).toBe(4);
-    // The first sample of the next shard comes into the buffer with the 20th.
+    // The first sample of the next shard enters the buffer with the 20th.
     expect(first.slice(0, 11).every((number) => Math.floor(number / 20) === Math.floor(first[0] / 20))).toBe(
       true,
     );

@@ -9,9 +9,9 @@ export interface Route {
   host: string;
   /** The first address that the master's name resolves to. */
   masterAddress: string;
-  /** Address from which this machine reaches the master, published to the other ranks. Empty if there is no route. */
+  /** Address from which this machine reaches the master, published to the other ranks. Empty without a route. */
   ownAddress: string;
-  /** Why there is no route. */
+  /** Reason for a missing route. */
   obstacle: string;
   interfaces: readonly Interface[];
   /** 0 on the master. Undefined: not set. */

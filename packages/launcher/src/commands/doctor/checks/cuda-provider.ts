@@ -5,7 +5,7 @@ import { firstErrorLine, runProbe } from '../probe.ts';
 import type { ProbeResult } from '../probe.ts';
 import type { CudaProviderAnswer } from '../probes/cuda-provider.ts';
 
-/** Runs only if there is a GPU: checks that onnxruntime computes on it. */
+/** Checks that onnxruntime computes on the GPU. Runs only on machines with a GPU. */
 export async function examineCudaProvider({ timeoutMs }: DoctorOptions): Promise<Finding> {
   return judgeCudaProvider(await runProbe<CudaProviderAnswer>('cuda-provider', { timeoutMs }));
 }

@@ -9,8 +9,8 @@ import { formatBytes } from '../units.ts';
 const enoughSharedMemory = 1e9;
 
 /**
- * Reports the NCCL library that the nccl backend would use. Only a warning if it is missing: training on the CPU needs
- * none.
+ * Reports the NCCL library that the nccl backend would use. Only a warning if it is missing: training on the CPU does
+ * not need it.
  */
 export function judgeNccl(
   { settings, sharedMemoryBytes }: Pick<GpuScene, 'settings' | 'sharedMemoryBytes'>,

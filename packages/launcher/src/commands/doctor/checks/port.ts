@@ -38,7 +38,7 @@ export function judgeBinding(port: number, binding: Binding, servesStore: boolea
 export interface ConnectionAttempt extends HostPort {
   state: Reachability;
   waitedMs: number;
-  /** First line that the listener sends, by itself or as the answer to an HTTP request. Empty if it sends nothing. */
+  /** First line that the listener sends, unprompted or in answer to an HTTP request. Empty if it sends nothing. */
   greeting: string;
 }
 

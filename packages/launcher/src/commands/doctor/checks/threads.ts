@@ -8,7 +8,7 @@ import type { Finding } from '../finding.ts';
 export interface ThreadBudget {
   /** CPUs that the kernel lets this process run on. */
   affinity: number;
-  /** The cgroup's quota in CPUs, may be fractional. Undefined without a quota. */
+  /** The cgroup's quota in CPUs, possibly a fraction. Undefined without a quota. */
   quota: number | undefined;
   /** Value of OMP_NUM_THREADS. */
   ompNumThreads: string | undefined;
@@ -39,7 +39,7 @@ export function judgeThreads(budget: ThreadBudget): Finding {
   const threads = /^\d+$/.test(ompNumThreads) ? Number(ompNumThreads) : 0;
   if (threads < 1) {
     return warning(
-      `${cpus}; OMP_NUM_THREADS is "${ompNumThreads}", which is no number of threads, so each process uses all CPUs`,
+      `${cpus}; OMP_NUM_THREADS is "${ompNumThreads}", which is not a number of threads, so each process uses all CPUs`,
       `unset it, or set OMP_NUM_THREADS=${usable}`,
       measured,
     );

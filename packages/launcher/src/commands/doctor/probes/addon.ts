@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createCpuGroup, HashStore } from '@ringrun/collectives';
 
-/** `file` is empty if there is no /proc. */
+/** `file` is empty without /proc. */
 export interface AddonAnswer {
   file: string;
 }

@@ -5,7 +5,7 @@ import { findOnnxruntime, loadNative } from '@ringrun/native';
 import { doubling } from '../doubling.ts';
 
 export type OnnxruntimeAnswer =
-  /** `isMissing`: there is no library, which collectives do not need. */
+  /** `isMissing`: no library was found; collectives do not need one. */
   | { usable: false; problem: string; fix: string; isMissing: boolean }
   | { usable: true; path: string; version: string; doubled: number[]; milliseconds: number };
 

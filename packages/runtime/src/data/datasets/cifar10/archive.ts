@@ -54,7 +54,7 @@ function tooLarge(file: string, { path, size }: ReadEntry, claimed: number): Inv
   return new InvalidDataError(file, problem, replaceIt);
 }
 
-/** Allocates what has arrived, not the size that the archive claims. */
+/** Allocates the received bytes, not the size that the archive claims. */
 function collect(entry: ReadEntry, members: Member[]): void {
   const chunks: Buffer[] = [];
   entry.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -85,7 +85,7 @@ async function readBatches(location: string, split: Split): Promise<Member[]> {
   throw new InvalidDataError(searched, `it has no ${wanted}`, 'Put the binary version of CIFAR-10 there');
 }
 
-/** Fewer batches are a data set of their own, or a copy that was broken off: rank 0 says which ones are missing. */
+/** Fewer batches are either a smaller data set or an interrupted copy: rank 0 prints the missing ones. */
 function reportMissing(batches: readonly Member[]): void {
   const found = new Set(batches.map(({ name }) => numberIn(name)));
   const missing = Array.from({ length: trainBatches }, (_, i) => i + 1).filter(

@@ -11,7 +11,7 @@ export class ConcatDataset<Sample> implements Dataset<Sample> {
   /** Number of samples up to the end of each dataset. */
   readonly #ends: readonly number[];
 
-  /** @throws InvalidArgumentError if there is no dataset */
+  /** @throws InvalidArgumentError without a dataset */
   constructor(datasets: Iterable<Dataset<Sample>>) {
     this.datasets = [...datasets];
     if (this.datasets.length === 0) {

@@ -13,7 +13,7 @@ export class Subset<Sample> implements Dataset<Sample> {
   /** Defined if worker threads can create the dataset. */
   readonly forWorkers?: NonNullable<Dataset<Sample>['forWorkers']>;
 
-  /** @throws InvalidArgumentError if an index is not one of the dataset */
+  /** @throws InvalidArgumentError if an index is outside the dataset */
   constructor(dataset: Dataset<Sample>, indices: Iterable<number>) {
     this.dataset = dataset;
     this.indices = [...indices];
@@ -37,7 +37,7 @@ export class Subset<Sample> implements Dataset<Sample> {
     return this.indices.length;
   }
 
-  /** The sample of the whole dataset at the index with this position. */
+  /** The sample of the whole dataset whose index is at this position. */
   at(position: number, pass?: DataPass): ReturnType<Dataset<Sample>['at']> {
     return this.dataset.at(this.indices[position], pass);
   }

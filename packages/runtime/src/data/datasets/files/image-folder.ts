@@ -95,14 +95,14 @@ export function createDataset(parts: ImageFolderParts): ImageFolder {
 }
 
 /**
- * Finds the images of a dataset in folders `location/<class>/…/<name>.png` (torchvision.datasets.ImageFolder), or `.jpg`,
- * `.jpeg`, `.webp`, `.tif`, `.tiff`, `.bmp`, `.pgm`, `.ppm`. Classes are numbered in the order of their names, and images in the
- * order of class, folder and name. Links to files and folders are followed. Hidden folders and other files are skipped, of
- * which rank 0 prints a line. Decoding needs the package sharp.
+ * Finds the images of a dataset in folders `location/<class>/…/<name>.png` (torchvision.datasets.ImageFolder), or
+ * `.jpg`, `.jpeg`, `.webp`, `.tif`, `.tiff`, `.bmp`, `.pgm`, `.ppm`. Classes are numbered in the order of their names,
+ * and images in the order of class, folder and name. Links to files and folders are followed. Hidden folders and other
+ * files are skipped, and rank 0 prints a line about them. Decoding needs the package sharp.
  *
  * @param location a folder's path or `file:` URL, or `s3://bucket/prefix`
- * @throws InvalidDataError if there is no folder, no folder for each class, or one without images; StorageError if they cannot
- * be listed; InvalidArgumentError if the transforms do not fit each other
+ * @throws InvalidDataError if the folder or the folders of the classes are missing, or if one of them has no images;
+ * StorageError if they cannot be listed; InvalidArgumentError if the transforms do not fit each other
  */
 export async function loadImageFolder(
   location: string | URL,

@@ -69,7 +69,7 @@ export function createDataset(location: string, names: readonly string[]): Objec
 /**
  * Lists the files below a folder, or the objects below `s3://bucket/prefix`, as a dataset.
  *
- * @throws InvalidDataError if there are none, StorageError if they cannot be listed
+ * @throws InvalidDataError if no files are found, StorageError if they cannot be listed
  */
 export async function loadObjects(
   location: string | URL,

@@ -13,7 +13,7 @@ export interface ScannedImages {
   names: readonly string[];
   /** Class of each image. */
   labels: readonly number[];
-  /** What was found and is not used, such as `2 files that are no images (a/notes.txt, …)`. */
+  /** Entries that were found but are not used, such as `2 files that are not images (a/notes.txt, …)`. */
   skipped: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export interface ScannedImages {
  * Finds classes and images as torchvision.datasets.ImageFolder does, except that hidden folders are skipped.
  *
  * @param location a folder, or `s3://bucket/prefix`
- * @throws InvalidDataError if there is no class, or one without images; StorageError if they cannot be listed
+ * @throws InvalidDataError if no class is found, or one has no images; StorageError if they cannot be listed
  */
 export async function scanImageFolder(location: string): Promise<ScannedImages> {
   const problem = isBucket(location) ? undefined : pathProblem(location, 'folder');
@@ -50,7 +50,7 @@ export async function scanImageFolder(location: string): Promise<ScannedImages> 
 
 const reasons = {
   'hidden folder': 'in hidden folders',
-  'other file': 'that are no images',
+  'other file': 'that are not images',
   outside: 'outside of the folders of the classes',
   'no file': 'that are sockets, pipes or devices',
   'broken link': 'that are links to paths that do not exist',
@@ -69,13 +69,13 @@ function useOf({ name, kind }: StorageEntry): Use {
   return isImage(name) ? 'image' : 'other file';
 }
 
-/** `._photo.jpg` has what macOS keeps of photo.jpg, and no image. */
+/** `._photo.jpg` holds metadata that macOS keeps for photo.jpg, not an image. */
 function isImage(name: string): boolean {
   const file = name.slice(name.lastIndexOf('/') + 1).toLowerCase();
   return !file.startsWith('._') && imageExtensions.some((extension) => file.endsWith(extension));
 }
 
-/** Counts what is not used, and keeps a few names. */
+/** Counts the entries that are not used, and keeps a few names. */
 class Skipped {
   readonly #counts = new Map<keyof typeof reasons, { count: number; examples: string[] }>();
 

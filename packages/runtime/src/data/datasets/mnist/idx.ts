@@ -73,7 +73,7 @@ function gunzipStart(bytes: Uint8Array, file: string): Uint8Array {
   }
 }
 
-/** Expands to the size that the header says at most. */
+/** Expands at most to the size in the header. */
 function gunzip(bytes: Uint8Array, file: string, headerLength: number, shape: readonly number[]): Uint8Array {
   const elements = elementsOf(shape);
   const claim = `its header says ${shape.join(' x ')} = ${elements} bytes`;
@@ -97,7 +97,9 @@ function requireMagic(content: Uint8Array, file: string, dimensions: number): vo
   const expected = magicOf(dimensions).toString(16).padStart(8, '0');
   if (found === expected) return;
   const isOtherIdx = found.startsWith('000008') && found.length === 8;
-  const difference = isOtherIdx ? `it has ${content[3]} dimensions, not ${dimensions}` : 'it is no IDX file';
+  const difference = isOtherIdx
+    ? `it has ${content[3]} dimensions, not ${dimensions}`
+    : 'it is not an IDX file';
   const beginning = found ? `begins with 0x${found}` : 'is empty';
   throw invalid(file, `${difference}: it ${beginning} where 0x${expected} was expected`);
 }

@@ -85,7 +85,7 @@ function drawDigit(digit: number, random: Random, pixels: Uint8Array): void {
   }
 }
 
-/** Moves each point a little. Strokes that meet in a point still do. */
+/** Moves each point a little. Strokes that meet in a point still meet afterwards. */
 function tremble(glyph: Glyph, random: Random): Point[][] {
   const moved = new Map<string, Point>();
   const move = (point: Point): Point => {

@@ -16,7 +16,7 @@ export class TextDataset implements Dataset<string> {
   readonly length: number;
   readonly #path: string;
   readonly #bytes: Buffer;
-  /** Where each line begins, and where a line after the last one would. Shared with worker threads. */
+  /** Offset of each line, and of the end of the last one. Shared with worker threads. */
   readonly #starts: Float64Array<SharedArrayBuffer>;
 
   /**
@@ -48,7 +48,7 @@ export class TextDataset implements Dataset<string> {
     return this.#bytes.toString('utf8', begin, end);
   }
 
-  /** A thread maps the file again, which shares its pages, and takes the offsets of the lines from this one. */
+  /** A thread maps the file again, which shares its pages, and receives the offsets of the lines from this one. */
   forWorkers(): WorkerDataset {
     return { module: import.meta.url, args: [this.#path, this.#starts] };
   }
@@ -59,7 +59,7 @@ export function createDataset(path: string, starts: Float64Array<SharedArrayBuff
   return new TextDataset(path, starts);
 }
 
-/** Counts lines first, because an array of unknown length would take memory twice. */
+/** Counts lines first, because an array of unknown length would need twice the memory. */
 function startsOfLines(bytes: Buffer): Float64Array<SharedArrayBuffer> {
   let count = 0;
   forEachLine(bytes, () => (count += 1));

@@ -28,7 +28,7 @@ export interface TokenDatasetOptions {
   stride?: number;
   /** First token to use, such as the start of a validation split. Default: 0. */
   start?: number;
-  /** Token before which to stop. Default: the number of tokens. */
+  /** Index after the last token to use. Default: the number of tokens. */
   end?: number;
 }
 
@@ -42,9 +42,9 @@ const optionNames: OptionNames<TokenDatasetOptions> = {
 
 /** A window of tokens, and for each of them the token that follows it. */
 export interface TokenWindow {
-  /** `blockSize` tokens, as int64, which embeddings take. */
+  /** `blockSize` tokens, as int64, which embeddings accept. */
   input: BigInt64Array;
-  /** `blockSize` tokens, as int64: those of `input` one later. */
+  /** `blockSize` tokens, as int64: `input` shifted by one. */
   target: BigInt64Array;
 }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-// What is built: threads of this Node may not run TypeScript.
+// Imports the build, because threads of this Node may not run TypeScript.
 import { DataLoader, loadImageFolder, loadObjects, transforms } from '../../../../dist/data/index.js';
 import { openStorage } from '../../../../dist/storage/index.js';
 import { imageFile } from '../../images/image-files.ts';
@@ -113,7 +113,7 @@ describe('a bucket', () => {
 });
 
 describe('as torchvision', () => {
-  /** Classes, samples and what was printed. */
+  /** Classes, samples and output. */
   async function scanned(folder: string) {
     const printed = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     onTestFinished(() => {
@@ -144,7 +144,7 @@ describe('as torchvision', () => {
     });
   });
 
-  test('all types of images are found, and what is skipped is printed', async () => {
+  test('all types of images are found, and skipped entries are printed', async () => {
     const types = ['jpg', 'jpeg', 'png', 'ppm', 'bmp', 'pgm', 'tif', 'tiff', 'webp', 'TIFF'];
     const files = Object.fromEntries(types.map((type) => [`a/1.${type}`, '']));
     const found = await scanned(
@@ -161,11 +161,11 @@ describe('as torchvision', () => {
     expect(found.samples.toSorted()).toEqual(Object.keys(files).toSorted());
     const [line] = found.lines;
     expect(line).toMatch(/\d entries in hidden folders \(.*\.ipynb_checkpoints/);
-    expect(line).toMatch(/2 entries that are no images \(a\/(notes\.txt|\._1\.png), a\//);
+    expect(line).toMatch(/2 entries that are not images \(a\/(notes\.txt|\._1\.png), a\//);
     expect(line).toContain('1 entry outside of the folders of the classes (README.md)');
   });
 
-  test('an empty class, also an empty folder, is refused with its name', async () => {
+  test('an empty class or an empty folder is refused with its name', async () => {
     const folder = folderOf({ 'cat/1.png': '' });
     mkdirSync(join(folder, 'dog/puppies'), { recursive: true });
     await expect(loadImageFolder(folder)).rejects.toThrow(
@@ -198,14 +198,14 @@ test('200,000 files of one folder are listed within 8 s and 200 MiB', () => {
   expect(seconds).toBeLessThan(8);
 });
 
-describe('names what is wrong:', () => {
+describe('names the problem:', () => {
   test('no folder, and a folder without images', async () => {
     await expect(loadImageFolder(folderOf({ 'a.png': '' }))).rejects.toThrow(
       'expected a folder for each class, got none; skipped 1 entry outside of the folders of the classes (a.png)',
     );
     const folder = folderOf({ 'cat/1.png': '', 'dog/readme.txt': '' });
     await expect(loadImageFolder(folder)).rejects.toThrow(
-      'in the folder of each class, got none in dog; skipped 1 entry that are no images (dog/readme.txt)',
+      'in the folder of each class, got none in dog; skipped 1 entry that are not images (dog/readme.txt)',
     );
   });
 
@@ -222,7 +222,7 @@ describe('names what is wrong:', () => {
     }
   });
 
-  test('a file that is no image, one that is missing, and an index', async () => {
+  test('a file that is not an image, a missing file, and an invalid index', async () => {
     const folder = folderOf({ 'cat/1.png': 'text' });
     const dataset = await loadImageFolder(folder);
     await expect(dataset.at(0)).rejects.toThrow(`${folder}/cat/1.png: expected a complete image`);

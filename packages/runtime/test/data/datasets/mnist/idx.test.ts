@@ -32,14 +32,18 @@ test.each([
 describe('rejects, and names the file:', () => {
   const bent = zipped.with(zipped.length - 20, zipped[zipped.length - 20] ^ 0xff);
   test.each([
-    ['an empty file', new Uint8Array(0), 'it is no IDX file: it is empty where 0x00000803 was expected'],
+    ['an empty file', new Uint8Array(0), 'it is not an IDX file: it is empty where 0x00000803 was expected'],
     [
       'another format',
       Buffer.from('<html>'),
-      'it is no IDX file: it begins with 0x3c68746d where 0x00000803',
+      'it is not an IDX file: it begins with 0x3c68746d where 0x00000803',
     ],
     ['two bytes', Buffer.of(0, 0), 'it begins with 0x0000 where 0x00000803'],
-    ['elements other than bytes', imageFile.with(2, 0x0d), 'it is no IDX file: it begins with 0x00000d03'],
+    [
+      'elements other than bytes',
+      imageFile.with(2, 0x0d),
+      'it is not an IDX file: it begins with 0x00000d03',
+    ],
     [
       'labels for images',
       encodeIdx(labels),
@@ -82,7 +86,7 @@ describe('rejects, and names the file:', () => {
   });
 });
 
-describe('gzip data that expands to more than its header says', () => {
+describe('gzip data that expands to more than the size in its header', () => {
   const bomb = (shape: readonly number[], bytes: number) =>
     gzipSync(Buffer.concat([encodeIdx({ shape, data: new Uint8Array(0) }), Buffer.alloc(bytes)]));
 

@@ -110,8 +110,8 @@ test.skipIf(problem)(`reads the real files${problem}`, async () => {
   expect([train.length, testing.length]).toEqual([60_000, 10_000]);
   expect([0, 1, 2, 3, 4].map((index) => train.at(index).label)).toEqual([5n, 0n, 4n, 1n, 9n]);
   expect([0, 1, 2, 3, 4].map((index) => testing.at(index).label)).toEqual([7n, 2n, 1n, 0n, 4n]);
-  // Normalised by their own mean and deviation, they come close to mean 0 and deviation 1. Every fifth will do; every sixth
-  // would not, because images at even and odd places come from different groups of writers.
+  // Normalised by their own mean and deviation, they have nearly mean 0 and deviation 1. Every fifth image suffices; every
+  // sixth does not, because images at even and odd places come from different groups of writers.
   let [sum, squares, count] = [0, 0, 0];
   for (let index = 0; index < train.length; index += 5) {
     for (const value of train.at(index).image.data) {

@@ -16,7 +16,7 @@ const realMnist = fileURLToPath(new URL('../../../../../../../shared/data/mnist'
 const hasRealMnist = existsSync(realMnist);
 
 interface Prepared extends PreparedData {
-  /** What was printed. */
+  /** Output of the download. */
   printed: string;
 }
 
@@ -27,7 +27,7 @@ async function prepare(cache: string, mirrors: string, options: PrepareOptions =
   return { ...source, printed: (output.read() as string | null) ?? '' };
 }
 
-describe('a given folder', () => {
+describe('a folder passed as location', () => {
   const complete = () => {
     const folder = temporaryFolder();
     for (const { name } of allMnistFiles) writeFileSync(join(folder, `${name}.gz`), '');
@@ -78,10 +78,10 @@ test('rejects a location together with synthetic data', async () => {
 
 test.each(['ftp://host/', 'host/mnist', 'http://'])('rejects the mirror %s', async (mirror) => {
   const prepared = prepare(temporaryFolder(), `http://127.0.0.1:9/,${mirror}`);
-  await expect(prepared).rejects.toThrow(`RINGRUN_MNIST_MIRRORS: '${mirror}' is no http or https URL`);
+  await expect(prepared).rejects.toThrow(`RINGRUN_MNIST_MIRRORS: '${mirror}' is not an http or https URL`);
 });
 
-test('an unwritable cache is an error that says what to do', async () => {
+test('an unwritable cache throws an error with a remedy', async () => {
   const file = join(temporaryFolder(), 'file');
   writeFileSync(file, '');
   const prepared = prepare(file, '');

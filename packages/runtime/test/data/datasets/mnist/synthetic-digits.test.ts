@@ -13,7 +13,7 @@ test('equal seeds generate equal digits, for any count', () => {
   expect(Buffer.compare(fewer.labels.data, labels.data.subarray(0, 100))).toBe(0);
 });
 
-test('other seeds generate other digits', () => {
+test('different seeds generate different digits', () => {
   const other = syntheticDigits({ count: 100, seed: 2 });
   expect(Buffer.compare(other.images.data, images.data.subarray(0, 100 * 784))).not.toBe(0);
 });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-// What is built: threads of this Node may not run TypeScript.
+// Imports the build, because threads of this Node may not run TypeScript.
 import { DataLoader, TextDataset } from '../../../../dist/data/index.js';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
