@@ -26,7 +26,7 @@ type SteppedOptimizer = Pick<Optimizer, 'memory' | 'prepareStep' | 'zeroGradNow'
 
 /**
  * Clears the gradients of an optimizer, runs forward, backward and the optimizer's step, and keeps the value of the loss:
- * in one run, if that computes the same as several.
+ * in one run if the result is the same as with several.
  */
 export async function step(
   loss: Value,
@@ -43,7 +43,7 @@ export async function step(
   }
 }
 
-/** `step` inside an operation that has begun. Reads the arrays of callers until it has ended. */
+/** `step` inside a running operation. Reads the arrays of callers until it has ended. */
 export async function stepNow(
   loss: Value,
   optimizer: SteppedOptimizer,
@@ -100,8 +100,8 @@ export async function stepAgain(
 }
 
 /**
- * A step for each batch with the graph of an earlier call, inside an operation that has begun. As many as possible follow
- * one another without JavaScript. Reads the arrays of callers until it has ended.
+ * A step for each batch with the graph of an earlier call, inside a running operation. As many steps as possible run
+ * without JavaScript in between. Reads the arrays of callers until it has ended.
  *
  * @param batches what to read in place of the leaves of that call
  * @returns the elements of the losses
@@ -123,7 +123,7 @@ export async function stepsNow(
   return losses;
 }
 
-/** Runs at least the first of steps. Returns the losses of those that ran. */
+/** Runs at least the first step. Returns the losses of the steps that ran. */
 async function runAgain(
   recorded: RecordedStep,
   [first, ...later]: readonly BufferOf[],

@@ -52,7 +52,7 @@ export abstract class ConvTranspose<Size extends Sizes = Sizes> extends Module {
   }
 
   /**
-   * Number of dimensions behind N and C.
+   * Number of dimensions after N and C.
    *
    * @internal
    */
