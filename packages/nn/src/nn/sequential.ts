@@ -30,7 +30,7 @@ export class Sequential extends Module {
     Object.assign(this, layers);
   }
 
-  /** Passes the input through all modules in order; returns the last one's output. */
+  /** Passes the input through all modules in order; returns the output of the last one. */
   forward(input: Tensor): Tensor {
     return [...this].reduce((x, layer) => layer.forward(x), input);
   }
