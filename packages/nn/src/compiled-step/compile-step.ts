@@ -49,9 +49,9 @@ export interface CompiledStep<Arguments extends unknown[]> {
   /**
    * Computes one step for each batch, one after another, with the same results as awaited single calls. With `traceOnce`,
    * the steps run without JavaScript in between, and the event loop stays free: a small model's step
-   * costs little more than its kernels (Keras: `steps_per_execution`). The first step for a set of shapes, steps that need JavaScript,
-   * and those with `shareParameters` or `faultTolerance` run singly. All ranks must compute the same number of steps, but
-   * may divide them into calls as they like.
+   * costs little more than its kernels (Keras: `steps_per_execution`). The first step for a set of shapes, steps that need
+   * JavaScript, and those with `shareParameters` or `faultTolerance` run singly. All ranks must compute the same number of
+   * steps, but may divide them into calls as they like.
    *
    * The arrays of the batches are read until the promise settles, even with `copyInputs`: await it before changing them or the
    * settings of the optimizer.

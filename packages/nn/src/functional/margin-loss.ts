@@ -24,7 +24,9 @@ export interface TripletMarginLossOptions extends ReductionOptions {
   p?: number;
   /** Added to each difference for numerical stability. Default: 1e-6. */
   eps?: number;
-  /** If true, uses the distance of positive and negative where it is smaller than that of anchor and negative. Default: `false`. */
+  /**
+   * If true, uses the distance of positive and negative where it is smaller than that of anchor and negative. Default: `false`.
+   */
   swap?: boolean;
 }
 
@@ -91,7 +93,9 @@ export interface TripletMarginWithDistanceLossOptions extends ReductionOptions {
   distanceFunction?: (a: Tensor, b: Tensor) => Tensor;
   /** The margin, above 0. Default: 1. */
   margin?: number;
-  /** If true, uses the distance of positive and negative where it is smaller than that of anchor and negative. Default: `false`. */
+  /**
+   * If true, uses the distance of positive and negative where it is smaller than that of anchor and negative. Default: `false`.
+   */
   swap?: boolean;
 }
 

@@ -19,8 +19,8 @@ export function sizesOf(sizes: Sizes, axes: number): readonly number[] {
 }
 
 /**
- * The most elements along an axis of a resized image, whose positions are constants of the program: longer ones would end the process
- * for lack of memory.
+ * The most elements along an axis of a resized image, whose positions are constants of the program: longer ones would end the
+ * process for lack of memory.
  */
 const maxResized = 2 ** 24;
 

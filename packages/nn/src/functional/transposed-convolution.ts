@@ -12,7 +12,9 @@ export interface ConvTransposeOptions<Size extends Sizes> {
   stride?: Size;
   /** Zeros around the input of that convolution; removes as many elements on each side of the output. Default: 0. */
   padding?: Size;
-  /** Additional size at the end of the output, below the stride or dilation; selects one of several possible sizes. Default: 0. */
+  /**
+   * Additional size at the end of the output, below the stride or dilation; selects one of several possible sizes. Default: 0.
+   */
   outputPadding?: Size;
   /** Number of independent channel groups. Default: 1. */
   groups?: number;

@@ -31,7 +31,10 @@ export interface Operators {
   /** A few numbers that are part of the compiled program. Default dtype: float32. */
   Constant: { shape: readonly number[]; values: readonly Scalar[]; dtype?: 'int64' | 'bool' };
 
-  /** A float32 or int64 number passed by the caller, such as the factor of `mul(beta)`. A leaf, so that other numbers reuse the program. */
+  /**
+   * A float32 or int64 number passed by the caller, such as the factor of `mul(beta)`. A leaf, so that other numbers reuse the
+   * program.
+   */
   Number: { value: Scalar };
 
   /** Returns its input and blocks the gradient (detach, noGrad). */
@@ -84,6 +87,7 @@ export interface Operators {
   Tanh: None;
   /** 1 / (1 + exp(−x)) */
   Sigmoid: None;
+  /** log(1 + exp x), without overflow. */
   Softplus: None;
   /** x where it is positive, alpha·x elsewhere. */
   LeakyRelu: { alpha: number };
@@ -258,7 +262,9 @@ export interface Operators {
   GeluGradient: None;
   /** An operator of the addon. Inputs: x, optional weight and bias. Outputs: the result; two numbers of each row, [rows,2]. */
   LayerNormalize: LayerNormalizeAttributes;
-  /** Inputs: gradient of the result, x, the numbers of the rows, the optional weight. Outputs: gradients of x, weight and bias. */
+  /**
+   * Inputs: gradient of the result, x, the numbers of the rows, the optional weight. Outputs: gradients of x, weight and bias.
+   */
   LayerNormalizeGradient: LayerNormalizeAttributes;
   /**
    * An operator of the addon, only in compiled programs. Inputs: x [N,C,…], weight [C], bias [C], the optional residual.

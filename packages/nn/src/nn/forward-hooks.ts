@@ -11,7 +11,9 @@ export type ForwardHook<M> = (
   output: M extends { forward(...inputs: never[]): infer O } ? O : unknown,
 ) => unknown;
 
-/** Called before a module's `forward` with its inputs. If it returns a value, it replaces the inputs: a list, or the only input. */
+/**
+ * Called before a module's `forward` with its inputs. If it returns a value, it replaces the inputs: a list, or the only input.
+ */
 export type ForwardPreHook<M> = (
   module: M,
   inputs: M extends { forward(...inputs: infer I): unknown } ? I : unknown[],

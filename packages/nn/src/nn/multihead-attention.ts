@@ -31,8 +31,8 @@ export interface MultiheadAttentionInputs {
   /** [N, S], bool: keys to ignore. float32: added to the scores. Default: none. */
   keyPaddingMask?: Tensor | undefined;
   /**
-   * [L, S] or [N·heads, L, S]. bool: true where a query must not attend to a key, the opposite of `scaledDotProductAttention`, as in
-   * torch. float32: added to the scores. Default: none.
+   * [L, S] or [N·heads, L, S]. bool: true where a query must not attend to a key, the opposite of `scaledDotProductAttention`,
+   * as in torch. float32: added to the scores. Default: none.
    */
   attnMask?: Tensor | undefined;
   /** If true, query i attends only to keys 0 to i, in addition to the masks. Default: `false`. */

@@ -27,7 +27,10 @@ export interface RecurrentOptions {
   batchFirst?: boolean;
   /** Probability of dropping an element of the output of each layer except the last, in training. Default: 0. */
   dropout?: number;
-  /** If true, each layer also processes the sequence in reverse; the outputs of both directions are concatenated. Default: false. */
+  /**
+   * If true, each layer also processes the sequence in reverse; the outputs of both directions are concatenated. Default:
+   * false.
+   */
   bidirectional?: boolean;
 }
 

@@ -133,7 +133,10 @@ export class TransformerEncoderLayer extends Module {
   }
 }
 
-/** Self-attention, attention to a memory, and a feed-forward layer, each with a residual connection (torch.nn.TransformerDecoderLayer). */
+/**
+ * Self-attention, attention to a memory, and a feed-forward layer, each with a residual connection
+ * (torch.nn.TransformerDecoderLayer).
+ */
 export class TransformerDecoderLayer extends Module {
   /** Self-attention. */
   readonly selfAttn: MultiheadAttention;

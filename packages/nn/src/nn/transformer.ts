@@ -54,8 +54,8 @@ const inputNames: OptionNames<TransformerInputs> = {
 };
 
 /**
- * An encoder and a decoder, each with a final LayerNorm (torch.nn.Transformer; Vaswani and others, 2017). Matrices are initialized as in
- * Glorot and Bengio (2010).
+ * An encoder and a decoder, each with a final LayerNorm (torch.nn.Transformer; Vaswani and others, 2017). Matrices are
+ * initialized as in Glorot and Bengio (2010).
  */
 export class Transformer extends Module {
   /** Encodes the source. */

@@ -22,7 +22,7 @@ export interface RecurrenceInputs {
   readonly lengths?: Value | undefined;
 }
 
-/** States, 0 behind a length; the states and cells after the last step. */
+/** States, 0 after each length; the states and cells after the last step. */
 export interface RecurrenceOutputs {
   /** [L, N, H] */
   readonly states: Value;
@@ -34,7 +34,7 @@ export interface RecurrenceOutputs {
 
 interface State {
   readonly h: Value;
-  /** Of lstm. */
+  /** The cell state, for lstm. */
   readonly c?: Value | undefined;
 }
 

@@ -5,8 +5,8 @@ import { isSameSequence } from '../../graph/same-data.ts';
 import { batchNormalizeActivate } from '../../ops/own/batch-normalize-activate.ts';
 
 /**
- * Replaces batch normalization, the addition of a residual and the following relu by one operator of the addon. Its gradient reads
- * x instead of x − mean, which takes the same memory.
+ * Replaces batch normalization, the addition of a residual and the following relu by one operator of the addon. Its gradient
+ * reads x instead of x − mean, which takes the same memory.
  */
 export function fuseBatchNormalization(outputs: readonly Value[]): Value[] {
   const order = topologicalOrder(outputs);

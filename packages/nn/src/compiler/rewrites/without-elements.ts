@@ -33,6 +33,7 @@ export function withoutElements(outputs: readonly Value[]): Rewrite {
 
 function valuesOfNothing(node: Node): readonly Value[] | undefined {
   const rule = ofNothing[node.op];
+  // The rule belongs to the node's operator.
   return rule && (rule as OfNothing<OpName>)(node);
 }
 

@@ -11,10 +11,10 @@ import type { Parameter } from '../../tensor/parameter.ts';
 export type { ClipGradNormOptions };
 
 /**
- * Clips the norm of all gradients together, scaling them in place so that it is at most `maxNorm` (torch.nn.utils.clip_grad_norm_).
- * Call it between `await loss.backward()` and `await optimizer.step()`. With
- * DistributedDataParallel they are already averaged, so every rank computes the same norm. Parameters without a gradient
- * are skipped.
+ * Clips the norm of all gradients together, scaling them in place so that it is at most `maxNorm`
+ * (torch.nn.utils.clip_grad_norm_). Call it between `await loss.backward()` and `await optimizer.step()`. With
+ * DistributedDataParallel they are already averaged, so every rank computes the same norm. Parameters without a gradient are
+ * skipped.
  *
  * Runs on the calling thread. `optimizer.step({ clipGradNorm: maxNorm })` and `compileStep` with this option compute
  * the same update in one program, without rewriting the gradients.

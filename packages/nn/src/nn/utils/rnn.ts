@@ -106,7 +106,9 @@ export interface PadPackedSequenceOptions {
   batchFirst?: boolean;
   /** Padding value. Default: 0. */
   paddingValue?: number;
-  /** Padded length L. With the same value for every batch, all batches share one compiled program. Default: the largest length. */
+  /**
+   * Padded length L. With the same value for every batch, all batches share one compiled program. Default: the largest length.
+   */
   totalLength?: number | undefined;
 }
 

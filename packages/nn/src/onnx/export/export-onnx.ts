@@ -54,18 +54,18 @@ export type Exportable =
  * sequences. `forward` is called for several sizes, from 1 on; sizes and numbers that depend on them
  * (`x.view(x.shape[0], 16)`, `1 / (n − 1)`, `Math.ceil(n / 2)`, `arange(x.shape[1])`) are computed in the exported model from
  * the dimensions that the operation reads. They are verified for all of these sizes. If `forward` rejects one of them, other
- * than a multiple of the given batch or one of the three largest lengths, the model is exported for the others. Output dimensions that
- * depend on sizes are `batch` or a formula: `2*batch`.
+ * than a multiple of the given batch or one of the three largest lengths, the model is exported for the others. Output
+ * dimensions that depend on sizes are `batch` or a formula: `2*batch`.
  *
  * @example
  * await writeFile('model.onnx', exportOnnx(model, { inputShape: [1, 3, 32, 32] }));
  * exportOnnx(ddp, { inputs: [{ name: 'tokens', shape: [1, 128], dtype: 'int64' }, { name: 'mask', shape: [1, 128] }], outputNames: ['logits'] });
  *
  * @param model a module, or a DistributedDataParallel, whose module is exported
- * @throws ArgumentError if `forward` fails for a size other than the given one; if a number depends on sizes in other ways than by
- *   sums of products, floors, bounds and remainders, or if the operations themselves depend on sizes (the message names the operation); if
- *   `forward` reads a tensor that it does not create and that is not an input, parameter or buffer; if names are not unique.
- *   Errors of `forward` for the given shapes are rethrown unchanged
+ * @throws ArgumentError if `forward` fails for a size other than the given one; if a number depends on sizes in other ways than
+ *   by sums of products, floors, bounds and remainders, or if the operations themselves depend on sizes (the message names the
+ *   operation); if `forward` reads a tensor that it does not create and that is not an input, parameter or buffer; if names are
+ *   not unique. Errors of `forward` for the given shapes are rethrown unchanged
  */
 export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Array {
   requireOptions('exportOnnx', options, optionNames);

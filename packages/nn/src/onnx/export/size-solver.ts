@@ -7,9 +7,9 @@ const maxParts = 64;
 const maxRemainders = 8;
 
 /**
- * Finds an expression of the known numbers that equals the column in every observation; undefined if none is found. Forms: a known
- * number; a sum of products; a floor division; a maximum or minimum of two; a function of a remainder; and, for fractions, a
- * reciprocal.
+ * Finds an expression of the known numbers that equals the column in every observation; undefined if none is found. Forms: a
+ * known number; a sum of products; a floor division; a maximum or minimum of two; a function of a remainder; and, for
+ * fractions, a reciprocal.
  *
  * @param near numbers that all forms may contain, the preferred ones first
  * @param far numbers that only simple forms may contain

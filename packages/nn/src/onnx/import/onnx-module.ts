@@ -59,7 +59,8 @@ export class OnnxModule<Output extends OnnxOutput = Tensor> extends Module {
 
   /**
    * Computes the output, or an object of all outputs if there are several. In training mode, batch normalization uses the
-   * batch's statistics and updates the running ones, and dropout drops elements, regardless of the mode in which the model was exported.
+   * batch's statistics and updates the running ones, and dropout drops elements, regardless of the mode in which the model was
+   * exported.
    *
    * @throws ShapeError if inputs differ in number, dtype or dimensions; ArgumentError if an input that determines shapes,
    *   such as the new shape of a Reshape, is the result of operations
