@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ArgumentError, F, nn, optim, Parameter, tensor } from '../../src/index.ts';
 
-/** A call as JavaScript makes it, which no type checks. */
+/** A call from JavaScript, without type checks. */
 const call =
   (callee: unknown, ...inputs: unknown[]) =>
   () =>
@@ -140,7 +140,7 @@ describe('an unknown option is rejected with the nearest name', () => {
 });
 
 test.each(['sum', 'mean', 'amax', 'amin'] as const)(
-  '%s of one axis without an array says what to write',
+  '%s of one axis without an array suggests the array',
   (name) => {
     expect(() => two[name](1 as never)).toThrow('axes must be an array, given 1. Write [1].');
   },

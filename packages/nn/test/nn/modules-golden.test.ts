@@ -80,7 +80,7 @@ const modules: Readonly<Record<string, () => GoldenModule>> = {
 
 checkGoldenModules('modules', modules);
 
-test('dropout drops weights and elements in training alone', async () => {
+test('dropout drops weights and elements only in training', async () => {
   manualSeed(1);
   const layer = new nn.TransformerEncoderLayer(6, 2, { dimFeedforward: 9, dropout: 0.5 });
   const x = filled([4, 3, 6], 0);
@@ -99,7 +99,7 @@ test('instance normalization rejects another number of dimensions or channels', 
   );
 });
 
-test('containers list their parts under names, as in torch', async () => {
+test('containers list their submodules under names, as in torch', async () => {
   const first = new nn.Linear(2, 3);
   const dict = new nn.ModuleDict<nn.Linear | nn.Identity>({ first, none: new nn.Identity() });
   const list = new nn.ParameterList([new Parameter(new Float32Array(2), [2])]);

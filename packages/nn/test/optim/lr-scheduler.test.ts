@@ -150,7 +150,7 @@ describe('matches torch', () => {
   });
 });
 
-test('two schedules on one optimizer multiply', () => {
+test('two schedules on one optimizer are multiplied', () => {
   const optimizer = adam();
   const schedulers = [new lrScheduler.ExponentialLR(optimizer, 0.5), new lrScheduler.StepLR(optimizer, 2)];
   for (let step = 0; step < 2; step += 1) for (const scheduler of schedulers) scheduler.step();

@@ -30,7 +30,10 @@ type AnyOptimizer = new (
   options: object,
 ) => optim.Optimizer<Settings>;
 
-/** `optimizer_case` of optimizers.py. With `resumeAt` a second optimizer takes over before that step, by the first one's state dict. */
+/**
+ * `optimizer_case` of optimizers.py. With `resumeAt` a second optimizer takes over before that step, from the first one's state
+ * dict.
+ */
 async function train({ optimizer: name, settings }: OptimizerCase, resumeAt?: number) {
   const weight = new Parameter(fill([3, 4], 1), [3, 4]);
   const bias = new Parameter(fill([3], 2), [3]);

@@ -26,7 +26,7 @@ test.each([
   [7, 15, [3, 5]],
   [100, 33, [2, 3, 50]],
   [2000, 64, [64, 5]],
-])('%i rows of %i elements, looked up %o, have the bits of plain operators', async (count, width, shape) => {
+])('%i rows of %i elements, looked up %o, are bit-identical to plain operators', async (count, width, shape) => {
   const rows = rowsOf(shape, count);
   for (const padding of [undefined, 0, count - 1]) {
     const { own, plain } = await bothWays(() => trained(rows, count, width, padding));
@@ -48,7 +48,7 @@ test('NaN reaches its row only', async () => {
   expect([...table.grad!]).toEqual([0, 0, NaN, NaN, 5, 7, 0, 0]);
 });
 
-test('computed rows out of range fail, and the process computes on', async () => {
+test('computed rows out of range fail, and later runs succeed', async () => {
   const computed = (row: bigint) => {
     const rows = tensor(BigInt64Array.of(1n, row));
     return new Tensor(add(rows.value, tensor(BigInt64Array.of(0n, 0n)).value));

@@ -107,7 +107,7 @@ test('gradients of weight and bias alone, and of an input alone', async () => {
   for (const [k, numbers] of own.entries()) expectClose(`gradient ${k}`, numbers, [...plain[k]], 2e-6);
 });
 
-test('a mean of 1,000 deviations costs no digits of the variance', async () => {
+test('a mean of 1,000 deviations does not reduce the variance's precision', async () => {
   const shape = [6, 2, 40, 60];
   const x = fill(shape, 3).map((one) => one + 1000);
   const [, , , , , variance] = await trained(x, shape, endings.alone);
@@ -120,7 +120,7 @@ test('a mean of 1,000 deviations costs no digits of the variance', async () => {
   expect(worstUlps(variance, exact)).toBeLessThan(2);
 });
 
-test('a first value far from the others costs no digits either', async () => {
+test('nor does a first value far from the others', async () => {
   const shape = [4, 1, 50, 50];
   const x = fill(shape, 3);
   x.fill(500, 0, 40);

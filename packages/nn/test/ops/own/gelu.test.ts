@@ -40,7 +40,7 @@ describe.each([1, 15, 16, 17, 33, 1023, 20_000])('%i elements', (count) => {
   });
 });
 
-test('NaN and infinities have the results of plain operators', async () => {
+test('NaN and infinities give the results of plain operators', async () => {
   const x = Float32Array.of(NaN, Infinity, -Infinity, 100, -100, 0, -5.6, 5.6);
   const { own, plain } = await bothWays(async () => F.gelu(tensor(x)).array());
   expect([...own]).toEqual([...plain]);
