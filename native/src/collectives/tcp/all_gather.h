@@ -8,7 +8,7 @@
 
 namespace ringrun {
 
-// Sets `blocks[place]` to the block of the rank at that place; this rank's own is already there. Lengths may
+// Sets `blocks[place]` to the block of the rank at that place; this rank's own is already set. Lengths may
 // differ; all ranks know all of them.
 
 // For large blocks: a rank sends what it received in the previous step. All ranks must have agreed. Blocks are

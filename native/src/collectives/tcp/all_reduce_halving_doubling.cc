@@ -92,7 +92,7 @@ class Vertex {
 //   doubling   the same backwards
 //
 // An element is reduced as a tree, neighbours first: (0 ∘ 1) ∘ (2 ∘ 3), by one rank for all. After the last
-// halving a rank has heard from all others, directly or not, and may write to the caller's memory. A surplus
+// halving a rank has heard from all others, directly or indirectly, and may write to the caller's memory. A surplus
 // rank hears only from its neighbour, and only at the end, so it checks the header first.
 void halvingDoublingAllReduce(TeamOperation& team, const Combination& combination, void* data, std::size_t count) {
   const Hypercube cube(team.size());
