@@ -21,7 +21,7 @@ export function builtInCache(): string {
 }
 
 /**
- * Compiles the addon, or waits for another process on this host that is compiling it. If there is no binary, all ranks
+ * Compiles the addon, or waits for another process on this host that is compiling it. Without a binary, all ranks
  * call this at once and one of them compiles.
  *
  * @param seenAt Modification time, in milliseconds, of the binary that did not load; 0 if there was none. A newer one

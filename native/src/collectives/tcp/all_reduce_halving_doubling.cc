@@ -87,7 +87,7 @@ class Vertex {
 // more, in 2 more steps.
 //
 //   4 ranks    0        1        2        3
-//   halving    ab ↔ 1   cd ↔ 0   ab ↔ 3   cd ↔ 2     what a rank keeps, and its partner
+//   halving    ab ↔ 1   cd ↔ 0   ab ↔ 3   cd ↔ 2     the terms that a rank keeps, and its partner
 //              a  ↔ 2   c  ↔ 3   b  ↔ 0   d  ↔ 1     complete
 //   doubling   the same backwards
 //
