@@ -90,7 +90,7 @@ test("the platform's package needs no compiler", async () => {
   expect(Number(stdout)).toBeGreaterThan(0);
 });
 
-test('a bundle in another folder, of a user without home directory, loads the package of the platform', async () => {
+test('a bundle in another folder loads the platform package, even without a home directory', async () => {
   const installed = join(folder, 'node_modules', platformPackage);
   await mkdir(installed, { recursive: true });
   await writeFile(

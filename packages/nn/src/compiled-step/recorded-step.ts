@@ -13,7 +13,7 @@ import { input } from '../ops/source.ts';
 import type { PartOfStep } from '../engine/prepared-step.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
-/** What a step reads in place of an earlier step's leaves. */
+/** Replacements for the leaves of an earlier step. */
 export type Replacements = ReadonlyMap<Source, Source>;
 
 /** The graph of one call of a function that returns a loss, for later calls with other tensors of the same types. */
@@ -56,7 +56,7 @@ export class RecordedStep {
   ): RecordedStep | undefined {
     if (readsElements || version !== recordedCallsVersion()) return undefined;
     const sources = given.filter((one) => one instanceof Tensor).map(({ value }) => sourceOfLeaf(value));
-    // A parameter as an argument is a leaf of its own kind, and one tensor twice would have one replacement.
+    // A parameter as an argument is a different kind of leaf, and a tensor passed twice would have only one replacement.
     if (sources.some((source) => source === undefined || source.memory !== undefined)) return undefined;
     if (new Set(sources).size < sources.length) return undefined;
     const isRepeatable = (node: Node) => {
@@ -92,7 +92,7 @@ export class RecordedStep {
   }
 
   /**
-   * What to read in place of the leaves of the recorded call; undefined if the arguments differ in more than the elements of
+   * Replacements for the leaves of the recorded call; undefined if the arguments differ in more than the elements of
    * tensors.
    *
    * @throws the error that the call itself would throw for these elements

@@ -59,7 +59,7 @@ export async function stepNow(
 /**
  * `step` for the graph of an earlier call.
  *
- * @param replaced what to read in place of the leaves of that call
+ * @param replaced replacements for the leaves of that call
  * @returns the elements of the loss
  */
 export async function stepAgain(
@@ -103,7 +103,7 @@ export async function stepAgain(
  * A step for each batch with the graph of an earlier call, inside a running operation. As many steps as possible run
  * without JavaScript in between. Reads the arrays of callers until it has ended.
  *
- * @param batches what to read in place of the leaves of that call
+ * @param batches replacements for the leaves of that call
  * @returns the elements of the losses
  */
 export async function stepsNow(

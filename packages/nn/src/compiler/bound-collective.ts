@@ -6,7 +6,7 @@ import type { CollectiveGroup } from '../graph/attributes.ts';
 import { messageOf, type CollectiveMessage } from '../ops/collective.ts';
 import { insideOperation } from '../executor/operation-queue.ts';
 
-/** The memory of a collective: what this rank sends, and what it receives. */
+/** The memory of a collective: the elements that this rank sends and receives. */
 type Memory = Pick<PreparedCollective, 'input' | 'output'>;
 
 /**

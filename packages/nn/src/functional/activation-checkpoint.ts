@@ -21,7 +21,7 @@ let isInside = false;
  * for (const block of this.blocks) x = checkpoint((x) => block.forward(x), x);
  * ```
  *
- * A checkpoint inside another one has no effect of its own.
+ * A checkpoint inside another checkpoint has no effect.
  *
  * @param fn called once, synchronously; returns a tensor or a list of tensors. It must not use computed tensors other than
  *   its inputs.

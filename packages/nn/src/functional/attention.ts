@@ -73,7 +73,7 @@ export function causalMask(length: number, keys: number): Tensor {
   return new Tensor(cast(trilu(expand(constant(1), [length, keys]), 0, false), 'bool'));
 }
 
-/** @param what the name of the mask, with its article */
+/** @param what name of the mask, with its article */
 export function requireMask(name: string, what: string, mask: Tensor): void {
   if (mask.dtype !== 'int64') return;
   throw new ShapeError(

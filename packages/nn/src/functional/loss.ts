@@ -173,7 +173,7 @@ function probabilityLoss(logits: Value, target: Value, options: CrossEntropyOpti
   const { weight, reduction = 'mean', labelSmoothing = 0, ignoreIndex = -100 } = options;
   if (ignoreIndex >= 0) {
     throw new ArgumentError(
-      `crossEntropy: expected no ignoreIndex for probabilities, got ${ignoreIndex}. Leave it out.`,
+      `crossEntropy: expected no ignoreIndex for probabilities, got ${ignoreIndex}. Omit it.`,
     );
   }
   if (logits.shape.length < 2 || logits.shape.join() !== target.shape.join()) {

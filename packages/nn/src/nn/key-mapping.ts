@@ -30,7 +30,7 @@ export function withMappedKeys<Value>(
     }
     if (mapped.has(renamed)) {
       throw new ArgumentError(
-        `loadStateDict: keyMapping: expected a key of its own for each tensor, got ${renamed} for ${origins.get(renamed)} and ${key}. Leave one out: return undefined for it.`,
+        `loadStateDict: keyMapping: expected a different key for each tensor, got ${renamed} for ${origins.get(renamed)} and ${key}. To omit one, return undefined for it.`,
       );
     }
     origins.set(renamed, key);

@@ -9,7 +9,7 @@ import { describeType } from '../value-type.ts';
 export function normalizeAxes(op: string, axes: readonly number[], value: Value): number[] {
   const given: unknown = axes;
   if (!Array.isArray(given)) {
-    throw new ShapeError(`${op}: axes must be an array, given ${String(given)}. Write [${String(given)}].`);
+    throw new ShapeError(`${op}: axes must be an array, got ${String(given)}. Write [${String(given)}].`);
   }
   const isScalar = value.shape.length === 0;
   const normal = axes.map((axis) => inRange(op, axis, value, 1));

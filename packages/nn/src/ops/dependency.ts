@@ -13,7 +13,7 @@ export function addDependency(value: Value, other: Value): Value {
   return createValue('AddDependency', [value, other], {}, value);
 }
 
-/** Marks a value that enters or leaves a part of a graph that is computed again in the backward pass. */
+/** Marks a value that enters or leaves a part of a graph that is recomputed in the backward pass. */
 export function checkpointBoundary(value: Value, side: 'input' | 'output'): Value {
   return createValue('Checkpoint', [value], { side }, value);
 }

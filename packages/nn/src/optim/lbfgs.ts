@@ -157,7 +157,7 @@ export class LBFGS {
     // Each rank would apply its own change.
     if (this.#parameters.some(({ gradientSink }) => gradientSink?.sharing)) {
       throw new ArgumentError(
-        'LBFGS.step: expected parameters of this rank alone, got some that the ranks of a host share. Leave shareParameters out of DistributedDataParallel.',
+        'LBFGS.step: expected parameters that are not shared, got some that the ranks of a host share. Create DistributedDataParallel without shareParameters.',
       );
     }
     const { maxIter, maxEval, toleranceGrad, toleranceChange, historySize, lineSearchFn } = this.#settings;

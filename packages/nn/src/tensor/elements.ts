@@ -65,7 +65,7 @@ function ofList(list: readonly unknown[]): Elements {
   if (odd !== undefined || list.includes(undefined)) {
     throw notElements(
       Array.isArray(odd)
-        ? 'a list of lists; flatten it and give the shape'
+        ? 'a list of lists; flatten it and pass the shape'
         : `a list with ${describeValue(odd)}`,
     );
   }
@@ -93,7 +93,7 @@ function asInt64(integers: ArrayLike<number | bigint | boolean>): BigInt64Array 
     const exact = BigInt(integer);
     if (BigInt.asIntN(64, exact) === exact) return exact;
     throw new ArgumentError(
-      `tensor: an int64 element is from -2^63 to 2^63 - 1, got ${exact}. Give floats, as Float32Array.of(…).`,
+      `tensor: expected int64 elements from -2^63 to 2^63 - 1, got ${exact}. Pass floats, such as Float32Array.of(…).`,
     );
   });
 }

@@ -22,9 +22,9 @@ export type Index = number | readonly (number | null)[] | Tensor | null | '...';
 /** Parts of a tensor, by position or by a mask. */
 export abstract class IndexingMethods extends ConversionMethods {
   /**
-   * A part of the tensor, like `x[…]` in PyTorch: `x.at(0)` is `x[0]`, `x.at('...', [1, 3])` is `x[..., 1:3]`, `x.at([], -1)`
-   * is `x[:, -1]`, and `x.at([], null)` is `x[:, None]`. A mask is not an index, because shapes are known before elements:
-   * use `maskedFill` or `where`.
+   * Returns a part of the tensor, like `x[…]` in PyTorch: `x.at(0)` is `x[0]`, `x.at('...', [1, 3])` is `x[..., 1:3]`,
+   * `x.at([], -1)` is `x[:, -1]`, and `x.at([], null)` is `x[:, None]`. A mask is not an index, because shapes are known before
+   * elements: use `maskedFill` or `where`.
    *
    * @throws ShapeError for an index out of range, too many indices, or more than one `'...'`
    */

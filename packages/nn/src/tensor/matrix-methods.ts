@@ -131,7 +131,7 @@ function product(op: string, a: Value, b: Value, rank: number, otherRank: number
 
 function rejected(op: string, a: Value, b: Value, expected: string): ShapeError {
   return new ShapeError(
-    `${op}: expected ${expected}, got ${describeType(a)} and ${describeType(b)}. matmul takes other shapes.`,
+    `${op}: expected ${expected}, got ${describeType(a)} and ${describeType(b)}. matmul accepts other shapes.`,
   );
 }
 

@@ -80,23 +80,20 @@ const optimizers: Readonly<Record<string, MakeOptimizer>> = {
   },
 };
 
-test.each(Object.entries(optimizers))(
-  'each is bit-identical to single steps of %s',
-  async (_, make) => {
-    const [together, single] = [training({ optimizer: make }), training({ optimizer: make })];
-    for (const [first, count] of [
-      [1, 1],
-      [2, 4],
-      [6, 7],
-      [13, 3],
-    ]) {
-      const losses = await numbers(await together.step.each(batches(first, count)));
-      expect(losses).toEqual(await inTurn(single.step, batches(first, count)));
-      expect(together.state()).toEqual(single.state());
-    }
-    expect(together.calls.count).toBe(1);
-  },
-);
+test.each(Object.entries(optimizers))('each is bit-identical to single steps of %s', async (_, make) => {
+  const [together, single] = [training({ optimizer: make }), training({ optimizer: make })];
+  for (const [first, count] of [
+    [1, 1],
+    [2, 4],
+    [6, 7],
+    [13, 3],
+  ]) {
+    const losses = await numbers(await together.step.each(batches(first, count)));
+    expect(losses).toEqual(await inTurn(single.step, batches(first, count)));
+    expect(together.state()).toEqual(single.state());
+  }
+  expect(together.calls.count).toBe(1);
+});
 
 test.each([
   ['SGD', [5, 2]],

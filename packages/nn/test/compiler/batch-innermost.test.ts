@@ -276,7 +276,7 @@ describe('windows', () => {
   });
 });
 
-test('a batch of data, which needs no gradient, uses the operator for any output size and one channel', async () => {
+test('a batch of data, without gradient, uses the operator for any output size and one channel', async () => {
   const images = tensor(fill([17, 1, 7, 9], 1), [17, 1, 7, 9]);
   const build = (w: Value) => [conv(images.value, w, undefined, window)];
   expect(await operatorsAfterCheck({ leaves: [[5, 1, 3, 5]], build })).toContain('ToomCookConvolve');

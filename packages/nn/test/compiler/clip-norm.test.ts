@@ -249,7 +249,7 @@ describe('a step that clips', () => {
     ['compileStep: clipGradNorm: norm is not an option', { clipGradNorm: { norm: 1 } }],
     ['compileStep: clipValue must be at least 0, got NaN', { clipGradValue: NaN }],
     ['expected clipGradNorm or clipGradValue, got both', { clipGradNorm: 1, clipGradValue: 1 }],
-  ])('refuses: %s', async (message, given) => {
+  ])('rejects: %s', async (message, given) => {
     const { optimizer, lossOf, updates } = training([Float32Array.of(1)]);
     const compile = () => compileStep(optimizer, lossOf, given as never);
     expect(compile).toThrow(ArgumentError);

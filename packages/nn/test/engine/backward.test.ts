@@ -5,7 +5,7 @@ import { cast, greater, mul } from '../../src/ops/elementwise.ts';
 
 const vector = (...values: number[]) => new Parameter(Float32Array.from(values), [values.length]);
 
-describe('refused', () => {
+describe('rejects', () => {
   const refusal = (part: string) =>
     expect.objectContaining({
       code: 'ERR_BACKWARD',

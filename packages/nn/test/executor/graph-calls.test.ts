@@ -113,7 +113,7 @@ describe('a call of JavaScript', () => {
   });
 });
 
-test('a synchronous run waits for earlier runs, and is refused while one calls JavaScript', async () => {
+test('a synchronous run waits for earlier runs, and is rejected while one calls JavaScript', async () => {
   const negated = await compiled(1, 1, (graph) => {
     graph.node('Neg', ['input_0'], ['output_0']);
   });

@@ -72,7 +72,7 @@ test('neighbours, and consecutive calls, are dropped independently', async () =>
   expect(Math.abs(bothKept(0, second) - 49_000)).toBeLessThan(790);
 });
 
-test('the number of threads does not change the mask', async () => {
+test('the mask is the same for any number of threads', async () => {
   const compute = () => dropped(fill([30_000], 1), 0.2);
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
 });

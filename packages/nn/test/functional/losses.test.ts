@@ -7,7 +7,7 @@ import '../support/one-thread.ts';
 const logits = () => new Parameter(fill([6, 4], 1), [6, 4]);
 const classes = tensor(fillClasses(6, 4, 1));
 
-describe('a module computes what its function does, with the same options', () => {
+describe('a module equals its function with the same options', () => {
   const weight = tensor(Float32Array.of(1, 2, 3, 4));
   const target = tensor(fill([6, 4], 2), [6, 4]);
   test.each<[string, () => Tensor, () => Tensor]>([

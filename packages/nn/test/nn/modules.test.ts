@@ -6,7 +6,7 @@ import '../support/one-thread.ts';
 const of = (shape: readonly number[], seed = 1): Tensor => tensor(fill(shape, seed), shape);
 const names = (module: nn.Module) => [...module.namedParameters()].map(([name]) => name);
 
-describe('a module computes what its function does, with the same options', () => {
+describe('a module equals its function with the same options', () => {
   const images = of([2, 3, 6, 5]);
   test.each<[string, nn.Layer, Tensor]>([
     ['ReLU', new nn.ReLU(), F.relu(images)],

@@ -235,7 +235,7 @@ test.each<[what: string, run: () => unknown, message: string]>([
   ['infinity in int64', () => full([1], Infinity, { dtype: 'int64' }), 'got Infinity'],
   ['a negative power', () => I(2).pow(-1), 'pow: expected an exponent of at least 0 for int64, got -1'],
   ['a text', () => f(1).add('2' as never), 'add: expected a tensor, a number or a bigint, got 2.'],
-])('%s is refused', (_, run, message) => {
+])('rejects %s', (_, run, message) => {
   expect(run).toThrow(message);
 });
 

@@ -88,7 +88,7 @@ test('rejects parameters that the ranks of a host share, and changes nothing', a
   parameter.gradientSink = { ...gradientSink(), sharing: {} as ParameterSharing };
   const optimizer = new optim.LBFGS([parameter]);
   const step = optimizer.step(() => Promise.reject(new Error('expected no call')));
-  await expect(step).rejects.toThrow('Leave shareParameters out of DistributedDataParallel');
+  await expect(step).rejects.toThrow('Create DistributedDataParallel without shareParameters');
   expect(parameter.data).toEqual(Float32Array.of(1));
 });
 

@@ -66,7 +66,7 @@ test('a network of normalized convolutions, laid out with the batch innermost, u
   expect([...state.keys()]).toEqual(Object.keys(parameters));
   // The bias of a convolution before a normalization has a gradient of 0, of which rounding makes something.
   for (const [name, { data }] of state) if (name !== '0.bias') expectSummary(name, data, parameters[name]);
-   for (const [place, [name, { data }]] of [...model.namedBuffers()].entries()) {
+  for (const [place, [name, { data }]] of [...model.namedBuffers()].entries()) {
     expectSummary(name, data, buffers[place]);
   }
   expectSummary('evaluation', (await model.eval().forward(images(77)).array()) as Float32Array, evaluation);

@@ -90,7 +90,7 @@ function checkLeaf(what: string, loss: Value, leaf: Parameter, tolerance: number
   expectClose(`${what}, all elements`, [along], [exact], tolerance, scale);
 }
 
-/** `count` places spread evenly over `length`, all of them if there are no more. */
+/** `count` places spread evenly over `length`, all of them if `length` is smaller. */
 function spread(length: number, count: number): number[] {
   if (length <= count) return Array.from({ length }, (_, place) => place);
   return Array.from({ length: count }, (_, k) => Math.floor((k * (length - 1)) / (count - 1)));

@@ -64,7 +64,7 @@ test('rejects other elements, and names the accepted types', () => {
     [{ data: [1] }, 'got an object of Object.'],
     [[1, '2'], 'got a list with 2.'],
     [[1, undefined], 'got a list with undefined.'],
-    [[[1, 2]], 'got a list of lists; flatten it and give the shape.'],
+    [[[1, 2]], 'got a list of lists; flatten it and pass the shape.'],
   ] as [never, string][]) {
     expect(() => tensor(data)).toThrow(ArgumentError);
     expect(() => tensor(data)).toThrow(accepted);

@@ -92,7 +92,7 @@ function problemOf(
 }
 
 function describeContent(content: AttributeContent | undefined): string {
-  if (content === undefined) return 'a content that ringrun does not read';
+  if (content === undefined) return 'a content that ringrun does not support';
   if (typeof content !== 'object' || Array.isArray(content)) return JSON.stringify(content);
   return isGraph(content) ? 'a graph' : 'a tensor';
 }

@@ -124,12 +124,12 @@ export class OnnxModule<Output extends OnnxOutput = Tensor> extends Module {
     const elements = readElements(input.value);
     if (elements === undefined) {
       throw new ArgumentError(
-        `forward: expected an input ${name} that tensor(…) made, because shapes follow from it, got the result of operations. Pass tensor(await x.array(), x.shape).`,
+        `forward: expected an input ${name} that tensor(…) created, because shapes depend on it, got the result of operations. Pass tensor(await x.array(), x.shape).`,
       );
     }
     if (elements.length !== input.numel()) {
       throw new ArgumentError(
-        `forward: expected the elements of the input ${name}, because shapes follow from it, got none. A model with such an input cannot be exported.`,
+        `forward: expected the elements of the input ${name}, because shapes depend on it, got none. A model with such an input cannot be exported.`,
       );
     }
     const type = this.#model.bound.graph.inputTypes[index] ?? input.dtype;

@@ -10,7 +10,7 @@ import { noGradient, type OperatorFamily } from '../definition.ts';
  * Indices of a leaf are checked at once, computed ones when the graph runs.
  *
  * @param name the function that the user called
- * @param what the indices are, in the error
+ * @param what name of the indices in the error
  * @param indices int64
  * @throws ArgumentError if an index is out of range; for computed indices, when the graph runs
  */

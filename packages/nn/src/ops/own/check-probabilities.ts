@@ -8,7 +8,7 @@ import type { OperatorFamily } from '../definition.ts';
  * Elements that are from 0 to 1. Elements of a leaf are checked at once, computed ones when the graph runs.
  *
  * @param name the function that the user called
- * @param what the elements are, in the error
+ * @param what name of the elements in the error
  * @param elements float32
  * @throws ArgumentError if an element is out of range; for computed elements, when the graph runs
  */

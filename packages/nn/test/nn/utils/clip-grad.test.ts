@@ -75,7 +75,7 @@ describe('clipGradNorm', () => {
     ['maxNorm must be at least 0, got -1', -1, 2],
     ['maxNorm must be at least 0, got NaN', NaN, 2],
     ['normType must be above 0, got 0', 1, 0],
-  ])('refuses: %s', async (message, maxNorm, normType) => {
+  ])('rejects: %s', async (message, maxNorm, normType) => {
     const parameter = await withGradient(Float32Array.of(3, 4));
     const clip = () => clipGradNorm(parameter, maxNorm, { normType });
     expect(clip).toThrow(ArgumentError);

@@ -45,7 +45,7 @@ describe('an expression of observed numbers holds for all other sizes', () => {
   });
 });
 
-describe('there is no expression of', () => {
+describe('finds no expression for', () => {
   test.each<[string, (n: number, l: number) => number]>([
     ['a root', (n) => Math.sqrt(n)],
     ['a logarithm', (n) => Math.ceil(Math.log2(n))],

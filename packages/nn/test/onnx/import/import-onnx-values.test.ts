@@ -304,7 +304,7 @@ describe('values that a model reads exist:', () => {
     expect(model.forward(six, tensor([3, -1])).shape).toEqual([3, 2]);
     expect(model.forward(six, tensor([6, 1])).shape).toEqual([6, 1]);
     expect(() => model.forward(six, tensor([3, 2]).add(0))).toThrow(
-      'forward: expected an input shape that tensor(…) made, because shapes follow from it, got the result of operations.',
+      'forward: expected an input shape that tensor(…) created, because shapes depend on it, got the result of operations.',
     );
     const inputs = [
       { name: 'x', shape: [2, 3], fixed: true },

@@ -140,13 +140,13 @@ test.each([NaN, Infinity])('a channel with %d does not change other channels', a
   expect(isNaN(own[1])).toEqual([false, true, false]);
 });
 
-test('the number of threads does not change bits', async () => {
+test('results are bit-identical for any number of threads', async () => {
   const shape = [9, 12, 21, 35];
   const compute = () => trained(fill(shape, 1), shape, endings['residual and relu']);
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
 });
 
-describe('what is fused', () => {
+describe('fuses', () => {
   const shape = [2, 3, 4, 5];
   const leaf = (seed: number, of: readonly number[]) => input('float32', of, { data: fill(of, seed) });
   const [x, r] = [1, 2].map((seed) => leaf(seed, shape));

@@ -46,7 +46,7 @@ test('NaN and infinities give the results of plain operators', async () => {
   expect([...own]).toEqual([...plain]);
 });
 
-test('the number of threads does not change bits', async () => {
+test('results are bit-identical for any number of threads', async () => {
   const compute = () => trained(fill([40_000], 1));
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
 });

@@ -36,7 +36,7 @@ test.each<[string, number[], Window]>([
   },
 );
 
-test('the number of threads does not change bits', async () => {
+test('results are bit-identical for any number of threads', async () => {
   const compute = () => trained([4, 33, 19, 19], { kernel: 3, stride: 1 });
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
 });

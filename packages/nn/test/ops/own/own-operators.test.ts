@@ -88,7 +88,7 @@ const leaf = (shape: readonly number[], seed: number): Value =>
   input('float32', shape, { data: fill(shape, seed) });
 
 describe('an operator of the addon', () => {
-  /** y = AddDependency(a, b…), with these inputs and attributes in place of the right ones. */
+  /** y = AddDependency(a, b…), with these inputs and attributes instead of the right ones. */
   const compiled = async (types: readonly Value[], output: Value) => {
     const graph = new GraphBuilder();
     const names = types.map((_, position) => `input_${position}`);
@@ -161,10 +161,13 @@ describe('Elementwise', () => {
     },
   );
 
-  test.each(Object.entries({ neg, abs, sqrt, relu }))('%s is bit-identical to the operator', async (_, op) => {
-    const { own, plain } = await bothWays([op(add(specialLeaf([1023], 1), leaf([1], 2)))]);
-    expect(bitsOf(own)).toEqual(bitsOf(plain));
-  });
+  test.each(Object.entries({ neg, abs, sqrt, relu }))(
+    '%s is bit-identical to the operator',
+    async (_, op) => {
+      const { own, plain } = await bothWays([op(add(specialLeaf([1023], 1), leaf([1], 2)))]);
+      expect(bitsOf(own)).toEqual(bitsOf(plain));
+    },
+  );
 
   test.each(sizes.filter((size) => size > 0))(
     'of %i elements: numbers, conditions and masks',

@@ -52,7 +52,7 @@ test('NaN, even among −∞, and ∞ result in NaN', async () => {
   expect([...own]).toEqual([...Array<number>(12).fill(NaN), 0, 0, 0, 0, 1, 0]);
 });
 
-test('the number of threads does not change bits', async () => {
+test('results are bit-identical for any number of threads', async () => {
   const compute = () => trained(fill([400, 100], 1), 100);
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
 });

@@ -220,7 +220,7 @@ function refuseSeed({
   if (mode === undefined) return 'expected a constant as training_mode, got one that is computed';
   const ratio = isGiven(1) ? constant(1)?.data[0] : 0.5;
   if (attributes.seed === undefined || mode.data[0] === 0 || ratio === 0) return undefined;
-  return `expected dropout in training without a seed, got seed = ${attributes.seed}, of whose numbers ringrun has others`;
+  return `expected dropout in training without a seed, got seed = ${attributes.seed}, whose random numbers ringrun does not reproduce`;
 }
 
 function dropped(x: Tensor, ratio: number, isTraining: boolean, readsMask: boolean): readonly Tensor[] {
