@@ -51,7 +51,7 @@ test.each(Object.entries(transfers))('a %s passes a relay in pieces of any size'
   expect(Buffer.from(received).equals(sent)).toBe(true);
 });
 
-test('captured bytes contain a job's parameters without encryption, but not with it', async () => {
+test('captured bytes contain a job’s parameters without encryption, but not with it', async () => {
   const parameters = randomBytes(100_000);
   const pieces = new Set<string>();
   for (let at = 0; at + pieceBytes <= parameters.length; at += pieceBytes) {

@@ -56,7 +56,7 @@ test('a step traced once is bit-identical, and calls the function once per argum
   expect(always.calls.count).toBe(8);
 });
 
-test('a step traced once follows the optimizer's settings, and returns a loss per call', async () => {
+test('a step traced once follows the optimizer’s settings, and returns a loss per call', async () => {
   const { once, always, stepBoth } = pair();
   for (const seed of [1, 2]) await stepBoth(...batch(seed));
   for (const { optimizer } of [once, always]) optimizer.paramGroups[0].lr = 0.01;

@@ -49,7 +49,7 @@ describe('names', () => {
     );
   });
 
-  test('the operator's module, and its parameters', async () => {
+  test('the operator’s module, and its parameters', async () => {
     const net = new Net();
     net.second.weight.data.fill(3e38);
     net.first.bias!.data.fill(10);

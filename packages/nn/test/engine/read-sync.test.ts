@@ -125,7 +125,7 @@ test('assigns running statistics once, as array does', async () => {
   expect(one.runningMean!.arraySync()).not.toEqual(new Float32Array(3));
 });
 
-test('returns the same numbers if values are in the executor's memory', () => {
+test('returns the same numbers if values are in the executor’s memory', () => {
   const read = () => {
     manualSeed(4);
     const norm = new nn.BatchNorm1d(5);

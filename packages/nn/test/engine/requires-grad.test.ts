@@ -26,7 +26,7 @@ function made(): { net: Net; lossOf: () => Tensor } {
 
 const gradients = (net: Net) => [...net.parameters()].map(({ grad }) => grad);
 
-test('a frozen half has no gradients; the other half's equal those of the whole model', async () => {
+test('a frozen half has no gradients; the other half’s equal those of the whole model', async () => {
   const { net: whole, lossOf: lossOfWhole } = made();
   await lossOfWhole().backward();
   const { net, lossOf } = made();

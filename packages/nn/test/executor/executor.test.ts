@@ -175,7 +175,7 @@ test('a run that fails is an error, and later runs succeed', async () => {
 });
 
 test.skipIf(isSanitized)(
-  'a run that exceeds the machine's memory is an error, and later runs succeed',
+  'a run that exceeds the machine’s memory is an error, and later runs succeed',
   async () => {
     const program = await onnxruntimeExecutor.compile(sumOfRepeated(2 ** 46));
     await expect(

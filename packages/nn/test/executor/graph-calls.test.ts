@@ -248,7 +248,7 @@ describe('an operation of a group', () => {
     await group.destroy(10_000);
   });
 
-  test('of a destroyed group fails the run with the group's error', async () => {
+  test('of a destroyed group fails the run with the group’s error', async () => {
     const { memory, operation, group } = await oneRank();
     await group.destroy(10_000);
     const program = await averaged();

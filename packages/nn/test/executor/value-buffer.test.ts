@@ -88,7 +88,7 @@ async function train(makeOptimizer: (parameters: Iterable<Parameter>) => optim.O
 }
 
 test.each(Object.entries(optimizers))(
-  '%s is bit-identical when values are in the executor's memory',
+  '%s is bit-identical when values are in the executor’s memory',
   async (_, makeOptimizer) => {
     const expected = await train(makeOptimizer);
     programCache.clear();
@@ -100,7 +100,7 @@ test.each(Object.entries(optimizers))(
   },
 );
 
-test('parameters, gradients and states stay in the executor's memory between steps', async () => {
+test('parameters, gradients and states stay in the executor’s memory between steps', async () => {
   const { copies } = separate();
   const model = new Cnn();
   const optimizer = new optim.Adam(model.parameters());
@@ -126,7 +126,7 @@ test('parameters, gradients and states stay in the executor's memory between ste
   expect(copies.toHost).toBe(1);
 });
 
-test('a run reads the elements that a broadcast wrote to a model's buffer', async () => {
+test('a run reads the elements that a broadcast wrote to a model’s buffer', async () => {
   separate();
   const buffer = new BufferTensor(Float32Array.of(1, 2));
   const { data } = buffer;

@@ -38,7 +38,7 @@ test.each([
   expect(philox(counter, key)).toEqual(words);
 });
 
-describe('the addon's operator is bit-identical to plain operators', () => {
+describe('the addon’s operator is bit-identical to plain operators', () => {
   test.each([1, 15, 63, 64, 65, 255, 256, 257, 1023, 8192, 8193, 20_000])('%i elements', async (count) => {
     for (const p of [0.5, 0.1, 0.999]) {
       const { own, plain } = await bothWays(() => dropped(fill([count], 1), p));

@@ -48,7 +48,7 @@ const isRounded = (name: string) => name.startsWith('orthogonal');
 const newWeight = (shape: readonly number[]) =>
   new Parameter(new Float32Array(shape.reduce((product, size) => product * size, 1)).fill(7), shape);
 
-test.each(golden.cases)('$name has torch's numbers', ({ name, shape, data }) => {
+test.each(golden.cases)('$name has torch’s numbers', ({ name, shape, data }) => {
   const weight = newWeight(shape);
   manualSeed(3);
   expect(cases[name](weight)).toBe(weight);

@@ -39,7 +39,7 @@ test('hooks run before and after every forward, in registration order, and may r
   expect(Object.getOwnPropertyNames(layer)).not.toContain('forward');
 });
 
-test('hooks change neither a module's submodules nor a forward that is a property', () => {
+test('hooks change neither a module’s submodules nor a forward that is a property', () => {
   class Model extends nn.Module {
     readonly layer = new nn.Linear(3, 2);
     forward = (input: Tensor): Tensor => this.layer.forward(input);
@@ -63,7 +63,7 @@ test('rejects hooks that are not functions, and modules without forward', () => 
   expect(() => new Parts().registerForwardPreHook(() => 1)).toThrow('expected a module with forward');
 });
 
-test('apply visits a module's submodules before the module', () => {
+test('apply visits a module’s submodules before the module', () => {
   manualSeed(1);
   const model = new nn.Sequential(new nn.Linear(3, 2), new nn.Sequential(new nn.Linear(2, 2), new nn.ReLU()));
   const visited: string[] = [];

@@ -151,7 +151,7 @@ test.each(Object.entries(modules))('%s loads the keys that earlier versions wrot
   expect(to.stateDict()).toEqual(state);
 });
 
-test('a key of the module takes precedence over another key's earlier spelling', () => {
+test('a key of the module takes precedence over another key’s earlier spelling', () => {
   class Two extends nn.Module {
     aB = weight(1);
     a_b = weight(1);

@@ -75,7 +75,7 @@ test.each([
   expect(to.stateDict()).toEqual(from.stateDict());
 });
 
-test('keyMapping can leave tensors out, and the report uses the module's keys', () => {
+test('keyMapping can leave tensors out, and the report uses the module’s keys', () => {
   const [from, to] = [new Net(), new Net()];
   const keyMapping = (key: string) => (key.startsWith('scale.') ? undefined : key.replace('conv1', 'first'));
   expect(to.loadStateDict(from.stateDict(), { keyMapping, strict: false })).toEqual({
@@ -107,7 +107,11 @@ test.each([
 
 describe('rejects and changes nothing:', () => {
   test.each([
-    ['two keys that map to the same one', () => 'scale.weight', 'got scale.weight for conv1.weight and conv1.bias.'],
+    [
+      'two keys that map to the same one',
+      () => 'scale.weight',
+      'got scale.weight for conv1.weight and conv1.bias.',
+    ],
     ['keys that are not strings', () => 1, 'expected a key or undefined for conv1.weight, got 1.'],
     [
       'a table of other values',

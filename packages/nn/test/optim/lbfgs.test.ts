@@ -51,7 +51,7 @@ function optionsOf({ settings }: LBFGSCase): optim.LBFGSOptions {
   );
 }
 
-test.each(golden)('$settings ends with torch's losses and parameters', async (expected) => {
+test.each(golden)('$settings ends with torch’s losses and parameters', async (expected) => {
   const { parameters, calls, closureOf, optimizer } = problem(optionsOf(expected));
   const losses: number[] = [];
   for (let step = 0; step < 3; step += 1) losses.push(await optimizer.step(closureOf(optimizer)));

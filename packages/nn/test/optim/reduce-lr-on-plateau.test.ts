@@ -14,7 +14,7 @@ const metrics = golden.metrics.map(Number);
 const one = () => new Parameter(new Float32Array(1), [1]);
 const sgd = () => new optim.SGD([{ params: one() }, { params: one(), lr: 0.02 }], { lr: 0.5, momentum: 0.9 });
 
-test.each(golden.plateaus)('$settings has torch's rates, even when resumed', ({ settings, rates }) => {
+test.each(golden.plateaus)('$settings has torch’s rates, even when resumed', ({ settings, rates }) => {
   let optimizer = sgd();
   let scheduler = new ReduceLROnPlateau(optimizer, settings);
   const found = metrics.map((metric, epoch) => {

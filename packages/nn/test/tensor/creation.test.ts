@@ -61,7 +61,7 @@ test('tensors of one number, and ranges', async () => {
   });
 });
 
-test('random tensors have torch's numbers after manual_seed(1)', async () => {
+test('random tensors have torch’s numbers after manual_seed(1)', async () => {
   manualSeed(1);
   // torch.rand(3), torch.randn(2, 2)
   const uniform = await rand([3]).array();

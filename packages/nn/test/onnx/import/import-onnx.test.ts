@@ -73,7 +73,7 @@ async function expectOutputs(model: AnyModule, inputs: readonly Tensor[], expect
 describe.each(cases)('$name, exported by PyTorch', (expected) => {
   const inputs = inputsOf(expected);
 
-  test('computes PyTorch's results', async () => {
+  test('computes PyTorch’s results', async () => {
     await expectOutputs(await importOnnx<OnnxOutput>(fileOf(expected.name)), inputs, expected.before);
   });
 
@@ -124,7 +124,7 @@ describe.each(cases)('$name, exported by PyTorch', (expected) => {
   });
 });
 
-test('parameters and buffers have PyTorch's names and shapes', async () => {
+test('parameters and buffers have PyTorch’s names and shapes', async () => {
   for (const name of ['mlp', 'cnn', 'text', 'sequences']) {
     const { state } = cases.find((one) => one.name === name)!;
     const model = await importOnnx<OnnxOutput>(fileOf(name));

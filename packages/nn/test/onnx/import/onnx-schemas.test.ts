@@ -127,7 +127,7 @@ const refusedDtypes: Readonly<Record<string, string>> = {
   'ReduceLogSumExp data': 'int64',
 };
 
-test('the table accepts the schemas' dtypes, except those known to be rejected', () => {
+test('the table accepts the schemas’ dtypes, except those known to be rejected', () => {
   const refused: Record<string, string> = {};
   for (const { op, schema, table, opset } of handled) {
     const inputs = table.inputs.filter((one) => existsIn(opset, one));

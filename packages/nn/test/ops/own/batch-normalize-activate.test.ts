@@ -107,7 +107,7 @@ test('gradients of weight and bias alone, and of an input alone', async () => {
   for (const [k, numbers] of own.entries()) expectClose(`gradient ${k}`, numbers, [...plain[k]], 2e-6);
 });
 
-test('a mean of 1,000 deviations does not reduce the variance's precision', async () => {
+test('a mean of 1,000 deviations does not reduce the variance’s precision', async () => {
   const shape = [6, 2, 40, 60];
   const x = fill(shape, 3).map((one) => one + 1000);
   const [, , , , , variance] = await trained(x, shape, endings.alone);
