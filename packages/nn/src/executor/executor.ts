@@ -86,7 +86,7 @@ export interface Executor {
   compile(definition: ProgramDefinition): Promise<Program>;
   /** `compile`, which blocks the event loop until the program is compiled. */
   compileSync(definition: ProgramDefinition): Program;
-  /** Allocates an output of one run, with arbitrary elements. `download` or `move` takes it afterwards. */
+  /** Allocates an output of one run, with arbitrary elements. `download` or `move` consumes it afterwards. */
   allocate(type: ValueType): ValueBuffer;
   /** Returns an input of one run, with the elements of an array. On the host it is the array itself. */
   upload(array: TensorData): ValueBuffer;

@@ -9,7 +9,7 @@ import { tensor, Tensor } from '../tensor/tensor.ts';
 
 /** Options of {@link gridSample}. */
 export interface GridSampleOptions {
-  /** Between pixels: interpolates, or takes the nearest pixel. Default: 'bilinear'. */
+  /** Interpolation between pixels, or the nearest pixel. Default: 'bilinear'. */
   mode?: 'bilinear' | 'nearest';
   /** Outside of the image: 0, the nearest border pixel, or the mirrored image. Default: 'zeros'. */
   paddingMode?: 'zeros' | 'border' | 'reflection';

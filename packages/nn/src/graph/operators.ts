@@ -65,7 +65,7 @@ export interface Operators {
   Sign: None;
   Floor: None;
   Ceil: None;
-  /** The nearest integer, the even one of two. */
+  /** Rounds to the nearest integer, ties to even. */
   Round: None;
   Sin: None;
   Cos: None;
@@ -91,9 +91,9 @@ export interface Operators {
   Softplus: None;
   /** x where it is positive, alpha·x elsewhere. */
   LeakyRelu: { alpha: number };
-  /** Larger of two. */
+  /** Elementwise maximum. */
   Max: None;
-  /** Smaller of two. */
+  /** Elementwise minimum. */
   Min: None;
   Greater: None;
   GreaterOrEqual: None;
@@ -175,7 +175,7 @@ export interface Operators {
 
   /** The elements at fixed positions along an axis, in order. Positions may repeat. */
   IndexSelect: { axis: number; positions: readonly number[] };
-  /** Inputs: table [V,D], rows (int64); output [...rows,D]. A padding row gets no gradient. */
+  /** Inputs: table [V,D], rows (int64); output [...rows,D]. A padding row receives no gradient. */
   Gather: { paddingRow?: number };
   /** Inputs: data, positions (int64). Output: shape of the positions, each replaced by data's element at that position along the axis. */
   GatherElements: { axis: number };

@@ -7,7 +7,7 @@ import { initialize, requireNumbers, type Initializable } from './in-place.ts';
 
 /** Option of the random functions of `nn.init`. */
 export interface RandomInitOptions {
-  /** Where the numbers come from. Default: the generator that `manualSeed` seeds. */
+  /** Random number generator. Default: the one seeded by `manualSeed`. */
   generator?: Generator;
 }
 

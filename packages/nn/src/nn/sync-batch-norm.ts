@@ -26,7 +26,7 @@ export type Synchronized<M extends Module> = M extends BatchNorm ? SyncBatchNorm
  * In training, every forward call is a collective when its graph runs: an all-gather of 2·C + 1 numbers, and an
  * all-reduce of 2·C numbers in the backward pass. All ranks must make the same forward calls in the same order, and
  * request dependent values (`backward`, `item`, `array`) together. `item` of a loss after its `backward` is local.
- * Otherwise ranks get the errors of any collective: CollectiveMismatchError, PeerDiedError, CollectiveTimeoutError.
+ * Otherwise ranks throw the errors of any collective: CollectiveMismatchError, PeerDiedError, CollectiveTimeoutError.
  *
  * Input gradients are those of the sum of all ranks' losses. Weight and bias have the gradients of this rank's loss,
  * which DistributedDataParallel averages. DistributedDataParallel's `join` rejects models with SyncBatchNorm.

@@ -35,7 +35,7 @@ export class ClipGraph {
     this.outputs = [{ value: norm, into: this.#norm }];
   }
 
-  /** The clipped gradient that the update reads instead of a gradient or a part of it. */
+  /** The clipped gradient that the update reads instead of a gradient or part of it. */
   clipped(gradient: Value): Value {
     return this.#clip(gradient);
   }

@@ -117,7 +117,7 @@ export class UpdateGraph {
     const { averages } = this.#sharing;
     const gradients = new Set(this.gradients.values());
     const exposed = new Set(this.#exposedGradients);
-    // A gradient is not a leaf of the program, and a part of one is read after a barrier.
+    // A gradient is not a leaf of the program, and part of a gradient is read after a barrier.
     const role = (value: Value) => (gradients.has(value) ? 'g' : exposed.has(value) ? 'p' : '-');
     const kind = !this.#hasBarriers ? '' : averages ? '|' : '||';
     key.addName(leaves.map(({ value }) => role(value)).join('') + kind);

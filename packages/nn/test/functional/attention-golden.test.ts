@@ -3,7 +3,7 @@ import { fill } from '../support/fill.ts';
 import { checkGoldenModules, made, type GoldenModule } from '../support/golden-modules.ts';
 import '../support/one-thread.ts';
 
-// PyTorch's numbers for queries that attend to no key, as `test/golden/attention.py` wrote them.
+// PyTorch's numbers for queries that attend to no key, as written by `test/golden/attention.py`.
 
 /** True in some rows, where a mask is true for what is hidden. */
 const whole = ([rows, columns]: readonly [number, number], ...hidden: number[]) => {

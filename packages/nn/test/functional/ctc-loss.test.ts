@@ -4,7 +4,7 @@ import { fill } from '../support/fill.ts';
 import { checkGolden, goldenFile, type GoldenCase } from '../support/golden-cases.ts';
 import '../support/one-thread.ts';
 
-// The losses of test/golden/ctc.py, under the names there.
+// The losses of test/golden/ctc.py, under the same names.
 
 const padded = [1, 2, 3, 4, 4, 1, 6, 6, 2, 2, 1, 6, 6, 6, 6, 6];
 const targets = tensor(padded, [4, 4]);

@@ -6,7 +6,7 @@ import '../support/one-thread.ts';
 
 const { init } = nn;
 
-// PyTorch's numbers, as `test/golden/init.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/init.py`.
 const golden = goldenFile('init') as {
   cases: readonly { name: string; shape: readonly number[]; data: readonly number[] }[];
   gains: readonly { nonlinearity: string; param?: number; gain: number }[];

@@ -4,7 +4,7 @@ import { fill } from '../support/fill.ts';
 import { checkGoldenModules, made, type GoldenModule } from '../support/golden-modules.ts';
 import '../support/one-thread.ts';
 
-// PyTorch's numbers, as `test/golden/modules.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/modules.py`.
 
 const filled = (shape: readonly number[], seed: number) => tensor(fill(shape, seed), shape);
 const padding = filled([3, 5], 4).gt(0.4);
@@ -17,7 +17,7 @@ const attended = ({ output, weights }: nn.Attended) => output.mul(weights.square
 /** A function, of which no parameters are compared. */
 const functional = (call: (...inputs: Tensor[]) => Tensor): GoldenModule => [new nn.Sequential(), call];
 
-/** The modules of modules.py, under the names there. */
+/** The modules of modules.py, under the same names. */
 const modules: Readonly<Record<string, () => GoldenModule>> = {
   attention: () => functional((q, k, v) => F.scaledDotProductAttention(q, k, v)),
   'causal attention': () =>

@@ -42,7 +42,7 @@ const lossesBy = (reduction: F.Reduction): GoldenFunctions => ({
     ),
 });
 
-/** The functions of operators.py, under the names there. */
+/** The functions of operators.py, under the same names. */
 const operators: GoldenFunctions = {
   add: (a, b) => a.add(b),
   'add number': (a) => a.add(1.5),

@@ -7,7 +7,7 @@ import { gradientSink } from '../support/gradient-sink.ts';
 import { expectClose } from '../support/numeric.ts';
 import '../support/one-thread.ts';
 
-// PyTorch's numbers, as `test/golden/lbfgs.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/lbfgs.py`.
 interface LBFGSCase {
   readonly settings: Readonly<Record<string, number | string>>;
   readonly losses: readonly number[];

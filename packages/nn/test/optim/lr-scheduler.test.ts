@@ -5,7 +5,7 @@ import { expectClose } from '../support/numeric.ts';
 
 const { lrScheduler } = optim;
 
-// PyTorch's schedules, as `test/golden/optimizers.py` wrote them.
+// PyTorch's schedules, as written by `test/golden/optimizers.py`.
 
 interface Golden {
   /** Rates and momenta of all groups before the first step and after each. */
@@ -29,7 +29,7 @@ const adam = () => new optim.Adam([one()], { lr: 0.5 });
 
 type Scheduler = optim.lrScheduler.LRScheduler | optim.lrScheduler.SequentialLR;
 
-/** The schedulers of optimizers.py, under the names there. */
+/** The schedulers of optimizers.py, under the same names. */
 const schedulers: Readonly<
   Record<
     string,

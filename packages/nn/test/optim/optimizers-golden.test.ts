@@ -5,7 +5,7 @@ import { fill } from '../support/fill.ts';
 import { expectClose } from '../support/numeric.ts';
 import '../support/one-thread.ts';
 
-// PyTorch's numbers, as `test/golden/optimizers.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/optimizers.py`.
 
 interface OptimizerCase {
   readonly optimizer:

@@ -4,7 +4,7 @@ import { goldenFile } from '../support/golden-cases.ts';
 
 const { ReduceLROnPlateau } = optim.lrScheduler;
 
-// PyTorch's rates, as `test/golden/optimizers.py` wrote them.
+// PyTorch's rates, as written by `test/golden/optimizers.py`.
 const golden = goldenFile('optimizers') as {
   metrics: readonly string[];
   plateaus: readonly { settings: object; rates: readonly (readonly number[])[] }[];

@@ -4,7 +4,7 @@ import { nn } from '../../src/index.ts';
 import type { GoldenCase } from './golden-cases.ts';
 import type { Summary } from './summary.ts';
 
-// PyTorch's numbers, as `test/golden/operators.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/operators.py`.
 
 /** Of every element, as numbers and as String() for non-finite ones. */
 export type Written = readonly (number | string)[];

@@ -45,7 +45,7 @@ export function fitSum(column: Column, monomials: readonly Monomial[]): Sum | un
   return undefined;
 }
 
-/** Gaussian elimination, which takes for each unknown the row with its largest coefficient; 0 for undetermined unknowns. */
+/** Gaussian elimination with row pivoting; 0 for undetermined unknowns. */
 function solve(matrix: readonly (readonly number[])[], right: readonly number[]): number[] {
   const rows = matrix.map((row, index) => [...row, right[index]]);
   const unknowns = matrix[0].length;

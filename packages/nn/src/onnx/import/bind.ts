@@ -6,7 +6,7 @@ import { namesIn } from './names.ts';
 import { operatorTable } from './operators/index.ts';
 import { existsIn, type AttributeSpecification, type OperatorSpecification } from './specification.ts';
 
-/** The opsets whose semantics the importer knows. */
+/** The opsets that the importer supports. */
 export const opsets = { first: 7, last: 28 } as const;
 
 /** A node with the specification of its operator in the model's opset. */

@@ -16,7 +16,7 @@ export interface Bags {
   readonly rows: Value;
   /** Where each bag begins, int64 [B], from 0. */
   readonly offsets?: Value | undefined;
-  /** Of the shape of `rows`, for the sum. Default: 1. */
+  /** Weights of the shape of `rows`, only for the sum. Default: 1. */
   readonly weights?: Value | undefined;
   readonly mode: BagMode;
   /** Row that is left out and receives no gradient. */

@@ -24,7 +24,7 @@ import { expectClose } from '../../support/numeric.ts';
 import { expectSummary, type Summary } from '../../support/summary.ts';
 import '../../support/one-thread.ts';
 
-// Models that PyTorch exported, and its numbers, as `test/golden/onnx_models.py` wrote them.
+// Models that PyTorch exported, and its numbers, as written by `test/golden/onnx_models.py`.
 
 interface ModelCase {
   readonly name: string;

@@ -104,7 +104,7 @@ interface Padding {
   readonly value: Scalar;
 }
 
-/** A number that is known. */
+/** A number that is known before the graph runs. */
 function valueOf(operand: Operand | undefined): Scalar {
   return operand === undefined || operand instanceof Tensor ? 0 : operand.data[0];
 }

@@ -183,7 +183,7 @@ function concatenated(inputs: readonly ConstantArray[], axis: number): ConstantA
   });
 }
 
-/** The shape that a Reshape asks for: 0 keeps a dimension, −1 infers a dimension. */
+/** The target shape of a Reshape: 0 keeps a dimension, −1 infers one. */
 function reshapedTo(call: OperatorCall<{ readonly allowzero: number }>, shape: readonly number[]): number[] {
   const given = call.numbers(1)!;
   const kept = call.attributes.allowzero
