@@ -105,7 +105,7 @@ class Acceptor {
   bool isFull_ = false;             // connections wait to be accepted until a stranger leaves
   bool hasMetStranger_ = false;     // a stranger's connection has ended since the last advance() began
   rlim_t descriptors_ = RLIM_INFINITY;  // maximum number of descriptors of this process
-  Clock::time_point next_{};        // time from which isDue(); always due if empty
+  Clock::time_point next_{};        // time from which isDue() returns true
   std::map<std::pair<Purpose, int>, Link> identified_;
 };
 

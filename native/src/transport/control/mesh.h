@@ -130,7 +130,7 @@ class ControlMesh {
   std::vector<ControlPeer> peers_;  // by rank; that of this rank stays unconnected
   std::optional<std::uint64_t> lastStatusSequence_;
   std::optional<Fingerprint> messageWait_;
-  bool hasSentMessageWait_ = false;  // another rank may have been sent a message for which this rank waits
+  bool hasSentMessageWait_ = false;  // another rank may have received MESSAGE from this rank
   bool owesStatus_ = false;  // another rank has not read enough to be sent the last STATUS
   std::optional<Fingerprint> lastCollective_;  // the last operation known to have begun on all ranks
   Clock::time_point lastReceived_ = Clock::now();

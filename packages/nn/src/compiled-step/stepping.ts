@@ -15,10 +15,10 @@ import { sourcesOf, type RunInputs } from '../engine/run-inputs.ts';
 import { runStep, type StepResult } from '../engine/run-step.ts';
 import { uncachedPartOf } from '../engine/value-cache.ts';
 
-/** How a compiled step runs. */
+/** Settings of a compiled step. */
 export interface SteppingOptions {
   readonly clipping: Clipping | undefined;
-  /** Whether to copy the arrays of callers at the call, or to read them until the step has ended. */
+  /** If true, copies the callers' arrays at the call; if false, reads them until the step has ended. */
   readonly copyInputs: boolean;
 }
 

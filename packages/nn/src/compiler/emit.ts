@@ -110,7 +110,7 @@ export interface ModelOptions {
 export interface SharedUpdate {
   /** Leaves that read gradients or parts of them, which other ranks may write. */
   readonly gradients: readonly Value[];
-  /** Whether the first call is another barrier, before the update. If not, the call of the last part is a barrier. */
+  /** True if the first call is another barrier, before the update. If false, the call of the last part is a barrier. */
   readonly waitsBefore: boolean;
 }
 

@@ -4,7 +4,7 @@ import type { Leaf, Structure, StructureKey } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { isSameSequence } from '../graph/same-data.ts';
 
-/** Where the gradients of a graph's parameters are received. */
+/** Destinations of the gradients of a graph's parameters. */
 export interface GradientPlaces {
   /** In their order, which is the same on all ranks. */
   readonly sinks: readonly GradientSink[];

@@ -11,7 +11,7 @@ import { requireAtLeast, requireResizable, sizesOf, type Sizes } from './sizes.t
 import { withGradientOf } from './straight-through.ts';
 import { requireChannels } from './unbatched.ts';
 
-/** How {@link interpolate} computes new elements. */
+/** Algorithm of {@link interpolate}. */
 export type InterpolationMode =
   ('nearest' | 'nearest-exact' | 'area') | ('linear' | 'bilinear' | 'bicubic' | 'trilinear');
 
@@ -106,7 +106,7 @@ export function interpolate(input: Tensor, options: InterpolateOptions): Tensor 
   return withGradientOf(resized(forward), resized(backward));
 }
 
-/** How torch samples forward and backward: in some cases, an axis that keeps its size is copied, although its factor is not 1. */
+/** Sampling as in torch, forward and backward: in some cases, an axis that keeps its size is copied, although its factor is not 1. */
 function passesOf(
   mode: InterpolationMode,
   samplings: readonly Sampling[],

@@ -10,7 +10,7 @@ export interface Sampling {
   readonly alignCorners: boolean;
 }
 
-/** For each new element, the old elements of which it is the weighted sum. */
+/** For each new element, the old elements in its weighted sum. */
 export type Taps = readonly (readonly { readonly position: number; readonly weight: number }[])[];
 
 /** For each new element, the old one that is copied. Rounded to float32 as in torch, because the floor of a tie depends on it. */

@@ -42,7 +42,7 @@ export interface PoolAttributes {
   dilations?: readonly number[];
 }
 
-/** How the losses of rows become the result: their mean (weighted, if classes have weights), their sum, or all. */
+/** Reduction of the losses of rows: their mean (weighted, if classes have weights), their sum, or all. */
 export type LossReduction = 'mean' | 'sum' | 'none';
 
 export interface SoftmaxCrossEntropyAttributes {

@@ -21,7 +21,7 @@ export interface ElementUse<Result> {
 let recorded: { checks: ElementCheck[]; readsElements: boolean } | undefined;
 
 /**
- * Checks the elements of a leaf, of which a graph depends on the types only. Does nothing for computed values, which are
+ * Checks the elements of a leaf, because a graph depends only on their types. Does nothing for computed values, which are
  * unknown before the graph runs.
  *
  * @param check throws if the elements cannot be used

@@ -58,7 +58,7 @@ export interface Operators {
   Relu: None;
   /** x to a power that is part of the compiled program. */
   Pow: { exponent: number };
-  /** Inputs: base and exponent, of which both have gradients; their shapes broadcast. ONNX's Pow. */
+  /** Inputs: base and exponent, both with gradients; their shapes broadcast. ONNX's Pow. */
   Power: None;
   Abs: None;
   /** −1, 0 or 1. */

@@ -23,7 +23,7 @@ export interface Update {
   /** Equal for equal updates. */
   readonly parts: readonly unknown[];
   readonly parameters: readonly Parameter[];
-  /** Where the parameters' gradients are received. */
+  /** Destinations of the parameters' gradients. */
   readonly sinks: readonly {
     readonly sink: GradientSink | undefined;
     readonly version: number | undefined;

@@ -29,7 +29,7 @@ export interface NumberedArray {
   readonly part: number;
 }
 
-/** Like `clipNorm`, for arrays of which each rank of a group has some of the `total` parts. A collective. */
+/** Like `clipNorm`, for arrays whose `total` parts are divided among the ranks of a group. A collective. */
 export function clipNormOfParts(
   { arrays, total, group }: { arrays: readonly NumberedArray[]; total: number; group: CollectiveGroup },
   largest: Value,

@@ -14,7 +14,7 @@ export interface Bags {
   readonly table: Value;
   /** int64: [T] with offsets, else [B, L]. */
   readonly rows: Value;
-  /** Where each bag begins, int64 [B], from 0. */
+  /** Start of each bag, int64 [B], from 0. */
   readonly offsets?: Value | undefined;
   /** Weights of the shape of `rows`, only for the sum. Default: 1. */
   readonly weights?: Value | undefined;

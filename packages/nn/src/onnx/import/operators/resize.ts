@@ -31,7 +31,7 @@ import { filterTaps, linearWeight, nearest, type NearestMode } from './taps.ts';
 type Mode = 'nearest' | 'linear' | 'cubic';
 type AspectPolicy = 'stretch' | 'not_larger' | 'not_smaller';
 
-/** How a node resizes. */
+/** Settings of a node that resizes. */
 interface Settings {
   readonly mode: Mode;
   readonly coordinate_transformation_mode: Coordinates;
