@@ -82,7 +82,7 @@ interface EmitOptions {
   readonly after?: string | undefined;
 }
 
-/** The collectives of a graph: calls from 0, each after the one before. */
+/** The collectives of a graph: calls from 0, each after the previous one. */
 interface EmittedCollectives {
   readonly count: number;
   /** The token that the last collective computes. */

@@ -13,7 +13,7 @@ import { constant } from '../ops/source.ts';
  */
 export function fuseElementwise(outputs: readonly Value[]): Value[] {
   const collectives = inSequence(topologicalOrder(outputs));
-  // A collective runs after the one before, although it reads none of its results.
+  // A collective runs after the previous one, although it reads none of its results.
   const order = topologicalOrder([...collectives.map((node) => node.outputs[0]), ...outputs]);
   const before = new Map<Node, Node>(
     collectives.slice(1).map((node, position) => [node, collectives[position]]),

@@ -288,15 +288,15 @@ export interface Operators {
 
   /**
    * An operator of the addon: all steps of a recurrent network in one direction, with G gates of H elements. Inputs: gates of
-   * the input [L,N,G·H], recurrent weights [G·H,H], the first state [N,H]; the first cell [N,H] of lstm; the recurrent bias
+   * the input [L,N,G·H], recurrent weights [G·H,H], the first state [N,H]; the first cell [N,H] for lstm; the recurrent bias
    * [G·H] and the lengths [N] (int64), both optional. Outputs: states [L,N,H], 0 after a length; the last state [N,H]; the
-   * last cell [N,H] of lstm; and of lstm and gru two arrays for the gradient, [L,N,G·H] and [L,N,H].
+   * last cell [N,H] for lstm; for lstm and gru two arrays for the gradient, [L,N,G·H] and [L,N,H].
    */
   Recurrence: RecurrenceAttributes;
   /**
-   * Inputs: states, recurrent weights, the first state; of lstm the first cell; the lengths; of lstm and gru the two arrays of
+   * Inputs: states, recurrent weights, the first state; for lstm the first cell; the lengths; for lstm and gru the two arrays of
    * Recurrence; those gradients of states, last state and last cell that `given` has. Outputs: the gradient of the gates of the
-   * input; that of the products of states and weights (of gru; else the same); the states before each step [L,N,H]; the
+   * input; that of the products of states and weights (differs only for gru); the states before each step [L,N,H]; the
    * gradients of the first state and of the first cell.
    */
   RecurrenceGradient: RecurrenceAttributes & { given: readonly [boolean, boolean, boolean] };

@@ -102,7 +102,7 @@ export abstract class RecurrentNetwork extends Module {
   /**
    * Runs all layers.
    *
-   * @param states the first states, and the first cells of lstm, each [layers·directions, N, hidden]; undefined: zeros
+   * @param states the first states, and the first cells for lstm, each [layers·directions, N, hidden]; undefined: zeros
    * @internal
    */
   protected run<Input extends Tensor | PackedSequence>(

@@ -10,7 +10,7 @@ export type Layer = Module & {
 };
 
 /**
- * Runs modules one after the other (torch.nn.Sequential). Its layers are the properties '0', '1', …, so parameters are
+ * Runs modules in sequence (torch.nn.Sequential). Its layers are the properties '0', '1', …, so parameters are
  * named `0.weight`, as in torch.
  */
 export class Sequential extends Module {

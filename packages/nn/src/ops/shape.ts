@@ -158,7 +158,7 @@ export function trilu(value: Value, k: number, upper: boolean): Value {
 /**
  * Emits a Reshape. In a large array one dimension (default: the last) is -1, so that a dynamic size stays dynamic (see
  * `emitModel`). Small shapes are explicit, since onnxruntime can only remove redundant Reshapes of explicit shapes, and so are
- * those of an exported model, which finds the dynamic sizes by itself.
+ * those of an exported model, which finds the dynamic sizes itself.
  */
 export function emitReshape(
   graph: GraphBuilder,

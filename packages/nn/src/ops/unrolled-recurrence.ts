@@ -14,7 +14,7 @@ export interface RecurrenceInputs {
   readonly weight: Value;
   /** The first state, [N, H]. */
   readonly state: Value;
-  /** The first cell of lstm, [N, H]. */
+  /** The first cell for lstm, [N, H]. */
   readonly cellState?: Value | undefined;
   /** Added to the product of state and weight, [G·H]. Default: 0. */
   readonly bias?: Value | undefined;
@@ -28,7 +28,7 @@ export interface RecurrenceOutputs {
   readonly states: Value;
   /** [N, H] */
   readonly last: Value;
-  /** [N, H], of lstm. */
+  /** [N, H], for lstm. */
   readonly lastCell: Value | undefined;
 }
 

@@ -7,7 +7,7 @@ import { gemm } from '../linear-algebra.ts';
 import { reshape } from '../shape.ts';
 import { unrolled, type RecurrenceInputs, type RecurrenceOutputs } from '../unrolled-recurrence.ts';
 
-/** Gates of a step, in torch's order: i, f, g, o of lstm; r, z, n of gru. */
+/** Gates of a step, in torch's order: i, f, g, o for lstm; r, z, n for gru. */
 export const gatesOf: Readonly<Record<RecurrentCell, number>> = { tanh: 1, relu: 1, lstm: 4, gru: 3 };
 
 /** All steps of a recurrent network in one direction, as one operator. */
