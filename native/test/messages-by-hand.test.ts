@@ -46,7 +46,7 @@ const violations: { what: string; messages: Sent[]; reason: RegExp }[] = [
       { type: request, id: 1, count: 8 },
       { type: eager, id: 1, count: 64, elements: 64, tag: 1 },
     ],
-    reason: /not numbered after its last one/,
+    reason: /number does not follow the last one/,
   },
   {
     what: 'elements that were not requested',
