@@ -1,12 +1,12 @@
 // Compiles the addon: native/src → native/build/ringrun.node. Plain JavaScript and a C++ compiler; nothing is
 // downloaded.
 //
-//   node native/build.js                   compiles what has changed
+//   node native/build.js                   compiles changed files
 //   node native/build.js --clean           compiles all files, even those whose objects are cached
 //   node native/build.js --into FOLDER     builds FOLDER/ringrun.node, for RINGRUN_NATIVE
 //   node native/build.js --seen TIME       compiles in one process if several call this at once; a binary whose modification
-//                                          time (in ms) is not TIME is used as it is
-//   node native/build.js --before-install  compiles what needs no dependency from npm, while npm installs them; no binary
+//                                          time (in ms) is not TIME is used unchanged
+//   node native/build.js --before-install  compiles files without npm dependencies, during npm install; no binary
 //
 // Object files are cached in ~/.cache/ringrun/objects (see compile/object-cache.js).
 //

@@ -17,7 +17,7 @@ const noticeAfterMs = 10_000;
 /**
  * @param lock The lock file; `${lock}.failed` holds the error of the last process that failed.
  * @param work Run by one process.
- * @param isDone Returns true if another process has done the work meanwhile.
+ * @param isDone Returns true if another process has done the work in the meantime.
  * @param onWait Called once, with the holder of the lock, after 10 s of waiting.
  */
 export async function once({ lock, work, isDone, onWait, staleAfterMs = 15_000 }) {

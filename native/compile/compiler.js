@@ -30,7 +30,7 @@ export function findCompiler() {
 /** The flags of every source, without folders. */
 export function compileFlags() {
   const language = ['-std=c++17', '-O3', '-fPIC', '-fvisibility=hidden', '-pthread', '-Wall', '-Wextra'];
-  // A worker thread terminated inside an addon function cannot throw into JavaScript. Without this the process would
+  // A worker thread terminated inside an addon function cannot throw into JavaScript. Without this, the process would
   // abort.
   const terminated = '-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS';
   const defines = ['-DNAPI_VERSION=8', '-DNODE_ADDON_API_CPP_EXCEPTIONS_ALL', terminated];

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 const includeLine = /^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)/gm;
 
 /**
- * Reads sources and all headers that they include. Every `#include "…"` is relative to `folder`; one in a branch that
- * this platform leaves out counts too.
+ * Reads sources and all headers that they include. Every `#include "…"` is relative to `folder`; an include in a branch
+ * that this platform skips counts too.
  */
 export class Includes {
   #folder;
@@ -15,7 +15,7 @@ export class Includes {
     this.#folder = folder;
   }
 
-  /** The sources and their headers of `folder`, sorted, with their text; and the headers of libraries. */
+  /** The sources and their headers of `folder`, sorted, with their text; and the library headers. */
   of(sources) {
     const own = new Set();
     const libraries = new Set();

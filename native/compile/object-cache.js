@@ -1,5 +1,5 @@
-// Object files, named by a hash of everything that they are compiled from: the compiler, its flags and the text of sources and
-// headers. Clones and branches share them, and an unchanged file is compiled once.
+// Object files, named by a hash of all inputs of their compilation: the compiler, its flags and the text of sources and
+// headers. Clones and branches share them, so an unchanged file is compiled once.
 import { mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { problemOfOwner, userCache } from '../user-cache.js';
@@ -7,7 +7,7 @@ import { problemOfOwner, userCache } from '../user-cache.js';
 /** One build has 6 MB of objects, or 150 MB with debug information. */
 const maxBytes = 512 * 1024 * 1024;
 
-/** The user's cache; `otherwise` if there is none, or if other users could write to it. */
+/** The user's cache; `otherwise` if it does not exist or other users could write to it. */
 export function objectFolder(otherwise) {
   for (const place of [() => join(userCache(process.env), 'ringrun/objects'), () => otherwise]) {
     try {
@@ -17,14 +17,14 @@ export function objectFolder(otherwise) {
       touch(folder);
       if (problemOfOwner(folder) === undefined) return folder;
     } catch {
-      // The next one.
+      // Reject an unwritable folder and try the next one.
     }
   }
   mkdirSync(otherwise, { recursive: true });
   return otherwise;
 }
 
-/** True if the object exists; it then counts as used now. */
+/** True if the object exists, which then counts as just used. */
 export function isCached(object) {
   try {
     touch(object);
@@ -43,7 +43,7 @@ export function prune(folder) {
   for (const name of beyondLimit(files, maxBytes)) rmSync(join(folder, name), { force: true });
 }
 
-/** The names of the least recently used files, without which the others fit the limit. */
+/** Names of the least recently used files, whose removal makes the others fit the limit. */
 export function beyondLimit(files, limit) {
   let kept = 0;
   const latestFirst = [...files].sort((a, b) => b.usedAt - a.usedAt);

@@ -17,7 +17,7 @@ export class Objects {
 
   /**
    * @param sources Folder of the sources.
-   * @param folder Where objects are kept.
+   * @param folder Folder of the objects.
    */
   constructor(sources, compiler, folder) {
     this.#sources = sources;
@@ -29,7 +29,7 @@ export class Objects {
    * Compiles the units that have no object.
    *
    * @param isSelected Selects units by the names of the libraries' headers that they include.
-   * @param again Compiles all of them.
+   * @param again If true, compiles all of them again.
    * @returns The objects, and the number of compiled files.
    */
   async update({ isSelected = () => true, again = false } = {}) {
@@ -39,7 +39,7 @@ export class Objects {
       const units = unitsOf(this.#sourceFiles()).filter((unit) => isSelected(includes.of(unit).libraries));
       const jobs = units.map((unit) => this.#jobOf(unit, includes));
       const missing = jobs.filter(({ object }) => (again && isFirst) || !isCached(object));
-      // Files that are saved while they are compiled are compiled again.
+      // Files that change while they are compiled are compiled again.
       if (missing.length === 0) return { objects: jobs.map(({ object }) => object), compiled };
       await this.#compileAll(missing);
       compiled += missing.reduce((sum, { unit }) => sum + unit.length, 0);
@@ -55,12 +55,12 @@ export class Objects {
       }));
   }
 
-  /** A unit, and its object: named by everything that decides about its bytes. */
+  /** A unit, and its object: named by a hash of everything that determines its bytes. */
   #jobOf(unit, includes) {
     const { files, libraries } = includes.of(unit);
     const node = libraries.has('napi.h') ? nodeHeaders() : { flags: [], versions: [] };
     const compiler = [this.#compiler.name, this.#compiler.version, process.platform, process.arch];
-    // Flags of the user may request debug information, which has the paths of the sources.
+    // The user's flags may request debug information, which contains source paths.
     const sourcesAt = process.env.CXXFLAGS ? this.#sources : '';
     const parts = [compiler, this.#flags, sourcesAt, node.versions, unit, files];
     const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
@@ -72,7 +72,7 @@ export class Objects {
     };
   }
 
-  /** Starts with the units that include most, which take longest. */
+  /** Starts with the units that include the most, because they take longest. */
   async #compileAll(jobs) {
     const waiting = [...jobs].sort((a, b) => b.characters - a.characters);
     const worker = async () => {

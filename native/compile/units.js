@@ -6,13 +6,13 @@ import { dirname } from 'node:path/posix';
  */
 const compiledAlone = ['operators', 'reduce', 'images'];
 
-/** A unit of this size is compiled again in about 3 s after one of its files has changed. */
+/** A unit of this size is recompiled in about 3 s after a change of one of its files. */
 const maxUnitBytes = 32 * 1024;
 
 /**
- * Groups sources into units, each compiled as one file that includes the sources. Most of the time of a small file goes to the
- * headers of the standard library and of node-addon-api, which a unit reads once. The files of a unit are of one folder, so
- * names in unnamed namespaces must differ within a folder.
+ * Groups sources into units, each compiled as one file that includes the sources. Most of the compile time of a small file is
+ * spent on the headers of the standard library and of node-addon-api, which a unit reads once. The files of a unit are in one
+ * folder, so names in unnamed namespaces must differ within a folder.
  *
  * @param sources Names relative to native/src, with `/`, and sizes.
  */

@@ -8,7 +8,7 @@
 //   pointToPoint   messages on the point-to-point connection of a rank
 //
 // The last three run the code of a group of two ranks over real sockets: rank 0 reads, and rank 1 is a thread that
-// connects as a rank does and then writes the input. With RINGRUN_FUZZ_SEEDS=FOLDER, first writes valid messages there.
+// connects like a rank and then writes the input. With RINGRUN_FUZZ_SEEDS=FOLDER, first writes valid messages there.
 #include <dlfcn.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -38,7 +38,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-constexpr double kTimeoutMs = 10'000;  // longer than any input needs: a target that hangs is reported by libFuzzer
+constexpr double kTimeoutMs = 10'000;  // longer than any input needs: libFuzzer reports a target that hangs
 constexpr std::size_t kElements = 64;
 
 Fingerprint fingerprintOf(Op op, std::uint64_t count) {
@@ -57,7 +57,7 @@ struct Calls {
   Call of(const Fingerprint& fingerprint) { return {fingerprint, Deadline::after(kTimeoutMs), cancelled, reports}; }
 };
 
-// The addon finds OpenSSL in Node's executable, which is not here.
+// The addon finds OpenSSL in Node's executable, which does not exist here.
 Authentication authentication() {
   static void* const libcrypto = ::dlopen("libcrypto.so.3", RTLD_NOW | RTLD_GLOBAL);
   static_cast<void>(libcrypto);

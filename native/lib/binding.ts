@@ -58,7 +58,7 @@ export interface NativeBinding {
   narrowWith(kernel: string, dtype: number, from: Float32Array, to: NativeTensor): void;
   /**
    * Writes views of images to `target` as float32. `pixels` holds the images one after another, [image, channel, row,
-   * column]. Each pixel is looked up in its channel's table of 256 `values`; pixels outside the image get the channel's
+   * column]. Each pixel is looked up in its channel's table of 256 `values`; pixels outside the image receive the channel's
    * `outside` value.
    *
    * `from`: channels, height and width of an image. `views`: image index, top, left and step (1 or -1) for each view:
@@ -81,7 +81,7 @@ export interface NativeBinding {
   jointNorm(arrays: readonly Float32Array[], p: number): number;
   /** Multiplies all elements, in place, by `factor` rounded to float32. */
   scaleArrays(arrays: readonly Float32Array[], factor: number): void;
-  /** Clamps all elements, in place, to [−limit, limit] in float32. NaN stays. */
+  /** Clamps all elements, in place, to [−limit, limit] in float32. NaN is kept. */
   clampArrays(arrays: readonly Float32Array[], limit: number): void;
   /** Names of the algorithms that `connect` accepts (docs/algorithms.md). */
   algorithmNames(): string[];
@@ -109,7 +109,7 @@ export interface NativeBinding {
   /**
    * Maps the first `bytes` of the open file `fd` as memory, copy-on-write: pages are read from the file on first
    * access, and writes change this process only. `fd` may be closed afterwards; the memory is unmapped when the buffer
-   * is garbage-collected. `bytes` must not exceed the size of the file: access beyond its end, also after another
+   * is garbage-collected. `bytes` must not exceed the size of the file: access beyond its end, even after another
    * process has truncated it, ends the process with SIGBUS.
    */
   mapFile(fd: number, bytes: number): ArrayBuffer;

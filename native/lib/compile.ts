@@ -8,11 +8,11 @@ import { userCache } from '../user-cache.js';
 const packageFolder = fileURLToPath(new URL('..', import.meta.url));
 const script = join(packageFolder, 'build.js');
 
-/** The binary that `build.js` writes if this user can write to the package folder. */
+/** Path of the binary that `build.js` writes if this user can write to the package folder. */
 export const builtInPackage = join(packageFolder, 'build', 'ringrun.node');
 
 /**
- * The binary otherwise (as in an installation owned by root): in the user's cache, for this version and platform.
+ * Path of the binary otherwise, as in an installation owned by root: in the user's cache, for this version and platform.
  *
  * @throws Error if the user has no cache, or if this code was moved out of its package, as by a bundler
  */
@@ -21,7 +21,7 @@ export function builtInCache(): string {
 }
 
 /**
- * Compiles the addon, or waits for another process on this host that is compiling it. If there is no binary, all ranks
+ * Compiles the addon, or waits for another process on this host that is compiling it. Without a binary, all ranks
  * call this at once and one of them compiles.
  *
  * @param seenAt Modification time, in milliseconds, of the binary that did not load; 0 if there was none. A newer one
@@ -34,7 +34,7 @@ export function compileOnce(seenAt: (binary: string) => number): { binary: strin
   const { status, signal, error, stderr } = spawnSync(
     process.execPath,
     [script, '--into', place.folder, '--seen', String(seenAt(place.binary))],
-    // Its standard output reports that it compiles or waits: shown to the user on stderr.
+    // Its standard output, which reports that it compiles or waits, is shown to the user on stderr.
     { stdio: ['ignore', 2, 'pipe'], encoding: 'utf8' },
   );
   if (status === 0) return { binary: place.binary };

@@ -2,7 +2,7 @@ import type { nativeFailureCode } from './generated/numbers.ts';
 
 /** The error of every operation of a `NativeProcessGroup`. */
 export interface NativeFailure extends Error {
-  /** `UNTRUSTED`: a rank has another key. `ALTERED`: bytes on an encrypted connection were changed on the way. */
+  /** `UNTRUSTED`: a rank has a different key. `ALTERED`: bytes on an encrypted connection were changed in transit. */
   code: keyof typeof nativeFailureCode;
   /** The operation that failed on this rank, such as `allReduce #41 (float32, 1,048,576 elements, SUM)`. */
   operation: string;

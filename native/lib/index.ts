@@ -52,7 +52,7 @@ export function describeNccl(): NcclDescription {
 let binding: NativeBinding | undefined;
 
 /**
- * Returns the addon. The first call loads it, and compiles it if there is no binary.
+ * Returns the addon. The first call loads it, and compiles it if no binary exists.
  *
  * @throws NativeUnavailableError that lists all attempts and what to install.
  */

@@ -5,7 +5,7 @@ import { problemOfOwner } from '../user-cache.js';
 import { builtInCache, builtInPackage, compileOnce } from './compile.ts';
 import { platformName, platformPackage } from './platform.ts';
 
-/** No binary of the addon could be loaded or compiled. The message lists everything that was tried, with reasons. */
+/** No binary of the addon could be loaded or compiled. The message lists all attempts, with reasons. */
 export class NativeUnavailableError extends Error {
   readonly code = 'ERR_NATIVE_UNAVAILABLE';
 
@@ -36,8 +36,8 @@ interface Attempt {
 const require = createRequire(import.meta.url);
 
 /**
- * Loads the addon from the first of these that works: RINGRUN_NATIVE (if set, nothing else is tried), a binary compiled
- * on this host before, the platform's package, a binary compiled now.
+ * Loads the addon from the first of these that can be loaded: RINGRUN_NATIVE (if set, nothing else is tried), a binary compiled
+ * on this host earlier, the platform's package, a binary compiled now.
  */
 export function loadBinding(): unknown {
   const attempts: Attempt[] = [];
@@ -67,11 +67,11 @@ export function loadBinding(): unknown {
   throw new NativeUnavailableError(attempts);
 }
 
-/** A place of a binary. Nothing is looked up before the places ahead of it have failed. */
+/** A place of a binary. Looked up only after the previous places have failed. */
 interface Candidate {
   /** Its name in the error. */
   what: () => string;
-  /** The file or package to load. Throws the reason if there is none. */
+  /** Returns the file or package to load. Throws the reason if it does not exist. */
   find: () => string;
 }
 

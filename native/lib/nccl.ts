@@ -9,7 +9,7 @@ export interface NativeLibraryDescription {
   version: string;
   /** Reason why it cannot be used; empty if it can. */
   problem: string;
-  /** Places tried, in order, with the reason why loading failed; the reason is empty for the place that worked. */
+  /** Places tried, in order, with the reason why loading failed; the reason is empty for the loaded one. */
   attempts: { place: string; reason: string }[];
 }
 
@@ -17,6 +17,6 @@ export interface NativeLibraryDescription {
 export interface NcclDescription {
   cuda: NativeLibraryDescription;
   nccl: NativeLibraryDescription;
-  /** GPUs that CUDA_VISIBLE_DEVICES lets this process see, by index. */
+  /** GPUs visible to this process (CUDA_VISIBLE_DEVICES), by index. */
   devices: { index: number; name: string; uuid: string; pciBusId: string; memoryBytes: number }[];
 }

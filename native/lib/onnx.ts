@@ -15,13 +15,13 @@ export interface NativeOnnxOptions {
   /** Threads that compute one operator; 0: one per core. */
   readonly intraOpThreads: number;
   /**
-   * Steps of nice(2) by which threads that compute give way to others, on Linux; 0: none. The first session of a JavaScript
+   * Nice increment of computing threads, on Linux (nice(2)); 0: none. The first session of a JavaScript
    * thread decides. That thread then asks Linux (6.12 and later) for short slices, so that its timers are on time.
    */
   readonly computeNice: number;
   /** If true, fuses and removes operators. */
   readonly optimizes: boolean;
-  /** Further settings by onnxruntime's names, such as `session.intra_op.allow_spinning`. */
+  /** Other settings by onnxruntime's names, such as `session.intra_op.allow_spinning`. */
   readonly entries: Readonly<Record<string, string>>;
 }
 
@@ -35,9 +35,9 @@ export interface NativeOnnxSession {
    * library cannot be used.
    */
   compile(model: Uint8Array): Promise<void>;
-  /** `compile`, for which the calling thread waits. Throws like `runSync`, and the reason for which `compile` rejects. */
+  /** `compile` that blocks the calling thread. Throws like `runSync`, or the error with which `compile` rejects. */
   compileSync(model: Uint8Array): void;
-  /** Reports the end of a call of JavaScript. Does nothing if the run has ended. */
+  /** Reports the end of a JavaScript call. Does nothing if the run has ended. */
   endCall(run: number, call: number, succeeded: boolean): void;
   /** Frees the session's memory after earlier calls. Later runs are rejected. */
   release(): Promise<void>;
@@ -46,40 +46,40 @@ export interface NativeOnnxSession {
 }
 
 /**
- * The arrays and calls of runs of a session, in place of onnxruntime's IoBinding. Arrays are read and written in place; each
+ * The arrays and calls of runs of a session, instead of onnxruntime's IoBinding. Arrays are read and written in place; each
  * has the byte length of its slot.
  */
 export interface NativeOnnxBinding {
   /** Replaces an array, for the next runs. Slots are the inputs, then the outputs. */
   replace(slot: number, array: NativeTensor): void;
-  /** What the graph's nodes call in the next runs, by their attribute `call` (native/src/onnxruntime/operators/calls.h). */
+  /** The calls of the graph's nodes in the next runs, by their attribute `call` (native/src/onnxruntime/operators/calls.h). */
   setCalls(calls: readonly NativeGraphCall[]): void;
   /**
    * Computes the outputs. The arrays must stay allocated until the promise settles. If a call failed, the error has its
    * index as `failedCall`.
    *
-   * @param onCall Called for each call of JavaScript that the graph starts. If the graph awaits it, `endCall` of the session
+   * @param onCall Called for each JavaScript call that the graph starts. If the graph awaits it, `endCall` of the session
    * must follow. It must not throw.
    */
   run(onCall?: (call: number, run: number) => void): Promise<void>;
   /**
-   * Computes the outputs on the calling thread, after earlier runs: it takes less time for a small graph, since no thread
-   * wakes, and blocks the event loop. Throws if the graph has calls, or if a run with calls of JavaScript is pending, which
+   * Computes the outputs on the calling thread, after earlier runs: it takes less time for a small graph, because no thread
+   * is woken, but blocks the event loop. Throws if the graph has calls, or if a run with JavaScript calls is pending, which
    * could not end.
    */
   runSync(): void;
   /**
-   * Runs once with the arrays of the slots and then once for each element of `later`, whose arrays take the place of those of
-   * `slots`. No call may be one of JavaScript. Behind it the slots have their own arrays.
+   * Runs once with the arrays of the slots and then once for each element of `later`, whose arrays replace those of
+   * `slots`. No call may be a JavaScript call. Afterwards the slots have their own arrays again.
    */
   runEach(slots: readonly number[], later: readonly (readonly NativeTensor[])[]): Promise<void>;
-  /** Lets go of the arrays, whose memory the garbage collector otherwise frees turns later. No run may be pending or follow. */
+  /** Releases the arrays, whose memory the garbage collector would otherwise free later. No run may be pending or follow. */
   release(): void;
-  /** Milliseconds for which the last run or runs waited for all calls, and for those that it started and awaited at once: collectives. */
+  /** Milliseconds for which the last runs waited for all calls, and for those awaited immediately (collectives). */
   readonly waits: Float64Array;
 }
 
-/** A call of a running graph: operations that are started one after another, or JavaScript if there is no list. */
+/** A call of a running graph: operations that are started one after another, or JavaScript without a list. */
 export interface NativeGraphCall {
   readonly operations?: readonly NativePreparedOperation[];
   /** Arrays that are filled before the call, and read after it. */

@@ -13,7 +13,7 @@ export interface FoundOnnxruntime {
   readonly fix: string;
 }
 
-/** `isInstalled`: there is an `onnxruntime-node`, but not of the right version. */
+/** `isInstalled`: an `onnxruntime-node` of another version is installed. */
 export interface NoOnnxruntime {
   readonly problem: string;
   readonly fix: string;
@@ -26,7 +26,7 @@ export interface NoOnnxruntime {
  * because they have the same name for the dynamic linker: an installed `onnxruntime-node` of another version is a
  * problem.
  *
- * @param program A module of the program. Default: its main script.
+ * @param program A module of the program. Default: the main script.
  */
 export function findOnnxruntime(program = mainModule()): FoundOnnxruntime | NoOnnxruntime {
   const named = process.env['RINGRUN_ONNXRUNTIME_LIBRARY'];
@@ -39,7 +39,7 @@ export function findOnnxruntime(program = mainModule()): FoundOnnxruntime | NoOn
   return known;
 }
 
-/** Kept, because every compilation asks for it. */
+/** Cached, because every compilation requests it. */
 const found = new Map<string, FoundOnnxruntime | NoOnnxruntime>();
 
 function search(program: string): FoundOnnxruntime | NoOnnxruntime {

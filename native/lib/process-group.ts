@@ -10,7 +10,7 @@ export interface NativeListening {
   sharedMemoryProblem: string;
   /** TCP port, chosen by the system, at the address given to `listen`. */
   port: number;
-  /** 32 hexadecimal digits. Connections prove that they know them, and never send them. */
+  /** 32 hexadecimal digits. Connections prove knowledge of them without sending them. */
   token: string;
 }
 
@@ -30,7 +30,7 @@ export interface NativeEndpoint {
 }
 
 /**
- * The blocking form of each function, which returns what the promise of the asynchronous form settles with. It runs on the
+ * The blocking form of each function, which returns the result of the asynchronous form's promise. It runs on the
  * calling thread.
  */
 export type BlockingForms<Functions> = {
@@ -90,7 +90,7 @@ export interface NativeCollectives {
 export interface NativeMessages {
   /**
    * Sends a message to rank `to`, independent of the order of collectives; settles when the tensor may be reused.
-   * Messages of one sender with the same tag are received in the order of the calls.
+   * Messages of one sender with the same tag are received in call order.
    */
   send(tensor: NativePlacedTensor, dtype: number, to: number, tag: number, timeoutMs: number): Promise<void>;
   /** Receives a message with this tag from rank `from`, or from any rank (−1). Returns the sender. */
@@ -109,7 +109,7 @@ export interface NativePreparedOperation {
 }
 
 /**
- * One rank's side of a group. Does not check arguments: callers check them first.
+ * One rank's side of a group. Does not check arguments: callers must.
  *
  * Promises of collectives settle in call order; pending promises keep the process alive. One native thread runs the
  * operations of all groups of the process. The collectives of one group run one after another; different groups and
@@ -121,16 +121,16 @@ export interface NativeProcessGroup
   extends NativeCollectives, BlockingForms<NativeCollectives>, NativeMessages, BlockingForms<NativeMessages> {
   /**
    * Listens for the other ranks. `address`: a numeric address of this host. `key`: 32 bytes, the same on all ranks;
-   * both sides of a connection prove that they have it. Default: zeroes. `encrypt`: encrypts TCP connections; the same
+   * both sides of a connection prove that they have it. Default: zeros. `encrypt`: encrypts TCP connections; the same
    * on all ranks.
    */
   listen(address: string, key?: Uint8Array, encrypt?: boolean): NativeListening;
   /**
    * Connects to the other ranks at `endpoints[rank]`. A group of one needs no `listen`. `algorithm`: one of
    * `algorithmNames`, used by every operation that supports it and the same on all ranks, or '' to choose for each
-   * operation. After `reportAfterMs` of waiting, connecting included, an operation logs a line to stderr that names the
+   * operation. After waiting for `reportAfterMs`, including while connecting, an operation logs a line to stderr that names the
    * missing ranks; 0: never. `silentPeerTimeoutMs`: time without any answer from a peer's host after which that peer
-   * counts as dead; default: 15 s.
+   * counts as dead. Default: 15 s.
    */
   connect(
     endpoints: NativeEndpoint[],
@@ -156,14 +156,14 @@ export interface NativeProcessGroup
   allocateForHostSync(dtype: number, length: number, timeoutMs: number): NativeHostMemory;
   /**
    * Returns the same elements in the memory of each rank, in the order of the ranks, of an array in memory of `allocateSync`:
-   * null for this rank, whose memory is there already. Undefined unless this process has mapped the memory of all ranks.
+   * null for this rank, whose memory the caller already has. Undefined unless this process has mapped the memory of all ranks.
    * Call it once for each array. `destroy` detaches the result. Not a collective.
    */
   slicesOfSync(tensor: NativeTensor, dtype: number, timeoutMs: number): (ArrayBuffer | null)[] | undefined;
   /**
-   * Prepares an all-reduce of memory of `allocateSync`, which the run of a graph starts (`NativeGraphCall`), any number
+   * Prepares an all-reduce of memory of `allocateSync`, which runs of a graph start (`NativeGraphCall`), any number
    * of times. The start determines its position in the order of the group's operations. `copy`, as much memory of
-   * `allocateSync`, receives the elements before each all-reduce, also if the all-reduce fails.
+   * `allocateSync`, receives the elements before each all-reduce, even if the all-reduce fails.
    */
   prepareAllReduce(
     tensor: NativePlacedTensor,
@@ -173,8 +173,8 @@ export interface NativeProcessGroup
     copy?: NativePlacedTensor,
   ): NativePreparedOperation;
   /**
-   * Prepares a collective on float32 memory of its own, which the run of a graph starts like `prepareAllReduce`: the sum
-   * of the ranks' `input`, of `length` elements, in place; or those of all ranks in `output`. `op`: `nativeOp.allReduce`, or
+   * Prepares a collective on its own float32 memory, which runs of a graph start like `prepareAllReduce`: the sum
+   * of the ranks' `input`, of `length` elements, in place; or the inputs of all ranks in `output`. `op`: `nativeOp.allReduce`, or
    * `nativeOp.allGather`.
    */
   prepareWithMemory(
@@ -182,15 +182,15 @@ export interface NativeProcessGroup
     length: number,
     timeoutMs: number,
   ): { operation: NativePreparedOperation; input: Float32Array; output: Float32Array };
-  /** Prepares a barrier, which the run of a graph starts like `prepareAllReduce`. */
+  /** Prepares a barrier, which runs of a graph start like `prepareAllReduce`. */
   prepareBarrier(monitored: boolean, timeoutMs: number): NativePreparedOperation;
-  /** Settles when an operation that was started has ended; at once if it is not running. Undefined if it has succeeded. */
+  /** Settles when a started operation has ended; at once if it is not running. Undefined if it succeeded. */
   ended(operation: NativePreparedOperation): Promise<void> | undefined;
-  /** A barrier named newGroup: settles when every rank is about to form a further group. */
+  /** A barrier named newGroup: settles when every rank is about to form another group. */
   newGroup(timeoutMs: number): Promise<void>;
   /**
    * Runs later collectives through NCCL on GPU `device` (index among the visible ones). A collective of a connected
-   * group. `id`: 128 bytes that one rank gets from `ncclUniqueId`. The group keeps its CPU connections, over which
+   * group. `id`: 128 bytes that one rank obtains from `ncclUniqueId`. The group keeps its CPU connections, over which
    * ranks agree on every operation and monitor each other.
    */
   joinNccl(device: number, id: Uint8Array, timeoutMs: number): Promise<void>;
@@ -210,7 +210,7 @@ export interface NativeProcessGroup
   /** Makes work queued on `stream` after this resolves wait for the group's operations called before. */
   beforeStream(stream: bigint, timeoutMs: number): Promise<void>;
   /**
-   * Waits until every rank calls it, then releases everything; also releases if that fails or the group is not
+   * Waits until every rank calls it, then releases everything; releases everything even if that fails or the group is not
    * connected.
    */
   destroy(timeoutMs: number): Promise<void>;

@@ -1,4 +1,4 @@
-// Rank 1 is this test, which sends handshakes that a rank of ringrun does not send.
+// This test acts as rank 1, and sends handshakes that no rank of ringrun sends.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -54,7 +54,7 @@ async function refusedAfter(
   expect(reader.available).toBe(0);
 }
 
-test('a process without the key is refused, however it answers, and one line counts all', async () => {
+test('any process without the key is refused, and one line counts all refusals', async () => {
   using rank = await startListeningRank();
   const { listening } = rank;
   const right = (challenge: { token: string; hello: Buffer; nonce: Buffer }) =>
@@ -93,7 +93,7 @@ test('a process without the key is refused, however it answers, and one line cou
   recorded.destroy();
 });
 
-test('ranks with unlike keys fail at once: the one that connects reports the secret', async () => {
+test('ranks with different keys fail at once, and the connecting rank reports the secret', async () => {
   for (const keys of [
     [key, Buffer.alloc(32, 8)],
     [key, Buffer.alloc(32)],
@@ -139,7 +139,7 @@ test.concurrent.each([
   await using pair = await connectPair({ timeoutMs: 1000, keys: [key, key], look });
   const [listener, dialler] = pair.outcomes;
   expect(listener.status).toBe('rejected');
-  // The dialler sends its proof last, and learns in its first operation that it was refused.
+  // The dialler sends its proof last, and detects in its first operation that it was refused.
   if (dialler.status === 'fulfilled')
     await expect(pair.groups[1].barrier(false, timeoutMs)).rejects.toThrow();
   expect(changed).toBeGreaterThan(0);

@@ -9,7 +9,7 @@ const turningPoints = [256, 1024, 2048, 2049];
 
 const oneHost = (size: number) => Array.from({ length: size }, () => 0);
 
-// Other numbers of ranks are in the short form of the conformance suite of packages/collectives, too.
+// The conformance suite of packages/collectives covers other numbers of ranks, even in its short form.
 describe.each(ways([3], [1, 2, 7]))('in shared memory, %d ranks', (size) => {
   const hosts = oneHost(size);
 
@@ -26,7 +26,7 @@ describe.each(ways([3], [1, 2, 7]))('in shared memory, %d ranks', (size) => {
   });
 
   test('allGather, gather, scatter and allToAll move every block to its place', async () => {
-    // Every rank gets every element of every block, so one dtype is enough for the largest group.
+    // Every rank receives every element of every block, so one dtype suffices for the largest group.
     const dtypes = size === 7 ? ['uint8'] : ['float32', 'uint8'];
     await runRanks(hosts, 'everyExchange', { lengths, dtypes });
   });
@@ -53,7 +53,7 @@ describe.each(settings)('$size ranks that disagree about some of $length element
     refusesMore: true,
   });
 
-  test('in an exchange all get an error with the block that differs, and no data changes', async () => {
+  test('in an exchange all receive an error with the block that differs, and no data changes', async () => {
     const last = size - 1;
     const reports = await runRanks(hosts, 'exchangeThatDisagrees', { length });
     const expected = {
@@ -63,7 +63,7 @@ describe.each(settings)('$size ranks that disagree about some of $length element
     expect(reports).toEqual(hosts.map(() => expected));
   });
 
-  test('in a reduceScatter all get an error with the inputs that differ, and no data changes', async () => {
+  test('in a reduceScatter all receive an error with the differing inputs, and no data changes', async () => {
     const others = hosts.map((_, rank) => rank).slice(1);
     const reports = await runRanks(hosts, 'reduceScatterThatDisagrees', { length });
     const messages = others.map(
@@ -77,7 +77,7 @@ describe.each(settings)('$size ranks that disagree about some of $length element
     expect(reports).toEqual(hosts.map(() => expected));
   });
 
-  test('in a reduce get an error with both roots, and no data changes', async () => {
+  test('in a reduce receive an error with both roots, and no data changes', async () => {
     const reports = await runRanks(hosts, 'reduceThatDisagrees', { length });
     const to = (root: number) => `reduce #1 (float32, ${count(length)} elements, SUM, to rank ${root})`;
     reports.forEach(({ ranks, ...report }, rank) => {

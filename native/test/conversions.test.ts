@@ -73,7 +73,7 @@ describe.each(native.kernelNames())('conversions by %s', (kernel) => {
     },
   );
 
-  // Known values, which check the reference above too.
+  // Known values, which also check the reference above.
   test.each([
     ['float16', 65_519.996, 0x7bff],
     ['float16', 65_520, 0x7c00],
@@ -94,7 +94,7 @@ describe.each(native.kernelNames())('conversions by %s', (kernel) => {
     expect([...new Set(narrow)].map(hex)).toEqual([hex(bits)]);
   });
 
-  test.each(formats)('a NaN of float32 stays NaN in $dtype, whatever its payload', ({ dtype, format }) => {
+  test.each(formats)('a NaN of float32 stays NaN in $dtype for every payload', ({ dtype, format }) => {
     const patterns = [0x7f800001, 0x7f801fff, 0x7fffffff, 0xff800001, 0xffffffff, 0x7fc00000];
     const values = new Float32Array(Uint32Array.from({ length: 48 }, (_, i) => patterns[i % 6]).buffer);
     const narrow = new Uint16Array(48);
@@ -105,7 +105,7 @@ describe.each(native.kernelNames())('conversions by %s', (kernel) => {
     });
   });
 
-  test('refuses to convert float32, which is reduced as it is', () => {
+  test('rejects float32, which needs no conversion', () => {
     const array = new Float32Array(1);
     expect(() => {
       native.widenWith(kernel, nativeDType.float32, array, array);

@@ -51,7 +51,7 @@ test.each(Object.entries(transfers))('a %s passes a relay in pieces of any size'
   expect(Buffer.from(received).equals(sent)).toBe(true);
 });
 
-test('a capture of an encrypted job shows no piece of its parameters; one without shows them', async () => {
+test('captured bytes contain a job’s parameters without encryption, but not with it', async () => {
   const parameters = randomBytes(100_000);
   const pieces = new Set<string>();
   for (let at = 0; at + pieceBytes <= parameters.length; at += pieceBytes) {
@@ -97,7 +97,7 @@ test.each([
   { what: 'the length of a record', at: 3 },
   { what: 'the text', at: 50_000 },
   { what: 'the tag', at: 4 + 65_536 + 3 },
-])('one bit of $what that changes on the way ends the group before it is used', async ({ at }) => {
+])('one bit of $what that changes in transit ends the group before it is used', async ({ at }) => {
   const sent = new Uint8Array(200_000).fill(5);
   for (const [transfer, purpose, kind] of [
     [broadcastPast, data, 'data'],
@@ -118,16 +118,16 @@ test.each([
   }
 });
 
-test('without encryption, a bit that changes on the way arrives', async () => {
+test('without encryption, a bit that changes in transit is delivered', async () => {
   const sent = new Uint8Array(200_000).fill(5);
   const { received } = await broadcastPast(flipping(data, 50_000), sent, false);
   expect(received.filter((byte) => byte !== 5)).toEqual(Uint8Array.of(5 ^ 8));
 });
 
-test('a record of the control connection that changes on the way ends the group', async () => {
+test('a control record that changes in transit ends the group', async () => {
   await using pair = await connectPair({ timeoutMs, keys, encrypt: true, look: flipping(control, 6) });
   const memory = new Uint8Array(1);
-  // Rank 0 waits for so long that it sends its status, which arrives changed.
+  // Rank 0 waits long enough to send its status, which is changed in transit.
   const waiting = pair.groups[0].broadcast(memory, uint8, 1, timeoutMs);
   const receiving = pair.groups[1].receive(memory, uint8, 0, 0, timeoutMs);
   const outcomes = await Promise.allSettled([waiting, receiving]);
@@ -137,7 +137,7 @@ test('a record of the control connection that changes on the way ends the group'
   ]);
 });
 
-test('sums of 2 ranks have the same bits with and without encryption', async () => {
+test('sums of 2 ranks are bit-identical with and without encryption', async () => {
   const values = Array.from({ length: 2 }, () =>
     Float32Array.from(randomBytes(70_001), (byte) => byte / 7 - 17),
   );

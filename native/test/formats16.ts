@@ -19,7 +19,7 @@ export function valueOf(format: Format16, bits: number): number {
   return sign * magnitudeOf(format, magnitude);
 }
 
-/** Of infinity: the number that would follow the largest one, from half way to which numbers are rounded up. */
+/** Value of the infinity pattern: the successor of the largest number; from halfway to it, numbers round up. */
 function magnitudeOf({ fractionBits, minExponent }: Format16, bits: number): number {
   const field = bits >> fractionBits;
   const fraction = (bits & ((1 << fractionBits) - 1)) / 2 ** fractionBits;

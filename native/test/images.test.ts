@@ -42,11 +42,11 @@ describe('lookUpImages', () => {
   });
 
   test.each([
-    ['an image that is not there', [3, 0, 0, 1], 24, 'image index 3 is out of range'],
+    ['an image that does not exist', [3, 0, 0, 1], 24, 'image index 3 is out of range'],
     ['an image before the first', [-1, 0, 0, 1], 24, 'image index -1 is out of range'],
     ['another step', [0, 0, 0, 2], 24, 'step: expected 1 or -1, got 2'],
     ['a target that is too small', [0, 0, 0, 1], 23, 'target: expected 24 elements, got 23'],
-  ])('refuses %s', (_, view, length, message) => {
+  ])('rejects %s', (_, view, length, message) => {
     const target = new Float32Array(length);
     const look = () => {
       native.lookUpImages(pixels, from, values, outside, Int32Array.from(view), [3, 4], target);
@@ -56,7 +56,7 @@ describe('lookUpImages', () => {
     expect([...target]).toEqual(Array.from({ length }, () => 0));
   });
 
-  test('refuses tables for a different number of channels', () => {
+  test('rejects tables for a different number of channels', () => {
     expect(() => {
       native.lookUpImages(
         pixels,

@@ -54,7 +54,7 @@ describe.each(native.kernelNames())('kernel %s', (kernel) => {
   const casesOf16Bits = cases.filter(({ dtype }) => dtype === 'float16' || dtype === 'bfloat16');
 
   test.each(casesOf16Bits)(
-    '$op of $dtype is the same in every block, in place too',
+    '$op of $dtype is the same in every block, even in place',
     ({ dtype, op, reference }) => {
       const inputs = [1, 2, 3].map((seed) => fill(reference.make(4 * 512 + 37), reference, seed));
       const expected = reduced(reference, op, inputs, 1);
@@ -82,7 +82,7 @@ test.each([
   [new Float32Array(1), 0, /dtype is 0, expected one of nativeDType: a number from 1 to 10/],
   [new Float32Array(1), 257, /dtype is 257/],
   [new Float32Array(1), undefined, /dtype is undefined/],
-])('%o is refused where the dtype is %s', (array, dtype, message) => {
+])('rejects %o for the dtype %s', (array, dtype, message) => {
   const tensor = array as NativeTensor;
   const reduce = () => {
     native.reduceWith('plain', dtype as number, nativeReduceOp.SUM, [tensor], [tensor], 1);

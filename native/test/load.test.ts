@@ -51,7 +51,7 @@ async function loadIn(
 }
 
 describe('without a compiler and without a binary', () => {
-  test('the error lists what was tried and what to install', async () => {
+  test('the error lists all attempts and what to install', async () => {
     const { status, stdout, stderr } = await loadIn({ PATH: join(folder, 'nothing') });
     expect(status).toBe(3);
     expect(stdout).toContain('ERR_NATIVE_UNAVAILABLE');
@@ -90,7 +90,7 @@ test("the platform's package needs no compiler", async () => {
   expect(Number(stdout)).toBeGreaterThan(0);
 });
 
-test('a bundle in another folder, of a user without home directory, loads the package of the platform', async () => {
+test('a bundle in another folder loads the platform package, even without a home directory', async () => {
   const installed = join(folder, 'node_modules', platformPackage);
   await mkdir(installed, { recursive: true });
   await writeFile(
@@ -133,7 +133,7 @@ describe('with a compiler', () => {
   let env: NodeJS.ProcessEnv;
 
   beforeEach(async () => {
-    // Copies the existing binary: the test checks how often it is called, and that its result is loaded.
+    // Copies the existing binary: the test checks how often the compiler is called, and that its result is loaded.
     const compiler = join(folder, 'compiler');
     const calls = join(folder, 'calls');
     await writeFile(

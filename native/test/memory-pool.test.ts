@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 
 const source = join(repository, 'native/src');
 
-test('blocks of the memory pool never overlap, free ones are merged, and trim returns their pages', () => {
+test('blocks of the memory pool never overlap, merge when freed, and trim returns their pages', () => {
   const program = join(temporaryFolder(), 'memory-pool');
   const files = [
     join(repository, 'native/test/fixtures/memory-pool.cc'),

@@ -1,4 +1,4 @@
-// Rank 1 is this test, which writes messages that a rank of ringrun does not send.
+// This test acts as rank 1, and writes messages that no rank of ringrun sends.
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { createServer } from 'node:net';
@@ -46,7 +46,7 @@ const violations: { what: string; messages: Sent[]; reason: RegExp }[] = [
       { type: request, id: 1, count: 8 },
       { type: eager, id: 1, count: 64, elements: 64, tag: 1 },
     ],
-    reason: /not numbered after its last one/,
+    reason: /number does not follow the last one/,
   },
   {
     what: 'elements that were not requested',
@@ -171,7 +171,7 @@ test('1,000 short messages arrive in order if all are sent before the first rece
   await runRanks([0, 1], 'manyMessagesBeforeTheirReceives', { count: 1000 });
 });
 
-test('a rank that reads nothing is sent no more than 64 status messages, until it has read them', async () => {
+test('a rank that does not read is sent at most 64 status messages', async () => {
   await using formed = await formGroupWithRankByHand(timeoutMs);
   const { group, listening, control } = formed;
   const reader = new Reader(control);
@@ -211,7 +211,7 @@ test('a rank that reads nothing is sent no more than 64 status messages, until i
 test.each([
   { what: 'a failure report with more ranks than it holds', body: abortOf({ involved: 0xffff_ffff }) },
   { what: 'a failure report about a rank outside the group', body: abortOf({ involved: 1, rank: 9 }) },
-])('$what is a malformed report of its sender', async ({ body }) => {
+])('$what counts as a malformed report of its sender', async ({ body }) => {
   await using formed = await formGroupWithRankByHand(timeoutMs);
   const waiting = formed.group.barrier(false, timeoutMs);
   formed.control.write(controlOf(2, body));
@@ -222,7 +222,7 @@ test.each([
   });
 });
 
-test('control characters in the text of a failure report reach no terminal', async () => {
+test('control characters in the text of a failure report are removed', async () => {
   await using formed = await formGroupWithRankByHand(timeoutMs);
   const waiting = formed.group.barrier(false, timeoutMs);
   const text = Buffer.from('\u001b[2Jcleared\n');

@@ -33,7 +33,7 @@ function generate(folder: string, ...options: string[]) {
   });
 }
 
-test('the committed numbers are those of the headers', () => {
+test('the committed numbers equal those of the headers', () => {
   expect(committedNumbers()).toBe(currentNumbers());
 });
 
@@ -57,7 +57,7 @@ test.each([
   expect(generate(folder, '--check').status).toBe(0);
 });
 
-test('an enumerator without a number is refused', () => {
+test('rejects an enumerator without a number', () => {
   expect(() => enumeratorsOf('enum class Op : std::uint8_t {\n  Barrier,\n};', 'Op')).toThrow(
     'expected "Name = number" in enum class Op, got "Barrier"',
   );

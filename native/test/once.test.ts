@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-test('the first caller works, the others use its result', async () => {
+test('the first caller does the work, the others use its result', async () => {
   let worked = 0;
   let done = false;
   const work = async () => {
@@ -31,7 +31,7 @@ test('the first caller works, the others use its result', async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('a failure is reported to the callers that waited, and not to later ones', async () => {
+test('a failure is reported to waiting callers, but not to later ones', async () => {
   let worked = 0;
   const work = () => {
     worked++;
@@ -47,7 +47,7 @@ test('a failure is reported to the callers that waited, and not to later ones', 
 });
 
 test('a lock file of a dead process is taken over', async () => {
-  await writeFile(lock, 'process 1 on a host that is gone');
+  await writeFile(lock, 'process 1 on a removed host');
   let holder = '';
   const work = async () => {
     holder = await readFile(lock, 'utf8');

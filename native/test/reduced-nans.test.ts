@@ -51,14 +51,14 @@ describe.each(Object.entries(floatingPoints))(
   'a NaN in a reduction of %s',
   (dtype, { bits, numbers, quiet, make, bitsOf }) => {
     const terms = [...bits, ...numbers];
-    // Every pair that has a NaN as its result: in whole vectors, and in the elements after them.
+    // Every pair with a NaN result: in whole vectors, and in the elements after them.
     const isNaNs = (op: string, left: number, right: number) =>
       bits.includes(left) ||
       bits.includes(right) ||
       (op === 'SUM' && numbers.indexOf(left) + numbers.indexOf(right) === 1);
 
     test.each(['SUM', 'AVG', 'PRODUCT', 'MIN', 'MAX'] as const)(
-      'has the same bits with every kernel: %s',
+      'is bit-identical with every kernel: %s',
       (op) => {
         const pairs = terms
           .flatMap((left) => terms.map((right) => [left, right] as const))

@@ -37,7 +37,7 @@ test('a stranger that sends one byte and stays costs a waiting rank no processor
   stranger.destroy();
 });
 
-test('strangers are closed: at once for what they send, after 5 s if they send too little', async () => {
+test('strangers are closed at once for invalid bytes, after 5 s for too few', async () => {
   await using formed = await formGroupWithRankByHand(timeoutMs);
   const { group, listening, control } = formed;
   const waiting = group.barrier(false, timeoutMs);
@@ -66,7 +66,7 @@ test('strangers are closed: at once for what they send, after 5 s if they send t
   await expect(waiting).rejects.toMatchObject({ code: 'PEER_DIED' });
 });
 
-test('operations that await no connection leave most strangers in the queue, and refuse all in time', async () => {
+test('operations that await no connection leave most strangers queued, and refuse all in time', async () => {
   await using formed = await formGroupWithRankByHand(timeoutMs);
   const { group, listening } = formed;
   const receive = () => group.receive(new Uint8Array(0), 4, 1, 0, timeoutMs);
@@ -94,7 +94,7 @@ test('operations that await no connection leave most strangers in the queue, and
   connection.destroy();
 });
 
-/** After which all sockets that were ready have been read. */
+/** Resolves after all ready sockets have been read. */
 async function turn(): Promise<void> {
   for (let i = 0; i < 50; i += 1) await immediate();
 }

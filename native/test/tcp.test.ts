@@ -10,8 +10,8 @@ const kinds = ['plain'];
 
 const allElsewhere = (size: number) => Array.from({ length: size }, (_, rank) => rank);
 
-// What the table chooses is in the conformance suite of packages/collectives; here are its alternatives, and what is
-// TCP's own.
+// The conformance suite of packages/collectives covers the default algorithms; this file covers the alternatives, and
+// behaviour specific to TCP.
 
 test('over TCP, input blocks may overlap', async () => {
   await runRanks(allElsewhere(3), 'exchangeOfOverlappingBlocks', { lengths, kinds });
@@ -28,18 +28,18 @@ describe.each([
   { algorithm: '', scenarios: [], sizes: ways([7], [3, 4]) },
   { algorithm: 'direct', scenarios: ['everyAllReduce', 'everyReduce'], sizes: ways([4], [3, 7]) },
   { algorithm: 'ring', scenarios: ['everyAllReduce'], sizes: ways([4], [3, 7]) },
-  // Algorithms that pair ranks: all ranks have a partner, or some have none.
+  // For algorithms that pair ranks: all ranks have a partner, or some have none.
   { algorithm: 'halving-doubling', scenarios: ['everyAllReduce'], sizes: ways([4, 7], [3]) },
   { algorithm: 'recursive-doubling', scenarios: ['everyAllReduce'], sizes: ways([4, 7], [3]) },
   { algorithm: 'binomial-tree', scenarios: ['everyReduce'], sizes: ways([7], [3, 4]) },
 ])("reductions by '$algorithm'", ({ algorithm, scenarios, sizes }) => {
   test.each(sizes)(
-    'on %d ranks are those of a formula, rounded once, and equal everywhere and every time',
+    'on %d ranks equal a formula, rounded once, on all ranks and in every run',
     async (size) => {
       const hosts = allElsewhere(size);
       const args = { lengths, kinds, algorithm };
       const first = await runRanks(hosts, [...scenarios, 'sumsRoundedOnce', 'irregularSums'], args);
-      // Sums that round are added in an order of the algorithm's own: equal on all ranks, and next time.
+      // Each algorithm adds in its own order, so sums round differently, but equally on all ranks and in every run.
       const again = await runRanks(hosts, 'irregularSums', args);
       expect(again).toEqual(first);
       for (const { allReduce } of first) expect(allReduce).toEqual(first[0]['allReduce']);
@@ -62,7 +62,7 @@ describe.each(ways([3], [2]))('%d ranks that disagree over TCP', (size) => {
   const last = size - 1;
 
   test.each([1000, 200_000])(
-    'about a block of %d elements all get an error that names it, and no data changes',
+    'about a block of %d elements all receive an error that names it, and no data changes',
     async (length) => {
       const message = new RegExp(
         `rank 0 sends ${(length + 1).toLocaleString('en')} elements to rank ${last}, which expects`,
@@ -76,7 +76,7 @@ describe.each(ways([3], [2]))('%d ranks that disagree over TCP', (size) => {
   );
 
   test.each([1000, 200_000])(
-    'about inputs of %d elements all get an error that names them, and no data changes',
+    'about inputs of %d elements all receive an error that names them, and no data changes',
     async (length) => {
       for (const report of await runRanks(hosts, 'reduceScatterThatDisagrees', { length })) {
         expect(report).toMatchObject({ code: 'MISMATCH', untouched: true, refusesMore: true });
@@ -89,7 +89,7 @@ describe.each(ways([3], [2]))('%d ranks that disagree over TCP', (size) => {
   );
 
   test.each([1000, 200_000])(
-    'about the root of %d elements all get an error with both, and no data changes',
+    'about the root of %d elements all receive an error with both, and no data changes',
     async (length) => {
       for (const { ranks, ...report } of await runRanks(hosts, 'reduceThatDisagrees', { length })) {
         expect(report).toMatchObject({ code: 'MISMATCH', untouched: true });
@@ -106,7 +106,7 @@ describe.each(ways([3], [2]))('%d ranks that disagree over TCP', (size) => {
     { odd: 'allReduce', all: 'reduceScatter', algorithm: 'halving-doubling' },
     { odd: 'allReduce', all: 'reduceScatter', algorithm: 'recursive-doubling' },
     { odd: 'broadcast', all: 'reduceScatter', algorithm: 'chain' },
-  ])('about $odd and $all ($algorithm) all get an error, and no data changes', async (operations) => {
+  ])('about $odd and $all ($algorithm) all receive an error, and no data changes', async (operations) => {
     for (const length of [10, 1000, 200_000]) {
       for (const report of await runRanks(hosts, 'operationsThatDisagree', { length, ...operations })) {
         expect(report).toMatchObject({ code: 'MISMATCH', untouched: true, refusesMore: true });

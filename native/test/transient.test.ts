@@ -1,4 +1,4 @@
-// Errors of the network while ranks connect. 127.0.0.2 stands for another host: a rank at the address of this one that
+// Network errors while ranks connect. 127.0.0.2 represents another host: a rank at this host's address that
 // refuses connections has ended.
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
@@ -19,7 +19,7 @@ interface Address {
   port: number;
 }
 
-/** Listens for connections, of which `handle` gets each with its number from 0. */
+/** Listens for connections and passes each to `handle` with its number, from 0. */
 async function listen(at: Address, handle: (socket: Socket, number: number) => void): Promise<Server> {
   let number = 0;
   const server = createServer((socket) => {
@@ -42,7 +42,7 @@ function passOn(socket: Socket, port: number): void {
 class Job implements AsyncDisposable {
   readonly groups: NativeProcessGroup[];
   readonly listening: NativeListening[];
-  /** Through which ranks connect, until the groups are destroyed. */
+  /** Proxies through which ranks connect, until the groups are destroyed. */
   readonly servers: Server[] = [];
 
   constructor(size: number) {
@@ -51,7 +51,7 @@ class Job implements AsyncDisposable {
     this.listening = this.groups.map((group) => group.listen(here));
   }
 
-  /** `via`: addresses at which this rank sees others. */
+  /** `via`: addresses at which this rank reaches others. */
   connect(rank: number, timeoutMs: number, via: Readonly<Record<number, Address>> = {}): Promise<void> {
     const endpoints = this.listening.map((one, host) => ({
       host,
@@ -68,7 +68,7 @@ class Job implements AsyncDisposable {
   }
 }
 
-test('a listener that comes late and one that resets the first connections are tried again', async () => {
+test('retries a late listener, and one that resets the first connections', async () => {
   await using job = new Job(3);
   const late: Address = { address: elsewhere, port: await freePort() };
   let resets = 0;
@@ -114,7 +114,7 @@ test('a rank at an address of this host that refuses connections has ended', asy
 test('a rank that cannot connect names all ranks that have ended', async () => {
   await using job = new Job(4);
   const ended = { address: here, port: await freePort() };
-  // Rank 0 may have failed because of rank 3, which would have connected to this one.
+  // Rank 0 may have failed because of rank 3, which would have connected to it.
   await expect(job.connect(2, 30_000, { 0: ended, 3: ended })).rejects.toMatchObject({
     code: 'PEER_DIED',
     ranks: [{ rank: 0 }, { rank: 3 }],

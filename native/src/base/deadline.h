@@ -9,7 +9,7 @@ namespace ringrun {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
-// Interval at which a waiting rank checks its peers' connections: the maximum delay until it notices a death.
+// Interval at which a waiting rank checks its peers' connections: the maximum delay until it detects a death.
 constexpr Milliseconds kLivenessInterval{100};
 
 // The time at which a wait fails, and the timeout that it was computed from (for error messages).

@@ -8,7 +8,7 @@
 
 namespace ringrun {
 
-// Descriptors that child processes do not inherit, close-on-exec from the moment that they exist: another thread may
+// Descriptors that child processes do not inherit, close-on-exec from their creation: another thread may
 // start a process at any time. Sockets and pipes are non-blocking.
 
 // A stream socket. Empty on failure, with errno.
@@ -25,7 +25,7 @@ struct Pipe {
 // `use`: for the message of the Failure that it throws.
 Pipe openPipe(const std::string& use);
 
-// The contents of a file of the kernel (/proc, /sys), at most 64 KiB of it; empty if it cannot be read.
+// The contents of a kernel file (/proc, /sys), at most 64 KiB of it; empty if it cannot be read.
 std::string readKernelFile(const std::string& path);
 
 }  // namespace ringrun

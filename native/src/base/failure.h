@@ -19,8 +19,8 @@ enum class FailureCode : std::uint32_t {
   Mismatch = 3,
   System = 4,
   Closed = 5,
-  Untrusted = 6,  // a peer does not have the key of the group
-  Altered = 7,    // bytes on an encrypted connection were changed on the way
+  Untrusted = 6,  // a peer does not have the group's key
+  Altered = 7,    // bytes on an encrypted connection were changed in transit
 };
 
 // A rank involved in a failure, and the last operation in which it was seen.

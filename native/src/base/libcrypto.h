@@ -4,8 +4,8 @@
 
 namespace ringrun {
 
-// The functions of libcrypto that are used, with the types of <openssl/hmac.h>, <openssl/evp.h>, <openssl/crypto.h> and
-// <openssl/rand.h>. They are those of the OpenSSL that Node's executable exports.
+// The functions of libcrypto in use, with the types of <openssl/hmac.h>, <openssl/evp.h>, <openssl/crypto.h> and
+// <openssl/rand.h>. They come from the OpenSSL that Node's executable exports.
 struct Libcrypto {
   using Pointer = void*;
 
@@ -28,7 +28,7 @@ struct Libcrypto {
   int (*decryptUpdate)(Pointer context, unsigned char* into, int* written, const unsigned char* from, int bytes) = nullptr;
   int (*decryptFinal)(Pointer context, unsigned char* into, int* written) = nullptr;
 
-  // Throws Failure if this Node does not export one of them.
+  // Throws Failure if Node does not export one of them.
   static const Libcrypto& ofNode();
 };
 

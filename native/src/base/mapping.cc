@@ -45,7 +45,7 @@ Mapping Mapping::anonymous(std::size_t bytes) { return {map(-1, bytes, MAP_PRIVA
 
 Mapping Mapping::shared(int fd, std::size_t bytes) { return {map(fd, bytes, MAP_SHARED), bytes}; }
 
-// Without MAP_NORESERVE, Linux refuses to map a file that is larger than memory, because it could be written whole.
+// Without MAP_NORESERVE, Linux refuses to map a file that is larger than memory, because all of it could be written.
 Mapping Mapping::copyOnWrite(int fd, std::size_t bytes) {
   return {map(fd, bytes, MAP_PRIVATE | MAP_NORESERVE), bytes};
 }

@@ -63,7 +63,7 @@ std::size_t bytesPerElement(DType dtype);
 // As a rank: a receive from any rank.
 constexpr std::uint32_t kAnyRank = ~std::uint32_t{0};
 
-// What all ranks must agree on before any of them touches data. Part of every message and of the shared control
+// The parameters that all ranks must agree on before any of them touches data. Part of every message and of the shared control
 // memory, in this layout (little endian).
 struct Fingerprint {
   // Position among the collectives of the group, from 1; 0 while connecting. For a point-to-point message: its

@@ -7,7 +7,7 @@
 
 namespace ringrun {
 
-// Waits under the lock even if no task is unfinished, because the last one may still have to unlock.
+// Waits under the lock even if no task is unfinished, because the last one may not have unlocked yet.
 SerialQueue::~SerialQueue() {
   std::unique_lock lock(mutex_);
   idle_.wait(lock, [this] { return unfinished_.load(std::memory_order_acquire) == 0; });
@@ -44,7 +44,7 @@ void SerialQueue::acquire() {
   }
 }
 
-// No thread waits in awaitIdle(): only the owner calls it, and the owner is in this function.
+// No thread waits in awaitIdle(): only its owner calls it, which is in this function now.
 void SerialQueue::release() {
   if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) > 1) start();
 }
@@ -68,7 +68,7 @@ bool SerialQueue::runOne() {
   }
   task();
   task = {};  // releases what the task holds before the owner sees its completion
-  // Everything under the lock, because the owner may destroy the queue as soon as no task is unfinished.
+  // All under the lock, because the owner may destroy the queue as soon as no task is unfinished.
   const std::lock_guard lock(mutex_);
   const bool more = unfinished_.fetch_sub(1, std::memory_order_acq_rel) > 1;
   if (!more) idle_.notify_all();

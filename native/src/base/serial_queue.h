@@ -28,13 +28,13 @@ class SerialQueue {
   // Waits until all submitted tasks have completed.
   ~SerialQueue();
 
-  // Throws Failure or std::system_error if the first task gets no thread or stack; the task is then not queued.
+  // Throws Failure or std::system_error if no thread or stack can be created for the first task; the task is then not queued.
   void submit(Task task);
 
   // Waits until all submitted tasks have completed.
   void awaitIdle();
 
-  // Calls `run` on this thread after all submitted tasks. Tasks that are submitted meanwhile run after it. `run` must not
+  // Calls `run` on this thread after all submitted tasks. Tasks submitted meanwhile run after it. `run` must not
   // throw.
   template <typename Run>
   void runHere(Run run) {
@@ -52,7 +52,7 @@ class SerialQueue {
   std::mutex mutex_;
   std::condition_variable idle_;
   std::deque<Task> tasks_;
-  // Tasks that have not completed, the one of runHere() included.
+  // Tasks that have not completed, including the one of runHere().
   std::atomic<std::size_t> unfinished_{0};
   std::shared_ptr<ProgressEngine> engine_;
 };

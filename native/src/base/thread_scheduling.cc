@@ -18,7 +18,7 @@ struct SchedulingAttributes {
   std::uint64_t flags;
   std::int32_t nice;
   std::uint32_t priority;
-  std::uint64_t sliceNanoseconds;  // 0: the system's
+  std::uint64_t sliceNanoseconds;  // 0: the system's default
   std::uint64_t deadline;
   std::uint64_t period;
 };
@@ -47,7 +47,7 @@ void giveWayToOtherThreads(int steps) {
 
 void preferShortSlices() {
   changeAttributes([](SchedulingAttributes& attributes) {
-    // Threads with more than the usual share are seldom late.
+    // Threads with more than the usual share are rarely late.
     if (attributes.nice < 0) return;
     attributes.flags |= kResetOnFork;
     attributes.sliceNanoseconds = 100'000;

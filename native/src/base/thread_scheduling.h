@@ -10,12 +10,12 @@ namespace ringrun {
 // and outside of Linux.
 
 // For threads that compute for long: adds steps of nice(2), each of which reduces their share of a processor by a fifth while
-// threads of the usual priority compute on it, too. They keep the processors that no other thread needs. Threads that the calling
-// one creates later inherit it.
+// threads of the usual priority also compute on it. They still use processors that no other thread needs. Threads that the
+// calling one creates later inherit it.
 void giveWayToOtherThreads(int steps);
 
 // For a thread that computes briefly and often: asks for slices of 0.1 ms, the shortest that Linux accepts (6.12 and later).
-// Its share of a processor stays the same. It gets its share sooner.
+// Its share of a processor is unchanged, but it is scheduled sooner.
 void preferShortSlices();
 
 }  // namespace ringrun

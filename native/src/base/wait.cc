@@ -22,7 +22,7 @@ void callWhileBlocked() {
   WhileBlocked* const current = whileBlocked;
   if (current == nullptr) return;
   const auto now = Clock::now();
-  // The first interval begins with the first wait: most operations end before.
+  // The first interval begins with the first wait: most operations end earlier.
   if (current->next_ == Clock::time_point::min()) current->next_ = now + kLivenessInterval;
   if (now < current->next_) return;
   current->next_ = now + kLivenessInterval;

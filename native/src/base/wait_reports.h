@@ -9,7 +9,7 @@
 namespace ringrun {
 
 // Lines on stderr about operations that wait for a long time: the first after `first`, then after 6, 24 and 120
-// times that (5 s, 30 s, 2 min, 10 min), then at every further multiple of 120 times.
+// times that (5 s, 30 s, 2 min, 10 min), then at every multiple of 120 times.
 //
 // Written by the waiting thread, because the event loop may be blocked in a synchronous operation. Used by one
 // thread at a time.
@@ -22,7 +22,7 @@ class WaitReports {
   WaitReports(std::vector<std::string> names, double firstMs) : names_(std::move(names)), firstMs_(firstMs) {}
 
   // Returns true if a line is due for an operation that began at `began` and has waited for `waited`, and
-  // counts it as written.
+  // counts it as printed.
   bool isDue(Clock::time_point began, Clock::duration waited);
 
   struct Missing {
@@ -30,8 +30,8 @@ class WaitReports {
     std::string description;  // "which is outside any collective, its last was allReduce #12"
   };
 
-  // Writes the line: `rank` waits in the operation of the call for the missing ranks, of which the first few
-  // are named. `more` names what else waits, such as "; 3 more messages are waiting".
+  // Prints the line: `rank` waits in the call's operation for the missing ranks, the first few of which
+  // are named. `more` names other waits, such as "; 3 more messages are waiting".
   void write(int rank, const Call& call, const std::vector<Missing>& missing, const std::string& more = "") const;
 
  private:

@@ -40,7 +40,7 @@ class Waiter {
   // If one is already marked, does not sleep, but checks the others.
   void awaitAny(const std::vector<WaitCondition*>& conditions);
 
-  // Ends the current sleep or, if there is none, the next one. The woken thread sees all earlier writes of the
+  // Ends the current sleep, or else the next one. The woken thread sees all earlier writes of the
   // caller.
   void notify();
 

@@ -20,7 +20,7 @@ class WorkerThread {
   // Runs all submitted tasks, then ends the thread.
   ~WorkerThread();
 
-  // Throws std::system_error if the first task gets no thread; the task is then not queued.
+  // Throws std::system_error if no thread can be created for the first task; the task is then not queued.
   void submit(Task task);
 
   // Blocks until all submitted tasks have ended.

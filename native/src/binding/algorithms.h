@@ -8,7 +8,7 @@
 
 namespace ringrun {
 
-// Nothing for ''. Throws TypeError for an unknown name, which TypeScript rejects before.
+// Returns nothing for ''. Throws TypeError for an unknown name, which TypeScript has rejected before.
 std::optional<Algorithm> algorithmOf(const Napi::Value& name);
 
 // algorithmNames and chooseAlgorithm of native/lib/binding.ts.

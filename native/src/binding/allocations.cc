@@ -28,7 +28,7 @@ Napi::ArrayBuffer Allocations::bufferOf(Napi::Env env, Allocation allocation, st
 std::shared_ptr<const void> Allocations::ownerOf(const void* data) const {
   for (const Known& one : known_) {
     if (data < one.begin || data >= one.end) continue;
-    // Memory that was freed may have been mapped again.
+    // Freed memory may have been mapped again.
     if (auto owner = one.owner.lock()) return owner;
   }
   return nullptr;

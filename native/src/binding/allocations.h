@@ -11,17 +11,17 @@
 
 namespace ringrun {
 
-// Memory of allocateSync and allocateForHostSync. Its buffer, also one that JavaScript has transferred it to, and the
-// operations that use it own it; this object only knows it. Belongs to the JavaScript thread.
+// Memory of allocateSync and allocateForHostSync. Its buffer, even after JavaScript has transferred it, and the
+// operations that use it own it; this object only refers to it. Belongs to the JavaScript thread.
 class Allocations {
  public:
   // A buffer of the memory. `isDetached`: by detach().
   Napi::ArrayBuffer bufferOf(Napi::Env env, Allocation allocation, std::size_t bytes, bool isDetached);
 
-  // The owner of memory of such a buffer; null for other memory.
+  // The owner of such a buffer's memory; null for other memory.
   std::shared_ptr<const void> ownerOf(const void* data) const;
 
-  // Detaches the buffers when the group is destroyed, and forgets all.
+  // Detaches the buffers when the group is destroyed, and forgets all of them.
   void detach();
 
  private:

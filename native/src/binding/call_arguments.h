@@ -17,7 +17,7 @@ namespace ringrun {
 // A NativeEndpoint.
 Endpoint endpointOf(const Napi::Object& object);
 
-// A Uint8Array of 32 bytes; zeroes if there is none.
+// A Uint8Array of 32 bytes; zeroes if undefined.
 Key keyOf(const Napi::Value& value);
 
 // A Uint8Array of 128 bytes.
@@ -36,7 +36,7 @@ class Arrays {
 
   bool onDevice() const { return onDevice_; }
 
-  // The location that the caller declares; checked if there are arrays. Blocks without elements have none.
+  // The location that the caller declares; checked against the arrays, if any. Blocks without elements have none.
   bool onDevice(const Napi::Value& declared) const;
 
  private:

@@ -18,7 +18,7 @@ class DeviceMemoryObject : public Napi::ObjectWrap<DeviceMemoryObject> {
   explicit DeviceMemoryObject(const Napi::CallbackInfo& info);
   ~DeviceMemoryObject() override;
 
-  // The object behind `value`, or null if it is not a DeviceMemory.
+  // The object wrapped by `value`, or null if it is not a DeviceMemory.
   static DeviceMemoryObject* of(const Napi::Value& value);
 
   // Null after free().

@@ -20,7 +20,7 @@ std::size_t bytesPerElementOf(napi_typedarray_type type) {
     case napi_float64_array:
     case napi_bigint64_array:
     case napi_biguint64_array: return 8;
-    // Float16Array is newer than these names: its number in Node-API depends on the version of Node.
+    // Float16Array is newer than these constants: its number in Node-API depends on the version of Node.
     default: return 2;
   }
 }
@@ -50,7 +50,7 @@ DType dtypeOf(const Napi::Value& number) {
 }
 
 Elements elementsOf(const Napi::Value& value, DType dtype) {
-  // Node-API does not set the type of classes that it does not know.
+  // Node-API does not set the type of unknown classes.
   auto type = static_cast<napi_typedarray_type>(-1);
   std::size_t count;
   void* data;
@@ -62,7 +62,7 @@ Elements elementsOf(const Napi::Value& value, DType dtype) {
     throw Napi::TypeError::New(value.Env(), "tensor is " + given + ", expected a typed array with elements of " +
                                                 std::to_string(bytesPerElement(dtype)) + " bytes for its dtype");
   }
-  // memcpy requires valid addresses even for 0 bytes, and an empty array may have none.
+  // memcpy requires valid addresses even for 0 bytes, and an empty array may have no address.
   static std::uint8_t nothing;
   return {count == 0 ? &nothing : data, count, dtype, false};
 }

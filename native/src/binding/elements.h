@@ -21,7 +21,7 @@ DType dtypeOf(const Napi::Value& number);
 
 // The elements of a typed array, or of a DeviceTensor: an object with `deviceMemory`, `byteOffset` and
 // `length`. The caller passes the dtype, because float16 and bfloat16 share Uint16Array. Throws TypeError for
-// any other value or element size; TypeScript rejects them before, so this only prevents crashes.
+// any other value or element size; TypeScript rejects these earlier, so this only prevents crashes.
 Elements elementsOf(const Napi::Value& value, DType dtype);
 
 }  // namespace ringrun

@@ -39,7 +39,7 @@ void scaleArraysOf(const Napi::CallbackInfo& info) {
 void clampArraysOf(const Napi::CallbackInfo& info) {
   const float most = info[1].ToNumber().FloatValue();
   forEachArray(info[0], [&](float* data, std::size_t count) {
-    // NaN compares with nothing and stays.
+    // NaN compares false, so it is kept.
     for (std::size_t i = 0; i < count; ++i) data[i] = data[i] > most ? most : data[i] < -most ? -most : data[i];
   });
 }

@@ -15,7 +15,7 @@ namespace ringrun {
 
 // The calls of one run of a graph: each starts operations of a group, or calls JavaScript.
 //
-// The compute thread that waits for a call is not needed by it: operations have their own thread, and JavaScript runs on
+// A call does not need the compute thread that waits for it: operations have their own thread, and JavaScript runs on
 // the thread that called run(), which is free meanwhile. So a JavaScript call must not wait for another run on the same
 // compute thread, and no run with a JavaScript call may block the JavaScript thread.
 class GraphCalls final : public ort::Calls {

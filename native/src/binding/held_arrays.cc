@@ -60,8 +60,8 @@ napi_value secondBufferOf(napi_value buffer) {
   return v8().bufferOf(v8().currentIsolate(), v8().backingStoreOf(buffer));
 }
 
-// Large buffers that are used again, such as the parameters of a model, keep their second buffers as long as they exist.
-// Otherwise V8 would count their memory anew in each operation, and collect all garbage in each.
+// Large buffers that are reused, such as the parameters of a model, keep their second buffers as long as they exist.
+// Otherwise V8 would count their memory again in each operation, and run a full garbage collection in each.
 constexpr std::size_t kLargeBytes = 1 << 20;
 
 // A WeakMap from large buffers to their second ones; to `true` after the first use. One for each JavaScript thread.
@@ -87,7 +87,7 @@ class SecondBuffers {
     return nullptr;
   }
 
-  // The second buffer, also at the first use.
+  // The second buffer, even at the first use.
   napi_value findOrCreate(napi_env env, napi_value buffer) const {
     napi_value const found = find(env, buffer);
     return found != nullptr ? found : create(env, buffer);
@@ -99,7 +99,7 @@ class SecondBuffers {
   }
 
  private:
-  // References are those of one environment; a thread has one after another.
+  // References belong to one environment; a thread may have several in succession.
   bool isReady(napi_env env) {
     if (env_ == env) return true;
     napi_value global = nullptr;
@@ -168,12 +168,12 @@ class Holder {
  public:
   Holder(napi_env env, const HeldArrays::IsKept& isKept) : env_(env), isKept_(isKept) {}
 
-  // What to keep reachable for `value`.
+  // The object to keep reachable for `value`.
   napi_value hold(napi_value value) {
     ArrayView view;
     if (isViewOfArrayBuffer(env_, value, view)) {
       if (isKept_(view.data)) return value;
-      // One for each buffer: V8 counts the memory of each, and collects garbage when there is much.
+      // One for each buffer: V8 counts the memory of each, and collects garbage when much has accumulated.
       napi_value& buffer = held_[view.begin];
       if (buffer == nullptr) buffer = secondOf(view.buffer);
       return buffer;

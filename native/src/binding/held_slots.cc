@@ -29,7 +29,7 @@ Napi::Value HeldSlots::arraysToHold(Napi::Env env) {
   return arrays;
 }
 
-// An array that is used once is held by its run alone, because a buffer that holds it counts as more memory to V8.
+// An array that is used once is held only by its run, because a buffer that holds it counts as more memory to V8.
 bool HeldSlots::hold(Napi::Env env, std::size_t slot) {
   if (states_[slot] == State::Placed) {
     states_[slot] = State::UsedOnce;

@@ -18,10 +18,10 @@ class HeldSlots {
   // Puts an array into a slot. It is reachable until it is replaced, or until this is destroyed.
   void place(std::size_t slot, const Napi::Value& array);
 
-  // Lets go of all arrays. No run may be pending.
+  // Releases all arrays. No run may be pending.
   void clear(Napi::Env env);
 
-  // Call it at the start of each run: the arrays whose memory the run must hold by itself. Undefined if there are none.
+  // Call it at the start of each run: the arrays whose memory the run must hold itself; undefined if none.
   Napi::Value arraysToHold(Napi::Env env);
 
  private:
@@ -29,7 +29,7 @@ class HeldSlots {
 
   bool hold(Napi::Env env, std::size_t slot);
 
-  // By slot, what is kept reachable: the array, or the buffer that holds its memory.
+  // By slot, the object that is kept reachable: the array, or the buffer that holds its memory.
   Napi::ObjectReference kept_;
   std::vector<State> states_;
   std::vector<std::size_t> notHeld_;  // slots

@@ -56,7 +56,7 @@ std::vector<ort::Span> spansOf(const Napi::Value& value) {
   return spans;
 }
 
-// [{ operations?, sends?, receives? }]: a call without operations is one of JavaScript.
+// [{ operations?, sends?, receives? }]: a call without operations calls JavaScript.
 std::vector<GraphCalls::Call> callsOf(const Napi::Array& list) {
   std::vector<GraphCalls::Call> calls;
   for (std::uint32_t i = 0; i < list.Length(); ++i) {

@@ -13,8 +13,8 @@
 
 namespace ringrun {
 
-// NativeOnnxBinding of native/lib/onnx.ts: the arrays and calls of runs of one session (onnxruntime's IoBinding). What a
-// run has in common with the run before costs it nothing.
+// NativeOnnxBinding of native/lib/onnx.ts: the arrays and calls of runs of one session (onnxruntime's IoBinding). A
+// run sets up only the arrays and calls that differ from the previous run.
 class OnnxBinding : public Napi::ObjectWrap<OnnxBinding> {
  public:
   static Napi::Function define(Napi::Env env);

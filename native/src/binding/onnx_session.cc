@@ -52,11 +52,11 @@ Napi::Error errorOf(Napi::Env env, const std::string& failure, bool isLibraryFai
 // The thread that computes for one JavaScript thread.
 struct OnnxSession::ComputeThread {
   WorkerThread worker;
-  std::size_t runsWithJavaScript = 0;  // pending ones, whose graphs may wait for JavaScript; of the JavaScript thread
+  std::size_t runsWithJavaScript = 0;  // pending runs whose graphs may wait for JavaScript; only the JavaScript thread uses it
 };
 
-// The compute thread of the calling JavaScript thread. Ends with its last session. The JavaScript thread answers while models
-// compute on all processors: threads of onnxruntime inherit the scheduling of the compute thread, which creates them.
+// The compute thread of the calling JavaScript thread. Ends with its last session. The JavaScript thread stays responsive while
+// models compute on all processors: threads of onnxruntime inherit the scheduling of the compute thread, which creates them.
 std::shared_ptr<OnnxSession::ComputeThread> OnnxSession::sharedThread(int nice) {
   thread_local std::weak_ptr<ComputeThread> shared;
   std::shared_ptr<ComputeThread> thread = shared.lock();
@@ -68,7 +68,7 @@ std::shared_ptr<OnnxSession::ComputeThread> OnnxSession::sharedThread(int nice) 
   return thread;
 }
 
-// A promise, and the session or binding and the arrays, which are kept until it settles.
+// A promise, with the session or binding and the arrays, which are kept until it settles.
 struct OnnxSession::Pending {
   Napi::Promise::Deferred deferred;
   Napi::ObjectReference object;
@@ -79,7 +79,7 @@ struct OnnxSession::Pending {
   bool isLibraryFailure = false;
   std::optional<std::size_t> failedCall;
 
-  // An environment that is ending releases all references itself.
+  // An ending environment releases all references itself.
   void leaveReferencesToEnvironment() {
     object.SuppressDestruct();
     onCall.SuppressDestruct();
@@ -119,7 +119,7 @@ OnnxSession::~OnnxSession() {
 
 void OnnxSession::endWithEnvironment(void* self) {
   auto& session = *static_cast<OnnxSession*>(self);
-  // A barrier behind the tasks of this session: the last session ends the thread.
+  // A barrier after the tasks of this session: the last session ends the thread.
   std::promise<void> ended;
   if (session.pending_ > 0) {
     session.terminate();
@@ -282,7 +282,7 @@ Napi::Value OnnxSession::runAsync(Napi::Env env, const Napi::Object& object, con
     } catch (const std::exception& error) {
       waiting->failure = error.what();
     }
-    // The JavaScript thread may replace what the work shares with the binding as soon as it knows of the end.
+    // The JavaScript thread may replace what the work shares with the binding as soon as it is notified of the end.
     work = nullptr;
     send(waiting, std::nullopt);
   });
@@ -306,7 +306,7 @@ void OnnxSession::receive(Napi::Env env, Napi::Function, OnnxSession* self, Even
   }
 }
 
-// The run is pending: its end is a later event.
+// The run is still pending: its end is a later event.
 void OnnxSession::callJavaScript(Napi::Env env, const Pending& pending, std::size_t call) {
   pending.onCall.Call({Napi::Number::New(env, static_cast<double>(call)), Napi::Number::New(env, static_cast<double>(pending.run))});
 }

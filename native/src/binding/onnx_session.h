@@ -42,7 +42,7 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
     double* waits;  // milliseconds: receives waitedMs and ranMs of all runs, if they have calls
   };
 
-  // A promise of the end of runs that follow one another.
+  // Returns a promise of the end of consecutive runs.
   Napi::Value run(Napi::Env env, Runs runs);
 
   // Runs a graph without calls on the calling thread, the JavaScript thread.
@@ -51,10 +51,10 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
  private:
   struct ComputeThread;
   struct Pending;
-  // Of the compute thread, for the JavaScript thread.
+  // An event from the compute thread to the JavaScript thread.
   struct Event {
     Pending* pending;
-    std::optional<std::size_t> call;  // a call of its graph; otherwise it has ended
+    std::optional<std::size_t> call;  // a call of its graph; otherwise the run has ended
   };
   static void receive(Napi::Env env, Napi::Function, OnnxSession* self, Event* event);
   static void callJavaScript(Napi::Env env, const Pending& pending, std::size_t call);
@@ -69,7 +69,7 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   Napi::Value release(const Napi::CallbackInfo& info);
   Napi::Value libraryVersion(const Napi::CallbackInfo& info);
 
-  // `work` gets the object that it settles. `object`: kept reachable until then. `holds`: arrays whose memory is kept, too.
+  // `work` receives the object that it settles. `object`: kept reachable until then. `holds`: arrays whose memory is also kept.
   Napi::Value runAsync(Napi::Env env, const Napi::Object& object, const Napi::Value& holds, const Napi::Value& onCall, std::function<void(Pending&)> work);
   void send(Pending* pending, std::optional<std::size_t> call);
   void setCalls(std::shared_ptr<GraphCalls> calls, std::size_t run);

@@ -271,7 +271,7 @@ Napi::Value ProcessGroup::runAsync(Napi::Env env, Work work, Napi::Value retaine
   return promise;
 }
 
-// Called after everything that may throw. Pending operations cannot settle before, because that happens on this
+// Called after everything that may throw. Pending operations cannot settle earlier, because that happens on this
 // thread.
 void ProcessGroup::keepAlive(Napi::Env env) {
   if (pending_++ == 0) settlement_.Ref(env);

@@ -20,7 +20,7 @@ namespace ringrun {
 // NativeProcessGroup of native/lib/process-group.ts: a Group, its operation queue, and the promises of its operations.
 //
 // Everything runs on the JavaScript thread except queued tasks, which access the group and never JavaScript.
-// TypeScript has checked the arguments; checks here only prevent crashes. The process stays alive while a
+// TypeScript has validated the arguments; checks here only prevent crashes. The process stays alive while a
 // promise is pending.
 //
 // process_group.cc: connecting, collectives, promises. process_group_memory.cc, …_messages.cc, …_gpu.cc and …_prepared.cc:
@@ -109,10 +109,10 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   std::unique_ptr<Pending> makePending(Napi::Env env, Napi::Value retained);
   Napi::Value runAsync(Napi::Env env, Work work, Napi::Value retained, bool detaches = false);
   void keepAlive(Napi::Env env);
-  // Returns false if this thread's JavaScript is being terminated: there is no result then.
+  // Returns false if this thread's JavaScript is being terminated: then no result exists.
   bool runSync(Napi::Env env, const Work& work);
 
-  // If the environment ends (process.exit) during an operation, cancels it and waits for its end before its
+  // If the environment ends (process.exit) during an operation, cancels it and waits for it to end before its
   // memory is freed.
   static void endWithEnvironment(void* self);
   void endOperations();

@@ -35,7 +35,7 @@ Napi::Value ProcessGroup::allocateForHostSync(const Napi::CallbackInfo& info) {
   return result;
 }
 
-// (tensor, dtype, timeoutMs): the memory of the other ranks; null for this rank, whose memory JavaScript has.
+// (tensor, dtype, timeoutMs): the memory of the other ranks; null for this rank, whose memory JavaScript already has.
 Napi::Value ProcessGroup::slicesOfSync(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));

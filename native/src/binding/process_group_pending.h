@@ -12,7 +12,7 @@
 
 namespace ringrun {
 
-// A promise, and the operation's arrays and the group, which are kept until it settles.
+// A promise, with the operation's arrays and the group, which are kept until it settles.
 struct ProcessGroup::Pending {
   Napi::Promise::Deferred deferred;
   HeldArrays arrays;
@@ -22,7 +22,7 @@ struct ProcessGroup::Pending {
   std::optional<OperationFailure> failure;
   std::optional<int> sender;  // result of a receive
 
-  // An environment that is ending releases all references itself.
+  // An ending environment releases all references itself.
   void leaveReferencesToEnvironment() {
     arrays.leaveToEnvironment();
     group.SuppressDestruct();

@@ -21,13 +21,13 @@ Napi::Value ProcessGroup::prepareAllReduce(const Napi::CallbackInfo& info) {
   return wrapOperation(env, std::make_shared<StartableOperation>(startingPoint_, std::move(work)));
 }
 
-// The memory of an operation that other threads start must stay as long as the operation.
+// The memory of an operation that other threads start must live as long as the operation.
 std::shared_ptr<const void> ProcessGroup::requireAllocated(Napi::Env env, const Elements& elements) const {
   if (auto owner = allocations_.ownerOf(elements.data)) return owner;
   throw Napi::TypeError::New(env, "expected memory of allocateSync");
 }
 
-// Copies the input, also in a group that has failed and so runs nothing.
+// Copies the input, even in a failed group, which runs nothing.
 ProcessGroup::Work ProcessGroup::copyingFirst(Napi::Env env, const Elements& input, const Elements& copy, Work work) {
   auto owner = requireAllocated(env, copy);
   if (copy.count != input.count) throw Napi::TypeError::New(env, "expected a copy of the same length");
@@ -47,7 +47,7 @@ Napi::Value ProcessGroup::prepareWithMemory(const Napi::CallbackInfo& info) {
   if (op != Op::AllReduce && op != Op::AllGather) throw Napi::TypeError::New(env, "expected allReduce or allGather");
   const bool gathers = op == Op::AllGather;
   const std::size_t ranks = gathers ? static_cast<std::size_t>(group_.size()) : 0;
-  // The own elements, then those of all ranks.
+  // This rank's elements, then those of all ranks.
   const auto memory = std::make_shared<std::vector<float>>((1 + ranks) * length);
   float* const own = memory->data();
   float* const received = gathers ? own + length : own;
@@ -87,7 +87,7 @@ Napi::Value ProcessGroup::prepareBarrier(const Napi::CallbackInfo& info) {
 Napi::Value ProcessGroup::ended(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const std::shared_ptr<StartableOperation> operation = operationOf(info[0]);
-  // As after a graph that has waited for it: a turn of the event loop would cost more than the rest of a step's end.
+  // No promise after a graph that has already waited: a turn of the event loop would cost more than the rest of the step.
   if (operation->hasSucceeded()) return env.Undefined();
   auto pending = makePending(env, env.Undefined());
   const Napi::Value promise = pending->deferred.Promise();

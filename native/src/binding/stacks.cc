@@ -7,8 +7,8 @@
 
 #include "base/long_waits.h"
 
-// A thread of the process requests the stack of the main thread while that one waits in a synchronous operation, where
-// the inspector cannot interrupt it. The waiting thread looks at the request between two sleeps.
+// A thread of the process requests the stack of the main thread while the main thread waits in a synchronous operation, where
+// the inspector cannot interrupt it. The waiting thread checks for requests between sleeps.
 
 namespace ringrun {
 namespace {

@@ -21,7 +21,7 @@ class StartingPoint {
   // Returns false after close().
   bool submit(SerialQueue::Task task);
 
-  // The queue is not used afterwards.
+  // Afterwards, the queue is no longer used.
   void close();
 
  private:

@@ -4,7 +4,7 @@
 
 namespace ringrun {
 
-// V8 ends every script of a terminated thread. Node-API has no other way to ask.
+// V8 ends every script of a terminated thread. Node-API offers no other way to detect it.
 void TerminationWatch::look() {
   const Napi::HandleScope scope(env_);
   napi_value script = nullptr;

@@ -13,7 +13,7 @@ class TerminationWatch {
  public:
   TerminationWatch(Napi::Env env, Group& group) : env_(env), group_(group) {}
 
-  // JavaScript no longer runs: it neither gets results nor catches errors.
+  // JavaScript no longer runs: it neither receives results nor catches errors.
   bool isTerminating() const { return isTerminating_; }
 
  private:

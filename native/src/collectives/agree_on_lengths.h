@@ -7,7 +7,7 @@
 
 namespace ringrun {
 
-// Agreement on lengths by an exchange, for operations without an agreement of their own. Each returns when
+// Agreement on lengths by an exchange, for operations that do not agree otherwise. Each function returns when
 // every rank has called it with the same fingerprint; otherwise every rank throws Mismatch.
 
 // Returns all ranks' rows, by rank. All rows are as long as this one.

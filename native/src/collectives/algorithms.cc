@@ -41,7 +41,7 @@ constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kAnySize = std::numeric_limits<std::uint64_t>::max();
 constexpr int kAnyRanks = std::numeric_limits<int>::max();
 
-// The first matching rule of an operation applies. Algorithms trade steps against bytes: few steps are faster
+// The first matching rule of an operation applies. Algorithms trade steps for bytes: few steps are faster
 // for small arrays, few bytes for large ones.
 constexpr Rule kRules[] = {
     // In shared memory all ranks read all data directly, so no algorithm saves steps.

@@ -34,7 +34,7 @@ std::vector<std::string> algorithmNames();
 // message is the time of the processors that the ranks share. Rules for Tcp apply to Loopback too.
 enum class Medium : std::uint8_t { SharedMemory, Tcp, Loopback };
 
-// The input of the choice of an algorithm. Equal on all ranks, and so is the choice.
+// The input for choosing an algorithm. Equal on all ranks, so the choice is equal too.
 struct AlgorithmInput {
   Op op;
   Medium medium;

@@ -7,7 +7,7 @@ namespace ringrun {
 namespace {
 
 // Arrays up to this size are copied next to each other and reduced together. The two copies take 2 µs at most
-// (16 GB/s); a separate operation receives 0.8 µs in shared memory, where longer arrays are copied too, and 45 µs
+// (16 GB/s); a separate operation takes 0.8 µs in shared memory, where longer arrays are copied too, and 45 µs
 // over TCP.
 constexpr std::size_t kShortBytes = 16 * 1024;
 
@@ -18,7 +18,7 @@ std::size_t bytesOf(const Block& array, DType dtype) { return static_cast<std::s
 
 }  // namespace
 
-// All ranks have the same lengths, and so form the same packs.
+// All ranks have the same lengths, so they form the same packs.
 void Collectives::allReduceCoalesced(const Call& call, const Blocks& arrays) {
   agreeOnLengths(*this, call, arrays);
   const DType dtype = call.fingerprint.dtype;

@@ -15,7 +15,7 @@ struct Block {
 using Blocks = std::vector<Block>;
 
 // One rank's side of an exchange. Blocks to send may overlap one another (allGather sends one block to all
-// ranks). The block that a rank sends to itself may be the one that it receives from itself.
+// ranks). The block that a rank sends to itself may be the block that it receives from itself.
 struct Exchange {
   Blocks sends;
   Blocks receives;

@@ -17,7 +17,7 @@ struct Allocation {
   std::shared_ptr<const void> owner;
 };
 
-// The same memory on all ranks of a host, with this rank's index among them and their number.
+// Memory shared by all ranks of a host, with this rank's index among them and their number.
 struct HostAllocation {
   Allocation allocation;
   int place = 0;
@@ -62,17 +62,17 @@ class Collectives {
   // Zeroed memory of the fingerprint's dtype and count that this transport reduces in place.
   virtual Allocation allocate(const Call& call) = 0;
 
-  // Zeroed memory of the fingerprint's dtype and count, one for each host, that all of its ranks read and write. Only
+  // Zeroed memory of the fingerprint's dtype and count, one per host, which all of its ranks read and write. Only
   // for transports with shared memory inside a host.
   virtual HostAllocation allocateForHost(const Call&) {
     throw Failure(FailureCode::System, {}, "the ranks of this transport share no memory");
   }
 
-  // The same bytes in the memory of each rank, in the order of the ranks, of an array that lies in memory of allocate().
+  // The same bytes in the memory of each rank, in the order of the ranks, of an array in memory from allocate().
   // Empty if this process has not mapped the memory of all ranks. Not a collective.
   virtual std::vector<Allocation> memoryOfRanks(const void*, std::size_t) { return {}; }
 
-  // Wakes ranks that sleep in shared memory, so that they check their connections now.
+  // Wakes ranks that sleep in shared memory, so that they check their connections at once.
   virtual void wakeLocalRanks() noexcept {}
 
  private:

@@ -90,7 +90,7 @@ Acceptor Group::takeListeners(const Topology& topology, Milliseconds silentPeerT
 void Group::fail(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs) {
   if (failure_) return;
   ControlMesh& mesh = connections_->mesh();
-  // A message has no position among the collectives: it ends any operation of the other ranks.
+  // A failed message has no position among the collectives: it ends any operation of the other ranks.
   const bool isMessage = fingerprint.op == Op::Send || fingerprint.op == Op::Receive;
   const bool hasMoreSides = failure.code == FailureCode::Mismatch && !isMessage;
   const Failure whole = hasMoreSides ? mesh.withAllSides(failure, fingerprint) : mesh.withAllGone(failure);
@@ -126,13 +126,13 @@ std::optional<OperationFailure> Group::destroy(const Fingerprint& fingerprint, d
   return failure;
 }
 
-// After a barrier: no rank posts messages any more. All ranks publish how many messages they have sent to each rank.
-// When a rank has seen that many, its receives without a message stay without one. After all ranks have got there, so
-// do sends without a receive.
+// After a barrier, no rank posts messages any more. All ranks publish how many messages they have sent to each rank.
+// When a rank has seen that many, its unmatched receives will never get a message. When all ranks have reached this point,
+// unmatched sends will never get a receive.
 void Group::settleMessages(Collectives& collectives, const Call& call) {
   const auto combine = [&](std::vector<std::uint64_t>& values) {
     Call part = call;
-    part.fingerprint.reduceOp = ReduceOp::Bor;  // on CPUs also in a group of the backend nccl
+    part.fingerprint.reduceOp = ReduceOp::Bor;  // on CPUs, even in a group of the backend nccl
     part.fingerprint.dtype = DType::UInt64;
     part.fingerprint.count = values.size();
     collectives.allReduce(part, values.data());

@@ -40,7 +40,7 @@ class Group {
   };
 
   // Opens the sockets to which the other ranks connect. `address`: numeric address of this host. `key`: equal on all
-  // ranks; connections with another one are refused. `encrypts`: TCP connections are encrypted. Throws Failure.
+  // ranks; connections with another key are refused. `encrypts`: TCP connections are encrypted. Throws Failure.
   Listening listen(const std::string& address, const Key& key, bool encrypts);
 
   // The operation with the next sequence number. Called when its turn comes, by the thread that runs it.
@@ -92,9 +92,9 @@ class Group {
   bool isExchangingMessages() const { return pointToPoint_ && pointToPoint_->isBusy(); }
 
   // Waits for all ranks to call it and for pending messages, then sends LEAVE and closes everything. Fails the receives
-  // for which no rank has sent a message, and the sends that no rank receives. Also
-  // closes if that fails. Closes without waiting if the group was never connected or had failed before, which
-  // is no failure of this call.
+  // for which no rank has sent a message, and the sends that no rank receives. Closes
+  // even if that fails. Closes without waiting if the group was never connected or failed earlier, which
+  // is not a failure of this call.
   std::optional<OperationFailure> destroy(const Fingerprint& fingerprint, double timeoutMs);
 
   // Ends the current operation within kLivenessInterval, with FailureCode::Closed.

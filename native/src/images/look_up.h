@@ -12,7 +12,7 @@ struct ImageSize {
   std::size_t channels, height, width;
 };
 
-// A view of an image: its pixel (x, y) is the image's pixel (left + x * step, top + y), or outside of it.
+// A view of an image: its pixel (x, y) is the image's pixel (left + x * step, top + y), or lies outside of it.
 // `step` is 1 or -1.
 struct View {
   std::ptrdiff_t top, left, step;

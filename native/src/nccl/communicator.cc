@@ -7,10 +7,10 @@
 namespace ringrun {
 namespace {
 
-// Polling interval for calls that continue in the background, because NCCL offers nothing to wait for.
+// Polling interval for calls that continue in the background, because NCCL offers no way to wait for them.
 constexpr Milliseconds kSettleInterval{1};
 
-// For calls without a deadline of their own. NCCL's abort joins threads that check its flag every few
+// For calls without their own deadline. NCCL's abort joins threads that check its flag every few
 // milliseconds; if it has not returned by then, a driver or a network is stuck.
 constexpr Milliseconds kAbortPatience{3000};
 constexpr Milliseconds kLeavePatience{5000};

@@ -9,7 +9,7 @@
 namespace ringrun {
 
 // One rank's side of an NCCL communicator. It is *non-blocking*: functions return at once, and settle() waits
-// for what they began. Operations run on one stream, in call order.
+// for the work that they began. Operations run on one stream, in call order.
 class NcclCommunicator {
  public:
   // A collective: returns when all ranks have joined. `watchdog` must outlive this object. Throws Failure after
@@ -47,7 +47,7 @@ class NcclCommunicator {
   // Waits until all calls are enqueued on the stream; only then may dependent work be enqueued. Throws Failure.
   void settle(const Call& call);
 
-  // True if all calls are enqueued. Throws Failure for any error that NCCL has detected meanwhile.
+  // True if all calls are enqueued. Throws Failure for any error that NCCL detected meanwhile.
   bool isSettled() const;
 
   const Stream& stream() const { return stream_; }

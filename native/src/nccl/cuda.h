@@ -9,7 +9,7 @@
 
 namespace ringrun {
 
-// The part of NVIDIA's CUDA driver API that is used here, without its header: types and signatures of
+// The part of NVIDIA's CUDA driver API in use, without its header: types and signatures of
 // docs.nvidia.com/cuda/cuda-driver-api (read for CUDA 12.4). Each comment names the version since which its
 // functions exist under the name looked up; CUDA 10.0 has all of them. The header renames some functions:
 // cuMemAlloc is cuMemAlloc_v2 in the library.
@@ -83,7 +83,7 @@ class Cuda {
   Function<CuResult(CuEvent)> eventDestroy{library, "cuEventDestroy_v2"};
   Function<CuResult(CuStream, CuHostFunction, void* data)> launchHostFunction{library, "cuLaunchHostFunc"};
 
-  // The reason why it cannot be used; empty if it can. Found once in a process, with initialization.
+  // The reason why it cannot be used; empty if it can. Determined once per process, by initialization.
   const std::string& problem() const { return problem_; }
 
   // The driver of this process; the first call opens it.

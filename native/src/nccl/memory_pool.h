@@ -10,8 +10,8 @@
 
 namespace ringrun {
 
-// A pool of unused memory. Allocating and freeing wait for all GPU work, also of other groups, and that may
-// wait for a dead rank until this very thread aborts it. One pool for each kind of memory in a process. May be
+// A pool of unused memory. Allocating and freeing wait for all GPU work, even of other groups, and that may
+// wait for a dead rank until this same thread aborts it. One pool for each kind of memory in a process. May be
 // used by any thread.
 template <typename Memory>
 class MemoryPool {
@@ -21,7 +21,7 @@ class MemoryPool {
     return *pool;
   }
 
-  // Memory of at least `bytes` and at most twice that; nothing if the pool has none.
+  // Memory of at least `bytes` and at most twice that; empty if the pool has none.
   std::optional<Memory> acquire(const Device& device, std::size_t bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = free_.lower_bound({device.index(), bytes});

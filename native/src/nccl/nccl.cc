@@ -28,7 +28,7 @@ std::string Nccl::findProblem() {
   return missing.empty() ? "" : library.path() + " lacks " + missing;
 }
 
-// ncclGetLastError is about this thread's last call; older versions return no text.
+// ncclGetLastError refers to this thread's last call; older versions return no text.
 std::string Nccl::describe(NcclResult result) const {
   const char* const last = getLastError(nullptr);
   const std::string more = last == nullptr || last[0] == '\0' ? "" : std::string(", ") + last;

@@ -12,7 +12,7 @@
 
 namespace ringrun {
 
-// The part of NVIDIA's NCCL that is used here, without its header: types and signatures of
+// The part of NVIDIA's NCCL in use, without its header: types and signatures of
 // docs.nvidia.com/deeplearning/nccl/user-guide, chapter "NCCL API" (read for 2.21). All exist since 2.0 unless
 // a comment names a version.
 
@@ -63,7 +63,7 @@ class Nccl {
   Function<const char*(NcclComm)> getLastError{library, "ncclGetLastError"};
 
   // "Collective Communication Functions": (send, receive, count of elements, dtype, reduction and root if any,
-  // communicator, stream). The count is that of one rank's share: what an allGather sends, and a reduceScatter
+  // communicator, stream). The count is that of one rank's share: the elements that an allGather sends and a reduceScatter
   // receives.
   using Reducing = NcclResult(const void*, void*, std::size_t, NcclDType, NcclReduceOp, NcclComm, CuStream);
   using Rooted = NcclResult(const void*, void*, std::size_t, NcclDType, int root, NcclComm, CuStream);
@@ -92,7 +92,7 @@ class Nccl {
   static const Nccl& ofProcess();
 
   // Calls a function. Throws a System failure with its name, `about`, and NCCL's error text. A call in progress
-  // is no error.
+  // is not an error.
   template <typename... Parameters, typename... Arguments>
   void call(const Function<NcclResult(Parameters...)>& function, const std::string& about, Arguments... arguments) const {
     const NcclResult result = function(arguments...);

@@ -36,7 +36,7 @@ NcclCollectives::~NcclCollectives() {
   MemoryPool<DeviceMemory>::ofProcess().release(device_, std::exchange(scratch_, {}));
 }
 
-// Aborts first: this ends GPU work that waits for peers, and then all work behind it.
+// Aborts first: this ends GPU work that waits for peers, and then all work queued after it.
 void NcclCollectives::abandonGpuWork() noexcept {
   const bool ended = communicator_.abort();
   if (!isGpuIdle_) staging_.awaitIdle(ended ? kQuietPatience : Milliseconds{0});

@@ -64,7 +64,7 @@ class NcclCollectives : public Collectives {
   void copyToHost(const Call& call, const void* onDevice, void* host);
 
  private:
-  // Runs the second phase. After a Failure all of its GPU work has ended.
+  // Runs the second phase. After a Failure, all of its GPU work has ended.
   void onGpu(const std::function<void()>& run);
   void abandonGpuWork() noexcept;
   void awaitStream(const Call& call);

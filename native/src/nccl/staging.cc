@@ -114,7 +114,7 @@ void Staging::release(Slot& slot) const {
 
 void Staging::awaitIdle(Milliseconds timeout) noexcept {
   const Deadline deadline = Deadline::after(static_cast<double>(timeout.count()));
-  // After all other work, because a piece that failed half-way has recorded no event at its end.
+  // After all other work, because a piece that failed midway recorded no event at its end.
   if (!slots_.empty()) {
     static_cast<void>(failureOf([&] {
       device_.makeCurrent();

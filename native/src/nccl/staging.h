@@ -36,7 +36,7 @@ struct Piece {
 //   out                        piece 0   piece 1   piece 2
 //
 // GPUs copy asynchronously only from and to page-locked memory. This thread copies other arrays to and from
-// such memory; arrays in PinnedMemory need no copy. Adjacent bytes in it are one copy of the GPU, even of
+// such memory; arrays in PinnedMemory need no copy. Adjacent bytes in it take one GPU copy, even for
 // several arrays.
 class Staging {
  public:

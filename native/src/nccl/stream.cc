@@ -71,7 +71,7 @@ void Stream::waitFor(const Event& event) const {
   cuda.call(cuda.streamWaitEvent, device_.name(), handle_, event.handle(), 0u);
 }
 
-// The driver's callback owns a reference to the notifier, because it may run after all other owners are gone.
+// The driver's callback owns a reference to the notifier, because it may run after all other owners were destroyed.
 // If it never runs, some bytes and two descriptors leak with the GPU's context.
 void Stream::notifyWhenDone(std::shared_ptr<const Notifier> notifier) const {
   const Cuda& cuda = Cuda::ofProcess();

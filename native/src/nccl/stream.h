@@ -45,7 +45,7 @@ class Stream {
   void waitFor(const Event& event) const;
 
   // Notifies, on a thread of the driver, when all current work is done. Not called after an error, which
-  // Event::hasPassed() reports: so check that too.
+  // Event::hasPassed() reports: check that too.
   void notifyWhenDone(std::shared_ptr<const Notifier> notifier) const;
 
   CuStream handle() const { return handle_; }

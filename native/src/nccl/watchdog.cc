@@ -46,7 +46,7 @@ void Watchdog::throwIfEnded(const Call& call, Clock::time_point since) const {
     throw Failure(FailureCode::Closed, {}, "the group was destroyed while this operation was running");
   }
   if (call.deadline.passed()) throw timeoutOf(call);
-  // The other ranks can then report at their own timeout that this rank was here.
+  // Other ranks can then report at their own timeout that this rank had reached the operation.
   const auto waited = Clock::now() - since;
   if (waited >= kLivenessInterval) mesh.sendStatus(call.fingerprint);
   mesh.reportWait(call, waited, [&] { return timeoutOf(call).ranks; });

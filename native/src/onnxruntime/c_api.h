@@ -5,9 +5,9 @@
 
 namespace ringrun::ort {
 
-// The part of onnxruntime's C API that is used. OrtApiBase::GetApi returns a table of functions, in which a version
+// The part of onnxruntime's C API in use. OrtApiBase::GetApi returns a table of functions, in which a version
 // only appends: the position of a function is the same in every version that has it (onnxruntime_c_api.h, "OrtApi").
-// So the header is not needed to compile, and the library is only needed to run.
+// So compiling needs no header, and only running needs the library.
 
 struct Environment;
 struct Status;  // null: success
@@ -21,7 +21,7 @@ struct CustomOperatorDomain;
 struct KernelInfo;
 struct KernelContext;
 
-// Newest version of the API that is used. The library must have it: onnxruntime 1.18 or newer. Custom operators are
+// The API version in use. The library must have it: onnxruntime 1.18 or newer. Custom operators are
 // described in the layout of this version (CustomOperator).
 constexpr std::uint32_t kApiVersion = 18;
 

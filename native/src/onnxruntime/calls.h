@@ -11,7 +11,7 @@ struct Span {
   std::size_t bytes;
 };
 
-// What the nodes of a graph call during one run, by their attribute `call` (operators/calls.h): operations that need other
+// The calls of a graph's nodes during one run, by their attribute `call` (operators/calls.h): operations that need other
 // threads or other ranks. The functions run on the compute thread.
 class Calls {
  public:
@@ -26,7 +26,7 @@ class Calls {
   // Starts a call and blocks until it has ended: a collective.
   virtual void run(std::size_t call) = 0;
 
-  // Throws, with the call as the reason why the run fails: the graph cannot use what it received.
+  // Throws, recording the call as the reason for the failed run: the graph cannot use the received data.
   [[noreturn]] virtual void refuse(std::size_t call) = 0;
 
   // The arrays that a call reads and writes.

@@ -54,7 +54,7 @@ Library::Library(const std::string& path) : opened_(prepared(path)) {
 // The library calls the allocator until the process ends.
 void Library::registerPool() {
   allocator_.version = kApiVersion;
-  // No frame here may have something to destroy when `others` throws.
+  // No frame here may own an object with a destructor when `others` throws.
   allocator_.allocate = [](Allocator* self, std::size_t bytes) {
     const auto& own = *static_cast<PoolAllocator*>(self);
     void* const block = own.pool->allocate(bytes);

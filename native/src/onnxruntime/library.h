@@ -11,7 +11,7 @@
 
 namespace ringrun::ort {
 
-// onnxruntime refused a call. The message gives its reason.
+// onnxruntime rejected a call. The message gives its reason.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -27,15 +27,15 @@ class LibraryError : public Error {
 class Library {
  public:
   // Opens the library at `path`, once per process and path. It stays open until the process ends, because its threads
-  // do. Throws LibraryError if the file is missing, is no library, or is a version without the functions used.
+  // do. Throws LibraryError if the file is missing, is not a library, or is a version without the required functions.
   static const Library& at(const std::string& path);
 
   const std::string& version() const { return version_; }
   const Environment* environment() const { return environment_; }
   const MemoryInfo* hostMemory() const { return hostMemory_; }
-  // The operators of ringrun's own (operators.h). Sessions refer to it, so it is never released.
+  // ringrun's own operators (operators.h). Sessions refer to them, so they are never released.
   CustomOperatorDomain* operators() const { return operators_; }
-  // The memory of all sessions. Null if it is not available: then each session has an arena of its own.
+  // The memory of all sessions. Null if it is not available: then each session has its own arena.
   MemoryPool* memory() const { return pool_.isAvailable() ? &pool_ : nullptr; }
 
   // Calls a function of the API that returns a status. Throws Error with the library's message.
@@ -88,7 +88,7 @@ class Owned {
 
   Object* get() const { return object_; }
 
-  // For functions of the library that create an object. Releases the previous one.
+  // For library functions that create an object. Releases the previous one.
   Object** out() {
     reset();
     return &object_;

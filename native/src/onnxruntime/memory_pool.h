@@ -13,7 +13,7 @@ namespace ringrun::ort {
 // is the smallest free one that is large enough, and free neighbours are merged. So a step needs little more memory
 // than its live values, and the pages stay for the next step. Any thread may call.
 //
-// In place of onnxruntime's arenas, of which each session has one (median of three alternating runs, batch 64, one
+// Replaces onnxruntime's arenas, one for each session (median of three alternating runs, batch 64, one
 // process on two busy cores, 2026-11-23): ResNet-18 takes 733 instead of 842 MB and 1,331 instead of 1,499 ms of
 // processor time per step (1,413 ms without large pages), the MNIST CNN 8.4 instead of 9.5 ms, the CIFAR-10 CNN 5.4
 // instead of 6.1 ms. With the strategy kSameAsRequested, an arena for all sessions takes more memory: 979 MB.
@@ -28,7 +28,7 @@ class MemoryPool {
   // False if the addresses are not available, as under `ulimit -v`.
   bool isAvailable() const { return begin_ != nullptr; }
 
-  // Aligned to 256 bytes. Null for 0 bytes, and if there is not enough memory.
+  // Aligned to 256 bytes. Null for 0 bytes, and if memory is exhausted.
   void* allocate(std::size_t bytes);
 
   // True for blocks of `allocate`.

@@ -87,7 +87,7 @@ float Computation::number(std::size_t index) const {
 }
 
 Computation::Found Computation::inputAt(std::size_t index) const {
-  // A node may leave out its last optional arguments, or give them no name.
+  // A node may omit its last optional arguments, or leave their names empty.
   if (index >= inputCount()) return {nullptr, {}};
   const Value* value = nullptr;
   call<KernelContextGetInput>(api_, context_, index, &value);
@@ -95,7 +95,7 @@ Computation::Found Computation::inputAt(std::size_t index) const {
   const Shape shape = shapeOf(api_, value);
   void* data = nullptr;
   call<GetTensorMutableData>(api_, const_cast<Value*>(value), &data);
-  // The library may give an array of 0 elements no address.
+  // The library may pass no address for an array of 0 elements.
   static std::uint8_t nothing;
   return {data == nullptr ? &nothing : data, shape};
 }

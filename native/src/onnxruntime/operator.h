@@ -14,7 +14,7 @@
 
 namespace ringrun::ort {
 
-// Operators of ringrun's own in onnxruntime's graphs, in the domain kDomain. An operator is a class:
+// ringrun's own operators in onnxruntime's graphs, in the domain kDomain. An operator is a class:
 //
 //   struct Scale {
 //     static constexpr const char* kName = "Scale";
@@ -69,7 +69,7 @@ struct Array {
   explicit operator bool() const { return data != nullptr; }
 };
 
-// The elements of an array from `begin` on; null if there is no array.
+// The elements of an array from `begin` on; null if the array is missing.
 template <typename T>
 T* elementsFrom(T* array, std::size_t begin) {
   return array == nullptr ? nullptr : array + begin;
@@ -125,7 +125,7 @@ class Computation {
     return static_cast<T*>(outputAt(index, shape));
   }
 
-  // Calls body(i) for every i below `total`, in any order, on the threads of the session. Throws what a call threw.
+  // Calls body(i) for every i below `total`, in any order, on the threads of the session. Rethrows an exception of a call.
   template <typename Body>
   void parallelFor(std::size_t total, const Body& body) const {
     if (total == 1) return body(std::size_t{0});
@@ -148,7 +148,7 @@ class Computation {
     const Body& body;
     std::mutex mutex{};
     std::exception_ptr failure{};
-    // onnxruntime synchronises its threads, but ThreadSanitizer sees only what the addon does.
+    // onnxruntime synchronises its threads, but ThreadSanitizer sees only the addon's synchronisation.
     std::atomic<int> order{0};
 
     static void call(void* data, std::size_t i) {

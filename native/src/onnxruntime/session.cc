@@ -17,7 +17,7 @@ Session::Session(const Library& library, const void* model, std::size_t bytes, c
   // Errors are thrown anyway; warnings are about optimizations that need constant weights.
   library.call<SetSessionLogSeverityLevel>(settings, kFatal);
   library.call<SetSessionGraphOptimizationLevel>(settings, options.optimizes ? kEnableAll : kDisableAll);
-  // A memory pattern allocates one block beside the arena of the first run: a step of ResNet-18 (batch 64) takes 2.6 GB
+  // A memory pattern allocates one block in addition to the arena of the first run: a step of ResNet-18 (batch 64) takes 2.6 GB
   // and 2.7 s with patterns, 1.6 GB and 2.5 s without. Small models are equally fast.
   library.call<DisableMemoryPattern>(settings);
   if (library.memory() != nullptr) library.call<AddSessionConfigEntry>(settings, "session.use_env_allocators", "1");
@@ -30,7 +30,7 @@ Session::Session(const Library& library, const void* model, std::size_t bytes, c
 
 Session::~Session() {
   session_.reset();
-  // The next program may need less memory, or none may follow.
+  // The next program may need less memory, or this was the last one.
   if (library_.memory() != nullptr) library_.memory()->trim();
 }
 
@@ -47,7 +47,7 @@ void Session::terminate() noexcept {
   try {
     library_.call<RunOptionsSetTerminate>(runOptions_.get());
   } catch (const Error&) {
-    // The run ends by itself.
+    // The run is about to end by itself.
   }
 }
 

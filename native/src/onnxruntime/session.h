@@ -22,7 +22,7 @@ struct Slot {
 struct Options {
   int intraOpThreads = 0;  // 0: one per core
   bool optimizes = true;   // fuses and removes operators
-  // Further settings, by onnxruntime's names (onnxruntime_session_options_config_keys.h).
+  // Other settings, by onnxruntime's names (onnxruntime_session_options_config_keys.h).
   std::vector<std::pair<std::string, std::string>> entries;
 };
 
@@ -47,8 +47,8 @@ class Session {
  private:
   using OwnedValue = Owned<Value, ReleaseValue>;
 
-  // The arrays of one side. The library's values are kept as long as the arrays stay where they are: parameters and
-  // gradients do at every step.
+  // The arrays of one side. The library's values are kept as long as the arrays' addresses do not change: those of parameters and
+  // gradients never do.
   struct Side {
     std::vector<Slot> slots;
     std::vector<const char*> names;

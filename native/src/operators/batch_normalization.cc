@@ -10,11 +10,11 @@ namespace {
 
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
-// Elements whose sum is in float32: at most 64 in each lane, because two sums take turns.
+// Elements whose sum is in float32: at most 64 in each lane, because two sums alternate.
 constexpr std::size_t kChannelBlock = 2048;
 constexpr std::size_t kSums = 2;
 
-// Calls body(offset, count) for every 16 elements of `runs` runs, of which it takes those of [from, from + count).
+// Calls body(offset, count) for every 16 elements of `runs` runs, restricted to [from, from + count).
 template <typename Body>
 RINGRUN_INLINE void forEachVector(const ChannelRuns& shape, std::size_t first, std::size_t runs, std::size_t from, std::size_t count,
                                   const Body& body) {
@@ -89,7 +89,7 @@ struct BatchStatistics {
       });
       mean = plainSum / count;
     }
-    // Rounding may leave less than 0 of the squares.
+    // Rounding may make the sum of squares negative.
     const double variance = squares / count;
     to = {static_cast<float>(mean), static_cast<float>(variance < 0 ? 0 : variance)};
   }
@@ -126,7 +126,7 @@ struct Flags {
     ++next;
   }
 
-  // Flags the elements that are at most 0, and sets them to 0. NaN stays. `to` may be null.
+  // Flags the elements that are at most 0, and sets them to 0. NaN is kept. `to` may be null.
   RINGRUN_INLINE void rectify(Lanes<Bytes>& lanes, std::uint32_t* to) {
     const std::uint32_t bit = std::uint32_t{1} << (next % kFlagBits);
     for (std::size_t j = 0; j < kVectors; ++j) {
@@ -215,7 +215,7 @@ struct BatchGradient {
     const std::size_t vectors = vectorsOf(shape);
     Lanes<Bytes> g, v;
     Flags<Bytes> flags;
-    // From the last run, which sumsOfGradient has left in the cache.
+    // Starts at the last run, which sumsOfGradient has left in the cache.
     for (std::size_t run = shape.outer; run-- > 0;) {
       flags.next = run * vectors;
       forEachVector(shape, run, 1, 0, shape.inner, [&](std::size_t at, std::size_t some, std::size_t) __attribute__((always_inline)) {

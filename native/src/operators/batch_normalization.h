@@ -26,8 +26,8 @@ constexpr std::size_t kFlagWords = 16;
 std::size_t flagWordsOf(const ChannelRuns& runs);
 
 // Reads memory once. Blocks of at most 2,048 elements are summed in float32 relative to the mean of the elements before, and
-// combined in double precision (Chan, Golub and LeVeque, 1983), so a mean far from 0 costs no digits. The order of the sums
-// depends only on the shape.
+// combined in double precision (Chan, Golub and LeVeque, 1983), so a mean far from 0 does not reduce precision. The order of
+// the sums depends only on the shape.
 ChannelStatistics statisticsOf(const ChannelRuns& runs, const float* x);
 
 // y = (x − mean)·scale + shift + residual, and its relu.

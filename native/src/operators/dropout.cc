@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kCounters = kDropoutBlock / 4;
 
-// Loops that compilers vectorise. They do not if the counters of a block fit into few vectors.
+// Loops that compilers vectorise. They would not if the counters of a block fitted into few vectors.
 struct DropOut {
   template <std::size_t Bytes>
   static inline __attribute__((always_inline)) void run(const DropoutMask& given, const float* x, float* y, std::size_t begin, std::size_t end) {

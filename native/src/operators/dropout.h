@@ -8,14 +8,14 @@
 
 namespace ringrun {
 
-// A block of elements has 64 counters, of which each gives 4 numbers: element i = 256·b + 64·w + c reads number w of
+// A block of elements has 64 counters with 4 numbers each: element i = 256·b + 64·w + c reads number w of
 // counter 64·b + c.
 constexpr std::size_t kDropoutBlock = 256;
 
 struct DropoutMask {
   std::uint64_t key;
   std::uint32_t limit;  // an element is kept if its number is at most this
-  float scale;          // of elements that are kept
+  float scale;          // factor of kept elements
 };
 
 // y[i] = x[i]·scale or x[i]·0, for i from `begin`, a multiple of kDropoutBlock, below `end`. `y` may be `x`.

@@ -115,7 +115,7 @@ void ElementwiseProgram::requireValid() const {
   requireOutputs(definition_.numberOutputs, false);
 }
 
-// Values whose last reader has run give their buffers to later ones. Inputs are loaded before the first instruction.
+// Values reuse the buffers of values whose last reader has run. Inputs are loaded before the first instruction.
 void ElementwiseProgram::assignBuffers() {
   const auto& instructions = definition_.instructions;
   lastReaders_.assign(inputCount() + instructions.size(), 0);
@@ -153,7 +153,7 @@ void ElementwiseProgram::compute(const std::vector<ElementwiseInput>& inputs, co
   }
   const ElementwiseKernel* const run = kernels();
   const auto& instructions = definition_.instructions;
-  // Initialised, because whole vectors are computed behind the last element.
+  // Initialised, because whole vectors are computed beyond the last element.
   std::vector<float> memory(bufferCount_ * kValuesBlock);
   std::vector<const float*> values(buffers_.size());
   for (std::size_t value = 0; value < buffers_.size(); ++value) values[value] = memory.data() + buffers_[value] * kValuesBlock;

@@ -5,8 +5,8 @@
 #include <vector>
 
 // Elementwise functions of several arrays, in one pass: a program of instructions over blocks of elements that stay in
-// the first-level cache. Each instruction rounds as the operator of ONNX that it is named after, so results have the
-// bits of a graph of those operators.
+// the first-level cache. Each instruction rounds like the ONNX operator of the same name, so results are
+// bit-identical to a graph of those operators.
 
 namespace ringrun {
 
@@ -33,7 +33,7 @@ enum class Opcode : std::int64_t {
 constexpr std::size_t kOpcodes = 17;
 constexpr std::size_t kMaxOperands = 3;
 
-// Values are numbered: conditions that are read, then float32 arrays that are read, then the results of the instructions.
+// Values are numbered: input conditions, then input float32 arrays, then the results of the instructions.
 struct Instruction {
   Opcode op;
   std::size_t operands[kMaxOperands];

@@ -161,7 +161,7 @@ struct WhereInstruction {
   static RINGRUN_INLINE void apply(N& to, const N& a, const N& b, const N& c) {
     M condition;
     std::memcpy(&condition, &a, sizeof condition);
-    // onnxruntime takes a zero of the second operand for one that was not selected, so it gives 0 for −0.
+    // onnxruntime treats a zero of the second operand as not selected, so it returns 0 for −0.
     const N positive = b + N{};
     select(to, condition, positive, c);
   }

@@ -8,7 +8,7 @@ namespace {
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
 // x ← erf(x), with an absolute error of at most 2e-7: x times a quotient of polynomials in x² (the coefficients are
-// Eigen's). NaN stays.
+// Eigen's). NaN is kept.
 template <std::size_t Bytes>
 RINGRUN_INLINE void errorFunction(Lanes<Bytes>& x) {
   using Numbers = typename Lanes<Bytes>::Numbers;

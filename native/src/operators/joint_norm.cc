@@ -13,7 +13,7 @@ namespace {
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
 struct Squares {
-  // Exact in double precision, so a fused multiply-add has the same bits.
+  // Exact in double precision, so a fused multiply-add is bit-identical.
   template <typename D>
   static RINGRUN_INLINE void add(D& sum, const D& x) { sum += x * x; }
 };
@@ -66,7 +66,7 @@ struct SumOf {
 struct LargestMagnitude {
   template <std::size_t Bytes>
   static RINGRUN_INLINE void run(const float* x, std::size_t count, double& result) {
-    // Magnitudes are ordered as their bits are, with NaN above infinity.
+    // Magnitudes have the order of their bits, with NaN above infinity.
     constexpr std::uint32_t kMagnitude = 0x7fffffffu;
     std::uint32_t largest[kLanes] = {};
     std::size_t i = 0;

@@ -8,8 +8,8 @@ namespace ringrun {
 // The p-norm of the elements of several arrays together, (Σ|x|ᵖ)^(1/p), or the largest |x| for p = ∞. NaN if an element is
 // NaN, 0 without elements.
 //
-// It is computed in parts, on any threads. Sums are in double precision and in one order, so bits depend on the arrays
-// alone: not on threads and vectors, and for p = 1, 2 and ∞ not on the processor.
+// It is computed in parts, on any threads. Sums are in double precision and in one order, so bits depend only on the arrays,
+// not on threads and vectors, and for p = 1, 2 and ∞ not on the processor.
 class JointNorm {
  public:
   // Elements of one array that are a part: a multiple of them begins the share of a rank (kPartElements of
@@ -24,9 +24,9 @@ class JointNorm {
   JointNorm(double p, const std::vector<Elements>& arrays);
 
   std::size_t parts() const { return parts_.size(); }
-  // Each part once, on any thread.
+  // Call it once for each part, on any thread.
   void compute(std::size_t part);
-  // When all parts have been computed.
+  // Call it when all parts have been computed.
   double norm() const { return combine(p_, results()); }
 
   // The result of each part, in order, when it has been computed: the sum of powers, or the largest absolute value.

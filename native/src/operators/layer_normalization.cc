@@ -75,7 +75,7 @@ struct LayerGradient {
     double products = 0;
     Lanes<Bytes> z, d, g, w;
     w.fill(1);
-    // Lanes behind the last element add 0.
+    // Lanes beyond the last element add 0.
     const auto load = [&](std::size_t i) __attribute__((always_inline)) {
       z.load(row.x + i, row.count - i, row.statistics.mean);
       d.load(row.dy + i, row.count - i, 0);

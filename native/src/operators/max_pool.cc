@@ -10,10 +10,10 @@ namespace {
 
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
-// The bits of ∞ without the sign.
+// The bit pattern of +∞, without the sign bit.
 constexpr std::uint32_t kInfinityBits = 0xff000000u;
 
-// Places of 16 windows, as numbers of the width of the elements that they are compared with.
+// Places of 16 windows, as integers of the same width as the compared elements.
 template <std::size_t Bytes>
 struct Places {
   using Bits = typename Lanes<Bytes>::Bits;
@@ -29,8 +29,8 @@ struct Places {
       vectors[j] = __builtin_convertvector(narrow, Bits);
     }
   }
-  // Replaces numbers by larger ones, and by NaN, and sets the places of those. NaN + NaN is NaN, and storing a place removes
-  // the 256: g++ 12 joins choices of equal values, and computes the joint condition lane by lane.
+  // Replaces numbers by larger ones, and by NaN, and updates their places. NaN + NaN is NaN, and storing a place removes
+  // the 256: g++ 12 would merge selections of equal values, and compute the merged condition lane by lane.
   RINGRUN_INLINE void takeLarger(Lanes<Bytes>& largest, const Lanes<Bytes>& v, std::uint32_t place) {
     for (std::size_t j = 0; j < kVectors; ++j) {
       Bits bits;

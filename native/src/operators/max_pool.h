@@ -5,7 +5,7 @@
 
 namespace ringrun {
 
-// The windows of one channel of images [W, C, H, N], which they tile, and the results [w, C, h, N]. Pointers are to the
+// The windows that tile one channel of images [W, C, H, N], and the results [w, C, h, N]. Pointers are to the
 // channel's first element.
 struct PoolWindows {
   std::size_t rows;  // of a window
@@ -26,7 +26,7 @@ constexpr std::size_t kMaxPlaces = 255;
 
 std::size_t placesOfRow(std::size_t batch);
 
-// y = max of each window + bias, and its relu. The first of equal elements is the maximum, and the last NaN.
+// y = max of each window + bias, and its relu. The maximum is the first of equal elements, or the last NaN.
 struct PooledChannel {
   const float* x;
   float bias;

@@ -2,14 +2,14 @@
 
 #include <cstddef>
 
-// One step of one row of a recurrent network, forward and backward. With x the part of the gates that the input makes
+// One step of one row of a recurrent network, forward and backward. With x the input's contribution to the gates
 // (biases included) and p the product of the previous state with the recurrent weights:
 //
 //   tanh, relu  h = act(x + p)
 //   lstm        i, f, g, o = σ, σ, tanh, σ of x + p;  c = f·c₋₁ + i·g;  h = o·tanh(c)
 //   gru         r, z = σ of x + p;  n = tanh(x + r·p);  h = (1 − z)·n + z·h₋₁
 //
-// (torch.nn.RNN, LSTM and GRU; Hochreiter and Schmidhuber, 1997; Cho and others, 2014). Gates follow one another in torch's
+// (torch.nn.RNN, LSTM and GRU; Hochreiter and Schmidhuber, 1997; Cho and others, 2014). Gates are stored in torch's
 // order, `size` elements each.
 
 namespace ringrun {
@@ -19,7 +19,7 @@ enum class Cell { Tanh, Relu, Lstm, Gru };
 // Gates of a cell: the input and the product have gatesOf(cell)·size elements.
 constexpr std::size_t gatesOf(Cell cell) { return cell == Cell::Lstm ? 4 : cell == Cell::Gru ? 3 : 1; }
 
-// Arrays of `size` elements, if not said otherwise.
+// Arrays have `size` elements, except where noted.
 struct CellForward {
   std::size_t size;
   const float* gates;          // x, of all gates
@@ -41,10 +41,10 @@ struct CellBackward {
   const float* activations;    // of lstm and gru
   const float* candidate;      // of gru
   const float* dOutput;        // gradient of h from outside the recurrence; null: 0
-  float* dState;               // gradient of h from the next step. Becomes the part of h₋₁'s gradient that no weight is in, of gru.
+  float* dState;               // gradient of h from the next step. For gru, becomes the part of h₋₁'s gradient that involves no weight.
   float* dCell;                // of lstm: gradient of c from the next step; becomes that of c₋₁
   float* dGates;               // gradient of x, of all gates; may be `activations`
-  float* dProduct;             // gradient of p, of all gates; null: not asked for, or equal to dGates (all but gru)
+  float* dProduct;             // gradient of p, of all gates; null: not requested, or equal to dGates (all but gru)
 };
 
 void stepForward(Cell cell, const CellForward& step);

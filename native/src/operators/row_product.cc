@@ -11,8 +11,8 @@ namespace {
 
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
-// Rows of the matrix that are summed in one go: the partial sums of a long product stay small, which keeps their rounding
-// small, and three panels of so many rows stay in a first-level cache.
+// Rows of the matrix that are summed at once: the partial sums of a long product stay small, which keeps their rounding
+// error small, and three panels of that many rows stay in a first-level cache.
 constexpr std::size_t kInner = 192;
 
 struct Part {
@@ -67,7 +67,7 @@ RINGRUN_INLINE void multiplyBlock(const PanelProduct& p, const Part& part, std::
   }
 }
 
-// Adds blocks of `Rows` rows and `Panels` panels while there are so many, first of the rows, then of the panels.
+// Adds blocks of `Rows` rows and `Panels` panels while enough remain, first of the rows, then of the panels.
 template <std::size_t Bytes, std::size_t Rows, std::size_t Panels>
 RINGRUN_INLINE void multiplyRows(const PanelProduct& p, const Part& part, std::size_t& row) {
   const std::size_t begin = row;

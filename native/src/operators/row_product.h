@@ -5,10 +5,10 @@
 
 namespace ringrun {
 
-// Float32 numbers from an address that is a multiple of a cache line.
+// Float32 numbers at an address aligned to a cache line.
 class AlignedFloats {
  public:
-  // The contents are not kept. Memory grows and does not shrink.
+  // The contents are not kept. Memory only grows.
   void resize(std::size_t count);
 
   float* data() const { return data_; }
@@ -22,8 +22,8 @@ class AlignedFloats {
 // `inner` rows: element (k, j) of panel p is panels[p][k·16 + j]. `start` and `to` point to 16 elements for each panel.
 // `start` may be null, which is 0, and start[r] may be to[r].
 //
-// The terms of an element are summed in runs of 192 in the order of the matrix' rows, then the runs are, so its bits depend
-// neither on the other rows nor on their number.
+// The terms of an element are summed in runs of 192 in the order of the matrix's rows, then the runs are summed, so its bits
+// depend neither on the other rows nor on their number.
 struct PanelProduct {
   const float* const* panels;
   std::size_t count;
@@ -39,7 +39,7 @@ void multiplyPanels(const PanelProduct& product);
 // Rows of numbers times one matrix, for products of few rows with a matrix that stays: the steps of a recurrent network.
 class RowProduct {
  public:
-  // Columns in memory: the rows of results need room for them.
+  // Columns including padding: rows of results need room for them.
   static std::size_t padded(std::size_t columns);
 
   // Stores the matrix [inner, columns] whose element (k, j) is elements[k·innerStride + j·columnStride].

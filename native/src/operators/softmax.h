@@ -7,7 +7,7 @@
 namespace ringrun {
 
 struct Exponentials {
-  float largest;  // of the logits, NaN excepted
+  float largest;  // of the logits, ignoring NaN
   double sum;     // Σ exp(x − largest); NaN if a logit is NaN, or all are −∞, or one is ∞
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostPoints = ToomCookConvolution::kMostPoints;
 
-// outputs[i] = Σ over j of matrix[i,j]·inputs[j], elementwise; an input that is null is 0. At most kMostPoints inputs. All inputs
+// outputs[i] = Σ over j of matrix[i,j]·inputs[j], elementwise; a null input is 0. At most kMostPoints inputs. All inputs
 // are read from `from` on, and all outputs are written from `to` on.
 struct Map {
   const float* matrix;
@@ -36,7 +36,7 @@ struct ApplyMap {
   }
 
  private:
-  // The number of inputs is a constant of the compiler, so that they stay in registers.
+  // The number of inputs is a compile-time constant, so that they stay in registers.
   template <std::size_t Bytes, std::size_t Columns>
   static RINGRUN_INLINE void runFrom(const Map& given) {
     if (given.columns != Columns) {
@@ -198,7 +198,7 @@ void weightsAtPoints(const ToomCookConvolution& c, const float* weights, bool is
   const std::size_t inner = c.inner();
   const std::size_t count = endFilter - firstFilter;
   const std::size_t perPair = c.kernelRows * c.columnTaps;
-  // [filters, columnTaps, inner]. Filters are the inner loop where they are adjacent in memory.
+  // [filters, columnTaps, inner]. Filters are the inner loop if they are adjacent in memory.
   taps.resize(count * c.columnTaps * inner);
   const auto read = [&](std::size_t filter, std::size_t channel) {
     const std::size_t pair = isTransposed ? channel * c.filters + filter : filter * c.channels + channel;

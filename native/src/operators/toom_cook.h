@@ -15,7 +15,7 @@ namespace ringrun {
 // rows of the image are split into `rowStride` phases: a tap of the height is a shift of the rows of its phase by a multiple of
 // N places. Parts of the places stay in the processor's cache from the image to the result.
 //
-// The transpose of a correlation consists of `rowStride` correlations without a stride: its rows ρ, ρ + rowStride, … meet the
+// The transpose of a correlation consists of `rowStride` correlations without a stride: its rows ρ, ρ + rowStride, … use the
 // same taps, in reverse order (transposedRows).
 struct ToomCookConvolution {
   std::size_t tile = 0;
@@ -46,10 +46,10 @@ struct ToomCookConvolution {
   std::size_t resultRows = 0;
   std::size_t firstRow = 0;
   std::size_t rowStep = 1;
-  // One of both is 1, unless there is one tap.
+  // One of the two is 1, unless the correlation has a single tap.
   std::size_t rowStride = 1;
   std::size_t dilation = 1;
-  // Rows of zeros before the image; if negative, those of the image that are left out.
+  // Rows of zeros before the image; if negative, rows of the image that are skipped.
   std::ptrdiff_t before = 0;
 
   // The largest number of points, of columns of the image and of columns of results of a tile.
@@ -69,8 +69,8 @@ struct ToomCookConvolution {
   std::size_t phaseBegin(std::size_t phase, std::size_t length) const;
   std::size_t imageLength(std::size_t length) const { return phaseBegin(phases(), length); }
   std::size_t paddedFilters() const;
-  // True if the weights are so few that the sums of their gradient stay in the second-level cache, with 16 lanes each: then
-  // no panel of 16 filters is partly empty. 6 filters of 5×5 over [32,3,32,64]: 0.3 instead of 1.2 ms.
+  // True if the weights are few enough for the sums of their gradient, with 16 lanes each, to stay in the second-level cache:
+  // then no panel of 16 filters is partly empty. 6 filters of 5×5 over [32,3,32,64]: 0.3 instead of 1.2 ms.
   bool hasFewWeights() const { return filters * inner() <= 512; }
 };
 
@@ -97,8 +97,8 @@ void convolvePart(const ToomCookConvolution& c, const float* image, const float*
 //
 // 1. A channel of the image at the points: [points, C, imageLength].
 void imageAtPoints(const ToomCookConvolution& c, const float* image, const TilePart& part, std::size_t channel, float* to);
-// 2. A panel of 16 filters of the results' gradient at the points: [points, panels, length, 16]; or one filter as a row of its
-//    own, [points, M, length], if there are few products.
+// 2. A panel of 16 filters of the results' gradient at the points: [points, panels, length, 16]; or each filter as its own
+//    row, [points, M, length], if the products are few.
 void gradientAtPoints(const ToomCookConvolution& c, const float* gradient, const TilePart& part, std::size_t panel, float* to);
 void gradientRowAtPoints(const ToomCookConvolution& c, const float* gradient, const TilePart& part, std::size_t filter, float* to);
 // 3. Adds rows first … end − 1 of the products of both at one point to sums [points, C·K, padded filters].

@@ -16,8 +16,8 @@
 //   };
 //   runVectorised<Sum>(x, count, to);
 //
-// Bodies compute 16 elements at a time in Lanes<Bytes>, whatever the width, and add them up in one order: a processor
-// gives the same bits in every run. Processors without fused multiply-add may differ in the last one.
+// Bodies compute 16 elements at a time in Lanes<Bytes>, regardless of the width, and sum them in one order: a processor
+// produces the same bits in every run. Processors without fused multiply-add may differ in the last one.
 
 namespace ringrun {
 
@@ -77,7 +77,7 @@ struct Lanes {
     }
     return sums[0];
   }
-  // Of elements that are not NaN; −∞ if there are none and `largest` started with it.
+  // Ignores NaN. Stays −∞ if all elements are NaN and `largest` started as −∞.
   RINGRUN_INLINE float largest() const {
     float elements[kLanes];
     store(elements);
@@ -85,21 +85,21 @@ struct Lanes {
   }
 };
 
-// x ← exp(x), with an error of at most 1.01 ulp where the result is a normal number. NaN stays; the results of infinities
-// and subnormal results are right too.
+// x ← exp(x), with an error of at most 1.01 ulp where the result is a normal number. NaN is kept; the results of infinities
+// and subnormal results are correct too.
 //
 // exp(x) = 2ⁿ·exp(r) with n = round(x / ln 2); the polynomial is that of Cephes' expf.
 template <std::size_t Bytes>
 RINGRUN_INLINE void exponentiate(Lanes<Bytes>& x) {
   using Numbers = typename Lanes<Bytes>::Numbers;
   using Bits = typename Lanes<Bytes>::Bits;
-  // Added to a small number, it leaves the nearest integer in the lowest bits.
+  // Adding it to a small number leaves the nearest integer in the lowest bits.
   constexpr float kRounding = 12582912.0f;
   constexpr float kLog2OfE = 1.44269504088896341f;
   // ln 2 = kLn2 + kRestOfLn2, where n·kLn2 is exact.
   constexpr float kLn2 = 0.693359375f;
   constexpr float kRestOfLn2 = -2.12194440e-4f;
-  // Below, exp(x) is less than half of the smallest subnormal number; above, it is infinite.
+  // Below the first, exp(x) is less than half of the smallest subnormal number; above the second, it is infinite.
   constexpr float kLeast = -104.0f;
   constexpr float kMost = 89.0f;
   for (Numbers& vector : x.vectors) {
@@ -118,7 +118,7 @@ RINGRUN_INLINE void exponentiate(Lanes<Bytes>& x) {
     // Two factors, because 2ⁿ itself may not be a normal number.
     Bits exponent;
     std::memcpy(&exponent, &shifted, sizeof exponent);
-    exponent -= 0x4b400000u;  // the bits of kRounding
+    exponent -= 0x4b400000u;  // the bit pattern of kRounding
     const Bits sign = exponent >> 31;
     const Bits half = (exponent >> 1) | (sign << 31);
     const Bits first = (half + 127u) << 23;

@@ -51,10 +51,10 @@ class Channel {
   bool hasEnded() const { return !endReason_.empty(); }
   const std::string& endReason() const { return endReason_; }
 
-  // True if the link is encrypted and its bytes were changed on the way.
+  // True if the link is encrypted and its bytes were changed in transit.
   bool isAltered() const { return isAltered_; }
 
-  // True if the peer sent what it must not send. Nothing more is read from it.
+  // True if the peer violated the protocol. Nothing more is read from it.
   bool isViolated() const { return isViolated_; }
 
   void addInterest(std::vector<pollfd>& interests) const;

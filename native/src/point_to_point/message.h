@@ -24,11 +24,11 @@ struct Message {
   std::uint32_t peer() const { return fingerprint.root; }
 };
 
-// A message whose timeout runs.
+// A message with a running timeout.
 struct Posted {
   Message message;
   Deadline deadline;
-  // False for a short message that is reported as sent before it is: its caller no longer waits.
+  // False for a short message that was reported as sent early: its caller no longer waits.
   bool isAwaited = true;
 
   void fail(const Failure& failure) const {

@@ -73,7 +73,7 @@ Failure MessageWaits::timeoutOf(const Posted& posted) const {
   return {FailureCode::Timeout, mesh.missingBehind(silent), "it was not received" + (problem.empty() ? "" : "; " + problem)};
 }
 
-// True if the peer has ended and everything it sent has been read.
+// True if the peer has ended and all of its data has been read.
 bool MessageWaits::canReceiveNothingFrom(int peer) const {
   const ControlMesh& mesh = connections_.mesh();
   if (!mesh.hasEnded(peer)) return false;

@@ -10,8 +10,8 @@
 
 namespace ringrun {
 
-// Watches over pending messages while nothing moves: ends those that cannot complete any more, and reports long waits. Reads
-// the state of sends and receives, and owns none. Used by one thread, the one of PointToPoint::run().
+// Watches over pending messages while nothing moves: fails those that can no longer complete, and reports long waits. Reads
+// the state of sends and receives, and owns none. Used only by the thread of PointToPoint::run().
 class MessageWaits {
  public:
   // All arguments must outlive this object.
@@ -21,12 +21,12 @@ class MessageWaits {
   // Returns the time after which a pending message times out, at most `timeout`.
   Milliseconds leftWithin(Milliseconds timeout) const;
 
-  // Throws MessageFailure for the first message whose peer has ended, failed or sent what it must not send, or whose timeout
+  // Throws MessageFailure for the first message whose peer has ended, failed or violated the protocol, or whose timeout
   // has passed.
   void throwIfEnded() const;
 
-  // Announces and reports the message that has waited for longest, if it has waited for long. One for all, because messages
-  // that wait for each other would repeat it.
+  // Announces and reports the message that has waited longest, if its wait is long. Only one, because messages
+  // that wait for each other would repeat the report.
   void reportOldest();
 
  private:

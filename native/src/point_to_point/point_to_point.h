@@ -24,7 +24,7 @@ namespace ringrun {
 // matching receive. Others are sent when their receive is posted: so no message blocks another one, and long ones are
 // received in place.
 //
-// post(), isBusy() and notify() may be called by any thread. All other functions are called by one thread, the one of
+// post(), isBusy() and notify() may be called by any thread. All other functions are called only by the thread of
 // run().
 class PointToPoint {
  public:
@@ -35,16 +35,16 @@ class PointToPoint {
   // Posts the message. Returns true if run() is not active: the caller must then schedule it.
   bool post(Message message);
 
-  // Runs until no message is pending. Returns the first failure, if any; end() must follow then.
+  // Runs until no message is pending. Returns the first failure, if any; then end() must follow.
   std::optional<OperationFailure> run();
 
   // Fails all pending and all later messages with `failure`.
   void end(const OperationFailure& failure);
 
-  // How many messages this rank has sent to each rank, after every message posted so far is counted.
+  // Number of messages that this rank has sent to each rank, including every message posted so far.
   std::vector<std::uint64_t> sentToEach() const { return sends_.sentToEach(); }
 
-  // True if a posted message has not been looked at yet.
+  // True if a posted message has not been examined yet.
   bool hasUnseenPosts();
 
   // True if all of these numbers of messages from each rank have been announced, and the receives that match them have
@@ -76,7 +76,7 @@ class PointToPoint {
   // Shared with the threads that post.
   std::mutex mutex_;
   std::vector<Message> posted_;
-  bool isAccepting_ = false;  // posted messages are being looked at
+  bool isAccepting_ = false;  // posted messages are being examined
   std::atomic<bool> busy_{false};
   Notifier notifier_;
 

@@ -102,11 +102,11 @@ const char* Receives::violationInMessage(int peer, const Incoming& from, const P
   const bool isNew = header.fingerprint.op == Op::Send && header.id > from.lastId;
   switch (header.type) {
     case PointToPointType::Eager:
-      if (!isNew) return "it sent a message that is not numbered after its last one";
+      if (!isNew) return "it sent a message whose number does not follow the last one";
       if (!isShort(header.fingerprint)) return "it sent a message of more than 16 KiB without a request";
       return from.uncredited < kEagerCredits ? nullptr : "it sent more short messages than it had credits for";
     case PointToPointType::RequestToSend:
-      if (!isNew) return "it sent a message that is not numbered after its last one";
+      if (!isNew) return "it sent a message whose number does not follow the last one";
       return from.requests < kMaxRequestsToSend ? nullptr : "it announced too many messages";
     case PointToPointType::Elements: {
       const auto receive = arriving_.find({peer, header.id});

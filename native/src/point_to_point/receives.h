@@ -18,22 +18,22 @@ namespace ringrun {
 // The receives that this rank has posted, the messages that arrive for it, and the connections that carry them, which
 // other ranks open. A receive matches the oldest message with its tag from its rank, or from any rank.
 //
-// A receive is first in `unmatched_`; once its message is announced, in `arriving_` until all elements are there. A short
+// A receive is first in `unmatched_`; once its message is announced, in `arriving_` until all elements have arrived. A short
 // message without a receive is stored in `unexpected_`, which also holds the receive that matches it while it arrives.
-// Owns its receives; their memory stays with the caller. Used by one thread, the one of PointToPoint::run(). Never
+// Owns its receives; their memory stays with the caller. Used only by the thread of PointToPoint::run(). Never
 // blocks.
 class Receives {
  public:
   // `connections` must outlive this object.
   explicit Receives(Connections& connections);
 
-  // Takes a receive in. Throws MessageFailure if a message that matches it has another dtype or length, as advance() does.
+  // Adds a receive. Throws MessageFailure if a message that matches it has another dtype or length, as advance() does.
   void begin(Posted posted);
 
-  // Accepts the connections of other ranks. Returns true if there was any.
+  // Accepts the connections of other ranks. Returns true if it accepted any.
   bool acceptConnections();
 
-  // Reads messages and writes replies as far as possible. Returns true if anything moved.
+  // Reads messages and writes replies as far as possible. Returns true if any byte was transferred.
   bool advance();
 
   // Adds the descriptors that become ready when advance() has something to do.

@@ -41,7 +41,7 @@ void Sends::begin(Posted posted) {
   }
 }
 
-// A receiver answers a new connection when it next waits for other ranks. The caller does not wait for that: its next
+// A receiver answers a new connection only when it next waits for other ranks. The caller does not wait for that: its next
 // operation may be the one for which the receiver waits.
 void Sends::finishEarly(Send& send) {
   Message& message = send.posted.message;

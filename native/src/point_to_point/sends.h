@@ -21,21 +21,21 @@ namespace ringrun {
 // opened by the first message. A connection carries messages in this direction and replies in the other.
 //
 // Owns its messages until they are written; their elements stay with the caller, except those of a message that is
-// finished early. Used by one thread, the one of PointToPoint::run(). Never blocks.
+// finished early. Used only by the thread of PointToPoint::run(). Never blocks.
 class Sends {
  public:
   // All arguments must outlive this object. `cancelled` is set when the group is destroyed.
   Sends(const Directory& directory, const std::atomic<bool>& cancelled, WaitReports& reports);
 
-  // Takes a message in. Messages to one rank are sent in the order of these calls.
+  // Adds a message. Messages to one rank are sent in the order of these calls.
   void begin(Posted posted);
 
-  // Connects, writes and reads replies as far as possible. Returns true if anything moved. Throws MessageFailure if the
+  // Connects, writes and reads replies as far as possible. Returns true if any byte was transferred. Throws MessageFailure if the
   // receiver cannot be connected.
   bool advance();
 
   // Adds the descriptors that become ready when advance() has something to do. Returns `timeout`, or less if a connection
-  // is to be tried again before.
+  // must be retried earlier.
   Milliseconds addInterests(std::vector<pollfd>& interests, Milliseconds timeout) const;
 
   bool isEmpty() const { return sends_.empty(); }
@@ -45,13 +45,13 @@ class Sends {
     for (const auto& [_, send] : sends_) visit(send.posted);
   }
 
-  // The number of messages taken in for each rank.
+  // The number of messages added for each rank.
   const std::vector<std::uint64_t>& sentToEach() const { return sentTo_; }
 
   // The connection to `peer`; null if nothing was sent to it.
   const Channel* channelTo(int peer) const;
 
-  // Why `peer` could not be connected so far; empty if there was no problem.
+  // The reason why `peer` is not connected yet; empty if no attempt failed.
   std::string connectionProblem(int peer) const;
 
   // Fails all messages, each as its own operation. Connections stay open.

@@ -40,7 +40,7 @@ ReductionKernel floatingPointKernel(ReduceOp op) {
   return nullptr;
 }
 
-// Sums and products of signed integers use the unsigned type, whose overflow is defined and gives the same
+// Sums and products of signed integers use the unsigned type, whose overflow is defined and produces the same
 // bits. Only comparisons need the sign.
 template <typename Set, typename T>
 ReductionKernel integerKernel(ReduceOp op) {

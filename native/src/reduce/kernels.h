@@ -36,9 +36,9 @@ struct Conversion {
 
 struct InstructionSet {
   const char* name;
-  // nullptr for invalid combinations: AVG of integers, bitwise operators on floating-point numbers.
+  // Returns nullptr for invalid combinations: AVG of integers, bitwise operators on floating-point numbers.
   ReductionKernel (*kernelFor)(DType, ReduceOp);
-  // nullptr for dtypes that are reduced directly.
+  // Returns nullptr for dtypes that are reduced directly.
   Conversion (*conversionFor)(DType);
 };
 

@@ -31,7 +31,7 @@ struct Product {
   }
 };
 
-// A NaN on the left stays, because comparisons with it are false. One on the right needs a test.
+// A NaN on the left is kept, because comparisons with it are false. A NaN on the right needs a test.
 struct Min {
   template <typename T, typename V>
   static RINGRUN_INLINE void apply(V& left, const V& right) {
@@ -106,8 +106,8 @@ struct Beginnings<Pointer, 0> {
   const Pointer* pointers;
 };
 
-// Processors and operand orders, which compilers choose, give NaNs of different signs and payloads. Every NaN of a result
-// gets the bits of the quiet NaN without sign or payload, so that all instruction sets give equal bytes.
+// NaNs differ in sign and payload between processors and operand orders, which compilers choose. Every NaN of a result
+// becomes the quiet NaN without sign or payload, so that all instruction sets produce equal bytes.
 template <typename T, typename V>
 RINGRUN_INLINE void makeNaNsEqual(V& values) {
   T lanes[sizeof(V) / sizeof(T)];

@@ -14,7 +14,7 @@ bool isReducedInFloat32(DType dtype);
 void widen(DType dtype, const void* from, float* to, std::size_t count);
 
 // Converts back: rounds to nearest, ties to even; values beyond the largest number become infinity, and NaN
-// stays NaN. For both functions: arrays must not overlap, and alignment is that of one element.
+// remains NaN. For both functions: arrays must not overlap, and alignment is that of one element.
 void narrow(DType dtype, const float* from, void* to, std::size_t count);
 
 }  // namespace ringrun

@@ -4,10 +4,10 @@
 
 namespace ringrun {
 
-// Ranks in an order on which all of them agree. A rank's *place* is its index in the team.
+// Ranks in an order that all of them agree on. A rank's *place* is its index in the team.
 using Team = std::vector<int>;
 
-// Which ranks share memory: those on one *host*. Hosts are numbered in the order of their first rank. Equal on
+// Assigns ranks that share memory to the same *host*. Hosts are numbered in the order of their first rank. Equal on
 // all ranks of the group.
 class Topology {
  public:
@@ -27,7 +27,7 @@ class Topology {
   // Index of `rank` among the ranks of its host.
   int localRank(int rank) const { return localRanks_[static_cast<std::size_t>(rank)]; }
 
-  // The number of ranks on the host with the fewest.
+  // The smallest number of ranks on any host.
   int minRanksOnHost() const;
 
   bool isOneHost() const { return hosts() == 1; }

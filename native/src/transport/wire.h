@@ -144,11 +144,11 @@ enum class PointToPointType : std::uint16_t {
 // messages, the additional round trip costs little.
 constexpr std::size_t kEagerMessageBytes = 16 * 1024;
 
-// Eager messages to one rank that have not been credited: at most 4 MiB there. Further ones are sent as long ones are.
+// Eager messages to one rank that have not been credited: at most 4 MiB there. Additional ones are sent like long messages.
 constexpr std::uint32_t kEagerCredits = 256;
 constexpr std::uint32_t kCreditBatch = 64;
 
-// Requests to send to one rank that have not been cleared. Further messages stay with the sender.
+// Requests to send to one rank that have not been cleared. Additional messages wait at the sender.
 constexpr std::uint32_t kMaxRequestsToSend = 1 << 16;
 
 struct PointToPointHeader {

@@ -25,7 +25,7 @@ export interface Relay {
   close(): void;
 }
 
-/** Passes on all connections to `port`, after `look` has seen, and may have changed, their bytes. */
+/** Passes on all connections to `port`, after `look` has inspected and possibly changed their bytes. */
 export async function startRelay(port: number, look: (passing: Passing) => void): Promise<Relay> {
   const sockets = new Set<Socket>();
   const relay = createServer((dialler) => {
@@ -58,7 +58,7 @@ export async function startRelay(port: number, look: (passing: Passing) => void)
 
 export interface Pair {
   groups: readonly [NativeProcessGroup, NativeProcessGroup];
-  /** Of connecting. */
+  /** Timeout of connecting, in milliseconds. */
   outcomes: readonly PromiseSettledResult<void>[];
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -9,11 +9,11 @@ export type Op = keyof typeof nativeReduceOp;
 export type DType = keyof typeof nativeDType;
 
 /**
- * Typed arrays whose elements can be set from numbers here: all but those of the language that Node 20 does not have.
+ * Typed arrays whose elements can be set from numbers: all except Float16Array, which Node 20 lacks.
  */
 export type Elements = Exclude<NativeTensor, NativeFloat16Array>;
 
-/** Elements as the naive reference computes with them: numbers for floating point, BigInt for every integer. */
+/** Elements in the naive reference: numbers for floating point, BigInt for every integer. */
 export interface Reference {
   make: (length: number) => Elements;
   /** Element `i` of an input: irregular, over the whole range of the dtype. */
@@ -25,11 +25,11 @@ export interface Reference {
   divide: (value: number | bigint, divisor: number) => number | bigint;
 }
 
-/** Sums and products round at every step, so only the right order of operations gives the right bytes. */
+/** Sums and products round at every step, so only the correct order of operations produces the correct bytes. */
 function floatingPoint(make: Reference['make'], round: (value: number) => number): Reference {
   return {
     make,
-    // Of very different sizes, with a NaN here and there.
+    // Of very different sizes, with occasional NaNs.
     term: (random, i) => (random % 41 === 0 ? NaN : round((random / 2 ** 32 - 0.5) * 10 ** (i % 9))),
     load: (element) => element,
     store: (value) => value,

@@ -22,7 +22,7 @@ export type Scalar = number | bigint;
 /**
  * A zeroed array for `length` elements.
  *
- * @throws ArgumentError if there is no memory for so many
+ * @throws ArgumentError if they do not fit into memory
  */
 export function newArray(dtype: DType, length: number): TensorData {
   try {

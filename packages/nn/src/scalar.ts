@@ -1,7 +1,7 @@
 import type { DType, Scalar } from './dtype.ts';
 import { ArgumentError } from './errors/errors.ts';
 
-// Numbers and bigints of JavaScript as elements of tensors.
+// JavaScript numbers and bigints as elements of tensors.
 
 /** True for an integer from -2^63 to 2^63 - 1. */
 export function isInt64(value: Scalar): boolean {
@@ -19,24 +19,24 @@ export function asInt64(value: Scalar): Scalar {
     throw new ArgumentError(`int64: expected an integer from -2^63 to 2^63 - 1, got ${value}.`);
   }
   const number = Number(value);
-  // + 0 makes 0 of -0, which int64 does not have.
+  // + 0 turns -0, which int64 does not have, into 0.
   return Number.isSafeInteger(number) ? number + 0 : BigInt(value);
 }
 
-/** The number that float32 rounds as it would round the scalar: a bigint is not rounded to float64 first. */
+/** A number that rounds to float32 like the scalar itself: a bigint must not be rounded to float64 first. */
 export function asFloat(value: Scalar): number {
   if (typeof value === 'number') return value;
-  // The last 11 of 64 bits, which float64 lacks, only say whether the integer lies between two multiples of 2^11. An odd
+  // The last 11 of 64 bits, which float64 lacks, only matter for whether the integer lies between two multiples of 2^11. An odd
   // multiple is never halfway between two float32.
   const multiple = (value >> 11n) << 11n;
   return Number(multiple === value || Number.isSafeInteger(Number(value)) ? value : multiple | (1n << 11n));
 }
 
 /**
- * The element that a number becomes in a tensor of this dtype, as torch fills: its fraction is cut off in int64, and all but 0 is
+ * Converts a number to an element of this dtype, like torch's fill: truncated for int64; for bool, all numbers but 0 are
  * true.
  *
- * @throws ArgumentError for int64, if it is NaN or outside of -2^63 to 2^63 - 1
+ * @throws ArgumentError for int64, if the number is NaN or outside of -2^63 to 2^63 - 1
  */
 export function asElement(value: Scalar, dtype: DType): Scalar {
   switch (dtype) {

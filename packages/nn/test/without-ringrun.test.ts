@@ -1,4 +1,4 @@
-// The published packages of @ringrun/nn and its dependencies, in a folder that has no `ringrun`.
+// The published packages of @ringrun/nn and its dependencies, in a folder without `ringrun`.
 import { cpSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -47,7 +47,7 @@ console.log(found, losses.at(-1) < losses[0] / 100);`;
 
 test('@ringrun/nn trains in one process without ringrun installed', async () => {
   writeFileSync(join(folder, 'train.mjs'), training);
-  // Without a cache of compiled addons.
+  // Without the cache of compiled addons.
   const env = { HOME: folder };
   const { stdout, stderr } = await start(process.execPath, ['train.mjs'], { cwd: folder, env }).ended;
   expect([stdout, stderr]).toEqual(['ERR_MODULE_NOT_FOUND true\n', '']);

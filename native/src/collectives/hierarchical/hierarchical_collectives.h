@@ -12,7 +12,7 @@
 
 namespace ringrun {
 
-// Collectives for ranks of which some share memory: inside each host, then between hosts, then inside each host
+// Collectives for ranks some of which share memory: inside each host, then between hosts, then inside each host
 // again. Ranks with the same index on their hosts form a team that reduces one share of the data. The *leader*
 // of a host is its first rank.
 //

@@ -13,8 +13,8 @@ constexpr std::size_t kInPlaceBytes = 2048;
 
 }  // namespace
 
-// Three ways, chosen from the posts of all ranks, so that all choose the same. In each, one rank reduces an
-// element in the order of the ranks from all terms, so all ways produce the same bytes.
+// Three variants, chosen from the posts of all ranks, so that all choose the same. In each, one rank reduces an
+// element in the order of the ranks from all terms, so all variants produce the same bytes.
 //
 //   small              1 step             every rank reads size × bytes
 //   registered memory  2 steps            every rank reads and writes its share of every slice, no copy

@@ -20,7 +20,7 @@ namespace ringrun {
 //   its staging        all other blocks, in pieces
 //
 // The blocks in payload and staging are *packed*, those for the next rank first, so that with equal lengths
-// every rank reads from a different sender at any time. A table consists of words of 8 bytes:
+// at any time every rank reads from a different sender. A table consists of words of 8 bytes:
 //
 //   [packed bytes] [for each rank: offset, allocation] [row of lengths, see lengths.h]
 //
@@ -47,7 +47,7 @@ class BlockTables {
   // Address of a block that is not staged.
   std::uint8_t* blockFor(int receiver, int sender, const SharedAllocations& allocations) const;
 
-  // True if the block goes through staging. Known for this rank's own blocks after publish().
+  // True if the block goes through staging. For this rank's own blocks, available after publish().
   bool isStaged(int receiver, int sender) const { return allocationOf(receiver, sender) == 0 && !fitsPayload(sender); }
 
   // True if a block for `receiver` goes through the staging of any other rank.

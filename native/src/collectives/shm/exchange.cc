@@ -13,7 +13,7 @@ namespace ringrun {
 //   registered memory  2 steps           receivers read in place
 //   otherwise          1 for each piece  the sender copies into staging
 //
-// The number of steps is that of the rank that needs most. Bytes for several ranks, as in allGather, are copied
+// All ranks take as many steps as the rank that needs most. Bytes for several ranks, as in allGather, are copied
 // in once.
 void ShmCollectives::exchange(const Call& call, const Exchange& exchange) {
   const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);

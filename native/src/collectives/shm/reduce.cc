@@ -6,7 +6,7 @@
 
 namespace ringrun {
 
-// The ways of allReduce, with the same bytes, chosen from the posts of all ranks:
+// The variants of allReduce, with the same bytes, chosen from the posts of all ranks:
 //
 //   small                     1 step            the root reads size × bytes
 //   registered on all ranks   2 steps           every rank reads bytes, writes bytes / size to the root's array
@@ -55,7 +55,7 @@ void ShmCollectives::reduceByShares(const Call& call, std::uint8_t* data) {
 }
 
 // If results are written to the root's array, the step after the next copy into staging also confirms that all
-// ranks have reduced this piece. If they go to staging, they need a step of their own, before which no half may
+// ranks have reduced this piece. If they go to staging, they need a separate step, before which no half may
 // be overwritten.
 void ShmCollectives::reducePiece(const Call& call, std::uint8_t* data, std::size_t begin, std::size_t length) {
   const int root = static_cast<int>(call.fingerprint.root);

@@ -47,14 +47,14 @@ class ShmCollectives : public Collectives {
   std::vector<Allocation> memoryOfRanks(const void* data, std::size_t bytes) override;
   void wakeLocalRanks() noexcept override;
 
-  // An all-reduce in parts: beginShares; for each range of the own share, counted from 0, reduceInShare and
+  // An all-reduce in parts: beginShares; for each range of this rank's share, counted from 0, reduceInShare and
   // later spreadFromShare; endShares. With registered memory each function does its part; otherwise the first
   // and the last move everything through staging, and the others do nothing.
   //
   // When beginShares returns, all ranks have the same fingerprint. Arrays change from the first spreadFromShare
   // on.
 
-  // Reduces the own share of all ranks' `data` into `partial`, in partialDType() and without AVG's division.
+  // Reduces this rank's share of all ranks' `data` into `partial`, in partialDType() and without AVG's division.
   void beginShares(const Call& call, const Shares& shares, const void* data, void* partial);
   void reduceInShare(const Call& call, const Shares& shares, const Range& range, void* partial) const;
 
@@ -89,7 +89,7 @@ class ShmCollectives : public Collectives {
   std::uint64_t longestStagedInput(const BlockTables& tables, const Blocks& inputs) const;
   std::size_t slotBytes() const;
 
-  // From the posts of the current operation.
+  // Read from the posts of the current operation.
   bool isRegistered(int rank) const { return arena_.postOf(rank).placement.isRegistered(); }
   int ranksRegistered() const;
   std::uint8_t* registeredArrayOf(int rank) const;

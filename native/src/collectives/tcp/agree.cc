@@ -8,7 +8,7 @@
 namespace ringrun {
 
 // Dissemination: in each round every rank sends a message to the rank `distance` above it, and receives one
-// from the rank as far below. After ⌈log₂ size⌉ rounds each rank has heard from all, directly or not.
+// from the rank as far below. After ⌈log₂ size⌉ rounds each rank has heard from all others, directly or indirectly.
 void agree(TeamOperation& team) {
   for (int distance = 1; distance < team.size(); distance *= 2) {
     team.transfer({{team.above(distance), nullptr, 0}}, {{team.below(distance), nullptr, 0}});

@@ -8,10 +8,10 @@
 
 namespace ringrun {
 
-// Sets `blocks[place]` to the block of the rank at that place; this rank's own is already there. Lengths may
+// Sets `blocks[place]` to the block of the rank at that place; this rank's own is already set. Lengths may
 // differ; all ranks know all of them.
 
-// For large blocks: a rank sends what it received in the previous step. All ranks must have agreed. Blocks are
+// For large blocks: each step sends the block received in the previous one. All ranks must have agreed. Blocks are
 // sent in segments of equal length on all ranks; `arrived` is called for each, while the next ones are in
 // transit.
 void ringAllGather(TeamOperation& team, const Spans& blocks,

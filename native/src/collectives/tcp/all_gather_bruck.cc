@@ -33,7 +33,7 @@ void copy(void* to, const void* from, std::size_t bytes) {
 
 }  // namespace
 
-// ⌈log₂ size⌉ steps: each rank has `distance` blocks, its own and those above, and sends them to the rank that
+// ⌈log₂ size⌉ steps: each rank has `distance` blocks, its own and those above, and sends them to the rank
 // far below, which doubles their number. Each rank receives Σ bytes − its own. A rank that has all blocks has
 // heard from all ranks.
 //

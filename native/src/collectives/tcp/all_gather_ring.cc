@@ -13,7 +13,7 @@ Span segmentOfBlock(const Span& block, std::size_t segmentBytes, std::size_t s) 
 
 }  // namespace
 
-// size − 1 steps: every rank sends to the right what it received from the left in the previous step, starting
+// size − 1 steps: every rank sends to the right the block received from the left in the previous step, starting
 // with its own block. Each rank sends Σ bytes − the block of its right neighbour.
 //
 //   4 ranks    sends 0  1  2  3

@@ -6,7 +6,7 @@ namespace ringrun {
 
 namespace {
 
-// No value for an algorithm that does not send partial results.
+// Empty for an algorithm that does not send partial results.
 using PassOn = void (*)(TeamOperation& team, const Combination& combination, void* data, std::size_t count);
 PassOn passingOn(Algorithm algorithm) {
   switch (algorithm) {

@@ -87,12 +87,12 @@ class Vertex {
 // more, in 2 more steps.
 //
 //   4 ranks    0        1        2        3
-//   halving    ab ↔ 1   cd ↔ 0   ab ↔ 3   cd ↔ 2     what a rank keeps, and its partner
+//   halving    ab ↔ 1   cd ↔ 0   ab ↔ 3   cd ↔ 2     the terms that a rank keeps, and its partner
 //              a  ↔ 2   c  ↔ 3   b  ↔ 0   d  ↔ 1     complete
 //   doubling   the same backwards
 //
 // An element is reduced as a tree, neighbours first: (0 ∘ 1) ∘ (2 ∘ 3), by one rank for all. After the last
-// halving a rank has heard from all others, directly or not, and may write to the caller's memory. A surplus
+// halving a rank has heard from all others, directly or indirectly, and may write to the caller's memory. A surplus
 // rank hears only from its neighbour, and only at the end, so it checks the header first.
 void halvingDoublingAllReduce(TeamOperation& team, const Combination& combination, void* data, std::size_t count) {
   const Hypercube cube(team.size());

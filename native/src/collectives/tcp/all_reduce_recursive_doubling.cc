@@ -14,7 +14,7 @@ namespace ringrun {
 //              0123 ↔ 2          0123 ↔ 0            complete
 //
 // An element is reduced as a tree, neighbours first: (0 ∘ 1) ∘ (2 ∘ 3), by every vertex for itself, with the
-// lower one's terms first. After the last step a rank has heard from all others, directly or not, and may write
+// lower one's terms first. After the last step a rank has heard from all others, directly or indirectly, and may write
 // to the caller's memory. A surplus rank hears only from its neighbour, and only at the end, so it checks the
 // header first.
 void recursiveDoublingAllReduce(TeamOperation& team, const Combination& combination, void* data, std::size_t count) {

@@ -24,7 +24,7 @@ void reportUp(TeamOperation& team, const TreePlace& tree) {
 // In step s a rank receives segment s and forwards segment s − 1; the root has all of them. The first segment
 // is a rank's first message from its parent, so it checks the header before it receives the rest.
 void sendDown(TeamOperation& team, const TreePlace& tree, const Span& values) {
-  // At least one, so that even ranks without data learn that all agree.
+  // At least one, so that even ranks without data confirm that all agree.
   const std::size_t segments = std::max<std::size_t>(segmentsIn(values.bytes, kBroadcastSegmentBytes), 1);
   const bool isRoot = tree.parent < 0;
   const std::size_t lag = isRoot ? 0 : 1;

@@ -8,7 +8,7 @@
 
 namespace ringrun {
 
-// How terms of an element are combined.
+// How the terms of an element are combined.
 struct Combination {
   DType dtype;
   ReduceOp op;

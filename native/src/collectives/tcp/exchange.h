@@ -5,7 +5,7 @@
 namespace ringrun {
 
 // Sets `toReceive[place]` to the `toSend` block for this rank of the rank at that place, except for this rank's
-// own block. All ranks have agreed, also on all lengths; empty blocks are not sent.
+// own block. All ranks have agreed, including on all lengths; empty blocks are not sent.
 
 // One peer after another.
 void pairwiseExchange(TeamOperation& team, const Spans& toSend, const Spans& toReceive);

@@ -63,7 +63,7 @@ class DirectReduce {
 }  // namespace
 
 // Direct reduce-scatter, then a gather to the root, segment by segment: 2 steps for each. Every rank sends
-// bytes once; the root sends only what it does not reduce itself.
+// bytes once; the root sends only the terms that it does not reduce itself.
 void directReduce(TeamOperation& team, int root, const Combination& combination, void* data, std::size_t count) {
   DirectReduce part(team, root, combination, data, count);
   for (std::size_t s = 0; s < part.segments(); ++s) part.runSegment(s);

@@ -7,7 +7,7 @@
 namespace ringrun {
 
 // Sets `output` to the combination of all ranks' `inputs` for this rank; `inputs` has one for each place. All
-// ranks have agreed, also on all lengths.
+// ranks have agreed, including on all lengths.
 void directReduceScatter(TeamOperation& team, const Combination& combination, const Blocks& inputs, const Block& output);
 
 }  // namespace ringrun

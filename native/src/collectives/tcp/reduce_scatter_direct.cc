@@ -5,7 +5,7 @@
 
 namespace ringrun {
 
-// 1 step for each segment; every rank sends what it does not reduce itself. `output` may be this rank's own
+// 1 step for each segment; every rank sends the terms that it does not reduce itself. `output` may be this rank's own
 // input.
 void directReduceScatter(TeamOperation& team, const Combination& combination, const Blocks& inputs, const Block& output) {
   SegmentedReduceScatter reduceScatter(team, combination, inputs);

@@ -23,7 +23,7 @@ class SegmentedReduceScatter {
   std::size_t segments() const;
   Range segment(int place, std::size_t s) const;
 
-  // Sends segment s of every part to its reducer. Empty segments are not sent; if there are none, a rank that
+  // Sends segment s of every part to its reducer. Empty segments are not sent; if no segment is empty, a rank that
   // returns from the first segment has heard from all others.
   void exchange(std::size_t s);
 

@@ -8,7 +8,7 @@
 
 namespace ringrun::ort {
 
-// Adds updates to the rows of a table of zeros: the gradient of a lookup. Updates of one row are added in their order, so
+// Adds updates to the rows of a table of zeros: the gradient of a lookup. Updates of a row are added in order, so
 // bits do not depend on threads.
 //
 // Inputs: rows […], negative ones from the end; updates […,D]. Output: [count,D]. Attributes: count; padding, a row that

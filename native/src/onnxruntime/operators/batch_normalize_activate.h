@@ -101,7 +101,7 @@ struct BatchNormalizeActivateGradient {
                                          Argument{kFloat32, kOptional}, Argument{kFloat32, kOptional}, Argument{kFloat32, kOptional}};
   static constexpr std::array kOutputs = {Argument{kFloat32, kOptional}, Argument{kFloat32, kOptional}, Argument{kFloat32, kOptional},
                                           Argument{kFloat32, kOptional}};
-  // The gradient of the residual is the sum of the gradients, the last reader of x is often its gradient.
+  // The gradient of the residual is the sum of the gradients; the last reader of x is often its gradient.
   static constexpr std::array kInPlace = {Sharing{1, 0}, Sharing{0, 0}, Sharing{6, 0}, Sharing{0, 3}, Sharing{6, 3}};
 
   explicit BatchNormalizeActivateGradient(const Attributes& attributes) : epsilon_(attributes.number("epsilon")) {}

@@ -11,12 +11,12 @@
 
 namespace ringrun::ort {
 
-// Nodes that call something outside of the graph (onnxruntime/calls.h). Each has a token, [1], as its first output. A
-// node that consumes the token runs later: so tokens fix the order of calls, whatever order onnxruntime chooses.
+// Nodes that make calls outside of the graph (onnxruntime/calls.h). Each has a token, [1], as its first output. A
+// node that consumes the token runs later: so tokens fix the order of calls, regardless of the order that onnxruntime chooses.
 
 // Starts a call after its inputs have been computed. Attributes:
 // - call: -1 for none, to order nodes only.
-// - outputs: the first inputs are these outputs of the graph. They are copied to their memory unless they are there.
+// - outputs: the first inputs are these outputs of the graph. They are copied to the output memory unless they are already in it.
 struct StartCall {
   static constexpr const char* kName = "StartCall";
   static constexpr std::array kInputs = {Argument{kFloat32, kVariadic}};
@@ -43,14 +43,14 @@ struct StartCall {
 };
 
 // Waits until a started call has ended. Inputs: the token of the start, and outputs of the graph that the call changes
-// where they are. Outputs: these after the call, in the same memory. Attributes:
+// in place. Outputs: these after the call, in the same memory. Attributes:
 // - call: -1 for none.
 // - outputs: positions of these outputs of the graph.
 struct AwaitCall {
   static constexpr const char* kName = "AwaitCall";
   static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32, kVariadic}};
   static constexpr std::array kOutputs = {Argument{kFloat32, kVariadic}};
-  // Of as many arrays as there may be; others are copied.
+  // Limits the arrays that alias; others are copied.
   static constexpr std::array<Sharing, 1024> kAliases = [] {
     std::array<Sharing, 1024> pairs{};
     for (int i = 0; i < static_cast<int>(pairs.size()); ++i) pairs[static_cast<std::size_t>(i)] = {i + 1, i};
@@ -78,7 +78,7 @@ struct AwaitCall {
 // Copies its first inputs to the arrays that a call sends, waits for the call, and returns a token and the arrays that it
 // received. Attributes:
 // - call
-// - sends: number of these inputs; further ones are tokens.
+// - sends: number of these inputs; the remaining ones are tokens.
 // - shapes: of the received arrays, each as its number of dimensions and their sizes.
 struct RunCall {
   static constexpr const char* kName = "RunCall";

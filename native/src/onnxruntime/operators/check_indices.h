@@ -11,7 +11,7 @@
 
 namespace ringrun::ort {
 
-// Returns its input. Fails if an index is out of range, of which onnxruntime would count a negative one from the end.
+// Returns its input. Fails if an index is out of range; onnxruntime would count negative ones from the end.
 //
 // Attributes: least and count: indices are from `least` to `count` − 1, or `ignored` if `ignores` is 1.
 struct CheckIndices {
@@ -30,7 +30,7 @@ struct CheckIndices {
     for (std::size_t i = 0; i < size; ++i) {
       const std::int64_t index = indices.data[i];
       if ((index < least_ || index >= count_) && !(ignores_ && index == ignored_)) {
-        // The node's name says what is expected.
+        // The node's name begins the error message.
         throw Error("got " + std::to_string(index) + " at index " + std::to_string(i));
       }
     }

@@ -25,19 +25,19 @@ struct CheckProbabilities {
     const auto given = computation.input<float>(0);
     float* const checked = computation.output<float>(0, given.shape);
     const std::size_t size = given.count();
-    // Without a branch for each element; NaN is in no range.
+    // Without a branch per element; NaN fails every comparison.
     bool is_valid = true;
     for (std::size_t i = 0; i < size; ++i) is_valid &= given.data[i] >= 0 && given.data[i] <= 1;
     if (!is_valid) {
       const float* const wrong = std::find_if(given.data, given.data + size, [](float one) { return !(one >= 0 && one <= 1); });
-      // The node's name says what is expected.
+      // The node's name begins the error message.
       throw Error("got " + written(*wrong) + " at index " + std::to_string(wrong - given.data));
     }
     if (checked != given.data) std::copy_n(given.data, size, checked);
   }
 
  private:
-  // As JavaScript writes it, in six digits.
+  // Formatted like JavaScript, with six digits.
   static std::string written(float number) {
     if (std::isnan(number)) return "NaN";
     if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";

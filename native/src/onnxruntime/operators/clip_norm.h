@@ -14,7 +14,7 @@
 
 namespace ringrun::ort {
 
-// The end of both operators that clip: writes the norm, and the factor for it.
+// The last step of both clipping operators: writes the norm and its factor.
 struct ClipFactor {
   explicit ClipFactor(const Attributes& attributes)
       : p(static_cast<double>(attributes.number("normType"))), requiresFinite(attributes.integer("requiresFinite") != 0) {}
@@ -23,7 +23,7 @@ struct ClipFactor {
     const auto largest = static_cast<double>(computation.number(0));
     *computation.output<float>(0, Shape{}) = static_cast<float>(norm);
     if (requiresFinite && !std::isfinite(norm)) throw Error("expected a finite norm, got " + std::to_string(norm));
-    // In the order of torch: NaN stays.
+    // Computed in torch's order, so that NaN is kept.
     const auto factor = static_cast<float>(largest / (norm + 1e-6));
     *computation.output<float>(1, Shape{}) = factor > 1 ? 1 : factor;
   }
@@ -32,7 +32,7 @@ struct ClipFactor {
   bool requiresFinite;
 };
 
-// The arrays from input `first` on, as a norm that has been computed.
+// Computes the norm of the arrays from input `first` on.
 inline JointNorm jointNormOf(const Computation& computation, double p, std::size_t first) {
   std::vector<JointNorm::Elements> arrays;
   for (std::size_t i = first; i < computation.inputCount(); ++i) {
@@ -44,9 +44,9 @@ inline JointNorm jointNormOf(const Computation& computation, double p, std::size
   return joint;
 }
 
-// What clips arrays to a norm. Inputs: the largest norm, a number; the arrays. Outputs, [] each: the norm of all arrays
+// Clips arrays to a norm. Inputs: the maximum norm, a number; the arrays. Outputs, [] each: the norm of all arrays
 // together; the factor that scales each of them, min(1, largest / (norm + 1e-6)). Attributes: normType, the p of the norm;
-// requiresFinite: 1 to fail if the norm is NaN or infinite, behind writing it.
+// requiresFinite: 1 to fail if the norm is NaN or infinite, after writing it.
 struct ClipNorm {
   static constexpr const char* kName = "ClipNorm";
   static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32, kVariadic}};
@@ -62,8 +62,8 @@ struct ClipNorm {
   ClipFactor factor_;
 };
 
-// A rank's part of ClipNorm, for arrays of which each rank has some parts. Inputs: arrays. Output, [2 · total]: for each
-// part of all ranks' arrays its result in double precision, as the bits of two float32; zeros for those of other ranks.
+// A rank's part of ClipNorm, for arrays whose parts are divided among the ranks. Inputs: arrays. Output, [2 · total]: for each
+// part of all ranks' arrays its result in double precision, stored bitwise in two float32; zeros for parts of other ranks.
 // Attributes: normType; parts: for each array the number of its first part; total.
 struct NormParts {
   static constexpr const char* kName = "NormParts";
@@ -92,7 +92,7 @@ struct NormParts {
   std::int64_t total_;
 };
 
-// ClipNorm from all ranks' outputs of NormParts. Inputs: the largest norm; [ranks, 2 · total]. Outputs and attributes: those
+// ClipNorm from all ranks' outputs of NormParts. Inputs: the maximum norm; [ranks, 2 · total]. Outputs and attributes: those
 // of ClipNorm.
 struct ClipNormOfParts {
   static constexpr const char* kName = "ClipNormOfParts";
@@ -109,7 +109,7 @@ struct ClipNormOfParts {
     std::vector<double> ofRank(total);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       std::memcpy(ofRank.data(), gathered.data + rank * 2 * total, total * sizeof(double));
-      // Exact: of each part, all ranks but one have 0.
+      // Exact, because for each part all ranks but one have 0.
       for (std::size_t part = 0; part < total; ++part) results[part] += ofRank[part];
     }
     factor_.write(computation, JointNorm::combine(factor_.p, results));

@@ -14,11 +14,11 @@ namespace ringrun::ort {
 // Mean and biased variance of the values of all ranks, of C channels: a call gathers those of each rank.
 //
 // Inputs: mean and variance of this rank's values, of one shape; tokens. Outputs: a token; mean, variance; the number of
-// values of all ranks, []. Attributes: call. It sends one array, mean, variance and count, of which the caller has set the
+// values of all ranks, []. Attributes: call. It sends one array, mean, variance and count, where the caller has set the
 // count; it receives the arrays of all ranks. If there are fewer than 2 values, the run fails with this call.
 //
 // mean = Σ n·m / N and variance = Σ n·(v + (m − mean)²) / N (Chan, Golub and LeVeque 1979, for several parts at once), in
-// double precision and in the order of the ranks, which compute the same bits from the same bytes. Squares of differences
+// double precision and in the order of the ranks, which compute bit-identical results from the same bytes. Squares of differences
 // do not cancel if means are large relative to deviations.
 struct CombineStatistics {
   static constexpr const char* kName = "CombineStatistics";
@@ -44,7 +44,7 @@ struct CombineStatistics {
 
     const auto* const all = static_cast<const float*>(received.data);
     double total = 0;
-    // The mean of no values is undefined.
+    // The mean of zero values is undefined.
     std::vector<Part> parts;
     for (const float* part = all; part < all + ranks * width; part += width) {
       const auto count = static_cast<double>(part[2 * channels]);

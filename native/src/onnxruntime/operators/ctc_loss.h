@@ -18,7 +18,7 @@ namespace ringrun::ort {
 // log-probabilities x[t][c], α[t][s] is the log of the sum over all beginnings that end in state s at time t, and β[t][s] over
 // all ends that begin there; both contain x[t][l[s]].
 //
-// Inputs: log-probabilities [T,N,C]; targets, [N,S] or all of them one behind the other; lengths of inputs [N] and targets
+// Inputs: log-probabilities [T,N,C]; targets, [N,S] or all of them concatenated; lengths of inputs [N] and targets
 // [N]. Outputs: losses [N]; of each loss with respect to log-probabilities exp x[t][c] − Σ over s of class c of the
 // probability to be in s at time t, [T,N,C]: torch's gradient, which is that of logits if x is a log-softmax.
 // Attributes: blank; zeroInfinity: 1 if infinite losses and their gradients are 0.
@@ -54,14 +54,14 @@ struct CtcLoss {
 
   struct Sample {
     const float* x;
-    // Elements from one time to the next.
+    // Stride from one time to the next, in elements.
     std::size_t stride;
     std::size_t classes;
     std::size_t times;
     std::vector<std::size_t> states;
 
     double at(std::size_t time, std::size_t state) const { return x[time * stride + states[state]]; }
-    // True if a blank between this state and the one before the last may be left out.
+    // True if a blank between this state and the one before the last may be skipped.
     bool skips(std::size_t state) const { return state >= 2 && state % 2 == 1 && states[state] != states[state - 2]; }
   };
 
@@ -145,7 +145,7 @@ struct CtcLoss {
     return b == kNever ? a : a + std::log1p(std::exp(b - a));
   }
 
-  // The target's classes with blanks before, between and behind them.
+  // The target's classes with blanks before, between and after them.
   std::vector<std::size_t> statesOf(const std::int64_t* target, std::int64_t length, std::int64_t classes, std::size_t n) const {
     std::vector<std::size_t> states(2 * static_cast<std::size_t>(length) + 1, static_cast<std::size_t>(blank_));
     for (std::int64_t u = 0; u < length; ++u) {

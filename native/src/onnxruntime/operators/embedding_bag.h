@@ -15,7 +15,7 @@ namespace ringrun::ort {
 
 enum class BagMode { Sum, Mean, Max };
 
-// Bags of rows of a table [V,D]: the rows without padding, with the place of each among all that were given.
+// Bags of rows of a table [V,D]: the rows without padding, with the position of each among all given rows.
 //
 // Rows [T] and offsets [B], where a bag reaches from its offset to the next one; or rows [B,L] without offsets.
 class Bags {
@@ -59,7 +59,7 @@ class Bags {
   std::int64_t place(std::size_t i) const { return places_[i]; }
   const std::int64_t* rows(std::size_t bag) const { return rows_.data() + begin(bag); }
 
-  // What a bag's gradient is multiplied with.
+  // Factor of a bag's gradient.
   float scale(std::size_t bag) const { return mode == BagMode::Mean ? 1.0f / static_cast<float>(size(bag)) : 1.0f; }
 
   BagMode mode;
@@ -73,9 +73,9 @@ class Bags {
   std::vector<std::size_t> ends_;
 };
 
-// Inputs: table [V,D]; rows, negative ones from the end; optional: offsets; weights of the rows, of their shape, for the sum.
-// Outputs: sums, means or maxima [B,D], 0 for a bag without rows; of the maximum optionally the row that has it [B,D], or -1.
-// Attributes: mode, a BagMode; padding, a row that is left out, or -1.
+// Inputs: table [V,D]; rows, negative ones from the end; optional: offsets; weights of the rows, of the same shape, only for
+// the sum. Outputs: sums, means or maxima [B,D], 0 for a bag without rows; in max mode, optionally also the row index of each
+// maximum [B,D], or -1. Attributes: mode, a BagMode; padding, a row that is left out, or -1.
 struct EmbeddingBag {
   static constexpr const char* kName = "EmbeddingBag";
   static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kInt64}, Argument{kInt64, kOptional}, Argument{kFloat32, kOptional}};
@@ -127,8 +127,8 @@ struct EmbeddingBag {
   mutable std::vector<float> weights_;
 };
 
-// Inputs: gradient [B,D]; rows; table; optional: offsets; weights; of the maximum the second output of EmbeddingBag. Outputs, each
-// optional: the gradients of the table [V,D] and of the weights. Attributes as of EmbeddingBag.
+// Inputs: gradient [B,D]; rows; table; optional: offsets; weights; in max mode, the second output of EmbeddingBag. Outputs, each
+// optional: the gradients of the table [V,D] and of the weights. Attributes: see EmbeddingBag.
 struct EmbeddingBagGradient {
   static constexpr const char* kName = "EmbeddingBagGradient";
   static constexpr std::array kInputs = {Argument{kFloat32},          Argument{kInt64},             Argument{kFloat32},

@@ -104,7 +104,7 @@ struct LayerNormalizeGradient {
   }
 
  private:
-  // A fixed rule of shapes. At least 4 parts, so that few long rows use several threads, and otherwise at most 2 MiB of sums.
+  // Depends only on shapes. At least 4 parts, so that few long rows use several threads, and otherwise at most 2 MiB of sums.
   static std::size_t partsOf(std::size_t rows, std::size_t width) {
     const std::size_t useful = rows * width / kElementsOfPart + 1;
     const std::size_t affordable = std::max<std::size_t>(4, (std::size_t{1} << 18) / std::max<std::size_t>(1, width));
@@ -121,7 +121,7 @@ struct LayerNormalizeGradient {
   }
 
   std::size_t axes_;
-  // Kept for the next run.
+  // Kept to reuse its memory in the next run.
   mutable std::vector<float> sums_;
   mutable std::vector<double> totals_;
 };

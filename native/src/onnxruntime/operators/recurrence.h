@@ -13,8 +13,8 @@
 namespace ringrun::ort {
 
 // The steps of a recurrent network over a batch of sequences, in one direction. The product of the inputs with their
-// weights is one matrix product before it, and the gradients of all weights are matrix products behind its gradient: only
-// what must happen step by step happens here.
+// weights is one matrix product before it, and the gradients of all weights are matrix products after its gradient: only
+// sequential work happens here.
 //
 // L steps, N sequences, G gates (recurrent_cell.h) of H elements. Rows of the batch do not depend on one another, so
 // threads divide the batch, and bits do not depend on threads.
@@ -66,8 +66,8 @@ struct RecurrenceShape {
     return isFirst(time, row) ? initial + row * size : states + (before(time) * rows + row) * size;
   }
 
-  // Calls body(part, begin, end) for parts of the batch. A fixed rule of shapes: two threads have work from 8 rows on, and
-  // more rows use a weight that is in a register more often.
+  // Calls body(part, begin, end) for parts of the batch. Depends only on shapes: two threads have work from 8 rows on, and
+  // more rows per part reuse a weight in a register more often.
   template <typename Body>
   void forEachPart(const Computation& computation, const Body& body) const {
     constexpr std::size_t kRowsOfPart = 16;
@@ -80,7 +80,7 @@ struct RecurrenceShape {
 };
 
 // Inputs: gates of the input [L,N,G·H]; recurrent weights [G·H,H]; the first state [N,H]; optional: the first cell [N,H], of
-// lstm; the recurrent bias [G·H]; lengths [N], behind which states are 0.
+// lstm; the recurrent bias [G·H]; lengths [N], after which states are 0.
 // Outputs: states [L,N,H]; the last state [N,H]; optional: the last cell [N,H]; and for the gradient of lstm and gru, gates
 // after their functions [L,N,G·H], and cells of lstm, or products of gru's last gate [L,N,H].
 // Attributes: cell, a ringrun::Cell; reverse, from the last step to the first.
@@ -144,7 +144,7 @@ struct Recurrence {
         for (std::size_t i = 0; i < count; ++i) {
           const std::size_t row = active[i];
           const std::size_t place = time * s.rows + row;
-          // Without an output for all cells, only the present one is kept.
+          // Without an output for all cells, only the current one is kept.
           float* const cell = isLstm ? cells_.data() + row * s.size : nullptr;
           stepForward(s.cell, {s.size, gates + place * s.gates, to[i], from[i], cell, states + place * s.size, cell,
                                elementsFrom(activations, place * s.gates),
@@ -162,7 +162,7 @@ struct Recurrence {
   }
 
  private:
-  // Kept for the next run.
+  // Kept to reuse its memory in the next run.
   mutable RecurrenceShape shape_;
   mutable RowProduct matrix_;
   mutable AlignedFloats bias_;
@@ -172,8 +172,8 @@ struct Recurrence {
 
 // Inputs: states, recurrent weights, the first state; optional: the first cell, lengths, the last two outputs of Recurrence, the
 // gradients of its first three. Outputs, each optional: the gradients of the gates of the input [L,N,G·H]; of the product of
-// states and weights [L,N,G·H], of gru, for others it is the same; the states before each step [L,N,H], 0 behind the length;
-// the gradients of the first state and of the first cell [N,H]. Attributes as of Recurrence.
+// states and weights [L,N,G·H], which differs only for gru; the states before each step [L,N,H], 0 after the length;
+// the gradients of the first state and of the first cell [N,H]. Attributes: see Recurrence.
 struct RecurrenceGradient {
   static constexpr const char* kName = "RecurrenceGradient";
   static constexpr Argument kMaybe = {kFloat32, kOptional};
@@ -244,7 +244,7 @@ struct RecurrenceGradient {
                                 isLstm ? dCell_.data() + row * s.size : nullptr, dGates + place * s.gates, dProduct});
           from[count++] = isGru ? dProduct : dGates + place * s.gates;
         }
-        // The state of gru is also passed on without weights.
+        // In gru, the state also reaches the next step without weights.
         matrix_.multiply(from.data(), isGru ? to.data() : nullptr, to.data(), count);
       }
       for (std::size_t row = begin; row < end; ++row) {
@@ -255,7 +255,7 @@ struct RecurrenceGradient {
   }
 
  private:
-  // Kept for the next run.
+  // Kept to reuse its memory in the next run.
   mutable RecurrenceShape shape_;
   mutable RowProduct matrix_;
   mutable AlignedFloats dState_;

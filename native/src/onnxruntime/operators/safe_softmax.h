@@ -30,7 +30,7 @@ struct SafeSoftmax {
       const float* const from = x.data + row * width;
       float* const to = y + row * width;
       const Exponentials exponentials = exponentialsOf(from, width);
-      // `largest` is that of the numbers that are not NaN.
+      // `largest` ignores NaN.
       const bool isBlocked = exponentials.largest == -std::numeric_limits<float>::infinity() &&
                              std::none_of(from, from + width, [](float one) { return std::isnan(one); });
       if (isBlocked) {

@@ -13,7 +13,7 @@
 
 namespace ringrun::ort {
 
-// The classes of rows of logits, and what a row with each class weighs.
+// The classes of rows of logits, and the weight of each class.
 class ClassTargets {
  public:
   enum class Reduction { None = 0, Sum = 1, Mean = 2 };
@@ -71,7 +71,7 @@ class ClassTargets {
 // is not ignored has the loss −(1 − s)·w[t]·log p[t] − s/C·Σ w[c]·log p[c].
 //
 // Inputs: logits [N,C], classes [N], optional weights [C] and smoothing (a number). Outputs: the losses [N], their sum, or
-// their sum divided by Σ w[t]; for the gradient, of each row the largest logit and 1 / Σ exp(x − largest), [N,2]; Σ w[t].
+// their sum divided by Σ w[t]; for the gradient, for each row the largest logit and 1 / Σ exp(x − largest), [N,2]; Σ w[t].
 // Attributes: ignoreIndex; reduction: 0 none, 1 sum, 2 mean.
 struct SoftmaxCrossEntropy {
   static constexpr const char* kName = "SoftmaxCrossEntropy";
@@ -121,15 +121,15 @@ struct SoftmaxCrossEntropy {
   }
 
   ClassTargets targets_;
-  // Of the rows, kept for the next run.
+  // Per row; kept to reuse its memory in the next run.
   mutable std::vector<double> losses_;
 };
 
 // The gradient of the logits: with g the gradient of a row's loss, g·((1 − s)·w[t]·(p[c] − [c = t]) + s/C·(p[c]·Σ w − w[c])).
-// The probabilities are computed again, which takes less time than to write and read them.
+// The probabilities are recomputed, which takes less time than writing and reading them.
 //
 // Inputs: the gradient of the result, logits, classes, the second and the third output of SoftmaxCrossEntropy, optional
-// weights and smoothing. Attributes as there.
+// weights and smoothing. Attributes: see SoftmaxCrossEntropy.
 struct SoftmaxCrossEntropyGradient {
   static constexpr const char* kName = "SoftmaxCrossEntropyGradient";
   static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32},  Argument{kInt64},
@@ -155,7 +155,7 @@ struct SoftmaxCrossEntropyGradient {
       const double inverse = statistics.data[2 * row + 1];
       const float* const logits = x.data + row * count;
       float* const result = to + row * count;
-      // 0, or NaN where a probability is.
+      // 0, or NaN where a probability is NaN.
       if (targets_.isIgnored(arrays, row)) return scaledExponentials(logits, count, largest, static_cast<float>(inverse * 0), result);
       const std::size_t label = ClassTargets::labelOf(arrays, row, count);
       const double each = gradient.data[isOfRows ? row : 0] / divisor;

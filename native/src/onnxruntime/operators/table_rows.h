@@ -10,7 +10,7 @@
 
 namespace ringrun::ort {
 
-// A row of a table as an index from 0; negative ones count from the end. Throws Error if there is no such row.
+// A row of a table as an index from 0; negative ones count from the end. Throws Error if the row does not exist.
 inline std::int64_t tableRow(std::int64_t row, std::int64_t count) {
   if (row < -count || row >= count) {
     throw Error("expected rows from " + std::to_string(-count) + " to " + std::to_string(count - 1) + ", got " + std::to_string(row));
@@ -19,7 +19,7 @@ inline std::int64_t tableRow(std::int64_t row, std::int64_t count) {
 }
 
 // Fills a table [count,width] with zeros and calls body(begin, end) for ranges of its rows, on the threads of the session. A
-// range owns its rows and looks for their updates; more ranges would search more.
+// range owns its rows and searches for their updates; more ranges would search more in total.
 template <typename Body>
 void forEachTablePart(const Computation& computation, float* table, std::int64_t count, std::int64_t width, const Body& body) {
   constexpr std::int64_t kElementsOfTablePart = 1 << 16;

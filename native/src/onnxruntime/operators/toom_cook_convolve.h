@@ -11,7 +11,7 @@
 
 namespace ringrun::ort {
 
-// What both operators read: the transforms (operators/toom_cook.h) and the window of a correlation.
+// Inputs and attributes of both operators: the transforms (operators/toom_cook.h) and the window of a correlation.
 //
 // Attributes: before (rows of zeros before the image), dilation (of the rows), rowStride, columnStride, start (the column of the
 // image that the first tile begins with).
@@ -89,8 +89,8 @@ struct ToomCookWindow {
 };
 
 // Inputs: images [W,C,H,N], weights [M,C,K,J], the three transforms. Output: [O,M,R,N], with the attributes resultWidth (O) and
-// resultHeight (R). With the attribute transposed = 1, the weights are [C,M,K,J] of the map whose transpose this is, and which has
-// the window.
+// resultHeight (R). With the attribute transposed = 1, the weights are [C,M,K,J] of the map whose transpose this operator
+// computes, and which has the window.
 struct ToomCookConvolve {
   static constexpr const char* kName = "ToomCookConvolve";
   static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32}, Argument{kFloat32}, Argument{kFloat32}, Argument{kFloat32}};
@@ -139,7 +139,7 @@ struct ToomCookConvolve {
     });
   }
 
-  // Rows that no tap meets are 0.
+  // Rows that no tap reaches are 0.
   static void fillRows(Computation& computation, const ToomCookConvolution& c, float* to) {
     computation.parallelFor(c.resultWidth, [&](std::size_t column) {
       for (std::size_t filter = 0; filter < c.filters; ++filter) {
@@ -196,7 +196,7 @@ struct ToomCookWeightGradient {
     atPoints.resize(c.points * c.paddedFilters() * most);
     sums.resize(c.points * c.inner() * c.paddedFilters());
     if (isFew) lanes.resize(c.points * c.inner() * c.filters * kLanes);
-    // Other threads have arrays of the same names.
+    // Pointers, because other threads have their own thread_local arrays of these names.
     float* const ofImage = image.data();
     float* const ofGradient = atPoints.data();
     float* const ofWeights = sums.data();

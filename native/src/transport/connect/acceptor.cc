@@ -14,23 +14,23 @@ namespace ringrun {
 
 namespace {
 
-// Time in which a connection must prove itself. A rank does it at once.
+// Time in which a connection must authenticate. A rank does so at once.
 constexpr Milliseconds kStrangerTimeout{5000};
 
-// A stranger this young is not closed to make room for others, because it may be a rank.
+// A stranger newer than this is not closed to make room for others, because it may be a rank.
 constexpr Milliseconds kStrangerGrace{1000};
 
-// While no rank is awaited and strangers connect: between two looks at them, and the most connections that one look
+// While no rank is awaited and strangers connect: the interval between checks, and the most connections that one check
 // accepts. At 25 µs of system calls for each, they take at most 3% of the time of the thread that runs operations; more
-// connections wait in the queue of the kernel.
+// connections wait in the kernel's queue.
 constexpr Milliseconds kStrangerPause{50};
 constexpr std::size_t kMostAtOnce = 64;
 
-// Strangers beside one connection of each purpose from every rank.
+// Maximum number of strangers, in addition to one connection of each purpose from every rank.
 constexpr std::size_t kMaxStrangers = 64;
 constexpr std::size_t kPurposes = 3;
 
-// Descriptors that strangers leave to the rest of the process.
+// Number of descriptors that strangers must leave to the rest of the process.
 constexpr rlim_t kDescriptorsForOthers = 16;
 
 bool isKnown(Purpose purpose) {
@@ -49,7 +49,7 @@ void Acceptor::advanceIfDue() {
   if (isDue()) advance(kMostAtOnce);
 }
 
-// Strangers first: those that have left make room.
+// Strangers first: closed ones make room.
 void Acceptor::advance(std::size_t most) {
   hasMetStranger_ = false;
   identifyAll();
@@ -90,7 +90,7 @@ void Acceptor::acceptFrom(const Listener& listener, std::size_t& most) {
   }
 }
 
-// The kernel assigns the lowest free number, so the highest one of a stranger tells how many descriptors are left.
+// The kernel assigns the lowest free number, so the highest number of a stranger shows how many descriptors are left.
 bool Acceptor::isCrowded() const {
   if (strangers_.empty()) return false;
   if (strangers_.size() >= kMaxStrangers + kPurposes * static_cast<std::size_t>(size_)) return true;
@@ -122,7 +122,7 @@ void Acceptor::identifyAll() {
   strangers_ = std::move(waiting);
 }
 
-// False while the connection must be kept as a stranger's.
+// Returns false while the connection must remain a stranger.
 bool Acceptor::hasEnded(Stranger& stranger) {
   switch (identify(stranger)) {
     case Progress::Waiting: return false;
@@ -132,8 +132,8 @@ bool Acceptor::hasEnded(Stranger& stranger) {
   return true;
 }
 
-// The options of a connection cost more than its hello, so strangers do not get them. A connection that has broken
-// already may refuse them.
+// The options of a connection cost more than its hello, so they are not set for strangers. A broken connection
+// may reject them.
 void Acceptor::file(Stranger& stranger) {
   const auto prepare = [&] { prepareConnection(stranger.fd.get(), stranger.socketType, silentPeerTimeout_); };
   if (failureOf(prepare)) return;
@@ -163,8 +163,8 @@ Acceptor::Progress Acceptor::refuse(Refusals::Reason reason, const Stranger& str
   return Progress::Refused;
 }
 
-// Identified: all bytes have arrived. A connection that the other side closes is not refused: ranks connect without a
-// hello to see if a peer still listens, and may end at any time.
+// Identified: all bytes have arrived. A connection that the other side closes does not count as refused: ranks connect without a
+// hello to check that a peer still listens, and may end at any time.
 Acceptor::Progress Acceptor::read(Stranger& stranger, void* into, std::size_t bytes) {
   while (stranger.read < bytes) {
     const ssize_t got =

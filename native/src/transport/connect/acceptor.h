@@ -24,8 +24,8 @@ namespace ringrun {
 
 // Accepts connections and files them by connecting rank and purpose.
 //
-// Until it has proved that it belongs to the group, a connection is a stranger. Strangers that do not (a port scanner, a
-// rank of another job) are closed without delaying others: after kStrangerTimeout, and earlier if there are too many of
+// A connection is a stranger until it proves that it belongs to the group. Strangers that never do (a port scanner, a
+// rank of another job) are closed without delaying others: after kStrangerTimeout, or earlier if there are too many of
 // them or if this process has no descriptors left.
 class Acceptor {
  public:
@@ -46,17 +46,17 @@ class Acceptor {
   // awaited. Throws Failure if the listening socket itself is broken.
   void advance() { advance(std::numeric_limits<std::size_t>::max()); }
 
-  // For waits in which no rank is awaited: as advance(), but accepts a few connections only, and does nothing until
+  // For waits in which no rank is awaited: like advance(), but accepts only a few connections, and does nothing until
   // isDue().
   void advanceIfDue();
 
-  // False for kStrangerPause after strangers were met, so that they cannot keep an operation from its own work.
+  // False for kStrangerPause after strangers connected, so that they cannot delay an operation.
   bool isDue() const { return next_ == Clock::time_point{} || Clock::now() >= next_; }
 
   // Removes and returns the connection of `rank` for `purpose`; empty if it has not arrived.
   Link take(Purpose purpose, int rank);
 
-  // Removes any connection for `purpose` and sets `rank` to its peer. Returns false if there is none.
+  // Removes any connection for `purpose` and sets `rank` to its peer. Returns false if none exists.
   bool takeAny(Purpose purpose, int& rank, Link& link);
 
   // True if advance() must be called although no descriptor is ready.
@@ -103,9 +103,9 @@ class Acceptor {
   Refusals refusals_;
   std::deque<Stranger> strangers_;  // the oldest first
   bool isFull_ = false;             // connections wait to be accepted until a stranger leaves
-  bool hasMetStranger_ = false;     // a connection that is not a rank's has ended since the last advance() began
-  rlim_t descriptors_ = RLIM_INFINITY;  // that this process may have
-  Clock::time_point next_{};        // when isDue(), if it is not always
+  bool hasMetStranger_ = false;     // a stranger's connection has ended since the last advance() began
+  rlim_t descriptors_ = RLIM_INFINITY;  // maximum number of descriptors of this process
+  Clock::time_point next_{};        // time from which isDue() returns true
   std::map<std::pair<Purpose, int>, Link> identified_;
 };
 

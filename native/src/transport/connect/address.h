@@ -25,7 +25,7 @@ struct SocketAddress {
 
   std::uint16_t port() const;
 
-  // The numeric address of TCP, without the port; "an unknown address" if it is none.
+  // The numeric address of TCP, without the port; "an unknown address" for any other.
   std::string host() const;
 };
 

@@ -16,10 +16,10 @@ using Key = std::array<std::uint8_t, 32>;
 enum class Side { Dialler, Listener };
 
 // Proves to the other side of a connection that this process has the group's key and the listener's token, without sending
-// either: HMAC-SHA256 over what both sides sent.
+// either: HMAC-SHA256 over the data that both sides sent.
 class Authentication {
  public:
-  // `encrypts`: TCP connections are encrypted. Throws Failure if this Node does not export OpenSSL.
+  // `encrypts`: TCP connections are encrypted. Throws Failure if Node does not export OpenSSL.
   Authentication(const Key& key, bool encrypts);
 
   // Protection of the connections over sockets of this type. Equal on all ranks.
@@ -30,11 +30,11 @@ class Authentication {
   // The proof of one side for one connection. The sides have different proofs, so that neither can be reflected.
   Proof proofOf(Side side, const Token& listenerToken, const Hello& hello, const Nonce& listenerNonce) const;
 
-  // Takes equally long for all wrong proofs.
+  // Constant time: takes equally long for all wrong proofs.
   bool isProof(const Proof& given, Side side, const Token& listenerToken, const Hello& hello,
                const Nonce& listenerNonce) const;
 
-  // The key with which one side encrypts what it sends on this connection.
+  // The key with which one side encrypts its data on this connection.
   Key keyOf(Side side, const Token& listenerToken, const Hello& hello, const Nonce& listenerNonce) const;
 
  private:

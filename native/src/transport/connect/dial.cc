@@ -43,7 +43,7 @@ void awaitConnecting(Attempt& attempt, Milliseconds timeout) {
   ::getsockopt(attempt.fd.get(), SOL_SOCKET, SO_ERROR, &attempt.error, &length);
 }
 
-// A host that one rank cannot reach is unreachable for all ranks on its host: the first of them reports it.
+// A host that one rank cannot reach is unreachable for all ranks on that rank's host: the first of them reports it.
 void reportUnanswered(const Directory& directory, int peer, const std::string& where, const Call& call) {
   if (directory.localRanks().front() != directory.rank()) return;
   if (!call.reports.isDue(call.deadline.since(), Clock::now() - call.deadline.since())) return;
@@ -54,13 +54,13 @@ constexpr Milliseconds kFullBacklogPause{1};
 constexpr Milliseconds kFirstPause{20};  // after an attempt that failed; doubled each time
 constexpr Milliseconds kLongestPause{500};
 
-// A new attempt sends its first segment at once, while the kernel repeats that of an old one after pauses of up to a
-// minute: so a network that works again is noticed soon.
+// A new attempt sends its first segment at once, while the kernel retransmits that of an old one after pauses of up to a
+// minute: so a recovered network is detected soon.
 constexpr Milliseconds kAttemptTimeout{5000};
 
 constexpr Milliseconds kRefusalGrace{5000};
 
-// Errors of the network, or of a host that is just starting, which may pass.
+// Transient errors of the network, or of a host that is just starting.
 bool mayPass(int error) {
   return isSilence(error) || error == EADDRNOTAVAIL || error == ECONNRESET || error == ECONNABORTED || error == EINTR ||
          error == ENETDOWN;
@@ -138,7 +138,7 @@ void Dialling::connected() {
     throwUntrusted(peer_, "the process at " + where_ + " belongs to " + user +
                               ". Run all ranks of a host as one user, or set RINGRUN_TRANSPORT=tcp");
   }
-  // Nothing else notices that the host vanishes before the peer has answered on the first connection between the two.
+  // Nothing else detects that the host vanished before the peer answers on the first connection between the two.
   if (hello_.purpose == Purpose::Control) endWhenUnanswered(fd_.get(), socketType_, directory_.silentPeerTimeout());
   hello_.nonce = randomNonce();
   [[maybe_unused]] const ssize_t sent = ::send(fd_.get(), &hello_, sizeof hello_, MSG_NOSIGNAL);
@@ -165,7 +165,7 @@ Link Dialling::readChallenge() {
   [[maybe_unused]] const ssize_t sent = ::send(fd_.get(), own.data(), own.size(), MSG_NOSIGNAL);
   if (!isProven) {
     throwUntrusted(peer_, "the process at " + where_ +
-                              " has another secret, or the connection was changed on the way. Set RINGRUN_SECRET, or "
+                              " has another secret, or the connection was changed in transit. Set RINGRUN_SECRET, or "
                               "--secret-file, to the same secret on every node");
   }
   if (hello_.protection == Protection::Authenticated) return Link(std::move(fd_));

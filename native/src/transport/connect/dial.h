@@ -16,21 +16,21 @@
 
 namespace ringrun {
 
-// A connection to rank `peer` in the making: connects, and proves to the listener, and lets it prove, that both belong to
+// A connection to rank `peer` being made: connects, then both sides prove to each other that they belong to
 // the group. Never blocks, because two ranks may dial each other at the same time, and each answers while it waits.
 class Dialling {
  public:
   // `directory` must outlive this object.
   Dialling(const Directory& directory, int peer, Purpose purpose);
 
-  // Returns the connection when it is ready, else an empty one. Errors of the network are tried again without limit: the
-  // caller has a deadline, and looks at the peer's control connection if there is one. So is a listener that closes the
-  // connection before it has answered, because it may have had too many strangers. Reports long waits for an answer of
+  // Returns the connection when it is ready, else an empty one. Network errors are retried without limit: the
+  // caller has a deadline, and checks the peer's control connection, if any. A listener that closes the
+  // connection before it answers is retried too, because it may have had too many strangers. Reports long waits for an answer of
   // the peer's host. Throws Failure: PeerDied for a connection that is refused for longer than graceOfRefusal();
   // Untrusted if the listener does not have the key.
   Link advance(const Call& call);
 
-  // Why the last attempt failed; empty if none has.
+  // The reason why the last attempt failed; empty if none failed.
   const std::string& lastProblem() const { return lastProblem_; }
 
   void addInterest(std::vector<pollfd>& interests) const;
@@ -66,7 +66,7 @@ class Dialling {
 };
 
 // Time for which connections to the peer may be refused before its process counts as ended: a rank listens before it
-// publishes its RankInfo, but a firewall or a proxy between hosts may reject connections until it knows the rank.
+// publishes its RankInfo, but a firewall or a proxy between hosts may reject connections until they know the rank.
 Milliseconds graceOfRefusal(const Directory& directory, int peer);
 
 // True if nothing listens at the address of `peer`. Takes a few milliseconds at most.

@@ -66,7 +66,7 @@ void endWhenUnanswered([[maybe_unused]] int fd, [[maybe_unused]] SocketType sock
 #endif
 }
 
-// The kernel reports why a router or the local network could not deliver the segments, if it knows.
+// If the kernel knows, it reports why a router or the local network could not deliver the segments.
 bool isSilence(int error) { return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH; }
 
 }  // namespace ringrun

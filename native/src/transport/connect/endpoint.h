@@ -17,7 +17,7 @@ using Token = std::array<std::uint8_t, kTokenBytes>;
 
 // The address at which a rank listens, from its RankInfo in the store.
 struct Endpoint {
-  std::string socketName;  // abstract Unix socket, without the leading zero byte; empty if there is none
+  std::string socketName;  // abstract Unix socket, without the leading zero byte; empty without one
   std::string address;     // numeric IPv4 or IPv6
   std::uint16_t port = 0;
   Token token{};
@@ -36,12 +36,12 @@ std::string hexOf(const Token& token);
 // in flight. The kernel counts whole seconds. Throws Failure.
 void prepareConnection(int fd, SocketType socketType, Milliseconds silence);
 
-// Detects a vanished host after `silence` also while data is in flight: the kernel then sends no probes, and
+// Detects a vanished host after `silence` even while data is in flight: the kernel then sends no probes, and
 // retransmits for a quarter of an hour by default. Only for connections that carry little data: a window that
 // stays closed for so long, because the peer computes and does not read, ends the connection too. Throws Failure.
 void endWhenUnanswered(int fd, SocketType socketType, Milliseconds silence);
 
-// True if a connection failed with this errno because its other side did not answer.
+// True if this errno means that the other side of a connection did not answer.
 bool isSilence(int error);
 
 }  // namespace ringrun

@@ -25,7 +25,7 @@ std::string inSeconds(Milliseconds time) {
   return text + " s";
 }
 
-// The lower rank first, so that both sides name the link alike.
+// The lower rank first, so that both sides use the same name for the link.
 std::string describeSilence(const Directory& directory, int peer) {
   const auto [one, other] = std::minmax({directory.rank(), peer});
   return "no answer for " + inSeconds(directory.silentPeerTimeout()) + " on the link " + nameOf(directory, one) + " ↔ " +
@@ -42,7 +42,7 @@ std::string describeEnd(const std::string& call, int error, const std::string& a
 std::string describeAltered(const std::string& kind, const Directory& directory, int peer) {
   const std::string at = describe(directory.endpointOf(peer), directory.socketTypeTo(peer));
   return "bytes of the encrypted " + kind + " connection between rank " + std::to_string(directory.rank()) + " and rank " +
-         std::to_string(peer) + " (" + at + ") were changed on the way";
+         std::to_string(peer) + " (" + at + ") were changed in transit";
 }
 
 }  // namespace ringrun

@@ -28,15 +28,15 @@ class Link {
     cipher_.reset();
   }
 
-  // As ::sendmsg, with these flags added: MSG_DONTWAIT, MSG_NOSIGNAL. On an encrypted link, what was not sent must be sent
-  // again with the same bytes.
+  // Like ::sendmsg, with these flags added: MSG_DONTWAIT, MSG_NOSIGNAL. On an encrypted link, unsent bytes must be sent
+  // again unchanged.
   ssize_t send(const msghdr& message) {
     if (cipher_) return cipher_->send(fd_.get(), message);
     return ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
 
-  // As ::recvmsg with MSG_DONTWAIT. On an encrypted link, errno is EBADMSG if the bytes are not those that the other side
-  // sent; and nothing may be left to read for the last call before the descriptor is polled.
+  // Like ::recvmsg with MSG_DONTWAIT. On an encrypted link, errno is EBADMSG if the bytes differ from those that the other side
+  // sent; read until nothing is left before polling the descriptor.
   ssize_t receive(msghdr& message, int flags = 0) {
     if (cipher_) return cipher_->receive(fd_.get(), message);
     return ::recvmsg(fd_.get(), &message, MSG_DONTWAIT | flags);
@@ -47,11 +47,11 @@ class Link {
   std::unique_ptr<RecordCipher> cipher_;
 };
 
-// The reason of a connection's end with this errno: names the link if the other side did not answer, else the system
+// The reason for a connection's end with this errno: names the link if the other side did not answer, else the system
 // call. `about`: the connection.
 std::string describeEnd(const std::string& call, int error, const std::string& about, const Directory& directory, int peer);
 
-// The reason of a failure with errno EBADMSG. `kind` of connection: "data".
+// The reason for a failure with errno EBADMSG. `kind` of connection: "data".
 std::string describeAltered(const std::string& kind, const Directory& directory, int peer);
 
 }  // namespace ringrun

@@ -8,7 +8,7 @@
 
 namespace ringrun {
 
-// A listening socket without a name in the file system, so that nothing remains to be deleted.
+// A listening socket without a name in the file system, so that no file is left to delete.
 struct Listener {
   UniqueFd fd;
   SocketType socketType = SocketType::Tcp;

@@ -20,7 +20,7 @@ constexpr int kSetTag = 0x11;
 constexpr std::size_t kMaxSealedBytes = sizeof(RecordHeader) + kMaxRecordBytes + kTagBytes;
 constexpr std::size_t kInboxBytes = 4 * kMaxSealedBytes;
 
-// 96 bits, as GCM has them.
+// 96 bits, as GCM requires.
 std::array<std::uint8_t, 12> nonceOf(std::uint64_t record) {
   std::array<std::uint8_t, 12> nonce{};
   std::memcpy(nonce.data() + 4, &record, sizeof record);

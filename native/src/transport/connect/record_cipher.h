@@ -12,17 +12,17 @@
 namespace ringrun {
 
 // Encrypts one connection with AES-256-GCM: records of at most kMaxRecordBytes, numbered in each direction. The number is
-// the nonce, so a record that is changed, left out, repeated or moved does not decrypt. Each direction has its own key.
+// the nonce, so a record that is changed, dropped, repeated or reordered does not decrypt. Each direction has its own key.
 class RecordCipher {
  public:
   // Throws Failure.
   RecordCipher(const Key& sendingKey, const Key& receivingKey);
 
-  // As ::sendmsg. The bytes of a record count as sent when the kernel has accepted all of the record. Until then,
+  // Like ::sendmsg. The bytes of a record count as sent when the kernel has accepted all of the record. Until then,
   // `message` must begin with the same bytes.
   ssize_t send(int fd, const msghdr& message);
 
-  // As ::recvmsg, but EAGAIN means that no decrypted bytes are left. EBADMSG: a record did not decrypt.
+  // Like ::recvmsg, but EAGAIN means that no decrypted bytes are left. EBADMSG: a record did not decrypt.
   ssize_t receive(int fd, msghdr& message);
 
  private:

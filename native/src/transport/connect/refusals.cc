@@ -5,7 +5,7 @@
 namespace ringrun {
 namespace {
 
-// From the first refusal to its line, which then includes those that follow at once.
+// Delay from the first refusal to its line, which then includes those that follow immediately.
 constexpr Milliseconds kCollectFor{1000};
 
 constexpr Milliseconds kBetweenLines{60'000};

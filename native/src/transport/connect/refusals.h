@@ -9,7 +9,7 @@
 
 namespace ringrun {
 
-// Counts the connections that a rank refused, and reports them on stderr: all of a minute in one line.
+// Counts the connections that a rank refused, and reports them on stderr, at most one line per minute.
 class Refusals {
  public:
   enum class Reason { Malformed, Unproven, Unencrypted, ForeignUser, Late, Crowded };
@@ -19,7 +19,7 @@ class Refusals {
 
   bool isDue() const;
 
-  // Writes the line about refusals that have not been reported, if there are any.
+  // Prints the line about unreported refusals, if any.
   void report(int rank);
 
  private:
@@ -28,7 +28,7 @@ class Refusals {
   std::array<std::size_t, kReasons> counts_{};
   std::size_t total_ = 0;
   std::map<std::string, std::size_t> sources_;
-  Clock::time_point since_{};  // of the first refusal that has not been reported
+  Clock::time_point since_{};  // of the first unreported refusal
   Clock::time_point next_{};   // of the next line
 };
 

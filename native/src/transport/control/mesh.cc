@@ -22,7 +22,7 @@ namespace {
 // Interval at which a rank that waits for connections checks that the missing ranks still listen.
 constexpr Milliseconds kProbeInterval{500};
 
-// Time in which the ranks of a group that cannot be formed learn from each other who died.
+// Time in which the ranks of a group that cannot be formed exchange which ranks died.
 constexpr Milliseconds kSettleTimeout{300};
 
 // A rank that never waits reads its control connections at this interval, so that their buffers do not fill.
@@ -123,7 +123,7 @@ std::vector<InvolvedRank> ControlMesh::notConnected() const {
   return missing;
 }
 
-// Control messages are so few that they always fit into the window, even if the peer does not read.
+// Control messages are few enough to always fit into the window, even if the peer does not read.
 void ControlMesh::addPeer(int peer, Link link) {
   endWhenUnanswered(link.fd(), directory_.socketTypeTo(peer), directory_.silentPeerTimeout());
   peers_[peer].link = std::move(link);

@@ -25,14 +25,14 @@ void ControlMesh::throwIfFailedBy(std::uint64_t sequence) const {
   const Failure* first = nullptr;
   for (const auto& peer : peers_) {
     if (!peer.failure || peer.failedSequence > sequence) continue;
-    // A mismatch explains the deaths that follow from it.
+    // A mismatch explains the deaths that result from it.
     if (first == nullptr || peer.failure->code == FailureCode::Mismatch) first = &*peer.failure;
   }
   if (first != nullptr) throw Failure(*first);
 }
 
 void ControlMesh::throwIfDisagreed(const Fingerprint& part) const {
-  // Messages between GPUs have no number, so the STATUS of a peer may be about another one. Their headers are compared.
+  // Messages between GPUs have no number, so the STATUS of a peer may refer to another one. Their headers are compared.
   if (part.sequence == 0) return;
   const Fingerprint mine = wholeOf(part);
   for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {

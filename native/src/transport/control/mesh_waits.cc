@@ -1,4 +1,4 @@
-// The part of ControlMesh that explains waits: for which ranks an operation waits, and where they are.
+// The part of ControlMesh that explains waits: for which ranks an operation waits, and what they are doing.
 #include <algorithm>
 #include <deque>
 
@@ -15,7 +15,7 @@ std::optional<Fingerprint> ControlMesh::lastSeenIn(int peer) const {
   return isLater ? status : lastCollective_;
 }
 
-// The ranks for which a peer waits; nothing if it does not wait, as far as is known.
+// The ranks for which a peer waits; empty if it is not known to wait.
 std::optional<std::vector<int>> ControlMesh::awaitedBy(int peer) const {
   const ControlPeer& one = peers_[peer];
   const bool isInCollective = one.isWaiting && one.status->sequence != 0;
@@ -62,7 +62,7 @@ void ControlMesh::reportWait(const Call& call, Clock::duration waited, const Awa
       return;
     }
   }
-  // While connecting, connected ranks that still wait for others have not sent a STATUS in their first moments.
+  // While connecting, connected ranks that wait for others send no STATUS at first.
   if (missing.empty() || call.fingerprint.op == Op::Connect) missing = known;
   std::vector<WaitReports::Missing> described;
   for (const auto& one : missing) described.push_back({one.rank, describePeer(one.rank, sequence, one.seenIn)});

@@ -18,7 +18,7 @@ void append(std::vector<std::uint8_t>& bytes, const void* more, std::size_t coun
   if (count > 0) std::memcpy(bytes.data() + at, more, count);
 }
 
-// Text of another process, without control characters, which could change what a terminal shows.
+// Text from another process, without control characters, which could manipulate a terminal.
 std::string printable(const std::uint8_t* text, std::size_t bytes) {
   std::string result(text, text + bytes);
   for (char& one : result) {

@@ -26,7 +26,7 @@ struct DecodedAbort {
 std::vector<std::uint8_t> encodeAbort(const Failure& failure, std::uint64_t sequence);
 
 // The failure that `reporter` sent, from the perspective of this rank: a death, a missing rank or a mismatch
-// keeps its meaning; an internal error of the reporter becomes its PeerDied. Malformed bytes become a PeerDied
+// is kept; an internal error of the reporter becomes a PeerDied of the reporter. Malformed bytes become a PeerDied
 // of `reporter` too.
 DecodedAbort decodeAbort(const std::uint8_t* body, std::size_t bytes, int reporter, int size);
 

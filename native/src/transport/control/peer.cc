@@ -137,7 +137,7 @@ void ControlPeer::handle(ControlType type, const std::uint8_t* body, std::size_t
   markDisconnected(kMalformed);
 }
 
-// Tells the peer how much was read, so that it does not send more than the connection holds.
+// Reports to the peer how much was read, so that it does not send more than the connection can hold.
 void ControlPeer::acknowledge() {
   if (++toAcknowledge_ < kReadBatch) return;
   ReadBody read;

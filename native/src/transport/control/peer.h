@@ -21,7 +21,7 @@ struct PassedMemory {
   std::uint64_t bytes = 0;
 };
 
-// Another rank in the control mesh: its connection, what it has sent, and what it has been sent. Owned by ControlMesh, and
+// Another rank in the control mesh: its connection, received state and sent state. Owned by ControlMesh, and
 // used by its thread. A peer is connected until it leaves (LEAVE), fails (ABORT) or its connection ends. It never
 // reconnects, and only the first of these events counts.
 class ControlPeer {
@@ -33,7 +33,7 @@ class ControlPeer {
   // Handles everything that has arrived. Never blocks, and does not throw if the peer has ended.
   void receive(const Directory& directory);
 
-  // Sends a message, unless there is no connection. A peer that cannot receive it is ending, or has stopped reading long
+  // Sends a message, unless there is no connection. A peer that cannot receive it is ending, or stopped reading long
   // ago. Either way its own wait detects the failure.
   void send(const std::vector<std::uint8_t>& message) noexcept;
 

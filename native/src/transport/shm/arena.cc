@@ -93,7 +93,7 @@ bool Arena::haveAllReached() const {
   return true;
 }
 
-// Checks each peer as soon as it has arrived, so that ranks that disagree do not wait for the others.
+// Checks each peer as soon as it arrives, so that ranks that disagree do not wait for the others.
 void Arena::awaitAll(const Call& call, bool checksAgreement) {
   int next = 0;
   const auto advance = [&] {

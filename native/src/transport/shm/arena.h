@@ -10,10 +10,10 @@
 
 namespace ringrun {
 
-// The control memory that the ranks of a group on one host share, and the waits in it. layout.h defines who
-// writes what. Ranks are identified by their index on the host.
+// The control memory that the ranks of a group on one host share, and the waits in it. layout.h defines which rank
+// writes which part. Ranks are identified by their index on the host.
 //
-// Used by one thread of each process at a time: the one that runs the group's current operation.
+// Used by one thread of each process at a time: the thread that runs the group's current operation.
 //
 // A waiting rank spins for some microseconds if every rank of the host has its own processor, and otherwise
 // yields. Then it sleeps in the kernel until the awaited step arrives, and checks the control connections, the
@@ -27,7 +27,7 @@ class Arena {
   void post(const Call& call, const Placement& placement);
 
   // Publishes this rank's writes, waits until every rank has arrived, and compares fingerprints. Throws
-  // Mismatch with both sides as soon as one differs; nothing outside of the area has been written then.
+  // Mismatch with both sides as soon as one differs; nothing outside of the area has been written in this case.
   void arrive(const Call& call);
 
   // Publishes this rank's writes, and waits until every rank has done the same.
@@ -44,7 +44,7 @@ class Arena {
   std::uint8_t* stagingOf(int place) const { return areas_[place].staging[stagingTurn_ & 1]; }
   void nextStaging() { ++stagingTurn_; }
 
-  // Wakes all sleeping ranks, so that they check their control connections now.
+  // Wakes all sleeping ranks, so that they check their control connections at once.
   void wakeRanks() const;
 
  private:

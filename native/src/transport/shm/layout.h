@@ -24,7 +24,7 @@ constexpr std::uint32_t kArenaMagic = 0x31415252;  // "RRA1"
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kPageBytes = 4096;
 
-// Arrays up to this size are copied into the area itself: one step, and every rank reduces them for itself.
+// Arrays up to this size are copied into the area itself: one step, and every rank reduces them itself.
 constexpr std::size_t kEagerBytes = 8192;
 
 // Larger arrays outside of registered memory go through staging in pieces of this size, which fit into the L2
@@ -36,7 +36,7 @@ struct ArenaHeader {
   std::uint32_t size;  // ranks of the host
   std::uint64_t bytes;
   // A waiting rank increments `sleepers` and sleeps until `wakeups`, a futex word, changes. The last rank to
-  // publish a step, if there are sleepers, increments `wakeups` and wakes them: once for each step, not once
+  // publish a step, if any rank sleeps, increments `wakeups` and wakes them: once for each step, not once
   // for each rank.
   alignas(kLineBytes) std::atomic<std::uint32_t> sleepers;  // offset 64
   std::atomic<std::uint32_t> wakeups;                       // offset 68

@@ -23,7 +23,7 @@ class SharedAllocation {
 
   SharedAllocation(std::shared_ptr<const Mapping> memory, std::size_t stride) : memory_(std::move(memory)), stride_(stride) {}
 
-  // Bytes behind the slice of the rank at `place` that no array uses.
+  // Unused bytes after the slice of the rank at `place`.
   std::uint8_t* gap(int place) const { return slice(place) + stride_ - kGapBytes; }
   static constexpr std::size_t kGapBytes = 17 * kLineBytes;
 
@@ -40,19 +40,19 @@ class SharedAllocation {
   std::size_t stride_;
 };
 
-// All shared allocations of a group. Numbers begin at 1 and are equal on all ranks, because allocation and release are
+// All shared allocations of a group. Numbers start at 1 and are equal on all ranks, because allocation and release are
 // collectives.
 class SharedAllocations {
  public:
   explicit SharedAllocations(int place) : place_(place) {}
 
-  // Marks in this rank's gap of a new allocation those that it has dropped.
+  // Marks the allocations that this rank has dropped, in its gap of a new allocation.
   void markDropped(const SharedAllocation& in) const {
     std::uint8_t* const marks = in.gap(place_);
     for (std::size_t i = 0; i < marked(); ++i) marks[i] = allocations_[i].isDropped() ? 1 : 0;
   }
 
-  // Frees those that all ranks have marked. A rank may read the slices of the others as long as one of them uses its own.
+  // Frees allocations that all ranks have marked. A rank may read the other ranks' slices as long as any of them uses its own.
   void releaseMarked(const SharedAllocation& in, int ranks) {
     std::size_t kept = 0;
     const std::size_t count = marked();
@@ -90,7 +90,7 @@ class SharedAllocations {
   }
 
  private:
-  // The first of them; later ones become the first when those are freed.
+  // The first allocation; later ones become the first when earlier ones are freed.
   std::size_t marked() const { return std::min(allocations_.size(), SharedAllocation::kGapBytes); }
 
   int place_;

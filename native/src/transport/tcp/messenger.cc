@@ -124,7 +124,7 @@ bool Messenger::hasConnection(int peer, const Call& call) {
   return static_cast<bool>(connection);
 }
 
-// A peer that refuses has ended, and may have sent the reason on its control connection.
+// A peer that refuses connections has ended, and may have sent the reason on its control connection.
 Link Messenger::advanceDialling(int peer, const Call& call) {
   std::string refusal;
   try {
@@ -207,7 +207,7 @@ void Messenger::checkHeader(const Receiving& receiving, const Call& call) const 
   }
 }
 
-// True if this thread runs on another processor than the peers on this machine that it waits for, so that it
+// True if this thread runs on another processor than all peers on this machine that it waits for, so that it
 // may spin.
 bool Messenger::runsApartFromPeers() {
   bool enough = true;
@@ -248,7 +248,7 @@ void Messenger::waitForReadiness(const Call& call) {
 
 void Messenger::checkWhileWaiting(const Call& call, Clock::time_point lastProgress) {
   const auto idle = Clock::now() - lastProgress;
-  // A long operation keeps others waiting even if it makes progress.
+  // A long operation delays others even if it makes progress.
   const bool takesLong = Clock::now() - call.deadline.since() >= kLongOperation;
   if (idle >= kLivenessInterval || takesLong) mesh_.sendStatus(call.fingerprint);
   mesh_.receive();

@@ -3,7 +3,7 @@ import { describeValue } from './describe-value.ts';
 
 type Numbers = Readonly<Record<string, number>>;
 
-/** Rejects values that are not numbers, such as an options object in place of a positional argument. */
+/** Rejects values that are not numbers, such as an options object instead of a positional argument. */
 export function requireNumber(where: string, values: Numbers): void {
   for (const [name, value] of Object.entries(values)) {
     if (typeof value !== 'number') {

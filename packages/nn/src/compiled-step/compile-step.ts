@@ -21,9 +21,9 @@ import { Tensor } from '../tensor/tensor.ts';
 export interface CompileStepOptions extends ClippingOptions {
   /**
    * If true, `lossOf` runs once for each combination of shapes, dtypes and other arguments, and later calls repeat its graph
-   * with their tensors, as `jax.jit` does. Whatever else `lossOf` reads in JavaScript keeps the value of that call: numbers
-   * of its closure, branches, forward hooks. It runs again after `train`, `eval` and `requiresGrad` change a model or
-   * parameter, and after a model is wrapped. It runs at every call if the repetition would be wrong: with dropout, running
+   * with their tensors, as `jax.jit` does. Everything else that `lossOf` reads keeps its value from that first call: numbers
+   * in its closure, branches, forward hooks. It runs again after `train`, `eval` and `requiresGrad` change a model or
+   * parameter, and after a model is wrapped. It runs at every call if repeating the graph would be wrong: with dropout, running
    * statistics or collectives in the graph, buffers that DistributedDataParallel broadcasts, `join`, tensors made inside
    * `lossOf`, `tensor.elements()`, and arguments that are computed tensors. Default: false.
    */
@@ -47,24 +47,24 @@ export interface CompiledStep<Arguments extends unknown[]> {
   /** Computes one step. Resolves with the loss when the parameters are updated. */
   (...batch: Arguments): Promise<Tensor>;
   /**
-   * Computes one step for each batch, one after another, with the numbers of as many awaited single calls. With `traceOnce`,
-   * the steps follow one another without JavaScript in between, and the event loop is free meanwhile: a step of a small model
-   * costs little more than its kernels (Keras: `steps_per_execution`). The first step of a kind, steps that need JavaScript,
-   * and those with `shareParameters` or `faultTolerance` are single ones. All ranks must compute the same number of steps, but
-   * may divide them into calls as they like.
+   * Computes one step for each batch, one after another, with the same results as awaited single calls. With `traceOnce`,
+   * the steps run without JavaScript in between, and the event loop stays free: a small model's step
+   * costs little more than its kernels (Keras: `steps_per_execution`). The first step for a set of shapes, steps that need
+   * JavaScript, and those with `shareParameters` or `faultTolerance` run singly. All ranks must compute the same number of
+   * steps, but may divide them into calls as they like.
    *
-   * The arrays of the batches are read until the promise settles, also with `copyInputs`: await it before you change them, or the
+   * The arrays of the batches are read until the promise settles, even with `copyInputs`: await it before changing them or the
    * settings of the optimizer.
    *
    * @param batches the arguments of each step
    * @returns the losses, when all steps have ended
-   * @throws ArgumentError if it is not a list of lists; NnError (ERR_NOT_AWAITED) if an array was changed meanwhile; what a
-   *   single call throws. The steps before one that fails may have changed the parameters.
+   * @throws ArgumentError if `batches` is not a list of lists; NnError (ERR_NOT_AWAITED) if an array was changed during the
+   *   call; any error of a single call. The steps before the one that fails may have changed the parameters.
    */
   each(batches: readonly Arguments[]): Promise<Tensor[]>;
 }
 
-/** Recorded graphs that a step keeps. */
+/** Recorded graphs that a step keeps at most. */
 const maxRecorded = 16;
 
 /**
@@ -79,23 +79,23 @@ const maxRecorded = 16;
  * ```
  *
  * and computes the same numbers. A parameter is updated as soon as the bucket of its gradient has been averaged. `lossOf`
- * runs at every call, as it does without `compileStep`, unless `traceOnce` is set: a new structure or new shapes compile
- * again, values do not.
+ * runs at every call, as it does without `compileStep`, unless `traceOnce` is set: a new structure or new shapes trigger a
+ * new compilation, new values do not.
  *
- * Gradients do not accumulate, and the parameters' `grad` have those of the last step; they are undefined with
+ * Gradients do not accumulate, and each parameter's `grad` is that of the last step; it is undefined with
  * DistributedDataParallel's `shareParameters`, because no rank averages all of them. To accumulate or change gradients, call
  * `backward` and `step`. To clip them, pass `clipGradNorm` or `clipGradValue`. With a communication hook,
- * `join`, `faultTolerance` or `errorIfNonfinite`, and if the loss does not depend on all parameters, the step is several
+ * `join`, `faultTolerance` or `errorIfNonfinite`, or if the loss does not depend on all parameters, the step takes several
  * runs. If a collective fails, some parameters may have been updated.
  *
- * @param optimizer has the parameters that are updated
+ * @param optimizer holds the parameters to update
  * @param lossOf returns the loss: one float32 number. Called synchronously.
- * @param options how gradients are clipped (default: they are not), how often `lossOf` runs, and whether arrays are copied
+ * @param options gradient clipping (default: none), how often `lossOf` runs, and whether arrays are copied
  * @returns a function that resolves with the loss when the parameters are updated; its method `each` computes several steps.
- * Calls run in their order, also if they are not awaited; await those before a call that runs `lossOf`, whose graph an update
- * that comes later outdates (ERR_OUTDATED). Reading the loss (`await loss.item()`) costs nothing.
+ * Calls run in order, even if they are not awaited. Await earlier calls before one that runs `lossOf`: an update that finishes
+ * after its graph was recorded makes the graph outdated (ERR_OUTDATED). Reading the loss (`await loss.item()`) costs nothing.
  * @throws ArgumentError if an argument is not an optimizer or a function, and from the returned function if `lossOf` does
- *   not return a tensor; ArgumentError for options that cannot be used
+ *   not return a tensor; ArgumentError for invalid options
  * @throws NnError (ERR_NONFINITE) from the returned function with `errorIfNonfinite`, without changing a parameter;
  *   (ERR_NOT_AWAITED) with `copyInputs: false`, if an array was changed during the step
  */
@@ -121,7 +121,7 @@ export function compileStep<Arguments extends unknown[]>(
   const stepping = { clipping: clippingOf('compileStep', clippingOptions), copyInputs };
   const recorded: RecordedStep[] = [];
 
-  /** A call that no record stands for. */
+  /** A call without a matching record. */
   const trace = async (
     batch: Arguments,
     run: (loss: Tensor) => Promise<void>,
@@ -138,7 +138,7 @@ export function compileStep<Arguments extends unknown[]>(
     const record = traceOnce ? RecordedStep.of(loss.value, batch, use, version) : undefined;
     await run(loss);
     if (record) {
-      // Those that are not current are never used again.
+      // Outdated records are never used again.
       const current = recorded.filter(({ isCurrent }) => isCurrent);
       recorded.splice(0, recorded.length, ...current.slice(1 - maxRecorded), record);
     }
@@ -183,7 +183,7 @@ export function compileStep<Arguments extends unknown[]>(
   return Object.assign(single, { each });
 }
 
-/** For the first batches of a list, as many as a record stands for. */
+/** For the first batches of a list, as many as one record fits. */
 function leadingReplacements(known: RecordedStep, batches: readonly (readonly unknown[])[]): Replacements[] {
   const leading: Replacements[] = [];
   for (const batch of batches) {
@@ -194,7 +194,7 @@ function leadingReplacements(known: RecordedStep, batches: readonly (readonly un
   return leading;
 }
 
-/** Those of the arguments that are tensors with elements. */
+/** The arguments that are tensors with elements. */
 function sourcesGiven(batches: readonly (readonly unknown[])[]): Source[] {
   const tensors = batches.flat().filter((one) => one instanceof Tensor);
   return tensors.map(({ value }) => sourceOfLeaf(value)).filter((source) => source !== undefined);

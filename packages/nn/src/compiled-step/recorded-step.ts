@@ -13,7 +13,7 @@ import { input } from '../ops/source.ts';
 import type { PartOfStep } from '../engine/prepared-step.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
-/** What a step reads in place of the leaves of an earlier one. */
+/** Replacements for the leaves of an earlier step. */
 export type Replacements = ReadonlyMap<Source, Source>;
 
 /** The graph of one call of a function that returns a loss, for later calls with other tensors of the same types. */
@@ -22,11 +22,11 @@ export class RecordedStep {
   readonly order: readonly Node[];
   readonly #loss: Value;
   readonly #arguments: readonly unknown[];
-  /** Of the leaves that are replaced. */
+  /** The leaves that are replaced. */
   readonly #checks: readonly ElementCheck[];
   readonly #version: number;
   #training: TrainingStep | undefined;
-  /** The update of the last step, if it was a part of its program. */
+  /** The update of the last step, if it was part of the step's program. */
   part: PartOfStep | undefined;
 
   private constructor(
@@ -43,8 +43,8 @@ export class RecordedStep {
   }
 
   /**
-   * Undefined if another call could have another graph or effect for the same types of arguments, as far as the graph shows:
-   * for arrays that the function itself made, such as the keys of dropout, for running statistics, and for collectives.
+   * Undefined if the graph shows that another call with the same argument types could have a different graph or effect:
+   * it has arrays that the function itself made, such as dropout keys, running statistics, or collectives.
    *
    * @param version `recordedCallsVersion()` before the call
    */
@@ -56,7 +56,7 @@ export class RecordedStep {
   ): RecordedStep | undefined {
     if (readsElements || version !== recordedCallsVersion()) return undefined;
     const sources = given.filter((one) => one instanceof Tensor).map(({ value }) => sourceOfLeaf(value));
-    // A parameter as an argument is a leaf of its own kind, and one tensor twice would have one replacement.
+    // A parameter as an argument is a different kind of leaf, and a tensor passed twice would have only one replacement.
     if (sources.some((source) => source === undefined || source.memory !== undefined)) return undefined;
     if (new Set(sources).size < sources.length) return undefined;
     const isRepeatable = (node: Node) => {
@@ -92,10 +92,10 @@ export class RecordedStep {
   }
 
   /**
-   * What to read in place of the leaves of the recorded call; undefined if the arguments differ in more than the elements of
+   * Replacements for the leaves of the recorded call; undefined if the arguments differ in more than the elements of
    * tensors.
    *
-   * @throws what the call would have thrown for these elements
+   * @throws the error that the call itself would throw for these elements
    */
   replacements(given: readonly unknown[]): Replacements | undefined {
     if (given.length !== this.#arguments.length) return undefined;
@@ -119,7 +119,7 @@ export class RecordedStep {
   }
 }
 
-/** The source of a leaf of callers, if it has the type of another leaf. */
+/** The source of a caller's leaf, if its type equals that of another leaf. */
 function sourceLike(known: Value, leaf: Value): Source | undefined {
   const source = sourceOfLeaf(leaf);
   const isAlike = leaf.dtype === known.dtype && isSameData(leaf.shape, known.shape);

@@ -15,10 +15,10 @@ import { sourcesOf, type RunInputs } from '../engine/run-inputs.ts';
 import { runStep, type StepResult } from '../engine/run-step.ts';
 import { uncachedPartOf } from '../engine/value-cache.ts';
 
-/** How a compiled step runs. */
+/** Settings of a compiled step. */
 export interface SteppingOptions {
   readonly clipping: Clipping | undefined;
-  /** Whether to copy the arrays of callers at the call, or to read them until the step has ended. */
+  /** If true, copies the callers' arrays at the call; if false, reads them until the step has ended. */
   readonly copyInputs: boolean;
 }
 
@@ -26,7 +26,7 @@ type SteppedOptimizer = Pick<Optimizer, 'memory' | 'prepareStep' | 'zeroGradNow'
 
 /**
  * Clears the gradients of an optimizer, runs forward, backward and the optimizer's step, and keeps the value of the loss:
- * in one run, if that computes the same as several.
+ * in one run if the result is the same as with several.
  */
 export async function step(
   loss: Value,
@@ -43,7 +43,7 @@ export async function step(
   }
 }
 
-/** `step` inside an operation that has begun. Reads the arrays of callers until it has ended. */
+/** `step` inside a running operation. Reads the arrays of callers until it has ended. */
 export async function stepNow(
   loss: Value,
   optimizer: SteppedOptimizer,
@@ -59,7 +59,7 @@ export async function stepNow(
 /**
  * `step` for the graph of an earlier call.
  *
- * @param replaced what to read in place of the leaves of that call
+ * @param replaced replacements for the leaves of that call
  * @returns the elements of the loss
  */
 export async function stepAgain(
@@ -100,10 +100,10 @@ export async function stepAgain(
 }
 
 /**
- * A step for each batch with the graph of an earlier call, inside an operation that has begun. As many as possible follow
- * one another without JavaScript. Reads the arrays of callers until it has ended.
+ * A step for each batch with the graph of an earlier call, inside a running operation. As many steps as possible run
+ * without JavaScript in between. Reads the arrays of callers until it has ended.
  *
- * @param batches what to read in place of the leaves of that call
+ * @param batches replacements for the leaves of that call
  * @returns the elements of the losses
  */
 export async function stepsNow(
@@ -123,7 +123,7 @@ export async function stepsNow(
   return losses;
 }
 
-/** Runs at least the first of steps. Returns the losses of those that ran. */
+/** Runs at least the first step. Returns the losses of the steps that ran. */
 async function runAgain(
   recorded: RecordedStep,
   [first, ...later]: readonly BufferOf[],

@@ -6,12 +6,12 @@ import type { CollectiveGroup } from '../graph/attributes.ts';
 import { messageOf, type CollectiveMessage } from '../ops/collective.ts';
 import { insideOperation } from '../executor/operation-queue.ts';
 
-/** The memory of a collective: what this rank sends, and what it receives. */
+/** The memory of a collective: the elements that this rank sends and receives. */
 type Memory = Pick<PreparedCollective, 'input' | 'output'>;
 
 /**
- * A collective of a compiled graph. The graph starts it without JavaScript if the group can do so, and otherwise awaits a
- * call of JavaScript. Ranks may differ in it, because the operation of the group is the same.
+ * A collective of a compiled graph. The graph starts it without JavaScript if the group supports it, and otherwise awaits a
+ * JavaScript call. Ranks may differ in this, because the group's operation is the same.
  */
 export class BoundCollective {
   /** Index into the groups that are passed to a run. */
@@ -27,7 +27,7 @@ export class BoundCollective {
     this.#message = messageOf(node);
   }
 
-  /** The call of the graph. `waited` receives the milliseconds of a call of JavaScript. */
+  /** The call of the graph. `waited` receives the milliseconds that a JavaScript call took. */
   callOn(group: CollectiveGroup, waited: (ms: number) => void): GraphCall {
     const prepared = this.#preparedOn(group);
     return prepared === undefined
@@ -52,7 +52,7 @@ export class BoundCollective {
     const { input, output } = memory;
     const perform = async () => {
       const startedAt = performance.now();
-      // The group may be one of the program.
+      // The group may be implemented by the user's program.
       const collective = () =>
         name === 'allReduce' ? group.allReduce(input) : group.allGather(output, input);
       await timed('waiting', this.#op, () => insideOperation(collective));

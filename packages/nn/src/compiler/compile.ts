@@ -80,7 +80,7 @@ export function evaluateSync(values: readonly Value[], outputs: readonly ValueBu
   });
 }
 
-/** Other ranks are met while the event loop runs. */
+/** Communication with other ranks needs a running event loop. */
 function requireNoOtherRanks(
   where: string,
   leaves: readonly Leaf[],
@@ -96,7 +96,7 @@ function requireNoOtherRanks(
 
 const forwardPass = 'the forward pass';
 
-/** What computes values: a graph with its assignments. */
+/** Computes values: a graph with its assignments. */
 function forwardOf(values: readonly Value[]) {
   const assignments = assignmentsOf(values);
   const all = [...values, ...assignments.values];
@@ -142,7 +142,7 @@ export function bufferOf(source: Source): ValueBuffer {
  * value must be an elementwise function of its target, and no other node may read the target after the assignment, because
  * onnxruntime writes in place.
  *
- * @param calls those of a shared update, in the order of the program
+ * @param calls the calls of a shared update, in the order of the program
  */
 export async function updateInPlace(
   { key, leaves, assignments, shared }: StepUpdate,

@@ -78,14 +78,14 @@ interface EmitOptions {
   readonly copies?: boolean;
   /** Call of the first collective. Default: 0. */
   readonly firstCall?: number;
-  /** Computed before the first collective. Default: none. */
+  /** Value to compute before the first collective. Default: none. */
   readonly after?: string | undefined;
 }
 
-/** The collectives of a graph: calls from 0, each after the one before. */
+/** The collectives of a graph: calls from 0, each after the previous one. */
 interface EmittedCollectives {
   readonly count: number;
-  /** Computed by the last one. */
+  /** The token that the last collective computes. */
   readonly token: string | undefined;
 }
 
@@ -99,30 +99,30 @@ export interface ModelOptions {
   readonly keepsActivations?: boolean;
   /** Positions of the outputs that are ready together. Each part has a call, after those of the graph's collectives. */
   readonly parts?: readonly (readonly number[])[];
-  /** Computed when the calls of the parts have ended. */
+  /** Tokens that are computed when the calls of the parts have ended. */
   readonly update?: ModelUpdate;
 }
 
 /**
- * An update of memory that other ranks read. Behind those of the parts, the program has the calls of the update's
- * collectives and of a barrier behind it.
+ * An update of memory that other ranks read. After the calls of the parts, the program makes the calls of the update's
+ * collectives and then a barrier.
  */
 export interface SharedUpdate {
   /** Leaves that read gradients or parts of them, which other ranks may write. */
   readonly gradients: readonly Value[];
-  /** Whether the first call is another barrier, before the update. If not, the call of the last part is a barrier. */
+  /** True if the first call is another barrier, before the update. If false, the call of the last part is a barrier. */
   readonly waitsBefore: boolean;
 }
 
 /** In-place changes at the end of a program, such as those of an optimizer. */
 export interface ModelUpdate {
-  /** Further inputs of the program. */
+  /** Additional inputs of the program. */
   readonly leaves: readonly Leaf[];
-  /** Further outputs of the program. They may be written to arrays that the program reads. */
+  /** Additional outputs of the program. They may be written to arrays that the program reads. */
   readonly outputs: readonly Value[];
   /** Leaves that read an output of the program after its call, by its position. */
   readonly reads: ReadonlyMap<number, Value>;
-  /** If it writes memory that other ranks read. Its calls follow those of the parts. */
+  /** Set if it writes memory that other ranks read. Its calls follow those of the parts. */
   readonly shared?: SharedUpdate | undefined;
 }
 
@@ -141,7 +141,7 @@ export function emitModel(
   }
   for (const { name, value } of results) graph.output(name, value.dtype, value.shape);
   // The call of a part changes its outputs while others are computed, which may read the same values: a gradient of
-  // batch normalization is a part of another one, and onnxruntime merges equal nodes.
+  // batch normalization is part of another gradient, and onnxruntime merges equal nodes.
   const collectives = emitNodes(graph, inputs, results, { copies: parts.length > 1 });
   const tokens = emitStarts(graph, parts, results, collectives);
   if (update) emitUpdate(graph, { inputs, results, parts, update, tokens });
@@ -184,7 +184,7 @@ export function emitStarts(
   };
 }
 
-/** Float32 values that are computed when a result is, if the parameters that it reads may change behind it. */
+/** Float32 values that are computed together with a result, if the parameters that it reads may change afterwards. */
 function asNumbers(graph: GraphBuilder, { name, value }: NamedValue): string[] {
   if (value.dtype === 'float32') return [name];
   if (!topologicalOrder([value]).some(({ outputs: [output] }) => isTrained(output))) return [];
@@ -204,8 +204,8 @@ interface Tokens {
 }
 
 /**
- * Emits the nodes of an update behind all others, so that it may overwrite what they read: it reads the outputs behind
- * their calls, and the calls behind all other nodes.
+ * Emits the nodes of an update after all others, so that it may overwrite their inputs: it reads the outputs after
+ * their calls, and the calls run after all other nodes.
  */
 function emitUpdate(graph: GraphBuilder, { inputs, results, parts, update, tokens }: UpdateContext): void {
   const ownInputs = update.leaves.map(({ value }, i) => ({ name: inputName(inputs.length + i), value }));
@@ -233,9 +233,9 @@ function emitUpdate(graph: GraphBuilder, { inputs, results, parts, update, token
 }
 
 /**
- * Emits an update with its barriers. Each of its nodes that writes, or may fail, reads a gradient or a part of one.
+ * Emits an update with its barriers. Each of its nodes that writes or may fail reads a gradient or part of one.
  *
- * @param calls `first`: the first call of the update; `before`: what is computed behind the calls before, the last behind all
+ * @param calls `first`: the first call of the update; `before`: tokens of the earlier calls, the last after all
  */
 function emitShared(
   graph: GraphBuilder,

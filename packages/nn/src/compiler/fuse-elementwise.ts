@@ -13,7 +13,7 @@ import { constant } from '../ops/source.ts';
  */
 export function fuseElementwise(outputs: readonly Value[]): Value[] {
   const collectives = inSequence(topologicalOrder(outputs));
-  // A collective runs after the one before, although it reads nothing of it.
+  // A collective runs after the previous one, although it reads none of its results.
   const order = topologicalOrder([...collectives.map((node) => node.outputs[0]), ...outputs]);
   const before = new Map<Node, Node>(
     collectives.slice(1).map((node, position) => [node, collectives[position]]),
@@ -28,7 +28,7 @@ type Group = readonly Node[];
 type Groups = Map<Node, Group>;
 
 /**
- * A group runs as one node, so a node joins the group of an input only if no input of the union from outside depends on the
+ * A group runs as one node, so a node joins the group of an input only if no external input of the union depends on the
  * union.
  */
 function groupsOf(order: readonly Node[], before: ReadonlyMap<Node, Node>): Groups {
@@ -54,11 +54,11 @@ function groupsOf(order: readonly Node[], before: ReadonlyMap<Node, Node>): Grou
 interface Places {
   /** In the topological order. */
   readonly of: ReadonlyMap<Node, number>;
-  /** True at a place if a group has members before it, and others at it or behind. */
+  /** True at a place if a group has members before it, and others at it or after. */
   readonly crossed: boolean[];
 }
 
-/** True if an input from outside depends on a member, where each of the other groups counts as one node. */
+/** True if an external input depends on a member, where each of the other groups counts as one node. */
 function dependsOnItself(
   group: Group,
   groups: Groups,
@@ -66,7 +66,7 @@ function dependsOnItself(
   before: ReadonlyMap<Node, Node>,
 ): boolean {
   const members = new Set(group);
-  // Nodes before a place that no group crosses depend on nodes before it alone, also through their groups.
+  // Nodes before a place that no group crosses depend only on nodes before it, even through their groups.
   let first = places.of.get(group[0])!;
   while (places.crossed[first]) first -= 1;
   const visited = new Set<Node>();
@@ -107,7 +107,7 @@ function mayJoin(node: Node): boolean {
   });
 }
 
-/** Returns a predicate: true for values that a node outside of their group reads, or that are outputs. */
+/** Returns a predicate: true for values that are outputs or are read by a node outside of their group. */
 function readFromOutside(
   order: readonly Node[],
   groups: Groups,
@@ -157,14 +157,14 @@ function copy(node: Node, replacements: Map<Value, Value>): void {
 }
 
 interface Program {
-  /** Read from outside. Conditions first. */
+  /** Values read from outside. Conditions first. */
   readonly inputs: readonly Value[];
-  /** Computed values that are read outside, without the names that Reshape gives them. Conditions first. */
+  /** Computed values that are read outside the group, without their Reshape aliases. Conditions first. */
   readonly outputs: readonly Value[];
   readonly attributes: ElementwiseProgram;
 }
 
-/** The program of a group; undefined if the group has less than two instructions, or does not fit the operator. */
+/** The program of a group; undefined if the group has fewer than two instructions or does not fit the operator. */
 function programOf(group: Group, isRead: (value: Value) => boolean): Program | undefined {
   const members = new Set(group);
   const computing = group.filter((node) => !isNode(node, 'Reshape'));

@@ -17,13 +17,13 @@ export interface Bindings {
   readonly outputs: readonly ValueBuffer[];
   /** Groups of the collectives. */
   readonly groups: readonly CollectiveGroup[];
-  /** A call for each part. Default: none. */
+  /** One call for each part. Default: none. */
   readonly starts?: readonly GraphCall[];
-  /** The buffers of further runs: see `Program.run`. Default: none. */
+  /** Buffers of subsequent runs: see `Program.run`. Default: none. */
   readonly later?: readonly RunBuffers[];
 }
 
-/** A compiled graph with its collectives, which it calls while it runs. */
+/** A compiled graph with its collectives, which it starts while it runs. */
 export class GraphProgram {
   readonly #program: Program;
   readonly #collectives: readonly BoundCollective[];

@@ -6,7 +6,7 @@ export interface Releasable {
   release(): Promise<void>;
 }
 
-/** What a program is found by, such as the structure of a graph. */
+/** The cache key of a program, such as the structure of a graph. */
 export interface ProgramKey {
   /** Equal for equal keys. */
   readonly hash: number;
@@ -70,7 +70,7 @@ export class ProgramCache<Key extends ProgramKey, T extends Releasable> {
     return this.#find(key)?.program;
   }
 
-  /** Adds a compiled program, of which `ready` has returned none. */
+  /** Adds a compiled program that `ready` did not find. */
   addReady(key: Key, program: T, shape: ProgramSummary): void {
     this.#push({ key, made: Promise.resolve(program), program, shape, users: 0, evicted: false });
   }
@@ -136,7 +136,7 @@ function isEntryOf<Key extends ProgramKey>({ key: known }: Entry<Key, unknown>, 
 
 async function releaseIfUnused({ evicted, users, program, made }: Entry<unknown, Releasable>): Promise<void> {
   if (!evicted || users > 0) return;
-  // A compiled program at once: synchronous reads of many shapes may leave no turn for promises.
+  // Compiled programs are released at once: synchronous reads of many shapes may leave no turn for promises.
   const compiled = program ?? (await made.catch(() => undefined));
   await compiled?.release();
 }

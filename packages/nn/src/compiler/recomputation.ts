@@ -5,15 +5,15 @@ import { addDependency } from '../ops/dependency.ts';
 
 /**
  * The nodes of parts between Checkpoint boundaries, computed a second time in the backward pass. Gradients read the copies, so
- * the values of the first time are freed when the forward pass has left the part.
+ * the original values are freed when the forward pass leaves the part.
  *
- * The copies read the inputs of the part through a dependency on the gradient of its output: onnxruntime computes them when
- * that is there, and does not merge them with the nodes that they are copies of.
+ * The copies read the inputs of the part through a dependency on the gradient of its output: onnxruntime computes them once
+ * that gradient exists, and does not merge them with their originals.
  */
 export class Recomputation {
   readonly #copies = new Map<Node, Node>();
 
-  /** The node whose inputs and outputs the gradient of `node` reads: its copy, if it is in a part. */
+  /** The node whose inputs and outputs the gradient of `node` reads: its copy, if it is inside a part. */
   of(node: Node): Node {
     return this.#copies.get(node) ?? node;
   }
@@ -32,7 +32,7 @@ export class Recomputation {
         copied.set(value, isDelayable(value) ? addDependency(value, gradient) : value);
         continue;
       }
-      // Ranks run each collective once. What depends on parameters alone is no activation.
+      // Ranks run each collective once. Values that depend only on parameters are not activations.
       const dependsOnPart = node.inputs.some((input) => copied.has(input));
       if (!dependsOnPart || isCollective(node)) continue;
       const copy = this.#copies.get(node) ?? copyOf(node, copied);

@@ -4,7 +4,7 @@ import { topologicalOrder } from '../graph/topology.ts';
 /** Returns the replacements of a node's outputs, or undefined if the rule does not apply. */
 export type Rewrite = (node: Node) => Value | readonly Value[] | undefined;
 
-/** Rebuilds a graph from its leaves up. The first rule that applies to a node replaces it. */
+/** Rebuilds a graph from its leaves upwards. The first rule that applies to a node replaces it. */
 export function rewrite(outputs: readonly Value[], rules: readonly Rewrite[]): Value[] {
   const replaced = new Map<Value, Value>();
   const current = (value: Value): Value => replaced.get(value) ?? value;

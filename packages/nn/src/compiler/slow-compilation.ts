@@ -22,7 +22,7 @@ export async function warnIfSlow<T>(
   }
 }
 
-/** `warnIfSlow` for a compilation that blocks the event loop: prints the line behind it. */
+/** `warnIfSlow` for a compilation that blocks the event loop: prints the line afterwards. */
 export function warnIfSlowSync<T>(
   what: string,
   shape: ProgramSummary,

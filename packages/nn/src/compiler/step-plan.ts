@@ -4,7 +4,7 @@ import type { Leaf, Structure, StructureKey } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { isSameSequence } from '../graph/same-data.ts';
 
-/** Where the gradients of a graph's parameters are received. */
+/** Destinations of the gradients of a graph's parameters. */
 export interface GradientPlaces {
   /** In their order, which is the same on all ranks. */
   readonly sinks: readonly GradientSink[];
@@ -36,13 +36,13 @@ export interface PlannedPart {
   readonly positions: readonly number[];
 }
 
-/** What follows from the structure of a loss and the places of its gradients. It refers to no parameters. */
+/** The plan that follows from the structure of a loss and the places of its gradients. It holds no parameters. */
 export class StepPlan {
   /** Positions of the trainable leaves, in the order of their gradients: by bucket index, then in reverse forward order. */
   readonly trainable: readonly number[];
   /**
    * The gradients that are received together, in the order in which they are computed: by bucket index, then in the order
-   * of the sinks. So ranks start averages of one group in one order, whatever their losses depend on.
+   * of the sinks. So all ranks start a group's averages in the same order, whichever parameters their losses depend on.
    */
   readonly parts: readonly PlannedPart[];
   readonly #structure: StructureKey;
@@ -63,7 +63,7 @@ export class StepPlan {
     return this.#structure.hash;
   }
 
-  /** True if this is the plan of a structure and of places. */
+  /** True if this is the plan for a structure and these places. */
   isOf(structure: StructureKey, { numbers }: GradientPlaces): boolean {
     if (!this.#structure.equals(structure)) return false;
     return isSameSequence(numbers, this.#places);

@@ -4,7 +4,7 @@ import type { Leaf, StructureKey } from '../graph/structure.ts';
 import type { BufferAssignment } from './buffer-assignment.ts';
 import type { ModelUpdate, SharedUpdate } from './emit.ts';
 
-/** The update of parameters as a part of a training step. */
+/** The update of parameters as part of a training step. */
 export interface StepUpdate {
   /** Equal for equal updates of parameters. */
   readonly key: StructureKey;
@@ -13,7 +13,7 @@ export interface StepUpdate {
   readonly assignments: readonly BufferAssignment[];
   /** The leaf that reads the gradient of a parameter. All parameters are leaves of the step. */
   readonly gradients: ReadonlyMap<GradientReceiver, Value>;
-  /** Undefined if other ranks do not read what it writes. */
+  /** Undefined if other ranks do not read its outputs. */
   readonly shared: SharedUpdate | undefined;
 }
 
@@ -22,11 +22,11 @@ export interface PlacedUpdate {
   readonly update: StepUpdate;
   /** Positions of the updated parameters among the leaves of the step. */
   readonly positions: readonly number[];
-  /** The leaves of the update that the step does not read, and that are no gradients. */
+  /** The leaves of the update that the step does not read, and that are not gradients. */
   readonly ownLeaves: readonly Leaf[];
 }
 
-/** Of the last step. */
+/** The leaves and parameters of the last step. */
 const placed = new WeakMap<StepUpdate, PlacedUpdate>();
 
 export function placeUpdate(update: StepUpdate, leaves: readonly Leaf[]): PlacedUpdate {
@@ -53,7 +53,7 @@ function isPlacedAt({ update, positions }: PlacedUpdate, leaves: readonly Leaf[]
 }
 
 /**
- * The update for the model of a step.
+ * Builds the update for the model of a step.
  *
  * @param trainable the leaves that have a gradient, in the order of the gradients
  * @param firstGradient position of the first gradient among the outputs

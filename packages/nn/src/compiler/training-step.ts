@@ -50,7 +50,7 @@ class StepKey implements ProgramKey {
   }
 }
 
-/** An update of this step, and what its program is found by. */
+/** An update of this step, and the cache key of its program. */
 interface KeyedUpdate {
   readonly placed: PlacedUpdate | undefined;
   readonly key: StepKey;
@@ -69,14 +69,14 @@ export interface GradientPart {
 export interface StepOptions extends RunOptions {
   /** Updates parameters in the same run, each when its part's call has ended. Default: none. */
   readonly update?: StepUpdate | undefined;
-  /** Further runs, which follow without JavaScript: see `Program.run`. Default: none. */
+  /** Subsequent runs, without JavaScript in between: see `Program.run`. Default: none. */
   readonly later?: readonly LaterRun[];
 }
 
 /** A run of the same step that writes the same gradients and parameters. */
 export interface LaterRun {
   readonly loss: ValueBuffer;
-  /** For the leaves of the step and of its update. */
+  /** Buffers for the leaves of the step and of its update. */
   readonly bufferOf: BufferOf;
 }
 
@@ -84,7 +84,7 @@ export interface LaterRun {
 export class TrainingStep {
   /** The trainable leaves in the order of the gradients: by bucket index, and within a bucket in reverse forward order. */
   readonly trainable: readonly Leaf[];
-  /** Those of `trainable`. */
+  /** The parameters of `trainable`. */
   readonly parameters: readonly GradientReceiver[];
   /** The gradients that are received together, in the order in which they are computed. */
   readonly parts: readonly GradientPart[];
@@ -111,12 +111,12 @@ export class TrainingStep {
     });
   }
 
-  /** What `run` computes first. */
+  /** The values that `run` computes first. */
   get loss(): Value {
     return this.#forward[0];
   }
 
-  /** False if gradients are received elsewhere since. */
+  /** False if the gradients have a different destination since. */
   hasItsPlaces(): boolean {
     const { sinks, numbers } = this.#places;
     return this.#structure.leaves.every(({ source: { parameter } }, position) => {
@@ -212,7 +212,7 @@ function compileStep(
   parts: readonly GradientPart[],
   placed: PlacedUpdate | undefined,
 ): Promise<GraphProgram> {
-  // Before differentiation, because the gradient of an operator of the addon is another one.
+  // Before differentiation, because the gradient of an addon operator is also an addon operator.
   const own = usesOwnOperators() ? [softmaxCrossEntropyOfLogSoftmax] : [plainOperators];
   const outer = rewrite(forward, [withoutElements(forward), ...own, reluAfterMaxPool]);
   const innermost = rewrite(outer, batchInnermost);

@@ -29,7 +29,7 @@ export interface BackwardOptions {
    * If true, throws if the loss or a gradient is NaN or infinite, and names the operator that produced it
    * (torch.autograd.detect_anomaly) by running the graph once more with all intermediate values. Otherwise costs one scan
    * of all gradients. With DistributedDataParallel, only ranks whose own loss or gradient is affected throw.
-   * Default: false.
+   * Default: `false`.
    */
   detectAnomaly?: boolean;
 }
@@ -54,8 +54,8 @@ export async function backward(loss: Value, options: BackwardOptions = {}): Prom
 }
 
 /**
- * Computes the elements of a value into a new array. Computations, backward passes and optimizer steps run in the order
- * of the calls: so values use the parameters at the time of the call, and collectives have the same order on all ranks.
+ * Computes the elements of a value into a new array. Computations, backward passes and optimizer steps run in call order,
+ * so values use the parameters at the time of the call, and collectives have the same order on all ranks.
  *
  * @param name of the public method
  */
@@ -112,7 +112,7 @@ async function readNow(
   name: string,
   { of: bufferOf }: CapturedInputs,
 ): Promise<TensorData> {
-  // An earlier operation may have computed it since the call.
+  // An earlier operation may have computed the value since the call.
   const kept = cachedElements(value);
   if (kept !== undefined) return kept.slice();
   const remainder = remainderOf(value, order, name);
@@ -121,7 +121,7 @@ async function readNow(
   return await onnxruntimeExecutor.download(buffer);
 }
 
-/** The graph that computes a value from the elements that are known. */
+/** The graph that computes a value from the known elements. */
 function remainderOf(value: Value, order: readonly Node[], name: string): Value {
   const remainder = uncachedPartOf(value, order, 'read');
   const outdated = findOutdated(computed(remainder));
@@ -150,7 +150,7 @@ export function operationOn(order: readonly Node[], name: string, changes: boole
   };
 }
 
-/** `backward` inside an operation that has begun, and the optimizer's step, which `optimizerStep` returns. Default: no step. */
+/** `backward` inside a running operation, followed by the optimizer's step that `optimizerStep` returns. Default: no step. */
 export async function backwardNow(
   written: Value,
   order: readonly Node[],

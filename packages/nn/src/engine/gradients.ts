@@ -10,7 +10,7 @@ import { usesOwnOperators } from '../ops/own/enabled.ts';
 
 /** The gradients of one backward pass, accumulated in place onto those of earlier passes. */
 export class Gradients {
-  /** What a run writes. */
+  /** The buffers that a run writes. */
   readonly buffers: readonly ValueBuffer[];
   readonly #memory: readonly ManagedBuffer[];
   readonly #parameters: readonly GradientReceiver[];
@@ -60,7 +60,7 @@ export class Gradients {
     return operations.every((one) => one !== undefined) ? operations : undefined;
   }
 
-  /** How many passes may follow one another without JavaScript if `startable`: at least 1, and `limit` at most. */
+  /** How many passes may run without JavaScript in between if `startable`: from 1 to `limit`. */
   maxPasses(limit: number): number {
     let most = limit;
     for (const pass of this.#passes.values()) most = Math.min(most, pass.maxPasses?.(limit) ?? 1);
@@ -96,7 +96,7 @@ export class Gradients {
   /**
    * Ends the passes after a failure. Gradients that are being averaged already are not restored.
    *
-   * @param count of passes that followed one another. Default: 1.
+   * @param count number of consecutive passes. Default: 1.
    * @returns the error to throw
    */
   abandon(error: unknown, count?: number): unknown {
@@ -125,14 +125,14 @@ export class Gradients {
 
 const noPasses: ReadonlyMap<GradientSink, GradientPass> = new Map();
 
-/** Ends passes one after another; undefined if nothing is left to wait for. */
+/** Ends passes one after another. Returns undefined if nothing is left to wait for. */
 function endPasses(
   passes: readonly (readonly [GradientSink, GradientPass])[],
   settings: PassEnd,
 ): Promise<void> | undefined {
   if (passes.length === 0) return undefined;
   const [[sink, pass], ...others] = passes;
-  // Otherwise it may call the program: a communication hook, or a listener of changes of the group.
+  // Otherwise it may call user code: a communication hook or a listener for group changes.
   const needsNoProgram = settings.isStarted === true && sink.mayRepeat !== true;
   const end = needsNoProgram ? pass.done(settings) : insideOperation(() => pass.done(settings));
   return end ? end.then(() => endPasses(others, settings)) : endPasses(others, settings);
@@ -145,7 +145,7 @@ function beginPasses(
   const passes = new Map<GradientSink, GradientPass>();
   const sinks = new Set<GradientSink>();
   for (const { gradientSink } of parameters) if (gradientSink) sinks.add(gradientSink);
-  // An update averages the gradients of one sink, in memory of the host.
+  // An update averages the gradients of one sink, in host memory.
   const mayAverage = sinks.size === 1 && onnxruntimeExecutor.usesHostMemory && usesOwnOperators();
   try {
     for (const sink of sinks) {

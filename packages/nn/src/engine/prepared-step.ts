@@ -2,7 +2,7 @@ import type { StepUpdate } from '../compiler/step-update.ts';
 import type { GraphCall } from '../executor/executor.ts';
 import type { GradientReceiver, Source } from '../graph/source.ts';
 
-/** A step with the settings of the time of the call. */
+/** A step with the settings at the time of the call. */
 export interface PreparedStep {
   /** `identity` of the memory of the parameters that it changes. */
   readonly memory: () => ReadonlySet<object>;
@@ -10,7 +10,7 @@ export interface PreparedStep {
   readonly parameters: () => ReadonlySet<GradientReceiver>;
   /** @param averages see `GradientPass.updateAverages` */
   readonly run: (averages: boolean) => Promise<void>;
-  /** The step as a part of one that computes the gradients of these parameters; undefined if it must run after it. */
+  /** The step as part of the program that computes the gradients of these parameters; undefined if it must run afterwards. */
   readonly asPartOf: (reached: readonly GradientReceiver[], averages: boolean) => PartOfStep | undefined;
 }
 
@@ -20,13 +20,13 @@ export interface PartOfStep {
   /** The calls of the update, after those of the gradients. */
   readonly calls: readonly GraphCall[];
   /**
-   * Prepares the part for another step that reaches the same parameters, with the current settings. Returns false if it must
-   * be made anew. No parameter may have been frozen meanwhile. Undefined: it must always be made anew.
+   * Prepares the part for another step with the same parameters and the current settings. Returns false if it must
+   * be rebuilt. No parameter may have been frozen since. Undefined if it must always be rebuilt.
    */
   prepareAgain?: () => boolean;
   /**
-   * What a later run reads in place of leaves of the update, if it follows the first without another preparation: bias
-   * corrections depend on the number of the step. `run` counts from 1. Undefined if its update has another graph.
+   * Replacements for leaves of the update in a later run that follows the first without another preparation: bias
+   * corrections depend on the step number. `run` counts from 1. Undefined if the update has a different graph.
    */
   numbersOfLater?: (run: number) => ReadonlyMap<Source, Float32Array> | undefined;
   /** Call it before the program runs. */

@@ -9,10 +9,10 @@ export interface RunInputs {
   /**
    * Call it after a successful run.
    *
-   * @throws NnError (ERR_NOT_AWAITED) if the run has read arrays that were changed meanwhile, so that its results are wrong
+   * @throws NnError (ERR_NOT_AWAITED) if arrays were changed during the run, so that its results are wrong
    */
   requireUnchanged(): void;
-  /** Call it after the run, also if it has failed. */
+  /** Call it after the run, even if it failed. */
   release(): void;
 }
 

@@ -12,28 +12,28 @@ import type { PartOfStep, PreparedStep } from './prepared-step.ts';
 import { recordReached } from './unlisted-parameters.ts';
 
 interface StepRunOptions extends RunOptions {
-  /** What further runs of the same step would read, if they can follow without JavaScript. Default: none. */
+  /** Inputs of subsequent runs of the same step that need no JavaScript in between. Default: none. */
   readonly later?: readonly BufferOf[];
-  /** The loss whose anomalies are detected. Default: none are. */
+  /** The loss whose anomalies are detected. Default: none. */
   readonly anomalies?: Value | undefined;
-  /** The optimizer's step as a part of this one. Default: the optimizer is asked for it. */
+  /** The optimizer's step as part of this one. Default: requested from the optimizer. */
   readonly part?: PartOfStep | undefined;
 }
 
-/** What a step has computed, and what is left of it. */
+/** The results of a step, and the work that remains. */
 export interface StepResult {
-  /** Of the first run and of those that followed. */
+  /** Losses of the first run and of those that followed. */
   readonly losses: readonly TensorData[];
-  /** The optimizer's step, if it was a part of the run. */
+  /** The optimizer's step, if it was part of the run. */
   readonly part: PartOfStep | undefined;
-  /** The optimizer's step, if it was not. */
+  /** The optimizer's step, if it was not part of the run. */
   readonly updateAfterwards: (() => Promise<void>) | undefined;
 }
 
 /**
  * Runs a training step, and delivers its gradients.
  *
- * @param optimizerStep returns the optimizer's step. Default: there is none.
+ * @param optimizerStep returns the optimizer's step. Default: no step.
  */
 export async function runStep(
   step: TrainingStep,
@@ -66,7 +66,7 @@ export async function runStep(
     }
   } catch (error) {
     const reported = gradients.abandon(error, 1 + following.length);
-    // Otherwise no bucket has been awaited: it is an error of the forward or backward pass.
+    // Otherwise no bucket has been awaited, so the forward or backward pass failed.
     throw part ? reported : error;
   }
   if (knownPart === undefined) recordReached(parameters);
@@ -83,7 +83,7 @@ export async function runStep(
   };
 }
 
-/** Not a promise if the executor's values lie on the host, because a step must take few turns of V8's queue. */
+/** Not a promise if the executor's values lie on the host, to keep the number of microtask turns per step low. */
 function downloaded(buffers: readonly ValueBuffer[]): TensorData[] | Promise<TensorData[]> {
   const arrays = buffers.map((buffer) => onnxruntimeExecutor.download(buffer));
   return arrays.some((array) => array instanceof Promise)
@@ -106,7 +106,7 @@ function followingRuns(step: TrainingStep, part: PartOfStep, later: readonly Buf
   return runs;
 }
 
-/** Delivers no gradient, because all of them are checked first. Returns the loss. */
+/** Delivers no gradients: all of them are checked first. Returns the loss. */
 async function runDetectingAnomalies(
   loss: Value,
   step: TrainingStep,

@@ -12,7 +12,7 @@ const everOwned = new WeakSet<GradientReceiver>();
 /** For each parameter, the unlisted parameters of the last backward pass that reached it, if any. */
 const unlistedBeside = new WeakMap<GradientReceiver, readonly GradientReceiver[]>();
 
-/** Whether a backward pass has ever reached an unlisted parameter. */
+/** True once a backward pass has reached an unlisted parameter. */
 let everUnlisted = false;
 
 export function recordOwned(parameter: GradientReceiver): void {

@@ -21,7 +21,7 @@ export function cachedElements(value: Value): TensorData | undefined {
   return source.memory !== undefined || source.isCallers ? undefined : source.data;
 }
 
-/** 'read': cached elements replace any node. 'differentiate': only nodes behind `detach` or `noGrad`. */
+/** 'read': cached elements replace any node. 'differentiate': only nodes whose gradient `detach` or `noGrad` blocks. */
 export type Purpose = 'read' | 'differentiate';
 
 /** The part of a graph that must be computed. */

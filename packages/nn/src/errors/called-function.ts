@@ -1,12 +1,12 @@
 /*
- * Errors speak of the function that the user called, whatever functions it is made of: the sum in `x.norm()` says
+ * Errors name the function that the user called, not those that it calls: the sum in `x.norm()` throws
  * `sum: expected float32, …`, and the user reads `norm: expected float32, …`.
  */
 
-/** The function that is called, if one is: the outermost, which the user wrote. */
+/** The outermost function being called, which is the one in the user's code; undefined if none is running. */
 let called: string | undefined;
 
-/** Computes the result of a function that errors name. */
+/** Runs a function that errors name. */
 function inCall<Result>(name: string, compute: () => Result): Result {
   if (called !== undefined) return compute();
   called = name;
@@ -17,7 +17,7 @@ function inCall<Result>(name: string, compute: () => Result): Result {
   }
 }
 
-/** Computes the result of a function of the user, whose errors name what it calls. */
+/** Runs a user's function, whose errors name the functions that it calls. */
 export function inUserFunction<Result>(compute: () => Result): Result {
   const before = called;
   called = undefined;
@@ -28,12 +28,12 @@ export function inUserFunction<Result>(compute: () => Result): Result {
   }
 }
 
-/** A message that begins with the function that is called, instead of a part of it. */
+/** A message that begins with the function that the user called instead of an inner one. */
 export function namingTheCall(message: string): string {
   return called === undefined ? message : message.replace(/^\w+(?=: )/, called);
 }
 
-/** A copy of a namespace whose functions errors name. */
+/** A copy of a namespace with its functions wrapped so that errors name them. */
 export function nameFunctions<Namespace extends object>(namespace: Namespace): Namespace {
   const named = Object.entries(namespace).map(([name, value]: [string, unknown]) => [
     name,
@@ -45,7 +45,7 @@ export function nameFunctions<Namespace extends object>(namespace: Namespace): N
 /**
  * Lets errors name the modules of a namespace.
  *
- * @param containers modules that call modules of the user
+ * @param containers modules that call the user's modules
  */
 export function nameForwards(
   namespace: Readonly<Record<string, unknown>>,
@@ -74,7 +74,7 @@ function ownerOf(prototype: object | undefined, name: string): object | undefine
 /**
  * Lets errors name the methods of a class and of those that it extends.
  *
- * @param others methods that may call functions of the user
+ * @param others methods that may call the user's functions
  */
 export function nameCalls({ prototype }: { readonly prototype: object }, others: readonly string[]): void {
   for (let owner = prototype; owner !== Object.prototype; owner = Object.getPrototypeOf(owner) as object) {

@@ -3,7 +3,7 @@ import type { TensorData } from '../dtype.ts';
 import type { ValueType } from '../value-type.ts';
 import type { ValueBuffer } from './value-buffer.ts';
 
-/** A graph in ONNX's format; inputs and outputs are named by their positions (`input_0`, `output_0`, …). */
+/** A graph in ONNX format; inputs and outputs are named by their positions (`input_0`, `output_0`, …). */
 export interface ProgramDefinition {
   /** Name in the profiler: `backward`, `optimizer.step`, … */
   readonly name: string;
@@ -20,7 +20,7 @@ export const inputName = (position: number): string => `input_${position}`;
 export const outputName = (position: number): string => `output_${position}`;
 
 /**
- * What a running graph calls, by the attribute `call` of its nodes. A call that the graph awaits must not need another
+ * The calls of a running graph, indexed by the attribute `call` of its nodes. A call that the graph awaits must not need another
  * program, because programs share one compute thread.
  */
 export type GraphCall =
@@ -31,11 +31,11 @@ export type GraphCall =
   /** The graph awaits it. */
   | ({ readonly perform: () => Promise<void> } & CallArrays);
 
-/** The graph fills `sends` before the call, and reads `receives` behind it. */
+/** The graph fills `sends` before the call, and reads `receives` after it. */
 export interface CallArrays {
   readonly sends: readonly Float32Array[];
   readonly receives: readonly Float32Array[];
-  /** The error of a run whose graph cannot use what it received. */
+  /** The error of a run whose graph cannot use the received elements. */
   readonly refusal?: () => Error;
 }
 
@@ -47,7 +47,7 @@ export interface Waits {
   readonly ranMs: number;
 }
 
-/** What one run reads and writes. */
+/** Buffers that one run reads and writes. */
 export interface RunBuffers {
   readonly inputs: readonly ValueBuffer[];
   readonly outputs: readonly ValueBuffer[];
@@ -59,7 +59,7 @@ export interface Program {
    * Computes every output from the inputs, in the order of the definition. Writes `outputs` in place; they are complete
    * when the promise resolves. A buffer may be both an input and an output if the output is an elementwise function of it.
    *
-   * @param later the buffers of further runs, which follow one another without JavaScript: each call must start operations.
+   * @param later buffers of subsequent runs, without JavaScript in between: each call must start operations.
    * Default: none.
    * @returns how long the runs waited for calls
    * @throws the error of a call that failed
@@ -75,7 +75,7 @@ export interface Program {
    * less time for a small graph, because no other thread wakes.
    */
   runSync(inputs: readonly ValueBuffer[], outputs: readonly ValueBuffer[]): void;
-  /** Frees the memory of the program when runs that were called before have ended. It cannot run afterwards. */
+  /** Frees the memory of the program after its pending runs have ended. It cannot run afterwards. */
   release(): Promise<void>;
 }
 
@@ -86,7 +86,7 @@ export interface Executor {
   compile(definition: ProgramDefinition): Promise<Program>;
   /** `compile`, which blocks the event loop until the program is compiled. */
   compileSync(definition: ProgramDefinition): Program;
-  /** Allocates an output of one run, with arbitrary elements. `download` or `move` takes it afterwards. */
+  /** Allocates an output of one run, with arbitrary elements. `download` or `move` consumes it afterwards. */
   allocate(type: ValueType): ValueBuffer;
   /** Returns an input of one run, with the elements of an array. On the host it is the array itself. */
   upload(array: TensorData): ValueBuffer;
@@ -96,7 +96,7 @@ export interface Executor {
   move(output: ValueBuffer, to: ValueBuffer): void;
   /**
    * Returns a buffer with the elements of an array, for any number of runs. It is freed when it is no longer referenced.
-   * On the host it is the array itself, whose later changes the buffer has too.
+   * On the host it is the array itself, so later changes of the array are visible in the buffer.
    */
   keep(array: TensorData): ValueBuffer;
   /** Copies an array into a buffer of `keep`, for the next run. Nothing is copied if the buffer is the array. */

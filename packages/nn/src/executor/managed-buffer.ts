@@ -3,7 +3,7 @@ import type { ValueBuffer } from './value-buffer.ts';
 
 /**
  * Elements that both runs and code on the host read and write, such as those of a parameter: a buffer of the executor, and
- * an array of the host. They are copied to the side that needs them, as CUDA's managed memory. On the host, the buffer is
+ * an array of the host. They are copied to the side that needs them, like CUDA managed memory. On the host, the buffer is
  * the array, and nothing is copied.
  */
 export class ManagedBuffer {
@@ -32,7 +32,7 @@ export class ManagedBuffer {
     return this.#array;
   }
 
-  /** For code on the host, which may write it before the next run. Outside of the host, a run does not change it: read it again. */
+  /** For code on the host, which may write it before the next run. On other devices, a run does not change it: read it again. */
   get array(): Float32Array {
     this.toHost();
     return this.#array;

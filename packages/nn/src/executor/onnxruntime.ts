@@ -66,7 +66,7 @@ function copyElements(from: TensorData, to: TensorData): void {
   if (from !== to) (to as Float32Array).set(from as Float32Array);
 }
 
-/** A session that has no model yet, and what to do if the library cannot be used. */
+/** Creates a session without a model. Throws an error with the remedy if the library cannot be used. */
 function newSession(definition: ProgramDefinition): { session: NativeOnnxSession; fix: string } {
   const { OnnxSession } = loadNative();
   const library = findOnnxruntime();
@@ -183,7 +183,7 @@ function notRun(cause: unknown): NnError {
   return new NnError('ERR_EXECUTOR', `onnxruntime could not run a graph: ${String(cause)}`, { cause });
 }
 
-/** What an operator of the addon with a name says about the numbers of a user. */
+/** The message of a named addon operator about the user's values. */
 function refusalOf(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   const said = /Name:'(?<beginning>[^']+)#_\d+' Status Message: \w+: (?<end>.*)$/s.exec(
@@ -196,7 +196,7 @@ function isNative(call: GraphCall): boolean {
   return 'operations' in call;
 }
 
-/** Throws the error of the call for which a run failed, if it failed for one. */
+/** Throws the error of the call that made a run fail, if one did. */
 async function throwFailureOf(calls: readonly GraphCall[], cause: unknown): Promise<void> {
   const { failedCall } = cause as { failedCall?: number };
   const call = failedCall === undefined ? undefined : calls[failedCall];
@@ -204,9 +204,9 @@ async function throwFailureOf(calls: readonly GraphCall[], cause: unknown): Prom
   if (call && 'refusal' in call) throw call.refusal();
 }
 
-/** The calls of one run, of which some need JavaScript. */
+/** The calls of one run, some of which need JavaScript. */
 class JavaScriptCalls {
-  /** For the run. A call belongs to the operation that runs the graph. */
+  /** The calls for the run. Each belongs to the operation that runs the graph. */
   readonly onCall = AsyncResource.bind((call: number, run: number) => {
     this.#start(call, run);
   });
@@ -268,7 +268,7 @@ function options({ isLong }: ProgramDefinition): NativeOnnxOptions {
     // two threads takes 11.2 ms with spinning and 7.7 ms without.
     entries: {
       'session.intra_op.allow_spinning': '0',
-      // It replaces (1 / a)·b by b / a, which rounds otherwise, and does not record that the quotient reads b: a later pass
+      // It replaces (1 / a)·b by b / a, which rounds differently, and does not record that the quotient reads b: a later pass
       // that removes the node of b, such as an Identity, leaves a graph that is invalid (onnxruntime 1.30).
       'optimization.disable_specified_optimizers': 'DivMulFusion',
     },

@@ -43,13 +43,13 @@ export class QueuedOperation {
 const pending = new Set<QueuedOperation>();
 /** The operation that the currently running code belongs to, such as the communication hook of a backward pass. */
 const current = new AsyncLocalStorage<QueuedOperation>();
-/** The operation that runs, or has run last. */
+/** The operation that is running or ran last. */
 let running: QueuedOperation | undefined;
 
 /**
- * Calls code of the program, or code that may call it, such as a communication hook: its operations run immediately, as
+ * Calls user code, or code that may call it, such as a communication hook: its operations run immediately, as
  * part of the running operation. Operations call it themselves, because the first call of AsyncLocalStorage makes every
- * later promise of a process on Node 20 slower.
+ * later promise of the process slower on Node 20.
  */
 export function insideOperation<Result>(call: () => Result): Result {
   if (running === undefined || running.hasEnded || isInsideOperation()) return call();
@@ -94,10 +94,10 @@ export function beginAtOnce(operation: Operation): QueuedOperation | undefined {
   return pending.size === 0 ? (running = new QueuedOperation(operation)) : undefined;
 }
 
-/** True while an operation calls a function of the program that returns no promise. */
+/** True while an operation calls a synchronous function of the user. */
 let isCalledByOperation = false;
 
-/** Calls a function of the program that an operation needs, such as the loss of a step: its changes are made at once. */
+/** Calls a function of the user that an operation needs, such as the loss of a step: its changes apply immediately. */
 export function calledByOperation<Result>(call: () => Result): Result {
   const before = isCalledByOperation;
   isCalledByOperation = true;

@@ -24,7 +24,7 @@ export class ProgramBinding {
     this.#waits = this.#native.waits;
   }
 
-  /** @throws TypeError if an array has another size than its slot, as an array whose memory was transferred */
+  /** @throws TypeError if an array's size differs from its slot, as after its memory was transferred */
   place(inputs: readonly TensorData[], outputs: readonly TensorData[]): void {
     this.#replaceChanged(this.#inputs, inputs, 0);
     this.#replaceChanged(this.#outputs, outputs, inputs.length);
@@ -55,14 +55,14 @@ export class ProgramBinding {
     );
   }
 
-  /** Lets go of the arrays. No run may be pending or follow. */
+  /** Releases the arrays. No run may be pending or follow. */
   release(): void {
     this.#native.release();
     this.#inputs.length = 0;
     this.#outputs.length = 0;
   }
 
-  /** Of the last runs. */
+  /** Buffers and calls of the last runs. */
   get waits(): Waits {
     return this.#calls.length === 0 ? noWaits : { waitedMs: this.#waits[0], ranMs: this.#waits[1] };
   }
@@ -70,7 +70,7 @@ export class ProgramBinding {
   #replaceChanged(known: TensorData[], arrays: readonly TensorData[], firstSlot: number): void {
     for (let position = 0; position < known.length; position += 1) {
       const array = arrays[position];
-      // The same array may have been transferred, and is empty then.
+      // The same array may have been transferred since, which empties it.
       if (array === known[position] && array.length > 0) continue;
       this.#native.replace(firstSlot + position, array);
       known[position] = array;

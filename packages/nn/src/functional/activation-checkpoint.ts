@@ -13,20 +13,20 @@ let isInside = false;
 /**
  * Computes `fn(...inputs)` so that its intermediate values are computed again in the backward pass instead of kept (gradient
  * checkpointing; torch.utils.checkpoint.checkpoint). A step then needs less memory and more time, up to a third for a whole
- * model. Values and gradients are the same up to rounding. Most have the same bits; not those of a relu and a max-pool that the
- * end of the part separates, which are exchanged otherwise, and not the gradient of a tensor that is used both in the part and
- * outside, which is added in another order. Random masks are drawn once, running statistics change once, and collectives run once.
+ * model. Values and gradients are the same up to rounding. Most are bit-identical, except those of a relu and a max-pool that the
+ * end of the part separates, which would otherwise be swapped, and the gradient of a tensor that is used both in the part and
+ * outside, which is summed in a different order. Random masks, updates of running statistics and collectives are not repeated.
  *
  * ```ts
  * for (const block of this.blocks) x = checkpoint((x) => block.forward(x), x);
  * ```
  *
- * A checkpoint inside another one has no effect of its own.
+ * A checkpoint inside another checkpoint has no effect.
  *
- * @param fn called once, synchronously; returns a tensor or a list of tensors. Other computed tensors than its inputs must not
- *   be used in it.
+ * @param fn called once, synchronously; returns a tensor or a list of tensors. It must not use computed tensors other than
+ *   its inputs.
  * @param inputs tensors, and other values that are passed on
- * @throws ArgumentError if `fn` uses a computed tensor that is no input, or returns anything but tensors
+ * @throws ArgumentError if `fn` uses a computed tensor that is not an input, or returns anything but tensors
  */
 export function checkpoint<Inputs extends readonly unknown[], Output extends Tensor | readonly Tensor[]>(
   fn: (...inputs: Inputs) => Output,
@@ -62,7 +62,7 @@ export function checkpoint<Inputs extends readonly unknown[], Output extends Ten
   return (Array.isArray(output) ? ended : ended[0]) as unknown as Output;
 }
 
-/** @param start time when `fn` was called: nodes created before are not of the part */
+/** @param start time when `fn` was called: nodes created before are not in the part */
 function requireInputsOnly({ value }: Tensor, start: number): void {
   const isOfPart = (node: Node) => node.createdAt >= start && !isInput(node);
   const foreign = topologicalOrder([value], isOfPart).find(

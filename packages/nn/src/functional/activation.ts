@@ -41,7 +41,7 @@ export function silu({ value: x }: Tensor): Tensor {
   return new Tensor(mul(x, sigmoidOf(x)));
 }
 
-/** The first half of `dim` times the sigmoid of the second (torch.nn.functional.glu; Dauphin and others, 2017). */
+/** The first half along `dim` times the sigmoid of the second half (torch.nn.functional.glu; Dauphin and others, 2017). */
 export function glu(input: Tensor, dim = -1): Tensor {
   requireFloat('glu', input.value);
   const [values, gates] = input.split((input.shape.at(dim) ?? 0) / 2, dim);

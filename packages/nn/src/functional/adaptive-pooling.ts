@@ -33,17 +33,20 @@ export function adaptiveAvgPool3d(input: Tensor, outputSize: AdaptiveSize<Triple
   return poolTo('adaptiveAvgPool3d', 3, input, outputSize, adaptiveAveragePool);
 }
 
-/** Largest elements of sequences of any length (torch.nn.functional.adaptive_max_pool1d). Windows: see `adaptiveAvgPool2d`. */
+/**
+ * Max-pools sequences of any length to a fixed length (torch.nn.functional.adaptive_max_pool1d). Windows: see
+ * `adaptiveAvgPool2d`.
+ */
 export function adaptiveMaxPool1d(input: Tensor, outputSize: Single): Tensor {
   return poolTo('adaptiveMaxPool1d', 1, input, outputSize, adaptiveMaxPool);
 }
 
-/** Largest elements of images of any size (torch.nn.functional.adaptive_max_pool2d). Windows: see `adaptiveAvgPool2d`. */
+/** Max-pools images of any size to a fixed size (torch.nn.functional.adaptive_max_pool2d). Windows: see `adaptiveAvgPool2d`. */
 export function adaptiveMaxPool2d(input: Tensor, outputSize: AdaptiveSize<Pair>): Tensor {
   return poolTo('adaptiveMaxPool2d', 2, input, outputSize, adaptiveMaxPool);
 }
 
-/** Largest elements of volumes of any size (torch.nn.functional.adaptive_max_pool3d). Windows: see `adaptiveAvgPool2d`. */
+/** Max-pools volumes of any size to a fixed size (torch.nn.functional.adaptive_max_pool3d). Windows: see `adaptiveAvgPool2d`. */
 export function adaptiveMaxPool3d(input: Tensor, outputSize: AdaptiveSize<Triple>): Tensor {
   return poolTo('adaptiveMaxPool3d', 3, input, outputSize, adaptiveMaxPool);
 }
@@ -62,7 +65,7 @@ function poolTo(
       : given;
     const sizes = requireAtLeast(`${name}: outputSize`, 1, kept as Sizes, axes);
     requireResizable(name, sizes);
-    // As in torch.
+    // As in torch, these two accept batches without channels.
     const isChecked = batch === input && name !== 'adaptiveAvgPool1d' && name !== 'adaptiveAvgPool2d';
     if (isChecked) requireChannels(name, batch);
     return new Tensor(pool(batch.value, sizes));

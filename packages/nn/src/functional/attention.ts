@@ -11,13 +11,13 @@ import { dropout } from './dropout.ts';
 
 /** Options of {@link scaledDotProductAttention}. */
 export interface AttentionOptions {
-  /** bool: where a query may look at a key. float32: added to the scores. Broadcast to [..., L, S]. Default: none. */
+  /** bool: true where a query may attend to a key. float32: added to the scores. Broadcast to [..., L, S]. Default: none. */
   attnMask?: Tensor | undefined;
-  /** Probability of dropping a weight; 0 in evaluation. Default: 0. */
+  /** Probability of dropping an attention weight; pass 0 in evaluation. Default: 0. */
   dropoutP?: number;
-  /** Whether query i looks at keys 0 to i alone. Default: `false`. */
+  /** If true, query i attends only to keys 0 to i. Default: `false`. */
   isCausal?: boolean;
-  /** Factor of the scores. Default: 1/√E. */
+  /** Factor applied to the scores. Default: 1/√E. */
   scale?: number | undefined;
 }
 
@@ -30,7 +30,7 @@ const attentionOptions: OptionNames<AttentionOptions> = {
 
 /**
  * softmax(scale·Q·Kᵀ + mask)·V (torch.nn.functional.scaled_dot_product_attention; Vaswani and others, 2017). A query that
- * may look at no key gets 0, and gives the gradient 0, as in torch.
+ * may attend to no key returns 0 and has gradient 0, as in torch.
  *
  * @param query [..., L, E]
  * @param key [..., S, E]
@@ -47,7 +47,7 @@ export function scaledDotProductAttention(
   return dropout(attentionWeights(query, key, options), options.dropoutP ?? 0).matmul(value);
 }
 
-/** softmax(scale·Q·Kᵀ + mask), [..., L, S]; 0 for a query that sees no key. */
+/** softmax(scale·Q·Kᵀ + mask), [..., L, S]; 0 for a query that attends to no key. */
 export function attentionWeights(
   query: Tensor,
   key: Tensor,
@@ -62,18 +62,18 @@ export function attentionWeights(
   if (attnMask) requireMask('scaledDotProductAttention', 'an attnMask', attnMask);
   const scores = query.mul(scale ?? 1 / Math.sqrt(size)).matmul(key.transpose(-2, -1));
   const causal = isCausal ? masked(scores, causalMask(length, key.shape.at(-2)!)) : scores;
-  // Without a mask, each query sees at least the first key.
+  // Without a mask, each query attends at least to the first key.
   return attnMask === undefined
     ? causal.softmax(-1)
     : new Tensor(safeSoftmax(masked(causal, attnMask).value));
 }
 
-/** [L, S], bool: where query i may look at key j, j ≤ i. */
+/** [L, S], bool: true where query i may attend to key j, j ≤ i. */
 export function causalMask(length: number, keys: number): Tensor {
   return new Tensor(cast(trilu(expand(constant(1), [length, keys]), 0, false), 'bool'));
 }
 
-/** @param what the name of the mask, with its article */
+/** @param what name of the mask, with its article */
 export function requireMask(name: string, what: string, mask: Tensor): void {
   if (mask.dtype !== 'int64') return;
   throw new ShapeError(

@@ -125,7 +125,7 @@ function normalizeByGroup(
   return affine(own.normalized, scale, add(shift, biasOr0(input, bias)));
 }
 
-/** A rank without samples contributes zeros: its means would be NaN, in the forward and the backward pass. */
+/** A rank without samples contributes zeros: its means would be NaN in the forward and backward pass. */
 function normalizeOwn(input: Tensor, axes: readonly number[], eps: number): BatchNormalized {
   const x = input.value;
   if (sizeOf(x.shape) > 0) return batchNormalize(x, weightOr1(input), biasOr0(input), eps);

@@ -7,25 +7,25 @@ import { dropout, dropoutOptions, requireProbability, type DropoutOptions } from
 
 /**
  * Zeroes whole channels of [N, C, L] with probability p and divides the others by 1 − p (torch.nn.functional.dropout1d;
- * Tompson and others, 2015). Default: `p` 0.5.
+ * Tompson and others, 2015). Default of `p`: 0.5.
  */
 export function dropout1d(input: Tensor, p = 0.5, options: DropoutOptions = {}): Tensor {
   return dropChannels('dropout1d', input, 3, p, options);
 }
 
-/** `dropout1d` of the channels of [N, C, H, W] (torch.nn.functional.dropout2d). Default: `p` 0.5. */
+/** `dropout1d` of the channels of [N, C, H, W] (torch.nn.functional.dropout2d). Default of `p`: 0.5. */
 export function dropout2d(input: Tensor, p = 0.5, options: DropoutOptions = {}): Tensor {
   return dropChannels('dropout2d', input, 4, p, options);
 }
 
-/** `dropout1d` of the channels of [N, C, D, H, W] (torch.nn.functional.dropout3d). Default: `p` 0.5. */
+/** `dropout1d` of the channels of [N, C, D, H, W] (torch.nn.functional.dropout3d). Default of `p`: 0.5. */
 export function dropout3d(input: Tensor, p = 0.5, options: DropoutOptions = {}): Tensor {
   return dropChannels('dropout3d', input, 5, p, options);
 }
 
 /**
  * Dropout that keeps mean 0 and variance 1 of the elements, for networks with SELU (torch.nn.functional.alpha_dropout;
- * Klambauer and others, 2017). Default: `p` 0.5.
+ * Klambauer and others, 2017). Default of `p`: 0.5.
  */
 export function alphaDropout(input: Tensor, p = 0.5, options: DropoutOptions = {}): Tensor {
   requireOptions('alphaDropout', options, dropoutOptions);

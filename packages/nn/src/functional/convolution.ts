@@ -100,7 +100,7 @@ interface ConvWindow {
   readonly dilations: readonly number[];
 }
 
-/** The elements before each axis, then those behind each axis. */
+/** Elements before each axis, then elements after each axis. */
 export function convPads(
   name: string,
   padding: Sizes | 'same' | 'valid',

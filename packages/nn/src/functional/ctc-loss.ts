@@ -11,9 +11,9 @@ import { reduced, type ReductionOptions } from './reduction.ts';
 
 /** Options of {@link ctcLoss} and of `nn.CTCLoss`. */
 export interface CTCLossOptions extends ReductionOptions {
-  /** The class that stands for no class. Default: 0. */
+  /** Index of the blank label. Default: 0. */
   blank?: number;
-  /** If true, a target that the input is too short for has the loss 0 in place of infinity, and no gradient. Default: false. */
+  /** If true, a target that is too long for its input has loss 0 instead of infinity, and no gradient. Default: false. */
   zeroInfinity?: boolean;
 }
 
@@ -27,17 +27,17 @@ export const ctcLossOptions: OptionNames<CTCLossOptions> = {
 export type Lengths = Tensor | readonly number[] | number;
 
 /**
- * Loss of sequences whose classes have no known times (torch.nn.functional.ctc_loss; Graves and others, 2006): −log of the
+ * Connectionist temporal classification loss (torch.nn.functional.ctc_loss; Graves and others, 2006): −log of the
  * probability that the classes of all times, without repetitions and blanks, are the target. Computed in log space, in double
  * precision, by an operator of the addon.
  *
- * The reduction 'mean' divides each loss by the length of its target. As in torch, the gradient supposes that `logProbs` are
+ * The reduction 'mean' divides each loss by the length of its target. As in torch, the gradient assumes that `logProbs` are
  * results of `logSoftmax`.
  *
  * @param logProbs [T, N, C], or [T, C] for one sequence
- * @param targets int64 [N, S] with padding behind each target, or all targets one behind the other
- * @param inputLengths at most T; a new length does not compile again
- * @param targetLengths of the targets
+ * @param targets int64 [N, S] with padding after each target, or all targets concatenated
+ * @param inputLengths at most T; new lengths do not recompile the graph
+ * @param targetLengths lengths of the targets
  * @throws ShapeError for other shapes. A run throws ArgumentError for lengths and classes that are out of range.
  */
 export function ctcLoss(

@@ -10,9 +10,9 @@ import { paddingRow } from './embedding.ts';
 
 /** Options of `nn.EmbeddingBag`. */
 export interface BagOptions {
-  /** What becomes of the rows of a bag. Default: 'mean'. */
+  /** How the rows of a bag are reduced. Default: 'mean'. */
   mode?: 'sum' | 'mean' | 'max';
-  /** Whether `offsets` also has the number of all rows, behind the last bag. Default: `false`. */
+  /** If true, `offsets` ends with an additional element, the number of all rows. Default: `false`. */
   includeLastOffset?: boolean;
   /** Row of the padding token, which is left out and receives no gradient. Negative values count from the last row. */
   paddingIdx?: number | undefined;
@@ -20,7 +20,7 @@ export interface BagOptions {
 
 /** Options of {@link embeddingBag}. */
 export interface EmbeddingBagOptions extends BagOptions {
-  /** A factor of each row of `input`, of its shape; for the sum only. Default: 1. */
+  /** A factor for each row, of the shape of `input`; only with mode 'sum'. Default: 1. */
   perSampleWeights?: Tensor | undefined;
 }
 
@@ -33,9 +33,9 @@ const embeddingBagOptions: OptionNames<EmbeddingBagOptions> = { ...bagOptions, p
  *
  * @param input int64, rows from 0 to V − 1: [B, L], or [T] with offsets
  * @param weight the table, [V, D]
- * @param offsets where each bag begins, int64 [B] in increasing order from 0. Other offsets do not compile again.
+ * @param offsets where each bag begins, int64 [B] in increasing order from 0. New offsets do not recompile the graph.
  * @returns [B, D]
- * @throws ArgumentError if a row is out of range, or for weights with another mode than 'sum'
+ * @throws ArgumentError if a row is out of range, or if weights are passed with a mode other than 'sum'
  */
 export function embeddingBag(
   input: Tensor,

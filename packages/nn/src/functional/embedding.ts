@@ -20,7 +20,7 @@ export const embeddingOptions: OptionNames<EmbeddingOptions> = { paddingIdx: tru
  * @param input int64 of any shape, rows from 0 to V − 1
  * @param weight [V, D]
  * @returns [...input, D]
- * @throws ArgumentError if a row is out of range; of computed rows, when the graph runs
+ * @throws ArgumentError if a row is out of range; for computed rows, when the graph runs
  */
 export function embedding(input: Tensor, weight: Tensor, options: EmbeddingOptions = {}): Tensor {
   requireOptions('embedding', options, embeddingOptions);

@@ -9,7 +9,7 @@ import { tensor, Tensor } from '../tensor/tensor.ts';
 
 /** Options of {@link gridSample}. */
 export interface GridSampleOptions {
-  /** Between pixels: interpolates, or takes the nearest pixel. Default: 'bilinear'. */
+  /** Interpolation between pixels, or the nearest pixel. Default: 'bilinear'. */
   mode?: 'bilinear' | 'nearest';
   /** Outside of the image: 0, the nearest border pixel, or the mirrored image. Default: 'zeros'. */
   paddingMode?: 'zeros' | 'border' | 'reflection';
@@ -24,8 +24,8 @@ const gridSampleOptions: OptionNames<GridSampleOptions> = {
 };
 
 /**
- * Reads an image at the points of a grid (torch.nn.functional.grid_sample; Jaderberg and others, 2015), with gradients of image
- * and grid.
+ * Samples an image at the points of a grid (torch.nn.functional.grid_sample; Jaderberg and others, 2015), with gradients of image
+ * and of grid.
  *
  * @param input [N, C, H, W]
  * @param grid [N, h, w, 2]: x and y of each point, from −1 (left, top) to 1 (right, bottom)
@@ -71,7 +71,7 @@ export interface AffineGridOptions {
 }
 
 /**
- * The grid for `gridSample` of affine maps (torch.nn.functional.affine_grid).
+ * A sampling grid of affine maps for `gridSample` (torch.nn.functional.affine_grid).
  *
  * @param theta [N, 2, 3]: the maps from the output's points (x, y, 1) to those of the input
  * @param size [N, C, H, W] of the output

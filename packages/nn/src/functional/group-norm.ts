@@ -40,7 +40,7 @@ export function groupNorm(
 }
 
 /**
- * Like `groupNorm` for each channel alone (torch.nn.functional.instance_norm; Ulyanov and others, 2016), by the statistics of
+ * Like `groupNorm` with one channel per group (torch.nn.functional.instance_norm; Ulyanov and others, 2016), by the statistics of
  * each sample.
  *
  * @param input [N, C, …] with more than one element in each channel
@@ -67,7 +67,7 @@ export function instanceNorm(
   return normalizedBy('instanceNorm', input, rowsOf(input, shape[1]), { weight, bias, eps });
 }
 
-/** [N, groups, …]. Of no elements, the last length cannot be inferred. */
+/** [N, groups, …]. For an empty tensor, the last length cannot be inferred. */
 function rowsOf(input: Tensor, groups: number): Tensor {
   const [count, ...rest] = input.shape;
   const length = sizeOf(input.shape) > 0 ? -1 : sizeOf(rest) / Math.max(groups, 1);

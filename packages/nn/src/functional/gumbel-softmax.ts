@@ -6,19 +6,19 @@ import { oneHot } from './one-hot.ts';
 
 /** Options of {@link gumbelSoftmax}. */
 export interface GumbelSoftmaxOptions {
-  /** Temperature: smaller ones are closer to one class. Default: 1. */
+  /** Temperature: the smaller, the closer a sample is to one-hot. Default: 1. */
   tau?: number;
-  /** If true, returns one class with the gradient of the soft sample. Default: false. */
+  /** If true, returns a one-hot sample with the gradient of the soft sample. Default: false. */
   hard?: boolean;
-  /** Default: −1. */
+  /** Dimension of the classes. Default: −1. */
   dim?: number;
 }
 
 const gumbelSoftmaxOptions: OptionNames<GumbelSoftmaxOptions> = { tau: true, hard: true, dim: true };
 
 /**
- * A random sample of classes that has gradients (torch.nn.functional.gumbel_softmax; Jang and others, 2017). Draws from the
- * generator of `manualSeed`, but other numbers than torch.
+ * A differentiable random sample of classes (torch.nn.functional.gumbel_softmax; Jang and others, 2017). Draws from the
+ * generator of `manualSeed`, but not the same numbers as torch.
  *
  * @param logits [..., C]
  */

@@ -11,24 +11,24 @@ import { requireAtLeast, requireResizable, sizesOf, type Sizes } from './sizes.t
 import { withGradientOf } from './straight-through.ts';
 import { requireChannels } from './unbatched.ts';
 
-/** How {@link interpolate} computes new elements. */
+/** Algorithm of {@link interpolate}. */
 export type InterpolationMode =
   ('nearest' | 'nearest-exact' | 'area') | ('linear' | 'bilinear' | 'bicubic' | 'trilinear');
 
 /** Options of {@link interpolate} and of `nn.Upsample`. Either `size` or `scaleFactor` is required. */
 export interface InterpolateOptions {
-  /** The size of the result, without N and C. */
+  /** The size of the output, without N and C. */
   size?: Sizes;
-  /** Factor of the size, for all axes or for each; sizes are rounded down. */
+  /** Factor of the size, one for all axes or one for each axis; sizes are rounded down. */
   scaleFactor?: Sizes;
   /** 'linear' is for [N, C, L], 'bilinear' and 'bicubic' for [N, C, H, W], 'trilinear' for volumes. Default: 'nearest'. */
   mode?: InterpolationMode;
   /**
-   * If true, the first and last elements of both images lie on each other; if false, the edges of both images do. For the
-   * modes with 'linear' and 'cubic' in their names. Default: false.
+   * If true, aligns the centers of the corner elements of input and output; if false, their outer edges. Only for
+   * modes with 'linear' or 'cubic' in their names. Default: false.
    */
   alignCorners?: boolean;
-  /** If true, elements lie where the rounded size puts them, not where the factor does. Default: false. */
+  /** If true, positions are computed from the rounded size instead of `scaleFactor`. Default: false. */
   recomputeScaleFactor?: boolean;
 }
 
@@ -40,7 +40,7 @@ export const interpolateOptions: OptionNames<InterpolateOptions> = {
   recomputeScaleFactor: true,
 };
 
-/** Numbers of axes behind N and C that a mode is for. */
+/** Numbers of axes after N and C that each mode supports. */
 const axesOfMode: Readonly<Record<InterpolationMode, readonly number[]>> = {
   nearest: [1, 2, 3],
   'nearest-exact': [1, 2, 3],
@@ -55,7 +55,7 @@ const axesOfMode: Readonly<Record<InterpolationMode, readonly number[]>> = {
  * Resizes [N, C, L], [N, C, H, W] or [N, C, D, H, W] (torch.nn.functional.interpolate, without `antialias`). Unlike in torch, an
  * infinite or NaN element makes its whole row and column NaN in the modes other than 'nearest' and 'nearest-exact'.
  *
- * @throws ShapeError for another number of dimensions; ArgumentError for options that contradict each other
+ * @throws ShapeError for any other number of dimensions; ArgumentError for options that contradict each other
  */
 export function interpolate(input: Tensor, options: InterpolateOptions): Tensor {
   requireOptions('interpolate', options, interpolateOptions);
@@ -79,7 +79,7 @@ export function interpolate(input: Tensor, options: InterpolateOptions): Tensor 
   }
   if (spatial.includes(0)) {
     throw new ShapeError(
-      `interpolate: expected at least one element along each axis behind the channels, got ${describeType(input)}.`,
+      `interpolate: expected at least one element along each axis after the channels, got ${describeType(input)}.`,
     );
   }
   const samplings = samplingsOf(spatial, options);
@@ -106,7 +106,7 @@ export function interpolate(input: Tensor, options: InterpolateOptions): Tensor 
   return withGradientOf(resized(forward), resized(backward));
 }
 
-/** How torch samples forward and backward: in some cases, an axis that keeps its size is copied, although its factor is not 1. */
+/** Sampling as in torch, forward and backward: in some cases, an axis that keeps its size is copied, although its factor is not 1. */
 function passesOf(
   mode: InterpolationMode,
   samplings: readonly Sampling[],
@@ -151,7 +151,7 @@ function resample(image: Value, axis: number, sampling: Sampling, mode: Interpol
   const { length, size, factor } = sampling;
   if (length === size && (factor ?? 1) === 1 && !isTracingSizes()) return image;
   if (mode === 'nearest' || mode === 'nearest-exact') {
-    // For other lengths, a size is the same multiple only if the factor is whole.
+    // The factor holds for other lengths only if it is an integer.
     const mayRepeat = Number.isInteger(factor) || !isTracingSizes();
     return copiesAlong(image, axis, nearestPositions(sampling, mode === 'nearest-exact'), mayRepeat);
   }

@@ -5,7 +5,7 @@ import { Tensor } from '../tensor/tensor.ts';
 
 /**
  * x·Wᵀ + b (torch.nn.functional.linear): input […, in], weight [out, in], bias [out]; returns […, out]. A weight [in] with a
- * bias [] is for one output feature, whose dimension the result does not have.
+ * bias [] has one output feature, and the result omits its dimension.
  */
 export function linear(input: Tensor, weight: Tensor, bias?: Tensor): Tensor {
   const { shape } = input;

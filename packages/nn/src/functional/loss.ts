@@ -23,9 +23,9 @@ import {
 
 /** Options of {@link nllLoss} and of `nn.NLLLoss`. */
 export interface NLLLossOptions extends ReductionOptions {
-  /** Weight of each class, [C]. Default: 1. */
+  /** Weight of each class, float32 [C]. Default: 1. */
   weight?: Tensor | undefined;
-  /** Target value that does not contribute to the loss. Default: −100. */
+  /** Target value that is ignored and does not contribute to the loss. Default: −100. */
   ignoreIndex?: number;
 }
 
@@ -37,7 +37,7 @@ export const nllLossOptions: OptionNames<NLLLossOptions> = {
 
 /** Options of {@link crossEntropy} and of `nn.CrossEntropyLoss`. */
 export interface CrossEntropyOptions extends NLLLossOptions {
-  /** Fraction of each target that is spread evenly over all classes, from 0 to 1. Default: 0. */
+  /** Fraction of each target that is distributed evenly over all classes, from 0 to 1. Default: 0. */
   labelSmoothing?: number;
 }
 
@@ -65,7 +65,7 @@ export const bceWithLogitsOptions: OptionNames<BCEWithLogitsOptions> = {
  *
  * @param logProbabilities [N, C], [N, C, …], or [C] of one sample
  * @param target int64 [N], [N, …] or [], classes from 0 to C − 1, or `ignoreIndex`
- * @throws ArgumentError if a target is neither a class nor `ignoreIndex`; of computed targets, when the graph runs
+ * @throws ArgumentError if a target is neither a class nor `ignoreIndex`; for computed targets, when the graph runs
  */
 export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLossOptions = {}): Tensor {
   requireOptions('nllLoss', options, nllLossOptions);
@@ -78,8 +78,8 @@ export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLo
  * nllLoss of logSoftmax(logits) along dimension 1 (torch.nn.functional.cross_entropy).
  *
  * @param logits [N, C], [N, C, …], or [C] of one sample
- * @param target int64 as in `nllLoss`, or float32 probabilities of the logits' shape, which take no `ignoreIndex`
- * @throws ArgumentError if a target is neither a class nor `ignoreIndex`; of computed targets, when the graph runs
+ * @param target int64 as in `nllLoss`, or float32 probabilities of the logits' shape, which do not support `ignoreIndex`
+ * @throws ArgumentError if a target is neither a class nor `ignoreIndex`; for computed targets, when the graph runs
  */
 export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
   requireOptions('crossEntropy', options, crossEntropyOptions);
@@ -127,13 +127,13 @@ export function binaryCrossEntropyWithLogits(
   return reduced('binaryCrossEntropyWithLogits', losses, reduction);
 }
 
-/** Whether the input is one sample [C] with its class, or with a probability of each. */
+/** True if the input is one sample [C], with its class or with class probabilities. */
 function isOne(input: Tensor, target: Tensor): boolean {
   const count = target.dtype === 'float32' ? 1 : 0;
   return input.shape.length === 1 && target.shape.length === count;
 }
 
-/** The loss of one sample, of which there is no batch. */
+/** The loss of one sample without a batch dimension. */
 function ofOne<Options>(
   loss: (input: Tensor, target: Tensor, options: Options) => Tensor,
   input: Tensor,
@@ -173,7 +173,7 @@ function probabilityLoss(logits: Value, target: Value, options: CrossEntropyOpti
   const { weight, reduction = 'mean', labelSmoothing = 0, ignoreIndex = -100 } = options;
   if (ignoreIndex >= 0) {
     throw new ArgumentError(
-      `crossEntropy: expected no ignoreIndex for probabilities, got ${ignoreIndex}. Leave it out.`,
+      `crossEntropy: expected no ignoreIndex for probabilities, got ${ignoreIndex}. Omit it.`,
     );
   }
   if (logits.shape.length < 2 || logits.shape.join() !== target.shape.join()) {

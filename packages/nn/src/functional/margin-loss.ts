@@ -10,7 +10,7 @@ import { reduced, reductionOptions, requireEqualShapes, type ReductionOptions } 
 
 /** Options of losses with a margin, such as {@link cosineEmbeddingLoss}. */
 export interface MarginLossOptions extends ReductionOptions {
-  /** Default: that of the loss. */
+  /** The margin. Default: see each loss. */
   margin?: number;
 }
 
@@ -18,13 +18,15 @@ export const marginLossOptions: OptionNames<MarginLossOptions> = { ...reductionO
 
 /** Options of {@link tripletMarginLoss} and of `nn.TripletMarginLoss`. */
 export interface TripletMarginLossOptions extends ReductionOptions {
-  /** Default: 1. */
+  /** The margin, above 0. Default: 1. */
   margin?: number;
   /** The p of the distance. Default: 2. */
   p?: number;
-  /** Added to each difference. Default: 1e-6. */
+  /** Added to each difference for numerical stability. Default: 1e-6. */
   eps?: number;
-  /** Whether to take the distance of positive and negative if it is smaller than that of anchor and negative. Default: `false`. */
+  /**
+   * If true, uses the distance of positive and negative where it is smaller than that of anchor and negative. Default: `false`.
+   */
   swap?: boolean;
 }
 
@@ -38,7 +40,7 @@ export const tripletMarginLossOptions: OptionNames<TripletMarginLossOptions> = {
 
 /**
  * 1 − cos of pairs with target 1, and max(0, cos − margin) of pairs with target −1, reduced
- * (torch.nn.functional.cosine_embedding_loss). Other targets get 0. Default: `margin` 0.
+ * (torch.nn.functional.cosine_embedding_loss). The loss of other targets is 0. Default of `margin`: 0.
  *
  * @param a [N, D]
  * @param b [N, D]
@@ -67,7 +69,7 @@ export function cosineEmbeddingLoss(
  * max(0, ‖anchor − positive‖ − ‖anchor − negative‖ + margin), reduced (torch.nn.functional.triplet_margin_loss; Balntas and
  * others, 2016).
  *
- * @param anchor [N, D], as the others
+ * @param anchor [N, D], like the others
  */
 export function tripletMarginLoss(
   anchor: Tensor,
@@ -89,9 +91,11 @@ export function tripletMarginLoss(
 export interface TripletMarginWithDistanceLossOptions extends ReductionOptions {
   /** Distance of two tensors. Default: `pairwiseDistance`. */
   distanceFunction?: (a: Tensor, b: Tensor) => Tensor;
-  /** Default: 1. */
+  /** The margin, above 0. Default: 1. */
   margin?: number;
-  /** Whether to take the distance of positive and negative if it is smaller than that of anchor and negative. Default: `false`. */
+  /**
+   * If true, uses the distance of positive and negative where it is smaller than that of anchor and negative. Default: `false`.
+   */
   swap?: boolean;
 }
 
@@ -106,7 +110,7 @@ export const tripletMarginWithDistanceLossOptions: OptionNames<TripletMarginWith
  * max(0, d(anchor, positive) − d(anchor, negative) + margin) with any distance d, reduced
  * (torch.nn.functional.triplet_margin_with_distance_loss).
  *
- * @param anchor [N, D], as the others
+ * @param anchor [N, D], like the others
  */
 export function tripletMarginWithDistanceLoss(
   anchor: Tensor,
@@ -125,10 +129,10 @@ export function tripletMarginWithDistanceLoss(
 }
 
 /**
- * max(0, −target·(a − b) + margin), reduced (torch.nn.functional.margin_ranking_loss). Default: `margin` 0.
+ * max(0, −target·(a − b) + margin), reduced (torch.nn.functional.margin_ranking_loss). Default of `margin`: 0.
  *
  * @param a as many dimensions as `b` and `target`; shapes broadcast
- * @param target 1 if `a` shall be larger, −1 if `b`
+ * @param target 1 if `a` should be larger, −1 if `b` should
  */
 export function marginRankingLoss(
   a: Tensor,
@@ -150,7 +154,7 @@ export function marginRankingLoss(
 
 /**
  * x where the target is 1, max(0, margin − x) where it is −1, reduced (torch.nn.functional.hinge_embedding_loss). Other
- * targets get the sum of both. Input and target broadcast. Default: `margin` 1.
+ * targets have the sum of both. Input and target broadcast. Default of `margin`: 1.
  */
 export function hingeEmbeddingLoss(input: Tensor, target: Tensor, options: MarginLossOptions = {}): Tensor {
   requireOptions('hingeEmbeddingLoss', options, marginLossOptions);
@@ -168,7 +172,7 @@ export function softMarginLoss(input: Tensor, target: Tensor, options: Reduction
   return reduced('softMarginLoss', losses, options.reduction ?? 'mean');
 }
 
-/** Of each triplet, by how much the positive is farther than the negative. */
+/** For each triplet, how much farther the positive is than the negative. */
 function tripletDifferences(
   [anchor, positive, negative]: readonly [Tensor, Tensor, Tensor],
   distance: (a: Tensor, b: Tensor) => Tensor,
@@ -179,7 +183,7 @@ function tripletDifferences(
   return distance(anchor, positive).sub(farther);
 }
 
-/** @throws ArgumentError unless a loss of triplets has a margin */
+/** @throws ArgumentError unless the margin of a triplet loss is above 0 */
 export function requireMargin(name: string, margin = 1): void {
   if (margin <= 0) throw new ArgumentError(`${name}: margin must be above 0, got ${margin}.`);
 }

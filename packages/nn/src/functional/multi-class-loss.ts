@@ -13,9 +13,9 @@ import { reduced, reductionOptions, requireEqualShapes, type ReductionOptions } 
 export interface MultiMarginLossOptions extends ReductionOptions {
   /** Exponent of each term: 1 or 2. Default: 1. */
   p?: 1 | 2;
-  /** Default: 1. */
+  /** The margin. Default: 1. */
   margin?: number;
-  /** Factor of each target class, [C]. Default: 1. */
+  /** Weight of each target class, float32 [C]. Default: 1. */
   weight?: Tensor | undefined;
 }
 
@@ -28,7 +28,7 @@ export const multiMarginLossOptions: OptionNames<MultiMarginLossOptions> = {
 
 /** Options of {@link multilabelSoftMarginLoss} and of `nn.MultiLabelSoftMarginLoss`. */
 export interface MultiLabelSoftMarginLossOptions extends ReductionOptions {
-  /** Factor of each class, [C]. Default: 1. */
+  /** Weight of each class, float32 [C]. Default: 1. */
   weight?: Tensor | undefined;
 }
 
@@ -43,7 +43,7 @@ export const multilabelSoftMarginLossOptions: OptionNames<MultiLabelSoftMarginLo
  *
  * @param input [N, C]
  * @param target [N], int64, classes from 0 to C − 1
- * @throws ArgumentError if a target is no class; of computed targets, when the graph runs
+ * @throws ArgumentError if a target is not a class; for computed targets, when the graph runs
  */
 export function multiMarginLoss(input: Tensor, target: Tensor, options: MultiMarginLossOptions = {}): Tensor {
   requireOptions('multiMarginLoss', options, multiMarginLossOptions);
@@ -66,7 +66,7 @@ export function multiMarginLoss(input: Tensor, target: Tensor, options: MultiMar
   const isTarget = targets.unsqueeze(1).eq(arange(classes)).float();
   const own = new Tensor(gatherElements(input.value, targets.unsqueeze(1).value, 1));
   const distance = own.neg().add(margin).add(input);
-  // 0 for NaN, which ∞ − ∞ is.
+  // 0 for NaN, the result of ∞ − ∞.
   const excess = where(distance.gt(0), distance, 0);
   const terms = (p === 1 ? excess : excess.square()).mul(isTarget.neg().add(1));
   const weighted =
@@ -77,7 +77,7 @@ export function multiMarginLoss(input: Tensor, target: Tensor, options: MultiMar
 }
 
 /**
- * Binary cross-entropy of each class' logit, its mean over the classes, reduced
+ * Mean over the classes of the binary cross-entropy of each class's logit, reduced
  * (torch.nn.functional.multilabel_soft_margin_loss).
  *
  * @param input [N, C], logits

@@ -3,11 +3,11 @@ import type { Tensor } from '../tensor/tensor.ts';
 
 /** Options of {@link normalize}. */
 export interface NormalizeOptions {
-  /** The p of the norm. Default: 2. */
+  /** Exponent p of the norm. Default: 2. */
   p?: number;
-  /** The dimension of the vectors. Default: 1. */
+  /** Dimension to reduce. Default: 1. */
   dim?: number;
-  /** The smallest norm. Default: 1e-12. */
+  /** Lower bound of the norm, to avoid division by zero. Default: 1e-12. */
   eps?: number;
 }
 

@@ -9,7 +9,7 @@ import { Tensor } from '../tensor/tensor.ts';
  * [N, numClasses], int64. The number of classes is required, because shapes are known before elements.
  *
  * @param classes int64, from 0 to numClasses − 1
- * @throws ArgumentError if a class is out of range; of computed classes, when the graph runs
+ * @throws ArgumentError if a class is out of range; for computed classes, when the graph runs
  */
 export function oneHot(classes: Tensor, numClasses: number): Tensor {
   if (classes.dtype !== 'int64') {

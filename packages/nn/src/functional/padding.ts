@@ -8,7 +8,7 @@ import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
 /**
- * The elements around a tensor: a number; the tensor mirrored at its first and last element; its first and last element
+ * The padding of a tensor: a constant; the tensor mirrored at its first and last element; its first and last element
  * repeated; its elements from the other end.
  */
 export type PaddingMode = 'constant' | 'reflect' | 'replicate' | 'circular';
@@ -17,7 +17,7 @@ export type PaddingMode = 'constant' | 'reflect' | 'replicate' | 'circular';
 export interface PadOptions {
   /** Default: 'constant'. */
   mode?: PaddingMode;
-  /** The number of mode 'constant'; without its fraction for int64. Default: 0. */
+  /** Padding value of mode 'constant'; truncated for int64. Default: 0. */
   value?: Scalar;
 }
 
@@ -26,7 +26,7 @@ const padOptions: OptionNames<PadOptions> = { mode: true, value: true };
 /**
  * Adds elements around the last dimensions (torch.nn.functional.pad).
  *
- * @param input of any dtype; a mode other than 'constant' needs float32
+ * @param input of any dtype; modes other than 'constant' need float32
  * @param amounts numbers of elements before and after the last dimension, then before and after the one before it, and so
  *   on: [left, right, top, bottom] for images. A negative number removes elements.
  * @throws ShapeError if the tensor has too few dimensions, or a dimension is too short for the mode
@@ -76,7 +76,7 @@ export function pad(input: Tensor, amounts: readonly number[], options: PadOptio
   }
   const extend = (value: Value) =>
     grown.reduce((padded, side, axis) => extended(padded, axis, side, mode), value);
-  // As in torch, the elements from the other end are those that are left.
+  // As in torch, elements wrap around after negative padding has removed some.
   return new Tensor(mode === 'circular' ? extend(cut(input.value)) : cut(extend(input.value)));
 }
 

@@ -34,7 +34,7 @@ export function celu(input: Tensor, alpha = 1): Tensor {
 
 /**
  * max(min(x, max), min) (torch.nn.functional.hardtanh). The gradient is 0 at the limits, and 1 at NaN. Integers stay integers:
- * the limits lose their fractions.
+ * the limits are truncated.
  */
 export function hardtanh(input: Tensor, min = -1, max = 1): Tensor {
   if (min > max) throw new ArgumentError(`hardtanh: min must be at most max, got ${min} and ${max}.`);
@@ -69,7 +69,7 @@ export function hardswish(input: Tensor): Tensor {
 export interface SoftplusOptions {
   /** Default: 1. */
   beta?: number;
-  /** The function is x where beta·x is above this. Default: 20. */
+  /** Where beta·x is above the threshold, the function is x. Default: 20. */
   threshold?: number;
 }
 
@@ -106,7 +106,7 @@ export function tanhshrink(input: Tensor): Tensor {
   return input.sub(input.tanh());
 }
 
-/** x moved by lambda towards 0, and 0 in [−lambda, lambda] (torch.nn.functional.softshrink). */
+/** x moved towards 0 by lambda; 0 in [−lambda, lambda] (torch.nn.functional.softshrink). */
 export function softshrink(input: Tensor, lambda = 0.5): Tensor {
   requireLambda('softshrink', lambda);
   requireFloat('softshrink', input.value);
@@ -114,14 +114,14 @@ export function softshrink(input: Tensor, lambda = 0.5): Tensor {
   return where(input.abs().le(lambda), input.detach().mul(0), outside);
 }
 
-/** x, and 0 in [−lambda, lambda] (torch.nn.functional.hardshrink). */
+/** x outside of [−lambda, lambda], else 0 (torch.nn.functional.hardshrink). */
 export function hardshrink(input: Tensor, lambda = 0.5): Tensor {
   requireLambda('hardshrink', lambda);
   requireFloat('hardshrink', input.value);
   return where(input.abs().le(lambda), 0, input);
 }
 
-/** x if x > limit, else value (torch.nn.functional.threshold). NaN stays. Integers stay integers: both numbers lose their fractions. */
+/** x if x > limit, else value (torch.nn.functional.threshold). NaN stays. Integers stay integers: both numbers are truncated. */
 export function threshold(input: Tensor, limit: number, value: number): Tensor {
   const [most, other] = [limit, value].map((one) => numberLike('threshold', input, one));
   return where(input.le(most), other, input);
@@ -144,7 +144,7 @@ export function prelu(input: Tensor, weight: Tensor): Tensor {
   }
   const slopes = weight.view(...(count === 1 ? [] : [-1, ...Array<number>(rank - 2).fill(1)]));
   const isAbove = input.gt(0);
-  // The elements above 0 are no part of the product: infinity would be in the slopes' gradient, as ∞·0.
+  // The product leaves out elements above 0: an infinite one would make the slopes' gradient ∞·0 = NaN.
   return where(isAbove, input, where(isAbove, 0, input).mul(slopes));
 }
 

@@ -40,7 +40,7 @@ export function pixelUnshuffle(input: Tensor, downscaleFactor: number): Tensor {
     .view(...leading, channels * r * r, height / r, width / r);
 }
 
-/** The number of images. Of no elements, it cannot be inferred. */
+/** The number of images. It cannot be inferred from an empty tensor. */
 function countOf({ shape }: Tensor): number {
   return sizeOf(shape) > 0 ? -1 : sizeOf(shape.slice(0, -3));
 }

@@ -14,13 +14,13 @@ import { overBatch, requireChannels } from './unbatched.ts';
 
 /** Options of {@link maxPool2d} and others, and of `nn.MaxPool2d` and others. */
 export interface MaxPoolOptions<Size extends Sizes> {
-  /** Default: the window's size. */
+  /** Stride of the window. Default: the kernel size. */
   stride?: Size;
   /** Padding on each side, at most half of the window; never the largest element. Default: 0. */
   padding?: Size;
   /** Distance between the elements of a window. Default: 1. */
   dilation?: Size;
-  /** If true, the last window may reach beyond the padding; it begins inside. Default: false. */
+  /** If true, rounds output sizes up: the last window may extend beyond the padding, but starts inside. Default: false. */
   ceilMode?: boolean;
 }
 
@@ -55,15 +55,15 @@ export function maxPool3d(input: Tensor, kernelSize: Triple, options: MaxPool3dO
 
 /** Options of {@link avgPool2d} and others, and of `nn.AvgPool2d` and others. */
 export interface AvgPoolOptions<Size extends Sizes> {
-  /** Default: the window's size. */
+  /** Stride of the window. Default: the kernel size. */
   stride?: Size;
   /** Zeros on each side, at most half of the window. Default: 0. */
   padding?: Size;
-  /** If true, the last window may reach beyond the padding; it begins inside. Default: false. */
+  /** If true, rounds output sizes up: the last window may extend beyond the padding, but starts inside. Default: false. */
   ceilMode?: boolean;
   /** If true, the mean includes padding as zeros. Default: true. */
   countIncludePad?: boolean;
-  /** Divides the sum of each window, in place of its number of elements. Default: none. */
+  /** Divisor of each window's sum, instead of its number of elements. Default: none. */
   divisorOverride?: number;
 }
 
@@ -151,7 +151,7 @@ function poolAverage(
   });
 }
 
-/** The share of each window that counts, computed from the sizes when an exported model runs: a mean of ones and zeros. */
+/** The fraction of each window that counts, computed from the sizes when an exported model runs: a mean of ones and zeros. */
 function sharesOf(spatial: readonly number[], margins: readonly number[], window: PoolAttributes): Value {
   const { pads } = window;
   const counted = expand(constant(1), [1, 1, ...spatial.map((size, axis) => size + 2 * margins[axis])]);

@@ -30,7 +30,7 @@ export const binaryCrossEntropyOptions: OptionNames<BinaryCrossEntropyOptions> =
 export interface KLDivOptions {
   /** 'batchmean': the sum divided by the length of the first dimension, the divergence itself. Default: 'mean', as in torch. */
   reduction?: Reduction | 'batchmean';
-  /** Whether the target is log-probabilities too. Default: `false`. */
+  /** If true, the target holds log-probabilities too. Default: `false`. */
   logTarget?: boolean;
 }
 
@@ -38,11 +38,11 @@ export const klDivOptions: OptionNames<KLDivOptions> = { reduction: true, logTar
 
 /** Options of {@link poissonNllLoss} and of `nn.PoissonNLLLoss`. */
 export interface PoissonNLLLossOptions extends ReductionOptions {
-  /** Whether the input is the logarithm of the rate. Default: `true`. */
+  /** If true, the input is the logarithm of the rate. Default: `true`. */
   logInput?: boolean;
-  /** Whether to add Stirling's approximation of log(target!) where the target is above 1. Default: `false`. */
+  /** If true, adds Stirling's approximation of log(target!) where the target is above 1. Default: `false`. */
   full?: boolean;
-  /** Keeps the logarithm finite if `logInput` is false. Default: 1e-8. */
+  /** Added to the rate if `logInput` is false, which keeps the logarithm finite. Default: 1e-8. */
   eps?: number;
 }
 
@@ -55,9 +55,9 @@ export const poissonNllLossOptions: OptionNames<PoissonNLLLossOptions> = {
 
 /** Options of {@link gaussianNllLoss} and of `nn.GaussianNLLLoss`. */
 export interface GaussianNLLLossOptions extends ReductionOptions {
-  /** Whether to add the constant ½·log 2π. Default: `false`. */
+  /** If true, adds the constant ½·log 2π. Default: `false`. */
   full?: boolean;
-  /** The smallest variance. Default: 1e-6. */
+  /** Lower bound of the variance. Default: 1e-6. */
   eps?: number;
 }
 
@@ -73,7 +73,7 @@ export const gaussianNllLossOptions: OptionNames<GaussianNLLLossOptions> = {
  *
  * @param probabilities float32 from 0 to 1
  * @param target float32 of the same shape, from 0 to 1
- * @throws ArgumentError if an element is not from 0 to 1, such as NaN; for computed elements, the run does so
+ * @throws ArgumentError if an element is NaN or not from 0 to 1; for computed elements, when the graph runs
  */
 export function binaryCrossEntropy(
   probabilities: Tensor,
@@ -88,7 +88,7 @@ export function binaryCrossEntropy(
   const logarithm = (x: Tensor) => x.log().clamp(-100);
   const positive = t.mul(logarithm(p));
   const negative = t.neg().add(1).mul(logarithm(complement));
-  // Saturated probabilities would have the slope 0/0 or ∞.
+  // Saturated probabilities would have slope 0/0 or ∞.
   const slope = p.sub(t).div(p.mul(complement).maximum(1e-12));
   const ofTarget = complement.log().sub(p.log());
   const losses = new Tensor(
@@ -121,7 +121,7 @@ export function klDiv(input: Tensor, target: Tensor, options: KLDivOptions = {})
 }
 
 /**
- * exp input − target·input, reduced (torch.nn.functional.poisson_nll_loss): of counts with a Poisson distribution.
+ * exp input − target·input, reduced (torch.nn.functional.poisson_nll_loss): for counts with a Poisson distribution.
  *
  * @param input the logarithm of the rate, or the rate
  * @param target counts, float32 of the same shape
@@ -138,13 +138,13 @@ export function poissonNllLoss(input: Tensor, target: Tensor, options: PoissonNL
 }
 
 /**
- * ½(log v + (input − target)²/v), reduced (torch.nn.functional.gaussian_nll_loss): of numbers with a normal distribution.
+ * ½(log v + (input − target)²/v), reduced (torch.nn.functional.gaussian_nll_loss): for targets with a normal distribution.
  *
  * @param input means
  * @param target float32 of the same shape, or one that broadcasts
- * @param variance of each element: the shape of the input, the same without the last dimension, or the same with 1 for one
- *   dimension. Its gradient passes where it is below `eps`, too, as in torch.
- * @throws ArgumentError if a variance is negative; of computed variances, it is not checked
+ * @param variance of each element: the shape of the input, that shape without the last dimension, or that shape with 1 for one
+ *   dimension. As in torch, its gradient also flows where the variance is below `eps`.
+ * @throws ArgumentError if a variance is negative; computed variances are not checked
  */
 export function gaussianNllLoss(
   input: Tensor,

@@ -17,7 +17,7 @@ export interface RecurrentWeights<T> {
   readonly biasHh: T | undefined;
 }
 
-/** How a sequence starts, and its length. */
+/** The initial state of a sequence, and its length. */
 export type RecurrentState = Pick<RecurrenceInputs, 'state' | 'cellState' | 'lengths'>;
 
 /**
@@ -32,7 +32,7 @@ export function recurrentLayer(
   { weightIh, weightHh, biasIh, biasHh }: RecurrentWeights<Value>,
   state: RecurrentState,
 ): RecurrenceOutputs {
-  // In gru, the last gate multiplies the recurrent bias; elsewhere both biases are one sum.
+  // In gru, the last gate multiplies the recurrent bias; otherwise both biases are added once.
   const addsBiases = cell !== 'gru';
   const inputBias = addsBiases && biasIh && biasHh ? add(biasIh, biasHh) : biasIh;
   const gates = overRows(input, (rows) => gemm(rows, weightIh, inputBias, { transB: true }));

@@ -10,10 +10,10 @@ export interface Sampling {
   readonly alignCorners: boolean;
 }
 
-/** For each new element, the old elements of which it is the weighted sum. */
+/** For each new element, the old elements in its weighted sum. */
 export type Taps = readonly (readonly { readonly position: number; readonly weight: number }[])[];
 
-/** For each new element, the old one that is copied. Rounded to float32, as torch does, because the floor of a tie depends on it. */
+/** For each new element, the old one that is copied. Rounded to float32 as in torch, because the floor of a tie depends on it. */
 export function nearestPositions({ length, size, factor }: Sampling, exact: boolean): number[] {
   const scale = Math.fround(factor === undefined ? Math.fround(length) / size : 1 / factor);
   return Array.from({ length: size }, (_, index) => {
@@ -48,7 +48,7 @@ export function cubicTaps(sampling: Sampling): Taps {
   });
 }
 
-/** Where a new element lies among the old ones. */
+/** Position of a new element among the old ones. */
 function sourcePlace({ length, size, factor, alignCorners }: Sampling, index: number): number {
   if (alignCorners) return size > 1 ? (index * (length - 1)) / (size - 1) : 0;
   return (index + 0.5) * (factor === undefined ? length / size : 1 / factor) - 0.5;

@@ -5,9 +5,9 @@ import { withGradientOf } from './straight-through.ts';
 
 /** Options of {@link cosineSimilarity} and of `nn.CosineSimilarity`. */
 export interface CosineSimilarityOptions {
-  /** The dimension of the vectors. Default: 1. */
+  /** Dimension along which similarity is computed. Default: 1. */
   dim?: number;
-  /** The smallest length of a vector. Default: 1e-8. */
+  /** Lower bound of each vector's norm, to avoid division by zero. Default: 1e-8. */
   eps?: number;
 }
 
@@ -15,11 +15,11 @@ export const cosineSimilarityOptions: OptionNames<CosineSimilarityOptions> = { d
 
 /** Options of {@link pairwiseDistance} and of `nn.PairwiseDistance`. */
 export interface PairwiseDistanceOptions {
-  /** The p of the norm. Default: 2. */
+  /** Exponent p of the norm. Default: 2. */
   p?: number;
   /** Added to each difference. Default: 1e-6. */
   eps?: number;
-  /** Whether the last dimension stays as 1. Default: `false`. */
+  /** If true, keeps the last dimension with size 1. Default: `false`. */
   keepdim?: boolean;
 }
 
@@ -30,7 +30,7 @@ export const pairwiseDistanceOptions: OptionNames<PairwiseDistanceOptions> = {
 };
 
 /**
- * (a/‖a‖)·(b/‖b‖) of vectors along `dim` (torch.nn.functional.cosine_similarity), where each length is at least eps. Shapes
+ * (a/‖a‖)·(b/‖b‖) of vectors along `dim` (torch.nn.functional.cosine_similarity), with norms of at least eps. Shapes
  * broadcast, and `dim` is a dimension of the broadcast shape.
  */
 export function cosineSimilarity(a: Tensor, b: Tensor, options: CosineSimilarityOptions = {}): Tensor {
@@ -40,7 +40,7 @@ export function cosineSimilarity(a: Tensor, b: Tensor, options: CosineSimilarity
   const [left, right] = [a, b].map((vectors) => {
     const wide = vectors.expand(...shape);
     const length = wide.norm(2, [dim], true);
-    // torch limits the length in place, without a gradient.
+    // torch clamps the norm in place, without a gradient.
     return wide.div(withGradientOf(length.clamp(eps), length));
   });
   return left.mul(right).sum([dim]);

@@ -12,15 +12,15 @@ export type Triple = number | readonly [depth: number, height: number, width: nu
 /** A size of images of one, two or three axes. */
 export type Sizes = Single | Pair | Triple;
 
-/** One number for each of `axes` axes. As in torch, a list of one number is for all axes. */
+/** One number for each of `axes` axes. As in torch, a list of one number applies to all axes. */
 export function sizesOf(sizes: Sizes, axes: number): readonly number[] {
   const all = typeof sizes === 'object' && sizes.length === 1 ? sizes[0] : sizes;
   return typeof all === 'number' ? Array<number>(axes).fill(all) : all;
 }
 
 /**
- * The most elements along an axis of a resized image, whose positions are a list of the program: a longer one would end the process
- * for lack of memory.
+ * The most elements along an axis of a resized image, whose positions are constants of the program: longer ones would end the
+ * process for lack of memory.
  */
 const maxResized = 2 ** 24;
 

@@ -10,9 +10,11 @@ import { overBatch } from './unbatched.ts';
 export interface ConvTransposeOptions<Size extends Sizes> {
   /** Stride of the convolution that this one transposes. Default: 1. */
   stride?: Size;
-  /** Zeros around the input of that convolution: the result has so many elements less on each side. Default: 0. */
+  /** Zeros around the input of that convolution; removes as many elements on each side of the output. Default: 0. */
   padding?: Size;
-  /** Elements at the end of the result, below the stride or the dilation; they choose one of several sizes. Default: 0. */
+  /**
+   * Additional size at the end of the output, below the stride or dilation; selects one of several possible sizes. Default: 0.
+   */
   outputPadding?: Size;
   /** Number of independent channel groups. Default: 1. */
   groups?: number;

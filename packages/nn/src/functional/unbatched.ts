@@ -2,7 +2,7 @@ import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** Applies a function of [N, C, …] with `axes` axes behind N and C; one sample [C, …] is a batch of one, as in torch. */
+/** Applies a function of [N, C, …] with `axes` axes after N and C; one sample [C, …] is a batch of one, as in torch. */
 export function overBatch(input: Tensor, axes: number, compute: (batch: Tensor) => Tensor): Tensor {
   if (input.shape.length !== axes + 1) return compute(input);
   const result = compute(input.unsqueeze(0));

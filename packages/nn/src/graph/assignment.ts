@@ -111,7 +111,7 @@ function pendingOf(order: readonly Node[]): readonly Pending[] {
 
 /** A run that computes assignments. */
 class AssigningRun {
-  /** One for each value. */
+  /** One buffer for each value. */
   readonly buffers: readonly ValueBuffer[];
   readonly #pending: readonly Pending[];
   readonly #changes: ReadonlyMap<Assignable, Change>;
@@ -126,7 +126,7 @@ class AssigningRun {
     for (const one of pending) one.done = true;
   }
 
-  /** The next run assigns. */
+  /** Leaves the assignments to the next run. */
   fail(): void {
     if (this.#isFirst) for (const one of this.#pending) one.done = false;
   }

@@ -13,7 +13,7 @@ export interface CollectiveAttributes {
 
 /**
  * Window of a convolution over [N, C, …]. Every list has one number for each axis of the images, such as [height, width]; pads
- * are ONNX's: those before each axis, then those behind each axis.
+ * are ONNX's: those before each axis, then those after each axis.
  */
 export interface ConvAttributes {
   strides: readonly number[];
@@ -42,7 +42,7 @@ export interface PoolAttributes {
   dilations?: readonly number[];
 }
 
-/** How the losses of rows become the result: their mean (weighted, if classes have weights), their sum, or all. */
+/** Reduction of the losses of rows: their mean (weighted, if classes have weights), their sum, or all. */
 export type LossReduction = 'mean' | 'sum' | 'none';
 
 export interface SoftmaxCrossEntropyAttributes {
@@ -80,7 +80,7 @@ export interface BatchNormalizeActivateAttributes {
   activates: boolean;
 }
 
-/** Which of the optional inputs there are, in this order. */
+/** Which optional inputs are present, in this order. */
 export interface BatchNormalizeActivateGradientAttributes {
   epsilon: number;
   hasFlat: boolean;
@@ -89,7 +89,7 @@ export interface BatchNormalizeActivateGradientAttributes {
   hasVariance: boolean;
 }
 
-/** What becomes of the rows of a bag. */
+/** How the rows of a bag are reduced. */
 export type BagMode = 'sum' | 'mean' | 'max';
 
 export interface EmbeddingBagAttributes {

@@ -9,19 +9,19 @@ export interface ElementCheck {
   readonly check: (elements: TensorData) => void;
 }
 
-/** What a call did with the elements of leaves. */
+/** Records how a call used the elements of leaves. */
 export interface ElementUse<Result> {
   readonly result: Result;
   readonly checks: readonly ElementCheck[];
-  /** Whether its result may depend on elements otherwise than through the graph. */
+  /** True if its result may depend on elements in ways that the graph does not show. */
   readonly readsElements: boolean;
 }
 
-/** Of the call that is recorded; undefined outside of one. */
+/** The record of the current call; undefined outside of a recorded call. */
 let recorded: { checks: ElementCheck[]; readsElements: boolean } | undefined;
 
 /**
- * Checks the elements of a leaf, of which a graph depends on the types only. Does nothing for computed values, which are
+ * Checks the elements of a leaf, because a graph depends only on their types. Does nothing for computed values, which are
  * unknown before the graph runs.
  *
  * @param check throws if the elements cannot be used
@@ -33,7 +33,7 @@ export function checkElements(value: Value, check: (elements: TensorData) => voi
   recorded?.checks.push({ source, check });
 }
 
-/** The elements of a leaf, which decide about what follows; undefined for computed values. */
+/** The elements of a leaf, which decide how the caller continues; undefined for computed values. */
 export function readElements(value: Value): TensorData | undefined {
   const source = sourceOfLeaf(value);
   if (source === undefined) return undefined;
@@ -41,12 +41,12 @@ export function readElements(value: Value): TensorData | undefined {
   return source.data;
 }
 
-/** The call that is recorded knows elements, and may do something else for others. */
+/** The recorded call reads elements and may behave differently for others. */
 export function recordElementRead(): void {
   if (recorded) recorded.readsElements = true;
 }
 
-/** Calls a function, and collects the checks that it makes, to repeat them for the leaves of other calls. */
+/** Calls a function and collects its checks, to repeat them for the leaves of other calls. */
 export function elementUseOf<Result>(call: () => Result): ElementUse<Result> {
   const outer = recorded;
   const own: NonNullable<typeof recorded> = { checks: [], readsElements: false };

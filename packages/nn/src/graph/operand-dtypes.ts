@@ -7,7 +7,7 @@ interface Operand {
   readonly shape: readonly number[];
 }
 
-/** Operators of numbers, which onnxruntime does not have for bool. Functions of users convert their operands before. */
+/** Numeric operators that onnxruntime does not implement for bool. Public functions convert their operands first. */
 const ofNumbers: ReadonlySet<OpName> = new Set<OpName>([
   ...(['Add', 'Sub', 'Mul', 'Div', 'Neg', 'Abs', 'Sign', 'Mod', 'IntegerDiv', 'Max', 'Min'] as const),
   ...(['Greater', 'GreaterOrEqual', 'Where', 'CumSum', 'ArgMax', 'ArgMin', 'TopK'] as const),

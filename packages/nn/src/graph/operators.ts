@@ -31,7 +31,10 @@ export interface Operators {
   /** A few numbers that are part of the compiled program. Default dtype: float32. */
   Constant: { shape: readonly number[]; values: readonly Scalar[]; dtype?: 'int64' | 'bool' };
 
-  /** A float32 or int64 number passed by the caller, such as the factor of `mul(beta)`. A leaf, so other numbers share the program. */
+  /**
+   * A float32 or int64 number passed by the caller, such as the factor of `mul(beta)`. A leaf, so that other numbers reuse the
+   * program.
+   */
   Number: { value: Scalar };
 
   /** Returns its input and blocks the gradient (detach, noGrad). */
@@ -55,14 +58,14 @@ export interface Operators {
   Relu: None;
   /** x to a power that is part of the compiled program. */
   Pow: { exponent: number };
-  /** Inputs: base and exponent, of which both have gradients; their shapes broadcast. ONNX's Pow. */
+  /** Inputs: base and exponent, both with gradients; their shapes broadcast. ONNX's Pow. */
   Power: None;
   Abs: None;
   /** −1, 0 or 1. */
   Sign: None;
   Floor: None;
   Ceil: None;
-  /** The nearest integer, the even one of two. */
+  /** Rounds to the nearest integer, ties to even. */
   Round: None;
   Sin: None;
   Cos: None;
@@ -88,9 +91,9 @@ export interface Operators {
   Softplus: None;
   /** x where it is positive, alpha·x elsewhere. */
   LeakyRelu: { alpha: number };
-  /** Larger of two. */
+  /** Elementwise maximum. */
   Max: None;
-  /** Smaller of two. */
+  /** Elementwise minimum. */
   Min: None;
   Greater: None;
   GreaterOrEqual: None;
@@ -113,7 +116,7 @@ export interface Operators {
   Concat: { axis: number };
   /** Several outputs: equal parts along an axis. */
   Split: { axis: number; parts: number };
-  /** `given`: the bounds as in Python, which hold for other sizes too. Only in exported models. */
+  /** `given`: the bounds as in Python, which are valid for other sizes too. Only in exported models. */
   Slice: {
     axis: number;
     start: number;
@@ -172,7 +175,7 @@ export interface Operators {
 
   /** The elements at fixed positions along an axis, in order. Positions may repeat. */
   IndexSelect: { axis: number; positions: readonly number[] };
-  /** Inputs: table [V,D], rows (int64); output [...rows,D]. A padding row gets no gradient. */
+  /** Inputs: table [V,D], rows (int64); output [...rows,D]. A padding row receives no gradient. */
   Gather: { paddingRow?: number };
   /** Inputs: data, positions (int64). Output: shape of the positions, each replaced by data's element at that position along the axis. */
   GatherElements: { axis: number };
@@ -183,7 +186,7 @@ export interface Operators {
   Scatter: { axis: number };
 
   Softmax: { axis: number };
-  /** Softmax over the last axis; 0 for a row of −∞ alone, where Softmax is NaN. */
+  /** Softmax over the last axis; 0 for a row that is all −∞, where Softmax is NaN. */
   SafeSoftmax: None;
   LogSoftmax: { axis: number };
   /**
@@ -220,7 +223,7 @@ export interface Operators {
 
   /**
    * An operator of the addon. Inputs: log-probabilities [T,N,C], targets (int64), lengths of inputs and targets [N] (int64).
-   * Outputs: losses [N]; of each loss its gradient, [T,N,C].
+   * Outputs: losses [N]; the gradient of each loss, [T,N,C].
    */
   CtcLoss: { blank: number; zeroInfinity: boolean };
 
@@ -237,7 +240,7 @@ export interface Operators {
 
   /**
    * An operator of the addon, only in compiled programs. Inputs: images with the batch innermost, [W,C,H,N], which the windows
-   * tile; the bias [C] if there is one. Outputs: [w,C,h,N]; the places of the maxima in their windows, packed (int64).
+   * tile; the optional bias [C]. Outputs: [w,C,h,N]; the places of the maxima in their windows, packed (int64).
    */
   MaxPoolActivate: MaxPoolActivateAttributes;
   /** Inputs: gradient of the result, places. Outputs: gradients of the images and the bias. */
@@ -247,7 +250,7 @@ export interface Operators {
   Dropout: None;
 
   /**
-   * An operator of the addon. Inputs: logits [N,C], classes [N] (int64), the weights and the smoothing if there are any.
+   * An operator of the addon. Inputs: logits [N,C], classes [N] (int64), the optional weights and smoothing.
    * Outputs: the loss; two numbers of each row, [N,2], and the sum of the weights of the rows, for the gradient.
    */
   SoftmaxCrossEntropy: SoftmaxCrossEntropyAttributes;
@@ -257,17 +260,19 @@ export interface Operators {
   Gelu: None;
   /** Inputs: gradient of the result, x. Output: gradient of x. */
   GeluGradient: None;
-  /** An operator of the addon. Inputs: x, weight and bias if there are any. Outputs: the result; two numbers of each row, [rows,2]. */
+  /** An operator of the addon. Inputs: x, optional weight and bias. Outputs: the result; two numbers of each row, [rows,2]. */
   LayerNormalize: LayerNormalizeAttributes;
-  /** Inputs: gradient of the result, x, the numbers of the rows, the weight if there is one. Outputs: gradients of x, weight and bias. */
+  /**
+   * Inputs: gradient of the result, x, the numbers of the rows, the optional weight. Outputs: gradients of x, weight and bias.
+   */
   LayerNormalizeGradient: LayerNormalizeAttributes;
   /**
-   * An operator of the addon, only in compiled programs. Inputs: x [N,C,…], weight [C], bias [C], the residual if there is one.
+   * An operator of the addon, only in compiled programs. Inputs: x [N,C,…], weight [C], bias [C], the optional residual.
    * Outputs: the result; mean and variance of x [C]; flags where the result is at most 0 before the relu, [C,F] (int64).
    */
   BatchNormalizeActivate: BatchNormalizeActivateAttributes;
   /**
-   * Inputs: gradient of the result, x, mean, variance, weight; if there are any: where the result is flat, another gradient of the
+   * Inputs: gradient of the result, x, mean, variance, weight; optionally the flags of a flat result, another gradient of the
    * result, the gradients of mean and variance. Outputs: gradients of x, weight, bias and residual.
    */
   BatchNormalizeActivateGradient: BatchNormalizeActivateGradientAttributes;
@@ -275,7 +280,7 @@ export interface Operators {
   /**
    * An operator of the addon. Inputs: table [V,D], rows (int64): [T] with the offsets of bags [B], or [B,L]; these offsets; the
    * weights of the rows, of their shape. Outputs: sums, means or maxima [B,D] of the rows of each bag without the padding row;
-   * of the maximum, the row that has it (int64).
+   * in max mode, the row index of each maximum (int64).
    */
   EmbeddingBag: EmbeddingBagAttributes;
   /** Inputs: gradient of the bags, rows, table, the other inputs of EmbeddingBag and its second output. Outputs: gradients of table and weights. */
@@ -283,15 +288,15 @@ export interface Operators {
 
   /**
    * An operator of the addon: all steps of a recurrent network in one direction, with G gates of H elements. Inputs: gates of
-   * the input [L,N,G·H], recurrent weights [G·H,H], the first state [N,H]; the first cell [N,H] of lstm; the recurrent bias
-   * [G·H] and the lengths [N] (int64) if there are any. Outputs: states [L,N,H], 0 behind a length; the last state [N,H]; the
-   * last cell [N,H] of lstm; and of lstm and gru two arrays for the gradient, [L,N,G·H] and [L,N,H].
+   * the input [L,N,G·H], recurrent weights [G·H,H], the first state [N,H]; the first cell [N,H] for lstm; the recurrent bias
+   * [G·H] and the lengths [N] (int64), both optional. Outputs: states [L,N,H], 0 after a length; the last state [N,H]; the
+   * last cell [N,H] for lstm; for lstm and gru two arrays for the gradient, [L,N,G·H] and [L,N,H].
    */
   Recurrence: RecurrenceAttributes;
   /**
-   * Inputs: states, recurrent weights, the first state; of lstm the first cell; the lengths; of lstm and gru the two arrays of
+   * Inputs: states, recurrent weights, the first state; for lstm the first cell; the lengths; for lstm and gru the two arrays of
    * Recurrence; those gradients of states, last state and last cell that `given` has. Outputs: the gradient of the gates of the
-   * input; that of the products of states and weights (of gru; else the same); the states before each step [L,N,H]; the
+   * input; that of the products of states and weights (differs only for gru); the states before each step [L,N,H]; the
    * gradients of the first state and of the first cell.
    */
   RecurrenceGradient: RecurrenceAttributes & { given: readonly [boolean, boolean, boolean] };

@@ -9,7 +9,7 @@ export interface Source {
   readonly data: TensorData;
   /** The elements in the memory of the executor, for one run; may block like `data`. Default: a copy of `data`. */
   readonly buffer?: ValueBuffer;
-  /** What `data` and `buffer` read, without blocking; may hold outdated elements. Default: `data`. */
+  /** The elements of `data` and `buffer`, without blocking; may be outdated. Default: `data`. */
   readonly memory?: ManagedBuffer;
   /** Resolves when pending elements have been received; undefined if none are pending. Await it before a run, because `data` blocks. */
   arrived?(): Promise<void> | undefined;

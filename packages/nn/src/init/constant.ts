@@ -1,7 +1,7 @@
 import { sizeOf } from '../value-type.ts';
 import { Parameter } from '../tensor/parameter.ts';
 
-/** A parameter filled with one number. */
+/** A parameter filled with a constant. */
 export function filledWith(value: number, shape: readonly number[]): Parameter {
   return new Parameter(new Float32Array(sizeOf(shape)).fill(value), shape);
 }

@@ -10,7 +10,7 @@ export type Nonlinearity =
 
 /** Options of {@link xavierUniform} and {@link xavierNormal}. */
 export interface XavierOptions extends RandomInitOptions {
-  /** Factor of the standard deviation. Default: 1. */
+  /** Scaling factor of the standard deviation. Default: 1. */
   gain?: number;
 }
 
@@ -18,9 +18,9 @@ export interface XavierOptions extends RandomInitOptions {
 export interface KaimingOptions extends RandomInitOptions {
   /** Negative slope of a leaky ReLU after the layer. Default: 0. */
   a?: number;
-  /** Which variance is kept: 'fanIn', that of the values; 'fanOut', that of the gradients. Default: 'fanIn'. */
+  /** 'fanIn' preserves the variance in the forward pass, 'fanOut' in the backward pass. Default: 'fanIn'. */
   mode?: 'fanIn' | 'fanOut';
-  /** The function after the layer. Default: 'leakyRelu'. */
+  /** The nonlinearity after the layer. Default: 'leakyRelu'. */
   nonlinearity?: Nonlinearity;
 }
 

@@ -6,14 +6,14 @@ import { requireNothingPending } from '../executor/operation-queue.ts';
 import { Parameter } from '../tensor/parameter.ts';
 import { describeValue } from '../checks/describe-value.ts';
 
-/** What functions of `nn.init` write to. */
+/** A tensor that the functions of `nn.init` can write. */
 export type Initializable = Parameter | BufferTensor;
 
 /**
  * Writes the elements of a parameter or buffer, unless an operation that reads them is pending.
  *
  * @param name of the function of `nn.init`
- * @param dims the numbers of dimensions that are possible. Default: any.
+ * @param dims the supported numbers of dimensions. Default: any.
  */
 export function initialize<T extends Initializable>(
   name: string,

@@ -1,6 +1,6 @@
 /**
  * Initial values of parameters (torch.nn.init). Each function writes a parameter or buffer in place and returns it; random
- * ones draw the numbers that torch draws from the same seed.
+ * functions draw the same numbers as torch from the same seed.
  *
  * @module
  */

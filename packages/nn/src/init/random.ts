@@ -7,21 +7,21 @@ import { initialize, requireNumbers, type Initializable } from './in-place.ts';
 
 /** Option of the random functions of `nn.init`. */
 export interface RandomInitOptions {
-  /** Where the numbers come from. Default: the generator that `manualSeed` seeds. */
+  /** Random number generator. Default: the one seeded by `manualSeed`. */
   generator?: Generator;
 }
 
 /** Options of {@link uniform}. */
 export interface UniformOptions extends RandomInitOptions {
-  /** Smallest number. Default: 0. */
+  /** Lower bound. Default: 0. */
   a?: number;
-  /** Above all numbers. Default: 1. */
+  /** Upper bound, excluded. Default: 1. */
   b?: number;
 }
 
 /** Options of {@link normal}. */
 export interface NormalOptions extends RandomInitOptions {
-  /** Default: 0. */
+  /** Mean. Default: 0. */
   mean?: number;
   /** Standard deviation, at least 0. Default: 1. */
   std?: number;
@@ -29,9 +29,9 @@ export interface NormalOptions extends RandomInitOptions {
 
 /** Options of {@link truncNormal}. */
 export interface TruncNormalOptions extends NormalOptions {
-  /** Smallest number. Default: −2. */
+  /** Lower bound. Default: −2. */
   a?: number;
-  /** Largest number. Default: 2. */
+  /** Upper bound. Default: 2. */
   b?: number;
 }
 
@@ -40,7 +40,7 @@ const uniformOptions: OptionNames<UniformOptions> = { ...randomOptions, a: true,
 const normalOptions: OptionNames<NormalOptions> = { ...randomOptions, mean: true, std: true };
 const truncNormalOptions: OptionNames<TruncNormalOptions> = { ...normalOptions, a: true, b: true };
 
-/** Fills with numbers uniform in [a, b), with torch's bits (torch.nn.init.uniform_). Returns the tensor. */
+/** Fills with numbers uniform in [a, b), bit-identical to torch (torch.nn.init.uniform_). Returns the tensor. */
 export function uniform<T extends Initializable>(tensor: T, options: UniformOptions = {}): T {
   requireOptions('nn.init.uniform', options, uniformOptions);
   const { a = 0, b = 1, generator = defaultGenerator } = options;
@@ -51,7 +51,7 @@ export function uniform<T extends Initializable>(tensor: T, options: UniformOpti
   });
 }
 
-/** Fills with normal numbers, with torch's bits (torch.nn.init.normal_). Returns the tensor. */
+/** Fills with normal numbers, bit-identical to torch (torch.nn.init.normal_). Returns the tensor. */
 export function normal<T extends Initializable>(tensor: T, options: NormalOptions = {}): T {
   requireOptions('nn.init.normal', options, normalOptions);
   const { mean = 0, std = 1, generator = defaultGenerator } = options;
@@ -62,7 +62,7 @@ export function normal<T extends Initializable>(tensor: T, options: NormalOption
 }
 
 /**
- * Fills with numbers of a normal distribution that lie between a and b, with the bits of torch 2.15
+ * Fills with numbers of a normal distribution truncated to [a, b], bit-identical to torch 2.15
  * (torch.nn.init.trunc_normal_). Returns the tensor.
  */
 export function truncNormal<T extends Initializable>(tensor: T, options: TruncNormalOptions = {}): T {

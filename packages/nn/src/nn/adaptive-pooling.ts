@@ -56,7 +56,7 @@ export class AdaptiveAvgPool3d extends Module {
   }
 }
 
-/** Finds the largest elements of sequences of any size in a fixed number of windows (torch.nn.AdaptiveMaxPool1d). */
+/** Max-pools sequences of any length to a fixed length (torch.nn.AdaptiveMaxPool1d). */
 export class AdaptiveMaxPool1d extends Module {
   readonly #outputSize: Single;
 
@@ -71,7 +71,7 @@ export class AdaptiveMaxPool1d extends Module {
   }
 }
 
-/** Finds the largest elements of images of any size in a fixed number of windows (torch.nn.AdaptiveMaxPool2d). */
+/** Max-pools images of any size to a fixed size (torch.nn.AdaptiveMaxPool2d). */
 export class AdaptiveMaxPool2d extends Module {
   readonly #outputSize: AdaptiveSize<Pair>;
 
@@ -86,7 +86,7 @@ export class AdaptiveMaxPool2d extends Module {
   }
 }
 
-/** Finds the largest elements of volumes of any size in a fixed number of windows (torch.nn.AdaptiveMaxPool3d). */
+/** Max-pools volumes of any size to a fixed size (torch.nn.AdaptiveMaxPool3d). */
 export class AdaptiveMaxPool3d extends Module {
   readonly #outputSize: AdaptiveSize<Triple>;
 

@@ -1,8 +1,8 @@
 import { snakeCase } from '../torch-names/torch-names.ts';
 
 /*
- * Which parameters, buffers and submodules a module has, and their names: those of its properties, which only ringrun's own
- * modules spell otherwise than torch's, and those of its members.
+ * Lists the parameters, buffers and submodules of a module with their names: the names of its properties, which differ from
+ * torch's only in ringrun's own modules, and the names of its members.
  */
 
 /** Names that are torch's in camelCase, by the prototype or the module that has them. */
@@ -19,7 +19,7 @@ export function spellAsTorch<T extends object>(owner: T, names: readonly (keyof 
   spelled.set(owner, new Set([...(spelled.get(owner) ?? []), ...names]));
 }
 
-/** Declares attributes that are no properties of a module, because their names are the user's. */
+/** Declares attributes that are not properties of a module, because their names are the user's. */
 export function holdMembers(module: object, held: Map<string, unknown>): void {
   members.set(module, held);
 }

@@ -91,7 +91,7 @@ export abstract class BatchNorm extends Module {
   get momentum(): number | null {
     return this.#momentum;
   }
-  /** @throws ArgumentError for numbers that are not from 0 to 1 */
+  /** @throws ArgumentError if the number is not from 0 to 1 */
   set momentum(momentum: number | null) {
     this.#momentum = requireMomentum(this.constructor.name, momentum);
   }
@@ -118,7 +118,7 @@ export abstract class BatchNorm extends Module {
   /**
    * Normalizes each channel of the input, whose second dimension is `numFeatures`; the shape is kept.
    *
-   * @throws ShapeError for an input of another number of dimensions or channels
+   * @throws ShapeError if the input has a different number of dimensions or channels
    */
   forward(input: Tensor): Tensor {
     const { takes, written } = this.inputs;

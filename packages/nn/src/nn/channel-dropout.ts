@@ -3,7 +3,7 @@ import { requireProbability } from '../functional/dropout.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
-/** What the modules of this file share: a probability, and the identity in evaluation. */
+/** Base class of the dropout modules below: a probability, and the identity in evaluation. */
 export abstract class DropoutModule extends Module {
   readonly #p: number;
 

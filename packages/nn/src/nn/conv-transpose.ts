@@ -44,7 +44,7 @@ export abstract class ConvTranspose<Size extends Sizes = Sizes> extends Module {
     requirePositiveInteger(name, { inChannels, outChannels, groups });
     const kernel = requireAtLeast(`${name}: kernelSize`, 1, kernelSize, this.axes());
     requireGroups(name, { groups, inChannels, outChannels });
-    // As torch, which takes the second dimension of the weight for the inputs of every convolution.
+    // As in torch, which counts the second dimension of the weight as the fan-in of every convolution.
     const fanIn = (outChannels / groups) * kernel.reduce((size, length) => size * length, 1);
     this.#options = ofConvolution;
     this.weight = uniformByFanIn([inChannels, outChannels / groups, ...kernel], fanIn);
@@ -52,7 +52,7 @@ export abstract class ConvTranspose<Size extends Sizes = Sizes> extends Module {
   }
 
   /**
-   * Number of dimensions behind N and C.
+   * Number of dimensions after N and C.
    *
    * @internal
    */

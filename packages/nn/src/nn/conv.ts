@@ -19,14 +19,14 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
-/** The elements around the images of a convolution: zeros, or as the modes of `F.pad`. */
+/** Padding of a convolution's input: zeros, or one of the modes of `F.pad`. */
 export type ConvPaddingMode = 'zeros' | 'reflect' | 'replicate' | 'circular';
 
 /** Options of {@link Conv1d}, {@link Conv2d} and {@link Conv3d}. */
 export interface ConvModuleOptions<Size extends Sizes> extends ConvOptions<Size> {
   /** If true, adds a learned bias. Default: true. */
   bias?: boolean;
-  /** Default: 'zeros'. */
+  /** Padding mode. Default: 'zeros'. */
   paddingMode?: ConvPaddingMode;
 }
 
@@ -74,7 +74,7 @@ export abstract class Conv<Size extends Sizes = Sizes> extends Module {
   }
 
   /**
-   * Number of dimensions behind N and C.
+   * Number of dimensions after N and C.
    *
    * @internal
    */

@@ -3,7 +3,7 @@ import { requireOptions } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
-/** Loss of sequences whose classes have no known times (torch.nn.CTCLoss): see `F.ctcLoss`. */
+/** Connectionist temporal classification loss (torch.nn.CTCLoss): see `F.ctcLoss`. */
 export class CTCLoss extends Module {
   readonly #options: CTCLossOptions;
 
@@ -13,7 +13,7 @@ export class CTCLoss extends Module {
     this.#options = options;
   }
 
-  /** The loss of log-probabilities [T, N, C], targets [N, S], and lengths of both. */
+  /** The loss of log-probabilities [T, N, C], targets [N, S], and the lengths of both. */
   forward(logProbs: Tensor, targets: Tensor, inputLengths: Lengths, targetLengths: Lengths): Tensor {
     return ctcLoss(logProbs, targets, inputLengths, targetLengths, this.#options);
   }

@@ -28,7 +28,7 @@ export class EmbeddingBag extends Module {
    *
    * @param input int64 [B, L], or [T] with offsets
    * @param offsets where each bag begins, int64 [B]
-   * @param perSampleWeights a factor of each row, with the mode 'sum'. Default: 1.
+   * @param perSampleWeights a factor for each row; only with mode 'sum'. Default: 1.
    */
   forward(input: Tensor, offsets?: Tensor, perSampleWeights?: Tensor): Tensor {
     return embeddingBag(input, this.weight, offsets, { ...this.#options, perSampleWeights });

@@ -1,17 +1,19 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { describeValue } from '../checks/describe-value.ts';
 
-/** What a hook is registered on: a module with `forward`. */
+/** A module with `forward`, on which hooks are registered. */
 type WithForward = object & { forward?: (...inputs: never[]) => unknown };
 
-/** Called after `forward` of a module with its inputs and its output. If it returns a value, that becomes the output. */
+/** Called after `forward` of a module with its inputs and its output. If it returns a value, it replaces the output. */
 export type ForwardHook<M> = (
   module: M,
   inputs: M extends { forward(...inputs: infer I): unknown } ? I : unknown[],
   output: M extends { forward(...inputs: never[]): infer O } ? O : unknown,
 ) => unknown;
 
-/** Called before `forward` of a module with its inputs. If it returns a value, that becomes the inputs: a list, or the only one. */
+/**
+ * Called before a module's `forward` with its inputs. If it returns a value, it replaces the inputs: a list, or the only input.
+ */
 export type ForwardPreHook<M> = (
   module: M,
   inputs: M extends { forward(...inputs: infer I): unknown } ? I : unknown[],
@@ -19,7 +21,7 @@ export type ForwardPreHook<M> = (
 
 /** A registered hook (torch.utils.hooks.RemovableHandle). */
 export interface RemovableHandle {
-  /** Removes the hook. Does nothing the second time. */
+  /** Removes the hook. Further calls do nothing. */
   remove(): void;
 }
 
@@ -35,8 +37,8 @@ interface Hooks {
 const hooksOf = new WeakMap<object, Hooks>();
 
 /**
- * Registers a hook. While a module has hooks, it has a `forward` of its own that calls them, so that every call of forward
- * does, in torch's order: the hooks before it, the computation, the hooks behind it, each in the order of registration.
+ * Registers a hook. While a module has hooks, its own `forward` property calls them, so that every call of `forward`
+ * runs them in torch's order: pre-hooks, the computation, hooks, each in the order of registration.
  */
 export function registerHook(
   where: string,

@@ -79,7 +79,7 @@ abstract class InstanceNorm extends Module {
   /**
    * Normalizes each channel of each sample; the shape is kept.
    *
-   * @throws ShapeError for an input of another number of dimensions or channels
+   * @throws ShapeError if the input has a different number of dimensions or channels
    */
   forward(input: Tensor): Tensor {
     const { count, written } = this.inputs;

@@ -2,15 +2,15 @@ import { ArgumentError } from '../errors/errors.ts';
 import { describeValue } from '../checks/describe-value.ts';
 
 /**
- * How keys of a state dict become keys of a module: a table of prefixes, of which the longest that fits is replaced, such as
+ * Maps keys of a state dict to keys of a module: a table of prefixes, the longest matching one of which is replaced, such as
  * `{ 'module.': '', 'fc.': 'head.' }`, or a function that returns the module's key, or undefined to leave the tensor out.
  */
 export type KeyMapping = Readonly<Record<string, string>> | ((key: string) => string | undefined);
 
 /**
- * The state dict under the module's keys. Keys that no prefix fits stay as they are.
+ * The state dict under the module's keys. Keys without a matching prefix are unchanged.
  *
- * @throws ArgumentError if two keys become one, or the mapping returns anything but a string or undefined
+ * @throws ArgumentError if two keys map to the same one, or the mapping returns anything but a string or undefined
  */
 export function withMappedKeys<Value>(
   state: ReadonlyMap<string, Value>,
@@ -30,7 +30,7 @@ export function withMappedKeys<Value>(
     }
     if (mapped.has(renamed)) {
       throw new ArgumentError(
-        `loadStateDict: keyMapping: expected a key of its own for each tensor, got ${renamed} for ${origins.get(renamed)} and ${key}. Leave one out: return undefined for it.`,
+        `loadStateDict: keyMapping: expected a different key for each tensor, got ${renamed} for ${origins.get(renamed)} and ${key}. To omit one, return undefined for it.`,
       );
     }
     origins.set(renamed, key);

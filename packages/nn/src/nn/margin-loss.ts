@@ -18,7 +18,7 @@ import { requireOptions } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
-/** Angle of pairs (torch.nn.CosineEmbeddingLoss): see `F.cosineEmbeddingLoss`. */
+/** Cosine embedding loss of pairs (torch.nn.CosineEmbeddingLoss): see `F.cosineEmbeddingLoss`. */
 export class CosineEmbeddingLoss extends Module {
   readonly #options: MarginLossOptions;
 
@@ -34,7 +34,7 @@ export class CosineEmbeddingLoss extends Module {
   }
 }
 
-/** Distances of triplets (torch.nn.TripletMarginLoss): see `F.tripletMarginLoss`. */
+/** Triplet margin loss (torch.nn.TripletMarginLoss): see `F.tripletMarginLoss`. */
 export class TripletMarginLoss extends Module {
   readonly #options: TripletMarginLossOptions;
 
@@ -51,7 +51,7 @@ export class TripletMarginLoss extends Module {
   }
 }
 
-/** Distances of triplets of any kind (torch.nn.TripletMarginWithDistanceLoss): see `F.tripletMarginWithDistanceLoss`. */
+/** Triplet margin loss with any distance (torch.nn.TripletMarginWithDistanceLoss): see `F.tripletMarginWithDistanceLoss`. */
 export class TripletMarginWithDistanceLoss extends Module {
   readonly #options: TripletMarginWithDistanceLossOptions;
 
@@ -68,7 +68,7 @@ export class TripletMarginWithDistanceLoss extends Module {
   }
 }
 
-/** Order of pairs (torch.nn.MarginRankingLoss): see `F.marginRankingLoss`. */
+/** Margin ranking loss of pairs (torch.nn.MarginRankingLoss): see `F.marginRankingLoss`. */
 export class MarginRankingLoss extends Module {
   readonly #options: MarginLossOptions;
 
@@ -84,7 +84,7 @@ export class MarginRankingLoss extends Module {
   }
 }
 
-/** Distances of similar and other pairs (torch.nn.HingeEmbeddingLoss): see `F.hingeEmbeddingLoss`. */
+/** Hinge embedding loss of distances (torch.nn.HingeEmbeddingLoss): see `F.hingeEmbeddingLoss`. */
 export class HingeEmbeddingLoss extends Module {
   readonly #options: MarginLossOptions;
 

@@ -3,7 +3,7 @@ import { describeValue } from '../checks/describe-value.ts';
 import { attributesOf, holdMembers } from './attributes.ts';
 import { isRegistered, Module } from './module.ts';
 
-/** What ModuleDict and ParameterDict share: members by name, each registered as an attribute of the module. */
+/** Base class of ModuleDict and ParameterDict: members by name, each registered as an attribute of the module. */
 export abstract class MemberDict<Member> extends Module implements Iterable<[string, Member]> {
   readonly #members = new Map<string, Member>();
 
@@ -14,13 +14,13 @@ export abstract class MemberDict<Member> extends Module implements Iterable<[str
     for (const [name, member] of entries) this.set(name, member);
   }
 
-  /** The kind of members that is accepted. */
+  /** The kind of members to accept. */
   protected abstract readonly kind: abstract new (...parameters: never[]) => Member;
 
   /**
-   * Adds or replaces a member. As in torch, its name is not empty and has no dot, which separates the names in a key.
+   * Adds or replaces a member. As in torch, a name must not be empty or contain a dot, which separates the names in a key.
    *
-   * @throws ArgumentError for such a name, and for the name of a parameter or module of a subclass
+   * @throws ArgumentError for an invalid name, or if a subclass already uses it for a parameter or module
    */
   set(name: string, member: Member): this {
     if (!(member instanceof this.kind)) {
@@ -47,7 +47,7 @@ export abstract class MemberDict<Member> extends Module implements Iterable<[str
     }
   }
 
-  /** The member with a name; throws if there is none. */
+  /** Returns the member with a name; throws if it does not exist. */
   at(name: string): Member {
     const member = this.#members.get(name);
     if (member === undefined) {

@@ -76,9 +76,9 @@ export abstract class Module implements DistributedModule {
   }
 
   /**
-   * `module.requiresGrad(false)` freezes all parameters of this module and its submodules, and `module.requiresGrad()`
-   * unfreezes them (torch.nn.Module.requires_grad_): see {@link Parameter.requiresGrad}. Buffers, such as running means,
-   * still change in training mode: call `eval()` of a frozen module too. Returns this module.
+   * Freezes all parameters of this module and its submodules with `requiresGrad(false)`, and unfreezes them with
+   * `requiresGrad()` (torch.nn.Module.requires_grad_): see {@link Parameter.requiresGrad}. Buffers, such as running means,
+   * still change in training mode: call `eval()` on a frozen module too. Returns this module.
    */
   get requiresGrad(): (requires?: boolean) => this {
     return (requires = true) => {
@@ -112,7 +112,7 @@ export abstract class Module implements DistributedModule {
   }
 
   /**
-   * This module and all submodules with their paths, each once (torch.nn.Module.named_modules).
+   * Yields this module and all submodules with their paths, each once (torch.nn.Module.named_modules).
    *
    * @param prefix path of this module. Default: ''.
    */
@@ -152,7 +152,7 @@ export abstract class Module implements DistributedModule {
 
   /**
    * A copy of all parameters and buffers by torch's keys (torch.nn.Module.state_dict): the paths of properties as the class
-   * spells them, such as `Conv2d_1a_3x3.weight`. Only properties of ringrun's own modules have torch's spelling:
+   * spells them, such as `Conv2d_1a_3x3.weight`. Only ringrun's own modules convert property names to torch's spelling:
    * `bn1.running_mean` is `bn1.runningMean`. A parameter that is used twice has one entry, under its first path.
    *
    * @throws NnError (ERR_NOT_AWAITED) if a backward pass or an optimizer step on the module is pending
@@ -164,17 +164,17 @@ export abstract class Module implements DistributedModule {
   }
 
   /**
-   * Copies a state dict into parameters and buffers (torch.nn.Module.load_state_dict): from `stateDict`, or from PyTorch's
+   * Copies a state dict into the parameters and buffers (torch.nn.Module.load_state_dict): from `stateDict`, or from PyTorch's
    * safetensors by `model.loadStateDict(await loadSafetensors(path))` of ringrun. Every dtype is converted to float32. The
    * option `keyMapping` renames keys; with `strict: false` the result reports which keys were not used. A key in snake_case
-   * fits a name in camelCase too, if no other key does: earlier versions wrote `hidden_layer.weight` for `hiddenLayer`.
+   * matches a camelCase name too, if no other key does: earlier versions wrote `hidden_layer.weight` for `hiddenLayer`.
    *
    * @param state a Map or a record of `{ shape, data }` by key
    * A tensor that the module has twice, such as a tied weight, is loaded from any of its keys.
    *
-   * @returns missing and unexpected keys, as the module spells them; both empty if `strict`
-   * @throws ArgumentError that lists missing and unexpected keys and different shapes; NnError (ERR_NOT_AWAITED) if an
-   *   operation on the module is pending; nothing is changed then
+   * @returns missing and unexpected keys, as the module spells them; both are empty if `strict`
+   * @throws ArgumentError that lists missing keys, unexpected keys and mismatched shapes; NnError (ERR_NOT_AWAITED) if an
+   *   operation on the module is pending; nothing is changed in either case
    */
   loadStateDict(state: StoredTensors, options: LoadStateDictOptions = {}): IncompatibleKeys {
     requireOptions('loadStateDict', options, loadOptions);
@@ -188,7 +188,7 @@ export abstract class Module implements DistributedModule {
   }
 
   /**
-   * Calls `fn` with each submodule, then with this module (torch.nn.Module.apply), such as to initialize layers. Returns this
+   * Calls `fn` with each submodule, then with this module (torch.nn.Module.apply), for example to initialize layers. Returns this
    * module.
    */
   apply(fn: (module: Module) => void): this {
@@ -209,7 +209,7 @@ export abstract class Module implements DistributedModule {
 
   /**
    * Calls `hook` before each forward of this module (torch.nn.Module.register_forward_pre_hook). A value that it returns
-   * replaces the inputs: a list of all, or the only one.
+   * replaces the inputs: a list, or the only input.
    *
    * @returns a handle that removes the hook
    */
@@ -243,7 +243,7 @@ function isModule(value: unknown): value is Module {
   return value instanceof Module;
 }
 
-/** True for what a module registers when it is a property of the module. */
+/** True for values that a module registers when they are assigned to a property. */
 export function isRegistered(value: unknown): value is Module | Parameter | BufferTensor {
   return value instanceof Module || value instanceof Parameter || value instanceof BufferTensor;
 }

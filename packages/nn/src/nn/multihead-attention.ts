@@ -16,7 +16,7 @@ import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Options of {@link MultiheadAttention}. */
 export interface MultiheadAttentionOptions {
-  /** Probability of dropping a weight in training. Default: 0. */
+  /** Probability of dropping an attention weight in training. Default: 0. */
   dropout?: number;
   /** If true, the projections have biases. Default: true. */
   bias?: boolean;
@@ -31,11 +31,11 @@ export interface MultiheadAttentionInputs {
   /** [N, S], bool: keys to ignore. float32: added to the scores. Default: none. */
   keyPaddingMask?: Tensor | undefined;
   /**
-   * [L, S] or [N·heads, L, S]. bool: where a query must not look at a key, the opposite of `scaledDotProductAttention`, as in
-   * torch. float32: added to the scores. Default: none.
+   * [L, S] or [N·heads, L, S]. bool: true where a query must not attend to a key, the opposite of `scaledDotProductAttention`,
+   * as in torch. float32: added to the scores. Default: none.
    */
   attnMask?: Tensor | undefined;
-  /** Whether query i looks at keys 0 to i alone, besides the masks. Default: `false`. */
+  /** If true, query i attends only to keys 0 to i, in addition to the masks. Default: `false`. */
   isCausal?: boolean;
 }
 
@@ -45,20 +45,20 @@ const inputNames: OptionNames<MultiheadAttentionInputs> = {
   isCausal: true,
 };
 
-/** What {@link MultiheadAttention} returns. */
+/** Result of {@link MultiheadAttention}. */
 export interface Attended {
   /** The shape of the query. */
   output: Tensor;
   /**
-   * The weights of the keys, the mean over the heads: [N, L, S]; 0 for a query that sees no key, for which torch with
-   * `need_weights=True` has NaN in output and weights. Computed only if they are read.
+   * Attention weights, averaged over the heads: [N, L, S]. 0 for a query that attends to no key, for which torch with
+   * `need_weights=True` returns NaN. Computed only if they are read.
    */
   weights: Tensor;
 }
 
 /**
- * Attention of several heads, each over its part of the embedding (torch.nn.MultiheadAttention; Vaswani and others, 2017).
- * Weights are initialized as Glorot and Bengio (2010), biases are 0. Queries, keys and values have one size.
+ * Multi-head attention, with each head over its part of the embedding (torch.nn.MultiheadAttention; Vaswani and others, 2017).
+ * Weights are initialized as in Glorot and Bengio (2010), biases as 0. Queries, keys and values have the same size.
  */
 export class MultiheadAttention extends Module {
   /** The projections of query, key and value, [3·embedDim, embedDim]. */
@@ -125,7 +125,7 @@ export class MultiheadAttention extends Module {
 
   #projections(query: Tensor, key: Tensor, value: Tensor): Tensor[] {
     const size = this.inProjWeight.shape[1];
-    // One product for all that read one tensor.
+    // Projections of the same tensor share one matrix product.
     if (query === key && key === value) {
       return linear(query, this.inProjWeight, this.inProjBias).split(size, -1);
     }
@@ -141,7 +141,7 @@ export class MultiheadAttention extends Module {
     return heads.permute(...(this.#batchFirst ? [0, 2, 1, 3] : [1, 2, 0, 3]));
   }
 
-  /** What is added to the scores [N, heads, L, S]. */
+  /** The sum of the masks, added to the scores [N, heads, L, S]. */
   #mask({ keyPaddingMask, attnMask }: MultiheadAttentionInputs, q: Tensor, k: Tensor): Tensor | undefined {
     if (keyPaddingMask) requireMask('MultiheadAttention', 'a keyPaddingMask', keyPaddingMask);
     if (attnMask) requireMask('MultiheadAttention', 'an attnMask', attnMask);
@@ -161,12 +161,12 @@ export class MultiheadAttention extends Module {
   }
 }
 
-/** [size, size], float32: 0 where query i may look at key j, −∞ where j is behind i (torch.nn.Transformer). */
+/** [size, size], float32: 0 where query i may attend to key j, −∞ where j > i (torch.nn.Transformer). */
 export function generateSquareSubsequentMask(size: number): Tensor {
   return where(causalMask(size, size), 0, -Infinity);
 }
 
-/** A mask that is true where nothing may be seen, as what is added to scores. */
+/** Converts a mask that is true where attention is forbidden to an addend of the scores. */
 function asAdded(mask: Tensor): Tensor {
   return mask.dtype === 'bool' ? where(mask, -Infinity, 0) : mask;
 }

@@ -32,9 +32,9 @@ export abstract class Padding extends Module {
   protected abstract axes(): number;
 
   /**
-   * Pads the dimensions behind N and C, or behind C.
+   * Pads the dimensions after N and C, or after C.
    *
-   * @throws ShapeError for an input of another number of dimensions, or too short for the mode
+   * @throws ShapeError if the input has a different number of dimensions or is too short for the mode
    */
   forward(input: Tensor): Tensor {
     const rank = input.shape.length;
@@ -47,11 +47,11 @@ export abstract class Padding extends Module {
   }
 }
 
-/** Pads sequences with a number (torch.nn.ConstantPad1d). */
+/** Pads sequences with a constant (torch.nn.ConstantPad1d). */
 export class ConstantPad1d extends Padding {
   /**
    * @param padding one number for all sides, or [left, right]
-   * @param value the number
+   * @param value the padding value
    */
   constructor(padding: number | readonly number[], value: number) {
     super(padding, { value });
@@ -64,11 +64,11 @@ export class ConstantPad1d extends Padding {
   }
 }
 
-/** Pads images with a number (torch.nn.ConstantPad2d). */
+/** Pads images with a constant (torch.nn.ConstantPad2d). */
 export class ConstantPad2d extends Padding {
   /**
    * @param padding one number for all sides, or [left, right, top, bottom]
-   * @param value the number
+   * @param value the padding value
    */
   constructor(padding: number | readonly number[], value: number) {
     super(padding, { value });
@@ -81,11 +81,11 @@ export class ConstantPad2d extends Padding {
   }
 }
 
-/** Pads volumes with a number (torch.nn.ConstantPad3d). */
+/** Pads volumes with a constant (torch.nn.ConstantPad3d). */
 export class ConstantPad3d extends Padding {
   /**
    * @param padding one number for all sides, or [left, right, top, bottom, front, back]
-   * @param value the number
+   * @param value the padding value
    */
   constructor(padding: number | readonly number[], value: number) {
     super(padding, { value });
@@ -137,7 +137,7 @@ export class ZeroPad3d extends Padding {
   }
 }
 
-/** Pads sequences with the elements mirrored at the first and last one (torch.nn.ReflectionPad1d). */
+/** Pads sequences by mirroring at the first and last element (torch.nn.ReflectionPad1d). */
 export class ReflectionPad1d extends Padding {
   /** @param padding one number for all sides, or [left, right] */
   constructor(padding: number | readonly number[]) {
@@ -150,7 +150,7 @@ export class ReflectionPad1d extends Padding {
   }
 }
 
-/** Pads images with the elements mirrored at the first and last one (torch.nn.ReflectionPad2d). */
+/** Pads images by mirroring at the first and last element (torch.nn.ReflectionPad2d). */
 export class ReflectionPad2d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom] */
   constructor(padding: number | readonly number[]) {
@@ -163,7 +163,7 @@ export class ReflectionPad2d extends Padding {
   }
 }
 
-/** Pads volumes with the elements mirrored at the first and last one (torch.nn.ReflectionPad3d). */
+/** Pads volumes by mirroring at the first and last element (torch.nn.ReflectionPad3d). */
 export class ReflectionPad3d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
   constructor(padding: number | readonly number[]) {
@@ -176,7 +176,7 @@ export class ReflectionPad3d extends Padding {
   }
 }
 
-/** Pads sequences with the first and last elements (torch.nn.ReplicationPad1d). */
+/** Pads sequences by repeating the first and last element (torch.nn.ReplicationPad1d). */
 export class ReplicationPad1d extends Padding {
   /** @param padding one number for all sides, or [left, right] */
   constructor(padding: number | readonly number[]) {
@@ -189,7 +189,7 @@ export class ReplicationPad1d extends Padding {
   }
 }
 
-/** Pads images with the first and last elements (torch.nn.ReplicationPad2d). */
+/** Pads images by repeating the border elements (torch.nn.ReplicationPad2d). */
 export class ReplicationPad2d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom] */
   constructor(padding: number | readonly number[]) {
@@ -202,7 +202,7 @@ export class ReplicationPad2d extends Padding {
   }
 }
 
-/** Pads volumes with the first and last elements (torch.nn.ReplicationPad3d). */
+/** Pads volumes by repeating the border elements (torch.nn.ReplicationPad3d). */
 export class ReplicationPad3d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
   constructor(padding: number | readonly number[]) {
@@ -215,7 +215,7 @@ export class ReplicationPad3d extends Padding {
   }
 }
 
-/** Pads sequences with the elements from the other end (torch.nn.CircularPad1d). */
+/** Pads sequences circularly, with the elements from the other end (torch.nn.CircularPad1d). */
 export class CircularPad1d extends Padding {
   /** @param padding one number for all sides, or [left, right] */
   constructor(padding: number | readonly number[]) {
@@ -228,7 +228,7 @@ export class CircularPad1d extends Padding {
   }
 }
 
-/** Pads images with the elements from the other end (torch.nn.CircularPad2d). */
+/** Pads images circularly, with the elements from the other end (torch.nn.CircularPad2d). */
 export class CircularPad2d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom] */
   constructor(padding: number | readonly number[]) {
@@ -241,7 +241,7 @@ export class CircularPad2d extends Padding {
   }
 }
 
-/** Pads volumes with the elements from the other end (torch.nn.CircularPad3d). */
+/** Pads volumes circularly, with the elements from the other end (torch.nn.CircularPad3d). */
 export class CircularPad3d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
   constructor(padding: number | readonly number[]) {

@@ -25,7 +25,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { requireNumber } from '../checks/require-number.ts';
 
-/** Exponential below 0 (torch.nn.ELU): see `F.elu`. */
+/** x if x > 0, else alpha·(exp x − 1) (torch.nn.ELU): see `F.elu`. */
 export class ELU extends Module {
   readonly #alpha: number;
 
@@ -41,7 +41,7 @@ export class ELU extends Module {
   }
 }
 
-/** Scaled exponential below 0 (torch.nn.SELU): see `F.selu`. */
+/** Scaled ELU, which keeps mean 0 and variance 1 (torch.nn.SELU): see `F.selu`. */
 export class SELU extends Module {
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
@@ -49,7 +49,7 @@ export class SELU extends Module {
   }
 }
 
-/** Exponential below 0, smooth for every alpha (torch.nn.CELU): see `F.celu`. */
+/** x if x > 0, else alpha·(exp(x/alpha) − 1) (torch.nn.CELU): see `F.celu`. */
 export class CELU extends Module {
   readonly #alpha: number;
 
@@ -65,7 +65,7 @@ export class CELU extends Module {
   }
 }
 
-/** Limited to [min, max] (torch.nn.Hardtanh): see `F.hardtanh`. */
+/** Clamps x to [min, max] (torch.nn.Hardtanh): see `F.hardtanh`. */
 export class Hardtanh extends Module {
   readonly #min: number;
   readonly #max: number;
@@ -91,7 +91,7 @@ export class ReLU6 extends Module {
   }
 }
 
-/** Sigmoid of straight pieces (torch.nn.Hardsigmoid): see `F.hardsigmoid`. */
+/** Piecewise linear approximation of the sigmoid (torch.nn.Hardsigmoid): see `F.hardsigmoid`. */
 export class Hardsigmoid extends Module {
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
@@ -139,7 +139,7 @@ export class Tanhshrink extends Module {
   }
 }
 
-/** Moved by lambda towards 0 (torch.nn.Softshrink): see `F.softshrink`. */
+/** x moved towards 0 by lambda; 0 in [−lambda, lambda] (torch.nn.Softshrink): see `F.softshrink`. */
 export class Softshrink extends Module {
   readonly #lambda: number;
 
@@ -155,7 +155,7 @@ export class Softshrink extends Module {
   }
 }
 
-/** 0 in [−lambda, lambda] (torch.nn.Hardshrink): see `F.hardshrink`. */
+/** x outside of [−lambda, lambda], else 0 (torch.nn.Hardshrink): see `F.hardshrink`. */
 export class Hardshrink extends Module {
   readonly #lambda: number;
 
@@ -205,7 +205,7 @@ export class Softplus extends Module {
   }
 }
 
-/** The first half of `dim` times the sigmoid of the second (torch.nn.GLU): see `F.glu`. */
+/** The first half along `dim` times the sigmoid of the second half (torch.nn.GLU): see `F.glu`. */
 export class GLU extends Module {
   readonly #dim: number;
 
@@ -221,14 +221,14 @@ export class GLU extends Module {
   }
 }
 
-/** x if x > 0, else weight·x with a trained weight (torch.nn.PReLU): see `F.prelu`. */
+/** x if x > 0, else weight·x with a learned weight (torch.nn.PReLU): see `F.prelu`. */
 export class PReLU extends Module {
   /** [numParameters] */
   weight: Parameter;
 
   /**
    * @param numParameters 1, or the number of channels, the second dimension. Default: 1.
-   * @param init first value of the weights. Default: 0.25.
+   * @param init initial value of the weights. Default: 0.25.
    */
   constructor(numParameters = 1, init = 0.25) {
     super();

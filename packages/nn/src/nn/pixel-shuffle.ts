@@ -7,7 +7,7 @@ import { requirePositiveInteger } from '../checks/require-number.ts';
 export class PixelShuffle extends Module {
   readonly #factor: number;
 
-  /** @param upscaleFactor r: rows and columns become r times as many, channels 1/r² */
+  /** @param upscaleFactor r: multiplies rows and columns by r, divides channels by r² */
   constructor(upscaleFactor: number) {
     super();
     requirePositiveInteger('PixelShuffle', { upscaleFactor });
@@ -24,7 +24,7 @@ export class PixelShuffle extends Module {
 export class PixelUnshuffle extends Module {
   readonly #factor: number;
 
-  /** @param downscaleFactor r: channels become r² times as many, rows and columns 1/r */
+  /** @param downscaleFactor r: multiplies channels by r², divides rows and columns by r */
   constructor(downscaleFactor: number) {
     super();
     requirePositiveInteger('PixelUnshuffle', { downscaleFactor });

@@ -19,7 +19,7 @@ import { requireOptions } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
-/** Largest element of each window (torch.nn.MaxPool1d). Default stride: the window's size. */
+/** Largest element of each window (torch.nn.MaxPool1d). Default stride: the kernel size. */
 export class MaxPool1d extends Module {
   readonly #kernelSize: Single;
   readonly #options: MaxPool1dOptions;
@@ -37,7 +37,7 @@ export class MaxPool1d extends Module {
   }
 }
 
-/** Largest element of each window (torch.nn.MaxPool2d). Default stride: the window's size. */
+/** Largest element of each window (torch.nn.MaxPool2d). Default stride: the kernel size. */
 export class MaxPool2d extends Module {
   readonly #kernelSize: Pair;
   readonly #options: MaxPool2dOptions;
@@ -55,7 +55,7 @@ export class MaxPool2d extends Module {
   }
 }
 
-/** Largest element of each window (torch.nn.MaxPool3d). Default stride: the window's size. */
+/** Largest element of each window (torch.nn.MaxPool3d). Default stride: the kernel size. */
 export class MaxPool3d extends Module {
   readonly #kernelSize: Triple;
   readonly #options: MaxPool3dOptions;
@@ -73,7 +73,7 @@ export class MaxPool3d extends Module {
   }
 }
 
-/** Mean of each window (torch.nn.AvgPool1d). Default stride: the window's size. */
+/** Mean of each window (torch.nn.AvgPool1d). Default stride: the kernel size. */
 export class AvgPool1d extends Module {
   readonly #kernelSize: Single;
   readonly #options: AvgPool1dOptions;
@@ -91,7 +91,7 @@ export class AvgPool1d extends Module {
   }
 }
 
-/** Mean of each window (torch.nn.AvgPool2d). Default stride: the window's size. */
+/** Mean of each window (torch.nn.AvgPool2d). Default stride: the kernel size. */
 export class AvgPool2d extends Module {
   readonly #kernelSize: Pair;
   readonly #options: AvgPool2dOptions;
@@ -109,7 +109,7 @@ export class AvgPool2d extends Module {
   }
 }
 
-/** Mean of each window (torch.nn.AvgPool3d). Default stride: the window's size. */
+/** Mean of each window (torch.nn.AvgPool3d). Default stride: the kernel size. */
 export class AvgPool3d extends Module {
   readonly #kernelSize: Triple;
   readonly #options: AvgPool3dOptions;

@@ -48,7 +48,7 @@ export class KLDivLoss extends Module {
   }
 }
 
-/** Likelihood of counts (torch.nn.PoissonNLLLoss): see `F.poissonNllLoss`. */
+/** Negative log-likelihood of counts with a Poisson distribution (torch.nn.PoissonNLLLoss): see `F.poissonNllLoss`. */
 export class PoissonNLLLoss extends Module {
   readonly #options: PoissonNLLLossOptions;
 
@@ -64,7 +64,7 @@ export class PoissonNLLLoss extends Module {
   }
 }
 
-/** Likelihood of normal numbers (torch.nn.GaussianNLLLoss): see `F.gaussianNllLoss`. */
+/** Negative log-likelihood of targets with a normal distribution (torch.nn.GaussianNLLLoss): see `F.gaussianNllLoss`. */
 export class GaussianNLLLoss extends Module {
   readonly #options: GaussianNLLLossOptions;
 

@@ -19,15 +19,18 @@ import { lengthsOf, PackedSequence } from './utils/rnn.ts';
 
 /** Options of {@link LSTM} and {@link GRU}. */
 export interface RecurrentOptions {
-  /** Layers, each of which reads the states of the one before. Default: 1. */
+  /** Number of stacked layers, each reading the states of the previous one. Default: 1. */
   numLayers?: number;
   /** If true, gates have biases. Default: true. */
   bias?: boolean;
   /** If true, input and output are [N, L, size], else [L, N, size]. States are [·, N, size] either way. Default: false. */
   batchFirst?: boolean;
-  /** Probability of dropping an element of the output of each layer but the last, in training. Default: 0. */
+  /** Probability of dropping an element of the output of each layer except the last, in training. Default: 0. */
   dropout?: number;
-  /** If true, each layer also reads the sequence from its end; the outputs of both directions are concatenated. Default: false. */
+  /**
+   * If true, each layer also processes the sequence in reverse; the outputs of both directions are concatenated. Default:
+   * false.
+   */
   bidirectional?: boolean;
 }
 
@@ -51,9 +54,9 @@ export abstract class RecurrentNetwork extends Module {
   readonly [weightIh: `weightIhL${string}`]: Parameter;
   /** Recurrent weights of a layer, [gates·hiddenSize, hiddenSize]: `weightHhL0`, … */
   readonly [weightHh: `weightHhL${string}`]: Parameter;
-  /** Biases of a layer, [gates·hiddenSize], without `bias: false`: `biasIhL0`, … */
+  /** Biases of a layer, [gates·hiddenSize], absent with `bias: false`: `biasIhL0`, … */
   readonly [biasIh: `biasIhL${string}`]: Parameter;
-  /** Recurrent biases of a layer, [gates·hiddenSize], without `bias: false`: `biasHhL0`, … */
+  /** Recurrent biases of a layer, [gates·hiddenSize], absent with `bias: false`: `biasHhL0`, … */
   readonly [biasHh: `biasHhL${string}`]: Parameter;
   readonly #cell: RecurrentCell;
   readonly #sizes: { readonly input: number; readonly hidden: number };
@@ -99,7 +102,7 @@ export abstract class RecurrentNetwork extends Module {
   /**
    * Runs all layers.
    *
-   * @param states the first states, and the first cells of lstm, each [layers·directions, N, hidden]; undefined: zeros
+   * @param states the first states, and the first cells for lstm, each [layers·directions, N, hidden]; undefined: zeros
    * @internal
    */
   protected run<Input extends Tensor | PackedSequence>(

@@ -54,9 +54,9 @@ export abstract class RecurrentStep extends Module {
   }
 
   /**
-   * The next state, and the next cell of lstm.
+   * Computes the next state, and the next cell state for lstm.
    *
-   * @param states the state, and the cell of lstm; undefined: zeros
+   * @param states the state, and the cell state for lstm; undefined: zeros
    * @internal
    */
   protected step(input: Tensor, states: readonly (Tensor | undefined)[]): Tensor[] {
@@ -97,7 +97,7 @@ export abstract class RecurrentStep extends Module {
 
 /** Options of {@link RNNCell}. */
 export interface RNNCellOptions extends RecurrentCellOptions {
-  /** The function of the step. Default: 'tanh'. */
+  /** The nonlinearity. Default: 'tanh'. */
   nonlinearity?: 'tanh' | 'relu';
 }
 
@@ -129,7 +129,7 @@ export class GRUCell extends RecurrentStep {
     super('gru', inputSize, hiddenSize, options.bias);
   }
 
-  /** As `forward` of {@link RNNCell}. */
+  /** See `forward` of {@link RNNCell}. */
   forward(input: Tensor, hx?: Tensor): Tensor {
     return this.step(input, [hx])[0];
   }
@@ -143,10 +143,10 @@ export class LSTMCell extends RecurrentStep {
   }
 
   /**
-   * Returns the next state and the next cell.
+   * Returns the next state and the next cell state.
    *
-   * @param input as of {@link RNNCell}
-   * @param hx state and cell, each as `hx` of {@link RNNCell}. Default: zeros.
+   * @param input see {@link RNNCell}
+   * @param hx state and cell state, each like `hx` of {@link RNNCell}. Default: zeros.
    */
   forward(input: Tensor, hx?: readonly [h0: Tensor, c0: Tensor]): [h1: Tensor, c1: Tensor] {
     const [state, cell] = this.step(input, hx ?? [undefined, undefined]);

@@ -6,7 +6,7 @@ import type { PackedSequence } from './utils/rnn.ts';
 
 /** Options of {@link RNN}. */
 export interface RNNOptions extends RecurrentOptions {
-  /** The function of a step. Default: 'tanh'. */
+  /** The nonlinearity. Default: 'tanh'. */
   nonlinearity?: 'tanh' | 'relu';
 }
 
@@ -24,11 +24,11 @@ export class RNN extends RecurrentNetwork {
   }
 
   /**
-   * Returns the states of the last layer, D directions side by side, and the last states of all layers, `hN`.
+   * Returns the states of the last layer, with its D directions concatenated, and the last states of all layers, `hN`.
    *
-   * @param input [L, N, inputSize], [N, L, inputSize] with `batchFirst`, [L, inputSize] of one sequence, or a packed sequence
+   * @param input [L, N, inputSize], [N, L, inputSize] with `batchFirst`, [L, inputSize] for one sequence, or a packed sequence
    * @param hx the first states, [numLayers·D, N, hiddenSize], without N for one sequence. Default: zeros.
-   * @returns output [L, N, D·hiddenSize], of the kind of the input, and hN of the shape of hx
+   * @returns output [L, N, D·hiddenSize], in the layout of the input, and hN of the shape of hx
    */
   forward<Input extends Tensor | PackedSequence>(input: Input, hx?: Tensor): [output: Input, hN: Tensor] {
     const { output, last } = this.run(input, [hx]);
@@ -38,7 +38,7 @@ export class RNN extends RecurrentNetwork {
 
 /**
  * A network with gated recurrent units (torch.nn.GRU; Cho and others, 2014): with gates in the order r, z, n,
- * h = (1 − z)·n + z·h₋₁. Parameters as of {@link RNN}.
+ * h = (1 − z)·n + z·h₋₁. Parameters: see {@link RNN}.
  */
 export class GRU extends RecurrentNetwork {
   constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
@@ -46,7 +46,7 @@ export class GRU extends RecurrentNetwork {
     super('gru', inputSize, hiddenSize, options);
   }
 
-  /** As `forward` of {@link RNN}. */
+  /** See `forward` of {@link RNN}. */
   forward<Input extends Tensor | PackedSequence>(input: Input, hx?: Tensor): [output: Input, hN: Tensor] {
     const { output, last } = this.run(input, [hx]);
     return [output, last[0]];
@@ -55,7 +55,7 @@ export class GRU extends RecurrentNetwork {
 
 /**
  * A network with long short-term memory (torch.nn.LSTM; Hochreiter and Schmidhuber, 1997): with gates in the order
- * i, f, g, o, c = f·c₋₁ + i·g and h = o·tanh(c). Parameters as of {@link RNN}.
+ * i, f, g, o, c = f·c₋₁ + i·g and h = o·tanh(c). Parameters: see {@link RNN}.
  */
 export class LSTM extends RecurrentNetwork {
   constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
@@ -64,10 +64,10 @@ export class LSTM extends RecurrentNetwork {
   }
 
   /**
-   * Returns the states of the last layer, and the last states and cells of all layers.
+   * Returns the states of the last layer, and the last states and cell states of all layers.
    *
-   * @param input as of {@link RNN}
-   * @param hx the first states and the first cells, each as `hx` of {@link RNN}. Default: zeros.
+   * @param input see {@link RNN}
+   * @param hx the first states and first cell states, each like `hx` of {@link RNN}. Default: zeros.
    */
   forward<Input extends Tensor | PackedSequence>(
     input: Input,
@@ -78,7 +78,7 @@ export class LSTM extends RecurrentNetwork {
   }
 }
 
-/** The function of a step of RNN and RNNCell. */
+/** The nonlinearity of RNN and RNNCell. */
 export function requireNonlinearity(name: string, given: 'tanh' | 'relu'): 'tanh' | 'relu' {
   requireOneOf(name, 'nonlinearity', given, ['tanh', 'relu']);
   return given;

@@ -10,7 +10,7 @@ export type Layer = Module & {
 };
 
 /**
- * Runs modules one after the other (torch.nn.Sequential). Its layers are the properties '0', '1', …, so parameters are
+ * Runs modules in sequence (torch.nn.Sequential). Its layers are the properties '0', '1', …, so parameters are
  * named `0.weight`, as in torch.
  */
 export class Sequential extends Module {
@@ -30,7 +30,7 @@ export class Sequential extends Module {
     Object.assign(this, layers);
   }
 
-  /** Passes the input through all modules in order; returns the last one's output. */
+  /** Passes the input through all modules in order; returns the output of the last one. */
   forward(input: Tensor): Tensor {
     return [...this].reduce((x, layer) => layer.forward(x), input);
   }

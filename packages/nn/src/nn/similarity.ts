@@ -20,7 +20,7 @@ export class CosineSimilarity extends Module {
     this.#options = options;
   }
 
-  /** The cosines, without the dimension of the vectors. */
+  /** Returns the cosines, without the dimension of the vectors. */
   forward(a: Tensor, b: Tensor): Tensor {
     return cosineSimilarity(a, b, this.#options);
   }
@@ -36,7 +36,7 @@ export class PairwiseDistance extends Module {
     this.#options = options;
   }
 
-  /** The distances, without the last dimension. */
+  /** Returns the distances, without the last dimension. */
   forward(a: Tensor, b: Tensor): Tensor {
     return pairwiseDistance(a, b, this.#options);
   }

@@ -28,7 +28,7 @@ export interface IncompatibleKeys {
 export interface LoadStateDictOptions {
   /** If true, requires exactly the module's keys. If false, ignores missing and unexpected keys. Default: true. */
   strict?: boolean;
-  /** How keys of the state dict become keys of the module. Default: they are equal. */
+  /** Maps keys of the state dict to keys of the module. Default: no renaming. */
   keyMapping?: KeyMapping;
 }
 
@@ -88,8 +88,8 @@ export function loadTensors(
 }
 
 /**
- * Removes further keys of tied tensors from a state dict. If a tensor is stored under a further key alone, that becomes the
- * key of the module. Returns the tensors that are left, which are copies.
+ * Removes additional keys of tied tensors from a state dict. If a tensor is stored only under an additional key, it moves to the
+ * module's key. Returns the remaining tensors, which are copies.
  */
 function separateTied(
   stored: Map<string, LoadableTensor>,

@@ -20,13 +20,13 @@ export type Synchronized<M extends Module> = M extends BatchNorm ? SyncBatchNorm
 /**
  * Batch normalization of [N, C] or [N, C, …] over the batches of all ranks of a group (torch.nn.SyncBatchNorm). In
  * training, mean, variance and running statistics are computed over the samples of all ranks, and gradients flow back to
- * all ranks. Batches may differ in size and may be empty on some ranks. In evaluation, without a process group and with
+ * all ranks. Batches may differ in size and may be empty on some ranks. In evaluation, without a process group or with
  * a world size of 1 it is plain batch normalization.
  *
  * In training, every forward call is a collective when its graph runs: an all-gather of 2·C + 1 numbers, and an
  * all-reduce of 2·C numbers in the backward pass. All ranks must make the same forward calls in the same order, and
  * request dependent values (`backward`, `item`, `array`) together. `item` of a loss after its `backward` is local.
- * Otherwise ranks get the errors of any collective: CollectiveMismatchError, PeerDiedError, CollectiveTimeoutError.
+ * Otherwise ranks throw the errors of any collective: CollectiveMismatchError, PeerDiedError, CollectiveTimeoutError.
  *
  * Input gradients are those of the sum of all ranks' losses. Weight and bias have the gradients of this rank's loss,
  * which DistributedDataParallel averages. DistributedDataParallel's `join` rejects models with SyncBatchNorm.
@@ -74,7 +74,7 @@ export class SyncBatchNorm extends BatchNorm {
   }
 }
 
-/** JavaScript callers may pass the null that newGroup returns on other ranks. */
+/** JavaScript callers may pass the null that newGroup returns on ranks outside of the group. */
 function checkedGroup(group: ProcessGroup | null | undefined): ProcessGroup | undefined {
   if (group !== null) return group;
   throw new ArgumentError(
@@ -82,7 +82,7 @@ function checkedGroup(group: ProcessGroup | null | undefined): ProcessGroup | un
   );
 }
 
-/** @param made modules converted so far, so that a module shared by two parents is converted once */
+/** @param made modules converted so far: a module shared by two parents is converted once */
 function converted(module: Module, options: SyncBatchNormOptions, made: Map<Module, Module>): Module {
   const known = made.get(module);
   if (known !== undefined) return known;

@@ -2,14 +2,14 @@ import { BufferTensor } from '../tensor/buffer-tensor.ts';
 import { Parameter } from '../tensor/parameter.ts';
 import { attributesOf } from './attributes.ts';
 
-/** A module, as its keys see it. */
+/** The part of a module that its keys depend on. */
 interface Keyed {
   namedParameters(): Iterable<readonly [key: string, parameter: Parameter]>;
   namedBuffers(): Iterable<readonly [key: string, buffer: BufferTensor]>;
 }
 
 /**
- * Further keys of tensors that a module has under several paths, such as a tied weight, each with the key in the state dict.
+ * Additional keys of tensors that a module has under several paths, such as a tied weight, mapped to the key in the state dict.
  * torch stores such a tensor under every key.
  */
 export function tiedKeys<Module extends Keyed>(
@@ -29,7 +29,7 @@ export function tiedKeys<Module extends Keyed>(
       } else if (isModule(property)) visit(property, `${key}.`, [...ancestors, module]);
     }
   };
-  // The order of namedParameters: a module's own tensors before those of its parts.
+  // The order of namedParameters: a module's own tensors before those of its submodules.
   for (const [key, tensor] of [...root.namedParameters(), ...root.namedBuffers()]) first.set(tensor, key);
   visit(root, '', []);
   for (const [key, main] of tied) if (key === main) tied.delete(key);

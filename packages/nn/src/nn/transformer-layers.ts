@@ -13,17 +13,17 @@ import { MultiheadAttention } from './multihead-attention.ts';
 
 /** Options of {@link TransformerEncoderLayer} and {@link TransformerDecoderLayer}. */
 export interface TransformerLayerOptions {
-  /** Size of the hidden layer. Default: 2048. */
+  /** Size of the feed-forward layer. Default: 2048. */
   dimFeedforward?: number;
   /** Probability of dropping an element in training. Default: 0.1. */
   dropout?: number;
-  /** Activation of the hidden layer. Default: 'relu'. */
+  /** Activation of the feed-forward layer. Default: 'relu'. */
   activation?: 'relu' | 'gelu' | ((input: Tensor) => Tensor);
-  /** Added to variances. Default: 1e-5. */
+  /** Added to the variance in layer normalization. Default: 1e-5. */
   layerNormEps?: number;
   /** If true, tensors are [N, L, E], else [L, N, E]. Default: false, as in torch. */
   batchFirst?: boolean;
-  /** If true, normalizes before attention and hidden layer instead of behind them. Default: false. */
+  /** If true, normalizes before attention and feed-forward layer, otherwise after them. Default: false. */
   normFirst?: boolean;
 }
 
@@ -38,11 +38,11 @@ export const layerOptions: OptionNames<TransformerLayerOptions> = {
 
 /** Options of {@link TransformerEncoderLayer.forward}. */
 export interface EncoderInputs {
-  /** See `attnMask` of MultiheadAttention. Default: none. */
+  /** Attention mask, see `attnMask` of MultiheadAttention. Default: none. */
   srcMask?: Tensor | undefined;
-  /** `keyPaddingMask` of MultiheadAttention, [N, L]. Default: none. */
+  /** Padding mask [N, L], see `keyPaddingMask` of MultiheadAttention. Default: none. */
   srcKeyPaddingMask?: Tensor | undefined;
-  /** Whether element i sees elements 0 to i alone. Default: `false`. */
+  /** If true, element i attends only to elements 0 to i. Default: `false`. */
   isCausal?: boolean;
 }
 
@@ -50,15 +50,15 @@ const encoderInputs: OptionNames<EncoderInputs> = { srcMask: true, srcKeyPadding
 
 /** Options of {@link TransformerDecoderLayer.forward}. */
 export interface DecoderInputs {
-  /** Mask of the attention of the target to itself. Default: none. */
+  /** Mask of the target's self-attention. Default: none. */
   tgtMask?: Tensor | undefined;
-  /** Mask of the attention of the target to the memory. Default: none. */
+  /** Mask of the target's attention to the memory. Default: none. */
   memoryMask?: Tensor | undefined;
-  /** [N, L] of the target. Default: none. */
+  /** Padding mask of the target, [N, L]. Default: none. */
   tgtKeyPaddingMask?: Tensor | undefined;
-  /** [N, S] of the memory. Default: none. */
+  /** Padding mask of the memory, [N, S]. Default: none. */
   memoryKeyPaddingMask?: Tensor | undefined;
-  /** Whether element i of the target sees elements 0 to i alone. Default: `false`. */
+  /** If true, element i of the target attends only to elements 0 to i. Default: `false`. */
   tgtIsCausal?: boolean;
 }
 
@@ -70,23 +70,23 @@ const decoderInputs: OptionNames<DecoderInputs> = {
   tgtIsCausal: true,
 };
 
-/** Self-attention and a hidden layer, each with a residual connection (torch.nn.TransformerEncoderLayer). */
+/** Self-attention and a feed-forward layer, each with a residual connection (torch.nn.TransformerEncoderLayer). */
 export class TransformerEncoderLayer extends Module {
-  /** Attention of the sequence to itself. */
+  /** Self-attention. */
   readonly selfAttn: MultiheadAttention;
-  /** Into the hidden layer. */
+  /** First layer of the feed-forward part. */
   readonly linear1: Linear;
-  /** Of the hidden layer. */
+  /** Dropout of the feed-forward part. */
   readonly dropout: Dropout;
-  /** Out of the hidden layer. */
+  /** Second layer of the feed-forward part. */
   readonly linear2: Linear;
-  /** Of the first part. */
+  /** Normalization of self-attention. */
   readonly norm1: LayerNorm;
-  /** Of the second part. */
+  /** Normalization of the feed-forward part. */
   readonly norm2: LayerNorm;
-  /** Of what the first part adds. */
+  /** Dropout of self-attention's output. */
   readonly dropout1: Dropout;
-  /** Of what the second part adds. */
+  /** Dropout of the feed-forward part's output. */
   readonly dropout2: Dropout;
   readonly #settings: Required<TransformerLayerOptions>;
   readonly #copy: () => TransformerEncoderLayer;
@@ -95,7 +95,7 @@ export class TransformerEncoderLayer extends Module {
     spellAsTorch(this.prototype, ['selfAttn']);
   }
 
-  /** @param dModel size of the elements, a multiple of `nhead` */
+  /** @param dModel embedding size, a multiple of `nhead` */
   constructor(dModel: number, nhead: number, options: TransformerLayerOptions = {}) {
     super();
     const settings = settingsOf('TransformerEncoderLayer', options);
@@ -127,35 +127,38 @@ export class TransformerEncoderLayer extends Module {
     return residual(residual(src, attend, this.norm1, normFirst), hidden, this.norm2, normFirst);
   }
 
-  /** A layer of its own with the same parameters. */
+  /** Returns a copy of the layer with equal parameters. */
   clone(): TransformerEncoderLayer {
     return copied(this, this.#copy);
   }
 }
 
-/** Self-attention, attention to a memory, and a hidden layer, each with a residual connection (torch.nn.TransformerDecoderLayer). */
+/**
+ * Self-attention, attention to a memory, and a feed-forward layer, each with a residual connection
+ * (torch.nn.TransformerDecoderLayer).
+ */
 export class TransformerDecoderLayer extends Module {
-  /** Attention of the sequence to itself. */
+  /** Self-attention. */
   readonly selfAttn: MultiheadAttention;
   /** Attention to the memory. */
   readonly multiheadAttn: MultiheadAttention;
-  /** Into the hidden layer. */
+  /** First layer of the feed-forward part. */
   readonly linear1: Linear;
-  /** Of the hidden layer. */
+  /** Dropout of the feed-forward part. */
   readonly dropout: Dropout;
-  /** Out of the hidden layer. */
+  /** Second layer of the feed-forward part. */
   readonly linear2: Linear;
-  /** Of the first part. */
+  /** Normalization of self-attention. */
   readonly norm1: LayerNorm;
-  /** Of the second part. */
+  /** Normalization of attention to the memory. */
   readonly norm2: LayerNorm;
-  /** Of the third part. */
+  /** Normalization of the feed-forward part. */
   readonly norm3: LayerNorm;
-  /** Of what the first part adds. */
+  /** Dropout of self-attention's output. */
   readonly dropout1: Dropout;
-  /** Of what the second part adds. */
+  /** Dropout of the output of attention to the memory. */
   readonly dropout2: Dropout;
-  /** Of what the third part adds. */
+  /** Dropout of the feed-forward part's output. */
   readonly dropout3: Dropout;
   readonly #settings: Required<TransformerLayerOptions>;
   readonly #copy: () => TransformerDecoderLayer;
@@ -164,7 +167,7 @@ export class TransformerDecoderLayer extends Module {
     spellAsTorch(this.prototype, ['selfAttn', 'multiheadAttn']);
   }
 
-  /** @param dModel size of the elements, a multiple of `nhead` */
+  /** @param dModel embedding size, a multiple of `nhead` */
   constructor(dModel: number, nhead: number, options: TransformerLayerOptions = {}) {
     super();
     const settings = settingsOf('TransformerDecoderLayer', options);
@@ -207,7 +210,7 @@ export class TransformerDecoderLayer extends Module {
     return residual(residual(attended, look, this.norm2, normFirst), hidden, this.norm3, normFirst);
   }
 
-  /** A layer of its own with the same parameters. */
+  /** Returns a copy of the layer with equal parameters. */
   clone(): TransformerDecoderLayer {
     return copied(this, this.#copy);
   }
@@ -247,7 +250,7 @@ function residual(x: Tensor, change: (x: Tensor) => Tensor, norm: LayerNorm, nor
   return normFirst ? x.add(change(norm.forward(x))) : norm.forward(x.add(change(x)));
 }
 
-/** A module that `create` makes, with the parameters of another; draws no random numbers. */
+/** Creates a module with `create` and copies another's parameters into it; draws no random numbers. */
 function copied<Layer extends Module>(layer: Layer, create: () => Layer): Layer {
   const state = defaultGenerator.stateDict();
   const copy = create();

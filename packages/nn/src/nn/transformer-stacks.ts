@@ -13,20 +13,20 @@ import type {
 
 /** Options of {@link TransformerEncoder} and {@link TransformerDecoder}. */
 export interface TransformerStackOptions {
-  /** Normalizes the result. Default: none. */
+  /** Normalization of the output. Default: none. */
   norm?: Layer | undefined;
 }
 
 const optionNames: OptionNames<TransformerStackOptions> = { norm: true };
 
-/** Encoder layers one after the other (torch.nn.TransformerEncoder). They start with equal parameters, as in torch. */
+/** A stack of encoder layers (torch.nn.TransformerEncoder). As in torch, they start with equal parameters. */
 export class TransformerEncoder extends Module {
   /** Copies of the layer. */
   readonly layers: ModuleList<TransformerEncoderLayer>;
-  /** Normalizes the result; undefined: none. */
+  /** Normalization of the output; undefined: none. */
   readonly norm: Layer | undefined;
 
-  /** @param encoderLayer is copied `numLayers` times */
+  /** @param encoderLayer copied `numLayers` times */
   constructor(
     encoderLayer: TransformerEncoderLayer,
     numLayers: number,
@@ -42,7 +42,7 @@ export class TransformerEncoder extends Module {
   /**
    * Returns a tensor of the shape of `src`.
    *
-   * @param src as of the layer
+   * @param src see {@link TransformerEncoderLayer}
    */
   forward(src: Tensor, options: EncoderInputs = {}): Tensor {
     const output = [...this.layers].reduce((x, layer) => layer.forward(x, options), src);
@@ -50,14 +50,14 @@ export class TransformerEncoder extends Module {
   }
 }
 
-/** Decoder layers one after the other (torch.nn.TransformerDecoder). They start with equal parameters, as in torch. */
+/** A stack of decoder layers (torch.nn.TransformerDecoder). As in torch, they start with equal parameters. */
 export class TransformerDecoder extends Module {
   /** Copies of the layer. */
   readonly layers: ModuleList<TransformerDecoderLayer>;
-  /** Normalizes the result; undefined: none. */
+  /** Normalization of the output; undefined: none. */
   readonly norm: Layer | undefined;
 
-  /** @param decoderLayer is copied `numLayers` times */
+  /** @param decoderLayer copied `numLayers` times */
   constructor(
     decoderLayer: TransformerDecoderLayer,
     numLayers: number,
@@ -73,8 +73,8 @@ export class TransformerDecoder extends Module {
   /**
    * Returns a tensor of the shape of `tgt`.
    *
-   * @param tgt as of the layer
-   * @param memory as of the layer
+   * @param tgt see {@link TransformerDecoderLayer}
+   * @param memory see {@link TransformerDecoderLayer}
    */
   forward(tgt: Tensor, memory: Tensor, options: DecoderInputs = {}): Tensor {
     const output = [...this.layers].reduce((x, layer) => layer.forward(x, memory, options), tgt);

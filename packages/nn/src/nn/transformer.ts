@@ -13,9 +13,9 @@ import {
 
 /** Options of {@link Transformer}. */
 export interface TransformerOptions extends TransformerLayerOptions {
-  /** Default: 6. */
+  /** Number of encoder layers. Default: 6. */
   numEncoderLayers?: number;
-  /** Default: 6. */
+  /** Number of decoder layers. Default: 6. */
   numDecoderLayers?: number;
 }
 
@@ -27,19 +27,19 @@ const optionNames: OptionNames<TransformerOptions> = {
 
 /** Options of {@link Transformer.forward}. See `EncoderInputs` and `DecoderInputs`. */
 export interface TransformerInputs {
-  /** Mask of the encoder's attention, [S, S]. Default: none. */
+  /** Mask of the encoder's self-attention, [S, S]. Default: none. */
   srcMask?: Tensor | undefined;
-  /** Mask of the target's attention to itself, [L, L]. Default: none. */
+  /** Mask of the target's self-attention, [L, L]. Default: none. */
   tgtMask?: Tensor | undefined;
   /** Mask of the target's attention to the encoder's output, [L, S]. Default: none. */
   memoryMask?: Tensor | undefined;
-  /** [N, S] of the source. Default: none. */
+  /** Padding mask of the source, [N, S]. Default: none. */
   srcKeyPaddingMask?: Tensor | undefined;
-  /** [N, L] of the target. Default: none. */
+  /** Padding mask of the target, [N, L]. Default: none. */
   tgtKeyPaddingMask?: Tensor | undefined;
-  /** [N, S] of the encoder's output. Default: none. */
+  /** Padding mask of the encoder's output, [N, S]. Default: none. */
   memoryKeyPaddingMask?: Tensor | undefined;
-  /** Whether element i of the target sees elements 0 to i alone. Default: `false`. */
+  /** If true, element i of the target attends only to elements 0 to i. Default: `false`. */
   tgtIsCausal?: boolean;
 }
 
@@ -54,17 +54,17 @@ const inputNames: OptionNames<TransformerInputs> = {
 };
 
 /**
- * An encoder and a decoder, each with a last LayerNorm (torch.nn.Transformer; Vaswani and others, 2017). Matrices are initialized as
- * Glorot and Bengio (2010).
+ * An encoder and a decoder, each with a final LayerNorm (torch.nn.Transformer; Vaswani and others, 2017). Matrices are
+ * initialized as in Glorot and Bengio (2010).
  */
 export class Transformer extends Module {
-  /** Reads the source. */
+  /** Encodes the source. */
   readonly encoder: TransformerEncoder;
-  /** Writes the target. */
+  /** Decodes the target. */
   readonly decoder: TransformerDecoder;
 
   /**
-   * @param dModel size of the elements, a multiple of `nhead`. Default: 512.
+   * @param dModel embedding size, a multiple of `nhead`. Default: 512.
    * @param nhead number of heads. Default: 8.
    */
   constructor(dModel = 512, nhead = 8, options: TransformerOptions = {}) {

@@ -7,7 +7,7 @@ import { Module } from './module.ts';
 export class Upsample extends Module {
   readonly #options: InterpolateOptions;
 
-  /** @param options as `F.interpolate` takes them */
+  /** @param options see `F.interpolate` */
   constructor(options: InterpolateOptions) {
     super();
     requireOptions('Upsample', options, interpolateOptions);

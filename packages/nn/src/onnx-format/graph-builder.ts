@@ -3,7 +3,7 @@ import { exactJson } from './exact-json.ts';
 import { ModelProto } from './schema.ts';
 import { attributeTypeCode, dataTypeCode } from './type-codes.ts';
 
-/** ONNX opset and IR version of every graph. */
+/** ONNX opset and IR version of every exported or compiled graph. */
 const opsetVersion = 20;
 const irVersion = 9;
 
@@ -80,7 +80,7 @@ export class GraphBuilder {
   /**
    * Adds a node of an operator of the addon. The model then runs only on ringrun's sessions.
    *
-   * @param refusal the beginning of the error of a run that the node refuses for the numbers of a user. Default: none.
+   * @param refusal beginning of the error if a run rejects the user's values at this node. Default: none.
    */
   ownNode(
     opType: string,
@@ -89,7 +89,7 @@ export class GraphBuilder {
     attributes: Attributes = {},
     refusal?: string,
   ): void {
-    // Names of nodes are unique.
+    // ONNX requires unique node names.
     const name = refusal && this.freshName(`${refusal}#`);
     this.#addNode({ ...(name && { name }), opType, domain: ownDomain }, inputs, outputs, attributes);
     this.#hasOwnOperators = true;

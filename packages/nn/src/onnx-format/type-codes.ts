@@ -1,9 +1,9 @@
-// Numbers that ONNX files have for types. Without protobufjs, which users of the types need not install.
+// Type codes of ONNX files, without a dependency on protobufjs.
 
 /** onnx.TensorProto.DataType, of the element types that ringrun uses. */
 export const dataTypeCode = { float32: 1, int64: 7, bool: 9 } as const;
 
-/** onnx.AttributeProto.AttributeType, of the types that operators of ringrun's table have. */
+/** onnx.AttributeProto.AttributeType, for the attribute types of ringrun's operator table. */
 export const attributeTypeCode = {
   float: 1,
   int: 2,

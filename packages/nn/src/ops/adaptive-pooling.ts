@@ -30,8 +30,8 @@ export function adaptiveAveragePool(data: Value, size: readonly number[]): Value
 }
 
 /**
- * The largest elements of images of any size in windows like those of `adaptiveAveragePool`, as
- * torch.nn.functional.adaptive_max_pool2d. The first of equal elements gets the gradient.
+ * Max-pools images of any size, with the windows of `adaptiveAveragePool`, as
+ * torch.nn.functional.adaptive_max_pool2d. The first of equal elements receives the gradient.
  */
 export function adaptiveMaxPool(data: Value, size: readonly number[]): Value {
   const [, , ...spatial] = requireImages('adaptiveMaxPool', data, size.length);
@@ -48,7 +48,7 @@ export function adaptiveMaxPool(data: Value, size: readonly number[]): Value {
     }, data);
 }
 
-/** The window of a pool with equal windows that do not overlap; undefined if the sizes do not divide. */
+/** The window of a pool with equal windows that do not overlap; undefined if the sizes are not multiples. */
 function evenWindow(spatial: readonly number[], size: readonly number[]) {
   const kernelShape = spatial.map((length, axis) => length / size[axis]);
   if (!kernelShape.every(Number.isInteger)) return undefined;

@@ -4,12 +4,12 @@ import { describeType } from '../value-type.ts';
 
 /**
  * Non-negative axes in ascending order. Negative axes count from the last; duplicates are an error. A value without dimensions
- * has the axis 0, as in torch, which stands for no axis.
+ * accepts axis 0, as in torch, which stands for no axis.
  */
 export function normalizeAxes(op: string, axes: readonly number[], value: Value): number[] {
   const given: unknown = axes;
   if (!Array.isArray(given)) {
-    throw new ShapeError(`${op}: axes must be an array, given ${String(given)}. Write [${String(given)}].`);
+    throw new ShapeError(`${op}: axes must be an array, got ${String(given)}. Write [${String(given)}].`);
   }
   const isScalar = value.shape.length === 0;
   const normal = axes.map((axis) => inRange(op, axis, value, 1));
@@ -26,7 +26,7 @@ export function normalizeAxis(op: string, axis: number, value: Value): number {
   return inRange(op, axis, value);
 }
 
-/** The axis, counted from the first. */
+/** Converts a negative axis to a non-negative one. */
 function inRange(op: string, axis: number, value: Value, least = 0): number {
   const rank = Math.max(value.shape.length, least);
   if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {

@@ -4,12 +4,12 @@ import { maximum } from './functions.ts';
 import { constant } from './source.ts';
 
 /**
- * Limits elements to scalars (torch.clamp of numbers), `least` ≤ `most`. NaN stays, or a limit of NaN must be both limits. The
- * gradient is 0 at the limits and at NaN.
+ * Limits elements to scalars (torch.clamp of numbers), `least` ≤ `most`. NaN is kept; a limit that is NaN must be given as both
+ * limits. The gradient is 0 at the limits and at NaN.
  */
 export function clampToScalars(x: Value, least: Value | undefined, most: Value | undefined): Value {
   if (x.dtype !== 'float32') return limited(x, least, most);
-  // Of these conditions, none holds for NaN, which is in the last operand of Where then.
+  // No condition holds for NaN, which therefore passes through the last operand of Where.
   const fixed = limited(detach(x), least, most);
   const below = most === undefined ? x : where(greater(most, x), x, fixed);
   return least === undefined ? below : where(greater(x, least), below, fixed);
@@ -19,16 +19,16 @@ export function clampToScalars(x: Value, least: Value | undefined, most: Value |
 export function clampToTensors(x: Value, least: Value | undefined, most: Value | undefined): Value {
   const inOrder = limited(x, least, most);
   if (x.dtype !== 'float32' || least === undefined || most === undefined) return inOrder;
-  // Limits that are equal leave x its whole gradient; those in the wrong order give the upper one.
+  // If both limits are equal, x keeps its whole gradient; if they are in the wrong order, the upper one wins.
   const ofEqual = where(greater(least, x), least, where(greater(x, most), most, x));
   const otherwise = where(equal(least, most), ofEqual, most);
   const isInOrder = not(greaterOrEqual(least, most));
   const limitedToNumbers = where(isInOrder, inOrder, otherwise);
-  // Without gradients of the limits: a limit of NaN has none, and an element has its own inside of the other limit.
+  // Without gradients of the limits: a NaN limit has none, and an element within the other limit keeps its own.
   const isOutside = or(greater(least, x), greater(x, most));
   const toNaN = add(where(isOutside, constant(0), x), constant(NaN));
   const fromNumber = where(or(isNaN(least), isNaN(most)), toNaN, limitedToNumbers);
-  // The upper limit has the gradient of NaN, too, if it is below the lower one.
+  // The upper limit also receives the gradient at NaN if it is below the lower one.
   const fromNaN = add(x, where(greater(least, most), most, constant(0)));
   return where(isNaN(x), fromNaN, fromNumber);
 }

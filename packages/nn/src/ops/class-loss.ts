@@ -11,9 +11,9 @@ import { negativeLogLikelihood } from './softmax.ts';
 export interface ClassLoss {
   /** Weight of each class, [C]. Default: 1. */
   readonly weight?: Value | undefined;
-  /** Fraction of each target that is spread evenly over all classes. Default: 0. */
+  /** Fraction of each target that is distributed evenly over all classes. Default: 0. */
   readonly smoothing?: Value | undefined;
-  /** A class that does not contribute. */
+  /** A class that is ignored. */
   readonly ignoreIndex: number;
   readonly reduction: LossReduction;
 }

@@ -78,14 +78,14 @@ function refuse(): never {
   throw new Error('A collective is a call of a running program; it cannot be exported.');
 }
 
-/** What a collective sends and receives. */
+/** The data that a collective sends and receives. */
 export interface CollectiveMessage {
   readonly name: 'allReduce' | 'allGather';
   /** Numbers that each rank sends. */
   readonly length: number;
-  /** The last of them, if it is not an input of the node. */
+  /** The last of these numbers, if it is not an input of the node. */
   readonly count?: number;
-  /** The error of a graph that cannot use what it received. */
+  /** The error of a graph that cannot use the received data. */
   readonly refusal?: (received: Float32Array) => Error;
 }
 

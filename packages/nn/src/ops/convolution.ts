@@ -46,7 +46,7 @@ export function conv(data: Value, weight: Value, bias: Value | undefined, attrib
  *
  * @param data [N, M, h, w]
  * @param weight [M, C / group, kH, kW], as in `conv`
- * @param spatial the [H, W] of the result; with a stride, several inputs of `conv` have one output size
+ * @param spatial the [H, W] of the result; with a stride, several input sizes of `conv` have the same output size
  * @param bias [C], added to the result
  * @returns [N, C, H, W]
  */

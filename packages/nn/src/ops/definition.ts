@@ -2,10 +2,10 @@ import type { Node, Value } from '../graph/node.ts';
 import type { OpName } from '../graph/operators.ts';
 import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
 
-/** A gradient, or undefined if there is none. */
+/** A gradient, or undefined if none exists. */
 export type MaybeValue = Value | undefined;
 
-/** ONNX form and gradient of an operator. Its shape rule is in the function that creates its nodes. */
+/** The ONNX form and the gradient of an operator. Its shape rule is in the function that creates its nodes. */
 export interface OperatorDefinition<Op extends OpName> {
   /** Emits the node as ONNX. An output that nothing reads and that `omits` lists has an empty name. */
   emit(graph: GraphBuilder, node: Node<Op>, inputs: readonly string[], outputs: readonly string[]): void;
@@ -16,17 +16,17 @@ export interface OperatorDefinition<Op extends OpName> {
    */
   gradient(node: Node<Op>, gradients: readonly MaybeValue[]): readonly MaybeValue[];
 
-  /** Positions of the outputs that are not computed if nothing reads them. Default: none, all outputs are computed. */
+  /** Positions of outputs that are computed only if they are read. Default: none. */
   readonly omits?: readonly number[];
 
   /**
    * For an operator of the addon: the graph of other operators that computes its first outputs, the oracle of its tests.
-   * Replaces the operator in exported models and with RINGRUN_PLAIN_OPERATORS=1. Undefined: there is none.
+   * Replaces the operator in exported models and with RINGRUN_PLAIN_OPERATORS=1. Undefined: no replacement exists.
    */
   plain?(node: Node<Op>): readonly Value[];
 }
 
-/** Definitions of one family; a missing member does not compile. */
+/** Definitions of one family; a missing member is a type error. */
 export type OperatorFamily<Op extends OpName> = { readonly [K in Op]: OperatorDefinition<K> };
 
 /** Emission of an operator whose ONNX node has the same name, the same inputs and no attributes. */

@@ -13,7 +13,7 @@ export function addDependency(value: Value, other: Value): Value {
   return createValue('AddDependency', [value, other], {}, value);
 }
 
-/** Marks a value that enters or leaves a part of a graph that is computed again in the backward pass. */
+/** Marks a value that enters or leaves a part of a graph that is recomputed in the backward pass. */
 export function checkpointBoundary(value: Value, side: 'input' | 'output'): Value {
   return createValue('Checkpoint', [value], { side }, value);
 }
@@ -37,7 +37,7 @@ export const dependencies: OperatorFamily<'AddDependency' | 'Checkpoint'> = {
   },
 };
 
-/** A zero, [1], computed from the first element of an array, whatever its value. */
+/** A zero, [1], computed from the first element of an array, for every value. */
 function zeroOf(graph: GraphBuilder, array: string): string {
   const [flat, first, exceeds, zero] = ['flat', 'first', 'exceeds', 'zero'].map((name) =>
     graph.freshName(name),
@@ -45,7 +45,7 @@ function zeroOf(graph: GraphBuilder, array: string): string {
   const position = (at: number) => graph.constant('int64', [1], [at]);
   graph.node('Reshape', [array, position(-1)], [flat]);
   graph.node('Slice', [flat, position(0), position(1)], [first]);
-  // Always false, also for NaN.
+  // Always false, even for NaN.
   graph.node('Greater', [first, graph.constant('float32', [], [Infinity])], [exceeds]);
   graph.node('Cast', [exceeds], [zero], { to: dataTypeCode.float32 });
   return zero;

@@ -10,7 +10,7 @@ import { floor } from './functions.ts';
 import { constant, int64Constant } from './source.ts';
 
 // Division with a remainder, of int64 or float32 values; elementwise, shapes broadcast. An int64 divisor that is known when the graph
-// is built must not be 0, as in torch. A computed one may be: quotient and remainder are 0 then, as in numpy.
+// is built must not be 0, as in torch. If a computed divisor is 0, quotient and remainder are 0, as in numpy.
 
 /** a − b·⌊a/b⌋, with the sign of the divisor (torch.remainder, Python's %). */
 export function remainder(a: Value, b: Value): Value {
@@ -19,7 +19,7 @@ export function remainder(a: Value, b: Value): Value {
     const { rest, otherSign } = divideIntegers('remainder', a, b);
     return where(otherSign, add(rest, b), rest);
   }
-  // ONNX has the divisor's sign for integers only.
+  // ONNX takes the divisor's sign for integers only.
   const rest = fmod(a, b);
   return where(hasOtherSign(rest, b, constant(0)), add(rest, b), rest);
 }
@@ -40,8 +40,8 @@ export function floorDivide(a: Value, b: Value): Value {
 }
 
 /**
- * As torch and Python: from the remainder, because the rounded quotient may be the integer above: 1 / 0.1 is 10, but 0.1 in float32
- * is above a tenth.
+ * As in torch and Python, from the remainder, because the rounded quotient may be the integer above: 1 / 0.1 is 10, but 0.1 in
+ * float32 is above a tenth.
  */
 function floorDivideFloats(a: Value, b: Value): Value {
   const [zero, one] = [constant(0), constant(1)];
@@ -59,24 +59,24 @@ export function truncatedDivide(a: Value, b: Value): Value {
   return a.dtype === 'int64' ? divideIntegers('div', a, b).quotient : truncate(div(a, b));
 }
 
-/** x without its fraction: the nearest integer towards 0 (torch.trunc). */
+/** x rounded towards 0 (torch.trunc). */
 export function truncate(x: Value): Value {
   if (x.dtype === 'int64') return x;
   return where(greater(constant(0), x), neg(floor(neg(x))), floor(x));
 }
 
 interface IntegerDivision {
-  /** Without its fraction. */
+  /** Truncated towards 0. */
   readonly quotient: Value;
   /** a − b·quotient, with the sign of a. */
   readonly rest: Value;
-  /** Where the rest is not 0 and has another sign than b, so that the quotient is one above its floor. */
+  /** True where the remainder is not 0 and differs in sign from b, so that the quotient is one above its floor. */
   readonly otherSign: Value;
 }
 
 /**
- * The processor raises SIGFPE for a divisor of 0, and of −1 if the dividend is −2^63. These divide by 1 and multiply the quotient.
- * onnxruntime's Mod raises it, too, and computes in float64 for the sign of the dividend.
+ * The processor raises SIGFPE for a divisor of 0, and for −1 if the dividend is −2^63. For those, divides by 1 and multiplies
+ * the quotient. onnxruntime's Mod raises it too, and computes in float64 when it takes the sign of the dividend.
  */
 function divideIntegers(op: string, a: Value, b: Value): IntegerDivision {
   requireKnownNonzero(op, b);
@@ -93,7 +93,7 @@ function divideIntegers(op: string, a: Value, b: Value): IntegerDivision {
   };
 }
 
-/** Where a rest is not 0 and has another sign than the divisor. */
+/** True where a remainder is not 0 and differs in sign from the divisor. */
 function hasOtherSign(rest: Value, divisor: Value, zero: Value): Value {
   return and(not(equal(rest, zero)), not(equal(greater(zero, rest), greater(zero, divisor))));
 }

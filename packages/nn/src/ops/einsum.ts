@@ -7,7 +7,7 @@ import { indexSelect } from './indexing.ts';
 import { reduceSum } from './reduction.ts';
 import { expand, reshape, transpose } from './shape.ts';
 
-/** A value whose axes have letters. Dots of an equation become letters too. */
+/** A value whose axes have labels. The dots of an equation become labels too. */
 interface Labelled {
   readonly value: Value;
   readonly labels: readonly string[];
@@ -45,7 +45,7 @@ function parse(equation: string, operands: readonly Value[]): { inputs: Labelled
   const output = sides.length === 1 ? [...dots, ...lettersOnce(all)] : labelsOf(sides[1], dots);
   if (output.some((label) => !all.includes(label)) || new Set(output).size < output.length) {
     throw new ShapeError(
-      `einsum: expected letters of the operands behind '->', each once, got '${equation}'.`,
+      `einsum: expected letters of the operands after '->', each once, got '${equation}'.`,
     );
   }
   return { inputs, output };
@@ -62,7 +62,10 @@ function labelled(value: Value, term: string): Labelled {
   return { value, labels };
 }
 
-/** Labels of the dimensions of `...`, which no equation can contain: the last one is .1, because they broadcast from there. */
+/**
+ * Labels of the dimensions of `...`, which no equation can contain: the last dimension is .1, because broadcasting aligns from
+ * the last.
+ */
 function dotLabels(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `.${count - i}`);
 }
@@ -100,7 +103,7 @@ function broadcastLength(a: number, b: number): number {
   return a === 1 ? b : a;
 }
 
-/** Takes the diagonal of axes with one letter. */
+/** Takes the diagonal of axes with the same letter. */
 function withoutRepeats({ value, labels }: Labelled): Labelled {
   const label = labels.find((one, axis) => labels.indexOf(one) < axis);
   if (label === undefined) return { value, labels };
@@ -119,7 +122,7 @@ function withoutRepeats({ value, labels }: Labelled): Labelled {
   return withoutRepeats({ value: diagonal, labels: [...others.map((axis) => labels[axis]), label] });
 }
 
-/** The product of two operands, summed over the letters that neither a later operand nor the output has. */
+/** The product of two operands, summed over the letters that occur neither in a later operand nor in the output. */
 function contracted(
   a: Labelled,
   b: Labelled,
@@ -154,7 +157,7 @@ function contracted(
   return { value: reshape(product, lengths(labels)), labels };
 }
 
-/** Sums over letters that are in this operand alone. */
+/** Sums over letters that occur only in this operand. */
 function summedUnless(one: Labelled, other: Labelled, stays: (label: string) => boolean): Labelled {
   const isSummed = (label: string) => !stays(label) && !other.labels.includes(label);
   const axes = [...one.labels.keys()].filter((axis) => isSummed(one.labels[axis]));
@@ -165,7 +168,7 @@ function summedUnless(one: Labelled, other: Labelled, stays: (label: string) => 
   };
 }
 
-/** Axes in the order of `output`, with the given lengths; letters that it does not have are summed. */
+/** Axes in the order of `output`, with the given lengths; letters that do not occur in it are summed. */
 function arranged(one: Labelled, output: readonly string[], sizes: ReadonlyMap<string, number>): Value {
   const summed = summedUnless(one, { value: one.value, labels: [] }, (label) => output.includes(label));
   return expand(

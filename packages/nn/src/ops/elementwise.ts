@@ -12,9 +12,9 @@ import { constant, int64Constant } from './source.ts';
 type Binary = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Min' | 'Greater' | 'GreaterOrEqual' | 'Equal';
 type Unary = 'Neg' | 'Exp' | 'Log' | 'Sqrt';
 
-// Conditions are added and compared as the numbers 0 and 1. ONNX has no such operators of bool.
+// bool operands are added and compared as 0 and 1, because ONNX lacks these operators for bool.
 
-/** The sum; of conditions, their logical or. */
+/** The sum; for bool, the logical or. */
 export const add = (a: Value, b: Value): Value => {
   if (areConditions(a, b)) return or(a, b);
   return isConstant(b, 0) ? a : binary('Add', 'add', a, b);
@@ -23,21 +23,21 @@ export const sub = (a: Value, b: Value): Value => {
   requireNumbers('sub', a);
   return isConstant(b, 0) ? a : binary('Sub', 'sub', a, b);
 };
-/** The product; of conditions, their logical and. */
+/** The product; for bool, the logical and. */
 export const mul = (a: Value, b: Value): Value => {
   if (areConditions(a, b)) return and(a, b);
   if (isConstant(a, 1)) return b;
   return isConstant(b, 1) ? a : binary('Mul', 'mul', a, b);
 };
-/** The quotient in float32, also of integers. */
+/** The quotient in float32, even of integers. */
 export const div = (a: Value, b: Value): Value =>
   binary('Div', 'div', cast(a, 'float32'), cast(b, 'float32'));
-/** The larger one. The first of equal operands has the gradient. */
+/** The elementwise maximum. The first of equal operands receives the gradient. */
 export const max = (a: Value, b: Value): Value => {
   if (areConditions(a, b)) return or(a, b);
   return a.dtype === 'int64' ? where(greater(b, a), b, a) : binary('Max', 'maximum', a, b);
 };
-/** The smaller one. onnxruntime's Min of int64 compares 32 bits. */
+/** The elementwise minimum. onnxruntime's Min of int64 compares only 32 bits. */
 export const min = (a: Value, b: Value): Value => {
   if (areConditions(a, b)) return and(a, b);
   return a.dtype === 'int64' ? where(greater(a, b), b, a) : binary('Min', 'minimum', a, b);
@@ -180,7 +180,7 @@ function binary(op: Binary, name: string, a: Value, b: Value, dtype: DType = a.d
   return createValue(op, [a, b], {}, { dtype, shape: broadcastShape(name, a, b) });
 }
 
-/** A function in float32, also of integers. */
+/** A function in float32, even of integers. */
 function unary(op: Exclude<Unary, 'Neg'>, a: Value): Value {
   const x = cast(a, 'float32');
   return createValue(op, [x], {}, x);

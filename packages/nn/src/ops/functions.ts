@@ -28,7 +28,7 @@ import { constant } from './source.ts';
 type Plain = 'Abs' | 'Sign' | 'Floor' | 'Ceil' | 'Round' | 'Tanh' | 'Erf' | 'Sigmoid' | 'Softplus';
 
 export const abs = (x: Value): Value => ofNumbers('Abs', 'abs', x);
-/** −1, 0 or 1; 0 of NaN. */
+/** −1, 0 or 1; 0 for NaN. */
 export function sign(x: Value): Value {
   return x.dtype === 'bool' ? x : ofNumbers('Sign', 'sign', x);
 }
@@ -40,7 +40,7 @@ export const tanh = (x: Value): Value => plain('Tanh', x);
 export const sigmoid = (x: Value): Value => plain('Sigmoid', x);
 export const softplus = (x: Value): Value => plain('Softplus', x);
 
-/** The larger one, as `min` computes it: equal operands receive half of the gradient each. */
+/** The elementwise maximum, like `min`: equal operands receive half of the gradient each. */
 export const maximum = (a: Value, b: Value): Value =>
   a.dtype === 'float32' ? neg(min(neg(a), neg(b))) : max(a, b);
 
@@ -56,7 +56,7 @@ export function pow(x: Value, exponent: number): Value {
   return createValue('Pow', [x], { exponent }, x);
 }
 
-/** Each element of x to the power of the exponent's at its place (torch.pow); shapes broadcast. */
+/** Each element of x to the power of the corresponding exponent (torch.pow); shapes broadcast. */
 export function tensorPower(x: Value, exponent: Value): Value {
   requireFloat('pow', x);
   requireFloat('pow', exponent);
@@ -98,7 +98,7 @@ export const functions: OperatorFamily<Plain | 'Pow' | 'Power' | 'LeakyRelu'> = 
       return [sumToShape(mul(d, slope), x.shape), sumToShape(mul(d, growth), y.shape)];
     },
   },
-  // 0 at 0 and at NaN, of a finite gradient.
+  // 0 at 0 and at NaN for a finite gradient.
   Abs: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && mul(d, sign(x))] },
   Sign: { emit: emitSign, gradient: noGradient },
   Floor: { emit: emitPlain, gradient: noGradient },
@@ -129,7 +129,7 @@ export const functions: OperatorFamily<Plain | 'Pow' | 'Power' | 'LeakyRelu'> = 
   },
 };
 
-/** Of NaN 0, as in torch. */
+/** 0 for NaN, as in torch. */
 function emitSign(
   graph: GraphBuilder,
   { outputs: [{ dtype }] }: Node<'Sign'>,
@@ -169,19 +169,19 @@ function emitSigmoid(
   graph.node('Div', [one, divisor], [y]);
 }
 
-/** A function in float32, also of integers. */
+/** A function in float32, even of integers. */
 function plain(op: Plain, of: Value): Value {
   const x = cast(of, 'float32');
   return createValue(op, [x], {}, x);
 }
 
-/** A function of integers, too. */
+/** A function that also accepts integers. */
 function ofNumbers(op: Plain, name: string, x: Value): Value {
   if (x.dtype !== 'int64') requireFloat(name, x);
   return createValue(op, [x], {}, x);
 }
 
-/** Integers are rounded already. */
+/** Integers need no rounding. */
 function rounding(op: Plain, name: string, x: Value): Value {
   return x.dtype === 'int64' ? x : ofNumbers(op, name, x);
 }

@@ -9,8 +9,8 @@ const layouts = ['NCL', 'NCHW', 'NCDHW'];
  * The shape of float32 images, [N, C, …].
  *
  * @param op the function without its number of axes, such as conv
- * @param axes the number of dimensions behind N and C
- * @throws ShapeError for another dtype or number of dimensions, and for axes without elements
+ * @param axes the number of dimensions after N and C
+ * @throws ShapeError for any other dtype or number of dimensions, and for axes without elements
  */
 export function requireImages(op: string, value: Value, axes: number): readonly number[] {
   if (value.dtype !== 'float32' || value.shape.length !== axes + 2) {
@@ -20,7 +20,7 @@ export function requireImages(op: string, value: Value, axes: number): readonly 
   }
   if (value.shape.slice(2).includes(0)) {
     throw new ShapeError(
-      `${op}: expected at least one element along each axis behind the channels, got ${describeType(value)}.`,
+      `${op}: expected at least one element along each axis after the channels, got ${describeType(value)}.`,
     );
   }
   return value.shape;

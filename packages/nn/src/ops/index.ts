@@ -40,7 +40,7 @@ import { tableRows } from './table-rows.ts';
 import { trigonometry } from './trigonometry.ts';
 import { slopes } from './with-slope.ts';
 
-/** How every operator is written in ONNX and what its gradient is. An operator without an entry does not compile. */
+/** The ONNX form and the gradient of every operator. An operator without an entry is a type error. */
 export const operators: OperatorFamily<OpName> = {
   ...sources,
   ...dependencies,

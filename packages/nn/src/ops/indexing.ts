@@ -23,7 +23,7 @@ export function scatterElements(positions: Value, updates: Value, size: number, 
   return createValue('ScatterElements', [positions, updates], { axis, size }, type);
 }
 
-/** `data` with `updates` written at `positions` along an axis (torch.scatter). Positions of one line must differ. */
+/** `data` with `updates` written at `positions` along an axis (torch.scatter). Positions along one line must differ. */
 export function scatter(data: Value, positions: Value, updates: Value, axis: number): Value {
   return createValue('Scatter', [data, positions, updates], { axis }, data);
 }

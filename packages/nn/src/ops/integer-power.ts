@@ -7,7 +7,7 @@ import { pow } from './functions.ts';
 import { expand } from './shape.ts';
 import { int64Constant } from './source.ts';
 
-/** x to a power that is part of the program, in x' dtype or a higher one, as torch promotes. */
+/** x to a power that is part of the program, in the dtype of x or a higher one, as in torch's promotion. */
 export function power(x: Value, exponent: Scalar): Value {
   if (x.dtype === 'float32' || !isInt64(exponent)) return pow(cast(x, 'float32'), Number(exponent));
   if (exponent < 0) {
@@ -18,7 +18,7 @@ export function power(x: Value, exponent: Scalar): Value {
   return integerPower(cast(x, 'int64'), BigInt(exponent));
 }
 
-/** Squares, of which the exponent's bits select factors: onnxruntime's Pow of int64 computes in float64. */
+/** Repeated squaring, with factors selected by the exponent's bits: onnxruntime's Pow of int64 computes in float64. */
 function integerPower(x: Value, exponent: bigint): Value {
   if (exponent === 0n) return expand(int64Constant([], [1]), x.shape);
   const half = exponent / 2n;

@@ -58,7 +58,7 @@ function leadingBroadcast(a: readonly number[], b: readonly number[]): boolean {
 }
 
 /**
- * torch.matmul: a vector on the left is a row, on the right a column; its dimension is removed from the result. With a
+ * torch.matmul: a vector on the left is a row, on the right a column; the result omits its dimension. With a
  * matrix on the right, all rows are multiplied in one product.
  */
 export function torchMatmul(a: Value, b: Value): Value {

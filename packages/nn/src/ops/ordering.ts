@@ -58,7 +58,7 @@ export const ordering: OperatorFamily<'ArgMax' | 'ArgMin' | 'TopK'> = {
 const DOUBLE = 11;
 
 /**
- * Numbers in the order of torch, in which NaN is beyond both infinities; onnxruntime compares NaN with nothing. In float64, which
+ * Numbers that sort in torch's order, with NaN beyond both infinities; onnxruntime does not order NaN. In float64, which
  * has numbers between the largest float32 and infinity, infinity makes room for NaN.
  *
  * @param nan where NaN is: Infinity or −Infinity
@@ -87,7 +87,7 @@ function position(op: 'ArgMax' | 'ArgMin', of: Value, axis: number): Value {
   return createValue(op, [value], { axis }, { dtype: 'int64', shape: value.shape.with(axis, 1) });
 }
 
-/** ONNX orders no conditions. */
+/** ONNX does not order bool. */
 function asNumbers(value: Value): Value {
   return value.dtype === 'bool' ? cast(value, 'int64') : value;
 }

@@ -116,9 +116,9 @@ function emitMaxPool(
 }
 
 /**
- * onnxruntime accepts pads shorter than the kernel. Those behind the images are longer only if `padsForLastWindow` has
+ * onnxruntime accepts pads shorter than the kernel. Pads after the images are longer only if `padsForLastWindow` has
  * extended them for a dilated window. Rounding up adds the same window again, because a given pad is at most half of the kernel.
- * Undefined if it adds one along another axis, too.
+ * Undefined if this would also add a window along another axis.
  */
 function acceptedPads({ inputs: [x], outputs: [result], attributes }: AnyMaxPool): Attributes | undefined {
   const { kernelShape, strides, pads } = attributes;
@@ -272,7 +272,7 @@ export function elementsOfWindows(
 }
 
 /**
- * Pads for which the number of windows is rounded up, as ceil_mode does. A last window that would begin in the padding behind
+ * Pads for which the number of windows is rounded up, as ceil_mode does. A last window that would begin in the padding after
  * the images is left out.
  *
  * @param window the elements from the first to the last of a window, its strides and the given pads

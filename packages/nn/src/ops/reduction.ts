@@ -59,7 +59,7 @@ export const reductions: OperatorFamily<Reduction> = {
   },
 };
 
-/** @param name of the function in messages */
+/** @param name the function's name in messages */
 function reduce(
   op: Reduction,
   name: string,
@@ -75,7 +75,7 @@ function reduce(
     return op === 'ReduceSum' ? reduced : cast(reduced, 'bool');
   }
   const axes = given === undefined ? [...value.shape.keys()] : normalizeAxes(name, given, value);
-  // Sums of nothing are 0 and means NaN.
+  // Empty sums are 0, empty means are NaN.
   if (op === 'ReduceMax' && axes.some((axis) => value.shape[axis] === 0)) {
     throw new ShapeError(`${name}: expected at least one element to reduce, got ${describeType(value)}.`);
   }

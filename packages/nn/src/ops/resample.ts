@@ -29,9 +29,9 @@ export function alongAxis(value: Value, axis: number, matrix: Value): Value {
 }
 
 /**
- * For each position the element there along an axis; positions are in order.
+ * Selects elements by ascending positions along an axis.
  *
- * @param mayRepeat whether equally many copies of each element may be repetitions. Default: true
+ * @param mayRepeat if true, equally many copies of each element may be computed as repetitions. Default: true.
  */
 export function copiesAlong(
   image: Value,
@@ -40,13 +40,13 @@ export function copiesAlong(
   mayRepeat = true,
 ): Value {
   const times = positions.length / image.shape[axis];
-  // Copies of each element: its gradient is a sum, which is faster than that of chosen positions.
+  // The gradient of repetitions is a sum, which is faster than the gradient of selected positions.
   const repeats =
     mayRepeat && Number.isInteger(times) && positions.every((from, to) => from === Math.floor(to / times));
   return repeats ? repeatEach(image, axis, times) : indexSelect(image, axis, positions);
 }
 
-/** Repeats each element along an axis: [a, b] three times is [a, a, a, b, b, b]. */
+/** Repeats each element along an axis: [a, b] repeated 3 times is [a, a, a, b, b, b]. */
 function repeatEach(image: Value, axis: number, times: number): Value {
   if (times === 1) return image;
   const { shape } = image;

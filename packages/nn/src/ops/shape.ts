@@ -102,7 +102,7 @@ export function split(value: Value, givenAxis: number, parts: number): readonly 
 /**
  * Elements `start` (inclusive) to `end` (exclusive) along an axis.
  *
- * @param given the same as the caller wrote it, which an exported model has for other sizes
+ * @param given the bounds as the caller wrote them, which an exported model uses for other sizes
  */
 export function slice(
   value: Value,
@@ -130,7 +130,7 @@ export function reverse(value: Value, axis: number): Value {
   return createValue('Flip', [value], { axis }, value);
 }
 
-/** A number around a value, as torch fills (see `asElement`). */
+/** Pads a value with a number, converted as by torch's fill (see `asElement`). */
 export function pad(
   value: Value,
   before: readonly number[],
@@ -150,7 +150,7 @@ export function expand(value: Value, shape: readonly number[]): Value {
   return createValue('Expand', [value], { shape }, { dtype: value.dtype, shape });
 }
 
-/** Zeros below (`upper`) or above diagonal `k` of the matrices of the last two axes. */
+/** Sets elements below (`upper`) or above diagonal `k` to 0 in the matrices of the last two axes. */
 export function trilu(value: Value, k: number, upper: boolean): Value {
   return createValue('Trilu', [value], { upper, k }, value);
 }
@@ -158,7 +158,7 @@ export function trilu(value: Value, k: number, upper: boolean): Value {
 /**
  * Emits a Reshape. In a large array one dimension (default: the last) is -1, so that a dynamic size stays dynamic (see
  * `emitModel`). Small shapes are explicit, since onnxruntime can only remove redundant Reshapes of explicit shapes, and so are
- * those of an exported model, which finds the dynamic sizes by itself.
+ * those of an exported model, which finds the dynamic sizes itself.
  */
 export function emitReshape(
   graph: GraphBuilder,
@@ -268,7 +268,7 @@ export const shaping: OperatorFamily<Shaping> = {
   },
 };
 
-/** Bounds as in Python: negative ones count from the end, and those outside are moved to the ends. */
+/** Bounds as in Python: negative ones count from the end, and bounds outside are clamped to the ends. */
 function emitSlice(
   graph: GraphBuilder,
   inputs: readonly string[],

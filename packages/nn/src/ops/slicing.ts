@@ -11,7 +11,7 @@ import { checkIndices } from './own/check-indices.ts';
 import { concat, reshape, reverse, slice, split, transpose } from './shape.ts';
 import { int64Constant } from './source.ts';
 
-/** The part of `length` elements from `start` on along an axis (torch.narrow). A negative start counts from the end. */
+/** Selects `length` elements from `start` on along an axis (torch.narrow). A negative start counts from the end. */
 export function narrow(value: Value, dim: number, start: number, length: number): Value {
   const axis = normalizeAxis('narrow', dim, value);
   const size = value.shape[axis];
@@ -25,7 +25,7 @@ export function narrow(value: Value, dim: number, start: number, length: number)
   return slice(value, axis, from, from + length, start < 0 ? fromEnd(start, length) : undefined);
 }
 
-/** The part at one position of an axis, which is removed (torch.select). A negative position counts from the end. */
+/** Selects one position along an axis and removes the axis (torch.select). A negative position counts from the end. */
 export function select(value: Value, dim: number, index: number): Value {
   const axis = normalizeAxis('select', dim, value);
   const size = value.shape[axis];
@@ -39,7 +39,7 @@ export function select(value: Value, dim: number, index: number): Value {
   return reshape(part, value.shape.toSpliced(axis, 1));
 }
 
-/** Python's slice along an axis: negative bounds count from the end, and bounds outside are moved to the ends. */
+/** Python's slice along an axis: negative bounds count from the end, and bounds outside are clamped to the ends. */
 export function pythonSlice(
   value: Value,
   dim: number,
@@ -63,9 +63,9 @@ export function pythonSlice(
 }
 
 /**
- * The parts at `positions`, int64 of one dimension, along an axis (torch.index_select).
+ * Selects the parts at `positions`, int64 of one dimension, along an axis (torch.index_select).
  *
- * @param name 'at' counts negative positions from the end, as Python's index
+ * @param name 'at' counts negative positions from the end, like Python's indexing
  */
 export function selectAt(name: 'at' | 'indexSelect', value: Value, dim: number, positions: Value): Value {
   const axis = normalizeAxis(name, dim, value);
@@ -97,12 +97,12 @@ export function flip(value: Value, dims: readonly number[]): Value {
   }, value);
 }
 
-/** Moves the elements along an axis by `shift` places; those that leave one end enter at the other (torch.roll). */
+/** Rolls the elements along an axis by `shift` places; elements shifted beyond the end reappear at the start (torch.roll). */
 export function roll(value: Value, shift: number, dim: number): Value {
   const axis = normalizeAxis('roll', dim, value);
   const size = value.shape[axis];
   if (isTracingSizes()) {
-    // For all sizes, also those below the shift.
+    // For all sizes, even sizes below the shift.
     const [places, moved, length] = [range(0, size), [shift], [size]].map((numbers) =>
       int64Constant([numbers.length], numbers),
     );
@@ -143,7 +143,7 @@ export function splitEvery(value: Value, size: number, dim: number): Value[] {
   );
 }
 
-/** Bounds of a part that begins `start` places, a negative number, before the end. */
+/** Bounds of a part with a negative `start`, which counts from the end. */
 function fromEnd(start: number, length: number): { start: number; end: number } {
   return { start, end: start + length < 0 ? start + length : Number.MAX_SAFE_INTEGER };
 }

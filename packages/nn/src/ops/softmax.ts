@@ -72,7 +72,7 @@ export const softmaxes: OperatorFamily<'Softmax' | 'LogSoftmax' | 'NegativeLogLi
   },
 };
 
-/** From the result y of a softmax and the gradient of y. */
+/** Computes the gradient from the result y of a softmax and the gradient of y. */
 export function gradientOfSoftmax(y: Value, d: Value, axis: number): Value {
   return mul(y, sub(d, reduceSum(mul(d, y), [axis], true)));
 }
@@ -102,7 +102,7 @@ function emitNegativeLogLikelihood(
   graph.node('Cast', [taken], [counted], { to: dataTypeCode.float32 });
   graph.node('ReduceSum', [counted], [count], { keepdims: 0 });
   const one = graph.constant('float32', [], [1]);
-  // The gradient is 0 if all are ignored, as in torch, although the loss is NaN.
+  // As in torch, the gradient is 0 if all classes are ignored, although the loss is NaN.
   graph.node('Max', [count, one], [atLeast1]);
   graph.node('Div', [one, atLeast1], [share]);
 }

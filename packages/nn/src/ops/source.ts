@@ -10,13 +10,13 @@ export function input(dtype: DType, shape: readonly number[], source: Source): V
   return createValue('Input', [], { source }, { dtype, shape });
 }
 
-/** A float32 scalar passed to every run, because a caller's number may change from step to step. */
+/** A float32 scalar that is an input of every run, because a caller's number may change from step to step. */
 export function number(value: number): Value {
   return createValue('Number', [], { value }, { dtype: 'float32', shape: [] });
 }
 
 /**
- * An int64 scalar passed to every run, as `number`.
+ * An int64 scalar that is an input of every run, like `number`.
  *
  * @throws ArgumentError unless it is an integer from -2^63 to 2^63 - 1
  */
@@ -58,7 +58,7 @@ export const sources: OperatorFamily<'Input' | 'Number' | 'Constant'> = {
     gradient: noGradient,
   },
   Number: {
-    // Used only if it is not a leaf, as in an exported model.
+    // Emitted only where it is not a leaf, as in an exported model.
     emit: (graph, { attributes: { value }, outputs: [{ dtype }] }, _, outputs) => {
       graph.node('Identity', [graph.constant(dtype, [], [value])], outputs);
     },

@@ -32,14 +32,14 @@ export function variance(
   keepdims: boolean,
 ): Value {
   const count = countOf('var', value, axes);
-  // The differences have the sum 0, so the gradient of the mean is 0.
+  // The differences sum to 0, so the gradient of the mean is 0.
   const centered = sub(value, detach(reduceMean(value, axes, true)));
   const squares = reduceSum(mul(centered, centered), axes, keepdims);
-  // NaN or infinity for one element, as in torch.
+  // As in torch, NaN or infinity for one element.
   return div(squares, constant(Math.max(0, count - correction)));
 }
 
-/** (Σ|x|ᵖ)^(1/p) over axes (torch.linalg.vector_norm). p = Infinity: the largest |x|; 0: the number of elements that are not 0. */
+/** (Σ|x|ᵖ)^(1/p) over axes (torch.linalg.vector_norm). p = Infinity: the largest |x|; 0: the number of nonzero elements. */
 export function norm(value: Value, p: number, axes: readonly number[] | undefined, keepdims: boolean): Value {
   requireFloat('norm', value);
   if (Number.isNaN(p)) throw new ShapeError('norm: expected a number p, got NaN.');
@@ -56,7 +56,7 @@ export function norm(value: Value, p: number, axes: readonly number[] | undefine
   return withoutSlopeAt0(total, (positive) => (p === 2 ? sqrt(positive) : pow(positive, 1 / p)));
 }
 
-/** |x|ᵖ for p below 1 with the slope 0 at 0, as in torch, instead of ∞. A factor, because a gradient of NaN stays NaN there. */
+/** |x|ᵖ for p below 1 with slope 0 at 0, as in torch, instead of ∞. The mask is a factor, so that a NaN gradient stays NaN. */
 function flatAt0(value: Value, p: number): Value {
   const isZero = equal(value, constant(0));
   const size = where(isZero, constant(1), abs(value));
@@ -87,7 +87,7 @@ export function standardDeviation(
   return withoutSlopeAt0(variance(value, axes, correction, keepdims), sqrt);
 }
 
-/** A root, whose gradient at 0 is 0 instead of NaN. */
+/** The square root, whose gradient at 0 is 0 instead of NaN. */
 function withoutSlopeAt0(value: Value, root: (positive: Value) => Value): Value {
   const isZero = equal(value, constant(0));
   return where(isZero, constant(0), root(where(isZero, constant(1), value)));
@@ -97,17 +97,17 @@ function withoutSlopeAt0(value: Value, root: (positive: Value) => Value): Value 
 export function logSumExp(value: Value, axes: readonly number[] | undefined, keepdims: boolean): Value {
   if (countOf('logsumexp', value, axes) === 0) return log(reduceSum(exp(value), axes, keepdims));
   const largest = detach(reduceMax(value, axes, true));
-  // Of infinities the difference would be NaN.
+  // The difference of infinities would be NaN.
   const shift = where(equal(abs(largest), constant(Infinity)), constant(0), largest);
   const whole = add(log(reduceSum(exp(sub(value, shift)), axes, true)), shift);
-  // Not that of the shifted sum: of equal large elements, each has the slope 1 in torch, too.
+  // Not the gradient of the shifted sum: as in torch, each of several equal large elements has slope 1.
   const result = withSlopes(whole, [value, exp(sub(value, whole))]);
   return reshape(result, reduceSum(value, axes, keepdims).shape);
 }
 
 /**
  * Product along an axis, which is removed (torch.prod). Multiplies halves in log₂ n operations, so that the gradient is
- * exact also where elements are 0.
+ * exact even where elements are 0.
  */
 export function product(of: Value, axis: number): Value {
   const value = of.dtype === 'bool' ? cast(of, 'int64') : of;

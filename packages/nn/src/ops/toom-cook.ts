@@ -19,7 +19,7 @@ export interface ToomCook {
  * A polynomial product of degree tile + taps − 2 is determined by its values at tile + taps − 1 points, where it is a product of numbers; a
  * correlation is the transposed map. With V the Vandermonde matrix of the points (the last one at infinity): A = V_tileᵀ, G = V_taps, B = V⁻ᵀ.
  *
- * A single tap has nothing to save: the transforms are identities.
+ * A single tap saves nothing: the transforms are identities.
  *
  * In float32, with at most 7 finite points, a correlation over 100 channels differs from the exact one by 9e-7 of its size (root mean
  * square; the plain sum by 1e-7).
@@ -52,7 +52,7 @@ export function largestTile(taps: number): number {
   return points.length + 2 - taps;
 }
 
-/** The tile size with the fewest products in total; among equals the smallest, whose transform rounds least. */
+/** The tile size with the fewest products in total; among equal ones the smallest, which has the smallest rounding error. */
 export function bestTile(results: number, taps: number): number {
   return fewestProducts(results, Math.min(largestTile(taps), results), (tile) => tile + taps - 1);
 }
@@ -75,7 +75,7 @@ export interface TileTransforms {
   readonly inputTransform: readonly (readonly number[])[];
 }
 
-/** The correlations without a stride that a correlation with a stride consists of, and where they are in its matrices. */
+/** The stride-1 correlations that compose a strided correlation, and their positions in its matrices. */
 interface Phase {
   readonly taps: readonly number[];
   readonly columnOf: (place: number) => number;
@@ -86,8 +86,9 @@ interface Phase {
 const most = 9;
 
 /**
- * A correlation y[k] = Σ_j g[j]·d[k·stride + j − left]. The columns φ, φ + stride, … meet only the taps φ, φ + stride, …, so that
- * each phase φ is a correlation without a stride: 4 results of 3 taps with a stride of 2 cost 5 + 4 products instead of 12.
+ * A correlation y[k] = Σ_j g[j]·d[k·stride + j − left]. The columns φ, φ + stride, … are multiplied only by the taps φ, φ +
+ * stride, …, so that each phase φ is a stride-1 correlation: 4 results of 3 taps with a stride of 2 cost 5 + 4 products instead
+ * of 12.
  */
 export function tilesOf(tile: number, taps: number, stride: number, left: number): TileTransforms {
   const phases = Array.from({ length: Math.min(stride, taps) }, (_, phase) => ({
@@ -100,7 +101,7 @@ export function tilesOf(tile: number, taps: number, stride: number, left: number
 
 /**
  * The transpose of the correlation of `tilesOf`: d[x] = Σ over k and j with k·stride + j − left = x of g[j]·y[k]. The results
- * ρ, ρ + stride, … of a tile meet the same taps, so that each ρ is a correlation without a stride with its taps in reverse order.
+ * ρ, ρ + stride, … of a tile use the same taps, so that each ρ is a stride-1 correlation with its taps in reverse order.
  */
 export function transposedTilesOf(tile: number, taps: number, stride: number, left: number): TileTransforms {
   const read = Array.from({ length: stride }, (_, rho) => {
@@ -164,7 +165,7 @@ function join(
   };
 }
 
-/** The numbers at other places of a row of zeros. */
+/** A row of zeros with the numbers at given positions. */
 function spread(numbers: readonly number[], length: number, placeOf: (index: number) => number): number[] {
   const row = Array<number>(length).fill(0);
   for (const [index, value] of numbers.entries()) row[placeOf(index)] = value;

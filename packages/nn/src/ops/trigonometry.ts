@@ -57,7 +57,7 @@ export const trigonometry: OperatorFamily<Trigonometric> = {
 
 const square = (x: Value): Value => mul(x, x);
 
-/** A function in float32, also of integers. */
+/** A function in float32, even of integers. */
 function plain(op: Trigonometric, of: Value): Value {
   const x = cast(of, 'float32');
   return createValue(op, [x], {}, x);

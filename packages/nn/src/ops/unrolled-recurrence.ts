@@ -14,7 +14,7 @@ export interface RecurrenceInputs {
   readonly weight: Value;
   /** The first state, [N, H]. */
   readonly state: Value;
-  /** The first cell of lstm, [N, H]. */
+  /** The first cell for lstm, [N, H]. */
   readonly cellState?: Value | undefined;
   /** Added to the product of state and weight, [G·H]. Default: 0. */
   readonly bias?: Value | undefined;
@@ -22,19 +22,19 @@ export interface RecurrenceInputs {
   readonly lengths?: Value | undefined;
 }
 
-/** States, 0 behind a length; the states and cells after the last step. */
+/** States, 0 after each length; the states and cells after the last step. */
 export interface RecurrenceOutputs {
   /** [L, N, H] */
   readonly states: Value;
   /** [N, H] */
   readonly last: Value;
-  /** [N, H], of lstm. */
+  /** [N, H], for lstm. */
   readonly lastCell: Value | undefined;
 }
 
 interface State {
   readonly h: Value;
-  /** Of lstm. */
+  /** The cell state, for lstm. */
   readonly c?: Value | undefined;
 }
 

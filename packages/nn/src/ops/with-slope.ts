@@ -3,13 +3,13 @@ import { sumToShape } from './broadcast.ts';
 import type { OperatorFamily } from './definition.ts';
 import { detach, mul } from './elementwise.ts';
 
-/** What a value's gradient is along another value: d/dx. */
+/** The slope of a value along another value: d/dx. */
 export type Slope = readonly [x: Value, slope: Value];
 
 /**
- * The elements of a value with a gradient of their own, as torch's operators with a backward pass of their own: the gradient
- * of each x is that of the value times the slope, summed to the shape of x. It is what the slope makes of NaN and
- * infinities, where the derivatives of the steps that compute the value would be others.
+ * A value with a custom gradient, like torch's operators with their own backward pass: the gradient
+ * of each x is the value's gradient times the slope, summed to the shape of x. NaN and infinities follow the slope,
+ * not the derivatives of the steps that compute the value.
  */
 export function withSlopes(value: Value, ...slopes: readonly Slope[]): Value {
   return slopes.reduce<Value>(

@@ -7,11 +7,11 @@ import type { Rule } from './rule.ts';
 
 /** Settings of a parameter group of {@link Adadelta}. */
 export interface AdadeltaSettings {
-  /** Factor of the update. Default: 1. */
+  /** Factor of the update (learning rate). Default: 1. */
   lr: number;
   /** Decay of the running averages. Default: 0.9. */
   rho: number;
-  /** Added under both roots. Default: 1e-6. */
+  /** Added under both roots for numerical stability. Default: 1e-6. */
   eps: number;
   /** L2 penalty. Default: 0. */
   weightDecay: number;

@@ -15,7 +15,7 @@ export interface AdagradSettings {
   weightDecay: number;
   /** Initial sum of squares. Default: 0. */
   initialAccumulatorValue: number;
-  /** Added to the denominator. Default: 1e-10. */
+  /** Added to the denominator for numerical stability. Default: 1e-10. */
   eps: number;
 }
 

@@ -7,15 +7,15 @@ import type { Rule, UpdateInputs, UpdateOutputs, UpdateProgress } from './rule.t
 
 /** Settings of a parameter group of {@link Adam} or {@link AdamW}. */
 export interface AdamSettings {
-  /** Learning rate. Default: 0.001. */
+  /** Learning rate. Default: 1e-3. */
   lr: number;
   /** Decay of the running averages of g and g². Default: [0.9, 0.999]. */
   betas: readonly [first: number, second: number];
-  /** Added to the denominator. Default: 1e-8. */
+  /** Added to the denominator for numerical stability. Default: 1e-8. */
   eps: number;
   /** Adam: L2 penalty (default: 0). AdamW: decoupled weight decay, as a fraction of lr (default: 0.01). */
   weightDecay: number;
-  /** If true, divides by the largest average of g² so far. Default: false. */
+  /** If true, uses the AMSGrad variant, which divides by the largest average of g² so far. Default: false. */
   amsgrad: boolean;
 }
 

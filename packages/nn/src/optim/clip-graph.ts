@@ -9,9 +9,9 @@ import { nonfiniteNorm, type Clipping } from './clipping.ts';
 
 type NormOf = (largest: Value, attributes: ClipNormAttributes) => { norm: Value; factor: Value };
 
-/** The clipping of gradients as a part of an update's graph. The limit is an input, so another one is the same program. */
+/** The clipping of gradients as part of an update's graph. The limit is an input, so that other limits reuse the program. */
 export class ClipGraph {
-  /** What the update writes besides parameters and states: the norm. */
+  /** The output of the update besides parameters and states: the norm. */
   readonly outputs: readonly BufferAssignment[];
   readonly #requiresFinite: boolean;
   readonly #limit = new Float32Array(1);
@@ -35,7 +35,7 @@ export class ClipGraph {
     this.outputs = [{ value: norm, into: this.#norm }];
   }
 
-  /** What the update reads instead of a gradient, or of a part of it. */
+  /** The clipped gradient that the update reads instead of a gradient or part of it. */
   clipped(gradient: Value): Value {
     return this.#clip(gradient);
   }
@@ -51,14 +51,14 @@ export class ClipGraph {
     return this.#norm?.array[0];
   }
 
-  /** The reason why a run failed, if it is the norm. */
+  /** The error of a run that failed because of the norm. */
   get failure(): NnError | undefined {
     const norm = this.norm ?? 0;
     return this.#requiresFinite && !Number.isFinite(norm) ? nonfiniteNorm('clipGradNorm', norm) : undefined;
   }
 }
 
-/** Equal for clippings of one graph. */
+/** Equal for clippings with the same graph. */
 export function clippingKey(clipping: Clipping | undefined): string {
   if (clipping?.kind !== 'norm') return clipping?.kind ?? '';
   return `norm${clipping.normType}${clipping.errorIfNonfinite ? '!' : ''}`;

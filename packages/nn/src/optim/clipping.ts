@@ -9,20 +9,20 @@ export interface ClipGradNormOptions {
   errorIfNonfinite?: boolean;
 }
 
-/** A largest norm with options. */
+/** A maximum norm with options. */
 export interface ClipToNorm extends ClipGradNormOptions {
-  /** The largest norm of all gradients together. */
+  /** The maximum norm of all gradients together. */
   maxNorm: number;
 }
 
 /**
- * How an update clips the gradients that it reads, at most one of both. `grad` keeps the gradients before clipping, because
+ * How an update clips the gradients that it reads, by norm or by value. `grad` keeps the gradients before clipping, because
  * the program of the update scales or clamps them while it reads them.
  */
 export interface ClippingOptions {
   /**
    * Scales the gradients of all parameters of the optimizer by one factor so that their joint norm is at most this, as
-   * `nn.utils.clipGradNorm`. `optimizer.gradNorm` has the norm before. Default: no limit.
+   * `nn.utils.clipGradNorm`. `optimizer.gradNorm` is the norm before clipping. Default: no limit.
    */
   clipGradNorm?: number | ClipToNorm;
   /** Clamps each gradient to [−clipGradValue, clipGradValue], as `nn.utils.clipGradValue`. Default: no limit. */
@@ -34,7 +34,7 @@ export const clippingOptionNames: OptionNames<ClippingOptions> = { clipGradNorm:
 const normOptionNames: OptionNames<ClipGradNormOptions> = { normType: true, errorIfNonfinite: true };
 const toNormNames: OptionNames<ClipToNorm> = { ...normOptionNames, maxNorm: true };
 
-/** Checked arguments of `clipGradNorm`. `limit` is the largest norm. */
+/** Checked arguments of `clipGradNorm`. `limit` is the maximum norm. */
 export interface NormClipping {
   readonly kind: 'norm';
   readonly limit: number;
@@ -50,7 +50,7 @@ export interface ValueClipping {
 
 export type Clipping = NormClipping | ValueClipping;
 
-/** @throws ArgumentError for unknown options, numbers out of range, and both ways of clipping */
+/** @throws ArgumentError for unknown options, numbers out of range, or both ways of clipping at once */
 export function clippingOf(where: string, options: ClippingOptions): Clipping | undefined {
   requireOptions(where, options, clippingOptionNames);
   const { clipGradNorm, clipGradValue } = options;

@@ -34,17 +34,17 @@ export interface UpdateSet {
   readonly coefficients: Coefficients;
 }
 
-/** The numbers of an update, which its programs read as inputs. */
+/** The numbers of an update, which are inputs of its programs. */
 export interface UpdateNumbers {
-  /** Of each set. */
+  /** Coefficients of each set. */
   readonly coefficients: readonly Coefficients[];
-  /** How gradients are clipped: in the way that the graph was made for. */
+  /** How gradients are clipped: must match the graph. */
   readonly clipping: Clipping | undefined;
 }
 
-/** Whose memory an update writes, and what it reads as gradients. */
+/** The owners of the memory that an update writes, and the gradients that it reads. */
 export interface UpdateSharing {
-  /** Those of the parameters, in one order on all ranks. */
+  /** Owners of the parameters' memory, in the same order on all ranks. */
   readonly sharings: readonly ParameterSharing[];
   /** If true, the update averages the gradients of the ranks of the only sharing. */
   readonly averages: boolean;
@@ -110,14 +110,14 @@ export class UpdateGraph {
     );
   }
 
-  /** The updates as a part of a training step. */
+  /** The updates as part of a training step. */
   get stepUpdate(): StepUpdate {
     if (this.#stepUpdate) return this.#stepUpdate;
     const { leaves, key } = structureOf(this.updates.map(({ value }) => value));
     const { averages } = this.#sharing;
     const gradients = new Set(this.gradients.values());
     const exposed = new Set(this.#exposedGradients);
-    // A gradient is no leaf of the program, and a part of one is read behind a barrier.
+    // A gradient is not a leaf of the program, and part of a gradient is read after a barrier.
     const role = (value: Value) => (gradients.has(value) ? 'g' : exposed.has(value) ? 'p' : '-');
     const kind = !this.#hasBarriers ? '' : averages ? '|' : '||';
     key.addName(leaves.map(({ value }) => role(value)).join('') + kind);
@@ -130,7 +130,7 @@ export class UpdateGraph {
     });
   }
 
-  /** Whether the program contains its barriers: not if its results are on the host only behind the run. */
+  /** True if the program contains its barriers; false if its results reach the host only after the run. */
   get #hasBarriers(): boolean {
     return this.#sharing.sharings.length > 0 && onnxruntimeExecutor.usesHostMemory;
   }
@@ -144,7 +144,7 @@ export class UpdateGraph {
     return averages ? [...collectives, barrier] : [barrier, ...collectives, barrier];
   }
 
-  /** Runs the updates by themselves, when the gradients have been written. */
+  /** Runs the updates as a separate program, after the gradients have been written. */
   async run(): Promise<void> {
     const { sharings, averages } = this.#sharing;
     const isEmpty = this.updates.length === 0;
@@ -164,7 +164,7 @@ export class UpdateGraph {
     }
   }
 
-  /** What a run with other coefficients reads in place of leaves: those numbers that differ from the last `setNumbers`. */
+  /** Replacements of leaves for a run with other coefficients: the numbers that differ from the last `setNumbers`. */
   numbersWith(coefficients: readonly Coefficients[]): ReadonlyMap<Source, Float32Array> {
     const numbers = new Map<Source, Float32Array>();
     for (const [set, slots] of this.#coefficients.entries()) {
@@ -177,7 +177,7 @@ export class UpdateGraph {
     return numbers;
   }
 
-  /** The averaged gradient that a member's update reads: that of its part. */
+  /** The averaged gradient that a member's update reads: the gradient of its part. */
   #gradientOf({ parameter, part }: Member): Value {
     if (part === undefined) return this.gradients.get(parameter)!;
     const leaf = (memory: ManagedBuffer) => {
@@ -187,7 +187,7 @@ export class UpdateGraph {
     };
     if (!this.#sharing.averages) return leaf(parameter.gradientMemory);
     const ofRanks = parameter.gradientSink!.sharing!.gradientsOf(parameter);
-    // As an all-reduce computes it. The product with a power of 2 has the same bits as the quotient, and is faster.
+    // As in an all-reduce. Multiplying by a power of 2 is bit-identical to dividing, and faster.
     const sum = ofRanks.map((array) => leaf(new ManagedBuffer(array))).reduce((a, b) => add(a, b));
     const { length } = ofRanks;
     const isPowerOf2 = Number.isInteger(Math.log2(length));
@@ -218,7 +218,7 @@ export class UpdateGraph {
   }
 }
 
-/** The gradients of the own parts of all members, numbered as a norm of whole gradients is summed. */
+/** The gradients of this rank's parts of all members, numbered in the order in which a norm of whole gradients is summed. */
 function numbered(
   gradients: ReadonlyMap<Member, Value>,
   members: readonly Member[],

@@ -12,19 +12,19 @@ import { strongWolfe, type LinePoint } from './strong-wolfe.ts';
 
 /** Options of {@link LBFGS}. */
 export interface LBFGSOptions {
-  /** Factor of each direction; with a line search, of the first distance that is tried. Default: 1. */
+  /** Learning rate: the step length along each direction; with a line search, the first length to try. Default: 1. */
   lr?: number;
-  /** Iterations of a step. Default: 20. */
+  /** Maximum number of iterations per step. Default: 20. */
   maxIter?: number;
-  /** Calls of the closure in a step. Default: maxIter · 1.25. */
+  /** Maximum number of closure calls per step. Default: maxIter · 1.25. */
   maxEval?: number;
-  /** Ends a step when no element of the gradient is larger. Default: 1e-7. */
+  /** Ends a step when no element of the gradient is above this. Default: 1e-7. */
   toleranceGrad?: number;
-  /** Ends a step when neither the loss nor a parameter changes more. Default: 1e-9. */
+  /** Ends a step when neither the loss nor a parameter changes by more than this. Default: 1e-9. */
   toleranceChange?: number;
-  /** Number of earlier changes that approximate the curvature. Default: 100. */
+  /** History size: number of earlier changes that approximate the curvature. Default: 100. */
   historySize?: number;
-  /** 'strongWolfe' searches along each direction; null takes it as it is. Default: null. */
+  /** 'strongWolfe' searches along each direction; null uses a fixed step. Default: null. */
   lineSearchFn?: 'strongWolfe' | null;
 }
 
@@ -38,7 +38,7 @@ const optionNames: OptionNames<LBFGSOptions> = {
   lineSearchFn: true,
 };
 
-/** State of an {@link LBFGS}; vectors have all parameters one behind the other. */
+/** State of an {@link LBFGS}; vectors hold all parameters, concatenated. */
 export interface LBFGSState {
   /** Learning rate. */
   lr: number;
@@ -78,8 +78,8 @@ export type Closure = () => Promise<Tensor | number>;
  * });
  * ```
  *
- * With DistributedDataParallel, return the mean of the loss over the ranks, as a number: a rank's own loss would lead to
- * other decisions than those of other ranks.
+ * With DistributedDataParallel, return the mean of the loss over the ranks, as a number: with its own loss, each rank would
+ * decide differently.
  */
 export class LBFGS {
   /** Its parameters and the learning rate, in one group. */
@@ -111,7 +111,7 @@ export class LBFGS {
     for (const parameter of this.#parameters) parameter.zeroGrad();
   }
 
-  /** Releases the parameters, so that another optimizer may use them. */
+  /** Releases the parameters, so that another optimizer can use them. */
   release(): void {
     releaseOwnership(this.#parameters);
   }
@@ -124,7 +124,7 @@ export class LBFGS {
   /**
    * Restores a copy of a state from `stateDict`.
    *
-   * @throws ArgumentError if it is of another number of elements; nothing is changed then
+   * @throws ArgumentError if the number of elements differs; nothing is changed in this case
    */
   loadStateDict({ lr, ...state }: LBFGSState): void {
     const length = this.#parameters.reduce((sum, { data }) => sum + data.length, 0);
@@ -142,11 +142,11 @@ export class LBFGS {
   }
 
   /**
-   * Minimizes the loss for up to `maxIter` iterations. Await it before anything else changes the parameters.
+   * Minimizes the loss for up to `maxIter` iterations. Await it before changing the parameters otherwise.
    *
    * @returns the loss before the step
-   * @throws ArgumentError if the closure is not a function or returns no number, and for parameters that the ranks of a host
-   *   share (DistributedDataParallel's `shareParameters`)
+   * @throws ArgumentError if the closure is not a function or does not return a number, or if the ranks of a host share
+   *   parameters (DistributedDataParallel's `shareParameters`)
    */
   async step(closure: Closure): Promise<number> {
     if (typeof closure !== 'function') {
@@ -154,10 +154,10 @@ export class LBFGS {
         `LBFGS.step: expected a closure that computes the loss, got ${describeValue(closure)}. Write step(async () => { …; await loss.backward(); return loss; }).`,
       );
     }
-    // Each rank would add its change.
+    // Each rank would apply its own change.
     if (this.#parameters.some(({ gradientSink }) => gradientSink?.sharing)) {
       throw new ArgumentError(
-        'LBFGS.step: expected parameters of this rank alone, got some that the ranks of a host share. Leave shareParameters out of DistributedDataParallel.',
+        'LBFGS.step: expected parameters that are not shared, got some that the ranks of a host share. Create DistributedDataParallel without shareParameters.',
       );
     }
     const { maxIter, maxEval, toleranceGrad, toleranceChange, historySize, lineSearchFn } = this.#settings;
@@ -232,7 +232,7 @@ export class LBFGS {
     return d;
   }
 
-  /** Leaves the parameters at the point that it returns. */
+  /** Sets the parameters to the returned point. */
   async #search(closure: Closure, d: Float64Array, start: LinePoint, t: number) {
     const origin = this.#parameters.map(({ data }) => data.slice());
     const moveTo = (distance: number) => {

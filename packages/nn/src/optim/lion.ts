@@ -9,7 +9,7 @@ import type { Rule } from './rule.ts';
 
 /** Settings of a parameter group of {@link Lion}. */
 export interface LionSettings {
-  /** Learning rate: the size of every change. Default: 0.0001. */
+  /** Learning rate, the magnitude of every change. Default: 1e-4. */
   lr: number;
   /** β₁ of the direction and β₂ of the momentum, which is above 0. Default: [0.9, 0.99]. */
   betas: readonly [first: number, second: number];
@@ -22,7 +22,7 @@ export type LionOptions = Partial<LionSettings>;
 
 /**
  * Lion (Chen et al., "Symbolic Discovery of Optimization Algorithms", 2023, algorithm 2):
- * p ← p − lr·(sign(β₁·m + (1 − β₁)·g) + λ·p), then m ← β₂·m + (1 − β₂)·g. torch has no such optimizer.
+ * p ← p − lr·(sign(β₁·m + (1 − β₁)·g) + λ·p), then m ← β₂·m + (1 − β₂)·g. Not part of torch.
  */
 export class Lion extends Optimizer<LionSettings> {
   constructor(parameters: OptimizerParameters<LionSettings>, options: LionOptions = {}) {
@@ -59,7 +59,7 @@ const rule: Rule<LionSettings, Coefficients, State> = {
     shrink: weightDecay === 0 ? undefined : 1 - lr * weightDecay,
     keep: second,
     gain: 1 - second,
-    // The direction as a function of the new momentum, because an update in place may read the old one only once.
+    // The direction is a function of the new momentum, because an in-place update may read the old one only once.
     ofMomentum: first / second,
     ofGradient: 1 - first - (first / second) * (1 - second),
   }),

@@ -7,11 +7,11 @@ import type { Rule } from './rule.ts';
 
 /** Settings of a parameter group of {@link NAdam}. */
 export interface NAdamSettings {
-  /** Learning rate. Default: 0.002. */
+  /** Learning rate. Default: 2e-3. */
   lr: number;
   /** Decay of the running averages of g and g². Default: [0.9, 0.999]. */
   betas: readonly [first: number, second: number];
-  /** Added to the denominator. Default: 1e-8. */
+  /** Added to the denominator for numerical stability. Default: 1e-8. */
   eps: number;
   /** L2 penalty. Default: 0. */
   weightDecay: number;
@@ -98,7 +98,7 @@ function momentumAt(step: number, first: number, momentumDecay: number): number 
 
 function productOfMomenta(steps: number, first: number, momentumDecay: number): number {
   let product = 1;
-  // Further factors do not change what is subtracted from 1.
+  // Additional factors no longer change the difference from 1.
   for (let step = 1; step <= steps && product > 1e-30; step += 1) {
     product *= momentumAt(step, first, momentumDecay);
   }

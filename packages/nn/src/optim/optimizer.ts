@@ -30,11 +30,11 @@ export interface CommonSettings {
 }
 
 /**
- * Updates parameters by their gradients (torch.optim.Optimizer).
+ * Base class of all optimizers: updates parameters by their gradients (torch.optim.Optimizer).
  *
  * A subclass defines its update rule as a graph over one parameter. The updates of all parameters are compiled into one
- * in-place program that reads the settings as inputs: changing a number costs nothing; changing the computation, such as
- * momentum from 0 to 0.9, compiles again.
+ * in-place program that reads the settings as inputs: changing a number costs nothing; changing the computation, such as setting
+ * momentum from 0 to 0.9, recompiles it.
  */
 export abstract class Optimizer<Settings extends CommonSettings = CommonSettings> {
   /** The parameter groups. Settings may be changed between steps: `optimizer.paramGroups[0].lr = 0.01`. */
@@ -63,7 +63,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   /**
    * Adds a group (torch.optim.Optimizer.add_param_group), such as layers that are unfrozen.
    *
-   * @throws ArgumentError if another group or optimizer has one of the parameters; nothing is added then
+   * @throws ArgumentError if another group or optimizer has one of the parameters; nothing is added in this case
    */
   addParamGroup(group: ParamGroupOptions<Settings>): void {
     this.#requireNotReleased();
@@ -94,8 +94,8 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   /**
-   * The norm of all gradients before clipping, in float32, of the last step with `clipGradNorm` that has ended; undefined
-   * before.
+   * The norm of all gradients before clipping, in float32, in the last completed step with `clipGradNorm`; undefined
+   * before the first one.
    */
   get gradNorm(): number | undefined {
     return this.#gradNorm;
@@ -109,8 +109,8 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    *
    * With DistributedDataParallel's `shareParameters` it is a collective: await it on every rank.
    *
-   * @throws ArgumentError if the backward pass reached a parameter that no module lists and no optimizer has, such as in a
-   *   layer in a #private field, and for options that cannot be used; NnError (ERR_BACKWARD) if no parameter has a gradient;
+   * @throws ArgumentError if the backward pass reached a parameter that no module lists and no optimizer has, as in a
+   *   layer in a #private field, or for invalid options; NnError (ERR_BACKWARD) if no parameter has a gradient;
    *   (ERR_NOT_AWAITED) if an earlier operation that was not awaited failed; (ERR_NONFINITE) with `errorIfNonfinite`,
    *   without changing a parameter
    */
@@ -129,7 +129,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   /**
-   * A step with the current settings that runs later, by itself or as a part of a training step.
+   * A step with the current settings that runs later, by itself or as part of a training step.
    *
    * @internal
    */
@@ -167,14 +167,14 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     this.#endUpdate(update);
   }
 
-  /** When other ranks have written their parts of the parameters, too. */
+  /** Resolves when other ranks have written their parts of the parameters too. */
   #endUpdate({ graph: { clip }, shared, states }: Update, runs = 1): void {
     for (const { memory } of shared) memory.toHost();
     for (const state of states) state.count(runs);
     this.#gradNorm = clip?.norm ?? this.#gradNorm;
   }
 
-  /** Undefined if other ranks may have gradients of parameters that this rank's loss does not reach, or for an error. */
+  /** Undefined if other ranks may have gradients of parameters that this rank's loss does not reach, or after an error. */
   #asPartOf(
     reached: readonly GradientReceiver[],
     { groups, change, clipping, averages }: RequestedStep<Settings>,
@@ -184,10 +184,10 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const isReached = (parameter: Parameter) => known.has(parameter);
     if (hasUnlisted(reached)) return undefined;
     if (all.some((parameter) => parameter.gradientSink && !isReached(parameter))) return undefined;
-    // If it fails, gradients and running statistics have their new values on all ranks.
+    // If the update fails, gradients and running statistics already have their new values on all ranks.
     if (clipping?.kind === 'norm' && clipping.errorIfNonfinite) return undefined;
     if (all.some(({ gradientSink }) => gradientSink?.mayRepeat === true)) return undefined;
-    // Other ranks may allocate the memory of states behind the average.
+    // Other ranks may allocate the memory of states after the average.
     if (
       sharingsOf(all).length > 0 &&
       groups.some((group) => !this.#states.haveAll(group.params, this.#rule.stateNames(group)))
@@ -220,7 +220,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     };
   }
 
-  /** Prepares an update with the current settings, if they and the memory have the same one as before. */
+  /** Prepares an update with the current settings, reusing the previous one if settings and memory are unchanged. */
   #canRepeat(
     update: Update,
     sets: readonly RequestedSet[],
@@ -267,8 +267,8 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   /**
-   * Releases the parameters, so that another optimizer may use them. torch lets optimizers share parameters; ringrun rejects
-   * it, because sharing by mistake trains wrongly without an error.
+   * Releases the parameters, so that another optimizer can use them. torch lets optimizers share parameters; ringrun rejects
+   * this, because accidental sharing trains incorrectly without an error.
    */
   release(): void {
     if (this.#released) return;
@@ -301,7 +301,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    * Loads settings and states from `stateDict` of an optimizer of the same class, with parameters of the same shapes in the
    * same groups (torch.optim.Optimizer.load_state_dict). Copies the arrays.
    *
-   * @throws ArgumentError that lists all differences; nothing is changed then
+   * @throws ArgumentError that lists all differences; nothing is changed in this case
    */
   loadStateDict(dict: OptimizerStateDict): void {
     this.#requireNotReleased();
@@ -342,7 +342,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
 
   /**
    * The parameters of a group that are updated: one set if all have been updated equally often, else one set per
-   * parameter. So one set of parameters needs at most two programs.
+   * parameter. So a set of parameters needs at most two programs.
    */
   #setsOf(
     group: ParamGroup<Settings>,
@@ -352,7 +352,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const stateNames = this.#rule.stateNames(group);
     const parameters = group.params.filter(isUpdated);
     if (parameters.length === 0) return [];
-    // Old updates would keep the memory of replaced states.
+    // Old updates would keep replaced states in memory.
     if (!this.#states.haveAll(parameters, stateNames)) this.#updates.clear();
     this.#states.place(parameters, stateNames);
     const groupSize = this.#groups[index].params.length;
@@ -366,16 +366,16 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 }
 
-/** A step with the settings and options of the time of the call. */
+/** A step with the settings and options at the time of the call. */
 interface RequestedStep<Settings extends CommonSettings> {
   readonly groups: readonly ParamGroup<Settings>[];
   readonly change: Change;
   readonly clipping: Clipping | undefined;
-  /** Whether the step averages the gradients of the ranks, which share their memory. */
+  /** True if the step averages the gradients of ranks that share the parameters' memory. */
   readonly averages: boolean;
 }
 
-/** A copy without frozen parameters, because a program may change settings and freeze before a queued step runs. */
+/** A copy without frozen parameters, because user code may change settings or freeze parameters before a queued step runs. */
 function copyOfGroup<Settings extends object>(group: ParamGroup<Settings>): ParamGroup<Settings> {
   const copy: Record<string, unknown> = { ...group };
   for (const name in copy) {

@@ -3,15 +3,15 @@ import { Parameter } from '../tensor/parameter.ts';
 import { requireOptions } from '../checks/require-options.ts';
 import { describeValue } from '../checks/describe-value.ts';
 
-/** Parameters and their settings (an entry of torch.optim.Optimizer.param_groups). Settings may change between steps. */
+/** Parameters and their settings (an entry of torch.optim.Optimizer.param_groups). Settings may be changed between steps. */
 export type ParamGroup<Settings extends object> = Settings & {
-  /** The group's parameters, each once. */
+  /** The group's parameters, without duplicates. */
   readonly params: readonly Parameter[];
   /** Initial learning rate for schedulers; set by the first scheduler. */
   initialLr?: number;
 };
 
-/** A parameter group as passed to an optimizer. Default of each setting: the optimizer's. */
+/** A parameter group as passed to an optimizer. Settings default to the optimizer's. */
 export type ParamGroupOptions<Settings extends object> = Partial<Settings> & {
   /** The group's parameters. */
   params: Parameter | Iterable<Parameter>;

@@ -2,7 +2,10 @@ import { ArgumentError } from '../errors/errors.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import { recordOwned } from '../engine/unlisted-parameters.ts';
 
-/** Name of the optimizer that owns a parameter. Not the optimizer, whose states would live as long as the parameter. */
+/**
+ * Name of the optimizer that owns a parameter. Not the optimizer itself, to avoid keeping its states alive as long as the
+ * parameter.
+ */
 const owners = new WeakMap<Parameter, string>();
 
 /** @throws ArgumentError if an optimizer already owns one of the parameters */

@@ -28,7 +28,7 @@ export class ParameterState {
     return { step: this.#steps + 1, isFresh: this.#isFresh };
   }
 
-  /** True if the next update of both parameters is equally far. */
+  /** True if the next update of both parameters has the same progress. */
   isAsFarAs(other: ParameterState): boolean {
     return this.#steps === other.#steps && this.#isFresh === other.#isFresh;
   }
@@ -41,14 +41,14 @@ export class ParameterState {
     return true;
   }
 
-  /** The names of those states that are not in this memory. */
+  /** The names of the states that are not in this memory. */
   missing(names: readonly string[], sharing: ParameterSharing | undefined): string[] {
     return names.filter((name) => !(name in this.#states) || this.#states[name].sharing !== sharing);
   }
 
   /**
-   * Makes memory of zeros that of a state. An existing state is copied into it: its own part, if it is shared. A new one
-   * makes the state fresh until `count` is called.
+   * Moves a state to zeroed memory. An existing state is copied there: only its own part, if the memory is shared. A new one
+   * counts as fresh until `count` is called.
    */
   place(name: string, state: State, { begin, end }: ElementRange): void {
     if (name in this.#states)

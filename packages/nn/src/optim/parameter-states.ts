@@ -20,7 +20,7 @@ export class ParameterStates {
     return this.#states.get(parameter)!;
   }
 
-  /** True if the next update of all these parameters, at least one, is equally far. */
+  /** True if the next update of all these parameters, at least one, has the same progress. */
   areAsFar(parameters: readonly Parameter[]): boolean {
     const first = this.of(parameters[0]);
     return parameters.every((parameter) => this.of(parameter).isAsFarAs(first));
@@ -31,7 +31,7 @@ export class ParameterStates {
     return parameters.every((parameter) => this.of(parameter).hasAll(names, parameter.gradientSink?.sharing));
   }
 
-  /** Makes sure that the states have arrays in the memory of their parameters. A collective if it is shared. */
+  /** Ensures that the states have arrays in the memory of their parameters. A collective if it is shared. */
   place(parameters: readonly Parameter[], names: readonly string[]): void {
     const missing = new Map<ParameterSharing | undefined, MissingState[]>();
     for (const parameter of parameters) {

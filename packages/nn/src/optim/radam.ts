@@ -7,11 +7,11 @@ import type { Rule } from './rule.ts';
 
 /** Settings of a parameter group of {@link RAdam}. */
 export interface RAdamSettings {
-  /** Learning rate. Default: 0.001. */
+  /** Learning rate. Default: 1e-3. */
   lr: number;
   /** Decay of the running averages of g and g². Default: [0.9, 0.999]. */
   betas: readonly [first: number, second: number];
-  /** Added to the denominator. Default: 1e-8. */
+  /** Added to the denominator for numerical stability. Default: 1e-8. */
   eps: number;
   /** L2 penalty. Default: 0. */
   weightDecay: number;
@@ -21,7 +21,7 @@ export interface RAdamSettings {
 export type RAdamOptions = Partial<RAdamSettings>;
 
 /**
- * Rectified Adam (torch.optim.RAdam; Liu et al., 2019): the first updates, in which the average of g² has too few terms, are
+ * Rectified Adam (torch.optim.RAdam; Liu et al., 2019): the first updates, while the average of g² has too few terms, are
  * those of SGD with momentum; later ones are those of Adam, times a factor that grows to 1.
  */
 export class RAdam extends Optimizer<RAdamSettings> {

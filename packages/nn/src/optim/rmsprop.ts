@@ -11,13 +11,13 @@ export interface RMSpropSettings {
   lr: number;
   /** Decay of the running average of g². Default: 0.99. */
   alpha: number;
-  /** Added to the denominator. Default: 1e-8. */
+  /** Added to the denominator for numerical stability. Default: 1e-8. */
   eps: number;
   /** L2 penalty. Default: 0. */
   weightDecay: number;
   /** Momentum factor. Default: 0. */
   momentum: number;
-  /** If true, divides by the standard deviation of g instead of its root mean square. Default: false. */
+  /** If true, divides by the standard deviation of g (centered RMSprop) instead of its root mean square. Default: false. */
   centered: boolean;
 }
 

@@ -8,11 +8,11 @@ import type { Rule } from './rule.ts';
 
 /** Settings of a parameter group of {@link SGD}. */
 export interface SGDSettings {
-  /** Learning rate. Default: 0.001, as in torch 2 (torch 1.13 requires it). */
+  /** Learning rate. Default: 1e-3, as in torch 2. */
   lr: number;
   /** Momentum factor. Default: 0. */
   momentum: number;
-  /** Dampening of the gradient in the velocity, from the second step on. Default: 0. */
+  /** Dampening of the gradient in the momentum, from the second step on. Default: 0. */
   dampening: number;
   /** L2 penalty. Default: 0. */
   weightDecay: number;

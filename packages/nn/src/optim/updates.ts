@@ -18,12 +18,12 @@ export interface RequestedSet {
   readonly coefficients: Coefficients;
 }
 
-/** An update of the same parameters with other numbers. */
+/** An update of the same parameters with different numbers. */
 export interface Update {
   /** Equal for equal updates. */
   readonly parts: readonly unknown[];
   readonly parameters: readonly Parameter[];
-  /** Where the parameters' gradients are received. */
+  /** Destinations of the parameters' gradients. */
   readonly sinks: readonly {
     readonly sink: GradientSink | undefined;
     readonly version: number | undefined;
@@ -37,11 +37,11 @@ export interface Update {
 /** Number of update graphs that an optimizer caches; `programCache` holds their programs. */
 const maxUpdates = 16;
 
-/** The updates of the last steps: another step of the same kind has the same graph. */
+/** The updates of the last steps: another step of the same kind reuses the graph. */
 export class Updates {
   readonly #rule: Pick<Rule<object>, 'update'>;
   readonly #states: ParameterStates;
-  /** The last used one at the end. */
+  /** The most recently used is last. */
   #updates: readonly Update[] = [];
 
   constructor(rule: Pick<Rule<object>, 'update'>, states: ParameterStates) {
@@ -53,7 +53,7 @@ export class Updates {
     return this.#updates.includes(update);
   }
 
-  /** They are bound to the arrays of the states: call it when these are replaced. */
+  /** Forgets all updates, which are bound to the states' arrays: call it when those are replaced. */
   clear(): void {
     this.#updates = [];
   }
@@ -114,7 +114,7 @@ function partsOf(sets: readonly RequestedSet[], clipping: Clipping | undefined):
   return parts;
 }
 
-/** In one order on all ranks. */
+/** In the same order on all ranks. */
 export function sharingsOf(parameters: readonly Parameter[]): readonly ParameterSharing[] {
   const sinks = new Set(parameters.map(({ gradientSink }) => gradientSink));
   return [...new Set([...sinks].flatMap((sink) => sink?.sharing ?? []))];

@@ -38,17 +38,17 @@ const logCoefficients = Float32Array.of(
   -2.4999993993e-1,
   3.3333331174e-1,
 );
-/** log 2 in two parts, the larger of few bits. */
+/** log 2 in two parts, the larger one with few significant bits. */
 const [log2Rest, log2] = Float32Array.of(-2.1219444e-4, 0.693359375);
 const cosineCoefficients = Float32Array.of(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2);
 const sineCoefficients = Float32Array.of(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1);
-/** −π/4 in three parts, the first two of few bits. */
+/** −π/4 in three parts, the first two with few significant bits. */
 const quarterTurns = Float32Array.of(-0.78515625, -2.4187564849853515625e-4, -3.774894977445941e-8);
 
 const float = new Float32Array(1);
 const bits = new Int32Array(float.buffer);
 
-/** Of x = m·2ᵉ with m in [√½, √2): e·log 2 + log m. */
+/** log x for x = m·2ᵉ with m in [√½, √2): e·log 2 + log m. */
 function log(x: number): number {
   float[0] = x;
   let exponent = (bits[0] >>> 23) - 126;
@@ -67,7 +67,7 @@ function log(x: number): number {
   return multiplyAdd(exponent, log2, round(m + rest));
 }
 
-/** Of an angle of at least 0, which is brought to within π/4 of a multiple of π/2. */
+/** Sine and cosine of an angle of at least 0, reduced to within π/4 of a multiple of π/2. */
 function sineAndCosine(angle: number): readonly [sine: number, cosine: number] {
   const octant = (Math.trunc(round(angle * round(4 / Math.PI))) + 1) & ~1;
   let x = angle;

@@ -38,7 +38,7 @@ export class Generator {
   /**
    * Restores a state from `stateDict` (torch.Generator.set_state).
    *
-   * @throws ArgumentError for an invalid state; nothing is changed
+   * @throws ArgumentError for an invalid state; nothing is changed in this case
    */
   loadStateDict({ mt19937, spareNormal }: GeneratorState): void {
     try {
@@ -56,7 +56,7 @@ export class Generator {
     const start = Math.fround(low);
     const range = Math.fround(Math.fround(high) - start);
     for (let i = 0; i < array.length; i += 1) {
-      // Computed in double and rounded once, by the array.
+      // Computed in double precision and rounded once, by the array.
       array[i] = this.#uniformFloat() * range + start;
     }
   }
@@ -89,7 +89,7 @@ export class Generator {
     return order;
   }
 
-  /** Returns 64 random bits, the key of a counter-based generator. */
+  /** Returns 64 random bits, a key for a counter-based generator. */
   nextKey(): bigint {
     const low = BigInt(this.#state.next() >>> 0);
     return (BigInt(this.#state.next() >>> 0) << 32n) | low;
@@ -127,7 +127,7 @@ export class Generator {
 
 /** Generator of initial parameters. Seeded randomly in each process until `manualSeed` is called, as in torch. */
 export const defaultGenerator = new Generator(Math.floor(Math.random() * 2 ** 32));
-// So that dropout after a resume matches an uninterrupted run.
+// For a bit-identical dropout after resuming.
 registry.randomStates.set('nn', defaultGenerator);
 
 /** Seeds the default generator (torch.manual_seed): modules created afterwards have the same parameters in every process. */

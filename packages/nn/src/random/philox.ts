@@ -23,13 +23,13 @@ export function philox(counter: readonly number[], key: readonly number[]): numb
 /** The upper 32 bits of the product of two 32-bit numbers. */
 function highProduct(a: number, b: number): number {
   const [lowA, highA, lowB, highB] = [a & 0xffff, a >>> 16, b & 0xffff, b >>> 16];
-  // Each sum is below 2 ** 53, and the first has at most 34 bits.
+  // Each sum is below 2^53, and the first has at most 34 bits.
   const middle = highA * lowB + lowA * highB + Math.floor((lowA * lowB) / 2 ** 16);
   return highA * highB + Math.floor(middle / 2 ** 16);
 }
 
 /**
- * The factors of dropout: `scale` for elements that are kept, else 0. The operator Dropout of the addon computes the same
+ * The factors of dropout: `scale` for elements that are kept, else 0. The addon's operator Dropout computes the same
  * (native/src/operators/dropout.h).
  *
  * @param key 64 bits

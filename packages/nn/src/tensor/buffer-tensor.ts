@@ -8,7 +8,7 @@ import { requireLength } from '../checks/require-length.ts';
 import { Tensor } from './tensor.ts';
 
 /**
- * A tensor of a model that is not trained, such as a running mean (torch.nn.Module.register_buffer). As a property of a
+ * A tensor of a model that is not a parameter, such as a running mean (torch.nn.Module.register_buffer). As a property of a
  * module, it is listed by `namedBuffers`. Its array is never replaced.
  */
 export class BufferTensor extends Tensor implements DistributedTensor, DistributedBuffer {
@@ -32,7 +32,7 @@ export class BufferTensor extends Tensor implements DistributedTensor, Distribut
   }
 
   /**
-   * Records that the elements were changed, for graphs that were made before.
+   * Records that the elements were changed, for graphs that were recorded before.
    *
    * @internal
    */
@@ -41,7 +41,7 @@ export class BufferTensor extends Tensor implements DistributedTensor, Distribut
   }
 
   /**
-   * The memory of `data`. Blocks like it.
+   * The memory of `data`. Blocks like `data`.
    *
    * @internal
    */
@@ -57,7 +57,7 @@ export class BufferTensor extends Tensor implements DistributedTensor, Distribut
   }
 }
 
-/** Elements that may be being received from another rank. */
+/** Elements that another rank may be sending. */
 class BufferElements implements Source {
   arrival: Arrival | undefined;
   readonly memory: ManagedBuffer;

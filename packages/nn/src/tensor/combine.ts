@@ -7,7 +7,7 @@ import { apply, type Operand } from './tensor-methods.ts';
 import { Tensor } from './tensor.ts';
 
 /**
- * Concatenates tensors along a dimension (torch.cat). All other dimensions must be equal. As in torch, an empty tensor [0] joins
+ * Concatenates tensors along a dimension (torch.cat). All other dimensions must match. As in torch, an empty tensor [0] joins
  * tensors of any shape.
  *
  * @param dim negative values count from the last dimension. Default: 0.
@@ -36,8 +36,8 @@ export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
 }
 
 /**
- * Vectors of n and m elements as two matrices [n, m] of all their pairs (torch.meshgrid with indexing='ij'); so for any number
- * of vectors.
+ * Expands vectors of n and m elements to two matrices [n, m] of all their pairs (torch.meshgrid with indexing='ij'); likewise
+ * for any number of vectors.
  */
 export function meshgrid(...vectors: readonly Tensor[]): Tensor[] {
   const shape = vectors.map((vector) => vector.numel());
@@ -58,8 +58,8 @@ export function where(condition: Tensor, a: Operand, b: Operand): Tensor {
 
 /**
  * Sums of products in Einstein's notation (torch.einsum): `einsum('ij,jk->ik', a, b)` is the product of two matrices. Every
- * letter is a dimension; those that the part behind `->` does not have are summed. `...` stands for leading dimensions that
- * broadcast, and a letter twice in one operand is its diagonal. Without `->` the result has the letters that occur once,
+ * letter is a dimension; letters that do not occur after `->` are summed over. `...` stands for leading dimensions that
+ * broadcast, and a letter repeated in one operand takes the diagonal. Without `->` the result has the letters that occur once,
  * sorted.
  *
  * @throws ShapeError if the equation does not fit the operands
@@ -75,19 +75,20 @@ export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor
 }
 
 /**
- * The p-norms of the differences of all pairs of rows (torch.cdist): [..., M, D] and [..., N, D] give [..., M, N]. Default: `p` 2.
+ * The p-norms of the differences of all pairs of rows (torch.cdist): [..., M, D] and [..., N, D] give [..., M, N]. Default of
+ * `p`: 2.
  */
 export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
   const differences = a.unsqueeze(-2).sub(b.unsqueeze(-3));
   if (p === Infinity) return largestDistances(differences);
-  // Unlike in `norm`, as in torch: no element that is 0 has a gradient, and the gradient at NaN is NaN.
+  // Unlike `norm`, as in torch: the gradient of an element that is 0 is 0, and the gradient at NaN is NaN.
   if (p < 1) return differences.where(differences.ne(0), 0).norm(p, [-1]);
   if (p !== 1) return differences.norm(p, [-1]);
   const signs = differences.sign().maskedFill(differences.isnan(), NaN);
   return new Tensor(withSlopes(differences.abs().value, [differences.value, signs.value])).sum([-1]);
 }
 
-/** Equal differences have the whole gradient each, as in torch. */
+/** As in torch, equal differences each receive the whole gradient. */
 function largestDistances(differences: Tensor): Tensor {
   const distances = differences.abs();
   const largest = distances.detach().amax([-1], true);

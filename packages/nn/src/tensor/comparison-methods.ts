@@ -8,84 +8,84 @@ import { IndexingMethods } from './indexing-methods.ts';
 import { apply, promoted, type Operand } from './tensor-methods.ts';
 
 /**
- * Conditions: bool tensors, elementwise; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}): int64 is compared
- * with an integer exactly, and with a fraction or an infinity in float32. They have no gradient.
+ * Elementwise comparisons that return bool tensors; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}):
+ * int64 is compared with an integer exactly, and with a fraction or an infinity in float32. Without a gradient.
  */
 export abstract class ComparisonMethods extends IndexingMethods {
-  /** Where elements are equal (torch.eq). */
+  /** True where elements are equal (torch.eq). */
   eq(other: Operand): Tensor {
     return this.of(apply(elementwise.equal, this, other));
   }
 
-  /** Where elements differ (torch.ne). */
+  /** True where elements differ (torch.ne). */
   ne(other: Operand): Tensor {
     return this.of(apply((a, b) => elementwise.not(elementwise.equal(a, b)), this, other));
   }
 
-  /** Where elements are smaller (torch.lt). */
+  /** True where elements are smaller (torch.lt). */
   lt(other: Operand): Tensor {
     return this.of(apply((a, b) => elementwise.greater(b, a), this, other));
   }
 
-  /** Where elements are smaller or equal (torch.le). */
+  /** True where elements are smaller or equal (torch.le). */
   le(other: Operand): Tensor {
     return this.of(apply((a, b) => elementwise.greaterOrEqual(b, a), this, other));
   }
 
-  /** Where elements are larger (torch.gt). */
+  /** True where elements are larger (torch.gt). */
   gt(other: Operand): Tensor {
     return this.of(apply(elementwise.greater, this, other));
   }
 
-  /** Where elements are larger or equal (torch.ge). */
+  /** True where elements are larger or equal (torch.ge). */
   ge(other: Operand): Tensor {
     return this.of(apply(elementwise.greaterOrEqual, this, other));
   }
 
-  /** Where elements of both are true or not 0 (torch.logical_and). */
+  /** True where elements of both are true or nonzero (torch.logical_and). */
   logicalAnd(other: Tensor): Tensor {
     return this.of(elementwise.and(condition(this.value), condition(other.value)));
   }
 
-  /** Where an element of one is true or not 0 (torch.logical_or). */
+  /** True where an element of at least one is true or nonzero (torch.logical_or). */
   logicalOr(other: Tensor): Tensor {
     return this.of(elementwise.or(condition(this.value), condition(other.value)));
   }
 
-  /** Where an element of exactly one is true or not 0 (torch.logical_xor). */
+  /** True where an element of exactly one is true or nonzero (torch.logical_xor). */
   logicalXor(other: Tensor): Tensor {
     const [a, b] = [condition(this.value), condition(other.value)];
     return this.of(elementwise.and(elementwise.or(a, b), elementwise.not(elementwise.and(a, b))));
   }
 
-  /** Where elements are false or 0 (torch.logical_not). */
+  /** True where elements are false or 0 (torch.logical_not). */
   logicalNot(): Tensor {
     return this.of(elementwise.not(condition(this.value)));
   }
 
-  /** Where elements are NaN (torch.isnan). */
+  /** True where elements are NaN (torch.isnan). */
   isnan(): Tensor {
     return this.of(elementwise.isNaN(this.value));
   }
 
-  /** Where elements are infinite (torch.isinf). */
+  /** True where elements are infinite (torch.isinf). */
   isinf(): Tensor {
     return this.of(elementwise.equal(abs(elementwise.cast(this.value, 'float32')), constant(Infinity)));
   }
 
-  /** Where elements are neither infinite nor NaN (torch.isfinite). */
+  /** True where elements are neither infinite nor NaN (torch.isfinite). */
   isfinite(): Tensor {
     return this.of(elementwise.greater(constant(Infinity), abs(elementwise.cast(this.value, 'float32'))));
   }
 
-  /** Where |x − other| ≤ atol + rtol·|other| (torch.isclose). */
+  /** True where |x − other| ≤ atol + rtol·|other| (torch.isclose). */
   isclose(other: Tensor, rtol = 1e-5, atol = 1e-8): Tensor {
     if (!(rtol >= 0 && atol >= 0)) {
       throw new ArgumentError(`isclose: rtol and atol must be at least 0, got ${rtol} and ${atol}.`);
     }
     const [a, b] = promoted(this, other);
     if (a.dtype === 'bool') return this.eq(other);
-    // As in torch, also of int64, whose difference would overflow.
+    // As in torch, even for int64, whose difference would overflow.
     const [x, y] = [a, b].map((one) => this.of(elementwise.cast(one, 'float32')));
     const isClose = x.sub(y).abs().le(y.abs().mul(rtol).add(atol));
     return isClose.logicalAnd(other.isfinite()).logicalOr(this.eq(other));

@@ -7,8 +7,8 @@ import { TensorMethods } from './tensor-methods.ts';
 /** The same elements in another dtype. */
 export abstract class ConversionMethods extends TensorMethods {
   /**
-   * The elements in another dtype (torch.Tensor.to). Floats become integers by cutting off the fraction, and true unless
-   * they are 0. Only float32 has gradients.
+   * The elements in another dtype (torch.Tensor.to). Floats are truncated to integers, and become true unless
+   * they are 0. Only float32 tensors have gradients.
    */
   to(dtype: DType): Tensor {
     if (!['float32', 'int64', 'bool'].includes(dtype)) {

@@ -26,10 +26,10 @@ export function ones(shape: readonly number[], options: CreationOptions = {}): T
 }
 
 /**
- * A tensor filled with one number (torch.full). Unlike in torch, the default dtype is float32 for every number. int64 gets the
- * number without its fraction, and a bigint exactly.
+ * A tensor filled with one number (torch.full). Unlike in torch, the default dtype is float32 for every number. For int64, the
+ * number is truncated; a bigint is exact.
  *
- * @throws ArgumentError for int64, if the number is NaN or outside of int64
+ * @throws ArgumentError for int64, if the number is NaN or out of range
  */
 export function full(
   shape: readonly number[],
@@ -45,25 +45,26 @@ export function full(
   return tensorOf(dtype, shape, array);
 }
 
-/** Zeros of the shape and dtype of another tensor (torch.zeros_like). */
+/** Zeros with the shape and dtype of another tensor (torch.zeros_like). */
 export function zerosLike({ shape, dtype }: Tensor): Tensor {
   return zeros(shape, { dtype });
 }
 
-/** Ones of the shape and dtype of another tensor (torch.ones_like). */
+/** Ones with the shape and dtype of another tensor (torch.ones_like). */
 export function onesLike({ shape, dtype }: Tensor): Tensor {
   return ones(shape, { dtype });
 }
 
-/** One number, in the shape and dtype of another tensor (torch.full_like). */
+/** A tensor filled with one number, with the shape and dtype of another tensor (torch.full_like). */
 export function fullLike({ shape, dtype }: Tensor, value: Scalar): Tensor {
   return full(shape, value, { dtype });
 }
 
 /**
- * The numbers from `start` to `end` (exclusive) in steps (torch.arange): `arange(3)` is 0, 1, 2. Integers are exact, also bigints.
+ * The numbers from `start` to `end` (exclusive) in steps (torch.arange): `arange(3)` is 0, 1, 2. Integers are exact, including
+ * bigints.
  *
- * @param options `dtype`: default int64 if all numbers are integers, else float32, as in torch
+ * @param options `dtype`. Default: int64 if all numbers are integers, else float32, as in torch.
  */
 export function arange(start: Scalar, end?: Scalar, step: Scalar = 1, options: CreationOptions = {}): Tensor {
   const given = end === undefined ? [0, start, step] : [start, end, step];
@@ -75,7 +76,7 @@ export function arange(start: Scalar, end?: Scalar, step: Scalar = 1, options: C
     );
   }
   const { dtype = 'float32' } = options;
-  // As torch, which converts start and step first.
+  // As in torch, which converts start and step first.
   const [first, stride] = dtype === 'int64' ? [Math.trunc(from), Math.trunc(by)] : [from, by];
   return filled(dtype, [Math.ceil((to - from) / by)], (i) => first + i * stride);
 }
@@ -91,7 +92,7 @@ function integerRange([from, to, step]: readonly bigint[], { dtype = 'int64' }: 
   return filled(dtype, [Number(count)], (i) => from + BigInt(i) * step);
 }
 
-/** `steps` numbers at equal distances from `start` to `end` (torch.linspace). */
+/** `steps` evenly spaced numbers from `start` to `end` (torch.linspace). */
 export function linspace(start: number, end: number, steps: number): Tensor {
   if (!Number.isInteger(steps) || steps < 0) {
     throw new ArgumentError(`linspace: expected a whole number of steps, got ${steps}.`);
@@ -101,17 +102,17 @@ export function linspace(start: number, end: number, steps: number): Tensor {
     return new Tensor(add(mul(cast(indices(steps), 'float32'), step), constant(start)));
   }
   const step = steps > 1 ? (end - start) / (steps - 1) : 0;
-  // From both ends, so that the last number is `end`.
+  // Computed from both ends, so that the last number is `end`.
   return filled('float32', [steps], (i) => (i < steps / 2 ? start + i * step : end - (steps - 1 - i) * step));
 }
 
-/** `steps` powers of `base` whose exponents are at equal distances (torch.logspace). Default: `base` 10. */
+/** `steps` powers of `base` with evenly spaced exponents (torch.logspace). Default of `base`: 10. */
 export function logspace(start: number, end: number, steps: number, base = 10): Tensor {
   const exponents = linspace(start, end, steps).elements() as Float32Array;
   return filled('float32', [steps], (i) => base ** exponents[i]);
 }
 
-/** A matrix with ones on the diagonal (torch.eye). Default: as many columns as rows. */
+/** A matrix with ones on the diagonal (torch.eye). Default: square. */
 export function eye(rows: number, columns = rows, { dtype = 'float32' }: CreationOptions = {}): Tensor {
   requireShape('eye', [rows, columns]);
   if (isTracingSizes()) {
@@ -121,7 +122,7 @@ export function eye(rows: number, columns = rows, { dtype = 'float32' }: Creatio
   return filled(dtype, [rows, columns], (i) => Number(isOne(i)));
 }
 
-/** One element as an operation, because the array of another size is another one. */
+/** Fills by an operation from one element: an array would be a different constant for each size. */
 function repeated(shape: readonly number[], element: Scalar, dtype: DType): Value {
   const scalar = dtype === 'int64' ? int64Constant([], [element]) : cast(constant(Number(element)), dtype);
   return expand(scalar, shape);
@@ -142,7 +143,7 @@ function filled(dtype: DType, shape: readonly number[], element: (index: number)
   return tensorOf(dtype, shape, array);
 }
 
-/** A tensor over an array of its own. */
+/** A tensor with its own array. */
 export function tensorOf(dtype: DType, shape: readonly number[], data: TensorData): Tensor {
   return new Tensor(input(dtype, shape, { data }));
 }

@@ -4,7 +4,7 @@ import { isInt64 } from '../scalar.ts';
 import { asFloat32, type LoadableArray } from './stored-tensor.ts';
 import { describeValue } from '../checks/describe-value.ts';
 
-/** Elements that `tensor` takes, row-major. */
+/** Elements that `tensor` accepts, row-major. */
 export type TensorElements = LoadableArray | readonly (number | bigint | boolean)[];
 
 /** Elements with their shape, as in the batches of a DataLoader and in state dicts. */
@@ -15,7 +15,7 @@ export interface ShapedElements {
   readonly shape: readonly number[];
 }
 
-/** True for `{ data, shape }` that is no tensor: a Parameter has both too, and its graph. */
+/** True for `{ data, shape }` that is not a tensor: a Parameter has both properties too, and a graph. */
 export function isShaped(given: TensorElements | ShapedElements): given is ShapedElements {
   if (typeof given !== 'object' || (given as unknown) === null || 'value' in given) return false;
   return 'data' in given && 'shape' in given && Array.isArray(given.shape);
@@ -26,7 +26,7 @@ interface Elements {
   readonly array: TensorData;
 }
 
-/** The elements in an array of a tensor's: the given one if it is a Float32Array or a BigInt64Array, else a converted copy. */
+/** The elements in a tensor's array type: the given array if it is a Float32Array or a BigInt64Array, else a converted copy. */
 export function asElements(data: TensorElements): Elements {
   if (Array.isArray(data)) return ofList(data as unknown[]);
   switch (typeOf(data)) {
@@ -53,7 +53,7 @@ export function asElements(data: TensorElements): Elements {
   }
 }
 
-/** The language's own name of a typed array's class, which holds for subclasses and other realms too. */
+/** The built-in class name of a typed array, which also works for subclasses and other realms. */
 function typeOf(data: unknown): string | undefined {
   if (!ArrayBuffer.isView(data)) return undefined;
   if ('toFloat32' in data) return '16-bit floats';
@@ -65,7 +65,7 @@ function ofList(list: readonly unknown[]): Elements {
   if (odd !== undefined || list.includes(undefined)) {
     throw notElements(
       Array.isArray(odd)
-        ? 'a list of lists; flatten it and give the shape'
+        ? 'a list of lists; flatten it and pass the shape'
         : `a list with ${describeValue(odd)}`,
     );
   }
@@ -87,13 +87,13 @@ function isInteger(element: Scalar | boolean): boolean {
   return typeof element !== 'number' || isInt64(element);
 }
 
-/** A BigInt64Array by itself would keep the lowest 64 bits without a word. */
+/** A BigInt64Array by itself would silently keep the lowest 64 bits. */
 function asInt64(integers: ArrayLike<number | bigint | boolean>): BigInt64Array {
   return BigInt64Array.from(Array.from(integers), (integer) => {
     const exact = BigInt(integer);
     if (BigInt.asIntN(64, exact) === exact) return exact;
     throw new ArgumentError(
-      `tensor: an int64 element is from -2^63 to 2^63 - 1, got ${exact}. Give floats, as Float32Array.of(…).`,
+      `tensor: expected int64 elements from -2^63 to 2^63 - 1, got ${exact}. Pass floats, such as Float32Array.of(…).`,
     );
   });
 }

@@ -14,7 +14,7 @@ import { apply, fillValue, isScalar, type Operand } from './tensor-methods.ts';
 
 /**
  * An index of {@link Tensor.at}: a number selects and removes a dimension, `[start, end, step]` is Python's
- * `start:end:step` (null or left out: to the end), an int64 tensor of one dimension selects several, `null` inserts a
+ * `start:end:step` (null or omitted: to the end), an int64 tensor of one dimension selects several, `null` inserts a
  * dimension of size 1, and `'...'` stands for all dimensions that are not indexed.
  */
 export type Index = number | readonly (number | null)[] | Tensor | null | '...';
@@ -22,9 +22,9 @@ export type Index = number | readonly (number | null)[] | Tensor | null | '...';
 /** Parts of a tensor, by position or by a mask. */
 export abstract class IndexingMethods extends ConversionMethods {
   /**
-   * A part of the tensor, as `x[…]` in PyTorch: `x.at(0)` is `x[0]`, `x.at('...', [1, 3])` is `x[..., 1:3]`, `x.at([], -1)`
-   * is `x[:, -1]`, and `x.at([], null)` is `x[:, None]`. A mask is no index, because shapes are known before the elements:
-   * use `maskedFill` or `where`.
+   * Returns a part of the tensor, like `x[…]` in PyTorch: `x.at(0)` is `x[0]`, `x.at('...', [1, 3])` is `x[..., 1:3]`,
+   * `x.at([], -1)` is `x[:, -1]`, and `x.at([], null)` is `x[:, None]`. A mask is not an index, because shapes are known before
+   * elements: use `maskedFill` or `where`.
    *
    * @throws ShapeError for an index out of range, too many indices, or more than one `'...'`
    */
@@ -48,7 +48,7 @@ export abstract class IndexingMethods extends ConversionMethods {
     return this.of(value);
   }
 
-  /** The elements from `start` to `end` (exclusive) along `dim`, every `step`th, as `x[…, start:end:step]` in Python. */
+  /** The elements from `start` to `end` (exclusive) along `dim`, every `step`th one, like `x[…, start:end:step]` in Python. */
   slice(dim: number, start?: number, end?: number, step = 1): Tensor {
     return this.of(pythonSlice(this.value, dim, start, end, step));
   }
@@ -58,7 +58,7 @@ export abstract class IndexingMethods extends ConversionMethods {
     return this.of(narrow(this.value, dim, start, length));
   }
 
-  /** The part at one position of `dim`, which is removed (torch.select). A negative position counts from the end. */
+  /** Selects one position along `dim` and removes that dimension (torch.select). A negative position counts from the end. */
   select(dim: number, index: number): Tensor {
     return this.of(select(this.value, dim, index));
   }
@@ -90,9 +90,9 @@ export abstract class IndexingMethods extends ConversionMethods {
   }
 
   /**
-   * A copy with elements replaced (torch.scatter): for `dim` = 1, `result[i][index[i][j]] = source[i][j]`. `source` is a
-   * tensor at least as long as `index` in every dimension, or a number, as in `maskedFill`. If a position is there twice, one
-   * of its elements is written, and the gradient is that of all.
+   * Returns a copy with elements replaced (torch.scatter): for `dim` = 1, `result[i][index[i][j]] = source[i][j]`. `source` is a
+   * tensor at least as long as `index` in every dimension, or a number, as in `maskedFill`. If a position occurs twice, one
+   * of its elements is written, and all of them receive the gradient.
    */
   scatter(dim: number, index: Tensor, source: Operand): Tensor {
     const axis = normalizeAxis('scatter', dim, this.value);
@@ -107,8 +107,8 @@ export abstract class IndexingMethods extends ConversionMethods {
   }
 
   /**
-   * A copy with elements added (torch.scatter_add): for `dim` = 1, `result[i][index[i][j]] += source[i][j]`. `source` is at least
-   * as long as `index` in every dimension, and `index` at most as long as this tensor in every other dimension.
+   * Returns a copy with elements added (torch.scatter_add): for `dim` = 1, `result[i][index[i][j]] += source[i][j]`. `source`
+   * is at least as long as `index` in every dimension, and `index` at most as long as this tensor in every other dimension.
    */
   scatterAdd(dim: number, index: Tensor, source: Tensor): Tensor {
     const axis = normalizeAxis('scatterAdd', dim, this.value);
@@ -128,18 +128,18 @@ export abstract class IndexingMethods extends ConversionMethods {
   }
 
   /**
-   * A copy with a number where the mask is true (torch.masked_fill). The mask broadcasts. The dtype stays: int64 gets the number
-   * without its fraction, exactly.
+   * Returns a copy with a number where the mask is true (torch.masked_fill). The mask broadcasts. The dtype is kept: for int64,
+   * the number is truncated.
    *
-   * @throws ArgumentError for int64, if the number is NaN or outside of int64
+   * @throws ArgumentError for int64, if the number is NaN or out of range
    */
   maskedFill(mask: Tensor, value: Scalar): Tensor {
     return this.of(where(mask.value, fillValue(this.value.dtype, value), this.value));
   }
 
   /**
-   * Parts along `dim` (torch.split): of the sizes in a list, or of `size` elements each, the last one with what is left.
-   * Default: `dim` 0.
+   * Splits into parts along `dim` (torch.split): of the sizes in a list, or of `size` elements each, the last with the remainder.
+   * Default of `dim`: 0.
    */
   split(size: number | readonly number[], dim = 0): Tensor[] {
     const parts =
@@ -147,7 +147,7 @@ export abstract class IndexingMethods extends ConversionMethods {
     return parts.map((part) => this.of(part));
   }
 
-  /** At most `count` parts of equal size along `dim`; the last one may be smaller (torch.chunk). Default: `dim` 0. */
+  /** At most `count` parts of equal size along `dim`; the last one may be smaller (torch.chunk). Default of `dim`: 0. */
   chunk(count: number, dim = 0): Tensor[] {
     if (!Number.isInteger(count) || count < 1) {
       throw new ShapeError(`chunk: expected at least 1 part, got ${count}.`);
@@ -156,7 +156,7 @@ export abstract class IndexingMethods extends ConversionMethods {
     return this.split(Math.max(1, Math.ceil(length / count)), dim);
   }
 
-  /** The parts at each position of `dim`, which is removed (torch.unbind). Default: `dim` 0. */
+  /** The slices at each position of `dim`, without that dimension (torch.unbind). Default of `dim`: 0. */
   unbind(dim = 0): Tensor[] {
     const length = this.value.shape[normalizeAxis('unbind', dim, this.value)];
     return Array.from({ length }, (_, index) => this.select(dim, index));
@@ -167,7 +167,7 @@ export abstract class IndexingMethods extends ConversionMethods {
     return this.of(flip(this.value, dims));
   }
 
-  /** Moves elements by `shift` places along `dim`; those that leave one end enter at the other (torch.roll). */
+  /** Rolls elements by `shift` places along `dim`; elements shifted beyond the end reappear at the start (torch.roll). */
   roll(shift: number, dim: number): Tensor {
     return this.of(roll(this.value, shift, dim));
   }
@@ -188,7 +188,7 @@ function requireEqualRank(op: string, value: Value, index: Value): void {
   );
 }
 
-/** Positions of an index stand for elements of the value along the other axes. */
+/** Rejects an index that is longer than the value along any other axis. */
 function requireInside(op: string, value: Value, axis: number, index: Value): void {
   if (index.shape.every((size, other) => other === axis || size <= value.shape[other])) return;
   throw new ShapeError(
@@ -196,7 +196,7 @@ function requireInside(op: string, value: Value, axis: number, index: Value): vo
   );
 }
 
-/** The part of the updates that an index has positions for. */
+/** The part of the updates covered by an index. */
 function partOf(op: string, updates: Value, index: Value): Value {
   const { shape } = updates;
   if (shape.length !== index.shape.length || index.shape.some((size, dim) => size > shape[dim])) {
@@ -207,7 +207,7 @@ function partOf(op: string, updates: Value, index: Value): Value {
   return index.shape.reduce((part, size, dim) => narrow(part, dim, 0, size), updates);
 }
 
-/** Positions along an axis of the value, from 0. */
+/** Validated positions along an axis of the value, counted from 0. */
 function checkedPositions(name: string, { shape }: Value, axis: number, index: Value): Value {
   return checkIndices(name, 'positions', index, { least: 0, count: shape[axis] });
 }

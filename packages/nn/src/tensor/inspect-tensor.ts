@@ -8,7 +8,7 @@ import { cachedElements, uncachedPartOf } from '../engine/value-cache.ts';
 /** Number of elements that are printed. */
 const maxPrinted = 6;
 
-/** The first elements that were read of a value. */
+/** The first elements read from a value. */
 const lastRead = new WeakMap<Value, TensorData>();
 
 /** Keeps the elements that `inspectTensor` prints. */
@@ -16,7 +16,7 @@ export function recordRead(value: Value, elements: TensorData): void {
   lastRead.set(value, elements.slice(0, maxPrinted));
 }
 
-/** Formats a tensor as one line for `console.log`, with the elements that are known. Computes nothing and never blocks. */
+/** Formats a tensor as one line for `console.log`, with the known elements. Never computes or blocks. */
 export function inspectTensor(name: string, value: Value): string {
   return `${name}${describePath(value)} ${describeType(value)} ${describeElements(value)}`;
 }

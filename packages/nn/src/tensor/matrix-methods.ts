@@ -12,8 +12,8 @@ import { ShapeMethods } from './shape-methods.ts';
 /** Matrices and vectors. */
 export abstract class MatrixMethods extends ShapeMethods {
   /**
-   * Matrix product (torch.matmul): [M, K] and [K, N] give [M, N]; leading dimensions broadcast. A vector on the left is a
-   * row, a vector on the right a column; its dimension is removed from the result.
+   * Matrix product (torch.matmul): [M, K] and [K, N] give [M, N]; leading dimensions broadcast. A vector on the left is treated
+   * as a row, a vector on the right as a column; the result omits its dimension.
    */
   matmul(other: Tensor): Tensor {
     return this.of(torchMatmul(this.value, other.value));
@@ -24,7 +24,7 @@ export abstract class MatrixMethods extends ShapeMethods {
     return this.of(product('mm', this.value, other.value, 2, 2));
   }
 
-  /** Products of two lists of matrices (torch.bmm): [B, M, K] and [B, K, N] give [B, M, N]. */
+  /** Products of two batches of matrices (torch.bmm): [B, M, K] and [B, K, N] give [B, M, N]. */
   bmm(other: Tensor): Tensor {
     if (this.value.shape[0] !== other.shape[0])
       throw rejected('bmm', this.value, other.value, 'the same number of matrices');
@@ -48,17 +48,17 @@ export abstract class MatrixMethods extends ShapeMethods {
     return this.of(elementwise.mul(unsqueeze(this.value, 1), unsqueeze(other.value, 0)));
   }
 
-  /** beta·x + alpha·a·b, of matrices (torch.addmm); x broadcasts. Default: `beta` 1, `alpha` 1. */
+  /** beta·x + alpha·a·b for matrices (torch.addmm); x broadcasts. Defaults: `beta` 1, `alpha` 1. */
   addmm(a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: ProductScales = {}): Tensor {
     return scaledSum(this.of(this.value), a.mm(b), beta, alpha);
   }
 
-  /** beta·x + alpha·a·b, of lists of matrices (torch.baddbmm); x broadcasts. Default: `beta` 1, `alpha` 1. */
+  /** beta·x + alpha·a·b for batches of matrices (torch.baddbmm); x broadcasts. Defaults: `beta` 1, `alpha` 1. */
   baddbmm(a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: ProductScales = {}): Tensor {
     return scaledSum(this.of(this.value), a.bmm(b), beta, alpha);
   }
 
-  /** The matrices of the last two dimensions transposed (torch.Tensor.mT). */
+  /** Transposes the last two dimensions (torch.Tensor.mT). */
   get mT(): Tensor {
     const rank = this.value.shape.length;
     if (rank < 2)
@@ -90,7 +90,7 @@ export abstract class MatrixMethods extends ShapeMethods {
     return this.of(indexSelect(last, others.length, positions));
   }
 
-  /** The diagonal of a matrix, or the matrix with this diagonal and zeros elsewhere (torch.diag). */
+  /** The diagonal of a matrix, or a matrix with this vector as its diagonal and zeros elsewhere (torch.diag). */
   diag(offset = 0): Tensor {
     const { shape } = this.value;
     if (shape.length === 2) return this.diagonal(offset);
@@ -106,7 +106,7 @@ export abstract class MatrixMethods extends ShapeMethods {
     return this.of(reshape(elements, [size, size]));
   }
 
-  /** Sum of a matrix' diagonal (torch.trace). */
+  /** Sum of a matrix's diagonal (torch.trace). */
   trace(): Tensor {
     if (this.value.shape.length !== 2) {
       throw new ShapeError(`trace: expected a matrix, got ${describeType(this.value)}.`);
@@ -115,7 +115,7 @@ export abstract class MatrixMethods extends ShapeMethods {
   }
 }
 
-/** beta·x + alpha·product. As in torch, NaN and infinities of x do not count if beta is 0. */
+/** beta·x + alpha·product. As in torch, NaN and infinities of x are ignored if beta is 0. */
 function scaledSum(x: Tensor, product: Tensor, beta: number, alpha: number): Tensor {
   const scaled = product.mul(alpha);
   const sum = scaled.add(x.mul(beta));
@@ -131,11 +131,11 @@ function product(op: string, a: Value, b: Value, rank: number, otherRank: number
 
 function rejected(op: string, a: Value, b: Value, expected: string): ShapeError {
   return new ShapeError(
-    `${op}: expected ${expected}, got ${describeType(a)} and ${describeType(b)}. matmul takes other shapes.`,
+    `${op}: expected ${expected}, got ${describeType(a)} and ${describeType(b)}. matmul accepts other shapes.`,
   );
 }
 
-/** Factors of `addmm` and `baddbmm`. */
+/** Options of `addmm` and `baddbmm`. */
 export interface ProductScales {
   /** Factor of the tensor that is added. Default: 1. */
   beta?: number;

@@ -2,14 +2,14 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { isNode, type Value } from '../graph/node.ts';
 import { detach } from '../ops/elementwise.ts';
 
-/** Set inside `noGrad`, also after an `await` in it, but not in code that runs concurrently. */
+/** Set inside `noGrad`, even after an `await` inside it, but not in code that runs concurrently. */
 const withoutGradients = new AsyncLocalStorage<true>();
 
 /**
- * Runs a function without recording gradients (torch.no_grad), for evaluation and for the targets of a loss. Parameters
+ * Runs a function with gradients disabled (torch.no_grad), for evaluation and for the targets of a loss. Parameters
  * created inside are still trainable.
  *
- * @param run may be asynchronous
+ * @param run synchronous or asynchronous
  * @returns the result of `run`
  */
 export function noGrad<T>(run: () => T): T {

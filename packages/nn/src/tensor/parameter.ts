@@ -21,7 +21,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   /** Set by DistributedDataParallel: provides the array of the gradient and averages it over the ranks. */
   gradientSink: GradientSink | undefined;
   readonly #elements: ParameterElements;
-  /** Reads the elements where the parameter is frozen: a leaf that is not trained. */
+  /** Reads the elements while the parameter is frozen: a leaf that is not trained. */
   readonly #frozenValue: Value;
   #requiresGrad = true;
   #ownGradient: ManagedBuffer | undefined;
@@ -39,7 +39,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   }
 
   /**
-   * The value that operations read from now on. A graph keeps the one that it was made with.
+   * The value that operations read from now on. Existing graphs keep their value.
    *
    * @internal
    */
@@ -48,7 +48,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   }
 
   /**
-   * The trained value, also of a frozen parameter.
+   * The trainable value, even of a frozen parameter.
    *
    * @internal
    */
@@ -57,10 +57,10 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   }
 
   /**
-   * False: the parameter is frozen (torch.nn.Parameter.requires_grad). Operations that are written while it is frozen compute
-   * no gradient for it, and optimizers skip it, also if it still has a gradient. A model that is wrapped in
-   * DistributedDataParallel while parameters are frozen sends no gradients of them; wrap it again after unfreezing them.
-   * Default: true.
+   * False if the parameter is frozen (torch.nn.Parameter.requires_grad). Operations recorded while it is frozen compute
+   * no gradient for it, and optimizers skip it, even if it still has a gradient. A model that is wrapped in
+   * DistributedDataParallel while parameters are frozen does not send their gradients; wrap it again after unfreezing them.
+   * Default: `true`.
    */
   override get requiresGrad(): boolean {
     return this.#requiresGrad;
@@ -73,7 +73,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   }
 
   /**
-   * Records that the elements were changed, for graphs that were made before.
+   * Records that the elements were changed, for graphs that were recorded before.
    *
    * @internal
    */
@@ -84,7 +84,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
 
   /**
    * The elements, row-major. The optimizer changes them in place. Wrapping a model in DistributedDataParallel with
-   * `shareParameters` replaces the array, and so does `destroyProcessGroup` then.
+   * `shareParameters` replaces the array, as does `destroyProcessGroup` afterwards.
    */
   get data(): Float32Array {
     return this.#elements.data;
@@ -99,7 +99,10 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     return this.#elements.memory;
   }
 
-  /** Makes `data` another array that has the elements; a function is called at the first use. For DistributedDataParallel. */
+  /**
+   * Replaces the array of `data` by another that has the elements; a function is called on first use. For
+   * DistributedDataParallel.
+   */
   replaceData(data: Float32Array | (() => Float32Array)): void {
     this.#elements.replace(data);
   }
@@ -126,7 +129,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   }
 
   /**
-   * Clears the gradient, whatever is pending.
+   * Clears the gradient, regardless of pending operations.
    *
    * @internal
    */
@@ -139,7 +142,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     return this.gradientSink?.bucketIndexOf(this) ?? 0;
   }
 
-  /** Path of the parameter in its model, such as `conv1.weight`; undefined before a module has listed it. For messages. */
+  /** Path of the parameter in its model, such as `conv1.weight`; undefined until a module lists it. For messages. */
   get path(): string | undefined {
     return this.#path;
   }
@@ -155,7 +158,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   }
 
   /**
-   * What every backward pass writes: memory of DistributedDataParallel's bucket, else the parameter's own.
+   * The array that every backward pass writes: memory of DistributedDataParallel's bucket, else the parameter's own.
    *
    * @internal
    */
@@ -169,13 +172,13 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
 
   gradientWritten(): void {
     this.#hasGradient = true;
-    // The sink reads and writes the array next, or has written it.
+    // The sink is about to read and write the array, or has written it.
     if (this.gradientSink !== undefined) this.#averagedGradient?.toHost();
     else warnOfUnaveragedGradient();
   }
 }
 
-/** The elements of a parameter as a leaf that has no gradient. */
+/** The elements of a parameter as a leaf without a gradient. */
 class FrozenElements implements Source {
   readonly frozen: GradientReceiver;
   readonly #elements: ParameterElements;

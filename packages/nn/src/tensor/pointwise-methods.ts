@@ -14,11 +14,11 @@ import { apply, isScalar, promoted, type Operand } from './tensor-methods.ts';
 
 const MAX_FLOAT32 = (2 - 2 ** -23) * 2 ** 127;
 
-/** Functions of each element: arithmetic, powers, exponentials and logarithms, rounding, limits. */
+/** Elementwise functions: arithmetic, powers, exponentials and logarithms, rounding, clamping. */
 export abstract class PointwiseMethods extends TrigonometricMethods {
   /**
-   * Sum, elementwise; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}). A different number does not
-   * compile the graph again. Sums of int64 wrap around at 2^63.
+   * Sum, elementwise; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}). A different number
+   * does not recompile the graph. Sums of int64 wrap around at 2^63.
    */
   add(other: Operand): Tensor {
     return this.of(apply(elementwise.add, this, other));
@@ -34,27 +34,28 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
     return this.of(apply(elementwise.mul, this, other));
   }
 
-  /** Quotient in float32, also of integers, as torch's `/`; shapes broadcast. `floorDivide` divides integers exactly. */
+  /** Quotient in float32, even of integers, like torch's `/`; shapes broadcast. `floorDivide` divides integers exactly. */
   div(other: Operand): Tensor {
     return this.of(apply(elementwise.div, this, other));
   }
 
-  /** ⌊x / other⌋ (torch.floor_divide, Python's //), of float32 or int64. Without a gradient. Divisors of 0 as in `remainder`. */
+  /** ⌊x / other⌋ (torch.floor_divide, Python's //), for float32 or int64. Without a gradient. Divisors of 0: see `remainder`. */
   floorDivide(other: Operand): Tensor {
     return this.of(apply(floorDivide, this, other));
   }
 
   /**
-   * Remainder with the sign of the divisor (torch.remainder, Python's %), of float32 or int64. A computed int64 divisor may be 0,
-   * which gives 0, as in numpy.
+   * Remainder with the sign of the divisor (torch.remainder, Python's %), for float32 or int64. A computed int64 divisor may be
+   * 0, which gives 0, as in numpy.
    *
-   * @throws ArgumentError if an int64 divisor is 0, and a number or a tensor made by `tensor(…)`; torch raises ZeroDivisionError
+   * @throws ArgumentError if an int64 divisor that is a number or a tensor made by `tensor(…)` is 0; torch raises
+   *   ZeroDivisionError
    */
   remainder(other: Operand): Tensor {
     return this.of(apply(remainder, this, other));
   }
 
-  /** Remainder with the sign of this tensor (torch.fmod), of float32 or int64. Divisors of 0 as in `remainder`. */
+  /** Remainder with the sign of this tensor (torch.fmod), for float32 or int64. Divisors of 0: see `remainder`. */
   fmod(other: Operand): Tensor {
     return this.of(apply(fmod, this, other));
   }
@@ -80,7 +81,7 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
   }
 
   /**
-   * x + weight·(end − x) (torch.lerp). As in torch, from the nearer end, so that a weight of 1 gives `end` exactly.
+   * x + weight·(end − x) (torch.lerp). As in torch, interpolates from the nearer end, so that a weight of 1 gives `end` exactly.
    */
   lerp(end: Tensor, weight: Operand): Tensor {
     const [start, stop, share] = promoted(this, end, weight);
@@ -97,7 +98,7 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
    * Raises each element to a power. The exponent is part of the compiled graph. A power of int64 with an integer is exact, and
    * wraps around at 2^63.
    *
-   * @throws ArgumentError for a negative integer and int64, as in torch
+   * @throws ArgumentError for a negative integer exponent of int64, as in torch
    */
   pow(exponent: Scalar): Tensor {
     return this.of(power(this.value, exponent));
@@ -130,7 +131,7 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
     );
   }
 
-  /** eˣ − 1, precise also for small |x| (torch.expm1). */
+  /** eˣ − 1, precise even for small |x| (torch.expm1). */
   expm1(): Tensor {
     const isNear = this.float().abs().le(1);
     const small = this.float().maskedFill(isNear.logicalNot(), 0).mul(0.5).tanh();
@@ -143,7 +144,7 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
     return this.of(elementwise.log(this.value));
   }
 
-  /** log(1 + x). For |x| below 1e-4 less precise than torch.log1p, because it computes the sum first. */
+  /** log(1 + x). Less precise than torch.log1p for |x| below 1e-4, because it computes the sum first. */
   log1p(): Tensor {
     return this.of(elementwise.log(elementwise.add(constant(1), elementwise.cast(this.value, 'float32'))));
   }
@@ -181,7 +182,7 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
     return this.of(withSlopes(product, [x, logarithm], [ofLogarithm, constant(1)]));
   }
 
-  /** log(x / (1 − x)) (torch.logit). `eps` limits x to [eps, 1 − eps]. Default: no limit. */
+  /** log(x / (1 − x)) (torch.logit). `eps` clamps x to [eps, 1 − eps]. Default: no clamping. */
   logit(eps?: number): Tensor {
     const x = this.float();
     const isLimited = eps === undefined ? undefined : x.lt(eps).logicalOr(x.gt(1 - eps));
@@ -209,22 +210,22 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
     return this.of(elementwise.relu(this.value));
   }
 
-  /** The next integer below. Without a gradient. */
+  /** Rounds down to an integer (torch.floor). Without a gradient. */
   floor(): Tensor {
     return this.of(functions.floor(this.value));
   }
 
-  /** The next integer above. Without a gradient. */
+  /** Rounds up to an integer (torch.ceil). Without a gradient. */
   ceil(): Tensor {
     return this.of(functions.ceil(this.value));
   }
 
-  /** The nearest integer, the even one of two. Without a gradient. */
+  /** Rounds to the nearest integer, ties to even (torch.round). Without a gradient. */
   round(): Tensor {
     return this.of(functions.round(this.value));
   }
 
-  /** The integer part: the nearest integer towards 0 (torch.trunc). Without a gradient. */
+  /** Rounds towards 0 (torch.trunc). Without a gradient. */
   trunc(): Tensor {
     return this.of(truncate(this.value));
   }
@@ -234,20 +235,20 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
     return this.of(elementwise.sub(this.value, truncate(this.value)));
   }
 
-  /** Larger of two, elementwise (torch.maximum). Equal elements get half of the gradient each. */
+  /** Elementwise maximum (torch.maximum). Equal elements receive half of the gradient each. */
   maximum(other: Operand): Tensor {
     return this.of(apply(functions.maximum, this, other));
   }
 
-  /** Smaller of two, elementwise (torch.minimum). Equal elements get half of the gradient each. */
+  /** Elementwise minimum (torch.minimum). Equal elements receive half of the gradient each. */
   minimum(other: Operand): Tensor {
     return this.of(apply(elementwise.min, this, other));
   }
 
   /**
-   * Limits each element to [min, max] (torch.clamp); null: no limit on that side. Dtypes are promoted (see {@link Operand}). NaN, as an
-   * element or a limit, gives NaN. The gradient is 0 outside of the limits, and at a limit that is a number; a limit that is a
-   * tensor shares it. If `min` is above `max`, all elements are `max`.
+   * Clamps each element to [min, max] (torch.clamp); null: no limit on that side. Dtypes are promoted (see {@link Operand}).
+   * NaN, as an element or a limit, gives NaN. The gradient is 0 outside of the limits, and at a limit that is a number; a limit
+   * that is a tensor shares it with the element. If `min` is above `max`, all elements are `max`.
    */
   clamp(min: Operand | null = null, max: Operand | null = null): Tensor {
     if (min === null && max === null) {
@@ -261,7 +262,7 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
     return this.of((isScalars ? clampToScalars : clampToTensors)(x, least, most));
   }
 
-  /** Replaces NaN and infinities (torch.nan_to_num). Default: 0, and the largest and smallest float32. */
+  /** Replaces NaN and infinities (torch.nan_to_num). Defaults: 0, and the largest and smallest float32. */
   nanToNum(nan = 0, posinf = MAX_FLOAT32, neginf = -MAX_FLOAT32): Tensor {
     if (this.value.dtype !== 'float32') return this.of(this.value);
     const finite = this.maskedFill(this.isnan(), nan);
@@ -269,7 +270,7 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
   }
 }
 
-/** Numbers for which limiting to one and then to the other has one result in any order; both are NaN if one is. */
+/** Limits that may be applied in any order with the same result; both are NaN if one is. */
 function inOrder(min: Scalar | null, max: Scalar | null): [Scalar | null, Scalar | null] {
   if (Number.isNaN(min) || Number.isNaN(max)) return [NaN, NaN];
   return min !== null && max !== null && min > max ? [max, max] : [min, max];

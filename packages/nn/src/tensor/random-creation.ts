@@ -4,11 +4,11 @@ import { sizeOf } from '../value-type.ts';
 import { defaultGenerator, type Generator } from '../random/generator.ts';
 import type { Tensor } from './tensor.ts';
 
-// Tensors of random numbers. After manualSeed they have the bits that torch draws on the CPU.
+// Tensors of random numbers. After `manualSeed` they are bit-identical to torch's on the CPU.
 
 /** Options of functions that draw numbers. */
 export interface RandomOptions {
-  /** Draws the numbers. Default: the generator of `manualSeed`. */
+  /** Random number generator. Default: the one seeded by `manualSeed`. */
   generator?: Generator;
 }
 
@@ -20,22 +20,22 @@ export function rand(shape: readonly number[], { generator = defaultGenerator }:
   return tensorOf('float32', shape, array);
 }
 
-/** Numbers uniform in [0, 1) in the shape of another tensor (torch.rand_like). */
+/** Numbers uniform in [0, 1) with the shape of another tensor (torch.rand_like). */
 export function randLike({ shape }: Tensor, options: RandomOptions = {}): Tensor {
   return rand(shape, options);
 }
 
-/** Numbers with mean 0 and variance 1 of the normal distribution (torch.randn). */
+/** Numbers from the normal distribution with mean 0 and variance 1 (torch.randn). */
 export function randn(shape: readonly number[], options: RandomOptions = {}): Tensor {
   return normal(0, 1, shape, options);
 }
 
-/** Numbers of `randn` in the shape of another tensor (torch.randn_like). */
+/** Numbers from the standard normal distribution, with the shape of another tensor (torch.randn_like). */
 export function randnLike({ shape }: Tensor, options: RandomOptions = {}): Tensor {
   return randn(shape, options);
 }
 
-/** Numbers of a normal distribution with a mean and a standard deviation (torch.normal). */
+/** Numbers from a normal distribution with the given mean and standard deviation (torch.normal). */
 export function normal(
   mean: number,
   std: number,
@@ -64,7 +64,7 @@ export function randint(
   return tensorOf('int64', shape, array);
 }
 
-/** The integers from 0 to `length` − 1 in a random order (torch.randperm), int64. For less than 2³² / 20 of them. */
+/** The integers from 0 to `length` − 1 in a random order (torch.randperm), int64. `length` must be below 2³² / 20. */
 export function randperm(length: number, { generator = defaultGenerator }: RandomOptions = {}): Tensor {
   requireShape('randperm', [length]);
   return tensorOf('int64', [length], BigInt64Array.from(generator.permutation(length), BigInt));

@@ -18,7 +18,7 @@ import { allIfNone } from './tensor-methods.ts';
 
 /** Elements and their positions (int64). */
 export interface ValuesAndIndices {
-  /** The elements; they have the gradient. */
+  /** The elements, with gradients. */
   values: Tensor;
   /** Their positions along the dimension, of the same shape. */
   indices: Tensor;
@@ -26,7 +26,7 @@ export interface ValuesAndIndices {
 
 /** Functions over or along dimensions: sums, extremes, order, statistics. NaN counts as larger than every number. */
 export abstract class ReductionMethods extends PointwiseMethods {
-  /** Sum over `axes`; negative axes count from the last. Default: all axes, also for an empty list, as in torch. */
+  /** Sum over `axes`; negative axes count from the last. Default: all axes. As in torch, an empty list also means all axes. */
   sum(axes?: readonly number[], keepdims = false): Tensor {
     return this.of(reduceSum(this.value, allIfNone(axes), keepdims));
   }
@@ -79,8 +79,8 @@ export abstract class ReductionMethods extends PointwiseMethods {
   /**
    * The `k` largest elements along `dim` in order, and their positions (torch.topk).
    *
-   * @param dim default: the last
-   * @param largest false: the smallest elements. Default: true.
+   * @param dim Default: the last dimension.
+   * @param largest If false, returns the smallest elements. Default: true.
    */
   topk(k: number, dim = -1, largest = true): ValuesAndIndices {
     const axis = normalizeAxis('topk', dim, this.value);
@@ -111,7 +111,7 @@ export abstract class ReductionMethods extends PointwiseMethods {
   /**
    * Variance over `axes`, Σ(x − mean)² / (n − correction) (torch.var). Default: all axes.
    *
-   * @param correction default: 1, of a sample; 0: of all there is
+   * @param correction 1 for a sample variance, 0 for a population variance. Default: 1.
    */
   var(axes?: readonly number[], correction = 1, keepdims = false): Tensor {
     return this.of(variance(this.value, allIfNone(axes), correction, keepdims));
@@ -123,7 +123,7 @@ export abstract class ReductionMethods extends PointwiseMethods {
   }
 
   /**
-   * The p-norm of all elements, or over `axes`: (Σ|x|ᵖ)^(1/p) (torch.linalg.vector_norm). Default: `p` 2. Infinity: the
+   * The p-norm of all elements, or over `axes`: (Σ|x|ᵖ)^(1/p) (torch.linalg.vector_norm). Default of `p`: 2. Infinity: the
    * largest |x|.
    */
   norm(p = 2, axes?: readonly number[], keepdims = false): Tensor {
@@ -168,9 +168,9 @@ export abstract class ReductionMethods extends PointwiseMethods {
       : { values: value.squeeze(axis), indices: place.squeeze(axis) };
   }
 
-  /** The middle element, the lower one of two (torch.median); NaN of no elements. */
+  /** The median, the lower of two middle elements (torch.median); NaN for an empty tensor. */
   median(): Tensor;
-  /** The middle elements along `dim`, the lower one of two, and their positions. */
+  /** The medians along `dim`, the lower of two middle elements, and their positions. */
   median(dim: number, keepdims?: boolean): ValuesAndIndices;
   median(dim?: number, keepdims = false): Tensor | ValuesAndIndices {
     if (dim === undefined) {
@@ -182,7 +182,7 @@ export abstract class ReductionMethods extends PointwiseMethods {
     const size = this.value.shape[axis];
     const middle = this.kthvalue(Math.floor((size + 1) / 2), dim, keepdims);
     if (this.value.dtype !== 'float32') return middle;
-    // NaN counts as the largest element, and is the median if there is one.
+    // NaN counts as the largest element, and is the median if any exists.
     const hasNaN = this.isnan().any([axis], keepdims);
     const indices = this.argmax(axis, keepdims).where(hasNaN, middle.indices);
     const whole = keepdims ? indices : indices.unsqueeze(axis);
@@ -205,17 +205,20 @@ export abstract class ReductionMethods extends PointwiseMethods {
     return this.nansum(axes, keepdims).div(count);
   }
 
-  /** Number (int64) of the elements over `axes` that are not 0 (torch.count_nonzero), exact up to 2²⁴. Default: all axes. */
+  /** Number (int64) of nonzero elements over `axes` (torch.count_nonzero), exact up to 2²⁴. Default: all axes. */
   countNonzero(axes?: readonly number[]): Tensor {
     return this.ne(0).sum(axes);
   }
 
-  /** The p-norm of the difference to another tensor (torch.dist). Default: `p` 2. */
+  /** The p-norm of the difference to another tensor (torch.dist). Default of `p`: 2. */
   dist(other: Tensor, p = 2): Tensor {
     return this.of(norm(elementwise.sub(this.value, other.value), p, undefined, false));
   }
 
-  /** Differences of neighbours along `dim` (torch.diff), `n` times; of bool, where they differ. Default: once, along the last dimension. */
+  /**
+   * Differences of neighbours along `dim` (torch.diff), `n` times; for bool, true where they differ. Default: once, along the
+   * last dimension.
+   */
   diff(n = 1, dim = -1): Tensor {
     const axis = normalizeAxis('diff', dim, this.value);
     if (!Number.isInteger(n) || n < 0) throw new ArgumentError(`diff: n must be at least 0, got ${n}.`);
@@ -231,13 +234,13 @@ export abstract class ReductionMethods extends PointwiseMethods {
     return this.of(value);
   }
 
-  /** Whether all elements over `axes` are true or not 0 (torch.all). Default: all axes. */
+  /** True if all elements over `axes` are true or nonzero (torch.all). Default: all axes. */
   all(axes?: readonly number[], keepdims = false): Tensor {
     const isFalse = elementwise.not(elementwise.cast(this.value, 'bool'));
     return this.of(elementwise.not(anyOf(isFalse, allIfNone(axes), keepdims)));
   }
 
-  /** Whether an element over `axes` is true or not 0 (torch.any). Default: all axes. */
+  /** True if any element over `axes` is true or nonzero (torch.any). Default: all axes. */
   any(axes?: readonly number[], keepdims = false): Tensor {
     return this.of(anyOf(elementwise.cast(this.value, 'bool'), allIfNone(axes), keepdims));
   }
@@ -276,7 +279,7 @@ function position(
   return keepdims ? positions : reshape(positions, positions.shape.toSpliced(axis, 1));
 }
 
-/** One element of none cannot be found. */
+/** Rejects an empty dimension, in which no element can be found. */
 function requireElements(op: string, value: Value, axis: number): void {
   if (value.shape[axis] > 0) return;
   throw new ShapeError(

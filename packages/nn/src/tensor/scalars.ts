@@ -5,7 +5,7 @@ import type { ValuesAndIndices } from './reduction-methods.ts';
 interface Along {
   /** Position of the dimension among the arguments. */
   readonly place: number;
-  /** The dimension, if the argument is left out. */
+  /** Default of the dimension. */
   readonly byDefault?: number;
   /** Shape of a result. Default: that of the tensor. */
   readonly shape?: (result: Tensor, x: Tensor, index?: Tensor) => readonly number[];
@@ -40,8 +40,8 @@ const methods: Partial<Record<keyof Tensor, Along>> = {
 };
 
 /**
- * Lets methods along a dimension take tensors without dimensions, and indices without: as in torch, such a tensor counts as one
- * of dimension 0 (or −1) with one element, which the result does not have.
+ * Lets methods along a dimension accept tensors and indices without dimensions: as in torch, such a tensor counts as having one
+ * dimension 0 (or −1) with one element, which the result omits.
  */
 export function acceptScalars(Class: typeof Tensor): void {
   const isTensor = (value: unknown): value is Tensor => value instanceof Class;

@@ -7,19 +7,19 @@ import { concat, expand, flatten, reshape, transpose, trilu, unsqueeze } from '.
 import type { Tensor } from './tensor.ts';
 import { ReductionMethods } from './reduction-methods.ts';
 
-/** The shape of a tensor, and other shapes of the same elements. */
+/** Reads and changes the shape of a tensor. */
 export abstract class ShapeMethods extends ReductionMethods {
-  /** The same elements with another shape (torch.Tensor.view). One dimension may be -1, to be computed from the others. */
+  /** The same elements with another shape (torch.Tensor.view). One dimension may be -1, which is inferred. */
   view(...shape: number[]): Tensor {
     return this.of(reshape(this.value, shape));
   }
 
-  /** The same elements with another shape (torch.reshape); the same as `view`. */
+  /** The same elements with another shape (torch.reshape); an alias of `view`. */
   reshape(...shape: number[]): Tensor {
     return this.of(reshape(this.value, shape));
   }
 
-  /** The lengths of all dimensions (torch.Tensor.size); the same as `shape`. */
+  /** The lengths of all dimensions (torch.Tensor.size); an alias of `shape`. */
   size(): readonly number[];
   /** The length of one dimension. */
   size(dim: number): number;
@@ -48,12 +48,12 @@ export abstract class ShapeMethods extends ReductionMethods {
     return this.of(reshape(this.value, other.shape));
   }
 
-  /** The same elements with the shape of another tensor (torch.Tensor.reshape_as); the same as `viewAs`. */
+  /** The same elements with the shape of another tensor (torch.Tensor.reshape_as); an alias of `viewAs`. */
   reshapeAs(other: Tensor): Tensor {
     return this.viewAs(other);
   }
 
-  /** All elements in one dimension (torch.ravel). */
+  /** Flattens all elements into one dimension (torch.ravel). */
   ravel(): Tensor {
     return this.of(reshape(this.value, [-1]));
   }
@@ -68,7 +68,7 @@ export abstract class ShapeMethods extends ReductionMethods {
     return this.of(unsqueeze(this.value, dim));
   }
 
-  /** Removes a dimension of size 1, or all of them (torch.squeeze). A `dim` of another size stays. */
+  /** Removes a dimension of size 1, or all of them (torch.squeeze). A `dim` of another size is kept. */
   squeeze(dim?: number): Tensor {
     const { shape } = this.value;
     const axis = dim === undefined ? undefined : normalizeAxis('squeeze', dim, this.value);
@@ -83,7 +83,7 @@ export abstract class ShapeMethods extends ReductionMethods {
   /**
    * Repeats dimensions of size 1 (torch.Tensor.expand). −1 keeps a dimension; new ones come first.
    *
-   * @throws ShapeError if a dimension of another size would change
+   * @throws ShapeError if a dimension whose size is not 1 would change
    */
   expand(...sizes: number[]): Tensor {
     const { shape } = this.value;
@@ -121,13 +121,16 @@ export abstract class ShapeMethods extends ReductionMethods {
     );
   }
 
-  /** Repeats the whole tensor along its last dimensions (torch.tile); like `repeat`, but takes fewer counts. */
+  /** Repeats the whole tensor along its last dimensions (torch.tile); like `repeat`, but accepts fewer counts. */
   tile(...counts: number[]): Tensor {
     const missing = Math.max(0, this.value.shape.length - counts.length);
     return this.repeat(...Array<number>(missing).fill(1), ...counts);
   }
 
-  /** Repeats each element along `dim` (torch.repeat_interleave): [1, 2] twice is [1, 1, 2, 2]. Default: of the flattened tensor. */
+  /**
+   * Repeats each element along `dim` (torch.repeat_interleave): [1, 2] repeated twice is [1, 1, 2, 2]. Default: flattens the
+   * tensor.
+   */
   repeatInterleave(count: number, dim?: number): Tensor {
     if (!Number.isInteger(count) || count < 0) {
       throw new ShapeError(`repeatInterleave: expected a whole count of at least 0, got ${count}.`);
@@ -188,7 +191,7 @@ export abstract class ShapeMethods extends ReductionMethods {
     return this.of(transpose(this.value, others.toSpliced(to, 0, from)));
   }
 
-  /** The transposed matrix (torch.t). Tensors of fewer dimensions stay as they are. */
+  /** The transposed matrix (torch.t). Tensors with fewer dimensions are unchanged. */
   t(): Tensor {
     const rank = this.value.shape.length;
     if (rank > 2) {
@@ -199,12 +202,18 @@ export abstract class ShapeMethods extends ReductionMethods {
     return this.of(rank < 2 ? reshape(this.value, this.value.shape) : transpose(this.value, [1, 0]));
   }
 
-  /** Zeros below `diagonal` of the matrices of the last two dimensions (torch.triu); 0 is the main one, 1 the one above it. */
+  /**
+   * Sets elements below `diagonal` to 0 in the matrices of the last two dimensions (torch.triu). 0 is the main diagonal, 1 the
+   * one above it.
+   */
   triu(diagonal = 0): Tensor {
     return this.of(triangle('triu', this.value, diagonal, true));
   }
 
-  /** Zeros above `diagonal` of the matrices of the last two dimensions (torch.tril); 0 is the main one, 1 the one above it. */
+  /**
+   * Sets elements above `diagonal` to 0 in the matrices of the last two dimensions (torch.tril). 0 is the main diagonal, 1 the
+   * one above it.
+   */
   tril(diagonal = 0): Tensor {
     return this.of(triangle('tril', this.value, diagonal, false));
   }

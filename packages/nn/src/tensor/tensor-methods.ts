@@ -7,7 +7,7 @@ import { asElement, asFloat, isInt64 } from '../scalar.ts';
 import { describeValue } from '../checks/describe-value.ts';
 import type { Tensor } from './tensor.ts';
 
-/** What all methods of a tensor use. The classes of this folder add methods by family, and Tensor extends the last one. */
+/** Base class of all tensor methods. The classes of this folder add methods by family, and Tensor extends the last one. */
 export abstract class TensorMethods {
   /**
    * The tensor's value in the graph.
@@ -17,7 +17,7 @@ export abstract class TensorMethods {
   abstract readonly value: Value;
 
   /**
-   * A tensor of another value.
+   * Creates a tensor of another value.
    *
    * @internal
    */
@@ -25,20 +25,21 @@ export abstract class TensorMethods {
 }
 
 /**
- * A tensor, or a number or bigint, which is part of no program: another one does not compile again. Both sides of an operation get
- * one dtype, as torch promotes: the highest of bool, int64 and float32, where an integer counts as int64 and another number as
- * float32. `x.add(1)` of int64 is int64 and exact, `x.add(1.5)` is float32. JavaScript does not distinguish 1.0 from 1. A number
- * of 2^63 or more counts as float32, too.
+ * A tensor, number or bigint. Numbers are inputs of the program, so a different one does not recompile it. Both sides of an
+ * operation are promoted to one dtype as in torch: the highest of bool, int64 and float32, where an integer counts as int64 and
+ * another number as float32. `x.add(1)` on int64 is int64 and exact, `x.add(1.5)` is float32. JavaScript does not distinguish
+ * 1.0 from
+ * 1. A number of 2^63 or more also counts as float32.
  */
 export type Operand = Tensor | Scalar;
 
-/** What {@link promoted} takes; `this` in methods of a tensor. */
+/** Operand of {@link promoted}; `this` in methods of a tensor. */
 type Promotable = Pick<TensorMethods, 'value'> | Scalar;
 
 /** From the lowest to the highest. */
 const promotionOrder: readonly DType[] = ['bool', 'int64', 'float32'];
 
-/** The values of operands in their common dtype, as torch promotes. */
+/** The values of operands in their common dtype, promoted as in torch. */
 export function promoted(...operands: readonly Promotable[]): Value[] {
   const levels = operands.map((operand) => promotionOrder.indexOf(dtypeOf(operand)));
   const dtype = promotionOrder[Math.max(...levels)];
@@ -51,7 +52,7 @@ export function apply(operator: (a: Value, b: Value) => Value, a: Promotable, b:
   return operator(left, right);
 }
 
-/** The number that fills places of a tensor of this dtype, as an input of the program; see `asElement`. */
+/** A fill value for a tensor of this dtype, as an input of the program; see `asElement`. */
 export function fillValue(dtype: DType, scalar: Scalar): Value {
   const element = asElement(requireScalar(scalar), dtype);
   return dtype === 'int64' ? int64Number(element) : cast(number(Number(element)), dtype);
@@ -80,7 +81,7 @@ function requireScalar(given: unknown): Scalar {
   throw new ArgumentError(`operand: expected a tensor, a number or a bigint, got ${describeValue(given)}.`);
 }
 
-/** The axes of a reduction: an empty list stands for all, as in torch. */
+/** The axes of a reduction: an empty list means all, as in torch. */
 export function allIfNone(axes: readonly number[] | undefined): readonly number[] | undefined {
   return axes?.length === 0 ? undefined : axes;
 }

@@ -28,9 +28,10 @@ import { acceptScalars } from './scalars.ts';
  * Operations build a graph and compute nothing. `backward`, `item` and `array` compile the graph (once per structure and
  * shape) and run it on the elements of its leaves at the time of the call.
  *
- * Backward passes, optimizer steps and reads run in the order of the calls, even if they are not awaited. Reading a tensor
- * after a parameter or buffer that it was computed from has changed, as by `optimizer.step()`, is an error (ERR_OUTDATED).
- * The exceptions are known numbers: the loss of a backward pass, results of `item`, and values computed from these.
+ * Backward passes, optimizer steps and reads run in call order, even if they are not awaited. Reading a tensor
+ * after a parameter or buffer that it was computed from has changed, for example by `optimizer.step()`, is an error
+ * (ERR_OUTDATED). The exceptions are known numbers: the loss of a backward pass, results of `item`, and values computed from
+ * these.
  */
 export class Tensor extends MatrixMethods {
   /**
@@ -59,7 +60,10 @@ export class Tensor extends MatrixMethods {
     return this.value.dtype;
   }
 
-  /** Whether `backward` reaches a parameter through this tensor (torch.Tensor.requires_grad). Settable for a {@link Parameter} only. */
+  /**
+   * True if `backward` reaches a parameter through this tensor (torch.Tensor.requires_grad). Settable only on a {@link
+   * Parameter}.
+   */
   get requiresGrad(): boolean {
     return dependsOnParameter(this.value);
   }
@@ -83,7 +87,10 @@ export class Tensor extends MatrixMethods {
     return this.value.shape;
   }
 
-  /** The text that `console.log` prints: type, shape, and the first elements if they are known, as after `array`. Neither computes nor waits. */
+  /**
+   * The text that `console.log` prints: type, shape, and the first elements if they are known, as after `array`. Never computes
+   * or waits.
+   */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return inspectTensor(this.constructor.name, this.value);
   }
@@ -95,7 +102,7 @@ export class Tensor extends MatrixMethods {
 
   /**
    * The array of a tensor made by `tensor(…)`, of a parameter or of a buffer, not copied; undefined for results of operations,
-   * which need `await x.array()`. So samples of a dataset may be tensors. Blocks for a buffer as its `data` does.
+   * which need `await x.array()`. So samples of a dataset may be tensors. For a buffer, blocks like its `data`.
    */
   elements(): TensorData | undefined {
     return readElements(this.value);
@@ -115,10 +122,10 @@ export class Tensor extends MatrixMethods {
 
   /**
    * `array` for synchronous code (tf.Tensor.dataSync): blocks the event loop until the elements are computed. A small graph, such
-   * as a policy that acts step by step, takes much less time than with `await x.array()`, because no other thread wakes.
+   * as a policy called step by step, takes much less time than with `await x.array()`, because no other thread is woken.
    *
-   * @throws NnError (ERR_NOT_AWAITED) if a backward pass, step or read has not ended, or if the tensor depends on a collective
-   *   or on elements that are being received from another rank; (ERR_OUTDATED) as `array`
+   * @throws NnError (ERR_NOT_AWAITED) if a backward pass, step or read is pending, or if the tensor depends on a collective
+   *   or on elements that are being received from another rank; (ERR_OUTDATED) like `array`
    */
   arraySync(): TensorData {
     const elements = readSync(this.value, 'arraySync');
@@ -129,7 +136,7 @@ export class Tensor extends MatrixMethods {
   /**
    * The number in a tensor of one element. After `backward`, returns the computed loss at no cost, even after `optimizer.step()`.
    *
-   * @throws ArgumentError for an int64 beyond 2^53, which no number holds exactly; else like `array`
+   * @throws ArgumentError for an int64 beyond 2^53, which a number cannot hold exactly; otherwise like `array`
    */
   async item(): Promise<number> {
     this.#requireOneElement('item');
@@ -149,12 +156,12 @@ export class Tensor extends MatrixMethods {
 
   /**
    * Computes the gradients of this loss (one number) for all parameters that it depends on (torch.Tensor.backward). They
-   * are added to those of earlier backward passes until `zeroGrad`. Resolves when the optimizer may use them; with
-   * DistributedDataParallel, when they are averaged over all ranks.
+   * are added to those of earlier backward passes until `zeroGrad`. Resolves when the gradients are ready; with
+   * DistributedDataParallel, when they have been averaged over all ranks.
    *
-   * @throws NnError (ERR_BACKWARD) if this is not one number, does not depend on a Parameter, or had a backward pass before;
+   * @throws NnError (ERR_BACKWARD) if this is not one number, does not depend on a Parameter, or already had a backward pass;
    *   (ERR_NONFINITE) if `detectAnomaly` finds NaN or infinity; (ERR_OUTDATED) if parameters have changed since the loss was
-   *   computed from them. No gradient is changed then.
+   *   computed from them. No gradient is changed in these cases.
    */
   async backward(options: BackwardOptions = {}): Promise<void> {
     if (this.#backwardCalled) {
@@ -177,12 +184,12 @@ acceptScalars(Tensor);
 nameCalls(Tensor, ['constructor', 'backward', 'array', 'arraySync', 'item', 'itemSync']);
 
 /**
- * Creates a tensor of elements and their shape: a field of a batch of a DataLoader, or an entry of a state dict. Further
- * properties, such as the mask of `padTo`, are left out.
+ * Creates a tensor from elements and their shape, such as a field of a DataLoader's batch or an entry of a state dict. Other
+ * properties, such as the mask of `padTo`, are ignored.
  */
 export function tensor(elements: ShapedElements): Tensor;
 /**
- * Creates a tensor of the given elements (torch.tensor).
+ * Creates a tensor from the given elements (torch.tensor).
  *
  * A Float32Array or BigInt64Array is not copied: graphs read its elements at the call of `backward`, `array` or `item`.
  * Other elements are copied and converted: 64-bit and 16-bit floats to float32, integers to int64. As in torch, a list
@@ -191,7 +198,8 @@ export function tensor(elements: ShapedElements): Tensor;
  *
  * @param data elements, row-major: a typed array or a list of numbers, bigints or booleans
  * @param shape dimensions. Default: [data.length]
- * @throws ArgumentError for other data and for integers outside int64; ShapeError if the number of elements does not fit the shape
+ * @throws ArgumentError for other data and for integers out of the range of int64; ShapeError if the number of elements does
+ *   not fit the shape
  */
 export function tensor(data: TensorElements, shape?: readonly number[]): Tensor;
 export function tensor(given: TensorElements | ShapedElements, dimensions?: readonly number[]): Tensor {

@@ -3,34 +3,34 @@ import * as trigonometry from '../ops/trigonometry.ts';
 import type { Tensor } from './tensor.ts';
 import { ComparisonMethods } from './comparison-methods.ts';
 
-/** Functions of angles, hyperbolic functions, and their inverses. */
+/** Trigonometric and hyperbolic functions, and their inverses. */
 export abstract class TrigonometricMethods extends ComparisonMethods {
-  /** Sine of an angle in radians. */
+  /** Sine of angles in radians, elementwise. */
   sin(): Tensor {
     return this.of(trigonometry.sin(this.value));
   }
 
-  /** Cosine of an angle in radians. */
+  /** Cosine of angles in radians, elementwise. */
   cos(): Tensor {
     return this.of(trigonometry.cos(this.value));
   }
 
-  /** Tangent of an angle in radians. */
+  /** Tangent of angles in radians, elementwise. */
   tan(): Tensor {
     return this.of(trigonometry.tan(this.value));
   }
 
-  /** Angle from −π/2 to π/2 of this sine (torch.asin). */
+  /** Inverse sine, from −π/2 to π/2 (torch.asin). */
   asin(): Tensor {
     return this.of(trigonometry.asin(this.value));
   }
 
-  /** Angle from 0 to π of this cosine (torch.acos). */
+  /** Inverse cosine, from 0 to π (torch.acos). */
   acos(): Tensor {
     return this.of(trigonometry.acos(this.value));
   }
 
-  /** Angle from −π/2 to π/2 of this tangent (torch.atan). */
+  /** Inverse tangent, from −π/2 to π/2 (torch.atan). */
   atan(): Tensor {
     return this.of(trigonometry.atan(this.value));
   }
@@ -50,17 +50,17 @@ export abstract class TrigonometricMethods extends ComparisonMethods {
     return this.of(tanh(this.value));
   }
 
-  /** Inverse of the hyperbolic sine. */
+  /** Inverse hyperbolic sine. */
   asinh(): Tensor {
     return this.of(trigonometry.asinh(this.value));
   }
 
-  /** Inverse of the hyperbolic cosine, for x ≥ 1. */
+  /** Inverse hyperbolic cosine, for x ≥ 1. */
   acosh(): Tensor {
     return this.of(trigonometry.acosh(this.value));
   }
 
-  /** Inverse of the hyperbolic tangent, for |x| < 1. */
+  /** Inverse hyperbolic tangent, for |x| < 1. */
   atanh(): Tensor {
     return this.of(trigonometry.atanh(this.value));
   }

@@ -1,7 +1,7 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { snakeCase, type TorchNames } from './torch-names.ts';
 
-/** Adds properties for torch's names to an object; reading one throws an error with the name that works. */
+/** Adds properties for torch's names to an object; reading one throws an error that names ringrun's equivalent. */
 export function answerNames(target: object, owner: string, torch: TorchNames): void {
   for (const name of publicNames(target)) {
     const spelling = snakeCase(name);
@@ -17,7 +17,7 @@ export function answerInPlace(target: object, owner: string): void {
   }
 }
 
-/** What the error says of a name of torch. A sentence stands for itself, code is what to use. */
+/** Advice of the error for a torch name: a sentence is printed unchanged, code becomes "Use …". */
 export function advice(replacement: string): string {
   return replacement.endsWith('.') ? replacement : `Use ${replacement}.`;
 }
@@ -32,14 +32,14 @@ function answer(target: object, owner: string, name: string, replacement: string
         `${owner}.${name}: expected a name of ringrun, got one of PyTorch. ${advice(replacement)}`,
       );
     },
-    // A subclass may have a property of this name.
+    // A subclass may have a property with this name.
     set(this: object, value: unknown) {
       Object.defineProperty(this, name, { configurable: true, enumerable: true, writable: true, value });
     },
   });
 }
 
-/** Names of an object and its prototypes, but Object's own. */
+/** Property names of an object and its prototypes, except those of Object. */
 function publicNames(target: object): Set<string> {
   const names = new Set<string>();
   for (

@@ -2,7 +2,7 @@
  * Neural networks: modules, automatic differentiation and optimizers. A training step compiles to one ONNX graph.
  *
  * The module that `import` loads: all exports of ../index.ts, which has their types. Reading a name of PyTorch that ringrun
- * spells differently throws an error with the right name. A module namespace cannot get such properties, so `F`, `nn` and
+ * spells differently throws an error with the right name. Such properties cannot be added to a module namespace, so `F`, `nn` and
  * `optim` are copies here. A copy contains no types, such as `nn.Module`, so index.ts exports the namespaces themselves.
  */
 import { nameForwards, nameFunctions } from '../errors/called-function.ts';

@@ -1,6 +1,6 @@
 /**
- * What replaces a name of torch that ringrun does not have: code, such as `await x.array()`, or a sentence. Names that are
- * only in camelCase here, such as maskedFill, need no entry.
+ * Replacements for torch names that ringrun does not have: code, such as `await x.array()`, or a sentence. Names that differ
+ * only by camelCase, such as maskedFill, need no entry.
  */
 export type TorchNames = Readonly<Record<string, string>>;
 

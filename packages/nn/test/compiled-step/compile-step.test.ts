@@ -43,7 +43,7 @@ async function separately(model: Net, optimizer: optim.Optimizer, given: [Tensor
   return await loss.item();
 }
 
-/** Everything that a step changes. */
+/** All state that a step changes. */
 const stateOf = (model: Net, optimizer: optim.Optimizer) => ({
   tensors: [...model.namedParameters(), ...model.namedBuffers()].map(([name, { data }]) => [name, [...data]]),
   gradients: [...model.parameters()].map(({ grad }) => grad && [...grad]),
@@ -64,7 +64,7 @@ const makers: [name: string, makes: Makes][] = [
 ];
 
 describe('a compiled step', () => {
-  test.each(makers)('computes the same bits as backward and step: %s', async (_, makes) => {
+  test.each(makers)('is bit-identical to backward and step: %s', async (_, makes) => {
     const [model, other] = [seeded(), seeded()];
     const [optimizer, otherOptimizer] = [makes(model), makes(other)];
     const step = compileStep(optimizer, lossOf(model));
@@ -75,7 +75,7 @@ describe('a compiled step', () => {
     }
   });
 
-  test('is one program, which changed numbers use and a changed shape does not', async () => {
+  test('is one program, reused for new numbers but not for a new shape', async () => {
     const model = seeded();
     const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
     const step = compileStep(optimizer, lossOf(model));
@@ -90,7 +90,7 @@ describe('a compiled step', () => {
     compile.mockRestore();
   });
 
-  test('runs in the order of the calls, with the settings of the call, and beside other operations', async () => {
+  test('runs in call order, with the settings at the call, beside other operations', async () => {
     const [model, other] = [seeded(), seeded()];
     const makes = (of: Net) => new optim.SGD(of.parameters(), { lr: 0.1, momentum: 0.9 });
     const [optimizer, otherOptimizer] = [makes(model), makes(other)];
@@ -108,7 +108,7 @@ describe('a compiled step', () => {
     expect(await output).toEqual(await noGrad(() => other.eval().forward(batch(3)[0])).array());
   });
 
-  test('leaves parameters that the loss does not reach, and their states', async () => {
+  test('leaves parameters that the loss does not reach, and their states, unchanged', async () => {
     const model = seeded();
     const optimizer = new optim.Adam(model.parameters(), { lr: 0.1 });
     const before = [...model.fc.weight.data];
@@ -143,7 +143,7 @@ describe('a compiled step', () => {
     expect(stateOf(model, optimizer)).toEqual(stateOf(other, otherOptimizer));
   });
 
-  test('that fails changes nothing, and later steps compute', async () => {
+  test('that fails changes nothing, and later steps succeed', async () => {
     const model = seeded();
     const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
     const before = stateOf(model, optimizer);
@@ -158,7 +158,7 @@ describe('a compiled step', () => {
     expect(stateOf(model, optimizer)).not.toEqual(before);
   });
 
-  test('refuses what is no optimizer, no function or no loss, and a layer that no module lists', async () => {
+  test('rejects values other than an optimizer, a function or a loss, and unlisted layers', async () => {
     const model = seeded();
     const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
     expect(() => compileStep(model as never, lossOf(model))).toThrow(

@@ -70,7 +70,7 @@ const optimizers: Readonly<Record<string, MakeOptimizer>> = {
   Adam: (parameters) => new optim.Adam(parameters, { lr: 0.01 }),
   AdamW: (parameters) => new optim.AdamW(parameters, { lr: 0.01, amsgrad: true }),
   NAdam: (parameters) => new optim.NAdam(parameters, { lr: 0.01 }),
-  // Its update has another graph from the sixth step on.
+  // Its update has a different graph from the sixth step on.
   RAdam: (parameters) => new optim.RAdam(parameters, { lr: 0.01 }),
   RMSprop: (parameters) => new optim.RMSprop(parameters, { lr: 0.01, centered: true }),
   Adagrad: (parameters) => new optim.Adagrad(parameters, { lr: 0.01, lrDecay: 0.1 }),
@@ -80,29 +80,26 @@ const optimizers: Readonly<Record<string, MakeOptimizer>> = {
   },
 };
 
-test.each(Object.entries(optimizers))(
-  'each computes the bits of as many single steps of %s',
-  async (_, make) => {
-    const [together, single] = [training({ optimizer: make }), training({ optimizer: make })];
-    for (const [first, count] of [
-      [1, 1],
-      [2, 4],
-      [6, 7],
-      [13, 3],
-    ]) {
-      const losses = await numbers(await together.step.each(batches(first, count)));
-      expect(losses).toEqual(await inTurn(single.step, batches(first, count)));
-      expect(together.state()).toEqual(single.state());
-    }
-    expect(together.calls.count).toBe(1);
-  },
-);
+test.each(Object.entries(optimizers))('each is bit-identical to single steps of %s', async (_, make) => {
+  const [together, single] = [training({ optimizer: make }), training({ optimizer: make })];
+  for (const [first, count] of [
+    [1, 1],
+    [2, 4],
+    [6, 7],
+    [13, 3],
+  ]) {
+    const losses = await numbers(await together.step.each(batches(first, count)));
+    expect(losses).toEqual(await inTurn(single.step, batches(first, count)));
+    expect(together.state()).toEqual(single.state());
+  }
+  expect(together.calls.count).toBe(1);
+});
 
 test.each([
   ['SGD', [5, 2]],
   ['Adam', [5, 2]],
   ['RAdam', [4, 1, 2]],
-] as const)('steps of %s follow one another in %j', async (name, counts) => {
+] as const)('steps of %s run in groups of %j', async (name, counts) => {
   const { step } = training({ optimizer: optimizers[name] });
   await step(...batch(1));
   const runs = vi.spyOn(ProgramBinding.prototype, 'runEach');
@@ -123,7 +120,7 @@ test.each([
   ['errorIfNonfinite', { clipGradNorm: { maxNorm: 0.05, errorIfNonfinite: true } }],
   ['traceOnce: false', { traceOnce: false }],
   ['copyInputs: false', { copyInputs: false }],
-])('each computes the bits of single steps with %s', async (_, options) => {
+])('each is bit-identical to single steps with %s', async (_, options) => {
   const [together, single] = [training({ options }), training({ options })];
   for (const first of [1, 4]) {
     const losses = await numbers(await together.step.each(batches(first, 3)));
@@ -132,7 +129,7 @@ test.each([
   }
 });
 
-test('each computes the bits of single steps if the loss is traced at every call', async () => {
+test('each is bit-identical to single steps if the loss is traced at every call', async () => {
   const settings: Settings = { prepare: (model) => model.train() };
   const [together, single] = [training(settings), training(settings)];
   for (const first of [1, 4]) {
@@ -145,7 +142,7 @@ test('each computes the bits of single steps if the loss is traced at every call
   expect(together.calls.count).toBe(6);
 });
 
-test('each computes the bits of single steps if gradients are averaged by JavaScript', async () => {
+test('each is bit-identical to single steps if JavaScript averages the gradients', async () => {
   const [together, single] = [training(), training()];
   for (const { model } of [together, single]) {
     const sink = gradientSink();
@@ -158,7 +155,7 @@ test('each computes the bits of single steps if gradients are averaged by JavaSc
   expect(together.parameters()).toEqual(single.parameters());
 });
 
-test('each takes batches of several shapes, in their order', async () => {
+test('each accepts batches of several shapes, in order', async () => {
   const [together, single] = [training(), training()];
   const list = [...batches(1, 3), ...batches(4, 2, 4), ...batches(6, 2), ...batches(8, 1, 4)];
   for (let round = 0; round < 2; round += 1) {
@@ -169,7 +166,7 @@ test('each takes batches of several shapes, in their order', async () => {
   expect(await together.step.each([])).toEqual([]);
 });
 
-test('calls of each and of single steps run in their order, also if they are not awaited', async () => {
+test('calls of each and of single steps run in order, even if they are not awaited', async () => {
   const [together, single] = [training(), training()];
   for (const { step } of [together, single]) await step(...batch(9));
   const [first, second, third] = [
@@ -182,7 +179,7 @@ test('calls of each and of single steps run in their order, also if they are not
   expect(together.parameters()).toEqual(single.parameters());
 });
 
-test('each fails if any batch is changed or transferred meanwhile', async () => {
+test('each fails if any batch is changed or transferred during the run', async () => {
   const { step } = training();
   await step(...batch(1));
   for (const change of [
@@ -201,7 +198,7 @@ test('each fails if any batch is changed or transferred meanwhile', async () => 
   expect(await step.each(batches(4, 2))).toHaveLength(2);
 });
 
-test('a batch that each cannot use is an error, and no step of the same graph is computed', async () => {
+test('each rejects an invalid batch, and computes no step of the same graph', async () => {
   const { step, parameters } = training();
   await step.each(batches(1, 2));
   const before = parameters();
@@ -216,7 +213,7 @@ test('a batch that each cannot use is an error, and no step of the same graph is
   expect(await step.each(batches(7, 3))).toHaveLength(3);
 });
 
-test('a step that each cannot compute is the error of the call, and later calls compute', async () => {
+test('the error of a failing step is the error of each, and later calls succeed', async () => {
   const { step } = training();
   await step.each(batches(1, 2));
   const shape = [6, 1, 12, 12];

@@ -45,7 +45,7 @@ function pair({
   return { once, always, stepBoth };
 }
 
-test('a step that is traced once computes the same bits and calls the function once for each type of arguments', async () => {
+test('a step traced once is bit-identical, and calls the function once per argument type', async () => {
   const { once, always, stepBoth } = pair();
   for (const seed of [1, 2, 3]) await stepBoth(...batch(seed));
   expect(once.calls.count).toBe(1);
@@ -56,7 +56,7 @@ test('a step that is traced once computes the same bits and calls the function o
   expect(always.calls.count).toBe(8);
 });
 
-test('a step that is traced once follows settings of the optimizer, and keeps the losses of its calls apart', async () => {
+test('a step traced once follows the optimizer’s settings, and returns a loss per call', async () => {
   const { once, always, stepBoth } = pair();
   for (const seed of [1, 2]) await stepBoth(...batch(seed));
   for (const { optimizer } of [once, always]) optimizer.paramGroups[0].lr = 0.01;
@@ -68,7 +68,7 @@ test('a step that is traced once follows settings of the optimizer, and keeps th
   expect(once.calls.count).toBe(1);
 });
 
-test('a step that is traced once reads the elements of the time of the call', async () => {
+test('a step traced once reads the elements at the time of the call', async () => {
   const { once, always } = pair();
   await Promise.all([once, always].map(({ step }) => step(...batch(1))));
   const shape = [6, 1, 12, 12];
@@ -80,7 +80,7 @@ test('a step that is traced once reads the elements of the time of the call', as
   expect(loss).toBe(await (await always.step(tensor(fill(shape, 2), shape), labels)).item());
 });
 
-test('a step that is traced once follows states, momentum and groups of the optimizer', async () => {
+test('a step traced once follows states, momentum and groups of the optimizer', async () => {
   const { once, always, stepBoth } = pair({
     // Lists the parameters that no optimizer has.
     prepare: (model) => [...model.eval().parameters()],
@@ -108,7 +108,7 @@ test('a step that is traced once follows states, momentum and groups of the opti
   await severalSteps();
 });
 
-test('without copies of its inputs, a step computes the same bits from arrays that are written again', async () => {
+test('without copies of its inputs, a step is bit-identical with reused arrays', async () => {
   const copied = pair().always;
   const { once, always } = pair({ copyInputs: false });
   const shape = [6, 1, 12, 12];
@@ -126,7 +126,7 @@ test('without copies of its inputs, a step computes the same bits from arrays th
 });
 
 test.each(['once', 'always'] as const)(
-  'without copies of its inputs, a step that is traced %s fails if its batch is changed or transferred meanwhile',
+  'without copies, a step traced %s fails if its batch is changed or transferred',
   async (which) => {
     const { step } = pair({ copyInputs: false })[which];
     await step(...batch(1));
@@ -147,7 +147,7 @@ test.each(['once', 'always'] as const)(
   },
 );
 
-test('a step that is traced once goes on after a call that failed', async () => {
+test('a step traced once continues after a failed call', async () => {
   const { once, always, stepBoth } = pair();
   for (const seed of [1, 2]) await stepBoth(...batch(seed));
   const [images, labels] = batch(3);
@@ -159,7 +159,7 @@ test('a step that is traced once goes on after a call that failed', async () => 
   expect(once.calls.count).toBe(1);
 });
 
-test('a step is traced again after the mode, the frozen parameters or the sink of gradients have changed', async () => {
+test('a step is traced again after a change of mode, frozen parameters or gradient sink', async () => {
   const { once, always, stepBoth } = pair();
   for (const seed of [1, 2]) await stepBoth(...batch(seed));
   for (const { model } of [once, always]) model.conv.requiresGrad(false);
@@ -171,7 +171,7 @@ test('a step is traced again after the mode, the frozen parameters or the sink o
   }
   for (const seed of [5, 6]) await stepBoth(...batch(seed));
   expect(once.calls.count).toBe(3);
-  // Dropout has another key at every call.
+  // Dropout has a new key at every call.
   for (const { model } of [once, always]) model.train();
   for (const seed of [7, 8]) await stepBoth(...batch(seed));
   expect(once.calls.count).toBe(5);
@@ -214,7 +214,7 @@ test('a loss that reads the elements of its arguments is traced at every call', 
   expect(calls).toBe(2);
 });
 
-test('a step that is traced once does not keep the batch of its first call', async () => {
+test('a step traced once does not keep the batch of its first call', async () => {
   const { once } = pair();
   const first = await (async () => {
     const [images, labels] = batch(1);
@@ -227,7 +227,7 @@ test('a step that is traced once does not keep the batch of its first call', asy
   expect(once.calls.count).toBe(1);
 });
 
-test('a step that is traced once checks the classes and rows of each call, and changes nothing', async () => {
+test('a step traced once checks classes and rows at each call, before changing anything', async () => {
   const words = new nn.Embedding(5, 4);
   const optimizer = new optim.SGD(words.parameters(), { lr: 0.1 });
   let calls = 0;

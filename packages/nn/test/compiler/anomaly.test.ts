@@ -39,7 +39,7 @@ describe('names', () => {
     );
   });
 
-  test('the module before it', async () => {
+  test('the module before the operator', async () => {
     const net = new Net();
     net.first.bias!.data.fill(-100);
     expect([...net.parameters()]).toHaveLength(4);
@@ -49,7 +49,7 @@ describe('names', () => {
     );
   });
 
-  test('the module that it belongs to, and its parameters', async () => {
+  test('the operator’s module, and its parameters', async () => {
     const net = new Net();
     net.second.weight.data.fill(3e38);
     net.first.bias!.data.fill(10);
@@ -77,16 +77,16 @@ describe('names', () => {
     );
   });
 
-  test('the operator whose gradient is not finite, where the loss is', async () => {
+  test('the operator whose gradient is not finite although the loss is', async () => {
     const x = vector(4, 0, 1);
     expect(await anomaly(rootOf(x).sum())).toMatch(
       /^backward: the loss is finite, but the gradient of a parameter float32\[3\] is Infinity\. In the gradient of Sqrt \(inputs: a parameter float32\[3\]\), Div produced Infinity in 1 of 3 elements \(the first at 1\) from finite inputs: float32\[3\], float32\[3\]\.$/,
     );
   });
 
-  test('nothing that a mask keeps from the loss', async () => {
+  test('no operator that a mask excludes from the loss', async () => {
     const x = vector(-1, 100);
-    // max(exp x, 0)'s infinity times 0 is NaN; log's NaN of −1 is not on the way.
+    // max(exp x, 0)'s infinity times 0 is NaN; log(−1) = NaN does not reach it.
     const unused = x.log();
     const loss = x
       .exp()
@@ -105,7 +105,7 @@ test('reports an overflow that occurs only in the compiled order of operations',
 });
 
 describe('changes nothing:', () => {
-  test('earlier gradients stay, and no gradient comes to be', async () => {
+  test('keeps earlier gradients, and creates none', async () => {
     const [x, y] = [vector(1, -1), vector(2, 2)];
     await x.sum().backward();
     await anomaly(x.mul(y).log().sum());
@@ -113,7 +113,7 @@ describe('changes nothing:', () => {
     expect(y.grad).toBeUndefined();
   });
 
-  test('the loss can be computed again once its inputs are mended', async () => {
+  test('the loss can be recomputed after its inputs are repaired', async () => {
     const x = vector(1, -1);
     const loss = x.log().sum();
     await anomaly(loss);
@@ -122,7 +122,7 @@ describe('changes nothing:', () => {
     expect([...x.grad!]).toEqual([1, 0.5]);
   });
 
-  test('without an anomaly, gradients are the same and nothing more is compiled', async () => {
+  test('without an anomaly, gradients are equal and nothing more is compiled', async () => {
     const x = vector(3, 4);
     await x.exp().mean().backward();
     const expected = [...x.grad!];
@@ -135,7 +135,7 @@ describe('changes nothing:', () => {
   });
 });
 
-test('without detectAnomaly NaN goes its way, as in torch', async () => {
+test('without detectAnomaly, NaN propagates, as in torch', async () => {
   const x = vector(-1);
   const loss = x.log().sum();
   await loss.backward();

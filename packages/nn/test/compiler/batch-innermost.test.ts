@@ -27,14 +27,17 @@ const convolution = (image: readonly number[], weight: readonly number[]): Diffe
   build: (x, w, b) => [plainConv(x, w, b)],
 });
 
-/** The operators of what a training step computes instead of these values. */
+/** The operators that a training step computes instead of these values. */
 async function operatorsAfterCheck(differentiable: Differentiable): Promise<OpName[]> {
   const values = await checkGradients(differentiable, roundingOfToomCook);
   const rewritten = rewrite(rewrite(values, [reluAfterMaxPool]), batchInnermost);
   return topologicalOrder(rewritten).map(({ op }) => op);
 }
 
-/** Toom-Cook's transforms scale intermediate results up by the powers of its points, and their rounding with them: 2e-6 is seen. */
+/**
+ * Toom-Cook's transforms scale intermediate results up by the powers of its points, and their rounding errors with them: up to
+ * 2e-6 is measured.
+ */
 const roundingOfToomCook = 1e-5;
 
 describe('Toom-Cook along the width', () => {
@@ -78,7 +81,7 @@ test.each<[string, Partial<ConvAttributes>, OpName]>([
   expect(await operatorsAfterCheck(padded)).toContain(operator);
 });
 
-describe('what meets padding alone is exactly 0', () => {
+describe('windows that cover only padding are exactly 0', () => {
   const images = tensor(fill([16, 3, 2, 2], 1), [16, 3, 2, 2]);
   const conv2d = (kernel: readonly number[], padding: [number, number]) => {
     const weight = new Parameter(fill(kernel, 2), kernel);
@@ -116,7 +119,7 @@ describe('shifted columns', () => {
     expect(operators).not.toContain('Gemm');
   });
 
-  test('1×1: one column, which nothing is joined to', async () => {
+  test('1×1: one column, without concatenation', async () => {
     const operators = await operatorsAfterCheck(convolution([16, 8, 3, 3], [4, 8, 1, 1]));
     expect(operators).toContain('SwapOuterAxes');
     expect(operators).not.toContain('Concat');
@@ -124,7 +127,7 @@ describe('shifted columns', () => {
   });
 });
 
-describe('what follows a convolution', () => {
+describe('operators after a convolution', () => {
   test('pooling, the bias and relu in one operator', async () => {
     const operators = await operatorsAfterCheck({
       leaves: [[16, 2, 6, 8], [3, 2, 3, 3], [3]],
@@ -134,7 +137,7 @@ describe('what follows a convolution', () => {
     expect(operators).toContain('MaxPoolActivate');
   });
 
-  test('windows that leave a rest are pooled in NCHW', async () => {
+  test('windows that leave a remainder are pooled in NCHW', async () => {
     const operators = await operatorsAfterCheck({
       leaves: [[16, 2, 5, 7], [3, 2, 3, 3], [3]],
       build: (x, w, b) => [pool(plainConv(x, w, b), [2, 2])],
@@ -153,7 +156,7 @@ describe('what follows a convolution', () => {
     expect(transposes).toBeLessThanOrEqual(4);
   });
 
-  test('an image that is read before and behind relu', async () => {
+  test('an image that is read before and after relu', async () => {
     await operatorsAfterCheck({
       leaves: [[16, 2, 4, 4], [2, 2, 3, 3], [2]],
       build: (x, w, b) => {
@@ -164,7 +167,7 @@ describe('what follows a convolution', () => {
   });
 });
 
-describe('what lies between convolutions follows their layout', () => {
+describe('operators between convolutions adopt their layout', () => {
   const between = async (
     ...[leaves, build]: [readonly (readonly number[])[], (y: Value, ...more: Value[]) => Value]
   ) => {
@@ -218,11 +221,11 @@ describe('what lies between convolutions follows their layout', () => {
       },
     });
     expect(operators.filter((op) => op === 'ToomCookConvolve')).toHaveLength(2);
-    // Those of the image, the result and the first weight.
+    // Transposes of the image, the result and the first weight.
     expect(transposes(operators)).toBe(3);
   });
 
-  test('what broadcasts: per image, per channel, along the rows, a number', async () => {
+  test('operands that broadcast: per image, per channel, along the rows, a number', async () => {
     const operators = await between([[16, 1, 1, 1], [3, 1, 1], [2], []], (y, ...others) =>
       others.reduce((sum, other) => add(mul(sum, other), sum), y),
     );
@@ -252,7 +255,7 @@ const windowed: readonly [string, readonly number[], readonly number[], object][
   ['unequal padding, 3×5', [17, 9, 5, 6], [3, 9, 3, 5], { pads: [0, 3, 2, 1] }],
   ['stride 2, even size, padding', [16, 8, 8, 8], [2, 8, 3, 3], { strides: [2, 2], pads: [1, 1, 1, 1] }],
   ['stride 2, odd size', [16, 3, 7, 9], [4, 3, 3, 3], { strides: [2, 2] }],
-  ['stride 2 that leaves a rest', [16, 3, 8, 8], [4, 3, 3, 3], { strides: [2, 2] }],
+  ['stride 2 that leaves a remainder', [16, 3, 8, 8], [4, 3, 3, 3], { strides: [2, 2] }],
   ['unequal strides', [16, 8, 9, 10], [2, 8, 3, 3], { strides: [1, 3], pads: [0, 1, 0, 1] }],
   ['stride along the height only', [16, 8, 9, 6], [9, 8, 3, 3], { strides: [2, 1] }],
   ['1×1 with stride 2', [16, 8, 6, 6], [4, 8, 1, 1], { strides: [2, 2] }],
@@ -273,7 +276,7 @@ describe('windows', () => {
   });
 });
 
-test('a batch of data, whose gradient nobody needs: the operator for results of any size and for one channel', async () => {
+test('a batch of data, without gradient, uses the operator for any output size and one channel', async () => {
   const images = tensor(fill([17, 1, 7, 9], 1), [17, 1, 7, 9]);
   const build = (w: Value) => [conv(images.value, w, undefined, window)];
   expect(await operatorsAfterCheck({ leaves: [[5, 1, 3, 5]], build })).toContain('ToomCookConvolve');

@@ -63,7 +63,7 @@ const ways = {
   },
 };
 
-/** Elements that are not finite must be equal. */
+/** Non-finite elements must be equal. */
 function expectCloseOrEqual(what: string, actual: ArrayLike<number>, expected: ArrayLike<number>): void {
   const notFinite = (elements: ArrayLike<number>) =>
     Array.from(elements, (element) => (Number.isFinite(element) ? 0 : element));
@@ -75,7 +75,7 @@ function expectCloseOrEqual(what: string, actual: ArrayLike<number>, expected: A
 
 const options: [name: string, optim.ClippingOptions][] = [
   ['the norm', { clipGradNorm: 0.1 }],
-  ['a norm that is far', { clipGradNorm: 1e6 }],
+  ['a norm far above the limit', { clipGradNorm: 1e6 }],
   ['the norm to 0', { clipGradNorm: 0 }],
   ['p = 1', { clipGradNorm: { maxNorm: 0.7, normType: 1 } }],
   ['p = 3.3', { clipGradNorm: { maxNorm: 0.7, normType: 3.3 } }],
@@ -84,14 +84,14 @@ const options: [name: string, optim.ClippingOptions][] = [
 ];
 
 describe.each(options)('an update clips %s', (_, clipping) => {
-  test('in each way to the same bits, over odd sizes', async () => {
+  test('bit-identically in each way, for odd sizes', async () => {
     const gradients = sizes.map((size, seed) => fill([size], seed));
     const separately = await ways.separately(gradients, clipping);
     expect(await ways.inStep(gradients, clipping)).toEqual(separately);
     expect(await ways.compiled(gradients, clipping)).toEqual(separately);
   });
 
-  test('to the numbers of plain operators, NaN and infinities among them', async () => {
+  test('to the results of plain operators, including NaN and infinities', async () => {
     const fillInfinite = (shape: number[], seed: number) =>
       fillNotFinite(shape, seed).map((element) => (Number.isNaN(element) ? 1 : element));
     for (const make of [fill, fillNotFinite, fillInfinite]) {
@@ -104,14 +104,14 @@ describe.each(options)('an update clips %s', (_, clipping) => {
     }
   });
 
-  test('to the same bits on any number of threads', async () => {
+  test('bit-identically on any number of threads', async () => {
     const gradients = [fill([2 ** 17 + 3], 1), fill([5], 2)];
     const compute = () => ways.compiled(gradients, clipping);
     expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
   });
 });
 
-test('a gradient without elements has norm 0', async () => {
+test('an empty gradient has norm 0', async () => {
   const gradients = [new Float32Array(0), Float32Array.of(3, 4)];
   const { own, plain } = await bothWays(() => ways.inStep(gradients, { clipGradNorm: 2.5 }));
   expect([own.norm, plain.norm]).toEqual([5, 5]);
@@ -119,7 +119,7 @@ test('a gradient without elements has norm 0', async () => {
 });
 
 test.each(clipCases)(
-  'a compiled step clips to $maxNorm, p = $normType, as torch',
+  'a compiled step clips to $maxNorm, p = $normType, as in torch',
   async ({ maxNorm, normType, norm: expected, gradients }) => {
     const clipping = { clipGradNorm: { maxNorm, normType } };
     const { updates, norm } = await ways.compiled([fill([12], 1), fill([5], 2)], clipping);
@@ -138,14 +138,14 @@ async function computed({ norm, factor }: { norm: Value; factor: Value }): Promi
 }
 
 test.each([1, 2, 3.3, Infinity])(
-  'a norm whose parts are on two ranks has the bits of the whole norm: p = %s',
+  'a norm with parts on two ranks is bit-identical to the whole norm: p = %s',
   async (normType) => {
     const attributes = { normType, requiresFinite: false };
     const leaf = (data: Float32Array) => input('float32', [data.length], { data });
     const largest = leaf(Float32Array.of(0.5));
     for (const make of [fill, fillNotFinite]) {
       const arrays = [...sizes, 3 * partElements + 7].map((size, seed) => make([size], seed));
-      // The last array is divided behind its second part.
+      // The last array is divided after its second part.
       const last = arrays.length - 1;
       const cut = 2 * partElements;
       let lastPart = 0;
@@ -194,7 +194,7 @@ describe('a step that clips', () => {
     expect(optimizer.gradNorm).toBe(5);
   });
 
-  test('is one program, which another limit uses and another kind of norm does not', async () => {
+  test('is one program, reused for another limit but not for another kind of norm', async () => {
     const { optimizer, lossOf } = training([fill([9], 1)]);
     programCache.clear();
     const compile = vi.spyOn(onnxruntimeExecutor, 'compile');
@@ -208,7 +208,7 @@ describe('a step that clips', () => {
   });
 
   test.each(['inStep', 'compiled'] as const)(
-    'fails on a norm that is not finite, and changes nothing: %s',
+    'fails on a non-finite norm, and changes nothing: %s',
     async (way) => {
       for (const element of [NaN, -Infinity]) {
         const gradients = [Float32Array.of(3, 4), Float32Array.of(1, element)];
@@ -249,7 +249,7 @@ describe('a step that clips', () => {
     ['compileStep: clipGradNorm: norm is not an option', { clipGradNorm: { norm: 1 } }],
     ['compileStep: clipValue must be at least 0, got NaN', { clipGradValue: NaN }],
     ['expected clipGradNorm or clipGradValue, got both', { clipGradNorm: 1, clipGradValue: 1 }],
-  ])('refuses: %s', async (message, given) => {
+  ])('rejects: %s', async (message, given) => {
     const { optimizer, lossOf, updates } = training([Float32Array.of(1)]);
     const compile = () => compileStep(optimizer, lossOf, given as never);
     expect(compile).toThrow(ArgumentError);

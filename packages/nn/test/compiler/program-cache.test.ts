@@ -26,7 +26,7 @@ describe('a training loop', () => {
     await optimizer.step();
   }
 
-  test('compiles its first step and no other, whatever the learning rate', async () => {
+  test('compiles only its first step, for every learning rate', async () => {
     const model = new nn.Linear(5, 3);
     const optimizer = new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.5 });
     await step(model, optimizer, 4, 1);
@@ -39,7 +39,7 @@ describe('a training loop', () => {
     expect(compile).not.toHaveBeenCalled();
   });
 
-  test('compiles one program more for a last batch of another size', async () => {
+  test('compiles one more program for a last batch of another size', async () => {
     const model = new nn.Linear(5, 3);
     const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
     await step(model, optimizer, 6, 1);
@@ -52,7 +52,7 @@ describe('a training loop', () => {
   });
 });
 
-test('equal graphs over different arrays are one program, and each reads its own', async () => {
+test('equal graphs over different arrays share one program, and each reads its own', async () => {
   const [a, b] = [tensor(Float32Array.of(1, 2, 3)), tensor(Float32Array.of(4, 5, 6))];
   expect([...(await a.mul(7).array())]).toEqual([7, 14, 21]);
   expect([...(await b.mul(7).array())]).toEqual([28, 35, 42]);
@@ -60,7 +60,7 @@ test('equal graphs over different arrays are one program, and each reads its own
 });
 
 describe('a number', () => {
-  test('may change from step to step without compiling again', async () => {
+  test('may change between steps without recompilation', async () => {
     const model = new nn.Linear(3, 1);
     const x = Float32Array.of(1, 2, 3);
     const betas = [0.3, 1, 0, -2, NaN];
@@ -78,7 +78,7 @@ describe('a number', () => {
     expect(compile).toHaveBeenCalledTimes(1);
   });
 
-  test('of every kind arrives as it is', async () => {
+  test('of every kind is passed exactly', async () => {
     const x = tensor(Float32Array.of(1, -2));
     const quotients = async (divisor: number) => [...(await x.div(divisor).array())];
     expect(await quotients(0)).toEqual([Infinity, -Infinity]);
@@ -99,7 +99,7 @@ describe('a number', () => {
   });
 });
 
-test('labels do not change a graph, ignored ones included', async () => {
+test('labels, even ignored ones, do not change a graph', async () => {
   const layer = new nn.Linear(4, 3);
   const x = tensor(fill([3, 4], 1), [3, 4]);
   const losses: number[] = [];
@@ -164,7 +164,7 @@ describe('sequences of 300 lengths', () => {
     }
   });
 
-  test('without padTo compile one program for each length, of which programCache keeps the last', async () => {
+  test('without padTo compile one program per length, and programCache keeps the latest', async () => {
     const size = programCache.maxSize;
     programCache.clear();
     programCache.maxSize = 4;
@@ -188,26 +188,26 @@ describe('programCache', () => {
     ...(await tensor(new Float32Array(length).fill(1.5)).mul(2).array()),
   ];
 
-  test('keeps the programs that were used last', async () => {
+  test('keeps the most recently used programs', async () => {
     programCache.clear();
     expect(programCache.size).toBe(0);
     programCache.maxSize = 2;
     for (const length of [1, 2, 1, 3, 1, 2])
       expect(await doubled(length)).toEqual(Array<number>(length).fill(3));
-    // 2 was released when 3 came.
+    // 2 was released when 3 was added.
     expect(compile).toHaveBeenCalledTimes(4);
     expect(programCache.size).toBe(2);
     programCache.maxSize = 1;
     expect(programCache.size).toBe(1);
   });
 
-  test('releases no program that is running', async () => {
+  test('does not release a running program', async () => {
     programCache.maxSize = 1;
     const results = await Promise.all([4, 5, 6, 4].map(doubled));
     expect(results).toEqual([4, 5, 6, 4].map((length) => Array<number>(length).fill(3)));
   });
 
-  test('forgets a compilation that failed', async () => {
+  test('forgets a failed compilation', async () => {
     compile.mockRejectedValueOnce(new Error('no memory'));
     await expect(doubled(7)).rejects.toThrow('no memory');
     expect(await doubled(7)).toEqual(Array<number>(7).fill(3));
@@ -225,19 +225,19 @@ describe('programCache', () => {
 
   test('frees the memory of released programs', async () => {
     programCache.maxSize = 2;
-    // Small arrays, whose product is a large one that only the program has.
+    // Small arrays, whose large product only the program holds.
     const row = tensor(new Float32Array(1024).fill(1), [1, 1024]);
     const run = (size: number) =>
       tensor(new Float32Array(size), [size, 1]).mul(row).exp().mul(2).log().sum().item();
     for (let more = 0; more < 8; more += 1) await run(1024 + more);
     const before = process.memoryUsage.rss();
-    // Each holds some 9 MiB: 570 MiB together where none is released.
+    // Each holds some 9 MiB: 570 MiB together if none is released.
     for (let more = 8; more < 72; more += 1) await run(1024 + more);
     expect(process.memoryUsage.rss() - before).toBeLessThan(400 * 2 ** 20);
   });
 
-  test('leaves nothing of released programs behind: after 100 shapes, the last 16 and no others exist', async () => {
-    // The mock would keep its results.
+  test('retains nothing of released programs: after 100 shapes, only the last 16 exist', async () => {
+    // The mock would retain its results.
     compile.mockRestore();
     programCache.clear();
     const compiling = onnxruntimeExecutor.compile.bind(onnxruntimeExecutor);
@@ -264,7 +264,7 @@ describe('programCache', () => {
     }
   });
 
-  test('refuses a size that is no number of programs', () => {
+  test('rejects a size that is not a number of programs', () => {
     for (const size of [0, -1, 1.5, NaN]) {
       expect(() => (programCache.maxSize = size)).toThrow(
         `programCache.maxSize: expected an integer of at least 1, got ${size}.`,
@@ -274,7 +274,7 @@ describe('programCache', () => {
   });
 });
 
-test('a line names the input whose shapes fill the cache, and the option, once', async () => {
+test('warns once, naming the input whose shapes fill the cache and the option', async () => {
   vi.resetModules();
   const { warnAboutRecompilation } = await import('../../src/compiler/recompilation-warning.ts');
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
@@ -289,7 +289,7 @@ test('a line names the input whose shapes fill the cache, and the option, once',
     warnAboutRecompilation(kept.at(-1)!, kept, 2);
   };
   try {
-    // Other graphs, and one graph with other parameters, do not cause a warning.
+    // Other graphs, or the same graph with other parameters, cause no warning.
     tell(shapeOf(1, 5), shapeOf(1, 7), shapeOf(1));
     tell(shapeOf(1), shapeOf(1), shapeOf(1));
     expect(write).not.toHaveBeenCalled();

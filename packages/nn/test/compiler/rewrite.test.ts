@@ -18,7 +18,7 @@ import { MnistCnn } from '../support/mnist-cnn.ts';
 import { expectClose } from '../support/numeric.ts';
 import '../support/one-thread.ts';
 
-/** Runs a graph as it stands. */
+/** Runs a graph without rewrites. */
 async function computed(value: Value): Promise<Float32Array> {
   const { leaves } = structureOf([value]);
   const inputs = leaves.map((leaf) => leaf.value);
@@ -40,12 +40,12 @@ const pooled = (x: Value, pad = 0) =>
   maxPool(x, { kernelShape: [2, 2], strides: [2, 2], pads: [pad, pad, pad, pad] });
 
 describe('rewrite', () => {
-  test('gives back a graph in which no rule applies', () => {
+  test('returns a graph unchanged if no rule applies', () => {
     const value = relu(pooled(image));
     expect(rewrite([value], [() => undefined])).toEqual([value]);
   });
 
-  test('keeps several outputs in their order, and what a replaced node shared', async () => {
+  test('keeps the order of outputs, and values shared with a replaced node', async () => {
     const shared = relu(image);
     const outputs = [add(shared, shared), pooled(shared), shared];
     const rewritten = rewrite(outputs, [reluAfterMaxPool]);
@@ -57,20 +57,20 @@ describe('rewrite', () => {
 });
 
 describe('reluAfterMaxPool', () => {
-  test('exchanges the two, bit for bit', async () => {
+  test('swaps the two, bit-identically', async () => {
     const value = pooled(relu(image));
     const [rewritten] = rewrite([value], [reluAfterMaxPool]);
     expect(operatorsOf(rewritten)).toEqual(['Input', 'MaxPool', 'Relu']);
     expect(await computed(rewritten)).toEqual(await computed(value));
   });
 
-  test('leaves padded windows alone', () => {
+  test('leaves padded windows unchanged', () => {
     const value = pooled(relu(image), 1);
     expect(rewrite([value], [reluAfterMaxPool])).toEqual([value]);
   });
 });
 
-test('batchInnermost: the loss of the MNIST CNN is what it is without', async () => {
+test('batchInnermost: the loss of the MNIST CNN equals the loss without it', async () => {
   const shape = [16, 1, 28, 28];
   const classes = tensor(BigInt64Array.from({ length: 16 }, (_, k) => BigInt(k % 10)));
   const { value } = F.nllLoss(new MnistCnn().forward(tensor(fill(shape, 1), shape)), classes);

@@ -12,7 +12,7 @@ test('prints the line during a slow compilation, and none for a fast one', async
   const write = vi
     .spyOn(process.stderr, 'write')
     .mockImplementation(() => line.dispatchEvent(new Event('line')));
-  // The compilation ends after the line; without the line, the test would not end.
+  // The compilation ends after the line is printed; otherwise, the test would hang.
   await warnIfSlow('a loss', shape, () => once(line, 'line'), 1);
   await warnIfSlow('a loss', shape, () => Promise.resolve(), 60_000);
   const lines = write.mock.calls.map(([text]) => text);

@@ -4,7 +4,7 @@ import '../support/one-thread.ts';
 
 const mebibyte = 2 ** 20;
 
-test('a step leaves nothing behind that waits for the garbage collector', async () => {
+test('a step leaves no garbage for the collector', async () => {
   const layer = new nn.Linear(512, 512); // 1 MiB of parameters, of gradients, of momentum
   const optimizer = new optim.SGD(layer.parameters(), { momentum: 0.5 });
   const inputs = new Float32Array(8 * 512).fill(0.5);
@@ -20,7 +20,7 @@ test('a step leaves nothing behind that waits for the garbage collector', async 
     await step();
     held.push(process.memoryUsage().arrayBuffers);
   }
-  // Each writes 3 MiB. The collector may free what other tests have left.
+  // Each writes 3 MiB. The collector may also free garbage of other tests.
   const growths = held.slice(1).map((bytes, i) => Math.max(0, bytes - held[i]));
   expect(growths.reduce((sum, growth) => sum + growth)).toBeLessThan(mebibyte);
 });
@@ -39,7 +39,7 @@ test('keeps the arrays of parameters, gradients and results for the caller', asy
   expect(await loss.item()).toBeCloseTo((values[0] as number) + Number(values[1]), 5);
 });
 
-test('an array whose memory was handed on is refused, and the reason is named', async () => {
+test('rejects an array whose memory was transferred, and gives the reason', async () => {
   const values = Float32Array.of(1, 2);
   const before = tensor(values);
   expect([...(await before.mul(2).array())]).toEqual([2, 4]);

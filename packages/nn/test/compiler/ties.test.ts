@@ -15,9 +15,9 @@ import { Parameter } from '../../src/tensor/parameter.ts';
 import { Tensor } from '../../src/tensor/tensor.ts';
 import { fill, fillCoarse } from '../support/fill.ts';
 
-// At a kink the slope is a choice, and torch's is the one to make.
+// The slope at a kink is a convention; ringrun follows torch.
 
-/** The gradient of the values' sum under distinct weights, which are returned beside it. */
+/** The gradient of the values' sum under distinct weights, which are returned too. */
 async function gradientAndWeights(parameter: Parameter, value: Value) {
   const weights = fill(value.shape, 7);
   const loss = reduceSum(mul(value, input('float32', value.shape, { data: weights })));
@@ -25,7 +25,7 @@ async function gradientAndWeights(parameter: Parameter, value: Value) {
   return { gradient: parameter.grad!, weights };
 }
 
-describe('of equal elements in a window, the first in row-major order takes the whole gradient', () => {
+describe('the first of equal elements in a window, row-major, receives the whole gradient', () => {
   const shape = [3, 2, 6, 6];
   const square = (size: number, stride: number, pad = 0): PoolAttributes => ({
     kernelShape: [size, size],
@@ -36,7 +36,7 @@ describe('of equal elements in a window, the first in row-major order takes the 
     const leaf = new Parameter(data, shape);
     return { leaf, image: leaf.value };
   };
-  /** An image that has its batch innermost already, [W,C,H,N], seen as NCHW. */
+  /** An image whose batch is already innermost, [W,C,H,N], seen as NCHW. */
   const turned = (data: Float32Array) => {
     const leaf = new Parameter(data, [6, 2, 6, 3]);
     return { leaf, image: toNchw(leaf.value) };
@@ -60,7 +60,7 @@ describe('of equal elements in a window, the first in row-major order takes the 
     const [placesInLeaf] = interpret([image], new Map([[leaf.value, Float64Array.from(leaf.data.keys())]]));
     const expected = new Float32Array(sizeOf(shape));
     for (const [place, position] of positions.entries()) expected[placesInLeaf[position]] += weights[place];
-    // Overlapping windows add up in an order of their own.
+    // Overlapping windows are summed in a different order.
     for (const [place, slope] of expected.entries()) expect(gradient[place]).toBeCloseTo(slope, 6);
   });
 
@@ -73,7 +73,7 @@ describe('of equal elements in a window, the first in row-major order takes the 
   });
 });
 
-test('Max gives the gradient to the first of two equal operands', async () => {
+test('Max passes the gradient to the first of two equal operands', async () => {
   const a = new Parameter(Float32Array.of(1, 2, 3), [3]);
   const b = new Parameter(Float32Array.of(2, 2, 2), [3]);
   await new Tensor(reduceSum(mul(max(a.value, b.value), constantTensor([3], [5, 6, 7])))).backward();
@@ -87,7 +87,7 @@ test('the slope of relu at 0 is 0', async () => {
   expect([...x.grad!]).toEqual([0, 0, 0, 1]);
 });
 
-test('relu behind a pool of nothing positive: no gradient, as before it', async () => {
+test('relu after a pool without positive elements has no gradient, as before the pool', async () => {
   const x = new Parameter(Float32Array.of(-1, -2, -3, 0), [1, 1, 2, 2]);
   const pooled = maxPool(relu(x.value), { kernelShape: [2, 2], strides: [2, 2], pads: [0, 0, 0, 0] });
   await new Tensor(reduceSum(pooled)).backward();

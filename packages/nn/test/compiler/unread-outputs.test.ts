@@ -96,7 +96,7 @@ describe.each(Object.entries({ ...values, ...gradients }))('%s', (_, { node: { o
   });
 });
 
-/** The numbers of each output. Flags and places are left out, because bits of them are not written. */
+/** The numbers of each output. Flags and places are left out, because some of their bits are not written. */
 async function computed(outputs: readonly Value[]): Promise<Map<Value, TensorData>> {
   const { leaves } = structureOf(outputs);
   const program = await onnxruntimeExecutor.compile(definitionOfProgram('test', leaves, outputs));

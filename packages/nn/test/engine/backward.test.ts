@@ -5,7 +5,7 @@ import { cast, greater, mul } from '../../src/ops/elementwise.ts';
 
 const vector = (...values: number[]) => new Parameter(Float32Array.from(values), [values.length]);
 
-describe('refused', () => {
+describe('rejects', () => {
   const refusal = (part: string) =>
     expect.objectContaining({
       code: 'ERR_BACKWARD',
@@ -31,7 +31,7 @@ describe('refused', () => {
     );
   });
 
-  test('a second time, which adds nothing', async () => {
+  test('a second time, without adding gradients', async () => {
     const x = vector(1, 2);
     const loss = x.sum();
     await loss.backward();
@@ -40,7 +40,7 @@ describe('refused', () => {
   });
 
   test.each([-1n, 2n, 2n ** 32n, 2n ** 63n - 100n, -(2n ** 32n) - 100n])(
-    'label %s of two classes, where the loss is written',
+    'label %s of two classes, when the loss is called',
     (label) => {
       const x = new Parameter(Float32Array.of(1, 2, 3, 4), [2, 2]);
       expect(() => F.nllLoss(x, tensor(BigInt64Array.of(0n, label)))).toThrow(
@@ -80,7 +80,7 @@ describe('gradients', () => {
     expect(x.grad).toBe(place);
   });
 
-  test('are not given to a parameter that the loss does not use', async () => {
+  test('are undefined for a parameter that the loss does not use', async () => {
     const [used, unused] = [vector(1, 2), vector(3, 4)];
     await used.sum().backward();
     expect([...used.grad!]).toEqual([1, 1]);
@@ -119,7 +119,7 @@ describe('gradients', () => {
   });
 });
 
-test('a graph reads what its arrays hold when it runs', async () => {
+test('a graph reads the contents of its arrays when it runs', async () => {
   const data = Float32Array.of(1, 2);
   const doubled = tensor(data).mul(2);
   data.set([10, 20]);

@@ -3,9 +3,9 @@ import { nn, Parameter, Tensor, zeros } from '../../src/index.ts';
 import { fill } from '../support/fill.ts';
 import '../support/one-thread.ts';
 
-// Every module with a batch of no samples computes an empty result, and its parameters get a gradient of zeros, as in torch.
+// For an empty batch, every module computes an empty result, and its parameters have a gradient of zeros, as in torch.
 
-/** A module, and the shape of its input; a function of the module and its input, if it is not `forward`. */
+/** A module, and the shape of its input; a function of the module and its input, if not `forward`. */
 type Case = readonly [
   make: () => nn.Module,
   shape: readonly number[],
@@ -130,14 +130,14 @@ const cases: Readonly<Record<string, Case>> = {
   ],
 };
 
-/** Containers, base classes, compositions of modules that are here, and what has no batch of no samples in torch. */
+/** Containers, base classes, compositions of modules listed here, and modules without empty batches in torch. */
 const notCalled = [
   ...['Module', 'ModuleDict', 'ModuleList', 'ParameterDict', 'ParameterList', 'RecurrentNetwork'],
   ...['RecurrentStep', 'Sequential', 'Transformer', 'TransformerDecoder', 'TransformerDecoderLayer'],
   ...['TransformerEncoder', 'CTCLoss', 'generateSquareSubsequentMask', 'init', 'utils'],
 ];
 
-describe('a batch of no samples', () => {
+describe('an empty batch', () => {
   test.each(Object.entries(cases))('%s', async (name, [make, shape, call]) => {
     const module = make();
     const x = new Parameter(fill(shape, 1), shape);
@@ -146,7 +146,7 @@ describe('a batch of no samples', () => {
     expect(results.length).toBeGreaterThan(0);
     for (const one of results) {
       const elements = await one.array();
-      // The loss of no samples is the mean of nothing.
+      // The loss of an empty batch is an empty mean.
       expect([...elements]).toEqual(one.shape.length === 0 ? [NaN] : []);
     }
     const trained = results.filter((one) => one.requiresGrad);
@@ -162,7 +162,7 @@ describe('a batch of no samples', () => {
     }
   });
 
-  test('is given to every module', () => {
+  test('is tested with every module', () => {
     expect([...Object.keys(cases), ...notCalled].sort()).toEqual(Object.keys(nn).sort());
   });
 });

@@ -19,7 +19,7 @@ const lossOf = (model: nn.Linear, batch: Float32Array): Tensor => {
   return output.mul(output).mean();
 };
 
-/** A program that learns of nothing that it does not await. */
+/** A program that does not observe unawaited results. */
 function forget(promise: Promise<unknown>): void {
   promise.catch(() => undefined);
 }
@@ -68,7 +68,7 @@ describe('a step that was not awaited', () => {
     expect(read).toEqual([...model.weight.data]);
   });
 
-  test('that fails makes operations called meanwhile reject with its error', async () => {
+  test('that fails rejects operations called before it ended, with its error', async () => {
     const model = madeModel();
     const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
     const loss = lossOf(model, batches[0]);
@@ -82,7 +82,7 @@ describe('a step that was not awaited', () => {
     await optimizer.step();
   });
 
-  test('makes synchronous functions on its model throw, not on another model', async () => {
+  test('makes synchronous functions throw on its model, but not on another', async () => {
     const [model, other] = [madeModel(), madeModel()];
     const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
     const [state, optimizerState] = [model.stateDict(), optimizer.stateDict()];
@@ -146,9 +146,9 @@ describe('after optimizer.step()', () => {
     expect(await lossOf(model, batches[0]).item()).not.toBe(item);
   });
 
-  test('rejects reading other tensors from before the step and names the parameter', async () => {
+  test('rejects reading other tensors from before the step, and names the parameter', async () => {
     const { model, output, second } = await stepped();
-    // The names of parameters are known once a module has listed them.
+    // Parameters have names once a module has listed them.
     const message =
       'was computed from parameter weight (float32[2,3]) before optimizer.step() changed it. Read it before';
     await expect(output.array()).rejects.toEqual(refusal('ERR_OUTDATED', message));
@@ -160,7 +160,7 @@ describe('after optimizer.step()', () => {
     await expect(model.weight.array()).resolves.toEqual(model.weight.data);
   });
 
-  test('a known number that is detached may be part of the next loss', async () => {
+  test('a known, detached number may be part of the next loss', async () => {
     const { model, loss, optimizer } = await stepped();
     const known = await loss.item();
     optimizer.zeroGrad();
@@ -199,7 +199,7 @@ test('rejects reading a tensor computed before loadStateDict or a running-statis
   await expect(norm.eval().forward(tensor(batches[0], shape)).array()).resolves.toHaveLength(12);
 });
 
-describe('an array that is used again', () => {
+describe('a reused array', () => {
   test('each pending read uses the contents at its call', async () => {
     const batch = new Float32Array(2);
     const labels = new BigInt64Array(1);

@@ -31,7 +31,7 @@ afterEach(() => {
 const policy = () => new nn.Sequential(new nn.Linear(5, 16), new nn.Tanh(), new nn.Linear(16, 3));
 const observed = (rows: number, seed: number) => tensor(fill([rows, 5], seed), [rows, 5]);
 
-test('has the bits of array and item, before and after the graph is compiled', async () => {
+test('is bit-identical to array and item, before and after compilation', async () => {
   const model = policy();
   for (const rows of [1, 4, 1, 4, 3]) {
     const scores = () => noGrad(() => model.forward(observed(rows, rows)));
@@ -59,7 +59,7 @@ test('reads every kind of tensor into a new array', () => {
   expect(() => parameter.itemSync()).toThrow('itemSync: expected a tensor of one element, got float32[2].');
 });
 
-test('reads the arrays of the call, and compiles a shape once', () => {
+test('reads the arrays at the call, and compiles a shape once', () => {
   const compile = vi.spyOn(onnxruntimeExecutor, 'compileSync');
   const data = Float32Array.of(1, 2);
   const doubled = tensor(data).mul(2);
@@ -70,7 +70,7 @@ test('reads the arrays of the call, and compiles a shape once', () => {
   compile.mockRestore();
 });
 
-test('releases programs of earlier shapes, of which many may be read without a turn of the event loop', () => {
+test('releases programs of earlier shapes without a turn of the event loop', () => {
   for (let length = 1; length <= 60; length += 1) {
     const sum = tensor(new Float32Array(length).fill(1)).mul(2).sum();
     expect(sum.itemSync()).toBe(2 * length);
@@ -87,11 +87,11 @@ test.skipIf(isSanitized)('frees the memory of earlier shapes without a turn of t
     return process.memoryUsage.rss() / 2 ** 20;
   };
   const before = read(0, 30);
-  // A program that is kept holds the 4 MiB of its input.
+  // A retained program holds the 4 MiB of its input.
   expect(read(30, 120) - before).toBeLessThan(240);
 });
 
-test('costs nothing for the loss of a backward pass and of a compiled step, also behind an update', async () => {
+test('costs nothing for the loss of a backward pass or compiled step, even after an update', async () => {
   manualSeed(1);
   const model = policy();
   const optimizer = new optim.SGD(model.parameters(), { lr: 0.5 });
@@ -125,7 +125,7 @@ test('assigns running statistics once, as array does', async () => {
   expect(one.runningMean!.arraySync()).not.toEqual(new Float32Array(3));
 });
 
-test('has the same numbers if values are in memory of the executor', () => {
+test('returns the same numbers if values are in the executor’s memory', () => {
   const read = () => {
     manualSeed(4);
     const norm = new nn.BatchNorm1d(5);
@@ -145,7 +145,7 @@ describe('is an error that changes nothing', () => {
   const unused = () => Promise.reject(new Error('not to be run'));
   const group: CollectiveGroup = { rank: 0, size: 2, allReduce: unused, allGather: unused };
 
-  test('while an operation is running, and works behind it', async () => {
+  test('while an operation is running, and succeeds afterwards', async () => {
     const weight = new Parameter(Float32Array.of(1, 2), [2]);
     const doubled = noGrad(() => weight.mul(2));
     const pending = weight.square().sum().backward();
@@ -168,7 +168,7 @@ describe('is an error that changes nothing', () => {
     );
   });
 
-  test('with a library that cannot be used', () => {
+  test('with an unusable library', () => {
     vi.stubEnv('RINGRUN_ONNXRUNTIME_LIBRARY', '/nowhere/libonnxruntime.so.1');
     expect(() => tensor([0.5]).mul(3).arraySync()).toThrow(
       /^onnxruntime cannot be used: cannot load \/nowhere\/libonnxruntime.so.1: .*No such file/,
@@ -177,7 +177,7 @@ describe('is an error that changes nothing', () => {
     expect([...tensor([0.5]).mul(3).arraySync()]).toEqual([1.5]);
   });
 
-  test('with an operator that fails, after which later reads compute', () => {
+  test('with an operator that fails, and later reads succeed', () => {
     // Computed, so that the call does not check it.
     const row = (index: number) =>
       F.embedding(tensor([index]).add(tensor([0])), tensor([0.5, 2], [2, 1])).arraySync();
@@ -202,7 +202,7 @@ test('a step traced once is traced at every call if its loss reads elements', as
   expect(gradients).toEqual([1, -1, 1]);
 });
 
-test('prints a line behind a slow compilation, which has blocked the event loop', () => {
+test('prints a line after a slow compilation, which blocked the event loop', () => {
   const shape = { operators: 2, inputs: [] };
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   expect(warnIfSlowSync('a loss', shape, () => 7, -1)).toBe(7);

@@ -26,7 +26,7 @@ function made(): { net: Net; lossOf: () => Tensor } {
 
 const gradients = (net: Net) => [...net.parameters()].map(({ grad }) => grad);
 
-test('a frozen half has no gradients, and the other half has those of the whole model', async () => {
+test('a frozen half has no gradients; the other half’s equal those of the whole model', async () => {
   const { net: whole, lossOf: lossOfWhole } = made();
   await lossOfWhole().backward();
   const { net, lossOf } = made();
@@ -50,7 +50,7 @@ test('the backward pass visits no operator of a frozen half', () => {
 });
 
 test.each(['separate calls', 'compileStep'])(
-  'an optimizer leaves frozen parameters as they are: %s',
+  'an optimizer leaves frozen parameters unchanged: %s',
   async (way) => {
     const { net, lossOf } = made();
     const optimizer = new optim.SGD(net.parameters(), { lr: 0.1, momentum: 0.9, weightDecay: 0.1 });
@@ -76,7 +76,7 @@ test.each(['separate calls', 'compileStep'])(
   },
 );
 
-test('a parameter that is frozen after its backward pass is not updated with the gradient that it still has', async () => {
+test('a parameter frozen after its backward pass is not updated with its gradient', async () => {
   const { net, lossOf } = made();
   const optimizer = new optim.SGD(net.parameters(), { lr: 0.1 });
   await lossOf().backward();
@@ -86,7 +86,7 @@ test('a parameter that is frozen after its backward pass is not updated with the
   expect(net.head.bias!.data).toEqual(before);
 });
 
-test('a graph keeps the state of the time when it was written, as in torch', async () => {
+test('a graph keeps the frozen state at the time when it was recorded, as in torch', async () => {
   const { net, lossOf } = made();
   const trained = lossOf();
   net.requiresGrad(false);
@@ -103,7 +103,7 @@ test('a graph keeps the state of the time when it was written, as in torch', asy
   expect(gradients(net).every((gradient) => gradient !== undefined)).toBe(true);
 });
 
-test('a backward pass that is not awaited computes the gradients of parameters that are frozen behind it', async () => {
+test('an unawaited backward pass computes the gradients of parameters frozen after it', async () => {
   const { net, lossOf } = made();
   const backward = lossOf().backward();
   net.requiresGrad(false);
@@ -111,7 +111,7 @@ test('a backward pass that is not awaited computes the gradients of parameters t
   expect(gradients(net).every((gradient) => gradient !== undefined)).toBe(true);
 });
 
-test('a parameter that is used frozen and trained has the gradient of the trained use', async () => {
+test('a parameter used both frozen and trained has the gradient of the trained use', async () => {
   const weight = new Parameter(Float32Array.of(3), [1]);
   const trained = weight.mul(2);
   weight.requiresGrad = false;

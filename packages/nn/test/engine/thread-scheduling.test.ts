@@ -23,7 +23,7 @@ function threadsWith(variables: NodeJS.ProcessEnv) {
 }
 
 describe.runIf(process.platform === 'linux' && usual >= 0 && usual < 15)('scheduling of threads', () => {
-  test('threads that compute give way by 5 steps, and the event loop does not', () => {
+  test('computing threads run at nice 5, the event loop at nice 0', () => {
     const { main, others } = threadsWith({ RINGRUN_COMPUTE_NICE: undefined });
     expect(main.nice).toBe(usual);
     // The compute thread, and the one that onnxruntime creates.
@@ -38,7 +38,7 @@ describe.runIf(process.platform === 'linux' && usual >= 0 && usual < 15)('schedu
     expect(none.others.every(({ nice }) => nice === usual)).toBe(true);
   });
 
-  test('only the event loop has slices of 0.1 ms, where Linux has them', ({ skip }) => {
+  test('only the event loop has slices of 0.1 ms, where Linux supports them', ({ skip }) => {
     const { main, others } = threadsWith({});
     // Linux publishes the slice from 6.6 on and accepts others from 6.12 on.
     skip(main.slice === null || !acceptsSlices(), 'this kernel has no slices of its threads');

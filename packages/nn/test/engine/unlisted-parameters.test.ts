@@ -38,7 +38,7 @@ describe('a layer in a #private field', () => {
     expect(model.out.weight.data).toEqual(before);
   });
 
-  test('is trained where a module’s own parameters() lists it', async () => {
+  test('is trained if a module’s own parameters() lists it', async () => {
     class Listing extends nn.Module {
       readonly #hidden = new nn.Linear(2, 1);
       override *namedParameters(): Generator<[string, Parameter]> {
@@ -54,7 +54,7 @@ describe('a layer in a #private field', () => {
     await optimizer.step();
   });
 
-  test('is named where the model has no other', () => {
+  test('is named if the model has no other parameters', () => {
     class Hidden extends nn.Module {
       readonly #only = new nn.Linear(2, 1);
       forward(input: Tensor): Tensor {
@@ -77,7 +77,7 @@ describe('no error is', () => {
     expect(model.body.weight.grad).toBeDefined();
   });
 
-  test('a parameter of another optimizer, or of one that has released it', async () => {
+  test('a parameter of another optimizer, even if it has released it', async () => {
     const [a, b] = [new Parameter(Float32Array.of(1), [1]), new Parameter(Float32Array.of(2), [1])];
     const first = new optim.SGD([a], { lr: 1 });
     const second = new optim.SGD([b], { lr: 1 });

@@ -22,7 +22,7 @@ const inputs = [
   booleans(2, 3),
 ];
 
-/** Further arguments, most of which no function accepts. */
+/** Additional arguments, most of which no function accepts. */
 const others: readonly (readonly unknown[])[] = [
   [],
   [9],
@@ -43,7 +43,7 @@ const others: readonly (readonly unknown[])[] = [
   [integers(4, 2, 3, 3)],
 ];
 
-/** Messages of the errors of a function that do not begin with its name. Errors that are not of ringrun are no concern here. */
+/** Error messages of a function that do not begin with its name. Errors of other libraries are ignored. */
 function misnamed(name: string, run: (input: unknown, ...rest: readonly unknown[]) => unknown): string[] {
   const messages = new Set<string>();
   for (const input of inputs) {
@@ -63,7 +63,7 @@ function misnamed(name: string, run: (input: unknown, ...rest: readonly unknown[
 
 let seen = 0;
 
-/** What a tensor says that is used as a number. */
+/** The error of a tensor that is used as a number. */
 const isOfArguments = (message: string) => message.startsWith('Expected a number, got a Tensor');
 
 function methodsOf(prototype: object): string[] {
@@ -76,7 +76,7 @@ function methodsOf(prototype: object): string[] {
 
 type Callable = (...inputs: readonly unknown[]) => unknown;
 
-describe('errors begin with the name of the function that is called:', () => {
+describe('errors begin with the name of the called function:', () => {
   const running = ['backward', 'array', 'arraySync', 'item', 'itemSync'];
 
   test('every method of a tensor', () => {
@@ -161,7 +161,7 @@ test.each<[what: string, run: () => unknown, message: string]>([
   expect(run).toThrow(message);
 });
 
-test('errors of functions of the user name what the user called', () => {
+test('errors in user functions name the function that the user called', () => {
   const distance = (a: api.Tensor, b: api.Tensor) => a.matmul(b);
   const [a, b] = [floats(2, 3), floats(2, 3)];
   expect(() => F.tripletMarginWithDistanceLoss(a, b, b, { distanceFunction: distance })).toThrow(/^matmul: /);
@@ -173,12 +173,12 @@ test('errors of functions of the user name what the user called', () => {
   expect(() => new nn.Sequential(new Net()).forward(a)).toThrow(/^matmul: /);
 });
 
-test('an error leaves no name behind', () => {
+test('an error clears the name of the called function', () => {
   expect(() => integers(2).norm()).toThrow(/^norm: /);
   expect(() => new nn.Linear(2, 1).loadStateDict([] as never)).toThrow(/^loadStateDict: /);
 });
 
-test('without a name of the call, errors name a function of torch and no operator of the graph', () => {
+test('without a called function, errors name a torch function, not a graph operator', () => {
   const operator = new RegExp(`^(${Object.keys(operators).join('|')}): `);
   expect('ReduceSum: expected float32').toMatch(operator);
   seen = 0;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ArgumentError, F, nn, optim, Parameter, tensor } from '../../src/index.ts';
 
-/** A call as JavaScript makes it, which no type checks. */
+/** A call from JavaScript, without type checks. */
 const call =
   (callee: unknown, ...inputs: unknown[]) =>
   () =>
@@ -25,7 +25,7 @@ const two = tensor(new Float32Array(4), [2, 2]);
 const classes = tensor(new BigInt64Array(2));
 const { lrScheduler } = optim;
 
-describe('rejects a positional argument in place of options and shows what to write', () => {
+describe('rejects a positional argument instead of options and shows what to write', () => {
   test.each([
     [
       make(nn.Conv2d, 1, 2, 3, 2),
@@ -140,9 +140,9 @@ describe('an unknown option is rejected with the nearest name', () => {
 });
 
 test.each(['sum', 'mean', 'amax', 'amin'] as const)(
-  '%s of one axis without an array says what to write',
+  '%s of one axis without an array suggests the array',
   (name) => {
-    expect(() => two[name](1 as never)).toThrow('axes must be an array, given 1. Write [1].');
+    expect(() => two[name](1 as never)).toThrow('axes must be an array, got 1. Write [1].');
   },
 );
 

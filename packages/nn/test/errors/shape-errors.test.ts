@@ -17,7 +17,7 @@ import { concat, slice, split } from '../../src/ops/shape.ts';
 
 const of = (...shape: number[]): Tensor => tensor(new Float32Array(sizeOf(shape)), shape);
 const integers = (...shape: number[]): Tensor => tensor(new BigInt64Array(sizeOf(shape)), shape);
-/** An activation that torch has for floats alone. */
+/** An activation that torch supports for floats only. */
 const ofIntegers = (
   name:
     | 'celu'
@@ -55,7 +55,7 @@ describe('rejects incompatible shapes at the call, and names both', () => {
     ['sub of conditions', () => of(2).gt(0).sub(of(2).gt(0)), ['bool[2]']],
     ['relu of conditions', () => of(2).gt(0).relu(), ['bool[2]']],
     ['mean of integers', () => integers(2).mean(), ['int64[2]', 'float()']],
-    ['sum of an axis that is not there', () => of(2, 3).sum([2]), ['got 2', 'float32[2,3]', '-2 to 1']],
+    ['sum of an axis that does not exist', () => of(2, 3).sum([2]), ['got 2', 'float32[2,3]', '-2 to 1']],
     ['sum of an axis twice', () => of(2, 3).sum([-1, 1]), ['axis 1', 'float32[2,3]', '[-1,1]', 'twice']],
     ['view', () => of(2, 3).view(4, -1), ['float32[2,3]', '6 elements', '[4,-1]']],
     ['view with two open dimensions', () => of(2, 3).view(-1, -1), ['float32[2,3]', '[-1,-1]', 'only one']],

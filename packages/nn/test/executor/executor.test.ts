@@ -33,7 +33,7 @@ const residentMegabytes = () =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]) / 1024;
 
 test.each([0, 1, 2])(
-  'memory that its owner frees during a run stays, after %d runs with the same arrays',
+  'memory that its owner frees during a run stays valid, after %d runs with it',
   async (before) => {
     const size = 512;
     const program = await onnxruntimeExecutor.compile(definitionOf(size));
@@ -42,7 +42,7 @@ test.each([0, 1, 2])(
     for (let i = 0; i < before; i += 1) await run();
     const ended = run();
     freeBuffers(arrays.map(({ buffer }) => buffer));
-    // They would get the memory.
+    // They would be allocated in the freed memory.
     const others = Array.from({ length: 8 }, () => new Float32Array(size * size).fill(7));
     await ended;
     expect(arrays.map(({ length }) => length)).toEqual([0, 0]);
@@ -64,7 +64,7 @@ test('runs that overlap read and write their own arrays', async () => {
   }
 });
 
-test('runs that follow one another read and write their own arrays, and the next run those of the first', async () => {
+test('consecutive runs use their own arrays, and the next run those of the first', async () => {
   const program = await onnxruntimeExecutor.compile(definitionOf(2));
   const runOf = (factor: number) => ({
     x: Float32Array.of(1, 2, 3, 4).map((element) => factor * element),
@@ -90,7 +90,7 @@ test('runs that follow one another read and write their own arrays, and the next
   }
 });
 
-test('memory that its owner frees during runs that follow one another stays', async () => {
+test('memory that its owner frees during consecutive runs stays valid', async () => {
   const size = 512;
   const program = await onnxruntimeExecutor.compile(definitionOf(size));
   const arrays = Array.from({ length: 6 }, (_, i) => new Float32Array(size * size).fill(i % 2 === 0 ? 1 : 0));
@@ -100,13 +100,13 @@ test('memory that its owner frees during runs that follow one another stays', as
   }));
   const ended = program.run(first.inputs, first.outputs, [], later);
   freeBuffers(arrays.map(({ buffer }) => buffer));
-  // They would get the memory.
+  // They would be allocated in the freed memory.
   const others = Array.from({ length: 8 }, () => new Float32Array(size * size).fill(7));
   await ended;
   expect(others.every((other) => other.every((element) => element === 7))).toBe(true);
 });
 
-test('a wrong array of a later run is an error before the first run, and later runs compute', async () => {
+test('rejects a wrong array of a later run before the first, and later runs succeed', async () => {
   const program = await onnxruntimeExecutor.compile(definitionOf(2));
   const result = new Float32Array(4);
   const [inputs, outputs] = [allOnHost([Float32Array.of(1, 2, 3, 4)]), allOnHost([result])];
@@ -122,7 +122,7 @@ test('a wrong array of a later run is an error before the first run, and later r
   expect(await resultOf(program)).toEqual(right);
 });
 
-test('a run fails if the array of the run before was transferred, and the next run computes', async () => {
+test('a run fails if its array was transferred since the last, and the next run succeeds', async () => {
   const program = await onnxruntimeExecutor.compile(definitionOf(2));
   const arrays = [Float32Array.of(1, 2, 3, 4), new Float32Array(4)];
   const run = () => program.run(allOnHost(arrays.slice(0, 1)), allOnHost(arrays.slice(1)));
@@ -135,14 +135,14 @@ test('a run fails if the array of the run before was transferred, and the next r
   expect(await resultOf(program)).toEqual(right);
 });
 
-test('a program that waits for its next run keeps no array', async () => {
+test('an idle program retains no arrays', async () => {
   const program = await onnxruntimeExecutor.compile(definitionOf(2));
   const last = await (async () => {
     const arrays = [Float32Array.of(1, 2, 3, 4), new Float32Array(4)];
     for (let i = 0; i < 3; i += 1) await program.run(allOnHost([arrays[0]]), allOnHost([arrays[1]]));
     return arrays.map((array) => new WeakRef(array));
   })();
-  // Node-API releases what an object refers to in a turn of the event loop behind the collection of the object.
+  // Node-API releases what an object refers to in a turn of the event loop after the object's collection.
   for (let collections = 0; collections < 4; collections += 1) {
     await nextTurn();
     collectGarbage();
@@ -151,7 +151,7 @@ test('a program that waits for its next run keeps no array', async () => {
   expect(await resultOf(program)).toEqual(right);
 });
 
-test('a model that the library refuses is an error, and later models run', async () => {
+test('a model that the library rejects is an error, and later models run', async () => {
   const definition = definitionOf(2);
   const compiled = (model: Uint8Array) => onnxruntimeExecutor.compile({ ...definition, model });
   await expect(compiled(definition.model.subarray(0, 40))).rejects.toMatchObject({
@@ -161,7 +161,7 @@ test('a model that the library refuses is an error, and later models run', async
   expect(await resultOf(await compiled(definition.model))).toEqual(right);
 });
 
-test('a run that fails is an error, and later runs compute', async () => {
+test('a run that fails is an error, and later runs succeed', async () => {
   const program = await onnxruntimeExecutor.compile(definitionOf(2));
   await expect(
     program.run(allOnHost([new Float32Array(4)]), allOnHost([new Float32Array(3)])),
@@ -175,7 +175,7 @@ test('a run that fails is an error, and later runs compute', async () => {
 });
 
 test.skipIf(isSanitized)(
-  'a run that needs more memory than the machine has is an error, and later runs compute',
+  'a run that exceeds the machine’s memory is an error, and later runs succeed',
   async () => {
     const program = await onnxruntimeExecutor.compile(sumOfRepeated(2 ** 46));
     await expect(
@@ -188,7 +188,7 @@ test.skipIf(isSanitized)(
   },
 );
 
-test('an operator that fails in a run is an error with its reason, and later runs compute', async () => {
+test('an operator that fails is an error with its reason, and later runs succeed', async () => {
   const table = input('float32', [3, 1], { data: new Float32Array(3) });
   const rows = input('int64', [2], { data: new BigInt64Array(2) });
   const program = await onnxruntimeExecutor.compile(definitionFor(gather(table, rows)));
@@ -205,7 +205,7 @@ test('an operator that fails in a run is an error with its reason, and later run
 });
 
 test.skipIf(isSanitized)(
-  'programs share the memory of their intermediate values, and it is freed with the last one',
+  'programs share memory for intermediate values, freed with the last program',
   async () => {
     const count = 20 * 2 ** 20;
     const before = residentMegabytes();
@@ -224,7 +224,7 @@ test.skipIf(isSanitized)(
   },
 );
 
-test('a run follows its arrays: other ones, and the first ones again', async () => {
+test('a run accepts new arrays, and then the first ones again', async () => {
   const program = await onnxruntimeExecutor.compile(definitionOf(1));
   const [x, y, output] = [Float32Array.of(3), Float32Array.of(5), new Float32Array(1)];
   const results: number[] = [];
@@ -251,7 +251,7 @@ test('the event loop is free during a run', async () => {
   turn();
   await run;
   isRunning = false;
-  // A run on this thread would leave one turn at the most before it and one after it.
+  // A run on this thread would allow at most one turn before it and one after it.
   expect(turns).toBeGreaterThan(100);
 });
 

@@ -45,7 +45,7 @@ const negatedCall = () =>
     graph.node('Neg', ['received'], ['output_0']);
   });
 
-/** A call that doubles what it is sent, in a later turn of the event loop. */
+/** A call that doubles its input, in a later turn of the event loop. */
 function doubling(ended: () => void = () => undefined): GraphCall {
   const [sent, received] = arrays(2);
   return {
@@ -69,7 +69,7 @@ describe('a call of JavaScript', () => {
     expect(output).toEqual(doubled.map((number) => -number));
   });
 
-  test('that fails ends the run with its own error, and later runs compute', async () => {
+  test('that fails ends the run with its own error, and later runs succeed', async () => {
     const program = await negatedCall();
     const failure = new RangeError('of the call');
     const [output, sent, received] = arrays(3);
@@ -79,7 +79,7 @@ describe('a call of JavaScript', () => {
     expect(output[0]).toBe(-2);
   });
 
-  test('that is only notified runs beside the graph; its error is the error of the run', async () => {
+  test('that is not awaited runs beside the graph, and its error fails the run', async () => {
     const program = await compiled(1, 1, (graph) => {
       graph.node('Neg', ['input_0'], ['output_0']);
       graph.ownNode('StartCall', ['output_0'], ['token'], { call: 0, outputs: [0] });
@@ -113,7 +113,7 @@ describe('a call of JavaScript', () => {
   });
 });
 
-test('a synchronous run waits for earlier runs, and is refused while one calls JavaScript', async () => {
+test('a synchronous run waits for earlier runs, and is rejected while one calls JavaScript', async () => {
   const negated = await compiled(1, 1, (graph) => {
     graph.node('Neg', ['input_0'], ['output_0']);
   });
@@ -138,7 +138,7 @@ test('a synchronous run waits for earlier runs, and is refused while one calls J
 });
 
 test('a call starts as soon as its part is computed, before the next part is', async () => {
-  // Two parts, each behind a call that records when it is computed. onnxruntime fuses the second one into a node that is
+  // Two parts, each after a call that records when it is computed. onnxruntime fuses the second one into a node that is
   // newer than all others, which its default order would compute first.
   const program = await compiled(2, 2, (graph) => {
     for (const part of [1, 0]) {
@@ -175,7 +175,7 @@ describe('collectives of a graph', () => {
     allGather: () => Promise.reject(new Error('not called')),
   });
 
-  test('run in the order of the calls, whatever depends on them', async () => {
+  test('run in call order, regardless of dependencies', async () => {
     const [first, second, third] = [1, 10, 100].map((factor) =>
       input('float32', [4], { data: x.map((number) => factor * number) }),
     );
@@ -248,7 +248,7 @@ describe('an operation of a group', () => {
     await group.destroy(10_000);
   });
 
-  test('of a destroyed group ends the run with the error of the group', async () => {
+  test('of a destroyed group fails the run with the group’s error', async () => {
     const { memory, operation, group } = await oneRank();
     await group.destroy(10_000);
     const program = await averaged();
@@ -259,7 +259,7 @@ describe('an operation of a group', () => {
     expect(await tensor(x, [4]).neg().array()).toEqual(x.map((number) => -number));
   });
 
-  test('with memory of its own is a collective without JavaScript', async () => {
+  test('with its own memory is a collective without JavaScript', async () => {
     const { group } = await oneRank();
     const program = await negatedCall();
     const [output] = arrays(1);
@@ -297,7 +297,7 @@ describe('an operation of a group', () => {
     await group.destroy(10_000);
   });
 
-  test('needs memory of allocateSync, and as much for the copy', async () => {
+  test('needs memory from allocateSync, and the same amount for the copy', async () => {
     const { memory, group } = await oneRank();
     expect(() => group.prepareAllReduce(x, 1, nativeReduceOp.SUM, 1000)).toThrow(
       'expected memory of allocateSync',

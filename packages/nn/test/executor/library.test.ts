@@ -24,7 +24,7 @@ function theLibrary(): string {
   return library.path;
 }
 
-describe('a library that cannot be used is an error that names it and the reason', () => {
+describe('rejects an unusable library, naming it and the reason', () => {
   afterEach(() => {
     vi.unstubAllEnvs();
   });
@@ -100,7 +100,7 @@ describe('the library of onnxruntime', () => {
     return { program: pathToFileURL(join(folder, 'train.js')).href, its, bin };
   };
 
-  test('is the one of the onnxruntime-node that the program installed', () => {
+  test('is from the installed onnxruntime-node', () => {
     const { program, its, bin } = programWith(onnxruntimeVersion);
     expect(findOnnxruntime(program)).toEqual({
       path: join(bin, 'libonnxruntime.so.1'),
@@ -110,7 +110,7 @@ describe('the library of onnxruntime', () => {
     expect(findOnnxruntime(bare.program)).toEqual(findOnnxruntime());
   });
 
-  test('is not taken from an installed onnxruntime-node of another version: an error names both', () => {
+  test('is not used from another version of onnxruntime-node: the error names both', () => {
     const { program, its } = programWith('1.14.0');
     expect(findOnnxruntime(program)).toEqual({
       problem: `expected onnxruntime-node ${onnxruntimeVersion}, got 1.14.0 in ${its}`,

@@ -48,7 +48,7 @@ const optimizers = {
     new optim.SGD(parameters, { lr: 0.1, momentum: 0.9 }),
 };
 
-/** The numbers of a training in which runs and the host read and write parameters, gradients, buffers and states. */
+/** The results of a training in which runs and the host read and write parameters, gradients, buffers and states. */
 async function train(makeOptimizer: (parameters: Iterable<Parameter>) => optim.Optimizer): Promise<unknown> {
   manualSeed(3);
   let model = new Cnn();
@@ -88,7 +88,7 @@ async function train(makeOptimizer: (parameters: Iterable<Parameter>) => optim.O
 }
 
 test.each(Object.entries(optimizers))(
-  '%s has the same bits when values are in memory of the executor',
+  '%s is bit-identical when values are in the executor’s memory',
   async (_, makeOptimizer) => {
     const expected = await train(makeOptimizer);
     programCache.clear();
@@ -100,7 +100,7 @@ test.each(Object.entries(optimizers))(
   },
 );
 
-test('parameters, gradients and states stay in memory of the executor from step to step', async () => {
+test('parameters, gradients and states stay in the executor’s memory between steps', async () => {
   const { copies } = separate();
   const model = new Cnn();
   const optimizer = new optim.Adam(model.parameters());
@@ -126,7 +126,7 @@ test('parameters, gradients and states stay in memory of the executor from step 
   expect(copies.toHost).toBe(1);
 });
 
-test('a run reads what a broadcast has written into a buffer of the model', async () => {
+test('a run reads the elements that a broadcast wrote to a model’s buffer', async () => {
   separate();
   const buffer = new BufferTensor(Float32Array.of(1, 2));
   const { data } = buffer;

@@ -57,7 +57,7 @@ describe.each(['rows', 'images'] as const)('%s', (name) => {
   const [make, shape] = models[name];
 
   test.each(['backward', 'compileStep'])(
-    'three steps have the same bits with and without checkpoints: %s',
+    'three steps are bit-identical with and without checkpoints: %s',
     async (way) => {
       const trained = async (saves: boolean) => {
         manualSeed(1);
@@ -112,7 +112,7 @@ test('reads and noGrad compute the same', async () => {
   expect(await noGrad(output).array()).toEqual(plain);
 });
 
-test('rejects functions that use other computed tensors, and results that are no tensors', () => {
+test('rejects functions that use other computed tensors, and results other than tensors', () => {
   const hidden = filled([4, 3], 1).mul(2);
   expect(() => checkpoint((a: Tensor) => a.add(hidden), filled([4, 3], 2))).toThrow(
     'got one that uses another computed tensor, float32[4,3]. Pass it as an input',

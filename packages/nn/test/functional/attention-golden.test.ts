@@ -3,7 +3,7 @@ import { fill } from '../support/fill.ts';
 import { checkGoldenModules, made, type GoldenModule } from '../support/golden-modules.ts';
 import '../support/one-thread.ts';
 
-// PyTorch's numbers for queries that see no key, as `test/golden/attention.py` wrote them.
+// PyTorch's numbers for queries that attend to no key, as written by `test/golden/attention.py`.
 
 /** True in some rows, where a mask is true for what is hidden. */
 const whole = ([rows, columns]: readonly [number, number], ...hidden: number[]) => {
@@ -17,7 +17,7 @@ const blind = whole([4, 5], 1, 3);
 const padded = whole([3, 5], 1);
 const paddedTargets = padded.narrow(1, 0, 4);
 const everything = tensor(Array<boolean>(15).fill(true), [3, 5]);
-/** Query 0 sees key 0 alone, which is padding in sample 2. */
+/** Query 0 attends only to key 0, which is padding in sample 2. */
 const first = tensor(
   Array.from({ length: 15 }, (_, i) => i === 10),
   [3, 5],

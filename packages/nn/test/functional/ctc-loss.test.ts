@@ -4,7 +4,7 @@ import { fill } from '../support/fill.ts';
 import { checkGolden, goldenFile, type GoldenCase } from '../support/golden-cases.ts';
 import '../support/one-thread.ts';
 
-// The losses of test/golden/ctc.py, under the names there.
+// The losses of test/golden/ctc.py, under the same names.
 
 const padded = [1, 2, 3, 4, 4, 1, 6, 6, 2, 2, 1, 6, 6, 6, 6, 6];
 const targets = tensor(padded, [4, 4]);
@@ -39,7 +39,7 @@ checkGolden(goldenFile('ctc') as readonly GoldenCase[], {
   'one sequence': (x) => F.ctcLoss(x.logSoftmax(-1), tensor([3, 3, 1]), 6, 3),
 });
 
-test('a target that the input is too short for has an infinite loss and no finite gradient', async () => {
+test('a target too long for its input has an infinite loss and no finite gradient', async () => {
   const x = new Parameter(fill([2, 1, 4], 1), [2, 1, 4]);
   const infinite = F.ctcLoss(x.logSoftmax(-1), tensor([1, 1], [1, 2]), [2], [2]);
   await infinite.backward();
@@ -47,7 +47,7 @@ test('a target that the input is too short for has an infinite loss and no finit
   expect([...x.grad!].every(Number.isNaN)).toBe(true);
 });
 
-test('a long sequence neither underflows nor makes a long program', async () => {
+test('a long sequence neither underflows nor enlarges the program', async () => {
   const [times, classes] = [1000, 30];
   const x = new Parameter(fill([times, 1, classes], 1), [times, 1, classes]);
   const labels = Array.from({ length: 200 }, (_, i) => 1 + ((i * 7) % (classes - 1)));

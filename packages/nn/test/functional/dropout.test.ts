@@ -38,7 +38,7 @@ test.each([
   expect(philox(counter, key)).toEqual(words);
 });
 
-describe('the operator of the addon has the bits of plain operators', () => {
+describe('the addon’s operator is bit-identical to plain operators', () => {
   test.each([1, 15, 63, 64, 65, 255, 256, 257, 1023, 8192, 8193, 20_000])('%i elements', async (count) => {
     for (const p of [0.5, 0.1, 0.999]) {
       const { own, plain } = await bothWays(() => dropped(fill([count], 1), p));
@@ -57,13 +57,13 @@ describe('the operator of the addon has the bits of plain operators', () => {
   });
 });
 
-test('masks of two calls differ, and the gradient has the mask of its call', async () => {
+test('masks of two calls differ, and the gradient uses the mask of its call', async () => {
   const [first, second, gradient] = await dropped(new Float32Array(500).fill(1));
   expect(first).not.toEqual(second);
   expect(gradient).toEqual(fill([500], 2).map((factor, k) => factor * first[k]));
 });
 
-test('neighbours, and calls in turn, are dropped independently of each other', async () => {
+test('neighbours, and consecutive calls, are dropped independently', async () => {
   const [first, second] = await dropped(new Float32Array(100_000).fill(1), 0.3);
   const bothKept = (offset: number, other: Float32Array) =>
     first.reduce((count, one, k) => count + Number(one > 0 && other[(k + offset) % other.length] > 0), 0);
@@ -72,7 +72,7 @@ test('neighbours, and calls in turn, are dropped independently of each other', a
   expect(Math.abs(bothKept(0, second) - 49_000)).toBeLessThan(790);
 });
 
-test('the number of threads does not change the mask', async () => {
+test('the mask is the same for any number of threads', async () => {
   const compute = () => dropped(fill([30_000], 1), 0.2);
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
 });

@@ -2,7 +2,7 @@ import { nn, tensor, type Tensor } from '../../src/index.ts';
 import { checkGoldenModules, made, type GoldenModule } from '../support/golden-modules.ts';
 import '../support/one-thread.ts';
 
-// PyTorch's numbers, as `test/golden/embedding_bag.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/embedding_bag.py`.
 
 const integers = (numbers: readonly number[], shape?: readonly number[]) =>
   tensor(BigInt64Array.from(numbers, BigInt), shape);
@@ -16,7 +16,7 @@ const bags =
   (module: nn.EmbeddingBag, x: Tensor) =>
     module.forward(...given).add(x);
 
-/** The modules of embedding_bag.py, under the names there. */
+/** The modules of embedding_bag.py, under the same names. */
 const modules: Readonly<Record<string, () => GoldenModule>> = {
   'mean of bags with offsets': () => made(new nn.EmbeddingBag(7, 5), bags(rows, offsets)),
   'sum of bags of one size': () => made(new nn.EmbeddingBag(7, 17, { mode: 'sum' }), bags(pairs)),

@@ -57,7 +57,7 @@ describe.each(modes)('%s', (mode) => {
   });
 });
 
-test('other offsets and rows do not compile again', async () => {
+test('new offsets and rows do not recompile', async () => {
   const layer = new nn.EmbeddingBag(5, 3);
   const compile = vi.spyOn(onnxruntimeExecutor, 'compile');
   programCache.clear();

@@ -6,7 +6,7 @@ const draws = 20_000;
 const probabilities = [0.1, 0.6, 0.3];
 const logits = () => tensor(Float32Array.from(probabilities, Math.log), [1, 3]).expand(draws, 3);
 
-test('hard samples are single classes, as often as their probabilities', async () => {
+test('hard samples are one-hot, at the frequency of their probabilities', async () => {
   manualSeed(2);
   const samples = F.gumbelSoftmax(logits(), { hard: true, tau: 0.5 });
   const means = await samples.mean([0]).array();

@@ -3,7 +3,7 @@ import { fill, fillCoarse } from '../support/fill.ts';
 import { checkGolden, goldenCases, type GoldenFunctions } from '../support/golden-cases.ts';
 import '../support/one-thread.ts';
 
-// The losses and activations of test/golden/tensors.py, under the names there.
+// The losses and activations of test/golden/tensors.py, under the same names.
 
 const signs = (shape: readonly number[], seed: number) =>
   where(tensor(fill(shape, seed), shape).gt(0), 1, -1).float();

@@ -7,7 +7,7 @@ import '../support/one-thread.ts';
 const logits = () => new Parameter(fill([6, 4], 1), [6, 4]);
 const classes = tensor(fillClasses(6, 4, 1));
 
-describe('a module computes what its function does, with the same options', () => {
+describe('a module equals its function with the same options', () => {
   const weight = tensor(Float32Array.of(1, 2, 3, 4));
   const target = tensor(fill([6, 4], 2), [6, 4]);
   test.each<[string, () => Tensor, () => Tensor]>([
@@ -36,7 +36,7 @@ describe('a module computes what its function does, with the same options', () =
   });
 });
 
-test('all targets ignored: a mean of nothing, and no gradient but NaN, as in torch', async () => {
+test('if all targets are ignored, loss and gradient are NaN, as in torch', async () => {
   const x = logits();
   const loss = F.nllLoss(x, tensor(new BigInt64Array(6).fill(-100n)));
   expect(await loss.item()).toBeNaN();
@@ -46,7 +46,7 @@ test('all targets ignored: a mean of nothing, and no gradient but NaN, as in tor
   expect(x.grad!.every((slope) => slope === 0)).toBe(true);
 });
 
-test('what an ignored row holds does not matter', async () => {
+test('the contents of an ignored row do not matter', async () => {
   const x = new Parameter(Float32Array.of(-Infinity, NaN, -1, -2), [2, 2]);
   const loss = F.nllLoss(x, tensor(BigInt64Array.of(-100n, 1n)));
   await loss.backward();
@@ -54,7 +54,7 @@ test('what an ignored row holds does not matter', async () => {
   expect([...x.grad!].map((slope) => slope + 0)).toEqual([0, 0, 0, -1]);
 });
 
-test('targets that are computed may be classes and ignored ones alike', async () => {
+test('computed targets may be classes or ignored', async () => {
   const x = logits();
   const computed = new Tensor(mul(classes.value, tensor(BigInt64Array.of(1n, 1n, 1n, 1n, 1n, 1n)).value));
   expect(await F.nllLoss(x, computed).item()).toBeCloseTo(await F.nllLoss(x, classes).item(), 6);

@@ -3,10 +3,10 @@ import { ArgumentError, compileStep, exportOnnx, F, nn, optim, Parameter, tensor
 import type { Tensor } from '../../src/index.ts';
 import '../support/one-thread.ts';
 
-// Elements that are no probabilities: those of a tensor are refused at the call, computed ones by the run, both as torch refuses them.
+// Elements that are not probabilities are rejected as in torch: those of a tensor at the call, computed ones when the graph runs.
 
 const floats = (...numbers: number[]) => tensor(Float32Array.from(numbers));
-/** The same elements, which no call can know. */
+/** The same elements, unknown at the call. */
 const computed = (x: Tensor) => x.mul(floats(1));
 
 const failureOf = async (run: () => Promise<unknown>): Promise<unknown> => {
@@ -30,7 +30,7 @@ describe.each(Object.entries(places))('%s of binaryCrossEntropy', (what, loss) =
     ['NaN', NaN],
     ['Infinity', Infinity],
     ['-Infinity', -Infinity],
-  ])('%s is refused, known or computed', async (written, number) => {
+  ])('%s is rejected, known or computed', async (written, number) => {
     const error = new ArgumentError(
       `binaryCrossEntropy: expected ${what} from 0 to 1, got ${written} at index 1.`,
     );
@@ -39,14 +39,14 @@ describe.each(Object.entries(places))('%s of binaryCrossEntropy', (what, loss) =
     expect(await failureOf(() => loss(new Parameter(Float32Array.of(0, number), [2])).item())).toEqual(error);
   });
 
-  test.each([0, -0, 1e-40, 1])('%d is taken, known or computed', async (number) => {
+  test.each([0, -0, 1e-40, 1])('%d is accepted, known or computed', async (number) => {
     const known = await loss(floats(number, 0.5)).item();
     expect(Number.isFinite(known)).toBe(true);
     expect(await loss(computed(floats(number, 0.5))).item()).toBe(known);
   });
 });
 
-test('a compiled step refuses a wrong target and a wrong probability, and changes nothing', async () => {
+test('a compiled step rejects a wrong target or probability, and changes nothing', async () => {
   const weight = new Parameter(Float32Array.of(0.5), [1]);
   const step = compileStep(new optim.SGD([weight], { lr: 0.1 }), (x: Tensor, t: Tensor) =>
     F.binaryCrossEntropy(weight.mul(x), t),
@@ -62,13 +62,13 @@ test('a compiled step refuses a wrong target and a wrong probability, and change
   expect(weight.data[0]).toBeGreaterThan(before[0]);
 });
 
-test('the gradient of saturated probabilities is finite, and that of their targets is not', async () => {
+test('saturated probabilities have a finite gradient, their targets do not', async () => {
   const p = new Parameter(Float32Array.of(1, 0, 0.25), [3]);
   const t = new Parameter(Float32Array.of(1, 0.5, 0.5), [3]);
   const loss = F.binaryCrossEntropy(p, t, { reduction: 'none' });
   await loss.sum().backward();
   const losses = [...(await loss.array())];
-  // −0, as torch's.
+  // −0, as in torch.
   expect(losses.slice(0, 2)).toEqual([-0, 50]);
   expect(losses[2]).toBeCloseTo(0.837, 4);
   expect(p.grad![0]).toBe(0);

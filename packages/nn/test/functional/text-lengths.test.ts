@@ -33,7 +33,10 @@ class Classifier extends nn.Module {
   }
 }
 
-/** Trains on texts of the lengths 1 to `count`, two in a batch, padded to the least that is allowed. Returns the growth of the memory after the first third, in MiB. */
+/**
+ * Trains on texts of the lengths 1 to `count`, two in a batch, padded to the smallest allowed length. Returns the growth of the
+ * memory after the first third, in MiB.
+ */
 async function growthOver(count: number, allowed: (longest: number) => readonly number[]): Promise<number> {
   const model = new Classifier();
   const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
@@ -59,16 +62,16 @@ function used(): number {
   return process.memoryUsage.rss() / 2 ** 20;
 }
 
-/** Largest growth, in MiB. 400 programs that stay have 300 MiB. */
+/** Largest growth, in MiB. 400 retained programs take 300 MiB. */
 const flat = 48;
 
-test('600 lengths of texts, padded to 4, are 4 programs and keep the memory flat', async () => {
+test('600 text lengths, padded to 4, compile 4 programs and keep memory constant', async () => {
   const growth = await growthOver(600, () => [75, 150, 300, 600]);
   expect(programCache.size).toBe(4);
   expect(growth).toBeLessThan(flat);
 });
 
-test('without padding, lengths of texts keep the memory flat, because the cache releases programs', async () => {
+test('without padding, text lengths keep memory constant: the cache releases programs', async () => {
   programCache.maxSize = 4;
   const growth = await growthOver(isFull ? 600 : 60, (longest) => [longest]);
   expect(programCache.size).toBe(4);

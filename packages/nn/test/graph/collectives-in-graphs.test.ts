@@ -9,14 +9,14 @@ import { allReduce } from '../../src/ops/collective.ts';
 import { add, exp, mul } from '../../src/ops/elementwise.ts';
 import { reduceSum } from '../../src/ops/reduction.ts';
 
-/** Nothing is run in these graphs: groups only tell collectives apart. */
+/** These graphs never run: groups only distinguish collectives. */
 const group = (): CollectiveGroup => ({ rank: 0, size: 2, allReduce: unused, allGather: unused });
 const unused = () => Promise.reject(new Error('not to be run'));
 
 const one = group();
 const parameter = () => new Parameter(new Float32Array(3), [3]);
 
-test('collectives have the order of the calls, and those of gradients the reverse, in any graph', () => {
+test('collectives are in call order, and their gradients in reverse, in any graph', () => {
   const [a, b, c] = [parameter(), parameter(), parameter()].map(({ value }) => value);
   const reduced = [a, b, c].map((value) => allReduce(value, one));
   const orders = [
@@ -44,7 +44,7 @@ describe('a program', () => {
   const key = (...groups: readonly CollectiveGroup[]) =>
     structureOf(groups.map((of) => allReduce(exp(x), of))).key;
 
-  test('is one for equal graphs with different groups, which runs are given', () => {
+  test('is shared by equal graphs with different groups, which are passed to runs', () => {
     const other = group();
     expect(key(one).equals(key(other))).toBe(true);
     expect(structureOf([allReduce(x, one), allReduce(x, other), allReduce(x, one)]).groups).toEqual([
@@ -53,11 +53,11 @@ describe('a program', () => {
     ]);
   });
 
-  test('is another where two collectives have one group, and where they have two', () => {
+  test('differs between two collectives with one group and with two', () => {
     expect(key(one, one).equals(key(one, group()))).toBe(false);
   });
 
-  test('is another where the calls had another order', () => {
+  test('differs for calls in another order', () => {
     const [first, second] = [allReduce(x, one), allReduce(x, one)];
     expect(structureOf([first, second]).key.equals(structureOf([second, first]).key)).toBe(false);
   });

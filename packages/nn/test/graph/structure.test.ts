@@ -12,7 +12,7 @@ const leaf = (...shape: number[]) =>
 test.each<[string, () => Value, () => Value]>([
   ['arrays', () => exp(leaf(2, 3)), () => exp(leaf(2, 3))],
   ['numbers', () => mul(leaf(2), number(1)), () => mul(leaf(2), number(2))],
-])('graphs that differ only in their %s are one program', (_, one, other) => {
+])('graphs that differ only in their %s share one program', (_, one, other) => {
   expect(structureOf([one()]).key.equals(structureOf([other()]).key)).toBe(true);
   expect(structureOf([one()]).key.hash).toBe(structureOf([other()]).key.hash);
 });

@@ -6,7 +6,7 @@ import '../support/one-thread.ts';
 
 const { init } = nn;
 
-// PyTorch's numbers, as `test/golden/init.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/init.py`.
 const golden = goldenFile('init') as {
   cases: readonly { name: string; shape: readonly number[]; data: readonly number[] }[];
   gains: readonly { nonlinearity: string; param?: number; gain: number }[];
@@ -48,7 +48,7 @@ const isRounded = (name: string) => name.startsWith('orthogonal');
 const newWeight = (shape: readonly number[]) =>
   new Parameter(new Float32Array(shape.reduce((product, size) => product * size, 1)).fill(7), shape);
 
-test.each(golden.cases)('$name has the numbers of torch', ({ name, shape, data }) => {
+test.each(golden.cases)('$name has torch’s numbers', ({ name, shape, data }) => {
   const weight = newWeight(shape);
   manualSeed(3);
   expect(cases[name](weight)).toBe(weight);
@@ -78,7 +78,7 @@ test('orthonormal columns and rows', () => {
   }
 });
 
-test('changes a buffer, and outdates what was computed from the elements before', async () => {
+test('changes a buffer, and outdates values computed from its earlier elements', async () => {
   const buffer = new BufferTensor(Float32Array.of(1, 2));
   const doubled = buffer.mul(2);
   expect(init.ones(buffer)).toBe(buffer);
@@ -86,7 +86,7 @@ test('changes a buffer, and outdates what was computed from the elements before'
   await expect(doubled.array()).rejects.toThrow('before nn.init.ones() changed it');
 });
 
-test('rejects what it cannot fill, and changes nothing', () => {
+test('rejects tensors that it cannot fill, and changes nothing', () => {
   const vector = newWeight([3]);
   const before = vector.data.slice();
   expect(() => init.eye(vector)).toThrow('nn.init.eye: expected a tensor of 2 dimensions, got float32[3].');

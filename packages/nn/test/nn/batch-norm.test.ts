@@ -34,7 +34,7 @@ function expectTracked(norm: nn.BatchNorm1d, seeds: readonly number[], momentum 
   expect([...norm.numBatchesTracked!.data]).toEqual([seeds.length]);
 }
 
-test("parameters and buffers have torch's names, order and first values", () => {
+test("parameters and buffers have torch's names, order and initial values", () => {
   const norm = new nn.BatchNorm2d(2);
   expect(namesOf(norm.namedParameters())).toEqual(['weight', 'bias']);
   expect(Array.from(norm.namedBuffers(), ([name, { shape, data }]) => [name, shape, [...data]])).toEqual([
@@ -50,8 +50,8 @@ test("parameters and buffers have torch's names, order and first values", () => 
   expect([...bare.namedParameters(), ...bare.namedBuffers()]).toEqual([]);
 });
 
-describe('a forward call in training moves the running statistics once', () => {
-  test('by backward, after which reading the output moves nothing', async () => {
+describe('a forward call in training updates the running statistics once', () => {
+  test('by backward, after which reading the output updates nothing', async () => {
     const norm = new nn.BatchNorm1d(3);
     const output = norm.forward(batch(1));
     expectTracked(norm, []);
@@ -61,7 +61,7 @@ describe('a forward call in training moves the running statistics once', () => {
     expectTracked(norm, [1]);
   });
 
-  test('by reading the output, after which backward moves nothing', async () => {
+  test('by reading the output, after which backward updates nothing', async () => {
     const norm = new nn.BatchNorm1d(3);
     const loss = norm.forward(batch(1)).mul(batch(2)).sum();
     await loss.item();
@@ -79,19 +79,19 @@ describe('a forward call in training moves the running statistics once', () => {
       await optimizer.step();
     }
     expectTracked(norm, [1, 2, 3]);
-    // One for the training steps, one for the optimizer's.
+    // One for the training steps, one for the optimizer steps.
     expect(compile).toHaveBeenCalledTimes(2);
     compile.mockRestore();
   });
 
-  test('in the order of the calls, where a graph has several', async () => {
+  test('in call order, if a graph has several', async () => {
     const norm = new nn.BatchNorm1d(3, { momentum: 0.5 });
     const [first, second] = [norm.forward(batch(1)), norm.forward(batch(2))];
     await second.add(first).sum().backward();
     expectTracked(norm, [1, 2], 0.5);
   });
 
-  test('where two losses share it', async () => {
+  test('if two losses share it', async () => {
     const norm = new nn.BatchNorm1d(3);
     const output = norm.forward(batch(1));
     await output.sum().backward();
@@ -99,21 +99,21 @@ describe('a forward call in training moves the running statistics once', () => {
     expectTracked(norm, [1]);
   });
 
-  test('where two runs of it begin together', async () => {
+  test('if two of its runs begin together', async () => {
     const norm = new nn.BatchNorm1d(3);
     const output = norm.forward(batch(1));
     await Promise.all([output.array(), output.sum().backward()]);
     expectTracked(norm, [1]);
   });
 
-  test('not where nothing that depends on it is computed', async () => {
+  test('not if no dependent value is computed', async () => {
     const norm = new nn.BatchNorm1d(3);
     norm.forward(batch(1));
     await norm.forward(batch(2)).array();
     expectTracked(norm, [2]);
   });
 
-  test('not by a run that fails, and then by the next', async () => {
+  test('not by a failed run, but by the next', async () => {
     const norm = new nn.BatchNorm1d(3);
     const labels = BigInt64Array.of(0n, 1n, 2n, 0n);
     const loss = F.nllLoss(norm.forward(batch(1)), tensor(labels));
@@ -127,7 +127,7 @@ describe('a forward call in training moves the running statistics once', () => {
 });
 
 describe('evaluation', () => {
-  test('uses the running statistics and leaves them alone', async () => {
+  test('uses the running statistics without changing them', async () => {
     const norm = new nn.BatchNorm1d(3, { eps: 1e-9 }).eval();
     norm.runningMean!.data.set([1, 2, 3]);
     norm.runningVar!.data.set([4, 1, 0.25]);
@@ -141,7 +141,7 @@ describe('evaluation', () => {
     expect([...norm.runningMean!.data, ...norm.numBatchesTracked!.data]).toEqual([1, 2, 3, 0]);
   });
 
-  test('takes a single row, which training refuses', async () => {
+  test('accepts a single row, which training rejects', async () => {
     const norm = new nn.BatchNorm1d(3);
     expect(() => norm.forward(batch(1, 1))).toThrow('more than 1 value per channel');
     expect((await norm.eval().forward(batch(1, 1)).array()).length).toBe(3);

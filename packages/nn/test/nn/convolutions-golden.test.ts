@@ -5,7 +5,7 @@ import { checkGolden, goldenFile, type GoldenCase } from '../support/golden-case
 import { checkGoldenModules, made, type GoldenModule } from '../support/golden-modules.ts';
 import '../support/one-thread.ts';
 
-// The functions of test/golden/convolutions.py and the modules of test/golden/image_modules.py, under the names there.
+// The functions of test/golden/convolutions.py and the modules of test/golden/image_modules.py, under the same names.
 
 checkGolden(goldenFile('convolutions') as readonly GoldenCase[], {
   conv1d: (x, w, b) => F.conv1d(x, w, b),

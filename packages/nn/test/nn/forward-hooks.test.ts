@@ -6,7 +6,7 @@ import '../support/one-thread.ts';
 const x = tensor(fill([2, 3], 1), [2, 3]);
 const read = async (result: Tensor) => [...(await result.array())].map(Number);
 
-test('hooks run before and behind every forward, in the order of registration, and may replace values', async () => {
+test('hooks run before and after every forward, in registration order, and may replace values', async () => {
   const layer = new nn.Linear(3, 2);
   const model = new nn.Sequential(layer, new nn.ReLU());
   const plain = await read(model.forward(x));
@@ -39,7 +39,7 @@ test('hooks run before and behind every forward, in the order of registration, a
   expect(Object.getOwnPropertyNames(layer)).not.toContain('forward');
 });
 
-test('hooks change neither the parts of a module nor a forward that is a property', () => {
+test('hooks change neither a module’s submodules nor a forward that is a property', () => {
   class Model extends nn.Module {
     readonly layer = new nn.Linear(3, 2);
     forward = (input: Tensor): Tensor => this.layer.forward(input);
@@ -55,7 +55,7 @@ test('hooks change neither the parts of a module nor a forward that is a propert
   expect(Object.keys(model)).toContain('forward');
 });
 
-test('rejects hooks that are no functions and modules without forward', () => {
+test('rejects hooks that are not functions, and modules without forward', () => {
   class Parts extends nn.Module {}
   expect(() => new nn.Linear(1, 1).registerForwardHook(1 as never)).toThrow(
     'registerForwardHook: expected a function, got 1.',
@@ -63,7 +63,7 @@ test('rejects hooks that are no functions and modules without forward', () => {
   expect(() => new Parts().registerForwardPreHook(() => 1)).toThrow('expected a module with forward');
 });
 
-test('apply visits the parts of a module before it', () => {
+test('apply visits a module’s submodules before the module', () => {
   manualSeed(1);
   const model = new nn.Sequential(new nn.Linear(3, 2), new nn.Sequential(new nn.Linear(2, 2), new nn.ReLU()));
   const visited: string[] = [];

@@ -13,7 +13,7 @@ import {
 import { goldenFile } from '../support/golden-cases.ts';
 import '../support/one-thread.ts';
 
-// Names that PyTorch gives, as `test/golden/module_keys.py` wrote them.
+// PyTorch's names, as written by `test/golden/module_keys.py`.
 const golden = goldenFile('module_keys') as Readonly<
   Record<
     string,
@@ -112,7 +112,7 @@ const modules: Readonly<Record<string, () => nn.Module>> = {
 const namesOf = (pairs: Iterable<readonly [name: string, value: unknown]>) =>
   [...pairs].map(([name]) => name);
 
-/** Keys under which torch stores a tensor again. */
+/** Additional keys under which torch stores a tensor. */
 const again = ['SecondHead.weight', 'SecondHead.bias', 'lastBias', 'firstHead.bias'];
 
 describe("torch's names:", () => {
@@ -151,7 +151,7 @@ test.each(Object.entries(modules))('%s loads the keys that earlier versions wrot
   expect(to.stateDict()).toEqual(state);
 });
 
-test('a key of the module goes before the earlier spelling of another one', () => {
+test('a key of the module takes precedence over another key’s earlier spelling', () => {
   class Two extends nn.Module {
     aB = weight(1);
     a_b = weight(1);
@@ -192,7 +192,7 @@ describe('a ModuleDict', () => {
     expect(loaded.parts.at(name).weight.data).toEqual(layer.weight.data);
   });
 
-  test('keeps the order in which modules were added, also of numbers', () => {
+  test('keeps the order in which modules were added, even for numeric names', () => {
     const dict = new nn.ModuleDict([
       ['b', linear()],
       ['10', linear()],
@@ -202,13 +202,13 @@ describe('a ModuleDict', () => {
     expect(namesOf(dict.namedChildren())).toEqual(['b', '10', '2']);
   });
 
-  test.each(['', 'a.b'])("refuses the name '%s', as torch does", (name) => {
+  test.each(['', 'a.b'])("rejects the name '%s', as torch does", (name) => {
     expect(() => new nn.ModuleDict([[name, linear()]])).toThrow(
       `ModuleDict: expected a name without dots, got '${name}'.`,
     );
   });
 
-  test('refuses the name of a module of its class', () => {
+  test('rejects the name of a module of its class', () => {
     class Parts extends nn.ModuleDict {
       head = linear();
     }

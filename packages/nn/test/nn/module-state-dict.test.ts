@@ -2,7 +2,7 @@ import { BFloat16Bits, decodeSafetensors, encodeSafetensors, Float16Bits } from 
 import { describe, expect, test } from 'vitest';
 import { ArgumentError, BufferTensor, nn, Parameter, type StoredTensor } from '../../src/index.ts';
 
-/** A part with a parameter and two buffers. */
+/** A submodule with a parameter and two buffers. */
 class Scale extends nn.Module {
   readonly weight = new Parameter(Float32Array.of(1, 2), [2]);
   readonly runningMean = new BufferTensor(Float32Array.of(5, 6));
@@ -35,7 +35,7 @@ test('has torch’s keys, shapes and copies of the elements', () => {
   expect(state.get('scale.runningMean')!.data).toEqual(Float32Array.of(5, 6));
 });
 
-test.each(['Map', 'record'])('a %s is loaded into the arrays that there are, as a copy', (form) => {
+test.each(['Map', 'record'])('a %s is copied into the existing arrays', (form) => {
   const [from, to] = [new Net(), new Net()];
   from.scale.runningMean.data.set([8, 9]);
   const { data } = to.conv1.weight;
@@ -49,7 +49,7 @@ test.each(['Map', 'record'])('a %s is loaded into the arrays that there are, as 
   expect(to.stateDict()).toEqual(from.stateDict());
 });
 
-test('not strict, keys of one side only are left alone and told', () => {
+test('without strict, reports and ignores keys of one side only', () => {
   const net = new Net();
   const before = net.stateDict();
   const state = {
@@ -75,7 +75,7 @@ test.each([
   expect(to.stateDict()).toEqual(from.stateDict());
 });
 
-test('keyMapping leaves tensors out, and the report has the keys of the module', () => {
+test('keyMapping can leave tensors out, and the report uses the module’s keys', () => {
   const [from, to] = [new Net(), new Net()];
   const keyMapping = (key: string) => (key.startsWith('scale.') ? undefined : key.replace('conv1', 'first'));
   expect(to.loadStateDict(from.stateDict(), { keyMapping, strict: false })).toEqual({
@@ -107,7 +107,11 @@ test.each([
 
 describe('rejects and changes nothing:', () => {
   test.each([
-    ['two keys that become one', () => 'scale.weight', 'got scale.weight for conv1.weight and conv1.bias.'],
+    [
+      'two keys that map to the same one',
+      () => 'scale.weight',
+      'got scale.weight for conv1.weight and conv1.bias.',
+    ],
     ['keys that are not strings', () => 1, 'expected a key or undefined for conv1.weight, got 1.'],
     [
       'a table of other values',
@@ -139,7 +143,7 @@ describe('rejects and changes nothing:', () => {
     return message;
   }
 
-  test('missing and unexpected keys and other shapes, all at once', () => {
+  test('missing and unexpected keys and mismatched shapes, all at once', () => {
     const message = refusal((state) => {
       state.delete('conv1.bias');
       state.delete('scale.runningMean');

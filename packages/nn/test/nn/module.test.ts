@@ -35,7 +35,7 @@ const namesOf = (entries: Iterable<readonly [string, unknown]>) => Array.from(en
 describe('a module lists', () => {
   const net = new Net();
 
-  test("parameters, its own first, as torch's state dict does", () => {
+  test("parameters, its own first, as in torch's state dict", () => {
     expect(namesOf(net.namedParameters())).toEqual(['own', 'first.factor', 'list.0.factor']);
     expect([...net.parameters()]).toEqual([net.own, net.first.factor, (net.list[0] as Scale).factor]);
   });
@@ -47,7 +47,7 @@ describe('a module lists', () => {
     expect(buffers.get('ownBuffer')!.shape).toEqual([]);
   });
 
-  test('its parts, each module once', () => {
+  test('its submodules, each once', () => {
     expect(namesOf(net.namedChildren())).toEqual(['first', 'list', 'again']);
     expect([...net.children()]).toEqual([net.first, net.list, net.first]);
     expect(namesOf(net.namedModules())).toEqual(['', 'first', 'list', 'list.0', 'list.1']);
@@ -55,7 +55,7 @@ describe('a module lists', () => {
     expect(namesOf(net.first.namedParameters('model'))).toEqual(['model.factor']);
   });
 
-  test('no modules in a plain array, which it refuses by name', () => {
+  test('no modules in a plain array, which it rejects by name', () => {
     class Careless extends nn.Module {
       readonly layers = [new nn.Linear(2, 2)];
     }
@@ -64,7 +64,7 @@ describe('a module lists', () => {
   });
 });
 
-test('a buffer is read as it is when a graph runs, and gets no gradient', async () => {
+test('a buffer is read when a graph runs, and has no gradient', async () => {
   const scale = new Scale();
   const output = scale.forward(tensor(Float32Array.of(1, 1)));
   scale.offset.data.set([10, 20]);
@@ -74,7 +74,7 @@ test('a buffer is read as it is when a graph runs, and gets no gradient', async 
 });
 
 describe('train and eval', () => {
-  test('reach every part, and give the module back', () => {
+  test('reach every submodule, and return the module', () => {
     const net = new Net();
     const modes = () => Array.from(net.namedModules(), ([, { training }]) => training);
     expect(modes()).toEqual([true, true, true, true, true]);
@@ -85,7 +85,7 @@ describe('train and eval', () => {
     expect(modes()).toEqual([true, true, false, false, false]);
   });
 
-  test('call the train of each part, which may stay in evaluation', () => {
+  test('call train on each submodule, which may stay in evaluation', () => {
     class Frozen extends Scale {
       override train(): this {
         return super.train(false);
@@ -97,7 +97,7 @@ describe('train and eval', () => {
 });
 
 describe('ModuleList', () => {
-  test('is a list of parts that grows', () => {
+  test('is a list of submodules that can grow', () => {
     const list = new nn.ModuleList([new nn.Linear(2, 3)]);
     const last = new nn.Linear(3, 1, { bias: false });
     expect(list.append(last)).toBe(list);
@@ -120,7 +120,7 @@ describe('ModuleList', () => {
 describe('Dropout', () => {
   const ones = tensor(new Float32Array(10_000).fill(1));
 
-  test('in training drops at the probability, and what stays grows by as much', async () => {
+  test('in training drops with the probability, and scales the rest accordingly', async () => {
     manualSeed(1);
     const output = (await new nn.Dropout(0.2).forward(ones).array()) as Float32Array;
     expect(new Set(output)).toEqual(new Set([0, 1.25]));
@@ -129,11 +129,11 @@ describe('Dropout', () => {
     expect(Math.abs(dropped - 2000)).toBeLessThan(200);
   });
 
-  test('in evaluation lets everything through', () => {
+  test('in evaluation is the identity', () => {
     expect(new nn.Dropout(0.9).eval().forward(ones)).toBe(ones);
   });
 
-  test('draws a new mask at every forward in one program, and masks the gradient alike', async () => {
+  test('draws a new mask at every forward in one program, and masks the gradient equally', async () => {
     const compile = vi.spyOn(onnxruntimeExecutor, 'compile');
     const dropout = new nn.Dropout();
     const masks: string[] = [];
@@ -153,7 +153,7 @@ describe('Dropout', () => {
   test.each([
     [0, 1],
     [1, 0],
-  ])('p = %s makes of 1 always %s', async (p, expected) => {
+  ])('p = %s always turns 1 into %s', async (p, expected) => {
     const output = (await F.dropout(ones, p).array()) as Float32Array;
     expect(output.every((element) => element === expected)).toBe(true);
   });
@@ -169,7 +169,7 @@ test.each([
     [new Parameter(new Float32Array(1), [1])],
     'the parameters and buffers in the array',
   ],
-])('layers in an %s are refused, as nothing would train them', (_, held, message) => {
+])('layers in an %s are rejected, because they would not be trained', (_, held, message) => {
   class Holder extends nn.Module {
     readonly held: unknown = held;
   }

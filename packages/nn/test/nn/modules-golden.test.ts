@@ -4,7 +4,7 @@ import { fill } from '../support/fill.ts';
 import { checkGoldenModules, made, type GoldenModule } from '../support/golden-modules.ts';
 import '../support/one-thread.ts';
 
-// PyTorch's numbers, as `test/golden/modules.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/modules.py`.
 
 const filled = (shape: readonly number[], seed: number) => tensor(fill(shape, seed), shape);
 const padding = filled([3, 5], 4).gt(0.4);
@@ -17,7 +17,7 @@ const attended = ({ output, weights }: nn.Attended) => output.mul(weights.square
 /** A function, of which no parameters are compared. */
 const functional = (call: (...inputs: Tensor[]) => Tensor): GoldenModule => [new nn.Sequential(), call];
 
-/** The modules of modules.py, under the names there. */
+/** The modules of modules.py, under the same names. */
 const modules: Readonly<Record<string, () => GoldenModule>> = {
   attention: () => functional((q, k, v) => F.scaledDotProductAttention(q, k, v)),
   'causal attention': () =>
@@ -80,7 +80,7 @@ const modules: Readonly<Record<string, () => GoldenModule>> = {
 
 checkGoldenModules('modules', modules);
 
-test('dropout drops weights and elements in training alone', async () => {
+test('dropout drops weights and elements only in training', async () => {
   manualSeed(1);
   const layer = new nn.TransformerEncoderLayer(6, 2, { dimFeedforward: 9, dropout: 0.5 });
   const x = filled([4, 3, 6], 0);
@@ -99,7 +99,7 @@ test('instance normalization rejects another number of dimensions or channels', 
   );
 });
 
-test('containers list their parts under names, as in torch', async () => {
+test('containers list their submodules under names, as in torch', async () => {
   const first = new nn.Linear(2, 3);
   const dict = new nn.ModuleDict<nn.Linear | nn.Identity>({ first, none: new nn.Identity() });
   const list = new nn.ParameterList([new Parameter(new Float32Array(2), [2])]);

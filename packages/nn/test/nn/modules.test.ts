@@ -6,7 +6,7 @@ import '../support/one-thread.ts';
 const of = (shape: readonly number[], seed = 1): Tensor => tensor(fill(shape, seed), shape);
 const names = (module: nn.Module) => [...module.namedParameters()].map(([name]) => name);
 
-describe('a module computes what its function does, with the same options', () => {
+describe('a module equals its function with the same options', () => {
   const images = of([2, 3, 6, 5]);
   test.each<[string, nn.Layer, Tensor]>([
     ['ReLU', new nn.ReLU(), F.relu(images)],
@@ -41,7 +41,7 @@ describe('a module computes what its function does, with the same options', () =
 });
 
 describe('LayerNorm', () => {
-  test('has a weight of ones and a bias of zeros, which it applies', async () => {
+  test('has a weight of ones and a bias of zeros, and applies them', async () => {
     const norm = new nn.LayerNorm([2, 3]);
     expect(names(norm)).toEqual(['weight', 'bias']);
     expect([...norm.weight!.data, ...norm.bias!.data]).toEqual([1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0]);
@@ -52,12 +52,12 @@ describe('LayerNorm', () => {
     expect(await norm.forward(input).array()).toEqual(await expected.array());
   });
 
-  test('without a bias has a weight alone', () => {
+  test('without a bias has only a weight', () => {
     expect(names(new nn.LayerNorm(3, { bias: false }))).toEqual(['weight']);
     expect(names(new nn.LayerNorm(3, { bias: true, elementwiseAffine: false }))).toEqual([]);
   });
 
-  test('without them normalizes alone', async () => {
+  test('without them only normalizes', async () => {
     const norm = new nn.LayerNorm(5, { elementwiseAffine: false, eps: 0.5 });
     expect(names(norm)).toEqual([]);
     const expected = F.layerNorm(of([3, 5]), [5], undefined, undefined, { eps: 0.5 });
@@ -66,7 +66,7 @@ describe('LayerNorm', () => {
 });
 
 describe('Embedding', () => {
-  test('draws a normal table, whose padding row is 0 and stays so', async () => {
+  test('draws a normal table, whose padding row is and stays 0', async () => {
     const table = new nn.Embedding(400, 50, { paddingIdx: -2 });
     const { data } = table.weight;
     expect([...data.subarray(398 * 50, 399 * 50)]).toEqual(Array(50).fill(0));
@@ -106,7 +106,7 @@ describe('Sequential', () => {
       new nn.Sequential(new nn.Flatten(), new nn.Linear(8, 3)),
     );
 
-  test('applies its parts in order, with the parameters that they draw in order', async () => {
+  test('applies its layers in order, with parameters drawn in order', async () => {
     manualSeed(3);
     const model = make();
     manualSeed(3);
@@ -116,13 +116,13 @@ describe('Sequential', () => {
     expect(await model.forward(images).array()).toEqual(await expected.array());
   });
 
-  test("names its parts by their positions, as torch's state dict does", () => {
+  test("names its layers by position, as in torch's state dict", () => {
     expect(names(make())).toEqual(['0.weight', '0.bias', '2.1.weight', '2.1.bias']);
     expect(make().length).toBe(3);
     expect(make()[1]).toBeInstanceOf(nn.ReLU);
   });
 
-  test('without parts gives its input', () => {
+  test('without layers returns its input', () => {
     const input = of([2, 2]);
     expect(new nn.Sequential().forward(input)).toBe(input);
   });

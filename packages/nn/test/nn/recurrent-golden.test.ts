@@ -2,7 +2,7 @@ import { nn, type Tensor } from '../../src/index.ts';
 import { checkGoldenModules, made, type GoldenModule } from '../support/golden-modules.ts';
 import '../support/one-thread.ts';
 
-// PyTorch's numbers, as `test/golden/recurrent.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/recurrent.py`.
 
 const { packPaddedSequence, packSequence, padPackedSequence } = nn.utils.rnn;
 type Packed = nn.utils.rnn.PackedSequence;
@@ -32,7 +32,7 @@ function callPacked(module: nn.LSTM, sequence: Packed, states: Tensor[], options
 const unchanged = (...sequences: Tensor[]): Tensor =>
   padPackedSequence(packSequence(sequences), { paddingValue: 0.25, totalLength: 6 })[0];
 
-/** The modules of recurrent.py, under the names there. */
+/** The modules of recurrent.py, under the same names. */
 const modules: Readonly<Record<string, () => GoldenModule>> = {
   rnn: () => made(new nn.RNN(5, 6), call),
   'rnn of relu, both directions, no bias': () => {

@@ -34,7 +34,7 @@ describe('outside of a group', () => {
     expect([...sync.stateDict().keys()]).toEqual([...other.stateDict().keys()]);
   });
 
-  test('it takes any number of dimensions from 2, and refuses what BatchNorm refuses', async () => {
+  test('it accepts 2 or more dimensions, and rejects what BatchNorm rejects', async () => {
     const norm = new nn.SyncBatchNorm(2);
     const shape = [2, 2, 1, 2, 1];
     expect(await norm.forward(tensor(fill(shape, 1), shape)).array()).toHaveLength(8);
@@ -93,7 +93,7 @@ describe('convertSyncBatchNorm', () => {
     expect([...linear.namedCollectives()]).toEqual([]);
   });
 
-  test('rejects the null group of an outside rank before it replaces anything', () => {
+  test('rejects the null group of a rank outside, before replacing anything', () => {
     const model = new Net();
     expect(() => nn.SyncBatchNorm.convertSyncBatchNorm(model, null as unknown as ProcessGroup)).toThrow(
       'expected a process group, got null',
@@ -102,7 +102,7 @@ describe('convertSyncBatchNorm', () => {
   });
 });
 
-test('a converted model is exported as it computes in evaluation', async () => {
+test('a converted model is exported as in evaluation mode', async () => {
   const model = nn.SyncBatchNorm.convertSyncBatchNorm(
     new nn.Sequential(new nn.Conv2d(1, 2, 3), new nn.BatchNorm2d(2)),
   );

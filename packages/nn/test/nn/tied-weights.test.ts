@@ -95,7 +95,7 @@ test.each([[['embedding.weight', 'head.weight']], [['head.weight']], [['embeddin
   },
 );
 
-test('a copy of another shape is an error, and nothing is loaded', () => {
+test('rejects a copy of another shape, and loads nothing', () => {
   const model = made();
   const before = model.stateDict();
   const state = {

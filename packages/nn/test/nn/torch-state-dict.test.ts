@@ -6,7 +6,7 @@ import { F, nn, tensor, type Tensor } from '../../src/index.ts';
 import { expectClose } from '../support/numeric.ts';
 import '../support/one-thread.ts';
 
-// What PyTorch saved and computes, as `test/golden/state_dict.py` wrote it.
+// Files and results of PyTorch, as written by `test/golden/state_dict.py`.
 
 const folder = new URL('../../../../test/golden/', import.meta.url);
 const file = fileURLToPath(new URL('state_dict.safetensors', folder));

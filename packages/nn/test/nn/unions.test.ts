@@ -23,7 +23,7 @@ import {
 } from '../../src/index.ts';
 import '../support/one-thread.ts';
 
-// What is chosen at run time, such as `adam ? new optim.AdamW(…) : new optim.SGD(…)`, has a union type. Every function that
+// A choice at run time, such as `adam ? new optim.AdamW(…) : new optim.SGD(…)`, has a union type. Every function that
 // takes an optimizer, model, loss, dataset or scheduler takes such a union: this file compiles.
 
 class Narrow extends nn.Module {
@@ -56,7 +56,7 @@ describe.each([
   [false, true],
   [false, false],
 ])('unions, %s and %s:', (first, second) => {
-  test('a model, a loss, an optimizer and a scheduler that are chosen at run time train', async () => {
+  test('a model, a loss, an optimizer and a scheduler chosen at run time train', async () => {
     manualSeed(1);
     const model = first ? new Narrow() : new Deep();
     const loss = second ? new nn.MSELoss() : new nn.L1Loss();
@@ -84,7 +84,7 @@ describe.each([
     expect(exportOnnx(model, { inputShape: [1, 2] }).length).toBeGreaterThan(100);
   });
 
-  test('containers have modules that are chosen at run time', () => {
+  test('containers accept modules chosen at run time', () => {
     const model = first ? new Narrow() : new Deep();
     const activation = second ? new nn.ReLU() : new nn.GELU();
     const containers = [
@@ -99,7 +99,7 @@ describe.each([
     expect(nn.SyncBatchNorm.convertSyncBatchNorm(model)).toBe(model);
   });
 
-  test('a dataset and a sampler that are chosen at run time are loaded', async () => {
+  test('a dataset and a sampler chosen at run time are loaded', async () => {
     const rows = { length: 4, at: (i: number) => ({ row: Float32Array.of(i), label: 1n }) };
     const pairs = { length: 4, at: (i: number) => ({ row: Float32Array.of(i, i), label: BigInt(i) }) };
     const dataset = first ? rows : pairs;
@@ -123,7 +123,7 @@ export async function loaders(
 ): Promise<void> {
   const shards = new ImageShards('');
   for await (const { image } of new DataLoader(first ? shards : images, { batchSize: 2 })) tensor(image);
-  // Of different samples, TypeScript has to be told the union.
+  // For different samples, TypeScript needs the union type.
   for await (const batch of new DataLoader<Image | { text: string }>(first ? images : others)) {
     if ('image' in batch) tensor(batch.image);
   }

@@ -1,11 +1,11 @@
 import { Tensor, type DType } from '../../src/index.ts';
 import { Float, Other, Slice, type Decoded } from './sample.ts';
 
-/** A call of torch that ringrun has no counterpart of: the reason becomes a line of the table. */
+/** A torch call without a counterpart in ringrun: the reason becomes a line of the table. */
 export class NoCounterpart extends Error {}
 
 /**
- * The arguments of a call of torch by name. Reading one marks it, so that an argument that a mapping does not read is never
+ * The arguments of a torch call by name. Reading one marks it, so that an argument that a mapping does not read is never
  * ignored: see `requireAllRead`.
  */
 export class Given {
@@ -21,7 +21,7 @@ export class Given {
     return this.#values.has(name);
   }
 
-  /** The argument as it is; undefined for None, and where torch's default applies. */
+  /** The raw argument; undefined for None and where torch's default applies. */
   any(name: string): Decoded {
     this.#unread.delete(name);
     return this.#values.get(name);
@@ -44,7 +44,7 @@ export class Given {
     throw new NoCounterpart(`\`${name}\` is a list of tensors`);
   }
 
-  /** A tensor or a number; JavaScript has no 2.0, which torch tells from 2 beside integers. */
+  /** A tensor or a number; JavaScript has no 2.0, which torch distinguishes from 2 when combined with integers. */
   operand(name: string, beside?: Tensor): Tensor | number {
     const value = this.any(name);
     if (value instanceof Tensor) return value;
@@ -63,7 +63,7 @@ export class Given {
     throw this.#otherType(name, 'a number', value);
   }
 
-  /** A list of numbers; one number is a list of one. */
+  /** A list of numbers; a single number becomes a list of one. */
   numbers(name: string): number[] | undefined {
     const value = this.any(name);
     if (value === undefined) return value;
@@ -75,7 +75,7 @@ export class Given {
     });
   }
 
-  /** One number, or a list of them, as sizes of windows are given. */
+  /** One number, or a list of them, as for window sizes. */
   sizes(name: string): number | number[] | undefined {
     const value = this.any(name);
     return Array.isArray(value) ? this.numbers(name) : this.number(name);

@@ -96,7 +96,7 @@ const ignored = ['device', 'dtype', 'inplace', 'enable_nested_tensor', 'need_wei
 type AnyModule = nn.Module & { forward: (...inputs: unknown[]) => unknown };
 type ModuleClass = new (...args: unknown[]) => AnyModule;
 
-/** A module as torch's was made, with its state. Adds its parameters to the list, in torch's order. */
+/** A module with the constructor arguments and the state of torch's. Adds its parameters to the list, in torch's order. */
 export function moduleOf(
   name: string,
   args: Readonly<Record<string, Decoded>>,
@@ -132,7 +132,7 @@ export function moduleOf(
   return module;
 }
 
-/** What `forward` gives, and the running statistics afterwards. */
+/** The results of `forward`, and the running statistics afterwards. */
 export function callModule(name: string, module: AnyModule, args: Readonly<Record<string, Decoded>>): Result {
   const result = module.forward(...argumentsOf(modules[name].forward, args));
   return [outputs(result as Result), [...module.namedBuffers()].map(([, buffer]) => buffer as Tensor)];

@@ -2,18 +2,18 @@ import { Tensor, type ValuesAndIndices } from '../../src/index.ts';
 import { Given, NoCounterpart } from './given.ts';
 import type { Decoded } from './sample.ts';
 
-/** What a call gives: tensors, or sizes and answers that are no tensors in ringrun. */
+/** The result of a call: tensors, or sizes and booleans that are not tensors in ringrun. */
 export type Result =
   Tensor | ValuesAndIndices | number | boolean | readonly Result[] | { readonly [name: string]: Result };
 
-/** How an operation of torch is written with ringrun. */
+/** Maps a torch operation to ringrun. */
 export interface Operation {
-  /** Names of torch's parameters behind the first, in order. */
+  /** Names of torch's parameters after the first, in order. */
   readonly names: readonly string[];
   readonly call: (input: Tensor, given: Given) => Result;
-  /** Of the outputs, those whose elements torch leaves open for equal elements, such as positions. */
+  /** Outputs that torch leaves unspecified for equal elements, such as positions. */
   readonly open?: readonly number[];
-  /** Whether the first argument is a list or a string. Default: a tensor. */
+  /** The kind of the first argument: a list or a string. Default: a tensor. */
   readonly takesOther?: true;
 }
 
@@ -35,7 +35,7 @@ export function listOp(names: string, call: (tensors: readonly Tensor[], given: 
   };
 }
 
-/** Calls ringrun as torch was called. */
+/** Calls ringrun with torch's arguments. */
 export function callOperation(
   { names, call, takesOther }: Operation,
   [input, args, options]: readonly Decoded[],

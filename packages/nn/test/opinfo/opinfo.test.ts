@@ -6,8 +6,8 @@ import { outcomeOf } from './outcome.ts';
 import { Samples, samplesProblem } from './samples.ts';
 import { coveragePage, type Row } from './table.ts';
 
-// torch's own samples of its operations, modules and optimizers: values, gradients and errors equal torch's, or ringrun refuses them
-// or computes another number for a written reason. A new operation needs an entry in a table of opinfo/.
+// torch's own samples of its operations, modules and optimizers: values, gradients and errors equal torch's, or ringrun rejects
+// them or computes a different number for a documented reason. A new operation needs an entry in a table of opinfo/.
 
 /** All samples (`npm run test:opinfo`), or a few of each kind. */
 const isFull = process.env['RINGRUN_OPINFO'] === 'full';

@@ -10,7 +10,7 @@ import { trainedBy } from './optimizers.ts';
 import { excuseOf, reasonOf } from './reasons.ts';
 import { decode, decodeDict, type Decoded, type Encoded, type EncodedTensor, type Sample } from './sample.ts';
 
-/** What became of a sample. */
+/** The outcome of a sample. */
 export type Outcome =
   | { readonly kind: 'equal' }
   | { readonly kind: 'refused' | 'excused'; readonly reason: string }
@@ -107,7 +107,7 @@ async function gradientDifference(
   isElementwise: boolean,
 ): Promise<string | undefined> {
   if (gradients.length === 0 || sample.name.startsWith('optimizer')) return undefined;
-  // Which of equal elements has the gradient is torch's choice, too.
+  // torch also chooses which of equal elements receives the gradient.
   if (openOutputs(sample).length > 0) return undefined;
   const weighed = outputs.flatMap((one, place) =>
     one.dtype === 'float32' && one.requiresGrad

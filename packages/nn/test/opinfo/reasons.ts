@@ -1,6 +1,6 @@
 import type { Sample } from './sample.ts';
 
-/** Why ringrun refuses what torch computes: the pattern of ringrun's message, and what the page says. */
+/** Reasons for which ringrun rejects a call that torch computes: the pattern of ringrun's message, and the text of the page. */
 const refusals: readonly (readonly [message: RegExp, reason: string])[] = [
   [/^(MatMul|Gemm|linear): expected .*(int64|bool)/, 'Products of integer matrices: call `float()` first.'],
   [
@@ -37,7 +37,7 @@ const refusals: readonly (readonly [message: RegExp, reason: string])[] = [
   [/mean: expected float32/, 'Functions of floats, of integers: call `float()` first.'],
 ];
 
-/** The reason of a refusal; undefined if none is written here, which is a difference. */
+/** The reason for a rejection; undefined if none is listed here, which counts as a difference. */
 export function reasonOf(message: string): string | undefined {
   return refusals.find(([pattern]) => pattern.test(message))?.[1];
 }
@@ -56,7 +56,7 @@ const special = (names: RegExp, how: RegExp, reason: string): Excuse => ({
   reason,
 });
 
-/** Differences that are no mistakes of ringrun. */
+/** Differences that are not defects of ringrun. */
 const excuses: readonly Excuse[] = [
   special(
     /op (remainder|fmod)$/,
@@ -106,7 +106,7 @@ const excuses: readonly Excuse[] = [
   special(/conv/i, /NaN|torch -?\d/, 'Infinities and NaN in fast convolutions reach their neighbours.'),
 ];
 
-/** Why a difference is no mistake; undefined if it is one. */
+/** The reason why a difference is not a defect; undefined if it is one. */
 export function excuseOf({ name, values }: Sample, how: string): string | undefined {
   return excuses.find((one) => one.values === values && one.names.test(name) && one.how.test(how))?.reason;
 }

@@ -2,7 +2,7 @@ import type { ArrayOf, DType, TensorData } from '../../src/index.ts';
 import { Parameter, type Tensor } from '../../src/index.ts';
 import { tensorOf } from '../../src/tensor/creation.ts';
 
-/** A value as test/golden/opinfo.py writes it. */
+/** A value as written by test/golden/opinfo.py. */
 export type Encoded =
   | null
   | boolean
@@ -23,15 +23,15 @@ export interface EncodedTensor {
   /** Base64 of the elements, little-endian. */
   readonly data: string;
   readonly grad: boolean;
-  /** Base64 of float32: what single precision makes different in torch. Default: nothing. */
+  /** Base64 of float32: the error of single precision in torch. Default: 0. */
   readonly rounding?: string;
 }
 
-/** A call of torch, and what it gives. */
+/** A torch call and its result. */
 export interface Sample {
   /** `op sum`, `module Linear`, `optimizer SGD` */
   readonly name: string;
-  /** Of the operation, such as `rounding_mode=trunc` of div; '' of most. */
+  /** Variant of the operation, such as `rounding_mode=trunc` of div; usually ''. */
   readonly variant: string;
   readonly dtype: DType;
   readonly values: 'samples' | 'special values' | 'ties' | 'kinks' | 'errors';
@@ -43,11 +43,11 @@ export interface Sample {
   readonly state?: Encoded;
   readonly outputs?: readonly Encoded[];
   readonly gradients?: readonly EncodedTensor[];
-  /** Why torch refuses the call. */
+  /** The reason for which torch rejects the call. */
   readonly error?: string;
 }
 
-/** A number that Python has as a float; JavaScript has no 2.0. */
+/** A number that is a float in Python; JavaScript has no 2.0. */
 export class Float {
   readonly value: number;
   constructor(value: number) {
@@ -55,7 +55,7 @@ export class Float {
   }
 }
 
-/** A value of Python that has no counterpart. */
+/** A Python value without a counterpart. */
 export class Other {
   readonly what: string;
   constructor(what: string) {

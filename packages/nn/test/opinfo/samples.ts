@@ -11,7 +11,7 @@ import type { Sample } from './sample.ts';
 /** A Python with a newer torch than Debian's. */
 const python = process.env['RINGRUN_TORCH_PYTHON'] ?? defaultPython;
 
-/** Why this machine has none of torch's samples; undefined if it has. */
+/** The reason why torch's samples are missing on this machine; undefined if they are present. */
 export function samplesProblem(): string | undefined {
   const program = [
     'import torch',
@@ -32,7 +32,7 @@ export class Samples {
   /** The version of torch. */
   readonly torch: string;
 
-  /** @param few how many of each kind. Default: all. */
+  /** @param few number of samples of each kind. Default: all. */
   constructor(names: readonly string[], few?: number) {
     this.#names = names;
     const args = [script, this.#folder, ...(few === undefined ? [] : [String(few)])];

@@ -1,4 +1,4 @@
-/** What became of the samples of an operation. */
+/** The outcomes of an operation's samples. */
 export interface Row {
   readonly name: string;
   samples: number;
@@ -6,7 +6,7 @@ export interface Row {
   refused: number;
   excused: number;
   different: number;
-  /** Why samples were refused or excused. */
+  /** Reasons for which samples were rejected or excused. */
   readonly reasons: Map<string, { readonly kind: 'refused' | 'excused'; readonly count: number }>;
 }
 

@@ -4,7 +4,7 @@ import { fillCoarse } from '../support/fill.ts';
 import { checkCase, goldenFile, type GoldenCase, type GoldenFunctions } from '../support/golden-cases.ts';
 import '../support/one-thread.ts';
 
-// Functions at their limits, at eps, at ties, and at sizes that a factor keeps, as test/golden/bounds.py wrote them.
+// Functions at their limits, at eps, at ties, and at sizes that a factor preserves, as written by test/golden/bounds.py.
 
 const cases = goldenFile('bounds') as readonly GoldenCase[];
 
@@ -96,7 +96,7 @@ const gradientOf = async (elements: readonly number[], compute: (x: Tensor) => T
 };
 
 describe('NaN and infinities', () => {
-  test('a limit of NaN makes every element NaN', async () => {
+  test('a NaN limit makes every element NaN', async () => {
     for (const [min, max] of [
       [NaN, null],
       [NaN, 1],
@@ -134,7 +134,7 @@ describe('NaN and infinities', () => {
   });
 });
 
-test('a vector that is shorter than eps is divided by eps, and not by its square', async () => {
+test('a vector shorter than eps is divided by eps, not by its square', async () => {
   const [similarity] = await F.cosineSimilarity(
     tensor(Float32Array.of(1e-5, 2e-5), [1, 2]),
     tensor(Float32Array.of(1e-5, 2e-5), [1, 2]),
@@ -142,7 +142,7 @@ test('a vector that is shorter than eps is divided by eps, and not by its square
   expect(similarity).toBeCloseTo(1, 6);
 });
 
-test('margins and limits in the wrong order are refused', () => {
+test('rejects invalid margins, and limits in the wrong order', () => {
   const x = tensor(Float32Array.of(1, 2), [1, 2]);
   expect(() => F.hardtanh(x, 1, -1)).toThrow('hardtanh: min must be at most max, got 1 and -1.');
   expect(() => F.tripletMarginLoss(x, x, x, { margin: 0 })).toThrow('margin must be above 0, got 0.');
@@ -158,7 +158,7 @@ describe('pools that round up along one axis alone', () => {
   };
   const options = { padding: 1, ceilMode: true } as const;
 
-  // torch's values, and the places of its gradient: those with 1, and those with 2.
+  // torch's values, and the positions of its gradient that are 1 and 2.
   test.each<[string, (x: Tensor) => Tensor, number[], number[], number[], number[]]>([
     [
       'maxPool2d',

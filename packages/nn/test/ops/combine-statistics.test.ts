@@ -79,7 +79,7 @@ const part = (channels: number, seed: number, count: number): RankStatistics => 
 
 describe.each([1, 2, 7, 16, 33])('the statistics of %i channels', (channels) => {
   test.each([[[5]], [[3, 4]], [[1, 0, 1]], [[0, 7, 2, 0, 3]]])(
-    'of ranks with %j values have the bits of the formula',
+    'of ranks with %j values are bit-identical to the formula',
     async (counts) => {
       const ranks = counts.map((count, seed) => part(channels, seed, count));
       expect(await combined(ranks)).toEqual(byFormula(ranks));
@@ -87,7 +87,7 @@ describe.each([1, 2, 7, 16, 33])('the statistics of %i channels', (channels) => 
   );
 });
 
-test('a rank without values has no mean, which is not read', async () => {
+test('the undefined mean of a rank without values is not read', async () => {
   const nothing = { mean: Float32Array.of(NaN), variance: Float32Array.of(NaN), count: 0 };
   const ranks = [part(1, 1, 3), nothing, part(1, 2, 1)];
   expect(await combined(ranks)).toEqual(byFormula(ranks));
@@ -97,7 +97,7 @@ test('a rank without values has no mean, which is not read', async () => {
 });
 
 test('deviations of 1e-3 around 1,000 are combined without cancellation', async () => {
-  // Sums of squares in float32, or in float64 of what float32 keeps of x², would leave nothing of a variance of 1e-6.
+  // Sums of squares in float32, or in float64 of float32's x², would lose a variance of 1e-6.
   const of = (mean: number, variance: number, count: number) => ({
     mean: Float32Array.of(mean),
     variance: Float32Array.of(variance),

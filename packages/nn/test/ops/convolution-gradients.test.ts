@@ -23,7 +23,7 @@ const pooled = (kernelShape: readonly number[], options: Partial<PoolAttributes>
   ...options,
 });
 
-/** A function of tensors, with the operators behind it. */
+/** A function of tensors, with the operators that it consists of. */
 const tensors =
   (compute: (...inputs: Tensor[]) => Tensor) =>
   (...inputs: Value[]): Value[] => [compute(...inputs.map((value) => new TensorOf(value))).value];

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { cdist, F, Parameter, tensor, where, type Tensor } from '../../src/index.ts';
 import '../support/one-thread.ts';
 
-// PyTorch's values and gradients at the ends of domains, as `test/golden/edges.py` wrote them.
+// PyTorch's values and gradients at the ends of domains, as written by `test/golden/edges.py`.
 
-/** All elements, as numbers and as String() writes what is not finite. */
+/** All elements, as numbers and as String() for non-finite ones. */
 interface Written {
   readonly shape: readonly number[];
   readonly elements: readonly (number | string)[];

@@ -42,7 +42,7 @@ const lossesBy = (reduction: F.Reduction): GoldenFunctions => ({
     ),
 });
 
-/** The functions of operators.py, under the names there. */
+/** The functions of operators.py, under the same names. */
 const operators: GoldenFunctions = {
   add: (a, b) => a.add(b),
   'add number': (a) => a.add(1.5),
@@ -198,7 +198,7 @@ const comparing: GoldenFunctions = {
   'maxPool2d 3x3 of 16 convolved images': (x) => F.maxPool2d(convolved(x), 3),
 };
 
-describe('NaN and infinities are passed on where torch passes them on', () => {
+describe('NaN and infinities propagate as in torch', () => {
   const named = golden.notFinite.map((golden) => [golden.name, golden] as const);
   test.each(named)('%s', async (name, { inputs, output, gradients }) => {
     const parameters = inputs.map((shape, seed) => new Parameter(fillNotFinite(shape, seed), shape));
@@ -231,7 +231,7 @@ describe('confident outputs and their gradients keep their relative precision', 
     await functions[name](x).sum().backward();
     for (const [place, number] of numbers.entries()) {
       expectRelative(`${name}(${number})`, output[place], Number(golden.output[place]));
-      // Beside 1, what is left of y·(1 − y) is lost in torch's float32 as well.
+      // Near 1, y·(1 − y) loses its precision in torch's float32 too.
       const lost = name.startsWith('binary') || number < 0 ? 0 : 2e-7 * number;
       expectRelative(`gradient of ${name}(${number})`, x.grad![place], Number(golden.gradient[place]), lost);
     }

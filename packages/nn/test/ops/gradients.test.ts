@@ -78,7 +78,7 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
   ...convolutionCases,
 };
 
-/** From numbers of about that size; where their sum is not finite, the maxima are found another way. */
+/** From numbers of about that size; if their sum is not finite, the maxima are found another way. */
 function exactlyPooled(size: number): Value {
   const image = elementwise.mul(
     input('float32', [2, 1, 3, 4], { data: fill([2, 1, 3, 4], 1) }),
@@ -153,7 +153,7 @@ describe('values of operators without a gradient', () => {
   });
 });
 
-test('every operator of the table is tested, as what it is', () => {
+test('every operator of the table is tested in its category', () => {
   const tabled = Object.entries(operators).filter(([, definition]) => definition.gradient !== noGradient);
   expect([...Object.keys(cases), ...collective].sort()).toEqual(tabled.map(([op]) => op).sort());
   expect(Object.keys(operators).sort()).toEqual(

@@ -3,11 +3,11 @@ import { ArgumentError, cat, compileStep, F, optim, Parameter, Tensor, tensor } 
 import { mul } from '../../src/ops/elementwise.ts';
 import { fill } from '../support/fill.ts';
 
-// Indices out of range: those of a tensor are refused at the call, computed ones by the run, both as torch refuses them.
+// Indices out of range are rejected as in torch: those of a tensor at the call, computed ones when the graph runs.
 
 const x = () => new Parameter(fill([3, 4], 1), [3, 4]);
 const int64 = (...integers: number[]) => tensor(BigInt64Array.from(integers, BigInt));
-/** The same indices, which no call can know. */
+/** The same indices, unknown at the call. */
 const computed = (indices: Tensor) =>
   new Tensor(mul(indices.value, tensor(new BigInt64Array(indices.numel()).fill(1n), indices.shape).value));
 
@@ -65,13 +65,13 @@ const functions: Readonly<
 };
 
 describe.each(Object.entries(functions))('%s', (name, { least, most, call, expected }) => {
-  test.each([least, most])('takes index %i, known or computed', async (index) => {
+  test.each([least, most])('accepts index %i, known or computed', async (index) => {
     const known = await call(int64(index)).array();
     expect([...(await call(computed(int64(index))).array())]).toEqual([...known]);
   });
 
   test.each([least - 1, most + 1, 2 ** 40, -(2 ** 40)])(
-    'refuses index %i, known or computed',
+    'rejects index %i, known or computed',
     async (index) => {
       const error = new ArgumentError(`${name}: expected ${expected}, got ${index} at index 0.`);
       expect(await failureOf(() => call(int64(index)).array())).toEqual(error);
@@ -82,14 +82,14 @@ describe.each(Object.entries(functions))('%s', (name, { least, most, call, expec
   );
 });
 
-test('losses take computed targets that are ignored, also out of range', async () => {
+test('losses accept computed targets that are ignored, even out of range', async () => {
   const targets = computed(int64(1, -100, 3));
   const [some, all] = [F.crossEntropy(x(), targets), F.crossEntropy(x(), int64(1, -100, 3))];
   expect(await some.item()).toBe(await all.item());
   expect(await F.nllLoss(x(), computed(int64(9, 9, 9)), { ignoreIndex: 9, reduction: 'sum' }).item()).toBe(0);
 });
 
-test('several functions of one graph are told apart', async () => {
+test('errors distinguish several functions of one graph', async () => {
   const read = (first: number, second: number) =>
     cat([x().indexSelect(0, computed(int64(first))), x().indexSelect(0, computed(int64(second)))]).array();
   expect([...(await read(0, 0))].length).toBe(8);
@@ -98,7 +98,7 @@ test('several functions of one graph are told apart', async () => {
   );
 });
 
-test('the lengths and targets of ctcLoss are refused by its name', async () => {
+test('errors about lengths and targets name ctcLoss', async () => {
   const logProbs = new Parameter(fill([3, 1, 4], 1), [3, 1, 4]);
   const loss = F.ctcLoss(logProbs, tensor([1n, 2n], [1, 2]), [9], [2]);
   expect(await failureOf(() => loss.item())).toEqual(
@@ -106,7 +106,7 @@ test('the lengths and targets of ctcLoss are refused by its name', async () => {
   );
 });
 
-test('a compiled step refuses an index in a later batch, and changes nothing', async () => {
+test('a compiled step rejects an index in a later batch, and changes nothing', async () => {
   const table = new Parameter(fill([3, 2], 1), [3, 2]);
   const step = compileStep(new optim.SGD([table], { lr: 0.1 }), (rows: Tensor) =>
     F.embedding(rows.add(tensor([0n, 0n])), table).sum(),

@@ -78,7 +78,7 @@ describe('an int64 tensor and a number', () => {
     expect(await written(compute())).toEqual(expected);
   });
 
-  test('another number, or another bigint, compiles nothing again', async () => {
+  test('another number or bigint does not recompile', async () => {
     const compute = (number: number | bigint) => I(5, 6).add(number).clamp(number).remainder(number);
     await compute(3).array();
     const compile = vi.spyOn(onnxruntimeExecutor, 'compile');
@@ -108,7 +108,7 @@ describe('a division of integers', () => {
     expect(await a.floorDivide(b).array()).toEqual(wrapped((x, y) => (x - remainder(x, y)) / y));
   });
 
-  test('by 0 is refused if the divisor is known', () => {
+  test('by 0 is rejected if the divisor is known', () => {
     for (const divide of ['remainder', 'fmod', 'floorDivide'] as const) {
       for (const zero of [0, 0n, -0, I(0)]) {
         expect(() => I(1)[divide](zero)).toThrow(`${divide}: an int64 divisor must not be 0.`);
@@ -116,7 +116,7 @@ describe('a division of integers', () => {
     }
   });
 
-  test('by a computed 0 gives 0, and does not end the process', async () => {
+  test('by a computed 0 returns 0, and does not end the process', async () => {
     const zero = I(5).sub(5);
     for (const divide of ['remainder', 'fmod', 'floorDivide'] as const) {
       expect(await I(7, least)[divide](zero).array()).toEqual(BigInt64Array.of(0n, 0n));
@@ -235,11 +235,11 @@ test.each<[what: string, run: () => unknown, message: string]>([
   ['infinity in int64', () => full([1], Infinity, { dtype: 'int64' }), 'got Infinity'],
   ['a negative power', () => I(2).pow(-1), 'pow: expected an exponent of at least 0 for int64, got -1'],
   ['a text', () => f(1).add('2' as never), 'add: expected a tensor, a number or a bigint, got 2.'],
-])('%s is refused', (_, run, message) => {
+])('rejects %s', (_, run, message) => {
   expect(run).toThrow(message);
 });
 
-test('item refuses an integer that a number would round', async () => {
+test('item rejects an integer that a number would round', async () => {
   const x = I(2n ** 53n + 1n);
   await expect(x.item()).rejects.toThrow('item: expected an integer that a number holds exactly');
   expect(() => x.add(0).itemSync()).toThrow('got 9007199254740993. Read the bigint');

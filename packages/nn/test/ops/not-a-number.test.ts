@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Parameter, tensor } from '../../src/index.ts';
 import '../support/one-thread.ts';
 
-// As in torch, NaN is beyond infinity for sort, topk and kthvalue, and is the maximum, the minimum and the median.
+// As in torch, NaN is larger than infinity for sort, topk and kthvalue, and is the maximum, the minimum and the median.
 
 const MAX = 3.4028234663852886e38;
 const elements = Float32Array.of(1, Infinity, NaN, -Infinity, MAX, -0.5, -MAX);
@@ -10,7 +10,7 @@ const x = () => tensor(elements);
 const numbers = async (one: { array(): Promise<ArrayLike<number | bigint>> }) =>
   Array.from(await one.array(), Number);
 
-test('sort puts NaN behind infinity, and before it if descending', async () => {
+test('sort puts NaN after infinity, and before it if descending', async () => {
   const ascending = [-Infinity, -MAX, -0.5, 1, MAX, Infinity, NaN];
   expect(await numbers(x().sort().values)).toEqual(ascending);
   expect(await numbers(x().sort(0, true).values)).toEqual(ascending.toReversed());
@@ -37,18 +37,18 @@ test('without NaN, infinities are the largest and the smallest', async () => {
   expect(await numbers(finite.sort().values)).toEqual([-Infinity, -MAX, MAX, Infinity]);
 });
 
-test('the gradient of what is found goes to its place', async () => {
+test('the gradient of a found element goes to its position', async () => {
   const parameter = new Parameter(Float32Array.of(1, NaN, 3), [3]);
   await parameter.topk(2).values.sum().backward();
   expect(parameter.grad).toEqual(Float32Array.of(0, 1, 1));
 });
 
-test('the sign of an int64 is that of all 64 bits', async () => {
+test('the sign of an int64 considers all 64 bits', async () => {
   const integers = tensor(BigInt64Array.of(2n ** 31n, -(2n ** 31n) - 1n, 2n ** 63n - 1n, -(2n ** 63n), 0n));
   expect(await numbers(integers.sign())).toEqual([1, -1, 1, -1, 0]);
 });
 
-test('a floored quotient has no gradient, also of a division by 0', async () => {
+test('a floored quotient has no gradient, even for a division by 0', async () => {
   const parameter = new Parameter(Float32Array.of(1, 0, 5), [3]);
   await parameter
     .floorDivide(tensor(Float32Array.of(0, 0, 2)))
@@ -58,7 +58,7 @@ test('a floored quotient has no gradient, also of a division by 0', async () => 
   expect(parameter.grad).toEqual(Float32Array.of(2, 2, 2));
 });
 
-test('lerp starts at the nearer end, so that a weight of 1 gives it exactly', async () => {
+test('lerp starts at the nearer end, so that a weight of 1 returns it exactly', async () => {
   const [start, end] = [tensor(Float32Array.of(1e8, 0)), tensor(Float32Array.of(1, Infinity))];
   expect(await numbers(start.narrow(0, 0, 1).lerp(end.narrow(0, 0, 1), 1))).toEqual([1]);
   expect(await numbers(start.lerp(end, 0.25))).toEqual([75_000_000, Infinity]);

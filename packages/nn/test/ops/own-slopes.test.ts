@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { cdist, F, Parameter, tensor, type Tensor } from '../../src/index.ts';
 import '../support/one-thread.ts';
 
-// Gradients that torch defines apart from the steps that compute the value: at NaN, infinities and 0/0. The numbers are torch's.
+// Gradients that torch defines separately from the computation of the value: at NaN, infinities and 0/0. The numbers are torch's.
 
 const nan = NaN;
 const inf = Infinity;

@@ -21,7 +21,7 @@ import { directionalDerivative, expectClose } from '../support/numeric.ts';
 import { interpret } from '../support/reference.ts';
 import '../support/one-thread.ts';
 
-// Every formulation of one gradient, in each window that it is made for.
+// Every formulation of the gradient, for each window that it supports.
 
 interface Convolution extends ConvAttributes {
   readonly image: readonly number[];

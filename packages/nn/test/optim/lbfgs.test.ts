@@ -7,7 +7,7 @@ import { gradientSink } from '../support/gradient-sink.ts';
 import { expectClose } from '../support/numeric.ts';
 import '../support/one-thread.ts';
 
-// PyTorch's numbers, as `test/golden/lbfgs.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/lbfgs.py`.
 interface LBFGSCase {
   readonly settings: Readonly<Record<string, number | string>>;
   readonly losses: readonly number[];
@@ -17,7 +17,7 @@ interface LBFGSCase {
 }
 const golden = goldenFile('lbfgs') as readonly LBFGSCase[];
 
-/** Gradients in float32, where torch's are double here. */
+/** Gradients are float32, whereas torch's are double here. */
 const tolerance = 1e-3;
 
 const halved = (shape: readonly number[], seed: number) =>
@@ -51,7 +51,7 @@ function optionsOf({ settings }: LBFGSCase): optim.LBFGSOptions {
   );
 }
 
-test.each(golden)('$settings ends with the losses and parameters of torch', async (expected) => {
+test.each(golden)('$settings ends with torch’s losses and parameters', async (expected) => {
   const { parameters, calls, closureOf, optimizer } = problem(optionsOf(expected));
   const losses: number[] = [];
   for (let step = 0; step < 3; step += 1) losses.push(await optimizer.step(closureOf(optimizer)));
@@ -65,7 +65,7 @@ test.each(golden)('$settings ends with the losses and parameters of torch', asyn
 });
 
 test.each([{ maxIter: 3 }, { maxIter: 3, lineSearchFn: 'strongWolfe' as const }])(
-  'resumes with equal bits: %o',
+  'resumes bit-identically: %o',
   async (options) => {
     const whole = problem(options);
     for (let step = 0; step < 3; step += 1) await whole.optimizer.step(whole.closureOf(whole.optimizer));
@@ -88,11 +88,11 @@ test('rejects parameters that the ranks of a host share, and changes nothing', a
   parameter.gradientSink = { ...gradientSink(), sharing: {} as ParameterSharing };
   const optimizer = new optim.LBFGS([parameter]);
   const step = optimizer.step(() => Promise.reject(new Error('expected no call')));
-  await expect(step).rejects.toThrow('Leave shareParameters out of DistributedDataParallel');
+  await expect(step).rejects.toThrow('Create DistributedDataParallel without shareParameters');
   expect(parameter.data).toEqual(Float32Array.of(1));
 });
 
-test('rejects closures, settings and states that cannot be used', async () => {
+test('rejects invalid closures, settings and states', async () => {
   const { parameters, closureOf, optimizer } = problem({});
   const before = parameters.map(({ data }) => data.slice());
   await expect(optimizer.step(undefined as never)).rejects.toThrow(

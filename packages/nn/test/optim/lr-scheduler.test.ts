@@ -5,7 +5,7 @@ import { expectClose } from '../support/numeric.ts';
 
 const { lrScheduler } = optim;
 
-// PyTorch's schedules, as `test/golden/optimizers.py` wrote them.
+// PyTorch's schedules, as written by `test/golden/optimizers.py`.
 
 interface Golden {
   /** Rates and momenta of all groups before the first step and after each. */
@@ -29,7 +29,7 @@ const adam = () => new optim.Adam([one()], { lr: 0.5 });
 
 type Scheduler = optim.lrScheduler.LRScheduler | optim.lrScheduler.SequentialLR;
 
-/** The schedulers of optimizers.py, under the names there. */
+/** The schedulers of optimizers.py, under the same names. */
 const schedulers: Readonly<
   Record<
     string,
@@ -150,7 +150,7 @@ describe('matches torch', () => {
   });
 });
 
-test('two schedules on one optimizer multiply', () => {
+test('two schedules on one optimizer are multiplied', () => {
   const optimizer = adam();
   const schedulers = [new lrScheduler.ExponentialLR(optimizer, 0.5), new lrScheduler.StepLR(optimizer, 2)];
   for (let step = 0; step < 2; step += 1) for (const scheduler of schedulers) scheduler.step();

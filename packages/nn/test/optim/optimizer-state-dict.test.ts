@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ArgumentError, optim, Parameter, tensor } from '../../src/index.ts';
 import '../support/one-thread.ts';
 
-// That training goes on as if nothing had happened is checked for every optimizer in optimizers-golden.test.ts.
+// optimizers-golden.test.ts checks for every optimizer that training resumes as if uninterrupted.
 
 type Dict = optim.OptimizerStateDict<optim.AdamSettings>;
 
@@ -23,7 +23,7 @@ async function trained() {
 }
 const unused = () => new Parameter(Float32Array.of(1, 2, 3, 4), [2, 2]);
 
-test('has settings, parameter indices and the states of updated parameters', async () => {
+test('contains settings, parameter indices and the states of updated parameters', async () => {
   const { optimizer } = await trained();
   const settings = { betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0, amsgrad: false };
   const { state, paramGroups } = optimizer.stateDict();
@@ -45,7 +45,7 @@ test('has settings, parameter indices and the states of updated parameters', asy
   });
 });
 
-test('is a copy, and so is what is loaded', async () => {
+test('is a copy, and is copied when loaded', async () => {
   const { optimizer } = await trained();
   const saved = optimizer.stateDict();
   const kept = structuredClone(saved);

@@ -4,7 +4,7 @@ import { ArgumentError, nn, optim, Parameter, tensor } from '../../src/index.ts'
 import { fill } from '../support/fill.ts';
 import '../support/one-thread.ts';
 
-// What all optimizers share; their numbers are checked against PyTorch in optimizers-golden.test.ts.
+// Behaviour shared by all optimizers; optimizers-golden.test.ts compares their numbers with PyTorch.
 
 const vector = (...values: number[]) => new Parameter(Float32Array.from(values), [values.length]);
 const backward = (parameter: Parameter, ...gradient: number[]) =>
@@ -72,7 +72,7 @@ describe('settings that change between steps', () => {
     ['betas', (group) => (group.betas = [0.8, 0.9])],
     ['eps', (group) => (group.eps = 1e-3)],
     ['weightDecay', (group) => (group.weightDecay = 0.2)],
-  ])('%s: nothing is compiled, and the next step uses it', async (_, change) => {
+  ])('%s: nothing is recompiled, and the next step uses it', async (_, change) => {
     const results: number[][] = [];
     for (const changeOrNot of [() => undefined, change]) {
       const x = vector(1, 2, 3);
@@ -182,7 +182,7 @@ describe('rejects', () => {
       first.addParamGroup({ params: [vector(1)] });
     }).toThrow('released by release()');
     first.release();
-    expect(second, 'releasing twice frees nothing of the second').toThrow('(Adam)');
+    expect(second, 'a second release does not affect the new optimizer').toThrow('(Adam)');
   });
 
   test('a rejected optimizer does not claim its parameters', () => {

@@ -5,7 +5,7 @@ import { fill } from '../support/fill.ts';
 import { expectClose } from '../support/numeric.ts';
 import '../support/one-thread.ts';
 
-// PyTorch's numbers, as `test/golden/optimizers.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/optimizers.py`.
 
 interface OptimizerCase {
   readonly optimizer:
@@ -30,7 +30,10 @@ type AnyOptimizer = new (
   options: object,
 ) => optim.Optimizer<Settings>;
 
-/** `optimizer_case` of optimizers.py. With `resumeAt` a second optimizer takes over before that step, by the first one's state dict. */
+/**
+ * `optimizer_case` of optimizers.py. With `resumeAt` a second optimizer takes over before that step, from the first one's state
+ * dict.
+ */
 async function train({ optimizer: name, settings }: OptimizerCase, resumeAt?: number) {
   const weight = new Parameter(fill([3, 4], 1), [3, 4]);
   const bias = new Parameter(fill([3], 2), [3]);

@@ -4,7 +4,7 @@ import { goldenFile } from '../support/golden-cases.ts';
 
 const { ReduceLROnPlateau } = optim.lrScheduler;
 
-// PyTorch's rates, as `test/golden/optimizers.py` wrote them.
+// PyTorch's rates, as written by `test/golden/optimizers.py`.
 const golden = goldenFile('optimizers') as {
   metrics: readonly string[];
   plateaus: readonly { settings: object; rates: readonly (readonly number[])[] }[];
@@ -14,7 +14,7 @@ const metrics = golden.metrics.map(Number);
 const one = () => new Parameter(new Float32Array(1), [1]);
 const sgd = () => new optim.SGD([{ params: one() }, { params: one(), lr: 0.02 }], { lr: 0.5, momentum: 0.9 });
 
-test.each(golden.plateaus)('$settings has the rates of torch, also when resumed', ({ settings, rates }) => {
+test.each(golden.plateaus)('$settings has torch’s rates, even when resumed', ({ settings, rates }) => {
   let optimizer = sgd();
   let scheduler = new ReduceLROnPlateau(optimizer, settings);
   const found = metrics.map((metric, epoch) => {
@@ -35,7 +35,7 @@ test.each(golden.plateaus)('$settings has the rates of torch, also when resumed'
   expect(new Set(rates.map(([rate]) => rate)).size).toBeGreaterThan(1);
 });
 
-test('rejects settings, metrics and states that cannot be used', () => {
+test('rejects invalid settings, metrics and states', () => {
   const optimizer = sgd();
   expect(() => new ReduceLROnPlateau(optimizer, { factor: 1 })).toThrow('factor must be below 1, got 1.');
   expect(() => new ReduceLROnPlateau(optimizer, { mode: 'least' as never })).toThrow(

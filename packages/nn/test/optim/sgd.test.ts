@@ -11,7 +11,7 @@ const backward = (parameter: Parameter, ...gradient: number[]) =>
     .backward();
 
 describe('step', () => {
-  test('changes parameters in place and leaves gradients alone', async () => {
+  test('changes parameters in place and keeps gradients', async () => {
     const x = vector(1, 2, 3);
     const { data } = x;
     const optimizer = new optim.SGD([x], { lr: 0.5 });
@@ -23,13 +23,13 @@ describe('step', () => {
     expect([...(await x.mul(1).array())]).toEqual([0, 0, 7]);
   });
 
-  test('without any gradient is refused, and changes nothing', async () => {
+  test('without any gradient is rejected, and changes nothing', async () => {
     const x = vector(1, 2);
     await expect(new optim.SGD([x]).step()).rejects.toMatchObject({ code: 'ERR_BACKWARD' });
     expect([...x.data]).toEqual([1, 2]);
   });
 
-  test('leaves parameters without a gradient, and their velocities, as they are', async () => {
+  test('keeps parameters without a gradient, and their velocities, unchanged', async () => {
     const [x, y] = [vector(1), vector(1)];
     const optimizer = new optim.SGD([x, y], { lr: 1, momentum: 0.5 });
     await backward(x, 1);
@@ -47,7 +47,7 @@ describe('step', () => {
     expect([x.data[0], y.data[0]]).toEqual([-0.5, -0.5]);
   });
 
-  test('updates a parameter once that was passed twice', async () => {
+  test('updates a parameter that was passed twice only once', async () => {
     const x = vector(5);
     const optimizer = new optim.SGD([x, x], { lr: 1 });
     await backward(x, 1);

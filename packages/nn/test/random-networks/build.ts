@@ -3,7 +3,7 @@ import { sizeOf } from '../../src/value-type.ts';
 import { fill } from '../support/fill.ts';
 import type { Argument, Call, Filled, Network, Options, Step } from './network.ts';
 
-/** What a network computes. The input is a Parameter, unless it has integers. */
+/** The results of a network. The input is a Parameter, unless it has integers. */
 export interface Built {
   readonly input: Tensor;
   readonly modules: readonly nn.Module[];
@@ -48,7 +48,7 @@ export class RandomNetwork extends nn.Module {
   }
 }
 
-/** Makes the module of a call, or returns the one of an earlier run. */
+/** Creates the module of a call, or returns the one of an earlier run. */
 export type UseModule = (make: () => nn.Module) => nn.Module;
 
 export function run(steps: readonly Step[], x: Tensor, use: UseModule = (make) => make()): Tensor {

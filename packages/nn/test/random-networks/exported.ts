@@ -2,7 +2,7 @@ import { manualSeed, nn, type Tensor } from '../../src/index.ts';
 import { run, tensorOf, type UseModule } from './build.ts';
 import type { Filled, Network, Step } from './network.ts';
 
-/** A network as a module, which `exportOnnx` takes, in evaluation mode. */
+/** A network as a module, which `exportOnnx` accepts, in evaluation mode. */
 export class NetworkModule extends nn.Module {
   readonly parts: nn.ModuleList;
   readonly #steps: readonly Step[];

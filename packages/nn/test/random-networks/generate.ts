@@ -18,7 +18,7 @@ const table: readonly (readonly [name: string, draw: Draw])[] = [
 /** Elements of a value, and of an input. */
 const most = { elements: 3000, input: 300 };
 
-/** The network of a number: its seed, and the place of the call that it contains at least. */
+/** The network of a number: its seed, and the index of a call that it must contain. */
 export function generate(number: number): Network {
   const random = new Random(number);
   const [wanted, draw] = table[number % table.length];
@@ -83,7 +83,7 @@ class Path {
     for (const [, draw] of this.#random.shuffled(table).slice(0, 20)) if (this.tryDraw(draw)) return;
   }
 
-  /** Adds the tensor to, or multiplies it by, or joins it with what calls that keep its shape make of it. */
+  /** Adds, multiplies or concatenates the tensor with its image under calls that keep its shape. */
   addBranches(): void {
     const { shape, dtype } = this.#value;
     const paths: Step[][] = [[]];
@@ -114,7 +114,7 @@ class Path {
     return true;
   }
 
-  /** The result, of which the shape alone is used. */
+  /** The result, of which only the shape is used. */
   #after(steps: readonly Step[], value = this.#value): Tensor {
     try {
       return noGrad(() => run(steps, value, (make) => make().train(this.#training)));

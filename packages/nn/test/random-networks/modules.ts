@@ -71,7 +71,7 @@ const cell =
       ? made(name, [lastSize(shape), random.int(1, 5)], random.some({ bias: () => false }))
       : undefined;
 
-/** Heads that divide the size of the elements. */
+/** Number of heads, a divisor of the embedding size. */
 const headsOf = (random: Random, size: number) =>
   random.pick([1, 2, 3].filter((heads) => size % heads === 0));
 

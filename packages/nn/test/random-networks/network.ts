@@ -18,7 +18,7 @@ export interface Call {
   readonly options?: Options;
   /** How many times the tensor is passed, such as the query, key and value of attention. Default: 1. */
   readonly times?: number;
-  /** What is spelt otherwise in torch. */
+  /** Names that torch spells differently. */
   readonly torch?: {
     readonly name?: string;
     readonly args?: readonly Argument[];
@@ -42,7 +42,7 @@ export interface Checkpointed {
 export type Options = Readonly<Record<string, Argument>>;
 export type Argument = number | string | boolean | null | readonly Argument[] | Filled;
 
-/** A tensor of the numbers of `fill`: as they are, where they are positive, or as integers below a limit. */
+/** A tensor of the numbers of `fill`: unchanged, made positive, or as integers below a limit. */
 export interface Filled {
   readonly shape: readonly number[];
   readonly seed: number;

@@ -16,7 +16,7 @@ const unary =
   () =>
     method(name, args);
 
-/** Numbers between -1 and 1 first, as for functions that are defined there alone, or grow fast. */
+/** Numbers between -1 and 1 first, for functions that are defined only there, or grow fast. */
 const bounded =
   (name: string, factor = 1, ...args: readonly Argument[]): Draw =>
   () => [method('tanh'), method('mul', [factor]), method(name, args)];
@@ -40,7 +40,7 @@ const binary =
 
 const axisOf = (random: Random, shape: readonly number[]) => random.int(-shape.length, shape.length - 1);
 
-/** Over some axes; never the first, so that a tensor is left. */
+/** Over some axes; never the first, so that the result is a tensor. */
 const reduction =
   (name: string): Draw =>
   (random, shape) => {
@@ -67,7 +67,7 @@ const spread =
     });
   };
 
-/** Joined with the tensor itself, so that there is a gradient. */
+/** Concatenated with the tensor itself, so that a gradient exists. */
 const beside = (join: Branches['join'], ...path: readonly Call[]): Branches => ({
   kind: 'branches',
   join,

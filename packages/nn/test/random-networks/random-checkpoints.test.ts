@@ -9,7 +9,7 @@ import { describeSteps, type Network } from './network.ts';
 import { Random } from './random.ts';
 import { withCheckpoints } from './with-checkpoints.ts';
 
-// Random networks with checkpoints at random places train as those without. A network follows from its number alone.
+// Random networks with checkpoints at random places train like those without. A network depends only on its number.
 
 const numbers = Array.from({ length: isFull ? 400 : 40 }, (_, i) => (isFull ? i : 10 * i + 3));
 
@@ -85,7 +85,7 @@ test.each(
     const found = await trained(saving, train, wraps);
     expect([...found.keys()]).toEqual([...expected.keys()]);
     for (const [name, data] of found) {
-      // Gradients of a value that is used in and outside of a checkpoint are added in another order.
+      // Gradients of a value that is used in and outside of a checkpoint are summed in a different order.
       expect(differenceOf(data, expected.get(name)!), `${way}: ${name}`).toBeLessThan(1e-5);
     }
   }

@@ -16,7 +16,7 @@ import { describeSteps, type Filled } from './network.ts';
 const networks = Array.from({ length: isFull ? 400 : 40 }, (_, i) => generate(isFull ? i : 10 * i));
 const batches = [1, 2, 3, 5, 97];
 
-describe('exported random networks compute the same for every batch that the module accepts', () => {
+describe('exported random networks are equal for every batch that the module accepts', () => {
   const compared = new Map<number, number>();
   const refused: string[] = [];
 
@@ -63,7 +63,7 @@ describe('exported random networks compute the same for every batch that the mod
   });
 });
 
-/** Undefined if the module refuses the batch, or an index of the network is too large for it. */
+/** Undefined if the module rejects the batch, or an index of the network is too large for it. */
 async function attempt(
   compute: () => Tensor,
 ): Promise<{ shape: readonly number[]; numbers: Float32Array } | undefined> {

@@ -11,17 +11,22 @@ import { generate } from './generate.ts';
 import { modules } from './modules.ts';
 import { describeSteps, type Network } from './network.ts';
 
-// Random networks over all modules, operations and losses in the tables of random-networks/, beside PyTorch. A network
-// follows from its number alone.
+// Random networks over all modules, operations and losses in the tables of random-networks/, compared with PyTorch. A network
+// depends only on its number.
 
 const networks = Array.from({ length: isFull ? 400 : 40 }, (_, i) => generate(isFull ? i : 10 * i));
 
-/** What test/golden/random_networks.py prints for a network: loss, output, gradients and state, or why torch cannot. */
+/**
+ * What test/golden/random_networks.py prints for a network: loss, output, gradients and state, or the reason why torch cannot.
+ */
 type Expected =
   | { readonly values: readonly { readonly data: readonly (number | string)[]; readonly rounding: number }[] }
   | { readonly error: string };
 
-/** Containers, bases, modules with random numbers or several inputs of other shapes, and what needs ranks: golden tests have them. */
+/**
+ * Containers, base classes, modules with random numbers or several inputs of other shapes, and modules that need ranks: golden
+ * tests cover them.
+ */
 const elsewhere = [
   ...[
     'ModuleDict',
@@ -67,7 +72,7 @@ describe.skipIf(torchProblem() !== undefined)('random networks equal those of Py
         const { data: written, rounding } = expected.values[i];
         // NaN and infinities are written as nan, inf and -inf.
         const exact = written.map((one) => Number(String(one).replace('inf', 'Infinity')));
-        // Ten times what single precision, and parameters that differ by its rounding, make different in torch.
+        // Ten times the error of single precision in torch, with parameters that differ by rounding.
         const allowed = Math.max(2e-5 * Math.max(0.1, largest(exact.filter(Number.isFinite))), 10 * rounding);
         const worst = exact.reduce((most, one, at) => Math.max(most, differenceOf(one, data[at])), 0);
         expect(worst, `${name}\n${JSON.stringify(network)}`).toBeLessThanOrEqual(allowed);
@@ -76,7 +81,7 @@ describe.skipIf(torchProblem() !== undefined)('random networks equal those of Py
   );
 });
 
-test.runIf(isFull)('every module is in a table, or named as one that is tested elsewhere', () => {
+test.runIf(isFull)('every module is in a table, or listed as tested elsewhere', () => {
   const all = Object.entries(nn).flatMap(([name, value]) =>
     typeof value === 'function' && value.prototype instanceof nn.Module ? [name] : [],
   );

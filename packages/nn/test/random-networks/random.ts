@@ -7,7 +7,7 @@ export class Random {
 
   constructor(seed: number) {
     this.#next = randomNumbers(seed);
-    // The first numbers of neighbouring seeds are alike.
+    // The first numbers of neighbouring seeds are similar.
     for (let i = 0; i < 5; i += 1) this.#next();
   }
 
@@ -24,7 +24,7 @@ export class Random {
     return choices[this.int(0, choices.length - 1)];
   }
 
-  /** Some of the options, with the values that are drawn for them. */
+  /** Some of the options, with values drawn for them. */
   some(options: Readonly<Record<string, () => Argument>>): Options {
     return Object.fromEntries(
       Object.entries(options)

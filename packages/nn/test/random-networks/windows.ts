@@ -8,7 +8,7 @@ export type Draw = (
   dtype: string,
 ) => Step | readonly Step[] | undefined;
 
-/** A module for [N, C, …] with `axes` further dimensions. */
+/** A module for [N, C, …] with `axes` additional dimensions. */
 export const images =
   (
     axes: number,
@@ -89,7 +89,7 @@ export const adaptive = (name: string, axes: number): Draw =>
 
 export const padding = (name: string, axes: number, most: (size: number) => number, value?: number): Draw =>
   images(axes, (random, _, sizes) => {
-    // From the last dimension on, before and behind.
+    // From the last dimension on, before and after.
     const counts = sizes
       .toReversed()
       .flatMap((size) => [0, 0].map(() => random.int(0, Math.min(2, most(size)))));

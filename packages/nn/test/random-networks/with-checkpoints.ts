@@ -1,7 +1,7 @@
 import type { Network, Step } from './network.ts';
 import type { Random } from './random.ts';
 
-/** The network with some of its steps in checkpoints, also within branches and within other checkpoints. */
+/** The network with some of its steps in checkpoints, even within branches and other checkpoints. */
 export function withCheckpoints(network: Network, random: Random): Network {
   return { ...network, steps: divided(network.steps, random) };
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ArgumentError, defaultGenerator, F, manualSeed, tensor } from '../../src/index.ts';
 import { Generator } from '../../src/random/generator.ts';
 
-/** What a generator gives next, by each of its ways. */
+/** The next numbers of a generator, from each of its methods. */
 function drawnFrom(generator: Generator): number[] {
   const [uniform, few, many] = [3, 1, 17].map((length) => new Float32Array(length));
   generator.fillNormal(few, 0, 1);
@@ -12,8 +12,8 @@ function drawnFrom(generator: Generator): number[] {
   return [Number(generator.nextKey()), ...uniform, ...few, ...many];
 }
 
-// One normal number is left over after an odd count of them; mt19937 has new words after each 624.
-test.each([0, 1, 2, 3, 623, 624, 625, 2000])('goes on as after %i normal numbers', (count) => {
+// One normal number is left over after an odd count; mt19937 has new words after each 624.
+test.each([0, 1, 2, 3, 623, 624, 625, 2000])('continues after %i normal numbers', (count) => {
   const generator = new Generator(5);
   for (let i = 0; i < count; i += 1) generator.fillNormal(new Float32Array(1), 0, 1);
   const state = generator.stateDict();
@@ -39,7 +39,7 @@ test('dropout draws from the generator that ringrun’s checkpoints find by itse
   expect(await dropped()).toEqual(expected);
 });
 
-test.each([new Int32Array(624), Int32Array.of(1), undefined])('what is no state is refused', (words) => {
+test.each([new Int32Array(624), Int32Array.of(1), undefined])('rejects an invalid state', (words) => {
   const generator = new Generator(1);
   const before = generator.stateDict();
   const load = () => {

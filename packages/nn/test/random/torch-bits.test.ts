@@ -4,7 +4,7 @@ import { defaultGenerator } from '../../src/random/generator.ts';
 import { bits, dataOf, golden } from '../support/golden-operators.ts';
 import '../support/one-thread.ts';
 
-test('after manualSeed(1), initial parameters are the bits of torch', () => {
+test('after manualSeed(1), initial parameters are bit-identical to torch’s', () => {
   manualSeed(1);
   const modules = [
     new nn.Conv2d(1, 20, 5),
@@ -21,7 +21,7 @@ test('after manualSeed(1), initial parameters are the bits of torch', () => {
   expect(bits(dataOf(modules))).toBe(golden.initialParameters.sha256);
 });
 
-test('normal numbers are the bits of torch', () => {
+test('normal numbers are bit-identical to torch’s', () => {
   manualSeed(5);
   const arrays = [3, 2, 16, 5, 17, 100_000, 15, 31].map((size) => new Float32Array(size));
   for (const array of arrays) defaultGenerator.fillNormal(array, 0.5, 0.02);
@@ -29,7 +29,7 @@ test('normal numbers are the bits of torch', () => {
   expect(bits(arrays)).toBe(golden.normalNumbers.sha256);
 });
 
-test('dropout after manualSeed(6) drops what Philox in Python drops', async () => {
+test('dropout after manualSeed(6) drops the same elements as Philox in Python', async () => {
   manualSeed(6);
   const ones = tensor(new Float32Array(1001).fill(1));
   const arrays: Float32Array[] = [];

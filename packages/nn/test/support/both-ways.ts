@@ -1,7 +1,7 @@
 import { programCache } from '../../src/index.ts';
 import { setOwnOperators } from '../../src/ops/own/enabled.ts';
 
-/** Computes the same with the operators of the addon and with plain ones. */
+/** Computes values with the addon's operators and with plain ones. */
 export async function bothWays<T>(compute: () => Promise<T>): Promise<{ own: T; plain: T }> {
   const computed = async (on: boolean) => {
     programCache.clear();

@@ -18,19 +18,19 @@ import './one-thread.ts';
 export interface Differentiable {
   /** Shapes of the tensors; each holds `fill(shape, position)`. */
   readonly leaves: readonly (readonly number[])[];
-  /** Gives the values to differentiate, in graphs over the leaves. */
+  /** Returns the values to differentiate, in graphs over the leaves. */
   readonly build: (...leaves: Value[]) => readonly Value[];
 }
 
-/** float32's rounding, 6e-8 per operation, in sums of up to a hundred products: 5e-7 is seen. */
+/** float32's rounding, 6e-8 per operation, in sums of up to a hundred products: 5e-7 is measured. */
 export const roundingOfSums = 2e-6;
 
 /**
- * Checks values and gradients of a training step, as it is compiled for users, against the reference interpreter: the values directly, the
- * gradients against central differences of the reference, in every leaf.
+ * Checks values and gradients of a training step, compiled as for users, against the reference interpreter: the values
+ * directly, the gradients against central differences of the reference, in every leaf.
  *
  * @param tolerance see `expectClose`
- * @returns the values that were differentiated, for looking at the graph
+ * @returns the values that were differentiated, for inspecting the graph
  */
 export async function checkGradients(
   { leaves, build }: Differentiable,
@@ -57,7 +57,7 @@ export async function checkValues(values: readonly Value[], tolerance = rounding
   }
 }
 
-/** One number that depends on every element of every value, on each in its own way. */
+/** A number that depends on every element of every value with a distinct weight. */
 function weightedSum(values: readonly Value[]): Value {
   return values
     .map(({ shape }, position) => input('float32', shape, { data: fill(shape, 50 + position) }))
@@ -90,7 +90,7 @@ function checkLeaf(what: string, loss: Value, leaf: Parameter, tolerance: number
   expectClose(`${what}, all elements`, [along], [exact], tolerance, scale);
 }
 
-/** `count` places spread evenly over `length`, all of them where there are no more. */
+/** `count` places spread evenly over `length`, all of them if `length` is smaller. */
 function spread(length: number, count: number): number[] {
   if (length <= count) return Array.from({ length }, (_, place) => place);
   return Array.from({ length: count }, (_, k) => Math.floor((k * (length - 1)) / (count - 1)));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What torch's clip_grad_norm_ makes of `fill([12], 1)` and `fill([5], 2)`. */
+/** The results of torch's clip_grad_norm_ for `fill([12], 1)` and `fill([5], 2)`. */
 interface ClipCase {
   readonly maxNorm: number;
   readonly normType: number;

@@ -1,8 +1,8 @@
 import { sizeOf } from '../../src/value-type.ts';
 
 /**
- * Numbers in [−1, 1) that look irregular, by a formula of integers and one division, so that every language computes the same bits.
- * The first 10,006 are distinct, at least 2e-4 apart and 1e-4 away from 0: no maximum and no relu is near its kink.
+ * Numbers in [−1, 1) that look irregular, by a formula of integers and one division, so that every language computes identical
+ * bits. The first 10,006 are distinct, at least 2e-4 apart and 1e-4 away from 0: no maximum and no relu is near its kink.
  * `test/golden/operators.py` has the same function.
  */
 export function fill(shape: readonly number[], seed: number): Float32Array {

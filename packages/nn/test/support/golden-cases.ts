@@ -4,7 +4,7 @@ import { Parameter, tensor, type Tensor } from '../../src/index.ts';
 import { fill } from './fill.ts';
 import { expectSummary, type Summary } from './summary.ts';
 
-/** What `operator_cases` of test/golden/common.py writes. */
+/** The output of `operator_cases` in test/golden/common.py. */
 export interface GoldenCase {
   readonly name: string;
   readonly inputs: readonly (readonly number[])[];
@@ -15,7 +15,7 @@ export interface GoldenCase {
 /** Functions under the names of the golden cases. */
 export type GoldenFunctions = Readonly<Record<string, (...inputs: Tensor[]) => Tensor>>;
 
-/** What a script of test/golden has written: `goldenFile('tensors')` is test/golden/tensors.json. */
+/** The output of a script of test/golden: `goldenFile('tensors')` is test/golden/tensors.json. */
 export function goldenFile(name: string): unknown {
   const file = new URL(`../../../../test/golden/${name}.json`, import.meta.url);
   return JSON.parse(readFileSync(file, 'utf8'));
@@ -26,7 +26,7 @@ export function goldenCases(table: string): readonly GoldenCase[] {
   return (goldenFile('tensors') as Record<string, readonly GoldenCase[]>)[table];
 }
 
-/** Compares value and gradients of a function with those of torch, for inputs that `fillInput` makes. */
+/** Compares value and gradients of a function with those of torch, for inputs from `fillInput`. */
 export async function checkCase(
   { name, inputs, output, gradients }: GoldenCase,
   functions: GoldenFunctions,

@@ -3,7 +3,7 @@ import { manualSeed, type nn, type Tensor } from '../../src/index.ts';
 import { checkCase, goldenFile, type GoldenCase } from './golden-cases.ts';
 import { expectSummary, type Summary } from './summary.ts';
 
-/** What `module_cases` of test/golden/common.py writes. */
+/** The output of `module_cases` in test/golden/common.py. */
 interface ModuleCase extends GoldenCase {
   readonly parameters: Readonly<Record<string, Summary>>;
   readonly parameterGradients: Readonly<Record<string, Summary>>;
@@ -23,7 +23,7 @@ export function made<M extends nn.Module>(
  * Tests that parameters after manualSeed(1), outputs and gradients of modules equal those of torch.
  *
  * @param file test/golden/{file}.json
- * @param modules how each is made, under the names of the file
+ * @param modules constructors under the names of the file
  */
 export function checkGoldenModules(
   file: string,

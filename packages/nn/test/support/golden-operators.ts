@@ -4,9 +4,9 @@ import { nn } from '../../src/index.ts';
 import type { GoldenCase } from './golden-cases.ts';
 import type { Summary } from './summary.ts';
 
-// PyTorch's numbers, as `test/golden/operators.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/operators.py`.
 
-/** Of every element, as numbers and as String() writes what is not finite. */
+/** Of every element, as numbers and as String() for non-finite ones. */
 export type Written = readonly (number | string)[];
 
 interface NotFiniteCase {
@@ -66,7 +66,7 @@ export interface Golden {
 const fixture = new URL('../../../../test/golden/operators.json', import.meta.url);
 export const golden = JSON.parse(readFileSync(fixture, 'utf8')) as Golden;
 
-/** The bits of all elements, as `bits` of operators.py. */
+/** The bits of all elements, like `bits` in operators.py. */
 export function bits(arrays: Iterable<Float32Array>): string {
   const hash = createHash('sha256');
   for (const array of arrays) hash.update(array);

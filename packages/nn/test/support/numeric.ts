@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 /**
  * Fails at the worst element unless every difference is at most `tolerance` times the largest expected element.
  *
- * The measure of a tensor of sums of which some nearly cancel: float32 rounds by the size of the terms, not of what is left of them.
+ * Suits sums of which some nearly cancel: float32 rounds by the size of the terms, not of their sum.
  */
 export function expectClose(
   what: string,
@@ -14,7 +14,7 @@ export function expectClose(
 ): void {
   expect(actual.length, `${what}: number of elements`).toBe(expected.length);
   const differences = Array.from(expected, (exact, place) => Math.abs(Number(actual[place]) - exact));
-  // Not a number at all is worse than any difference.
+  // NaN is worse than any difference.
   const sizes = differences.map((difference) => (Number.isNaN(difference) ? Infinity : difference));
   const worst = sizes.indexOf(largest(sizes));
   expect(

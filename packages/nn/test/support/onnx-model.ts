@@ -65,7 +65,7 @@ export interface PartsOfModel {
   readonly arrays?: Readonly<Record<string, ArrayOfModel>>;
 }
 
-/** The graph of an ONNX model, also for a branch. */
+/** The graph of an ONNX model, or of a branch. */
 export function graphOf({
   nodes,
   inputs = { x: [2, 3] },

@@ -9,7 +9,7 @@ export interface Reference {
   readonly data: Float64Array;
 }
 
-/** Places along an axis, of the largest element first or of the smallest first; the first of equal ones is first. */
+/** Positions along an axis, sorted by descending or ascending elements; stable. */
 export function sortedPlaces(
   x: Reference,
   index: readonly number[],
@@ -36,7 +36,7 @@ export function forEachTap(
   const [largeSizes, smallSizes] = [large.slice(2), small.slice(2)];
   const [largeArea, smallArea, kernelArea] = [largeSizes, smallSizes, kernel].map(sizeOf);
   forEachIndex(kernel, (taps, tap) => {
-    // The same for all images and channels, which are many: indices are arrays, places are numbers.
+    // Hoisted out of the loops over images and channels: indices are arrays, places are numbers.
     const places: [number, number][] = [];
     forEachIndex(smallSizes, (window, to) => {
       const at = window.map((k, axis) => k * strides[axis] + taps[axis] * dilations[axis] - pads[axis]);
@@ -57,7 +57,7 @@ export function biases(shape: readonly number[], bias: Reference | undefined): F
   return tabulate(shape, ([, channel]) => bias?.data[channel] ?? 0);
 }
 
-/** The elements that a pool's window reads, row-major; also those outside of the image. */
+/** The elements that a pool's window reads, row-major; including those outside of the image. */
 export function windowAt(
   [n, channel, ...window]: readonly number[],
   { kernelShape, strides, pads, dilations }: PoolAttributes,

@@ -29,11 +29,11 @@ import {
 } from './reference-arrays.ts';
 
 /**
- * The operators as they are defined, in plain loops and double precision: what the compiled programs are measured against. Nothing
- * here is taken from the compiler but the graph itself and the shapes of its values, which onnxruntime infers for itself and compares.
+ * The operators by their definitions, in plain loops and double precision: the reference for compiled programs. Nothing
+ * here uses the compiler except the graph itself and the shapes of its values, which onnxruntime infers and compares itself.
  */
 
-/** What the leaves hold. A leaf that is not named holds what its source does. */
+/** Contents of the leaves. Default: those of their sources. */
 export type Leaves = ReadonlyMap<Value, Float64Array>;
 
 /** Computes values of a graph. */
@@ -313,7 +313,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
       const length = targetLengths.data[n];
       const target = targets.data.slice(start, start + length);
       start += isPadded ? targets.shape[1] : length;
-      // Sums of the probabilities of all paths, by the number of classes that they have and their last class.
+      // Sums of the probabilities of all paths, by their number of classes and their last class.
       let paths = new Map<string, { done: number; last: number; probability: number }>([
         ['', { done: 0, last: blank, probability: 1 }],
       ]);

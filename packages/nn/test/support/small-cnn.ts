@@ -1,7 +1,7 @@
 import { F, nn, tensor, type Tensor } from '../../src/index.ts';
 import { fill, fillClasses } from './fill.ts';
 
-/** [N, 1, 12, 12] to the logarithms of 5 probabilities. In training mode its graph has another key of dropout at every call. */
+/** [N, 1, 12, 12] to the logarithms of 5 probabilities. In training mode its graph has a new dropout key at every call. */
 export class SmallCnn extends nn.Module {
   conv = new nn.Conv2d(1, 4, 3, { padding: 1 });
   dropout = new nn.Dropout(0.5);

@@ -1,6 +1,6 @@
 import { expectClose } from './numeric.ts';
 
-/** What `test/golden/operators.py` writes of a tensor. */
+/** The summary of a tensor that `test/golden/operators.py` writes. */
 export interface Summary {
   readonly samples: readonly number[];
   /** Of tensors with more elements than samples. */

@@ -1,6 +1,6 @@
 import { zeros, type DType, type Tensor } from '../../src/index.ts';
 
-/** Calls of one function with a tensor; each may refuse it. */
+/** Calls of one function with a tensor; each may reject it. */
 export type Calls = readonly ((x: Tensor) => unknown)[];
 
 /** Calls of every function under its name. */

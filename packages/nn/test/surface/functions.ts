@@ -132,7 +132,7 @@ export const functionCalls: CallTable = {
   ],
 };
 
-/** Functions of the package that take or make tensors. */
+/** Functions of the package that accept or return tensors. */
 export const packageCalls: CallTable = {
   cat: [(x) => cat([x, x]), (x) => cat([x, zeros([0])]), () => cat([], 0)],
   stack: [(x) => stack([x, x]), (x) => stack([x], -1)],
@@ -163,7 +163,7 @@ export const packageCalls: CallTable = {
   BufferTensor: [(x) => new all.BufferTensor(new Float32Array(x.numel()), x.shape)],
 };
 
-/** Exports of the package that take no tensors, or that have their own walk. */
+/** Exports of the package without tensor arguments, or that are tested separately. */
 export const notFunctions = [
   ...['ArgumentError', 'NnError', 'ShapeError', 'OnnxModule', 'Tensor', 'F', 'nn', 'optim'],
   ...['compileStep', 'checkpoint', 'noGrad', 'exportOnnx', 'importOnnx', 'programCache'],

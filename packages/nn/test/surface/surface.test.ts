@@ -17,8 +17,8 @@ import { tensorNames } from '../../src/torch-names/index.ts';
 import type { CallTable } from './calls.ts';
 import '../support/one-thread.ts';
 
-// Every function with tensors without elements, of one number, and of other dtypes: it computes, with its gradient, or refuses
-// by an error of its own. None may end the process, hang, or show an error of onnxruntime.
+// Every function with tensors without elements, of one number, and of other dtypes: it computes, with its gradient, or throws
+// an error of ringrun. None may end the process, hang, or show an onnxruntime error.
 
 const shapes = [[], [0], [0, 3], [2, 0], [0, 2, 4, 4], [0, 2, 4, 4, 4], [2, 3, 0], [1, 1, 1]];
 const otherShapes = [
@@ -37,7 +37,7 @@ const tables: Readonly<Record<string, CallTable>> = {
 };
 
 describe.each(Object.entries(tables))('%s', (prefix, table) => {
-  test.each(Object.entries(table))(`${prefix}%s computes or refuses`, async (_, calls) => {
+  test.each(Object.entries(table))(`${prefix}%s computes or throws`, async (_, calls) => {
     let computed = 0;
     for (const call of calls) {
       for (const [dtype, shape] of given) {

@@ -4,7 +4,7 @@ import { forEach, indices, type CallTable } from './calls.ts';
 const row = (x: Tensor) => zeros([x.shape.at(-1) ?? 1, 2]);
 const stacked = (x: Tensor) => zeros([x.shape[0] ?? 1, x.shape.at(-1) ?? 1, 2]);
 
-/** Every method and getter of a tensor that makes another one, or reads it. */
+/** Every method and getter of a tensor that returns another one, or reads it. */
 export const tensorCalls: CallTable = {
   ...forEach(
     [
@@ -128,5 +128,5 @@ export const tensorCalls: CallTable = {
   roll: [(x) => x.roll(1, 0), (x) => x.roll(-2, -1)],
 };
 
-/** Methods that are walked in other ways: `backward` of every result, and what is not for users. */
+/** Methods that are tested separately: `backward` of every result, and internal ones. */
 export const notCalled = ['constructor', 'value', 'of', 'backward'];

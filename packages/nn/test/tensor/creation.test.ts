@@ -61,7 +61,7 @@ test('tensors of one number, and ranges', async () => {
   });
 });
 
-test('random tensors have the numbers of torch after manual_seed(1)', async () => {
+test('random tensors have torch’s numbers after manual_seed(1)', async () => {
   manualSeed(1);
   // torch.rand(3), torch.randn(2, 2)
   const uniform = await rand([3]).array();
@@ -75,7 +75,7 @@ test('random tensors have the numbers of torch after manual_seed(1)', async () =
     expect(normal[i]).toBeCloseTo(number, 6);
 });
 
-test('wrong arguments are named', () => {
+test('errors name the wrong arguments', () => {
   expect(() => zeros([2, -1])).toThrow('full: expected whole lengths of at least 0, got [2,-1].');
   expect(() => arange(3, 0)).toThrow(
     'arange: expected numbers from start to end in the direction of the step',

@@ -1,6 +1,6 @@
 import type { WorkerOptions } from 'node:worker_threads';
 import { expect, expectTypeOf, test, vi } from 'vitest';
-// Imports the build, because threads of this Node may not run TypeScript.
+// The built files: worker threads of this Node version may not run TypeScript.
 import {
   DataLoader,
   datasetFromModule,
@@ -12,7 +12,7 @@ import { builtFile } from '../../../../test/support/built-script.ts';
 import type { Sample } from '../fixtures/tensors.ts';
 import '../support/one-thread.ts';
 
-// Threads inherit the options of their process, and this one's resolve packages to their TypeScript sources.
+// Threads inherit the options of their process, which here resolve packages to their TypeScript sources.
 vi.mock('node:worker_threads', async (original) => {
   const threads = await original<typeof import('node:worker_threads')>();
   class Worker extends threads.Worker {
@@ -55,7 +55,7 @@ test.each([0, 1])(
   },
 );
 
-test('a collate function gets the tensors, and from worker threads their arrays', async () => {
+test('a collate function receives the tensors, or their arrays from worker threads', async () => {
   const collateFn = (samples: readonly unknown[]) => samples;
   const options = { batchSize: 2, numWorkers: 1, sampler: [3], collateFn };
   const batches: unknown[] = [];
@@ -70,7 +70,7 @@ test('a collate function gets the tensors, and from worker threads their arrays'
   ]);
 });
 
-test.each([0, 1])('a computed tensor is refused by its field, with %i workers', async (numWorkers) => {
+test.each([0, 1])('rejects a computed tensor, naming its field, with %i workers', async (numWorkers) => {
   const loader = new DataLoader(await dataset({ computedAt: 1 }), { batchSize: 2, numWorkers });
   await expect(loader[Symbol.asyncIterator]().next()).rejects.toThrow(
     'DataLoader: sample.image is a tensor that is not computed yet, of shape [1,2]; the elements of a sample must be there. ' +
@@ -78,7 +78,7 @@ test.each([0, 1])('a computed tensor is refused by its field, with %i workers', 
   );
 });
 
-test('tensors of one batch must be alike; parameters and buffers are tensors', () => {
+test('tensors of one batch must match; parameters and buffers are tensors', () => {
   const two = Float32Array.of(1, 2);
   expect(defaultCollate([new Parameter(two, [2]), new BufferTensor(two)])).toEqual({
     data: Float32Array.of(1, 2, 1, 2),

@@ -8,7 +8,7 @@ const made = async (data: Parameters<typeof tensor>[0], shape?: readonly number[
   return [x.dtype, x.shape, await x.array()] as const;
 };
 
-test('a Float32Array and a BigInt64Array are the tensor’s own, without a copy', async () => {
+test('a Float32Array or BigInt64Array is used without a copy', async () => {
   for (const array of [Float32Array.of(1, 2), BigInt64Array.of(1n, 2n)]) {
     const x = tensor(array);
     array[1] = array[0];
@@ -37,7 +37,7 @@ test.each([
   expect(await made(data)).toEqual([dtype, [elements.length], elements]);
 });
 
-test('a copy is what was given, whatever is written to the given array later', async () => {
+test('a copy is unaffected by later writes to the given array', async () => {
   const array = Float64Array.of(1, 2);
   const x = tensor(array, [2, 1]);
   array.fill(9);
@@ -53,7 +53,7 @@ test('a list of fractions multiplies a parameter', async () => {
   expect(weight.grad).toEqual(Float32Array.of(0.5, 1));
 });
 
-test('other elements are refused with those that are accepted', () => {
+test('rejects other elements, and names the accepted types', () => {
   const accepted =
     /^tensor: the elements must be a typed array, or a list of numbers, bigints or booleans, got /;
   for (const [data, got] of [
@@ -64,7 +64,7 @@ test('other elements are refused with those that are accepted', () => {
     [{ data: [1] }, 'got an object of Object.'],
     [[1, '2'], 'got a list with 2.'],
     [[1, undefined], 'got a list with undefined.'],
-    [[[1, 2]], 'got a list of lists; flatten it and give the shape.'],
+    [[[1, 2]], 'got a list of lists; flatten it and pass the shape.'],
   ] as [never, string][]) {
     expect(() => tensor(data)).toThrow(ArgumentError);
     expect(() => tensor(data)).toThrow(accepted);
@@ -95,7 +95,7 @@ test('an entry of a state dict, with 16-bit elements too, is a tensor', async ()
   expect(tensor({ data: [1, 2], shape: [] as number[] }.data).shape).toEqual([2]);
 });
 
-test('two shapes, another number of elements and a tensor are refused', () => {
+test('rejects two shapes, a wrong number of elements, and a tensor', () => {
   const elements = { data: Float32Array.of(1, 2), shape: [2] };
   expect(() => tensor(elements as never, [1, 2])).toThrow(
     'tensor: expected one shape, got [2] of the elements and [1,2].',

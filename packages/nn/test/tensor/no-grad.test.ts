@@ -15,7 +15,7 @@ const cutOff = {
 };
 
 describe('detach', () => {
-  test('keeps the value and cuts the gradient off', async () => {
+  test('keeps the value and blocks the gradient', async () => {
     const x = vector(2, -3);
     const product = x.mul(x.detach());
     expect([...(await product.array())]).toEqual([4, 9]);
@@ -23,14 +23,14 @@ describe('detach', () => {
     expect([...x.grad!]).toEqual([2, -3]);
   });
 
-  test('leaves a parameter behind it without a gradient, as one that is not used', async () => {
+  test('leaves a parameter used only through it without a gradient', async () => {
     const [x, y] = [vector(2, 3), vector(4, 5)];
     await x.mul(y.mul(2).detach()).sum().backward();
     expect([...x.grad!]).toEqual([8, 10]);
     expect(y.grad).toBeUndefined();
   });
 
-  test('a parameter that is also reached another way gets that gradient', async () => {
+  test('a parameter that is also used elsewhere receives that gradient', async () => {
     const x = vector(1, 2);
     await x.exp().detach().add(x.mul(3)).sum().backward();
     expect([...x.grad!]).toEqual([3, 3]);
@@ -38,7 +38,7 @@ describe('detach', () => {
 });
 
 describe('noGrad', () => {
-  test('gives what is computed inside, without a way back', async () => {
+  test('returns values computed inside, without gradients', async () => {
     const [x, y] = [vector(2, 3), vector(4, 5)];
     const target = noGrad(() => x.mul(10).add(y));
     expect([...(await target.array())]).toEqual([24, 35]);
@@ -47,7 +47,7 @@ describe('noGrad', () => {
     expect(x.grad).toBeUndefined();
   });
 
-  test('a loss from inside is refused by backward', async () => {
+  test('backward rejects a loss from inside', async () => {
     const x = vector(2, 3);
     const loss = noGrad(() => x.mul(2).sum());
     await expect(loss.backward()).rejects.toMatchObject(cutOff);
@@ -56,12 +56,12 @@ describe('noGrad', () => {
     expect(x.grad).toBeUndefined();
   });
 
-  test('so is one that is the parameter itself under another shape', async () => {
+  test('even one that is the reshaped parameter', async () => {
     const x = new Parameter(Float32Array.of(2), [1]);
     await expect(noGrad(() => x.view(1)).backward()).rejects.toMatchObject(cutOff);
   });
 
-  test('holds behind an await inside, and not for what runs meanwhile', async () => {
+  test('holds after an await inside, but not for concurrent code', async () => {
     const x = vector(2, 3);
     let goOn = (): void => undefined;
     const paused = new Promise<void>((resolve) => {
@@ -85,13 +85,13 @@ describe('noGrad', () => {
     expect([...x.grad!]).toEqual([4]);
   });
 
-  test('a parameter that is made inside is trained', async () => {
+  test('a parameter created inside is trained', async () => {
     const x = noGrad(() => vector(1, 2));
     await x.mul(5).sum().backward();
     expect([...x.grad!]).toEqual([5, 5]);
   });
 
-  test('changes no bit of a model’s output, nor what is rewritten for speed', async () => {
+  test('keeps a model’s output bit-identical, including optimized parts', async () => {
     const model = new MnistCnn();
     const images = tensor(fill([3, 1, 28, 28], 1), [3, 1, 28, 28]);
     const [inside, outside] = [noGrad(() => model.forward(images)), model.forward(images)];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Parameter, tensor, type Tensor, type ValuesAndIndices } from '../../src/index.ts';
 import '../support/one-thread.ts';
 
-// torch gives a tensor without dimensions the dimension 0, or −1, of one element.
+// torch treats a tensor without dimensions as having dimension 0, or −1, with one element.
 
 const scalar = () => new Parameter(Float32Array.of(2), []);
 const place = (...shape: number[]) => tensor([0n], shape);
@@ -40,7 +40,7 @@ test.each(Object.entries(unchanged))('%s of a tensor without dimensions is its e
   expect(x.grad).toEqual(Float32Array.of(1));
 });
 
-test('positions, scaled elements and replaced elements have no dimensions either', async () => {
+test('positions, scaled elements and replaced elements also have no dimensions', async () => {
   const results = [
     scalar().argmax(0),
     scalar().topk(1, 0).indices,
@@ -61,7 +61,7 @@ test('gather has the shape of its index, with or without dimensions', async () =
   expect(await twice.array()).toEqual(Float32Array.of(2, 2));
 });
 
-test('flatten gives one dimension; unfold gives windows', () => {
+test('flatten returns one dimension; unfold returns windows', () => {
   expect(scalar().flatten(0).shape).toEqual([1]);
   expect(scalar().unfold(0, 1, 1).shape).toEqual([1]);
 });

@@ -3,7 +3,7 @@ import { cat, F, ones, Parameter, tensor, type Tensor } from '../../src/index.ts
 import { expectClose } from '../support/numeric.ts';
 import '../support/one-thread.ts';
 
-// Shapes beyond the usual ones that torch takes; the numbers are torch's.
+// Unusual shapes that torch accepts; the numbers are torch's.
 
 const floats = (...values: number[]) => Float32Array.from(values);
 const x = (shape: readonly number[], ...values: number[]) => tensor(floats(...values), shape);
@@ -15,7 +15,7 @@ const cases: Readonly<Record<string, readonly [result: () => Tensor, shape: numb
     [2, 2],
     [0.5, 0, 1.1931471824645996, 2.6931471824645996],
   ],
-  'hingeEmbeddingLoss: targets other than ±1 get both parts': [
+  'hingeEmbeddingLoss: targets other than ±1 have both parts': [
     () => F.hingeEmbeddingLoss(x([3], 2, -1, 0.5), x([3], 1, -1, 0), { reduction: 'none' }),
     [3],
     [2, 2, 1],
@@ -30,7 +30,7 @@ const cases: Readonly<Record<string, readonly [result: () => Tensor, shape: numb
     [1, 1, 7],
     [1, 2, 3, 4, 5, 1, 2],
   ],
-  'pad, circular: elements are removed from the end, too': [
+  'pad, circular: elements are also removed from the end': [
     () => F.pad(x([1, 1, 6], 0, 1, 2, 3, 4, 5), [2, -2], { mode: 'circular' }),
     [1, 1, 6],
     [2, 3, 0, 1, 2, 3],
@@ -85,7 +85,7 @@ const cases: Readonly<Record<string, readonly [result: () => Tensor, shape: numb
     [1, 1, 2, 2],
     [2, 3, 5, 6],
   ],
-  'addmm: with beta 0, infinities do not count': [
+  'addmm: with beta 0, infinities are ignored': [
     () => x([1, 1], Infinity).addmm(x([1, 1], 2), x([1, 1], 3), { beta: 0 }),
     [1, 1],
     [6],

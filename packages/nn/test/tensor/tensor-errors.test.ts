@@ -98,7 +98,7 @@ test.each<[what: string, run: () => unknown, message: string]>([
   [
     'einsum output',
     () => einsum('ij->ik', x),
-    "einsum: expected letters of the operands behind '->', each once, got 'ij->ik'.",
+    "einsum: expected letters of the operands after '->', each once, got 'ij->ik'.",
   ],
   [
     'einsum lengths',
@@ -110,7 +110,7 @@ test.each<[what: string, run: () => unknown, message: string]>([
     () => einsum('ii->i', x),
     "einsum: expected one length of 'i' in 'ii->i', got 4 and 3.",
   ],
-])('%s: the error says what was expected', (_, run, message) => {
+])('%s: the error names the expected value', (_, run, message) => {
   expect(run).toThrow(message);
 });
 

@@ -3,7 +3,7 @@ import { fill, fillClasses, fillCoarse } from '../support/fill.ts';
 import { checkGolden, goldenFile, type GoldenCase } from '../support/golden-cases.ts';
 import '../support/one-thread.ts';
 
-// PyTorch's numbers, as `test/golden/tensor_functions.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/tensor_functions.py`.
 
 const integers = tensor(fillClasses(12, 7, 1), [3, 4]).sub(tensor([3]));
 const coarse = (shape: readonly number[], seed: number) => tensor(fillCoarse(shape, seed), shape);
@@ -19,7 +19,7 @@ const holes = (x: Tensor) => where(coarse(x.shape, 3).eq(1), NaN, x);
 const special = (x: Tensor) =>
   where(coarse(x.shape, 3).eq(1), Infinity, where(coarse(x.shape, 3).eq(0), x, -Infinity));
 
-/** The functions of tensor_functions.py, under the names there. */
+/** The functions of tensor_functions.py, under the same names. */
 const functions: Readonly<Record<string, (...inputs: Tensor[]) => Tensor>> = {
   asin: (x) => x.mul(0.9).asin(),
   acos: (x) => x.mul(0.9).acos(),

@@ -3,7 +3,7 @@ import { fill, fillClasses, fillCoarse } from '../support/fill.ts';
 import { checkGolden, goldenCases } from '../support/golden-cases.ts';
 import '../support/one-thread.ts';
 
-// PyTorch's numbers, as `test/golden/tensors.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/tensors.py`.
 
 const golden = goldenCases('tensors');
 
@@ -15,7 +15,7 @@ const positions = (...values: number[]) => tensor(values);
 /** Values, and positions as factors. */
 const both = ({ values, indices }: ValuesAndIndices) => values.mul(indices.float().add(1));
 
-/** The functions of tensors.py, under the names there. */
+/** The functions of tensors.py, under the same names. */
 const cases: Readonly<Record<string, (...inputs: Tensor[]) => Tensor>> = {
   'at number': (x) => x.at(2),
   'at negative': (x) => x.at([], -1),

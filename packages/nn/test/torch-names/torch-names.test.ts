@@ -25,7 +25,7 @@ test.each([
     'Use `DistributedDataParallel` of ringrun, with a process for each part of the batch.',
   ],
   [optim, 'optim', 'lr_scheduler', 'Use optim.lrScheduler.'],
-])('%#: reading it throws an error with the name that works', (object, owner, name, replacement) => {
+])('%#: reading it throws an error with ringrun’s name', (object, owner, name, replacement) => {
   expect(() => read(object, name)).toThrow(
     `${owner}.${name}: expected a name of ringrun, got one of PyTorch. ${replacement}`,
   );

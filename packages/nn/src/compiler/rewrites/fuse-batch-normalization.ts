@@ -5,8 +5,8 @@ import { isSameSequence } from '../../graph/same-data.ts';
 import { batchNormalizeActivate } from '../../ops/own/batch-normalize-activate.ts';
 
 /**
- * Replaces batch normalization, the addition of a residual and relu behind it by one operator of the addon. Its gradient reads
- * x instead of x − mean, whose memory is the same.
+ * Replaces batch normalization, the addition of a residual and the following relu by one operator of the addon. Its gradient
+ * reads x instead of x − mean, which takes the same memory.
  */
 export function fuseBatchNormalization(outputs: readonly Value[]): Value[] {
   const order = topologicalOrder(outputs);
@@ -34,7 +34,7 @@ export function fuseBatchNormalization(outputs: readonly Value[]): Value[] {
   return outputs.map(current);
 }
 
-/** The nodes that a batch normalization computes as well, in order. */
+/** The nodes that are fused into a batch normalization, in order. */
 interface Ending {
   readonly nodes: readonly Node[];
   readonly residual: Value | undefined;
@@ -46,13 +46,13 @@ function endingsOf(order: readonly Node[], outputs: readonly Value[]): Map<Node,
   const places = new Map(order.map((node, place) => [node, place]));
   const taken = new Set<Node>();
   const endings = new Map<Node, Ending>();
-  // The last of two summands that are normalized becomes the one that adds the other, which it does not depend on.
+  // If both summands are normalized, the last one adds the other, because the other does not depend on it.
   for (const node of order.toReversed()) {
     if (!isNode(node, 'BatchNormalize') || !isWorthIt(node)) continue;
     const normalized = node.outputs[0];
     const sum = onlyReader.get(normalized);
     const residual = sum && !taken.has(sum) ? residualOf(sum, normalized) : undefined;
-    // One that is computed earlier does not depend on the statistics, which may be read elsewhere.
+    // A summand that is computed earlier does not depend on the statistics, which may be read elsewhere.
     const isEarlier = (other: Node) => other.inputs.length === 0 || places.get(other)! < places.get(node)!;
     const adds = residual !== undefined && isEarlier(residual.node);
     const last = adds ? onlyReader.get(sum!.outputs[0]) : sum;
@@ -79,7 +79,7 @@ function residualOf(sum: Node, normalized: Value): Value | undefined {
   return isSameSequence(other.shape, normalized.shape) ? other : undefined;
 }
 
-/** The readers of the values that are read once and are no outputs. */
+/** The readers of values that are read once and are not outputs. */
 function onlyReadersOf(order: readonly Node[], outputs: readonly Value[]): Map<Value, Node | undefined> {
   const readers = new Map<Value, Node | undefined>(outputs.map((output) => [output, undefined]));
   for (const node of order) {

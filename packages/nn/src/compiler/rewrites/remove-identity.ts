@@ -5,7 +5,7 @@ export function removeIdentity(node: Node): Value | undefined {
   return isNode(node, 'Identity') || isNode(node, 'Checkpoint') ? node.inputs[0] : undefined;
 }
 
-/** Of a graph that has its gradients: slopes that no gradient reads are not computed. */
+/** For a graph that includes its gradients: slopes that no gradient reads are not computed. */
 export function removeSlopes(node: Node): Value | undefined {
   return isNode(node, 'AddSlope') ? node.inputs[0] : undefined;
 }

@@ -9,16 +9,16 @@ import { concat, expand } from '../../ops/shape.ts';
 import { constant, emptyConstant, int64Constant } from '../../ops/source.ts';
 import type { Rewrite } from '../rewrite.ts';
 
-/** What an operator computes of inputs without elements, for its outputs that have some. */
+/** The value that an operator computes from empty inputs, for its outputs that have elements. */
 type OfNothing<Op extends OpName> = (node: Node<Op>) => readonly Value[] | undefined;
 
 /**
- * A rule that replaces values without elements by empty constants, and what is computed of no elements by its value. So no
- * operator runs on arrays that it might not take: onnxruntime divides by zero in TopK of an empty batch, which ends the process,
- * and reshapes [0, 3] to [3, 3]. Applied before differentiation, it makes the gradients of such values zeros.
+ * A rule that replaces empty values, and values computed from them, by constants. So no
+ * operator runs on arrays that it may not support: onnxruntime divides by zero in TopK of an empty batch, which ends the process,
+ * and reshapes [0, 3] to [3, 3]. Applied before differentiation, it makes the gradients of these values zero.
  *
- * @param outputs of the graph that is rewritten. One with collectives keeps the operators that can run: all ranks run a
- * collective and its gradient, whatever this rank has.
+ * @param outputs of the graph that is rewritten. A graph with collectives keeps the operators that can run: all ranks run a
+ * collective and its gradient, even if this rank has no elements.
  */
 export function withoutElements(outputs: readonly Value[]): Rewrite {
   const isShared = topologicalOrder(outputs).some(isCollective);
@@ -40,7 +40,7 @@ function valuesOfNothing(node: Node): readonly Value[] | undefined {
 const zeros: OfNothing<OpName> = ({ outputs }) => outputs.map((output) => filled(output, 0));
 const undefinedMeans: OfNothing<OpName> = ({ outputs }) => outputs.map((output) => filled(output, NaN));
 
-/** Operators that have elements without reading any. Others fail if they cannot. */
+/** Operators that produce elements without reading any. Others fail at run time. */
 const ofNothing: { readonly [Op in OpName]?: OfNothing<Op> } = {
   ReduceSum: zeros,
   ReduceMean: undefinedMeans,

@@ -11,13 +11,13 @@ import type { Parameter } from '../../tensor/parameter.ts';
 export type { ClipGradNormOptions };
 
 /**
- * Scales all gradients by one factor so that their joint norm is at most `maxNorm` (torch.nn.utils.clip_grad_norm_).
- * Call it between `await loss.backward()` and `await optimizer.step()`. Gradients are changed in place. With
- * DistributedDataParallel they are already averaged, so every rank computes the same norm. Parameters without a gradient
- * are skipped.
+ * Clips the norm of all gradients together, scaling them in place so that it is at most `maxNorm`
+ * (torch.nn.utils.clip_grad_norm_). Call it between `await loss.backward()` and `await optimizer.step()`. With
+ * DistributedDataParallel they are already averaged, so every rank computes the same norm. Parameters without a gradient are
+ * skipped.
  *
- * It computes on the calling thread. `optimizer.step({ clipGradNorm: maxNorm })` and `compileStep` with this option compute
- * the same update in one program, which does not write the gradients again.
+ * Runs on the calling thread. `optimizer.step({ clipGradNorm: maxNorm })` and `compileStep` with this option compute
+ * the same update in one program, without rewriting the gradients.
  *
  * @returns the norm before clipping, summed in double precision; 0 if no parameter has a gradient
  * @throws ArgumentError if maxNorm is below 0 or normType is not above 0
@@ -31,10 +31,10 @@ export function clipGradNorm(
 ): number {
   const { limit, normType, errorIfNonfinite } = normClipping('clipGradNorm', maxNorm, options);
   const gradients = gradientsOf('clipGradNorm', parameters);
-  // The numbers of a compiled step are float32, and it computes the same bits.
+  // float32, so that the result is bit-identical to a compiled step's.
   const norm = loadNative().jointNorm(gradients, Math.fround(normType));
   if (errorIfNonfinite && !Number.isFinite(norm)) throw nonfiniteNorm('clipGradNorm', norm);
-  // torch's guard against division by 0.
+  // As in torch, against division by 0.
   const factor = Math.fround(Math.fround(limit) / (norm + 1e-6));
   if (!(factor >= 1)) loadNative().scaleArrays(gradients, factor);
   return norm;

@@ -6,13 +6,13 @@ import { requireOptions, type OptionNames } from '../../checks/require-options.t
 import { Tensor, tensor } from '../../tensor/tensor.ts';
 
 /**
- * A batch of sequences of several lengths (torch.nn.utils.rnn.PackedSequence), which nn.RNN, LSTM and GRU accept and return.
- * Made by {@link packPaddedSequence} and {@link packSequence}. Lengths are inputs of the compiled program: other lengths in
- * a batch of the same padded shape do not compile again.
+ * A batch of sequences of different lengths (torch.nn.utils.rnn.PackedSequence), which nn.RNN, LSTM and GRU accept and return.
+ * Made by {@link packPaddedSequence} and {@link packSequence}. Lengths are inputs of the compiled program: new lengths in
+ * a batch of the same padded shape do not recompile it.
  */
 export class PackedSequence {
   /**
-   * [L, N, …], with any elements behind a length.
+   * [L, N, …], with arbitrary elements after each length.
    *
    * @internal
    */
@@ -20,7 +20,7 @@ export class PackedSequence {
   /** Steps of each sequence. */
   readonly lengths: readonly number[];
   /**
-   * True if elements behind a length are 0.
+   * True if elements after each length are 0.
    *
    * @internal
    */
@@ -33,7 +33,7 @@ export class PackedSequence {
     this.isZeroPadded = isZeroPadded;
   }
 
-  /** The number of sequences that have each step, as many as the longest sequence has. */
+  /** Number of sequences that have each step, for every step of the longest sequence (torch's batch_sizes). */
   get batchSizes(): number[] {
     return Array.from(
       { length: longestOf(this.lengths) },
@@ -41,7 +41,7 @@ export class PackedSequence {
     );
   }
 
-  /** The elements step by step, [sum of the lengths, …]: in each step, sequences from the longest to the shortest. */
+  /** The elements step by step, [sum of the lengths, …]: within a step, from the longest sequence to the shortest. */
   get data(): Tensor {
     const rows = [...this.lengths.keys()].sort((a, b) => this.lengths[b] - this.lengths[a]);
     const places = this.batchSizes.flatMap((count, step) =>
@@ -62,10 +62,10 @@ export interface PackPaddedSequenceOptions {
 const packPaddedOptions: OptionNames<PackPaddedSequenceOptions> = { batchFirst: true, enforceSorted: true };
 
 /**
- * Marks the steps of a padded batch that exist (torch.nn.utils.rnn.pack_padded_sequence).
+ * Packs a padded batch (torch.nn.utils.rnn.pack_padded_sequence).
  *
  * @param input [L, N, …], or [N, L, …] with `batchFirst`
- * @param lengths the steps of each sequence, from 1 to L: numbers, or an int64 tensor that `tensor(…)` made
+ * @param lengths the steps of each sequence, from 1 to L: numbers, or an int64 tensor created by `tensor(…)`
  * @throws ArgumentError if lengths are out of range, or not in decreasing order with `enforceSorted`
  */
 export function packPaddedSequence(
@@ -104,9 +104,11 @@ export function packPaddedSequence(
 export interface PadPackedSequenceOptions {
   /** If true, returns [N, L, …], else [L, N, …]. Default: false. */
   batchFirst?: boolean;
-  /** The elements behind a length. Default: 0. */
+  /** Padding value. Default: 0. */
   paddingValue?: number;
-  /** L. With the same number for every batch, batches share one compiled program. Default: the largest length. */
+  /**
+   * Padded length L. With the same value for every batch, all batches share one compiled program. Default: the largest length.
+   */
   totalLength?: number | undefined;
 }
 
@@ -149,15 +151,15 @@ export function padPackedSequence(
 export interface PadSequenceOptions {
   /** If true, returns [N, L, …], else [L, N, …]. Default: false. */
   batchFirst?: boolean;
-  /** The elements behind a sequence. Default: 0. */
+  /** Padding value. Default: 0. */
   paddingValue?: number;
 }
 
 const padOptions: OptionNames<PadSequenceOptions> = { batchFirst: true, paddingValue: true };
 
 /**
- * Pads sequences [Lᵢ, …] to the longest one and stacks them (torch.nn.utils.rnn.pad_sequence). Every set of lengths is
- * a graph of its own; to compile one program for many, pad with `padTo` of ringrun in the data loader.
+ * Pads sequences [Lᵢ, …] to the longest one and stacks them (torch.nn.utils.rnn.pad_sequence). Each set of lengths compiles
+ * its own graph; to compile one program for many, pad with ringrun's `padTo` in the data loader.
  */
 export function padSequence(sequences: readonly Tensor[], options: PadSequenceOptions = {}): Tensor {
   requireOptions('padSequence', options, padOptions);
@@ -174,7 +176,7 @@ export type PackSequenceOptions = Pick<PackPaddedSequenceOptions, 'enforceSorted
 
 const packOptions: OptionNames<PackSequenceOptions> = { enforceSorted: true };
 
-/** Packs sequences [Lᵢ, …] (torch.nn.utils.rnn.pack_sequence); see {@link padSequence} about compilations. */
+/** Packs sequences [Lᵢ, …] (torch.nn.utils.rnn.pack_sequence); see {@link padSequence} for compilation. */
 export function packSequence(
   sequences: readonly Tensor[],
   options: PackSequenceOptions = {},
@@ -189,7 +191,7 @@ export function lengthsOf({ lengths }: PackedSequence): Tensor {
   return tensor(BigInt64Array.from(lengths, BigInt));
 }
 
-/** [L, N, 1…], bool: where a step exists. */
+/** [L, N, 1…], bool: true where a step exists. */
 function existing(lengths: Tensor, [steps, , ...rest]: readonly number[]): Tensor {
   const ones = rest.map(() => 1);
   const step = tensor(
@@ -217,7 +219,7 @@ function numbersOf(lengths: readonly number[] | Tensor): number[] {
   return Array.from(elements as ArrayLike<bigint>, Number);
 }
 
-/** Not by arguments of a call, of which there may be about 125,000. */
+/** A loop, because a call accepts at most about 125,000 arguments. */
 function longestOf(lengths: readonly number[]): number {
   return lengths.reduce((longest, length) => Math.max(longest, length), 0);
 }

@@ -13,10 +13,10 @@ export interface StoredTensor16 {
 const formats = { float16: Float16Bits, bfloat16: BFloat16Bits };
 
 /**
- * A copy of a state dict in a 16-bit format, of half the size: for `encodeSafetensors` of ringrun, and loaded again by
- * `loadStateDict`. Each element is rounded once, to nearest.
+ * A copy of a state dict in a 16-bit format, of half the size: for ringrun's `encodeSafetensors`, and to be loaded by
+ * `loadStateDict`. Elements are rounded to nearest.
  *
- * @param dtype 'bfloat16' has the range of float32 and 8 significant bits; 'float16' has 11, and infinity from 65,520 on
+ * @param dtype 'bfloat16' has the range of float32 and 8 significant bits; 'float16' has 11, and is infinite from 65,520 on
  */
 export function castStateDict(
   state: ReadonlyMap<string, StoredTensor>,
@@ -35,7 +35,7 @@ export function castStateDict(
  * unlike torch.nn.modules.utils.consume_prefix_in_state_dict_if_present, which changes its argument.
  *
  * @param state a Map or an object by key; not changed
- * @returns a Map in which the prefix is removed from all keys that have it
+ * @returns a Map with the prefix removed from all keys that have it
  * @throws ArgumentError if a key exists with and without the prefix
  */
 export function consumePrefixInStateDictIfPresent<Value>(

@@ -5,11 +5,11 @@ import { expressionOf } from './size-solver.ts';
 
 type Elements = Pick<ConstantEntry, 'dtype' | 'shape'> & { readonly values: readonly number[] };
 
-/** Elements of each call that are looked at first. */
+/** Number of elements per call to check first. */
 const maxElements = 48;
 
 /**
- * The expression of an array's elements by their indices and the sizes, such as n − 1 − i; undefined if there is none.
+ * The expression of an array's elements by their indices and the sizes, such as n − 1 − i; undefined if none is found.
  *
  * @param sizes known sizes in each call
  * @param indices of the array's axes
@@ -29,7 +29,7 @@ export function arrayExpression(
   return found.find((expression) => holds(expression, arrays, sizes, indices));
 }
 
-/** True if the expression is every element of every array. */
+/** True if the expression gives every element of every array. */
 function holds(
   expression: SizeExpression,
   arrays: readonly Elements[],

@@ -20,9 +20,9 @@ export class DynamicConstants {
   readonly #traces: Traces;
   /** The sizes of the inputs. */
   readonly #sizes: Known[] = [];
-  /** The sizes of what the current operation reads. */
+  /** Sizes of the values that the current operation reads. */
   #near: readonly Known[] = [];
-  /** All sizes of values that have been written, without those that are equal in all calls. */
+  /** All sizes of written values, except sizes that are equal in all calls. */
   readonly #all = new Map<string, Known>();
 
   constructor(writer: SizeWriter, graph: GraphBuilder, traces: Traces) {
@@ -38,7 +38,7 @@ export class DynamicConstants {
     this.#all.set(column.join(), known);
   }
 
-  /** Adds the dimensions of values that have been written, of each call. */
+  /** Adds the dimensions of written values, for each call. */
   add(names: readonly (string | undefined)[], values: Shapes): void {
     for (const known of this.#dimensions(names, values)) {
       const key = known.column.join();
@@ -139,7 +139,7 @@ export class DynamicConstants {
       typeof expression === 'number'
         ? this.#graph.constant(dtype, [1], [expression])
         : this.#writer.compute(dtype, expression);
-    // An array of one axis has its length from the indices; others may lack the axes that the expression does not read.
+    // An array with one axis gets its length from the indices; others may lack axes that the expression does not read.
     if (dimensions.length === 1 && exactJson(expression).includes(exactJson(indices[0]))) return numbers;
     return this.#writer.add('Expand', [numbers, this.#joined('int64', [dimensions.length], dimensions)]);
   }
@@ -150,7 +150,7 @@ function isVarying(column: readonly Scalar[]): boolean {
   return column.some((number) => !Object.is(number, column[0]));
 }
 
-/** False if there is a bigint, which no expression of sizes gives. */
+/** False if any element is a bigint, which no expression of sizes produces. */
 function areNumbers(scalars: readonly Scalar[]): scalars is readonly number[] {
   return scalars.every((scalar) => typeof scalar === 'number');
 }
@@ -159,7 +159,7 @@ function hasNumbers(constant: ConstantEntry): constant is ConstantEntry & { valu
   return areNumbers(constant.values);
 }
 
-/** One size of a Reshape may be left to the operator, which infers it exactly: the one that takes most to compute. */
+/** One size of a Reshape may be left to the operator, which infers it exactly: the most expensive one to compute. */
 function withOpenDimension(
   expressions: readonly (SizeExpression | bigint)[],
 ): readonly (SizeExpression | bigint)[] {

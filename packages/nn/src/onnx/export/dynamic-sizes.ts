@@ -23,7 +23,7 @@ export interface DimensionPlace {
 
 /**
  * Merges graphs for different sizes into one with dynamic sizes: numbers that depend on sizes are computed from the sizes of
- * the inputs, or of what the operation reads. Operations that change nothing are left out.
+ * the inputs, or of the operation's inputs. Operations that change nothing are removed.
  *
  * @param places a dimension of an input that has each size
  * @param outputs names of the graph's outputs
@@ -57,7 +57,7 @@ class Merge {
   readonly #outputs: ReadonlySet<string>;
   /** Names in the exported graph by the names in the traces. */
   readonly #names = new Map<string, string>();
-  /** What an operation that changes nothing returns, by its name. */
+  /** Replacement of each operation that changes nothing, by its output's name. */
   readonly #unchanged = new Map<string, string>();
   readonly #entries = new Map<string, readonly ConstantEntry[]>();
 
@@ -94,7 +94,7 @@ class Merge {
     for (const entries of this.#alternatives) {
       if (isConstants(entries)) continue;
       const [{ of, opType, operands, outputs, results }] = entries;
-      // Only the node of the operation itself: an output with two names has an Identity too.
+      // Only the operation's own node: an output with two names also has an Identity.
       if (of.op !== opType || outputs.join() !== results.join()) continue;
       const input = unchangedInput(entries.map((entry) => entry.of));
       if (input !== undefined) this.#unchanged.set(outputs[0], operands[input]);
@@ -138,7 +138,7 @@ class Merge {
     }
   }
 
-  /** A window that is longer at its end for some sizes: the padding becomes a node, which takes it as an input. */
+  /** A window that is longer at its end for some sizes: the padding becomes a node, which takes the pads as an input. */
   #writeWithAttributes(entries: readonly NodeEntry[], inputs: readonly string[]): void {
     const [{ of, origin, opType, outputs, attributes }] = entries;
     const differing = differingAttributes(entries);
@@ -170,7 +170,7 @@ class Merge {
     return this.#names.get(name) ?? name;
   }
 
-  /** Undefined for what has not been written. */
+  /** Undefined for a value that has not been written. */
   #known(name: string): string | undefined {
     return this.#names.get(name) ?? (this.#entries.has(name) ? undefined : name);
   }

@@ -15,7 +15,7 @@ const inputOptionNames: OptionNames<ExportInput> = {
   dynamicAxes: true,
 };
 
-/** The inputs, checked and complete. */
+/** Returns the inputs, validated and with defaults. */
 export function inputsOf({ inputShape, inputName, inputs }: ExportOptions): CompleteInput[] {
   if ((inputShape === undefined) === (inputs === undefined) || inputs?.length === 0) {
     throw new ArgumentError(
@@ -95,7 +95,7 @@ export function placesOf({ names }: SizeSamples, inputs: readonly CompleteInput[
   });
 }
 
-/** The shape of an input in a call of `forward`. A batch that is a multiple of the first one stays one. */
+/** The shape of an input in a call of `forward`. A batch that is a multiple of the first one stays a multiple. */
 export function shapeInCall(
   input: CompleteInput,
   inputs: readonly CompleteInput[],
@@ -126,7 +126,7 @@ export function describedShape(
   );
 }
 
-/** Where each name is first, with the size of all its dimensions; a batch may be a multiple of the first one. */
+/** The first dimension with each name, and the size that all its dimensions share; a batch may be a multiple of the first one. */
 function firstPlaces(inputs: readonly CompleteInput[]): Map<string, Place> {
   const places = new Map<string, Place>();
   for (const input of inputs) {

@@ -52,20 +52,20 @@ export type Exportable =
  *
  * The first dimension of each input is dynamic, named `batch`; `dynamicAxes` makes others dynamic, such as the length of
  * sequences. `forward` is called for several sizes, from 1 on; sizes and numbers that depend on them
- * (`x.view(x.shape[0], 16)`, `1 / (n − 1)`, `Math.ceil(n / 2)`, `arange(x.shape[1])`) are computed in the exported model, from
- * the dimensions that the operation reads. They are right for all of these sizes. A `forward` that refuses one of them, other
- * than a multiple of the given batch or one of the three largest lengths, is exported for the others. Output dimensions that
- * depend on sizes are `batch` or a formula: `2*batch`.
+ * (`x.view(x.shape[0], 16)`, `1 / (n − 1)`, `Math.ceil(n / 2)`, `arange(x.shape[1])`) are computed in the exported model from
+ * the dimensions that the operation reads. They are verified for all of these sizes. If `forward` rejects one of them, other
+ * than a multiple of the given batch or one of the three largest lengths, the model is exported for the others. Output
+ * dimensions that depend on sizes are `batch` or a formula: `2*batch`.
  *
  * @example
  * await writeFile('model.onnx', exportOnnx(model, { inputShape: [1, 3, 32, 32] }));
  * exportOnnx(ddp, { inputs: [{ name: 'tokens', shape: [1, 128], dtype: 'int64' }, { name: 'mask', shape: [1, 128] }], outputNames: ['logits'] });
  *
  * @param model a module, or a DistributedDataParallel, whose module is exported
- * @throws ArgumentError if `forward` fails for another size than the given one; if a number depends on sizes other than by
- *   sums of products, floors, bounds and remainders, or the operations themselves do (the message names the operation); if
- *   `forward` reads a tensor that it does not create and that is not an input, parameter or buffer; if names are not unique.
- *   What `forward` throws for the given shapes is thrown as it is
+ * @throws ArgumentError if `forward` fails for a size other than the given one; if a number depends on sizes in other ways than
+ *   by sums of products, floors, bounds and remainders, or if the operations themselves depend on sizes (the message names the
+ *   operation); if `forward` reads a tensor that it does not create and that is not an input, parameter or buffer; if names are
+ *   not unique. Errors of `forward` for the given shapes are rethrown unchanged
  */
 export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Array {
   requireOptions('exportOnnx', options, optionNames);
@@ -103,7 +103,7 @@ const optionNames: OptionNames<ExportOptions> = {
   outputNames: true,
 };
 
-/** A forward call with inputs of some sizes. */
+/** A forward call with given input sizes. */
 interface Call {
   readonly inputs: readonly Value[];
   readonly outputs: readonly { readonly key: string | undefined; readonly value: Value }[];
@@ -125,11 +125,11 @@ function unwrapped(model: Exportable): ForwardModule {
 interface Calls {
   readonly samples: SizeSamples;
   readonly calls: readonly Call[];
-  /** The tensors that were there before. */
+  /** Tensors that existed before the export. */
   readonly captured: ReadonlySet<Node>;
 }
 
-/** Calls `forward` with the given sizes, whose error is that of `forward` alone, and then with all others. */
+/** Calls `forward` with the given sizes, for which errors are rethrown unchanged, and then with all others. */
 function callForAllSizes(module: ForwardModule, inputs: readonly CompleteInput[]): Calls {
   const { samples, isRequired } = samplesOf(inputs);
   const asGiven = () => callForward(module, inputs, ({ shape }) => shape);
@@ -138,7 +138,7 @@ function callForAllSizes(module: ForwardModule, inputs: readonly CompleteInput[]
     try {
       return callForward(module, inputs, (input) => shapeInCall(input, inputs, samples, call));
     } catch (cause) {
-      // An error that is not one of the size comes again.
+      // An error that does not depend on the size would be thrown again.
       asGiven();
       if (!isRequired[call]) return undefined;
       const reason = cause instanceof Error ? cause.message.replace(/\.$/, '') : String(cause);
@@ -264,7 +264,7 @@ function record(
   return graph.entries;
 }
 
-/** The standard operators of a node, which are remembered as parts of it. */
+/** The standard operators of a node, recorded as parts of it. */
 function plainWithOrigins(node: Node, origins: Map<Node, Node>): readonly Value[] | undefined {
   const values = plainOperators(node);
   if (values === undefined) return undefined;
@@ -275,7 +275,7 @@ function plainWithOrigins(node: Node, origins: Map<Node, Node>): readonly Value[
   return values;
 }
 
-/** A tensor that forward creates, such as zeros or positions, is a constant; one that was there before may change. */
+/** A tensor that forward creates, such as zeros or positions, is a constant; one that existed before may change. */
 function recordArray(graph: RecordingGraph, node: Node, captured: ReadonlySet<Node>): string {
   const { dtype, shape } = node.outputs[0];
   const values = isNode(node, 'Input')
@@ -290,7 +290,7 @@ function recordArray(graph: RecordingGraph, node: Node, captured: ReadonlySet<No
   return graph.constant(dtype, shape, values);
 }
 
-/** True for whole numbers at equal distances, as of arange. */
+/** True for whole numbers at equal distances, as from arange. */
 function isProgression(dtype: DType, shape: readonly number[], values: readonly number[]): boolean {
   const [start, next] = values;
   const step = next - start;

@@ -17,17 +17,17 @@ export interface ExportInput {
   /** Name in the exported model. Default: `input`, or `input_0`, `input_1`, … if there are several. */
   name?: string;
   /**
-   * The first dimension is the batch. `forward` must accept this batch size and multiples of it; smaller ones that it accepts
-   * are right too. Other dynamic dimensions have their largest size here, at least 4.
+   * The first dimension is the batch. `forward` must accept this batch size and multiples of it; smaller sizes that it accepts
+   * are supported too. Other dynamic dimensions have their largest size here, at least 4.
    */
   shape: readonly number[];
-  /** Default: 'float32'. */
+  /** Element type. Default: 'float32'. */
   dtype?: 'float32' | 'int64';
   /** If true, this input keeps its exact shape: a mask without a batch, or a model that needs a fixed batch. Default: false. */
   fixed?: boolean;
   /**
    * Names of the dynamic dimensions by their positions (torch.onnx.export's dynamic_axes): `{ 0: 'batch', 1: 'length' }`. A
-   * name that several inputs have is one size. Default: `{ 0: 'batch' }`.
+   * name shared by several inputs stands for one size. Default: `{ 0: 'batch' }`.
    */
   dynamicAxes?: Readonly<Record<number, string>>;
 }

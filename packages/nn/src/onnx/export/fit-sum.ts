@@ -23,7 +23,7 @@ export const monomialOf = (...factors: readonly Known[]): Monomial => ({
 });
 
 /**
- * The sum of multiples of the monomials, and of a number, that is the column in every observation; undefined if there is none.
+ * Fits the column as a linear combination of the monomials plus a constant, exact in every observation; undefined if impossible.
  * Needs more observations than coefficients: the others verify the sum.
  */
 export function fitSum(column: Column, monomials: readonly Monomial[]): Sum | undefined {
@@ -45,7 +45,7 @@ export function fitSum(column: Column, monomials: readonly Monomial[]): Sum | un
   return undefined;
 }
 
-/** Gaussian elimination, which takes for each unknown the row with its largest coefficient; 0 for unknowns that none determines. */
+/** Gaussian elimination with row pivoting; 0 for undetermined unknowns. */
 function solve(matrix: readonly (readonly number[])[], right: readonly number[]): number[] {
   const rows = matrix.map((row, index) => [...row, right[index]]);
   const unknowns = matrix[0].length;
@@ -79,7 +79,7 @@ function solve(matrix: readonly (readonly number[])[], right: readonly number[])
   return solution;
 }
 
-/** A coefficient that is a fraction up to the rounding error of the elimination. */
+/** Rounds a coefficient to the fraction within the elimination's rounding error. */
 function nearFraction(coefficient: number): number {
   const fraction = asFraction(Math.round(coefficient * 1e7) / 1e7);
   const whole = Math.round(coefficient);

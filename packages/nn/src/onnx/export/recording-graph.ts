@@ -8,7 +8,7 @@ export type Entry = ConstantEntry | NodeEntry;
 interface Added {
   /** The operation that added it. */
   readonly of: Node;
-  /** The operation of forward that it is a part of, for messages. */
+  /** The operation of forward that it belongs to, for messages. */
   readonly origin: Node;
   /** The names of the operation's inputs and outputs. */
   readonly operands: readonly string[];
@@ -37,13 +37,13 @@ export class RecordingGraph extends GraphBuilder {
   readonly #origins: ReadonlyMap<Node, Node>;
   #added: Added | undefined;
 
-  /** @param origins the operations of forward that others have replaced, by these */
+  /** @param origins the original operations of forward, keyed by their replacements */
   constructor(origins: ReadonlyMap<Node, Node>) {
     super();
     this.#origins = origins;
   }
 
-  /** Attributes the following entries to this operation. */
+  /** Attributes subsequent entries to this operation. */
   readonly begin = (of: Node, operands: readonly string[] = [], results: readonly string[] = []): void => {
     this.#added = { of, origin: this.#origins.get(of) ?? of, operands, results };
   };
@@ -63,7 +63,7 @@ export class RecordingGraph extends GraphBuilder {
     this.entries.push({ kind: 'node', opType, inputs, outputs, attributes, ...this.#added! });
   }
 
-  /** An exported model has standard operators only. */
+  /** An exported model contains standard operators only. */
   override ownNode(opType: string): never {
     throw new Error(`${opType} is an operator of the addon, which only compiled programs may have`);
   }

@@ -90,7 +90,7 @@ export function describeSize(expression: SizeExpression, names: readonly string[
   }
 }
 
-/** The number as a fraction with a small denominator, such as n / 2; undefined if there is none. */
+/** The number as a fraction with a small denominator, such as n / 2; undefined if it is not one. */
 export function asFraction(number: number): { numerator: number; denominator: number } | undefined {
   for (let denominator = 1; denominator <= 1024; denominator += 1) {
     const numerator = Math.round(number * denominator);

@@ -3,7 +3,7 @@ export interface DynamicSize {
   readonly name: string;
   /** Sizes that `forward` must accept. */
   readonly required: readonly number[];
-  /** Further sizes. `forward` may refuse them. */
+  /** Additional sizes, which `forward` may reject. */
   readonly optional: readonly number[];
 }
 
@@ -20,8 +20,8 @@ export class SizeSamples {
   }
 
   /**
-   * Each size occurs beside different required ones of the others, so that no two sizes are equal or multiples of each other
-   * in all calls. Without sizes there are two calls, which must compute the same.
+   * Each size is combined with different required sizes of the others, so that no two sizes are equal or multiples of each other
+   * in all calls. Without sizes there are two calls, which must record the same graph.
    */
   static of(sizes: readonly DynamicSize[]): { samples: SizeSamples; isRequired: readonly boolean[] } {
     const names = sizes.map(({ name }) => name);
@@ -66,7 +66,7 @@ export class SizeSamples {
   }
 }
 
-/** Each remainder of a division by up to 8 twice. */
+/** Covers each remainder of divisions by up to 8 twice. */
 const smallSizes = Array.from({ length: 16 }, (_, i) => i + 1);
 
 /** Sizes that are multiples of the given batch: small ones, and larger ones that are unrelated to most numbers of a model. */
@@ -77,7 +77,7 @@ export function batchSizes(given: number): Pick<DynamicSize, 'required' | 'optio
   return unique({ required, optional });
 }
 
-/** Sizes up to the largest one, such as that of a table of positions. */
+/** Sizes up to the largest one, such as the length of a position table. */
 export function sizesUpTo(largest: number): Pick<DynamicSize, 'required' | 'optional'> {
   const required = [largest, largest - 1, largest - 2];
   const middle = [5 / 7, 1 / 2, 1 / 3].map((share) => Math.round(largest * share));

@@ -2,14 +2,14 @@ import { fitSum, isClose, monomialOf, type Column, type Known } from './fit-sum.
 import { asFraction, type SizeExpression, type Sum } from './size-expression.ts';
 import { isSameSequence } from '../../graph/same-data.ts';
 
-/** The largest divisors of sizes that are looked for: of which one offset is determined, and of which all remainders are. */
+/** The largest divisors of sizes to try: one for floor divisions with an offset, one for sequences of remainders. */
 const maxParts = 64;
 const maxRemainders = 8;
 
 /**
- * The expression of the known numbers that is the column in every observation; undefined if there is none. Forms: a known
- * number; a sum of products; a quotient that is rounded down; the larger or the smaller of two; what depends on a
- * remainder; and, for numbers that are not whole, a reciprocal.
+ * Finds an expression of the known numbers that equals the column in every observation; undefined if none is found. Forms: a
+ * known number; a sum of products; a floor division; a maximum or minimum of two; a function of a remainder; and, for
+ * fractions, a reciprocal.
  *
  * @param near numbers that all forms may contain, the preferred ones first
  * @param far numbers that only simple forms may contain
@@ -86,8 +86,8 @@ function reciprocalOf(
 }
 
 /**
- * p·⌊(m·size + q) / d⌋. The offset q is certain only if the observed sizes determine it alone: another one would round
- * otherwise for other sizes.
+ * p·⌊(m·size + q) / d⌋. Accepted only if the observed sizes determine the offset q uniquely: another one would round
+ * differently for other sizes.
  */
 function flooredOf(column: Column, { expression, column: sizes }: Known): SizeExpression | undefined {
   const common = column.reduce(greatestCommonDivisor, 0);
@@ -142,7 +142,7 @@ function boundedOf(column: Column, near: readonly Known[]): SizeExpression | und
   });
 }
 
-/** A known number plus or minus a constant one. One size is enough only if it is the least. */
+/** A known number plus or minus a constant one. One size suffices only if it is the smallest. */
 function shiftOf(column: Column, { expression, column: sizes }: Known, least: number): Sum | undefined {
   if (new Set(sizes).size < 2 && sizes[0] !== least) return undefined;
   const factor = [1, -1].find((sign) =>
@@ -154,7 +154,7 @@ function shiftOf(column: Column, { expression, column: sizes }: Known, least: nu
 }
 
 /**
- * p·⌊size / d⌋ plus a number that depends on the remainder of the size alone, such as the elements that are missing to a
+ * p·⌊size / d⌋ plus a number that depends only on the remainder of the size, such as the elements missing to a
  * multiple of d. Every remainder must have been observed for several sizes.
  */
 function periodicOf(column: Column, { expression, column: sizes }: Known): SizeExpression | undefined {

@@ -36,7 +36,7 @@ export class SizeWriter {
     this.#graph = graph;
   }
 
-  /** The size of a dimension of a value that has been written. */
+  /** The size of a dimension of a value that was written. */
   dimension(value: string, axis: number): Dimension {
     return this.#numbered({ value, axis });
   }

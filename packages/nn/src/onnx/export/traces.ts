@@ -20,7 +20,7 @@ export type Alternatives = readonly ConstantEntry[] | readonly NodeEntry[];
 /**
  * The entries of all graphs, place by place.
  *
- * @throws ArgumentError that names the operation if the graphs have other operators
+ * @throws ArgumentError that names the operation if the graphs have different operators
  */
 export function alternativesOf(traces: Traces): Alternatives[] {
   const longest = Math.max(...traces.entries.map((one) => one.length));
@@ -57,7 +57,7 @@ export function differingAttributes(nodes: readonly NodeEntry[]): string[] {
   );
 }
 
-/** The position of the input that an operation returns unchanged for all sizes; undefined if there is none. */
+/** The position of the input that an operation returns unchanged for all sizes; undefined if it returns none. */
 export function unchangedInput(nodes: readonly Node[]): number | undefined {
   const [{ op }] = nodes;
   const keepsShape = (input: number) =>
@@ -89,7 +89,7 @@ export function differenceError(
   what: string,
   values: readonly (string | undefined)[],
 ): ArgumentError {
-  // The first call, and some with other values.
+  // The first call, and some calls with different values.
   const others = [...values.keys()].filter((trace) => values[trace] !== values[0]);
   const cases = [0, ...others.slice(0, 2)]
     .map((trace) => `${values[trace]} for ${samples.describe(trace)}`)

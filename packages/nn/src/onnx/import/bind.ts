@@ -6,10 +6,10 @@ import { namesIn } from './names.ts';
 import { operatorTable } from './operators/index.ts';
 import { existsIn, type AttributeSpecification, type OperatorSpecification } from './specification.ts';
 
-/** The opsets whose semantics the importer knows. */
+/** The opsets that the importer supports. */
 export const opsets = { first: 7, last: 28 } as const;
 
-/** A node together with what its operator means in the model's opset. */
+/** A node with the specification of its operator in the model's opset. */
 export interface BoundNode extends CalledNode {
   /** '' for inputs that are left out. */
   readonly inputs: readonly string[];
@@ -25,7 +25,7 @@ export interface BoundGraph {
 }
 
 /**
- * Finds what each node of a graph means.
+ * Binds each node of a graph to its operator's specification.
  *
  * @throws ArgumentError for an opset, operators, attributes or contents of attributes that the importer does not handle
  */
@@ -76,7 +76,7 @@ function boundNode(node: OnnxNode, opset: number, reads: ReadonlySet<string>): B
   };
 }
 
-/** What an attribute was expected to be and is; undefined if it fits. */
+/** Describes how an attribute differs from its specification; undefined if it fits. */
 function problemOf(
   { type, accepts }: AttributeSpecification<unknown>,
   code: number,
@@ -92,7 +92,7 @@ function problemOf(
 }
 
 function describeContent(content: AttributeContent | undefined): string {
-  if (content === undefined) return 'a content that ringrun does not read';
+  if (content === undefined) return 'a content that ringrun does not support';
   if (typeof content !== 'object' || Array.isArray(content)) return JSON.stringify(content);
   return isGraph(content) ? 'a graph' : 'a tensor';
 }
@@ -101,7 +101,7 @@ function isGraph(content: unknown): content is OnnxGraph {
   return typeof content === 'object' && content !== null && 'nodes' in content;
 }
 
-/** What an operator means in an opset; undefined if the importer does not handle it. */
+/** The specification of an operator in an opset; undefined if the importer does not support it. */
 export function specificationOf(op: string, opset: number): OperatorSpecification | undefined {
   const versions = Object.hasOwn(operatorTable, op) ? operatorTable[op] : [];
   return versions.findLast((version) => existsIn(opset, version));

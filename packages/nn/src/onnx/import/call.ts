@@ -2,23 +2,23 @@ import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { asTensor, numbersOf, type Operand } from './constant-array.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 
-/** A node as its operator sees it. */
+/** The information about a node that its operator receives. */
 export interface CalledNode {
   readonly op: string;
   /** For messages. */
   readonly name: string;
   readonly opset: number;
   readonly outputs: readonly string[];
-  /** For each output whether another node reads it or the model has it as an output. */
+  /** For each output, true if another node reads it or it is an output of the model. */
   readonly reads: readonly boolean[];
-  /** Those of the node, and defaults of the others. */
+  /** The node's attributes, with defaults for the others. */
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
 /** One node of a model while it is traced. */
 export class OperatorCall<Attributes> {
   readonly node: CalledNode;
-  /** All attributes of the operator in this opset; those of other opsets have their defaults. */
+  /** All attributes of the operator in this opset; attributes of other opsets have their defaults. */
   readonly attributes: Attributes;
   /** True if the module is in training mode. */
   readonly training: boolean;
@@ -73,19 +73,19 @@ export class OperatorCall<Attributes> {
     return this.numbers(index)?.[0];
   }
 
-  /** What the importer cannot compute, whatever the sizes of the inputs are. */
+  /** The error for a node that the importer cannot compute for any input sizes. */
   error(problem: string): ArgumentError {
     return nodeError('forward', this.node, problem);
   }
 
-  /** Sizes that do not fit. */
+  /** The error for sizes that do not fit. */
   mismatch(problem: string): ShapeError {
     const { op, name } = this.node;
     return new ShapeError(`forward: ${op} (node ${name}) of the imported model: ${problem}.`);
   }
 }
 
-/** An error about a node of a model: what was expected, and got. */
+/** An error about a node of a model: the expected and the actual. */
 export function nodeError(
   where: string,
   { op, name, opset }: Pick<CalledNode, 'op' | 'name' | 'opset'>,

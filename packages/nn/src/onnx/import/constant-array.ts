@@ -17,7 +17,7 @@ export interface ConstantArray {
 /** A value while a model is traced. */
 export type Operand = Tensor | ConstantArray;
 
-/** Larger arrays are leaves of the graph, and are not computed before the graph runs unless a shape follows from them. */
+/** Larger arrays are leaves of the graph, and are computed before the graph runs only if a shape depends on them. */
 export const maxElementsInProgram = 4096;
 
 export function constantArray(
@@ -51,7 +51,7 @@ function valueOf(array: ConstantArray): Value {
   return dtype === 'bool' ? cast(floats, 'bool') : floats;
 }
 
-/** The elements in the array of a tensor's dtype, not copied if they are in one. */
+/** The elements in the array of a tensor's dtype, without a copy if they already are. */
 export function typed({ type, data }: ConstantArray): Float32Array | BigInt64Array | Uint8Array {
   switch (dtypeOf(type)) {
     case 'float32':

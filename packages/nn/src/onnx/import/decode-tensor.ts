@@ -56,19 +56,19 @@ function elementsOf(bytes: Uint8Array, { type, size, read }: ElementFormat): Arr
   return Array.from({ length: bytes.length / size }, (_, i) => read(view, i * size));
 }
 
-/** A buffer of these bytes alone: theirs, or a copy. */
+/** A buffer with exactly these bytes: their own buffer, or a copy. */
 function alignedBuffer(bytes: Uint8Array): ArrayBuffer {
   const { buffer, byteLength } = bytes;
   return (buffer.byteLength === byteLength ? buffer : new Uint8Array(bytes).buffer) as ArrayBuffer;
 }
 
-/** The elements of the list that has them instead of bytes. */
+/** The elements, if they are stored in a list instead of bytes. */
 function listed(tensor: TensorMessage, { type, list, size, read }: ElementFormat): Scalar[] {
   if (list === 'int64Data' || list === 'uint64Data') return varints(tensor[list]);
   const elements = tensor[list];
   if (isInteger(type)) return Array.from(elements, BigInt);
   if (size !== 2) return Array.from(elements);
-  // Floats of 16 bits are listed as the integers of their bits.
+  // 16-bit floats are listed as the integers with the same bits.
   const view = new DataView(new ArrayBuffer(2));
   return Array.from(elements, (bits) => {
     view.setUint16(0, bits, true);

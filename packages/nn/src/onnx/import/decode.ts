@@ -12,7 +12,7 @@ export interface OnnxModel {
   /** Version of the standard operators. */
   readonly opset: number;
   readonly graph: OnnxGraph;
-  /** Names of the initializers that `exportOnnx` has marked; undefined for models of others. */
+  /** Names of the initializers that `exportOnnx` marked; undefined for models from other exporters. */
   readonly marked:
     { readonly parameters: readonly string[]; readonly buffers: readonly string[] } | undefined;
 }
@@ -24,7 +24,7 @@ export interface OnnxGraph {
   readonly initializers: ReadonlyMap<string, ConstantArray>;
   /** Without initializers. */
   readonly inputs: readonly OnnxInput[];
-  /** Element types of the inputs; undefined: not told. */
+  /** Element types of the inputs; undefined: unspecified. */
   readonly inputTypes: readonly (ElementType | undefined)[];
   readonly outputs: readonly string[];
 }
@@ -33,9 +33,9 @@ export interface OnnxGraph {
 export interface OnnxInput {
   /** Name in the model. */
   readonly name: string;
-  /** Undefined: not told, or not one of ringrun's. */
+  /** Undefined: unspecified, or not supported by ringrun. */
   readonly dtype: DType | undefined;
-  /** Undefined: not told. Its sizes are those of an example, names of dynamic dimensions, or undefined. */
+  /** Undefined: unspecified. Its sizes are those of an example, names of dynamic dimensions, or undefined. */
   readonly shape: readonly (number | string | undefined)[] | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface OnnxNode {
   readonly attributes: ReadonlyMap<string, OnnxAttribute>;
 }
 
-/** An attribute as the file has it. */
+/** An attribute as stored in the file. */
 export interface OnnxAttribute {
   /** onnx.AttributeProto.AttributeType. */
   readonly type: number;
@@ -147,7 +147,7 @@ function graphOf(graph: GraphMessage, readExternal: ReadExternal): OnnxGraph {
   const initializers = new Map(
     graph.initializer.map((tensor) => [tensor.name, decodeTensor(tensor, readExternal)]),
   );
-  // Before IR version 4, initializers are inputs, too.
+  // Before IR version 4, initializers are inputs too.
   const inputs = graph.input.filter(({ name }) => !initializers.has(name));
   return {
     nodes: graph.node.map((node) => nodeOf(node, readExternal)),
@@ -167,7 +167,7 @@ function inputOf(info: ValueInfoMessage): OnnxInput {
   };
 }
 
-/** Undefined if the input does not say its type. */
+/** Undefined if the input has no type. */
 function elementTypeOf({ name, type }: ValueInfoMessage): ElementType | undefined {
   if (!type) return undefined;
   const code = type.tensorType?.elemType;
@@ -181,7 +181,7 @@ function elementTypeOf({ name, type }: ValueInfoMessage): ElementType | undefine
   return format?.type;
 }
 
-/** protobuf's defaults stand for what is not told. */
+/** Missing fields have protobuf's defaults. */
 function sizeOrName({ dimValue, dimParam }: DimensionMessage): number | string | undefined {
   if (dimParam !== undefined && dimParam !== '') return dimParam;
   return dimValue === 0 ? undefined : dimValue;

@@ -1,11 +1,11 @@
 import type { DType, Scalar } from '../../dtype.ts';
 
-/** Elements that ringrun reads: floats as float32 or, in constants, as they are; integers as int64. */
+/** Element types that ringrun reads: floats as float32 or, in constants, unconverted; integers as int64. */
 export type ElementType = 'float32' | 'bool' | IntegerType | WideFloat;
 
 export type IntegerType = 'int64' | 'int32' | 'int16' | 'int8' | 'uint32' | 'uint16' | 'uint8';
 
-/** Floats with other digits than float32. Tensors do not have them. */
+/** Float types other than float32, which tensors do not support. */
 export type WideFloat = 'float64' | 'float16' | 'bfloat16';
 
 interface ElementFormat {
@@ -13,7 +13,7 @@ interface ElementFormat {
   /** Bytes of an element in `rawData`. */
   readonly size: number;
   readonly read: (view: DataView, place: number) => Scalar;
-  /** The list that has the elements if `rawData` is empty. */
+  /** The list that holds the elements if `rawData` is empty. */
   readonly list: 'floatData' | 'int32Data' | 'int64Data' | 'uint64Data' | 'doubleData';
 }
 
@@ -41,7 +41,7 @@ const names =
     ' ',
   );
 
-/** How elements of an onnx.TensorProto.DataType are stored; undefined if ringrun has no such elements. */
+/** How elements of an onnx.TensorProto.DataType are stored; undefined if ringrun does not support them. */
 export function formatOfCode(code: number): ElementFormat | undefined {
   return formats[code];
 }
@@ -75,7 +75,7 @@ export function widthOf(type: IntegerType): { bits: number; isSigned: boolean } 
   return { bits: Number(type.slice(isSigned ? 3 : 4)), isSigned };
 }
 
-/** The element of a type that arithmetic gives: floats are rounded, integers wrap around. */
+/** Converts an arithmetic result to an element type: floats are rounded, integers wrap around. */
 export function rounded(type: ElementType, element: Scalar): Scalar {
   if (type === 'float32') return Math.fround(Number(element));
   if (type === 'bool') return Number(element !== 0 && element !== 0n);

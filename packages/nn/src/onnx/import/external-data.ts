@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import { ArgumentError } from '../../errors/errors.ts';
 
-/** Where a file beside the model has the bytes of a tensor. */
+/** Location of a tensor's bytes in a file beside the model. */
 export interface ExternalData {
   /** Path relative to the model's folder. */
   readonly location: string;
@@ -11,7 +11,7 @@ export interface ExternalData {
   readonly length: number;
 }
 
-/** Reads the bytes of a tensor that is stored in a file beside the model, into a buffer of their own. */
+/** Reads the bytes of a tensor that is stored in a file beside the model, into a new buffer. */
 export type ReadExternal = (tensor: string, data: ExternalData) => Uint8Array;
 
 /** For a model that is given as bytes. */
@@ -21,7 +21,7 @@ export const noFiles: ReadExternal = (tensor, { location }) => {
   );
 };
 
-/** Reads files of the folder of the model at this path. */
+/** Reads files from the folder of the model at this path. */
 export function filesBeside(model: string): ReadExternal {
   return (tensor, data) => {
     const { location, offset, length } = data;

@@ -6,14 +6,14 @@ import { dtypeOf, isWideFloat, type ElementType } from './element-type.ts';
 import { inputsOf, outputTypesOf, requireOutputs, typesOf } from './node-types.ts';
 import type { NodeFacts } from './specification.ts';
 
-/** What is known of a value of a model before any `forward`. */
+/** Facts about a value of a model that are known before any `forward`. */
 export interface Fact {
   readonly name: string;
-  /** Undefined: the model does not say it. */
+  /** Undefined: the model does not specify it. */
   readonly type: ElementType | undefined;
   /** An input of the model, an array of the file, or the node that computes it. */
   readonly origin: 'input' | ConstantArray | BoundNode;
-  /** Of the node that computes it; and those of which a branch chooses one. */
+  /** Inputs of the node that computes it, and the values from which a branch selects one. */
   readonly inputs: readonly (Fact | undefined)[];
 }
 
@@ -21,7 +21,7 @@ export interface Fact {
 export interface Need {
   readonly fact: Fact;
   readonly node: BoundNode;
-  /** What the node expected, for messages. */
+  /** The node's expectation, for messages. */
   readonly expected: string;
   /** False if it must follow from arrays of the file. */
   readonly mayBeInput: boolean;
@@ -33,14 +33,14 @@ export interface Read {
   readonly node: BoundNode;
 }
 
-/** What a walk through a model found. */
+/** The results of a walk through a model. */
 export interface Facts {
-  /** Of the arrays, the inputs and the values of the outer graph by their names. */
+  /** Facts about arrays, inputs and values of the outer graph, by their names. */
   readonly values: ReadonlyMap<string, Fact>;
   /** Element types of the outputs of each node. */
   readonly types: ReadonlyMap<BoundNode, readonly (ElementType | undefined)[]>;
   readonly needs: readonly Need[];
-  /** Of values that need not be known. */
+  /** Facts about values that need not be known. */
   readonly reads: readonly Read[];
 }
 
@@ -53,7 +53,7 @@ interface Walk {
 /**
  * Derives the element types of all values, and finds the values that must be known before the graph runs.
  *
- * @throws ArgumentError for names that nothing computes, numbers of inputs and outputs, and element types
+ * @throws ArgumentError for undefined names, wrong numbers of inputs or outputs, and wrong element types
  */
 export function factsOf(bound: BoundGraph): Facts {
   const walk: Walk = { types: new Map(), needs: [], reads: [] };
@@ -131,7 +131,7 @@ function walkNode(node: BoundNode, facts: ReadonlyMap<string, Fact>, walk: Walk)
       const expected = `an input ${name} that follows from shapes and constants`;
       walk.needs.push({ fact, node, expected, mayBeInput: true });
     } else if (isWide) {
-      // Constants are computed in all digits of their type.
+      // Constants are computed in the full precision of their type.
       walk.needs.push({ fact, node, expected: 'float32 or constants', mayBeInput: false });
     } else {
       walk.reads.push({ fact, node });
@@ -144,7 +144,7 @@ function walkNode(node: BoundNode, facts: ReadonlyMap<string, Fact>, walk: Walk)
   });
 }
 
-/** The array of the file that a value is. */
+/** The file's array for a value, if it is one. */
 function constantOf(fact: Fact | undefined): ConstantArray | undefined {
   if (fact === undefined || fact.origin === 'input') return undefined;
   if (!('specification' in fact.origin)) return fact.origin;

@@ -6,7 +6,7 @@ import type { FoldingRule } from './specification.ts';
 
 // Arithmetic of arrays that are known before the graph runs, in the semantics of ONNX.
 
-/** A function of numbers, and the same one of integers. */
+/** A function of numbers, and its counterpart for integers. */
 export interface ScalarFunction {
   readonly float: (...elements: number[]) => number;
   readonly integer?: (...elements: bigint[]) => bigint;
@@ -27,7 +27,7 @@ export function foldCondition(compute: (...elements: Scalar[]) => boolean): Fold
   return (_, inputs) => broadcasting('bool', inputs, (elements) => Number(compute(...elements)));
 }
 
-/** A result of this type, of the elements of arrays that broadcast. */
+/** Computes a result of this type from the elements of arrays that broadcast. */
 export function broadcasting(
   type: ElementType,
   inputs: readonly ConstantArray[],
@@ -48,7 +48,7 @@ export function moved(
   return tabulate(input.type, shape, (index) => elementOf(input, from(index)));
 }
 
-/** Reduces arrays over axes, which stay as 1 with `keepdims`. */
+/** Reduces arrays over axes, which are kept with size 1 if `keepdims`. */
 export function reduced(
   input: ConstantArray,
   axes: readonly number[],

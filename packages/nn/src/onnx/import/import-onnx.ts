@@ -17,12 +17,12 @@ import { requireComputable } from './trial.ts';
 export interface ImportOptions {
   /**
    * Decides which arrays of floats are parameters; the others are buffers. Running statistics are always buffers, and
-   * numbers such as the limits of a Clip are constants. Default: all arrays with a dimension, or what was a
-   * parameter of the module that `exportOnnx` wrote.
+   * numbers such as the limits of a Clip are constants. Default: all arrays with at least one dimension, or the
+   * parameters of the module that `exportOnnx` wrote.
    */
   isParameter?: IsParameter;
   /**
-   * If true, a model that computes with float16, bfloat16 or float64 computes with float32 instead. Default: false, which
+   * If true, a model that computes with float16, bfloat16 or float64 computes with float32 instead. Default: `false`, which
    * rejects such a model.
    */
   toFloat32?: boolean;
@@ -41,9 +41,9 @@ const optionNames: OptionNames<ImportOptions> = { isParameter: true, toFloat32: 
  * const optimizer = new optim.SGD(model.parameters(), { lr: 0.01 });
  * const texts = await importOnnx<{ scores: Tensor; states: Tensor }>('text.onnx');
  *
- * @param source the bytes of a model, or the path of its file; arrays in files beside it are read, too
- * @throws ArgumentError if the bytes are not an ONNX model, or if ringrun cannot compute what it says: because of its opset,
- *   operators (the message lists all), attributes, element types, or shapes that depend on elements
+ * @param source the bytes of a model, or the path of its file; arrays in files beside it are read too
+ * @throws ArgumentError if the bytes are not an ONNX model, or if ringrun cannot compute the model because of its opset,
+ *   operators (the message lists all), attributes, element types, or because shapes depend on elements
  */
 export async function importOnnx<Output extends OnnxOutput = Tensor>(
   source: Uint8Array | string | URL,

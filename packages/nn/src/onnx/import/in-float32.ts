@@ -3,7 +3,7 @@ import { constantArray, type ConstantArray } from './constant-array.ts';
 import type { AttributeContent, OnnxGraph, OnnxModel, OnnxNode } from './decode.ts';
 import { elementTypeOfCode, isWideFloat, type ElementType } from './element-type.ts';
 
-/** The model with float32 instead of other floats. */
+/** Converts a model's other float types to float32. */
 export function inFloat32(model: OnnxModel): OnnxModel {
   return { ...model, graph: graphInFloat32(model.graph) };
 }

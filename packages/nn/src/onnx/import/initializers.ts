@@ -10,7 +10,7 @@ import { inputsOf } from './node-types.ts';
 /** Decides if an array of a model is trained. */
 export type IsParameter = (name: string, shape: readonly number[]) => boolean;
 
-/** Inputs that have running statistics. */
+/** Names of inputs that hold running statistics. */
 const statistics: Readonly<Record<string, readonly number[]>> = { BatchNormalization: [3, 4] };
 
 type Kind = 'parameter' | 'buffer' | 'constant';
@@ -21,7 +21,7 @@ interface Roles {
   readonly isParameter: IsParameter | undefined;
 }
 
-/** The arrays of a model by their names: what it learns as parameters, running statistics and others as buffers, and constants. */
+/** The arrays of a model by their names: learned ones as parameters, running statistics and others as buffers, and constants. */
 export function operandsOf(
   model: OnnxModel,
   bound: BoundGraph,
@@ -47,7 +47,7 @@ export function operandsOf(
       const kind = kindOf(name, array);
       if (kind === 'constant') return [name, array];
       const own = typed(array) as Float32Array;
-      // Copies of an array are trained apart from it.
+      // Copies of an array are trained separately.
       const data = taken.has(array) ? own.slice() : own;
       taken.add(array);
       const tensor =
@@ -66,7 +66,7 @@ function settingsOf({ nodes }: BoundGraph): string[] {
 }
 
 /**
- * A graph in which copies of arrays by Identity are arrays themselves, without arrays that nothing else reads. PyTorch stores
+ * Replaces copies of arrays by Identity with arrays of their own, and removes arrays that are then unused. PyTorch stores
  * equal arrays once and copies them; they are different parameters.
  */
 export function withCopies(graph: OnnxGraph): OnnxGraph {

@@ -2,19 +2,19 @@ import type { BoundNode } from './bind.ts';
 import { nodeError } from './call.ts';
 import type { Fact, Facts, Need } from './facts.ts';
 
-/** The values of a model that must be known before its graph runs, since shapes follow from them. */
+/** The values of a model that must be known before its graph runs, because shapes depend on them. */
 export interface NeededValues {
   /** Arrays and inputs by their names. */
   readonly leaves: ReadonlySet<string>;
-  /** Nodes that compute needed values, whatever their size is. */
+  /** Nodes that compute needed values, regardless of their size. */
   readonly nodes: ReadonlySet<BoundNode>;
 }
 
 /**
- * Follows what must be known back to arrays of the file, shapes and inputs. An input that must be known is read when it is passed, so
- * nothing else may compute with it.
+ * Traces values that must be known back to arrays of the file, shapes and inputs. Such an input is read when it is passed, so
+ * no other operator may use it.
  *
- * @throws ArgumentError if a value depends on elements on the way
+ * @throws ArgumentError if such a value depends on elements of other values
  */
 export function neededValues({ needs, reads }: Facts): NeededValues {
   const needed = new Set<Fact>();
@@ -42,7 +42,7 @@ function isNode(origin: Fact['origin']): origin is BoundNode {
   return typeof origin === 'object' && 'specification' in origin;
 }
 
-/** Marks a value as needed. Returns what makes it depend on elements; undefined if it does not. */
+/** Marks a value as needed. Returns the value on whose elements it depends; undefined if it depends on none. */
 function obstacleOf(fact: Fact, needed: Set<Fact>): string | undefined {
   if (needed.has(fact)) return undefined;
   needed.add(fact);
@@ -59,7 +59,7 @@ function obstacleOf(fact: Fact, needed: Set<Fact>): string | undefined {
   return undefined;
 }
 
-/** The inputs of the model from whose elements a value follows. */
+/** The inputs of the model on whose elements a value depends. */
 function inputsOf(fact: Fact, seen = new Set<Fact>()): Fact[] {
   if (seen.has(fact)) return [];
   seen.add(fact);

@@ -5,7 +5,7 @@ import { existsIn, type InputSpecification } from './specification.ts';
 
 type Types = ReadonlyMap<string, ElementType>;
 
-/** For each input of a node the one that its operator declares. */
+/** The operator's declaration for each input of a node. */
 export function inputsOf(node: BoundNode): InputSpecification[] {
   const declared = node.specification.inputs.filter((one) => existsIn(node.opset, one));
   const last = declared.at(-1);
@@ -18,7 +18,7 @@ export function inputsOf(node: BoundNode): InputSpecification[] {
   return node.inputs.map((_, index) => declared[Math.min(index, declared.length - 1)]);
 }
 
-/** What the types of an operator stand for in a node. Inputs of one type have one element type. */
+/** The element types that an operator's type variables stand for in a node. Inputs with one variable have one element type. */
 export function typesOf(node: BoundNode, given: readonly (ElementType | undefined)[]): Types {
   const types = new Map<string, ElementType>();
   for (const [index, { name, type: variable }] of inputsOf(node).entries()) {
@@ -49,7 +49,7 @@ export function requireOutputs(node: BoundNode): void {
   }
 }
 
-/** Element types of the outputs of a node; those of an If are those of its branches. */
+/** Element types of the outputs of a node; for an If, those of its branches. */
 export function outputTypesOf(
   node: BoundNode,
   types: Types,

@@ -17,17 +17,17 @@ import type { OnnxInput } from './decode.ts';
 import { isInteger, type ElementType } from './element-type.ts';
 import { wrapped } from './operators/integers.ts';
 
-/** What {@link OnnxModule.forward} returns: the model's output, or all of them by their names. */
+/** Result of {@link OnnxModule.forward}: the model's output, or all outputs by their names. */
 export type OnnxOutput = Tensor | Readonly<Record<string, Tensor>>;
 
-/** A model that has been checked, as a module runs it. */
+/** A validated model, ready for a module to run. */
 export interface CheckedModel {
   readonly bound: BoundGraph;
   /** Arrays by their names. */
   readonly operands: ReadonlyMap<string, Operand>;
   /** Element types of the outputs of each node. */
   readonly types: ReadonlyMap<BoundNode, readonly (ElementType | undefined)[]>;
-  /** Names of the inputs that shapes follow from. */
+  /** Names of the inputs on which shapes depend. */
   readonly neededInputs: ReadonlySet<string>;
   /** Nodes that are computed before the graph runs. */
   readonly neededNodes: ReadonlySet<BoundNode>;
@@ -35,7 +35,7 @@ export interface CheckedModel {
 
 /**
  * An imported ONNX model as a module. Its parameters and buffers have the names of the model's initializers, such as
- * `conv1.weight`. Only `importOnnx` makes one.
+ * `conv1.weight`. Created by `importOnnx`.
  */
 export class OnnxModule<Output extends OnnxOutput = Tensor> extends Module {
   readonly #model: CheckedModel;
@@ -59,10 +59,11 @@ export class OnnxModule<Output extends OnnxOutput = Tensor> extends Module {
 
   /**
    * Computes the output, or an object of all outputs if there are several. In training mode, batch normalization uses the
-   * batch's statistics and updates the running ones, and dropout drops elements, whatever mode the model was exported in.
+   * batch's statistics and updates the running ones, and dropout drops elements, regardless of the mode in which the model was
+   * exported.
    *
-   * @throws ShapeError for inputs of another number, dtype or number of dimensions; ArgumentError if an input decides shapes,
-   *   such as the new shape of a Reshape, and is the result of operations
+   * @throws ShapeError if inputs differ in number, dtype or dimensions; ArgumentError if an input that determines shapes,
+   *   such as the new shape of a Reshape, is the result of operations
    */
   forward(...inputs: readonly Tensor[]): Output {
     this.#requireInputs(inputs);
@@ -116,19 +117,19 @@ export class OnnxModule<Output extends OnnxOutput = Tensor> extends Module {
     return branch.graph.outputs.map((name) => inside.get(name)!);
   }
 
-  /** An input of `forward`, or its elements if shapes follow from them. */
+  /** An input of `forward`, or its elements if shapes depend on them. */
   #operandOf(index: number, input: Tensor): Operand {
     const { name } = this.inputs[index];
     if (!this.#model.neededInputs.has(name)) return input;
     const elements = readElements(input.value);
     if (elements === undefined) {
       throw new ArgumentError(
-        `forward: expected an input ${name} that tensor(…) made, because shapes follow from it, got the result of operations. Pass tensor(await x.array(), x.shape).`,
+        `forward: expected an input ${name} that tensor(…) created, because shapes depend on it, got the result of operations. Pass tensor(await x.array(), x.shape).`,
       );
     }
     if (elements.length !== input.numel()) {
       throw new ArgumentError(
-        `forward: expected the elements of the input ${name}, because shapes follow from it, got none. A model with such an input cannot be exported.`,
+        `forward: expected the elements of the input ${name}, because shapes depend on it, got none. A model with such an input cannot be exported.`,
       );
     }
     const type = this.#model.bound.graph.inputTypes[index] ?? input.dtype;
@@ -157,7 +158,7 @@ export class OnnxModule<Output extends OnnxOutput = Tensor> extends Module {
   }
 }
 
-/** Errors about shapes name the node. */
+/** Adds the node's name to shape errors. */
 function named<Result>(call: OperatorCall<unknown>, compute: () => Result): Result {
   try {
     return compute();
@@ -171,7 +172,7 @@ function isConstant(operand: Operand): operand is ConstantArray {
   return !(operand instanceof Tensor);
 }
 
-/** True for constants that are worth to compute at once. */
+/** True for constants that are worth computing ahead. */
 function isSmall({ shape }: ConstantArray): boolean {
   return sizeOf(shape) <= maxElementsInProgram;
 }

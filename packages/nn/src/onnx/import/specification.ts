@@ -5,9 +5,9 @@ import type { attributeTypeCode } from '../../onnx-format/type-codes.ts';
 import type { OnnxGraph } from './decode.ts';
 import type { ElementType } from './element-type.ts';
 
-// The language in which `operators/` declares what the importer handles. All of it is checked when a model is imported.
+// The language in which `operators/` declares what the importer supports. Models are checked against it on import.
 
-/** Versions of the standard operators (opsets) from which and up to which a part of an operator exists. Default: all. */
+/** First and last version of the standard operators (opset) in which a part of an operator exists. Default: all. */
 export interface Versions {
   readonly since?: number;
   readonly until?: number;
@@ -20,9 +20,9 @@ export interface AttributeSpecification<Content> extends Versions {
   readonly type: AttributeType;
   /** A model without it is invalid. */
   readonly isRequired?: boolean;
-  /** What a node that does not have the attribute means. */
+  /** Default of the attribute. */
   readonly otherwise: Content;
-  /** The only contents that the importer handles. Default: all of the type. */
+  /** The only contents that the importer supports. Default: all contents of the type. */
   readonly accepts?: readonly unknown[];
 }
 
@@ -79,7 +79,7 @@ export const requiredGraph: Attribute<OnnxGraph> = {
   otherwise: { nodes: [], initializers: new Map(), inputs: [], inputTypes: [], outputs: [] },
 };
 
-/** An attribute that the importer refuses whatever its content is. */
+/** An attribute that the importer rejects with any content. */
 export const refused = (type: AttributeType): Attribute<undefined> => ({
   type,
   otherwise: undefined,
@@ -92,7 +92,7 @@ export const since = <Part extends object>(version: number, part: Part): Part & 
   since: version,
 });
 
-/** Up to an opset, which is included. */
+/** Up to and including an opset. */
 export const until = <Part extends object>(version: number, part: Part): Part & Versions => ({
   ...part,
   until: version,
@@ -105,9 +105,9 @@ export interface InputSpecification extends Versions {
   /** Name of one of the operator's `types`. */
   readonly type: string;
   readonly kind: 'required' | 'optional' | 'variadic';
-  /** True if it decides shapes, so that it must follow from shapes and constants or be an input of the model. */
+  /** True if shapes depend on it: it must follow from shapes and constants, or be an input of the model. */
   readonly isKnown: boolean;
-  /** True for numbers of the model that it does not learn, such as the limits of a Clip. */
+  /** True for numbers of the model that are not learned, such as the limits of a Clip. */
   readonly isSetting: boolean;
 }
 
@@ -132,10 +132,10 @@ export const known = (part: InputSpecification): InputSpecification => ({
   isSetting: true,
 });
 
-/** An input that is no array to be learned. */
+/** An input that is not learned. */
 export const setting = (part: InputSpecification): InputSpecification => ({ ...part, isSetting: true });
 
-/** Dtypes of tensors that a type of an operator stands for. Narrower integers are int64 then, and wrap around as in the file. */
+/** Dtypes that a type variable of an operator stands for. Narrower integers become int64, and wrap around as in the file. */
 export type DTypes = readonly DType[];
 
 export const floating: DTypes = ['float32'];
@@ -145,48 +145,48 @@ export const numeric: DTypes = ['float32', 'int64'];
 export const every: DTypes = ['float32', 'int64', 'bool'];
 
 /**
- * Types of an operator's outputs in their order: names of its `types`, or element types. One with dots before it stands for all
- * further outputs.
+ * Types of an operator's outputs in their order: names of its `types`, or element types. A name that begins with dots stands
+ * for all remaining outputs.
  */
 export type OutputTypes<Attributes> =
   readonly string[] | ((attributes: Attributes) => readonly (ElementType | undefined)[]);
 
-/** What a check of a node knows before any `forward`. */
+/** The facts about a node that a check may use before any `forward`. */
 export interface NodeFacts<Attributes> {
   readonly attributes: Attributes;
   readonly opset: number;
-  /** Dtype of an input; undefined if it is left out, or not told by the model. */
+  /** Dtype of an input; undefined if it is left out or the model does not specify it. */
   readonly dtype: (index: number) => DType | undefined;
-  /** Whether an input is not left out. */
+  /** True if an input is present. */
   readonly isGiven: (index: number) => boolean;
-  /** Whether an input is one of the model. */
+  /** True if an input is an input of the model. */
   readonly isInput: (index: number) => boolean;
-  /** Whether an output is read by another operator or is one of the model. */
+  /** True if an output is read by another operator or is an output of the model. */
   readonly isRead: (output: number) => boolean;
-  /** An input that is an array of the file. */
+  /** Returns an input that is an array of the file. */
   readonly constant: (index: number) => ConstantArray | undefined;
 }
 
-/** Of some versions of an operator: what of it the importer handles, and how. */
+/** Specifies, for a range of opsets, the parts of an operator that the importer supports and how it computes them. */
 export interface OperatorSpecification<
   Attributes extends AttributeSpecifications = AttributeSpecifications,
 > extends Versions {
   readonly types: Readonly<Record<string, DTypes>>;
   readonly inputs: readonly InputSpecification[];
-  /** Default: one, T. */
+  /** Types of the outputs. Default: one output of type T. */
   readonly outputs?: OutputTypes<ContentsOf<Attributes>>;
   readonly attributes: Attributes;
-  /** Says what it cannot compute of a node that fits otherwise; undefined: nothing. */
+  /** Describes why a node that otherwise fits cannot be computed; undefined if it can. */
   readonly refuse?: (facts: NodeFacts<ContentsOf<Attributes>>) => string | undefined;
-  /** Positions of inputs that must be known for these attributes and dtypes, beside those that are declared `known`. */
+  /** Positions of inputs that must be known for these attributes and dtypes, in addition to those declared `known`. */
   readonly needs?: (facts: NodeFacts<ContentsOf<Attributes>>) => readonly number[];
-  /** True if results of narrow integers may leave their range. */
+  /** True if results of narrow integers may overflow. */
   readonly wraps?: boolean;
   /** True if the result follows from the shapes of the inputs. */
   readonly isShape?: boolean;
-  /** The result of inputs that are known before the graph runs, in the semantics of ONNX. */
+  /** Computes the result from inputs that are known before the graph runs, with ONNX semantics. */
   readonly fold?: FoldingRule<ContentsOf<Attributes>>;
-  /** The outputs as tensors. Undefined: only for known inputs. */
+  /** Computes the outputs as tensors. Undefined: supported for known inputs only. */
   readonly compute?: OperatorRule<ContentsOf<Attributes>>;
 }
 
@@ -200,14 +200,14 @@ export type FoldingRule<Attributes> = (
 /** An operator of a table: its versions, the oldest first. */
 export type OperatorVersions = readonly OperatorSpecification[];
 
-/** Checks an entry of a table, and forgets the types of its attributes. */
+/** Type-checks an entry of a table, then erases the types of its attributes. */
 export function operator<const Attributes extends AttributeSpecifications>(
   specification: OperatorSpecification<Attributes>,
 ): OperatorVersions {
   return [specification as unknown as OperatorSpecification];
 }
 
-/** Whether a part exists in an opset. */
+/** True if a part exists in an opset. */
 export function existsIn(opset: number, { since: first = 0, until: last = Infinity }: Versions): boolean {
   return opset >= first && opset <= last;
 }

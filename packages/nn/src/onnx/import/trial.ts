@@ -12,8 +12,8 @@ import type { OnnxModule, OnnxOutput } from './onnx-module.ts';
 const trialSizes = [2, 1, 32, 0];
 
 /**
- * Builds the graph of a model without computing it, to find what cannot be computed of its shapes. With dynamic dimensions,
- * only an error that is the same at several sizes, so that it does not depend on them, is one of the model.
+ * Builds the graph of a model without computing it, to find shapes that it cannot compute. With dynamic dimensions,
+ * only an error that occurs at several sizes, and thus does not depend on them, is an error of the model.
  *
  * @throws ArgumentError with the error of `forward`
  */
@@ -36,7 +36,7 @@ export function requireComputable(module: OnnxModule<OnnxOutput>): void {
   throw new ArgumentError(`importOnnx: ${cause.message.replace(/^forward: /, '')}`, { cause });
 }
 
-/** The error of `forward` with a size for all dynamic dimensions; undefined if there is none, or inputs without a type. */
+/** The error of `forward` with a size for all dynamic dimensions; undefined if it succeeds or an input has no type. */
 function failureOf(module: OnnxModule<OnnxOutput>, size: number): Error | undefined {
   const inputs = module.inputs.map((one) => placeholder(one, size));
   if (inputs.includes(undefined)) return undefined;
@@ -56,6 +56,6 @@ function placeholder({ dtype, shape }: OnnxInput, dynamic: number): Tensor | und
       return newArray(dtype, sizeOf(sizes));
     },
   });
-  // Not a leaf, so that its elements are unknown: checks of elements are for those that are passed.
+  // Not a leaf, so that its elements are unknown: they are checked only when they are passed.
   return new Tensor(detach(leaf));
 }

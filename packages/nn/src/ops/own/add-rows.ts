@@ -7,7 +7,7 @@ import { expand, reshape } from '../shape.ts';
 import { constant, int64Constant } from '../source.ts';
 
 /**
- * Adds updates to the rows of a table of zeros, in their order: the gradient of `gather`.
+ * Adds updates in order to the rows of a table of zeros: the gradient of `gather`.
  *
  * @param rows int64 […]
  * @param updates […, D]

@@ -80,7 +80,7 @@ export const batchNormalizeActivations: OperatorFamily<
   },
 };
 
-/** A result with two readers has a sum as its gradient, which the operator adds while it reads both. */
+/** The gradient of a result with two readers is a sum, which the operator computes while it reads both. */
 function termsOf(d: Value): readonly [Value, Value?] {
   if (!isNode(d.node, 'Add')) return [d];
   const [a, b] = d.node.inputs as [Value, Value];

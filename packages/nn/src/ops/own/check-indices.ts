@@ -6,13 +6,13 @@ import { sourceOfLeaf } from '../../graph/source-of-leaf.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 
 /**
- * Indices that are in range, for an operator that would count a negative one from the end, or fail with an error of onnxruntime.
- * Those of a leaf are checked at once, computed ones when the graph runs.
+ * Indices that are in range, for an operator that would count a negative one from the end, or fail with an onnxruntime error.
+ * Indices of a leaf are checked at once, computed ones when the graph runs.
  *
- * @param name of the function that a user called
- * @param what the indices are, in the error
+ * @param name the function that the user called
+ * @param what name of the indices in the error
  * @param indices int64
- * @throws ArgumentError if an index is out of range; a run does so, too
+ * @throws ArgumentError if an index is out of range; for computed indices, when the graph runs
  */
 export function checkIndices(name: string, what: string, indices: Value, range: IndexRange): Value {
   const { least, count, ignored } = range;
@@ -28,7 +28,10 @@ export function checkIndices(name: string, what: string, indices: Value, range: 
   return indices;
 }
 
-/** The first index that is neither in range nor ignored; -1 if there is none. Reads 32 bits at a time, because bigints are allocated. */
+/**
+ * The first index that is neither in range nor ignored; -1 if all are valid. Reads 32 bits at a time, because bigints are
+ * allocated.
+ */
 function firstOutside(indices: BigInt64Array, { least, count, ignored }: IndexRange): number {
   // A detached array is reported when the graph runs.
   if (indices.length === 0) return -1;
@@ -37,7 +40,7 @@ function firstOutside(indices: BigInt64Array, { least, count, ignored }: IndexRa
     const [low, high] = [words[2 * place], words[2 * place + 1]];
     if (high === 0 && low < count) continue;
     const index = (high | 0) * 2 ** 32 + low;
-    // Rounded to 53 bits, where only `ignored` can be equal.
+    // Rounded to 53 bits: only `ignored` can be equal.
     const isIgnored = index === ignored && BigInt(ignored) === indices[place];
     if (!isIgnored && (index < least || index >= count)) return place;
   }

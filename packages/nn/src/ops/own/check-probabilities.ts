@@ -5,12 +5,12 @@ import { sourceOfLeaf } from '../../graph/source-of-leaf.ts';
 import type { OperatorFamily } from '../definition.ts';
 
 /**
- * Elements that are from 0 to 1. Those of a leaf are checked at once, computed ones when the graph runs.
+ * Elements that are from 0 to 1. Elements of a leaf are checked at once, computed ones when the graph runs.
  *
- * @param name of the function that a user called
- * @param what the elements are, in the error
+ * @param name the function that the user called
+ * @param what name of the elements in the error
  * @param elements float32
- * @throws ArgumentError if an element is out of range; a run does so, too
+ * @throws ArgumentError if an element is out of range; for computed elements, when the graph runs
  */
 export function checkProbabilities(name: string, what: string, elements: Value): Value {
   const expected = `${name}: expected ${what} from 0 to 1`;
@@ -26,7 +26,7 @@ export function checkProbabilities(name: string, what: string, elements: Value):
   return elements;
 }
 
-/** The first element that is not from 0 to 1; -1 if there is none. A loop, which costs a seventh of `findIndex`. */
+/** The first element that is not from 0 to 1; -1 if all are. A loop takes a seventh of the time of `findIndex`. */
 function firstOutside(numbers: Float32Array): number {
   for (let place = 0; place < numbers.length; place += 1) {
     const one = numbers[place];

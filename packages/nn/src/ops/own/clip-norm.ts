@@ -22,14 +22,14 @@ export function clipNorm(
   return { norm, factor };
 }
 
-/** An array that holds parts of one that is divided between ranks. */
+/** An array that holds parts of an array divided between ranks. */
 export interface NumberedArray {
   readonly value: Value;
   /** Number of its first part among those of all arrays of all ranks. */
   readonly part: number;
 }
 
-/** Like `clipNorm`, for arrays of which each rank of a group has some parts, `total` together. A collective. */
+/** Like `clipNorm`, for arrays whose `total` parts are divided among the ranks of a group. A collective. */
 export function clipNormOfParts(
   { arrays, total, group }: { arrays: readonly NumberedArray[]; total: number; group: CollectiveGroup },
   largest: Value,
@@ -99,7 +99,7 @@ function normOf(arrays: readonly Value[], p: number): Value {
   return p === 2 ? sqrt(sum) : pow(sum, 1 / p);
 }
 
-/** Reads behind the end of a table of one row if the norm is NaN or infinite, which onnxruntime rejects. */
+/** Reads beyond the end of a table of one row if the norm is NaN or infinite, which onnxruntime rejects. */
 function failingUnlessFinite(factor: Value, norm: Value): Value {
   const row = cast(isNaN(mul(norm, constant(0))), 'int64');
   return reshape(gather(reshape(factor, [1, 1]), row), []);

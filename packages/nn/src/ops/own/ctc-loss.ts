@@ -8,7 +8,7 @@ import { reshape } from '../shape.ts';
 export interface LabelledSequences {
   /** [T, N, C] */
   readonly logProbs: Value;
-  /** int64: [N, S], or all of them one behind the other. */
+  /** int64: [N, S], or all targets concatenated. */
   readonly targets: Value;
   /** int64 [N] */
   readonly inputLengths: Value;

@@ -2,7 +2,7 @@ import { createValue, type Value } from '../../graph/node.ts';
 import type { OperatorFamily } from '../definition.ts';
 
 /**
- * x with the mask of a key, which is not stored: the gradient computes it again.
+ * Applies the mask of a key to x. The mask is not stored: the gradient recomputes it.
  *
  * @param numbers int64 [2]: key, and largest 32-bit number of an element that is kept
  * @param scale factor of elements that are kept, a float32 scalar

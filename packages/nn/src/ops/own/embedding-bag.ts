@@ -14,12 +14,12 @@ export interface Bags {
   readonly table: Value;
   /** int64: [T] with offsets, else [B, L]. */
   readonly rows: Value;
-  /** Where each bag begins, int64 [B], from 0. */
+  /** Start of each bag, int64 [B], from 0. */
   readonly offsets?: Value | undefined;
-  /** Of the shape of `rows`, for the sum. Default: 1. */
+  /** Weights of the shape of `rows`, only for the sum. Default: 1. */
   readonly weights?: Value | undefined;
   readonly mode: BagMode;
-  /** Is left out, and gets no gradient. */
+  /** Row that is left out and receives no gradient. */
   readonly paddingRow?: number | undefined;
 }
 
@@ -73,7 +73,7 @@ export const embeddingBags: OperatorFamily<'EmbeddingBag' | 'EmbeddingBagGradien
   },
 };
 
-/** Of all rows that a bag may have, [B, L, D] or [1, T, D], those that it has, [B, …, 1]. */
+/** A mask [B, …, 1] of the rows that each bag has, among all that it may have, [B, L, D] or [1, T, D]. */
 function plainBags({ table, rows, offsets, weights, mode, paddingRow }: Bags): Value {
   const [count] = (offsets ?? rows).shape;
   if (sizeOf(rows.shape) === 0) return expand(constant(0), [count, table.shape[1]]);
@@ -89,7 +89,7 @@ function plainBags({ table, rows, offsets, weights, mode, paddingRow }: Bags): V
   return mode === 'sum' ? sums : div(sums, max(reduceSum(members, [1]), constant(1)));
 }
 
-/** [B, L] or [B, T], bool: whether a bag has a row. */
+/** [B, L] or [B, T], bool: true where a bag has a row. */
 function membership(rows: Value, offsets: Value | undefined, paddingRow: number | undefined): Value {
   const isWord =
     paddingRow === undefined ? equal(rows, rows) : not(equal(rows, int64Constant([], [paddingRow])));
@@ -114,7 +114,7 @@ function codes({ mode, paddingRow = -1 }: EmbeddingBagAttributes): { mode: numbe
   return { mode: modeCodes[mode], padding: paddingRow };
 }
 
-/** The offsets and the weights, undefined if a node does not have them. */
+/** The offsets and the weights, undefined if the node lacks them. */
 function withPlaces<T>(
   options: readonly T[],
   { hasOffsets, hasWeights }: EmbeddingBagAttributes,

@@ -64,7 +64,7 @@ export const layerNormalization: OperatorFamily<'LayerNormalize' | 'LayerNormali
   },
 };
 
-/** The weight and the bias, undefined if a node does not have them. */
+/** The weight and the bias, undefined if the node lacks them. */
 function withPlaces<T>(
   options: readonly T[],
   { hasWeight, hasBias }: LayerNormalizeAttributes,

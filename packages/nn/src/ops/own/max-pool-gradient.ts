@@ -9,7 +9,7 @@ import { reshape } from '../shape.ts';
  *
  * @param d gradient of the maxima [N, C, h, w]
  * @param positions of the maxima among all elements of the images
- * @param shape of the images [N, C, H, W], or with another number of axes
+ * @param shape of the images [N, C, H, W], or with one or three axes
  */
 export function maxPoolGradient(d: Value, positions: Value, shape: readonly number[]): Value {
   const [images, places] = [d, positions].map((value) => reshape(value, asImages(value.shape)));

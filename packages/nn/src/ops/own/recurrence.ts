@@ -7,7 +7,7 @@ import { gemm } from '../linear-algebra.ts';
 import { reshape } from '../shape.ts';
 import { unrolled, type RecurrenceInputs, type RecurrenceOutputs } from '../unrolled-recurrence.ts';
 
-/** Gates of a step, in torch's order: i, f, g, o of lstm; r, z, n of gru. */
+/** Gates of a step, in torch's order: i, f, g, o for lstm; r, z, n for gru. */
 export const gatesOf: Readonly<Record<RecurrentCell, number>> = { tanh: 1, relu: 1, lstm: 4, gru: 3 };
 
 /** All steps of a recurrent network in one direction, as one operator. */
@@ -65,7 +65,7 @@ export const recurrences: OperatorFamily<'Recurrence' | 'RecurrenceGradient'> = 
   },
 };
 
-/** The gradient of the gates comes step by step; those of the weights are one product over all steps. */
+/** The gradient of the gates is computed step by step; the gradients of the weights are one product over all steps. */
 function gradientOf(
   { inputs, outputs, attributes }: Node<'Recurrence'>,
   gradients: readonly (Value | undefined)[],
@@ -106,7 +106,7 @@ function named<T>(
 
 const savesGates = (cell: RecurrentCell): boolean => cell === 'lstm' || cell === 'gru';
 
-/** As the enumeration `Cell` of native/src/operators/recurrent_cell.h. */
+/** Matches the enumeration `Cell` of native/src/operators/recurrent_cell.h. */
 const cellCodes: Readonly<Record<RecurrentCell, number>> = { tanh: 0, relu: 1, lstm: 2, gru: 3 };
 
 function codes({ cell, reverse }: RecurrenceAttributes): { cell: number; reverse: number } {

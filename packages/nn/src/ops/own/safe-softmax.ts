@@ -5,7 +5,7 @@ import { reduceMin } from '../reduction.ts';
 import { gradientOfSoftmax, softmax } from '../softmax.ts';
 import { constant } from '../source.ts';
 
-/** exp x / Σ exp x over the last axis; 0, with the gradient 0, for a row of −∞ alone. @param x float32 [..., n] */
+/** exp x / Σ exp x over the last axis; 0, with gradient 0, for a row that is all −∞. @param x float32 [..., n] */
 export function safeSoftmax(x: Value): Value {
   return createValue('SafeSoftmax', [x], {}, x);
 }
@@ -16,7 +16,7 @@ export const safeSoftmaxes: OperatorFamily<'SafeSoftmax'> = {
       if (x.shape.at(-1) === 0) return [x];
       const isBlocked = cast(equal(x, constant(-Infinity)), 'float32');
       const isRowBlocked = equal(reduceMin(isBlocked, [-1], true), constant(1));
-      // Zeros instead of −∞, because the gradient of a softmax that is NaN would be NaN.
+      // Zeros instead of −∞, because a NaN softmax would have a NaN gradient.
       const finite = softmax(where(isRowBlocked, constant(0), x), -1);
       return [where(isRowBlocked, constant(0), finite)];
     },

@@ -6,7 +6,7 @@ import { noGradient, type OperatorFamily } from '../definition.ts';
 import { logSoftmax } from '../softmax.ts';
 
 /**
- * The loss of classes (see `classLoss`) of logSoftmax(logits). Weights and smoothing get no gradient.
+ * The loss of classes (see `classLoss`) of logSoftmax(logits). Weights and smoothing receive no gradient.
  *
  * @param logits [N, C]
  * @param target int64 [N]
@@ -65,7 +65,7 @@ function emitOwn(
   });
 }
 
-/** The weights and the smoothing, undefined if a node does not have them. */
+/** The weights and the smoothing, undefined if the node lacks them. */
 function withPlaces<T>(
   options: readonly T[],
   { hasWeight, smooths }: SoftmaxCrossEntropyAttributes,

@@ -120,7 +120,7 @@ function asConvolution({ strides, pads, dilations, group }: ConvAttributes): Con
   return { strides, pads, dilations, group };
 }
 
-/** The addon needs no padding behind the image, because the results have a size. */
+/** The addon needs no padding after the image, because it knows the size of the results. */
 function emittedWindow({ strides, pads, dilations }: ConvAttributes, start: number) {
   return {
     before: pads[0],

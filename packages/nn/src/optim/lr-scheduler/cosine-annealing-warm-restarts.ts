@@ -5,16 +5,16 @@ import { requireOptions, type OptionNames } from '../../checks/require-options.t
 
 /** Options of {@link CosineAnnealingWarmRestarts}. */
 export interface CosineAnnealingWarmRestartsOptions {
-  /** Each period is as many times as long as the one before. Default: 1. */
+  /** Factor by which each period is longer than the previous one. Default: 1. */
   tMult?: number;
-  /** Learning rate that each period falls to. Default: 0. */
+  /** Minimum learning rate, at the end of each period. Default: 0. */
   etaMin?: number;
 }
 
 const optionNames: OptionNames<CosineAnnealingWarmRestartsOptions> = { tMult: true, etaMin: true };
 
 /**
- * Anneals the rate along half a cosine to etaMin in `t0` epochs, then starts again with a period that is `tMult` times as
+ * Anneals the rate along half a cosine to etaMin in `t0` epochs, then restarts with a period that is `tMult` times as
  * long (torch.optim.lr_scheduler.CosineAnnealingWarmRestarts; Loshchilov and Hutter, 2016).
  */
 export class CosineAnnealingWarmRestarts extends LRScheduler {

@@ -30,7 +30,7 @@ export interface LRSchedulerState {
  * Sets the learning rates of an optimizer's groups (torch.optim.lr_scheduler._LRScheduler): in the constructor, and at
  * each `step`, which is called after `optimizer.step()`.
  *
- * To resume, create optimizer and scheduler as before, then load the state dicts of both: the optimizer's has the rates.
+ * To resume, create optimizer and scheduler as before, then load the state dicts of both: the optimizer's contains the rates.
  */
 export abstract class LRScheduler {
   /** The optimizer whose learning rates it sets. */
@@ -41,7 +41,7 @@ export abstract class LRScheduler {
   #lastEpoch = -1;
   #lastLr: readonly number[] = [];
 
-  /** @param momentum schedule of the momentum, or of the first beta, if it is scheduled too */
+  /** @param momentum schedule of the momentum, or of the first beta, if scheduled too */
   constructor(optimizer: Optimizer, schedule: Schedule, momentum?: Schedule) {
     requireOptimizer(new.target.name, optimizer);
     this.optimizer = optimizer;
@@ -79,7 +79,7 @@ export abstract class LRScheduler {
   /**
    * Restores a state from `stateDict`. Does not change the optimizer's rates.
    *
-   * @throws ArgumentError if the number of groups differs; nothing is changed
+   * @throws ArgumentError if the number of groups differs; nothing is changed in this case
    */
   loadStateDict(state: LRSchedulerState): void {
     requireState(this.constructor.name, state, this.#baseLrs.length);

@@ -5,7 +5,7 @@ import { forEachGroup, hasMomentum, LRScheduler, type Schedule } from './lr-sche
 import { requireOneOf } from '../../checks/require-one-of.ts';
 import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
-/** Options of {@link OneCycleLR}. Either `totalSteps`, or `epochs` and `stepsPerEpoch`, are required. */
+/** Options of {@link OneCycleLR}. Requires either `totalSteps` or both `epochs` and `stepsPerEpoch`. */
 export interface OneCycleLROptions {
   /** Steps of the whole cycle. Default: `epochs` · `stepsPerEpoch`. */
   totalSteps?: number;
@@ -13,7 +13,7 @@ export interface OneCycleLROptions {
   epochs?: number;
   /** Steps in an epoch. */
   stepsPerEpoch?: number;
-  /** Fraction of the steps in which the rate rises. Default: 0.3. */
+  /** Fraction of the cycle during which the rate rises. Default: 0.3. */
   pctStart?: number;
   /** Interpolation between rates. Default: 'cos'. */
   annealStrategy?: 'cos' | 'linear';
@@ -46,7 +46,7 @@ const optionNames: OptionNames<OneCycleLROptions> = {
 };
 
 /**
- * Raises the rate to `maxLr`, then lowers it far below its start, once (torch.optim.lr_scheduler.OneCycleLR). Call `step`
+ * Raises the rate to `maxLr`, then lowers it far below its initial value, once (torch.optim.lr_scheduler.OneCycleLR). Call `step`
  * after every batch. The groups' own rates are replaced.
  */
 export class OneCycleLR extends LRScheduler {
@@ -85,7 +85,7 @@ interface Corners {
   readonly last: number;
 }
 
-/** Interpolation from one corner to another. */
+/** Interpolates from one corner to another. */
 interface Phase {
   readonly end: number;
   readonly from: keyof Corners;

@@ -7,21 +7,21 @@ import { requireOptions, type OptionNames } from '../../checks/require-options.t
 
 /** Options of {@link ReduceLROnPlateau}. */
 export interface ReduceLROnPlateauOptions {
-  /** Which metric is better: the smaller ('min') or the larger ('max'). Default: 'min'. */
+  /** 'min': the metric should decrease; 'max': it should increase. Default: 'min'. */
   mode?: 'min' | 'max';
-  /** Factor of the rate, below 1. Default: 0.1. */
+  /** Factor by which the rate is reduced, below 1. Default: 0.1. */
   factor?: number;
   /** Epochs without improvement that are tolerated. Default: 10. */
   patience?: number;
-  /** The least improvement that counts. Default: 0.0001. */
+  /** Minimum improvement to count. Default: 0.0001. */
   threshold?: number;
-  /** Whether `threshold` is a fraction of the best metric ('rel') or a difference ('abs'). Default: 'rel'. */
+  /** 'rel': `threshold` is a fraction of the best metric; 'abs': a difference. Default: 'rel'. */
   thresholdMode?: 'rel' | 'abs';
-  /** Epochs after a reduction in which no epoch counts as bad. Default: 0. */
+  /** Epochs after a reduction during which no epoch counts as bad. Default: 0. */
   cooldown?: number;
   /** Lowest rate, for all groups or per group. Default: 0. */
   minLr?: number | readonly number[];
-  /** Smaller reductions are left out. Default: 1e-8. */
+  /** Minimum reduction; smaller ones are skipped. Default: 1e-8. */
   eps?: number;
 }
 
@@ -44,15 +44,15 @@ export interface ReduceLROnPlateauState {
   best: number | null;
   /** Bad epochs since the last improvement or reduction. */
   numBadEpochs: number;
-  /** Epochs that are left of the cooldown. */
+  /** Remaining epochs of the cooldown. */
   cooldownCounter: number;
   /** Learning rate of each group after the last `step`. */
   lastLr: number[];
 }
 
 /**
- * Reduces the learning rates when a metric has stopped improving (torch.optim.lr_scheduler.ReduceLROnPlateau). With
- * several ranks, pass the same metric on each, such as the mean of an all-reduce, or their rates differ.
+ * Reduces the learning rates when a metric stops improving (torch.optim.lr_scheduler.ReduceLROnPlateau). With
+ * several ranks, pass the same metric on each, such as an all-reduced mean; otherwise their rates diverge.
  */
 export class ReduceLROnPlateau {
   /** The optimizer whose learning rates it sets. */
@@ -82,7 +82,7 @@ export class ReduceLROnPlateau {
    * Ends an epoch.
    *
    * @param metric such as the validation loss
-   * @throws ArgumentError if it is not a number; nothing is changed
+   * @throws ArgumentError if it is not a number; nothing is changed in this case
    */
   step(metric: number): void {
     if (typeof metric !== 'number') {
@@ -116,7 +116,7 @@ export class ReduceLROnPlateau {
   /**
    * Restores a state from `stateDict`. Does not change the optimizer's rates.
    *
-   * @throws ArgumentError if the number of groups differs; nothing is changed
+   * @throws ArgumentError if the number of groups differs; nothing is changed in this case
    */
   loadStateDict(state: ReduceLROnPlateauState): void {
     const lastLr = (state as Partial<ReduceLROnPlateauState> | null)?.lastLr;

@@ -22,7 +22,7 @@ export class SequentialLR {
   readonly #milestones: readonly number[];
   #lastEpoch = 0;
 
-  /** @param milestones one fewer than schedulers */
+  /** @param milestones epochs at which the next scheduler starts, one fewer than schedulers */
   constructor(optimizer: Optimizer, schedulers: readonly LRScheduler[], milestones: readonly number[]) {
     requireOptimizer('SequentialLR', optimizer);
     const stranger = schedulers.findIndex(
@@ -65,7 +65,7 @@ export class SequentialLR {
     };
   }
 
-  /** @throws ArgumentError if the number of schedulers or groups differs; nothing is changed */
+  /** @throws ArgumentError if the number of schedulers or groups differs; nothing is changed in this case */
   loadStateDict(state: SequentialLRState): void {
     requireState(state, this.#schedulers.length);
     const before = this.#schedulers.map((scheduler) => scheduler.stateDict());

@@ -10,13 +10,13 @@ import { requireOptions, type OptionNames } from '../../checks/require-options.t
 /**
  * The weight of the new parameters in an average: average ← average + weight·(new − average).
  *
- * @param numAveraged number of parameters that the average has so far, from 1
+ * @param numAveraged number of models averaged so far, from 1
  */
 export type AverageWeight = (numAveraged: number) => number;
 
 /** Options of {@link AveragedModel}. */
 export interface AveragedModelOptions {
-  /** Weight of new parameters. Default: `getSwaAvgFn()`, of which the average is the mean. */
+  /** Weight of new parameters. Default: `getSwaAvgFn()`, the mean. */
   avgFn?: AverageWeight;
   /** If true, averages buffers too. If false, copies them from the model. Default: false. */
   useBuffers?: boolean;
@@ -32,7 +32,7 @@ export function getSwaAvgFn(): AverageWeight {
 /**
  * An exponential moving average (torch.optim.swa_utils.get_ema_avg_fn).
  *
- * @param decay weight of the average before, from 0 to 1. Default: 0.999.
+ * @param decay weight of the previous average, from 0 to 1. Default: 0.999.
  */
 export function getEmaAvgFn(decay = 0.999): AverageWeight {
   if (!(decay >= 0 && decay <= 1)) {
@@ -42,8 +42,8 @@ export function getEmaAvgFn(decay = 0.999): AverageWeight {
 }
 
 /**
- * Averages the parameters of a model over training (torch.optim.swa_utils.AveragedModel). torch copies the model; here the
- * averages are the parameters of a module that you pass: another instance of the model's class.
+ * Averages the parameters of a model over training (torch.optim.swa_utils.AveragedModel). torch copies the model; ringrun
+ * stores the averages in a module that you pass, another instance of the model's class.
  *
  * ```ts
  * const averaged = new optim.swaUtils.AveragedModel(new Net(), { avgFn: optim.swaUtils.getEmaAvgFn(0.99) });
@@ -51,7 +51,7 @@ export function getEmaAvgFn(decay = 0.999): AverageWeight {
  * averaged.updateParameters(model);
  * ```
  *
- * Its state dict has the averages under `module.`, and `n_averaged`, as in torch.
+ * As in torch, its state dict contains the averages under `module.`, and `n_averaged`.
  */
 export class AveragedModel<M extends Module & ForwardModule> {
   /** The module with the averages. Its parameters are frozen. */
@@ -59,7 +59,7 @@ export class AveragedModel<M extends Module & ForwardModule> {
   readonly #options: Required<AveragedModelOptions>;
   #numAveraged = 0;
 
-  /** @param module an instance of the model's class, which nothing else trains */
+  /** @param module an instance of the model's class, which must not be trained otherwise */
   constructor(module: M, options: AveragedModelOptions = {}) {
     if (!(module instanceof Module)) {
       throw new ArgumentError(
@@ -74,7 +74,7 @@ export class AveragedModel<M extends Module & ForwardModule> {
     module.eval();
   }
 
-  /** Number of parameters that the averages have so far. */
+  /** Number of models averaged so far. */
   get numAveraged(): number {
     return this.#numAveraged;
   }
@@ -85,11 +85,12 @@ export class AveragedModel<M extends Module & ForwardModule> {
   }
 
   /**
-   * Adds the current parameters of a model to the averages; the first time it copies them. Call it when steps have been
+   * Adds the current parameters of a model to the averages; the first call copies them. Call it after the steps have been
    * awaited.
    *
    * @param model the trained model, or its DistributedDataParallel
-   * @throws ArgumentError if names or shapes differ; NnError (ERR_NOT_AWAITED) if a step is pending; nothing is changed then
+   * @throws ArgumentError if names or shapes differ; NnError (ERR_NOT_AWAITED) if a step is pending; nothing is changed in this
+   *   case
    */
   updateParameters(model: Pick<Module, 'namedParameters' | 'namedBuffers'>): void {
     const { avgFn, useBuffers } = this.#options;
@@ -105,7 +106,7 @@ export class AveragedModel<M extends Module & ForwardModule> {
     this.#numAveraged += 1;
   }
 
-  /** A copy of the averages and their number. */
+  /** A copy of the averages and of their number. */
   stateDict(): ModuleStateDict {
     const state: ModuleStateDict = new Map([['n_averaged', store([], Float32Array.of(this.#numAveraged))]]);
     for (const [key, stored] of this.module.stateDict()) state.set(`module.${key}`, stored);
@@ -113,9 +114,9 @@ export class AveragedModel<M extends Module & ForwardModule> {
   }
 
   /**
-   * Loads what `stateDict` returned, or what torch's AveragedModel stored.
+   * Loads a state dict from `stateDict` or from torch's AveragedModel.
    *
-   * @throws ArgumentError if keys or shapes differ; nothing is changed then
+   * @throws ArgumentError if keys or shapes differ; nothing is changed in this case
    */
   loadStateDict(state: StoredTensors): void {
     const entries = new Map<string, LoadableTensor>(state instanceof Map ? state : Object.entries(state));

@@ -19,7 +19,7 @@ const strategies = {
   linear: (part: number) => part,
 } as const;
 
-/** Anneals the rate to a constant one for averaging weights (torch.optim.swa_utils.SWALR). */
+/** Anneals the rate to a constant for weight averaging (torch.optim.swa_utils.SWALR). */
 export class SWALR extends LRScheduler {
   /** @param swaLr the rate, for all groups or per group */
   constructor(optimizer: Optimizer, swaLr: number | readonly number[], options: SWALROptions = {}) {
@@ -29,13 +29,13 @@ export class SWALR extends LRScheduler {
     const rates = forEachGroup('SWALR', optimizer, swaLr);
     for (const rate of rates) requireAtLeastZero('SWALR', { swaLr: rate });
     requireOneOf('SWALR', 'annealStrategy', annealStrategy, Object.keys(strategies));
-    /** The weight of swaLr after some epochs. */
+    /** The weight of swaLr after a number of epochs. */
     const weightAt = (epoch: number) =>
       strategies[annealStrategy](Math.max(0, Math.min(1, epoch / Math.max(1, annealEpochs))));
     super(optimizer, ({ epoch, lr, group }) => {
       const now = annealEpochs === 0 ? Math.max(1, epoch) : epoch;
       const [before, weight] = [weightAt(now - 1), weightAt(now)];
-      // The rate that the annealing began with, from the current one.
+      // Recovers the initial rate of the annealing from the current one.
       const first = before === 1 ? rates[group] : (lr - before * rates[group]) / (1 - before);
       return rates[group] * weight + first * (1 - weight);
     });

@@ -4,11 +4,12 @@ import { noGrad } from '../../tensor/no-grad.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
 /**
- * Computes the running statistics of batch normalizations anew, for averaged parameters (torch.optim.swa_utils.update_bn):
- * their mean over all batches, each of which passes through the model once in training mode.
+ * Recomputes the running statistics of batch normalization layers for averaged parameters (torch.optim.swa_utils.update_bn):
+ * their mean over all batches, each passed through the model once in training mode.
  *
  * @param model a module, or an AveragedModel
- * @param forward computes the model's output of a batch, such as `({ image }) => averaged.forward(tensor(image.data, image.shape))`
+ * @param forward computes the model's output for a batch, such as `({ image }) => averaged.forward(tensor(image.data,
+ *   image.shape))`
  */
 export async function updateBn<Batch>(
   batches: Iterable<Batch> | AsyncIterable<Batch>,

@@ -16,13 +16,13 @@ async function withGradient(gradient: Float32Array): Promise<Parameter> {
 }
 const without = () => new Parameter(new Float32Array(2), [2]);
 
-test.each(clipCases)('clipGradNorm to $maxNorm, p = $normType, as torch', async (expected) => {
+test.each(clipCases)('clipGradNorm to $maxNorm, p = $normType, as in torch', async (expected) => {
   const parameters = [await withGradient(fill([12], 1)), without(), await withGradient(fill([5], 2))];
   const { maxNorm, normType } = expected;
   expect(clipGradNorm(parameters, maxNorm, { normType })).toBeCloseTo(expected.norm, 12);
   for (const [position, gradients] of expected.gradients.entries()) {
     const { grad } = parameters[2 * position];
-    // clip to 0 leaves zeros, of which each must be one.
+    // Clipping to 0 leaves zeros, and each element must be one.
     expectClose(`gradient ${position}`, grad!, gradients, 1e-6);
   }
 });
@@ -56,7 +56,7 @@ describe('clipGradNorm', () => {
   });
 
   test.each([NaN, Infinity])(
-    'a gradient of %s is an error on request, which changes nothing',
+    'with errorIfNonfinite, a gradient of %s is an error that changes nothing',
     async (element) => {
       const parameter = await withGradient(Float32Array.of(3, element));
       expect(() => clipGradNorm(parameter, 1, { errorIfNonfinite: true })).toThrow(
@@ -75,7 +75,7 @@ describe('clipGradNorm', () => {
     ['maxNorm must be at least 0, got -1', -1, 2],
     ['maxNorm must be at least 0, got NaN', NaN, 2],
     ['normType must be above 0, got 0', 1, 0],
-  ])('refuses: %s', async (message, maxNorm, normType) => {
+  ])('rejects: %s', async (message, maxNorm, normType) => {
     const parameter = await withGradient(Float32Array.of(3, 4));
     const clip = () => clipGradNorm(parameter, maxNorm, { normType });
     expect(clip).toThrow(ArgumentError);

@@ -104,7 +104,7 @@ describe('dynamic sequences', () => {
     }
   });
 
-  test('refuse what no formula computes, and names that are wrong', () => {
+  test('reject sizes that no formula computes, and invalid names', () => {
     class Odd extends nn.Module {
       forward(x: Tensor): Tensor {
         return x.div(Math.sqrt(x.shape[1]));

@@ -49,7 +49,7 @@ test('plain onnxruntime loads the file and computes the same for any batch', asy
   }
 });
 
-test('parameters are initializers under their names, as they are at that moment', () => {
+test('parameters are initializers under their names, with their current values', () => {
   const model = new MnistCnn();
   const bytes = exportOnnx(model, { inputShape: [1, 1, 28, 28] });
   const { graph } = ModelProto.decode(bytes) as unknown as DecodedModel;
@@ -63,7 +63,7 @@ test('parameters are initializers under their names, as they are at that moment'
   }
 });
 
-test('layers of every kind leave the batch open', async () => {
+test('layers of every kind leave the batch dynamic', async () => {
   class Mixed extends nn.Module {
     readonly features = new nn.Sequential(
       new nn.Conv2d(1, 4, 3, { padding: 'same' }),
@@ -108,7 +108,7 @@ test('input and output are named on request', async () => {
   expect([session.inputNames, session.outputNames]).toEqual([['features'], ['scores']]);
 });
 
-test('a tensor that is neither the input nor a parameter is refused', () => {
+test('rejects a tensor that is neither the input nor a parameter', () => {
   class Shifted extends nn.Module {
     readonly scale = new Parameter(Float32Array.of(2), [1]);
     readonly #shift: Tensor = tensor(Float32Array.of(1));
@@ -141,14 +141,14 @@ describe('an open batch', () => {
     'view of its size': (x) => x.view(rows(x), 8),
     'view that joins it with another': (x, layer) => layer.forward(x.view(rows(x) * 2, 4)).view(rows(x), 6),
     'view with -1 beside it': (x) => x.view(rows(x), -1).view(-1),
-    'view behind another axis': (x) => x.permute(1, 0, 2).view(2, rows(x) * 4),
+    'view after another axis': (x) => x.permute(1, 0, 2).view(2, rows(x) * 4),
     'division by its size': (x) => x.sum([0]).div(rows(x)),
-    'numbers that follow from it': (x) =>
+    'numbers that depend on it': (x) =>
       x
         .mul(1 / rows(x))
         .add(rows(x) + 0.5)
         .sub(3 / (rows(x) + 1)),
-    // 664 elements of each: from 99 on, onnxruntime is told otherwise.
+    // 664 elements of each: from 99 on, onnxruntime receives a dynamic size.
     'reshape of a large array': (x) =>
       cat(Array<Tensor>(83).fill(x), 2).view(rows(x), 664).view(-1, 4, rows(x)),
     unsqueeze: (x, layer) => layer.forward(x).unsqueeze(0).unsqueeze(-1).add(x.mean()),
@@ -190,12 +190,12 @@ describe('an open batch', () => {
 
   test.each([
     [
-      'a size that no formula gives',
+      'a size that no formula computes',
       (x: Tensor) => x.div(Math.sqrt(rows(x))),
       /in Div\(.*\).* is .* for a batch of 97/,
     ],
     [
-      'another operation for another size',
+      'a different operation for another size',
       (x: Tensor) => (rows(x) > 100 ? x.relu() : x.exp()),
       /forward computes Exp\(.*97.*Relu\(.*101/,
     ],
@@ -209,7 +209,7 @@ describe('an open batch', () => {
       (x: Tensor) => stack(Array.from({ length: rows(x) }, () => x)),
       /forward computes .* for a batch of 97/,
     ],
-  ])('%s is refused, naming the operation', (_, compute, message) => {
+  ])('rejects %s, naming the operation', (_, compute, message) => {
     const refused = () => exportOnnx(new Model(compute), { inputShape: [1, 2, 4] });
     expect(refused).toThrow(ArgumentError);
     expect(refused).toThrow(message);

@@ -21,7 +21,7 @@ import { fill } from '../../support/fill.ts';
 import { expectClose } from '../../support/numeric.ts';
 import '../../support/one-thread.ts';
 
-// Exported models with dynamic sizes, in onnxruntime with its default optimisations, beside the modules themselves.
+// Exported models with dynamic sizes, in onnxruntime with its default optimisations, compared with the modules themselves.
 
 class Computed extends nn.Module {
   readonly #compute: (x: Tensor) => Tensor;
@@ -196,7 +196,7 @@ describe('images of dynamic sizes', () => {
     new nn.AvgPool2d(2, { ceilMode: true }),
   );
 
-  test('compute the same, also where sizes read by forward are formulas', async () => {
+  test('compute the same, even where sizes read by forward are formulas', async () => {
     const model = new Computed((x) => {
       const features = network.forward(x);
       const [batch, channels, height, width] = features.shape;
@@ -231,7 +231,7 @@ class Holder extends nn.Module {
   }
 }
 
-describe('what depends on the batch otherwise is refused, naming the operation', () => {
+describe('rejects other dependencies on the batch, naming the operation', () => {
   test.each<[string, (x: Tensor) => Tensor, RegExp]>([
     [
       'a branch for large sizes',
@@ -288,7 +288,7 @@ describe('an error of forward', () => {
     }
   }
 
-  test('is thrown as it is, without a word about the batch', () => {
+  test('is rethrown unchanged, without mentioning the batch', () => {
     const failed = () => exportOnnx(new Failing(), { inputShape: [1, 4] });
     expect(failed).toThrow(/Gemm|linear/i);
     expect(failed).not.toThrow(/batch|exportOnnx/);
@@ -300,7 +300,7 @@ describe('an error of forward', () => {
     expect(() => exportOnnx(throws, { inputs: [{ shape: [1, 4], fixed: true }] })).toThrow(bug);
   });
 
-  test('that comes in a later call alone is not blamed on the batch', () => {
+  test('that occurs only in a later call is not attributed to the batch', () => {
     let calls = 0;
     const model = new Computed((x) => {
       calls += 1;

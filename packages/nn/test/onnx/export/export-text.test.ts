@@ -5,7 +5,7 @@ import { fillClasses } from '../../support/fill.ts';
 import { expectClose } from '../../support/numeric.ts';
 import '../../support/one-thread.ts';
 
-/** Words, bags of them and recurrent layers, as texts are classified. */
+/** Words, bags of them and recurrent layers, as in text classification. */
 class TextModel extends nn.Module {
   readonly words = new nn.Embedding(9, 3);
   readonly lstm = new nn.LSTM(3, 4, { batchFirst: true, bidirectional: true });
@@ -20,7 +20,7 @@ class TextModel extends nn.Module {
   }
 }
 
-test('an exported model of texts has operators of ONNX alone, and computes the same for any batch', async () => {
+test('an exported text model has only ONNX operators, and is correct for any batch', async () => {
   manualSeed(1);
   const model = new TextModel();
   const bytes = exportOnnx(model, { inputs: [{ name: 'tokens', shape: [1, 6], dtype: 'int64' }] });

@@ -25,7 +25,7 @@ describe('several inputs and outputs', () => {
 
   test('of int64 and float32 compute the same as the module for any batch, with DDP and buffers', async () => {
     const module = new Reader();
-    // Running statistics of its own.
+    // Its own running statistics.
     await module.norm
       .forward(tensor(fill([7, 6], 1), [7, 6]))
       .sum()

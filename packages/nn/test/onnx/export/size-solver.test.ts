@@ -31,7 +31,7 @@ describe('an expression of observed numbers holds for all other sizes', () => {
     ['a lower bound', (n) => Math.max(n - 3, 0), 'max(batch-3, 0)'],
     ['an upper bound', (n) => Math.min(n, 50), 'min(batch, 50)'],
     ['the smaller size', (n, l) => Math.min(n, l), 'min(batch, length)'],
-    ['what a multiple of 4 lacks', (n) => (4 - (n % 4)) % 4, '-4*floor((batch)/4)+[0,3,2,1]'],
+    ['the distance to the next multiple of 4', (n) => (4 - (n % 4)) % 4, '-4*floor((batch)/4)+[0,3,2,1]'],
     ['a reciprocal', (n) => 1 / (n - 1), 'div(1, batch-1)'],
     ['0 of either sign', (n) => 0 * (n - 3), '0'],
     ['a fraction', (n) => n / 4 + 0.5, '0.25*batch+0.5'],
@@ -45,14 +45,14 @@ describe('an expression of observed numbers holds for all other sizes', () => {
   });
 });
 
-describe('there is no expression of', () => {
+describe('finds no expression for', () => {
   test.each<[string, (n: number, l: number) => number]>([
     ['a root', (n) => Math.sqrt(n)],
     ['a logarithm', (n) => Math.ceil(Math.log2(n))],
-    ['a number that one size has alone', (n) => (n === 3 ? 2 : 5)],
-    ['a number that large sizes have alone', (n) => (n > 1000 ? 2 : 5)],
-    ['a remainder of which few were observed', (n) => n % 29],
-    ['a bound that one observed size exceeds alone', (n) => Math.max(n - 1000, 0)],
+    ['a number that only one size has', (n) => (n === 3 ? 2 : 5)],
+    ['a number that only large sizes have', (n) => (n > 1000 ? 2 : 5)],
+    ['a remainder that was observed rarely', (n) => n % 29],
+    ['a bound that only one observed size exceeds', (n) => Math.max(n - 1000, 0)],
     ['0 divided by 0', (n) => (n - 1) / (n - 1)],
   ])('%s', (_, compute) => {
     expect(solved(compute)).toBeUndefined();
@@ -67,7 +67,7 @@ test('batches are small ones, and large ones that are multiples of the given one
   expect(optional).toEqual(expect.arrayContaining([1, 2, 3, 5, 7]));
 });
 
-test('every size occurs beside several of the other one', () => {
+test('every size is combined with several of the other', () => {
   const lengths = new Set(samples.calls.filter(([, length]) => length === 64).map(([batch]) => batch));
   expect(lengths.size).toBeGreaterThan(3);
   expect(samples.calls.some(([batch, length]) => batch !== 1 && length === 1)).toBe(true);

@@ -21,7 +21,7 @@ const { int, ints, string, graph, tensor: array } = attribute;
 const one = (...node: NodeOfModel): PartsOfModel => ({ nodes: [node] });
 const images = { inputs: { x: [1, 1, 4, 4] } };
 
-/** Models that the importer does not handle, and what the error names. */
+/** Models that the importer does not support, and the text that the error contains. */
 const refused: Readonly<Record<string, readonly [PartsOfModel, ...string[]]>> = {
   'an attribute that ONNX does not have': [
     one('Relu', ['x'], ['y'], { alpha: int(1) }),
@@ -41,7 +41,7 @@ const refused: Readonly<Record<string, readonly [PartsOfModel, ...string[]]>> = 
     "expected the attribute alpha to be of ONNX's type float, got int",
   ],
   'a missing attribute': [one('Concat', ['x'], ['y']), 'Concat', 'expected the attribute axis, got none'],
-  'a content that is not handled': [
+  'a content that is not supported': [
     one('ScatterElements', ['x', 'at', 'x'], ['y'], { reduction: string('mul') }),
     'expected the attribute reduction to be "none" or "add", got "mul"',
   ],
@@ -77,11 +77,11 @@ const refused: Readonly<Record<string, readonly [PartsOfModel, ...string[]]>> = 
     { ...one('Add', ['x', 'w'], ['y']), arrays: { w: int64s([1, 2, 3]) } },
     'expected inputs of one type, got float32 and int64',
   ],
-  'floats with other digits': [
+  'floats of another precision': [
     { ...one('Relu', ['x'], ['y']), inputs: { x: { type: code.float64, shape: [2] } } },
     'importOnnx: expected float32, integers or bool in the output y, got float64. Pass { toFloat32: true }',
   ],
-  'a cast to other digits': [
+  'a cast to another precision': [
     {
       nodes: [
         ['Cast', ['x'], ['wide'], { to: int(code.float64) }],
@@ -95,7 +95,7 @@ const refused: Readonly<Record<string, readonly [PartsOfModel, ...string[]]>> = 
     { ...one('Identity', ['x'], ['y']), inputs: { x: { type: code.string, shape: [2] } } },
     'got string for x',
   ],
-  'a shape that follows from elements': [
+  'a shape that depends on elements': [
     {
       nodes: [
         ['ArgMax', ['x'], ['at']],
@@ -105,7 +105,7 @@ const refused: Readonly<Record<string, readonly [PartsOfModel, ...string[]]>> = 
     'Reshape of opset 20 (node reshape): expected an input shape that follows from shapes and constants',
     "got 'at' of int64, which depends on the elements that ArgMax (node argmax) computes",
   ],
-  'a branch that elements choose': [
+  'a branch chosen by elements': [
     {
       nodes: [
         ['ReduceMax', ['x'], ['largest'], { keepdims: int(0) }],
@@ -146,7 +146,7 @@ const refused: Readonly<Record<string, readonly [PartsOfModel, ...string[]]>> = 
   ],
 };
 
-describe('importOnnx rejects a model, and says what it has, for', () => {
+describe('importOnnx rejects a model, and names the cause, for', () => {
   test.each(Object.entries(refused))('%s', async (_, [parts, ...messages]) => {
     const problem = await importOnnx(modelOf(parts)).then(
       () => 'none',
@@ -187,7 +187,7 @@ test('toFloat32 computes floats of all widths in float32', async () => {
   expect(await model.forward(tensor(Float32Array.of(2, 3))).array()).toEqual(Float32Array.of(3, -6));
 });
 
-test('constants of float64 keep their digits until they are converted', async () => {
+test('constants of float64 keep their precision until they are converted', async () => {
   const third = {
     dataType: code.float64,
     dims: [],
@@ -232,7 +232,7 @@ describe('arrays in files beside the model', () => {
     const offset = 2 ** 31 + 4096;
     const folder = await modelWith(external('m.data', offset, 12));
     const file = await open(join(folder, 'm.data'), 'w');
-    // Sparse: the file takes one block on the disk.
+    // Sparse: the file takes one block on disk.
     await file.write(new Uint8Array(Float32Array.of(1, 2, 3).buffer), 0, 12, offset);
     await file.truncate(offset + 2 ** 30);
     await file.close();

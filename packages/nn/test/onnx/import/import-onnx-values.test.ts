@@ -31,7 +31,7 @@ const image = (height: number, width: number) =>
     [1, 1, height, width],
   );
 
-describe('the importer computes what the file says', () => {
+describe('the importer follows the file in', () => {
   test('exponents of several elements, as constants and as parameters', async () => {
     const nodes = [['Pow', ['x', 'e'], ['y']]] as const;
     const arrays = { e: floats([1, 2, 3]) };
@@ -111,7 +111,7 @@ describe('the importer computes what the file says', () => {
     ]);
   });
 
-  test('quotients, remainders and extremes of int64, also by 0', async () => {
+  test('quotients, remainders and extremes of int64, even by 0', async () => {
     const of = (op: string, attributes = {}) =>
       outputsOf(
         {
@@ -174,7 +174,7 @@ describe('the importer computes what the file says', () => {
   });
 });
 
-describe('what a model reads is there', () => {
+describe('values that a model reads exist:', () => {
   test('arrays as outputs, chains of Identity, and arrays that only a branch reads', async () => {
     const branch = (name: string) =>
       graph(graphOf({ nodes: [['Add', ['x', name], [`of_${name}`]]], inputs: {}, outputs: [`of_${name}`] }));
@@ -209,7 +209,7 @@ describe('what a model reads is there', () => {
     ]);
   });
 
-  test('further outputs of normalizations, MaxPool and Dropout', async () => {
+  test('additional outputs of normalizations, MaxPool and Dropout', async () => {
     const norm = {
       nodes: [['LayerNormalization', ['x', 'w'], ['y', 'mean', 'inverse'], { epsilon: float(0) }]],
       outputs: ['mean', 'inverse'],
@@ -243,7 +243,7 @@ describe('what a model reads is there', () => {
     ]);
   });
 
-  test('batch normalization in training mode gives the running statistics that the file asks for', async () => {
+  test('batch normalization in training mode returns the running statistics that the file requests', async () => {
     const parts = {
       nodes: [
         [
@@ -295,7 +295,7 @@ describe('what a model reads is there', () => {
     expect(Array.from(table.grad!)).toEqual([1, 1, 0, 0, 1, 1]);
   });
 
-  test('an input from which a shape follows is read when it is passed', async () => {
+  test('an input that determines a shape is read when it is passed', async () => {
     const parts = {
       nodes: [['Reshape', ['x', 'shape'], ['y']]],
       inputs: { x: [2, 3], shape: { type: code.int64, shape: [2] } },
@@ -304,7 +304,7 @@ describe('what a model reads is there', () => {
     expect(model.forward(six, tensor([3, -1])).shape).toEqual([3, 2]);
     expect(model.forward(six, tensor([6, 1])).shape).toEqual([6, 1]);
     expect(() => model.forward(six, tensor([3, 2]).add(0))).toThrow(
-      'forward: expected an input shape that tensor(…) made, because shapes follow from it, got the result of operations.',
+      'forward: expected an input shape that tensor(…) created, because shapes depend on it, got the result of operations.',
     );
     const inputs = [
       { name: 'x', shape: [2, 3], fixed: true },

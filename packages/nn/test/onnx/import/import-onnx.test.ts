@@ -24,7 +24,7 @@ import { expectClose } from '../../support/numeric.ts';
 import { expectSummary, type Summary } from '../../support/summary.ts';
 import '../../support/one-thread.ts';
 
-// Models that PyTorch exported, and its numbers, as `test/golden/onnx_models.py` wrote them.
+// Models that PyTorch exported, and its numbers, as written by `test/golden/onnx_models.py`.
 
 interface ModelCase {
   readonly name: string;
@@ -73,7 +73,7 @@ async function expectOutputs(model: AnyModule, inputs: readonly Tensor[], expect
 describe.each(cases)('$name, exported by PyTorch', (expected) => {
   const inputs = inputsOf(expected);
 
-  test('computes what PyTorch computes', async () => {
+  test('computes PyTorch’s results', async () => {
     await expectOutputs(await importOnnx<OnnxOutput>(fileOf(expected.name)), inputs, expected.before);
   });
 
@@ -102,7 +102,7 @@ describe.each(cases)('$name, exported by PyTorch', (expected) => {
     }
   });
 
-  // A convolution that the exporter merged with batch normalization trains otherwise.
+  // A convolution that the exporter merged with batch normalization trains differently.
   if (expected.name === 'folded cnn') return;
 
   test('trains with the losses of PyTorch', async () => {
@@ -124,7 +124,7 @@ describe.each(cases)('$name, exported by PyTorch', (expected) => {
   });
 });
 
-test('parameters and buffers have the names and shapes that they have in PyTorch', async () => {
+test('parameters and buffers have PyTorch’s names and shapes', async () => {
   for (const name of ['mlp', 'cnn', 'text', 'sequences']) {
     const { state } = cases.find((one) => one.name === name)!;
     const model = await importOnnx<OnnxOutput>(fileOf(name));
@@ -140,7 +140,7 @@ test('parameters and buffers have the names and shapes that they have in PyTorch
   ]);
 });
 
-test('isParameter chooses what is trained', async () => {
+test('isParameter chooses the trained arrays', async () => {
   const model = await importOnnx(fileOf('cnn'), { isParameter: (name) => name.startsWith('fc.') });
   expect([...model.namedParameters()].map(([name]) => name)).toEqual(['fc.weight', 'fc.bias']);
   expect([...model.namedBuffers()]).toHaveLength(11);
@@ -148,7 +148,7 @@ test('isParameter chooses what is trained', async () => {
   await expectOutputs(model, inputsOf(one), one.before);
 });
 
-test('what exportOnnx writes is imported with other batches, and trains', async () => {
+test('a model from exportOnnx is imported with other batches, and trains', async () => {
   class Reader extends nn.Module {
     readonly words = new nn.Embedding(10, 6);
     readonly norm = new nn.BatchNorm1d(6);
@@ -215,7 +215,7 @@ describe('a model that cannot be imported', () => {
     );
   });
 
-  test('is rejected if its bytes are no model, or its file is not there', async () => {
+  test('is rejected if its bytes are not a model, or its file does not exist', async () => {
     await expect(importOnnx(new TextEncoder().encode('no model'))).rejects.toThrow(
       'importOnnx: expected an ONNX model, got 8 bytes',
     );

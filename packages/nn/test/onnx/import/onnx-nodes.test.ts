@@ -9,7 +9,7 @@ import { importOnnx, noGrad, tensor, zeros, type OnnxOutput, type Tensor } from 
 import { ModelProto } from '../../../src/onnx-format/schema.ts';
 import '../../support/one-thread.ts';
 
-// ONNX's own tests of single operators (test/golden/onnx_nodes.py): the importer computes what ONNX says, or rejects the model.
+// ONNX's own tests of single operators (test/golden/onnx_nodes.py): the importer computes ONNX's result or rejects the model.
 
 const python = process.env['RINGRUN_ONNX_PYTHON'] ?? 'python3';
 const hasOnnx = spawnSync(python, ['-c', 'import onnx, numpy']).status === 0;
@@ -47,7 +47,7 @@ function elementsOf({ dtype, data }: EncodedArray): ArrayLike<number | bigint> {
   return arrays[dtype](new Uint8Array(Buffer.from(data, 'base64')).buffer);
 }
 
-/** The dtype that tensors have for elements of ONNX. */
+/** The tensor dtype for ONNX elements. */
 function dtypeOf({ dtype }: EncodedArray): 'float32' | 'int64' | 'bool' {
   if (dtype === 'bool') return 'bool';
   return dtype.startsWith('float') ? 'float32' : 'int64';
@@ -109,7 +109,7 @@ async function differenceOf(
   return undefined;
 }
 
-/** Element types of tensors, of which all tests must be right or in `refusedTests`. */
+/** Element types whose tests must all pass or be in `refusedTests`. */
 const ownTypes = [1, 7, 9];
 
 /** Tests of these types that the importer rejects, and why. */
@@ -165,13 +165,13 @@ describe.skipIf(!hasOnnx)("ONNX's own tests of the operators that are imported",
     rmSync(folder, { recursive: true });
   });
 
-  test('none is computed wrongly, or accepted and then fails', () => {
+  test('none is computed incorrectly, or accepted and then fails', () => {
     const bad = [...outcomes].filter(([, outcome]) => /^(wrong|failed)/.test(outcome));
     expect(Object.fromEntries(bad)).toEqual({});
     expect(outcomes.size).toBeGreaterThan(isFull ? 1400 : 140);
   });
 
-  test('in float32, int64 and bool all are computed, except those that are known to be refused', () => {
+  test('all float32, int64 and bool tests pass, except those known to be rejected', () => {
     const refused = [...outcomes].filter(([name, outcome]) => {
       if (!outcome.startsWith('refused') || refusedTests.some((pattern) => pattern.test(name))) return false;
       return elementTypesOf(readFileSync(join(folder, `${name}.onnx`))).every((code) =>

@@ -8,7 +8,7 @@ import {
 } from '../../../src/onnx/import/specification.ts';
 import { goldenFile } from '../../support/golden-cases.ts';
 
-// The table of importOnnx beside the schemas of the Python package onnx, as `test/golden/onnx_schemas.py` wrote them.
+// Compares importOnnx's table with the schemas of the Python package onnx, as written by `test/golden/onnx_schemas.py`.
 
 interface Schema {
   readonly since: number;
@@ -35,7 +35,7 @@ const { operators, opset: lastOpset } = goldenFile('onnx_schemas') as {
   readonly operators: Readonly<Record<string, readonly Schema[]>>;
 };
 
-/** The versions of an operator's schema, each with an opset in which it is in effect and what the table has for it. */
+/** The versions of an operator's schema, each with an opset in which it is in effect and its entry in the table. */
 function versionsOf(
   op: string,
 ): { opset: number; schema: Schema; table: OperatorSpecification | undefined }[] {
@@ -49,10 +49,10 @@ const handled = Object.keys(operators).flatMap((op) =>
   versionsOf(op).flatMap(({ table, ...rest }) => (table ? [{ op, ...rest, table }] : [])),
 );
 
-/** Deprecated versions that the table has: PyTorch exports them. */
+/** Deprecated versions in the table, because PyTorch exports them. */
 const deprecatedButHandled = ['GroupNormalization 18'];
 
-/** Versions that require inputs which newer ones do not, and which exporters leave out. */
+/** Versions that require inputs which newer ones do not, and which exporters omit. */
 const inputsMayBeMissing = ['Gemm 7', 'Gemm 9', 'Resize 11'];
 
 test('the table has all operators of the schemas, up to their latest opset', () => {
@@ -116,7 +116,7 @@ function describeAttribute({ type, isRequired = false, otherwise }: AttributeSpe
   return { type: name, required: isRequired, ...(hasDefault ? { default: otherwise } : {}) };
 }
 
-/** Dtypes that an operator of ONNX takes and the table refuses, by operator and input. */
+/** Dtypes that an ONNX operator accepts and the table rejects, by operator and input. */
 const refusedDtypes: Readonly<Record<string, string>> = {
   'Einsum Inputs': 'int64',
   'Erf X': 'int64',
@@ -127,7 +127,7 @@ const refusedDtypes: Readonly<Record<string, string>> = {
   'ReduceLogSumExp data': 'int64',
 };
 
-test('the table takes the dtypes of the schemas, except those that it is known to refuse', () => {
+test('the table accepts the schemas’ dtypes, except those known to be rejected', () => {
   const refused: Record<string, string> = {};
   for (const { op, schema, table, opset } of handled) {
     const inputs = table.inputs.filter((one) => existsIn(opset, one));
@@ -146,7 +146,7 @@ test('outputs have the types of the schemas', () => {
     const { outputs = ['T'] } = table;
     if (typeof outputs === 'function' || op === 'If') continue;
     for (const [index, one] of outputs.entries()) {
-      // Its mask of floats is refused if it is read, and MaxPool had one output first.
+      // Its float mask is rejected if it is read, and MaxPool initially had one output.
       if (opset < 10 && index === 1 && ['Dropout', 'MaxPool'].includes(op)) continue;
       const name = one.replace('...', '');
       const dtypes: readonly string[] = Object.hasOwn(table.types, name) ? table.types[name] : [name];

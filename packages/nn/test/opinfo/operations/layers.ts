@@ -79,14 +79,14 @@ const interpolated: Operation = op(
     }),
 );
 
-/** A tensor as the running statistics that a normalization changes. */
+/** A tensor as running statistics that a normalization changes. */
 function buffer(tensor: Tensor | undefined): BufferTensor | undefined {
   if (tensor === undefined) return undefined;
   const elements = tensor instanceof Parameter ? tensor.data : (tensor.elements() as Float32Array);
   return new BufferTensor(elements, tensor.shape);
 }
 
-/** torch.nn.functional: what layers compute. */
+/** torch.nn.functional: functions of layers. */
 export const layers: Readonly<Record<string, Operation>> = {
   'nn.functional.linear': op('weight bias', (x, g) =>
     F.linear(x, g.tensor('weight'), g.optionalTensor('bias')),

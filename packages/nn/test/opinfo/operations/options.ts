@@ -1,6 +1,6 @@
 import type { Given } from '../given.ts';
 
-/** Arguments of torch as options of ringrun: flags and strings; those that were not given are left out. */
+/** Arguments of torch as options of ringrun: flags and strings; omitted ones stay undefined. */
 export function options(given: Given, names: Readonly<Record<string, string>>): Record<string, never> {
   return collected(given, names, (name) => given.any(name));
 }

@@ -36,10 +36,10 @@ const extreme = (name: 'max' | 'min'): Operation =>
     return dim === undefined ? x[name]() : x[name](given.number('dim')!, given.flag('keepdim'));
   });
 
-/** Values, and positions that torch leaves open where elements are equal. */
+/** Values, and positions, which torch leaves unspecified for equal elements. */
 const valuesFirst = { open: [1] };
 
-/** Sums and others, and elements in order. */
+/** Sums and other reductions, and sorting. */
 export const reductions: Readonly<Record<string, Operation>> = {
   sum: reduction('sum'),
   mean: reduction('mean'),

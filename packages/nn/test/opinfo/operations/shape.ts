@@ -28,7 +28,7 @@ function indexed(x: Tensor, given: Given): Tensor {
   return x.at(...parts);
 }
 
-/** torch's `dim` may be left out: then all dimensions are flattened first. */
+/** torch's `dim` is optional: without it, all dimensions are flattened first. */
 function rolled(x: Tensor, given: Given): Tensor {
   const shifts = given.numbers('shifts')!;
   const dims = given.numbers('dims') ?? [];
@@ -40,7 +40,7 @@ function rolled(x: Tensor, given: Given): Tensor {
   return shifts.reduce((value, shift, place) => value.roll(shift, dims[place]), x);
 }
 
-/** Other shapes, other orders, and parts of a tensor. */
+/** Reshaping, reordering and selecting. */
 export const shapes: Readonly<Record<string, Operation>> = {
   view: shaped('view'),
   reshape: shaped('reshape'),

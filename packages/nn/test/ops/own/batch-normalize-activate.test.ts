@@ -107,7 +107,7 @@ test('gradients of weight and bias alone, and of an input alone', async () => {
   for (const [k, numbers] of own.entries()) expectClose(`gradient ${k}`, numbers, [...plain[k]], 2e-6);
 });
 
-test('a mean of 1,000 deviations costs no digits of the variance', async () => {
+test('a mean of 1,000 deviations does not reduce the variance’s precision', async () => {
   const shape = [6, 2, 40, 60];
   const x = fill(shape, 3).map((one) => one + 1000);
   const [, , , , , variance] = await trained(x, shape, endings.alone);
@@ -120,7 +120,7 @@ test('a mean of 1,000 deviations costs no digits of the variance', async () => {
   expect(worstUlps(variance, exact)).toBeLessThan(2);
 });
 
-test('a first value far from the others costs no digits either', async () => {
+test('nor does a first value far from the others', async () => {
   const shape = [4, 1, 50, 50];
   const x = fill(shape, 3);
   x.fill(500, 0, 40);
@@ -140,13 +140,13 @@ test.each([NaN, Infinity])('a channel with %d does not change other channels', a
   expect(isNaN(own[1])).toEqual([false, true, false]);
 });
 
-test('the number of threads does not change bits', async () => {
+test('results are bit-identical for any number of threads', async () => {
   const shape = [9, 12, 21, 35];
   const compute = () => trained(fill(shape, 1), shape, endings['residual and relu']);
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
 });
 
-describe('what is fused', () => {
+describe('fuses', () => {
   const shape = [2, 3, 4, 5];
   const leaf = (seed: number, of: readonly number[]) => input('float32', of, { data: fill(of, seed) });
   const [x, r] = [1, 2].map((seed) => leaf(seed, shape));

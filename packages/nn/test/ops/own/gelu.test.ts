@@ -40,13 +40,13 @@ describe.each([1, 15, 16, 17, 33, 1023, 20_000])('%i elements', (count) => {
   });
 });
 
-test('NaN and infinities have the results of plain operators', async () => {
+test('NaN and infinities give the results of plain operators', async () => {
   const x = Float32Array.of(NaN, Infinity, -Infinity, 100, -100, 0, -5.6, 5.6);
   const { own, plain } = await bothWays(async () => F.gelu(tensor(x)).array());
   expect([...own]).toEqual([...plain]);
 });
 
-test('the number of threads does not change bits', async () => {
+test('results are bit-identical for any number of threads', async () => {
   const compute = () => trained(fill([40_000], 1));
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
 });

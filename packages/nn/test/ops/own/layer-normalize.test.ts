@@ -56,7 +56,7 @@ describe('against double precision and plain operators', () => {
     const { own, plain } = await bothWays(() => trained(x, [rows, width]));
     for (const [k, name] of names.entries()) {
       expectClose(name, own[k], [...plain[k]], 1e-5, Math.max(1, largest(exact[k])));
-      // The gradients of shorter rows are what is left of terms that cancel.
+      // The gradients of shorter rows are differences of nearly equal terms.
       if (width < 7) continue;
       const limit = name === 'y' || name === 'dx' ? 3 : 8;
       expect(worstUlps(own[k], exact[k]), `${name}, in units of the last place`).toBeLessThan(limit);
@@ -86,7 +86,7 @@ describe('against double precision and plain operators', () => {
   });
 });
 
-test('the number of threads does not change bits', async () => {
+test('results are bit-identical for any number of threads', async () => {
   for (const shape of [
     [97, 384],
     [5, 40_000],

@@ -72,7 +72,7 @@ test('windows of more elements than a place can name are pooled in NCHW', async 
   expect(own[1]).toEqual(plain[1]);
 });
 
-test('the number of threads does not change bits', async () => {
+test('results are bit-identical for any number of threads', async () => {
   const compute = () => trained({ shape: [70, 12, 16, 16], kernel: [2, 2] });
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
 });

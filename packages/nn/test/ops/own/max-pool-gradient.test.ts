@@ -27,7 +27,7 @@ test.each<[string, number[], Window]>([
   ['one window', [3, 1, 4, 4], { kernel: 4, stride: 1 }],
   ['many channels', [4, 33, 9, 9], { kernel: 3, stride: 1, padding: 1 }],
 ])(
-  '%s windows, full of ties, NaN and infinities, have the bits of plain operators',
+  '%s windows, full of ties, NaN and infinities, are bit-identical to plain operators',
   async (_, shape, window) => {
     for (const make of [fillCoarse, fill, fillNotFinite]) {
       const { own, plain } = await bothWays(() => trained(shape, window, make));
@@ -36,7 +36,7 @@ test.each<[string, number[], Window]>([
   },
 );
 
-test('the number of threads does not change bits', async () => {
+test('results are bit-identical for any number of threads', async () => {
   const compute = () => trained([4, 33, 19, 19], { kernel: 3, stride: 1 });
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
 });

@@ -70,7 +70,7 @@ async function computed(leaves: readonly Leaf[], values: readonly Value[], model
   return outputs;
 }
 
-/** Bits of each element; every NaN has the same. */
+/** Bits of each element; every NaN has the same bits. */
 function bitsOf(arrays: readonly TensorData[]): (readonly number[])[] {
   return arrays.map((array) =>
     array instanceof Float32Array
@@ -88,7 +88,7 @@ const leaf = (shape: readonly number[], seed: number): Value =>
   input('float32', shape, { data: fill(shape, seed) });
 
 describe('an operator of the addon', () => {
-  /** y = AddDependency(a, b…), with these inputs and attributes in place of the right ones. */
+  /** y = AddDependency(a, b…), with these inputs and attributes instead of the right ones. */
   const compiled = async (types: readonly Value[], output: Value) => {
     const graph = new GraphBuilder();
     const names = types.map((_, position) => `input_${position}`);
@@ -104,13 +104,13 @@ describe('an operator of the addon', () => {
     return result;
   };
 
-  test('takes any number of inputs', async () => {
+  test('accepts any number of inputs', async () => {
     const values = [leaf([3], 1), leaf([2], 2), leaf([4], 3)];
     const arrays = values.map(({ shape }, seed) => fill(shape, seed));
     expect(await run(values, values[0], arrays)).toEqual(arrays[0]);
   });
 
-  test('fails with its message, and the process computes on', async () => {
+  test('fails with its message, and later runs succeed', async () => {
     const [nine, x] = [leaf([1, 1, 1, 1, 1, 1, 1, 1, 1], 1), leaf([2], 2)];
     const program = await compiled([nine, x], nine);
     const arrays = [new Float32Array(1), new Float32Array(2)];
@@ -137,7 +137,7 @@ describe('AddDependency', () => {
   });
 });
 
-/** Includes what rounds or compares specially. */
+/** Includes values with special rounding or comparison. */
 const special = [NaN, 0, -0, Infinity, -Infinity, 1e-42, -1e-42, 3e38, 1, -1];
 const specialLeaf = (shape: readonly number[], seed: number): Value => {
   const data = fill(shape, seed);
@@ -151,7 +151,7 @@ describe('Elementwise', () => {
   const comparisons = { greater, greaterOrEqual, equal };
 
   test.each(Object.entries({ ...binary, ...comparisons }))(
-    '%s has the bits of the operator',
+    '%s is bit-identical to the operator',
     async (_, op) => {
       const [a, b] = [specialLeaf([1023], 1), specialLeaf([1023], 2)];
       const result = op(neg(a), abs(b));
@@ -161,10 +161,13 @@ describe('Elementwise', () => {
     },
   );
 
-  test.each(Object.entries({ neg, abs, sqrt, relu }))('%s has the bits of the operator', async (_, op) => {
-    const { own, plain } = await bothWays([op(add(specialLeaf([1023], 1), leaf([1], 2)))]);
-    expect(bitsOf(own)).toEqual(bitsOf(plain));
-  });
+  test.each(Object.entries({ neg, abs, sqrt, relu }))(
+    '%s is bit-identical to the operator',
+    async (_, op) => {
+      const { own, plain } = await bothWays([op(add(specialLeaf([1023], 1), leaf([1], 2)))]);
+      expect(bitsOf(own)).toEqual(bitsOf(plain));
+    },
+  );
 
   test.each(sizes.filter((size) => size > 0))(
     'of %i elements: numbers, conditions and masks',
@@ -194,7 +197,7 @@ describe('Elementwise', () => {
     expect(bitsOf(own)).toEqual(bitsOf(plain));
   });
 
-  test('leaves out a node of which another input depends on the group', async () => {
+  test('leaves out a node if another of its inputs depends on the group', async () => {
     const [a, b] = [leaf([4, 4], 1), leaf([4, 4], 2)];
     const first = mul(add(a, b), a);
     // A second group depends on the first one, which must not take over its last node.
@@ -204,7 +207,7 @@ describe('Elementwise', () => {
     expect(bitsOf(own)).toEqual(bitsOf(plain));
   });
 
-  test('two groups never read each other, whatever the order of the nodes', async () => {
+  test('two groups never read each other, in any order of the nodes', async () => {
     const [x, y] = [leaf([3], 1), leaf([3], 2)];
     const [ofX, ofY] = [neg(x), neg(y)];
     const [opaqueX, opaqueY] = [exp(ofX), exp(ofY)];
@@ -226,11 +229,11 @@ describe('Elementwise', () => {
     expect(bitsOf(own)).toEqual(bitsOf(plain));
   });
 
-  test('leaves out a node that reads a later collective than one that the group feeds', async () => {
+  test('leaves out a node that reads a later collective than one fed by the group', async () => {
     const [a, b] = [leaf([4], 1), leaf([4], 2)];
     const group = { rank: 0, size: 2 } as CollectiveGroup;
     const first = mul(add(a, b), a);
-    // The second collective reads nothing of the first one, but runs after it.
+    // The second collective does not read the first one, but runs after it.
     const [sum, later] = [allReduce(first, group), allReduce(b, group)];
     const values = [add(mul(first, later), later), sum];
     const fused = fuseElementwise(values);
@@ -242,7 +245,7 @@ describe('Elementwise', () => {
     await (await onnxruntimeExecutor.compile(definition)).release();
   });
 
-  test('leaves broadcasting, integers and empty arrays alone', () => {
+  test('leaves broadcasting, integers and empty arrays unchanged', () => {
     const [row, matrix] = [leaf([4], 1), leaf([3, 4], 2)];
     const integers = input('int64', [4], { data: new BigInt64Array(4) });
     const values = [
@@ -253,7 +256,7 @@ describe('Elementwise', () => {
     expect(fuseElementwise(values)).toEqual(values);
   });
 
-  test('fails with its message for a program that it does not understand', async () => {
+  test('fails with its message for an invalid program', async () => {
     const [x, y] = [leaf([2], 1), leaf([2], 2)];
     const compiled = (code: readonly number[]) => {
       const graph = new GraphBuilder();
@@ -287,7 +290,7 @@ describe('the update of', () => {
     ['AdamW', (p) => new optim.AdamW(p)],
     ['RMSprop', (p) => new optim.RMSprop(p, { momentum: 0.9, centered: true })],
     ['Adadelta', (p) => new optim.Adadelta(p, { weightDecay: 0.01 })],
-  ])('%s has the bits of the plain operators', async (_, create) => {
+  ])('%s is bit-identical to plain operators', async (_, create) => {
     const trained = async (on: boolean) => {
       programCache.clear();
       setOwnOperators(on);
@@ -309,7 +312,7 @@ describe('the update of', () => {
   });
 });
 
-test('three training steps of the MNIST CNN have the bits of the plain operators', async () => {
+test('three training steps of the MNIST CNN are bit-identical to plain operators', async () => {
   const train = async (on: boolean) => {
     programCache.clear();
     setOwnOperators(on);

@@ -72,7 +72,7 @@ describe.each(Object.keys(networks) as (keyof typeof networks)[])('%s', (cell) =
       expectClose(`result ${k}`, numbers, [...plain[k]], 1e-5, Math.max(1e-3, largest([...plain[k]])));
   });
 
-  test('sequences of any length, 0 behind their ends', async () => {
+  test('sequences of any length, 0 after their ends', async () => {
     const lengths = [4, 1, 6, 3, 2, 6, 5, 1, 4];
     const { own, plain } = await bothWays(() => trained(cell, { steps: 6, rows: 9, size: 5 }, lengths));
     for (const [k, numbers] of own.entries()) expectClose(`result ${k}`, numbers, [...plain[k]], 1e-5);
@@ -82,7 +82,7 @@ describe.each(Object.keys(networks) as (keyof typeof networks)[])('%s', (cell) =
     for (const place of places) expect([...own[0].subarray(place, place + 10)]).toEqual(Array(10).fill(0));
   });
 
-  test('the number of threads does not change bits', async () => {
+  test('results are bit-identical for any number of threads', async () => {
     const compute = () => trained(cell, { steps: 4, rows: 37, size: 20 });
     expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
   });
@@ -104,7 +104,7 @@ describe.each(Object.keys(networks) as (keyof typeof networks)[])('%s', (cell) =
   });
 });
 
-test('an LSTM over 256 steps is one operator, and other lengths do not compile again', async () => {
+test('an LSTM over 256 steps is one operator, and other lengths do not recompile', async () => {
   const network = new nn.LSTM(4, 8);
   const head = new nn.Linear(8, 3);
   const compile = vi.spyOn(onnxruntimeExecutor, 'compile');
@@ -128,7 +128,7 @@ test('an LSTM over 256 steps is one operator, and other lengths do not compile a
   }
 });
 
-test('dropout drops elements between layers in training alone', async () => {
+test('dropout drops elements between layers only in training', async () => {
   manualSeed(1);
   const network = new nn.GRU(2, 3, { numLayers: 2, dropout: 0.5 });
   const read = async () => [...(await network.forward(filled([4, 2, 2], 1))[0].array())];
@@ -190,7 +190,7 @@ describe('packed sequences', () => {
       'pass { enforceSorted: false }',
     ],
     [
-      'lengths that are not known yet',
+      'computed lengths',
       () => packPaddedSequence(filled([3, 2, 1], 1), tensor(BigInt64Array.of(2n, 1n)).flip(0)),
       'Pass an array.',
     ],
@@ -250,7 +250,7 @@ test.each<[string, () => unknown, string]>([
   expect(call).toThrow(message);
 });
 
-test('parameters that need no gradient: only the weights of the last layer are trained', async () => {
+test('trains only the weights of the last layer if other parameters need no gradient', async () => {
   const { own, plain } = await bothWays(async () => {
     manualSeed(1);
     const network = new nn.GRU(3, 5, { numLayers: 2 });

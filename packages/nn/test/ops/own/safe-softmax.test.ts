@@ -36,7 +36,7 @@ describe.each([1, 7, 16, 33, 1023])('rows of %i elements', (width) => {
   });
 });
 
-test('NaN, also one among −∞, and ∞ stay NaN', async () => {
+test('NaN, even among −∞, and ∞ result in NaN', async () => {
   const rows = [
     [NaN, -Infinity, -Infinity],
     [-Infinity, -Infinity, NaN],
@@ -52,12 +52,12 @@ test('NaN, also one among −∞, and ∞ stay NaN', async () => {
   expect([...own]).toEqual([...Array<number>(12).fill(NaN), 0, 0, 0, 0, 1, 0]);
 });
 
-test('the number of threads does not change bits', async () => {
+test('results are bit-identical for any number of threads', async () => {
   const compute = () => trained(fill([400, 100], 1), 100);
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
 });
 
-test('the weights of a query that sees no key are 0', async () => {
+test('the weights of a query that attends to no key are 0', async () => {
   const attention = new nn.MultiheadAttention(4, 2, { batchFirst: true });
   const x = tensor(fill([2, 3, 4], 1), [2, 3, 4]);
   const keyPaddingMask = tensor([false, false, true, true, true, true], [2, 3]);

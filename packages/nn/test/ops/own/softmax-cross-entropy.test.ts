@@ -118,11 +118,11 @@ describe('against plain operators', () => {
       const { own, plain } = await bothWays(() => lossOf(reduction));
       expect(own).toEqual(plain);
     }
-    // As in torch; ONNX has no sum of nothing.
+    // As in torch; ONNX has no empty sum.
     expect(await lossOf('sum')).toEqual([0]);
   });
 
-  test('a weight that is trained gets a gradient', async () => {
+  test('a trained weight receives a gradient', async () => {
     const compute = async () => {
       const [x, w] = [new Parameter(fill([4, 3], 1), [4, 3]), new Parameter(Float32Array.of(1, 2, 3), [3])];
       await F.crossEntropy(x, tensor(fillClasses(4, 3, 1)), { weight: w, reduction: 'sum' }).backward();
@@ -134,20 +134,20 @@ describe('against plain operators', () => {
   });
 });
 
-test('all targets ignored: a mean of nothing, whose gradient is 0 as in torch', async () => {
+test('if all targets are ignored, the loss is NaN with gradient 0, as in torch', async () => {
   const [loss, gradient] = await trained(fill([2, 3], 1), BigInt64Array.of(-100n, -100n));
   expect([...loss]).toEqual([NaN]);
   expect([...gradient]).toEqual([0, 0, 0, 0, 0, 0]);
 });
 
-test('the number of threads does not change bits', async () => {
+test('results are bit-identical for any number of threads', async () => {
   const logits = scaled([97, 301], 1, 8);
   const compute = () => trained(logits, fillClasses(97, 301, 1), { labelSmoothing: 0.1 });
   const [one, three] = [await onThreads(1, compute), await onThreads(3, compute)];
   expect(three).toEqual(one);
 });
 
-test('a computed class out of range fails, and the process computes on', async () => {
+test('a computed class out of range fails, and later runs succeed', async () => {
   const computed = (label: bigint) => {
     const labels = tensor(BigInt64Array.of(1n, label));
     return new Tensor(mul(labels.value, tensor(BigInt64Array.of(1n, 1n)).value));
@@ -174,7 +174,7 @@ test('a training step computes nllLoss of logSoftmax as the cross-entropy', asyn
   await loss.backward();
   const [, gradient] = await trained(logits, labels);
   expect(x.grad).toEqual(gradient);
-  // Along another axis it is something else.
+  // Along another axis it is not a cross-entropy.
   const other = F.nllLoss(F.logSoftmax(x, 0), tensor(labels)).value;
   expect(rewrite([other], [softmaxCrossEntropyOfLogSoftmax])).toEqual([other]);
 });

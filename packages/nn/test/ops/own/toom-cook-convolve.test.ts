@@ -33,7 +33,7 @@ describe('equals a plain convolution', () => {
     ['parts of 48 places, the last one smaller', [4, 150, 3, 33], [3, 150, 3, 3], padded],
     ['filters in three panels', [6, 8, 5, 17], [33, 8, 3, 5], padded],
     ['few weights, whose gradient needs no panels', [6, 3, 5, 17], [33, 3, 5, 5], padded],
-    ['one channel, several parts that are no multiple of 16', [9, 1, 63, 33], [5, 1, 3, 3], padded],
+    ['one channel, several parts that are not multiples of 16', [9, 1, 63, 33], [5, 1, 3, 3], padded],
     ['a tile that is not full', [13, 4, 6, 16], [6, 4, 3, 5], { ...padded, pads: [0, 2, 1, 2] }],
     [
       'dilation, and more padding than taps',
@@ -86,7 +86,7 @@ test.each<[string, number, ConvAttributes]>([
   ['few weights', 3, padded],
   ['stride 2', 12, strided],
   ['stride 2, few weights', 3, strided],
-])('the number of threads does not change bits: %s', async (_, channels, window) => {
+])('results are bit-identical for any number of threads: %s', async (_, channels, window) => {
   const compute = () => trained([9, channels, 18, 64], [20, channels, 3, 3], window);
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
 });

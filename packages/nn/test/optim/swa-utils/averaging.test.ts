@@ -7,7 +7,7 @@ import '../../support/one-thread.ts';
 
 const { AveragedModel, getEmaAvgFn, getSwaAvgFn, updateBn } = optim.swaUtils;
 
-// PyTorch's numbers, as `test/golden/averaging.py` wrote them.
+// PyTorch's numbers, as written by `test/golden/averaging.py`.
 type State = Readonly<Record<string, readonly number[]>>;
 interface AveragingCase {
   readonly name: 'mean' | 'ema';

@@ -5,7 +5,7 @@ import { maxPlaces, maxPoolActivate } from '../../../ops/own/max-pool-activate.t
 import { reshape } from '../../../ops/shape.ts';
 import { isBatchInnermost, toBatchInnermost, toNchw } from './layout.ts';
 
-/** The bias of a convolution commutes with the maximum, after which there is a fraction of the elements. */
+/** The bias of a convolution commutes with the maximum, which leaves a fraction of the elements. */
 export function maxPool(node: Node): Value | undefined {
   if (!isNode(node, 'MaxPool')) return undefined;
   const image = node.inputs[0];
@@ -15,7 +15,7 @@ export function maxPool(node: Node): Value | undefined {
   return toNchw(maxPoolActivate(x, bias, { kernelShape, activates: false }));
 }
 
-/** The relu behind a max-pool. */
+/** The relu after a max-pool. */
 export function reluOfMaxPool(node: Node): Value | undefined {
   if (!isNode(node, 'Relu') || !isBatchInnermost(node.inputs[0])) return undefined;
   const pool = toBatchInnermost(node.inputs[0]).node;

@@ -64,7 +64,7 @@ function several(
 
 const sum = (tensors: Tensor[]) => tensors.reduce((a, b) => a.add(b));
 
-/** Operators that compute numbers from the numbers at their place. */
+/** Elementwise operators. */
 export const arithmeticOperators = {
   Add: binary((a, b) => a.add(b), { float: (a, b) => a + b, integer: (a, b) => a + b }),
   Sub: binary((a, b) => a.sub(b), { float: (a, b) => a - b, integer: (a, b) => a - b }),
@@ -103,7 +103,7 @@ export const arithmeticOperators = {
     inputs: [input('X'), setting(input('Y', 'T1'))],
     attributes: {},
     wraps: true,
-    // An integer to a power is multiplied by itself.
+    // Integer powers are repeated multiplications.
     needs: ({ dtype }) => (dtype(0) === 'int64' ? [1] : []),
     fold: (_, [x, y]) =>
       broadcasting(x.type, [x, y], ([base, exponent]) => {
@@ -181,7 +181,7 @@ export const arithmeticOperators = {
   ],
 } as const satisfies Readonly<Record<string, OperatorVersions>>;
 
-/** A limit of Clip: a number that is part of no program, or a tensor. */
+/** A limit of Clip: a number passed as an input, or a tensor. */
 function limit(call: OperatorCall<unknown>, index: number): Tensor | number | null {
   const operand = call.operands.at(index);
   if (operand === undefined) return null;
@@ -189,7 +189,7 @@ function limit(call: OperatorCall<unknown>, index: number): Tensor | number | nu
   return operand.type === 'float32' ? Number(operand.data[0]) : call.tensor(index).view();
 }
 
-/** The nearest integer, the even one of two. */
+/** Rounds to the nearest integer, ties to even. */
 function roundedToEven(x: number): number {
   const below = Math.floor(x);
   const rest = x - below;

@@ -29,7 +29,7 @@ function comparison(
   });
 }
 
-/** Conditions, and the choice by one. */
+/** Comparisons, logical operators and Where. */
 export const comparisonOperators = {
   Equal: comparison(equal, (a, b) => a === b, every),
   Greater: comparison(

@@ -51,7 +51,7 @@ const constantAttributes = {
 
 const castAttributes = {
   to: requiredInt,
-  // Both are about floats of 8 bits, which ringrun does not have.
+  // Both concern 8-bit floats, which ringrun does not support.
   saturate: since(19, int(1)),
   round_mode: since(24, oneOf('up', 'down', 'nearest')),
 };
@@ -109,7 +109,7 @@ export const controlOperators = {
     since: 11,
     types: { T: numeric },
     inputs: [known(input('start')), known(input('limit')), known(input('delta'))],
-    // About sums of 16-bit floats.
+    // Concerns sums of 16-bit floats.
     attributes: { stash_type: since(27, int(1)) },
     fold: (_, inputs) => {
       const [{ type }] = inputs;
@@ -195,7 +195,7 @@ function clampedIntegers(values: readonly number[], shape: readonly number[]): C
   return constantArray('int64', shape, data);
 }
 
-/** Whether a number of a protobuf list is the integer of the file. */
+/** True if a number of a protobuf list is exactly the integer in the file. */
 function isExact(value: number): boolean {
   return Number.isSafeInteger(value) || Math.abs(value) >= 2 ** 63;
 }
@@ -203,14 +203,14 @@ function isExact(value: number): boolean {
 function castArray({ shape, data }: ConstantArray, type: ElementType): ConstantArray {
   const toInteger = (element: Scalar) => {
     if (typeof element === 'bigint') return element;
-    // What processors make of numbers without an integer.
+    // The integer that processors return for NaN and numbers out of range.
     return Number.isFinite(element) ? BigInt(Math.trunc(element)) : -largest - 1n;
   };
   const convert = (element: Scalar) => rounded(type, isInteger(type) ? toInteger(element) : element);
   return constantArray(type, shape, Array.from(data, convert));
 }
 
-/** `train()` and `eval()` decide about dropout; another generator than the file's would drop other elements. */
+/** `train()` and `eval()` control dropout. A seed is rejected, because ringrun's generator would drop other elements. */
 function refuseSeed({
   attributes,
   constant,
@@ -220,7 +220,7 @@ function refuseSeed({
   if (mode === undefined) return 'expected a constant as training_mode, got one that is computed';
   const ratio = isGiven(1) ? constant(1)?.data[0] : 0.5;
   if (attributes.seed === undefined || mode.data[0] === 0 || ratio === 0) return undefined;
-  return `expected dropout in training without a seed, got seed = ${attributes.seed}, of whose numbers ringrun has others`;
+  return `expected dropout in training without a seed, got seed = ${attributes.seed}, whose random numbers ringrun does not reproduce`;
 }
 
 function dropped(x: Tensor, ratio: number, isTraining: boolean, readsMask: boolean): readonly Tensor[] {

@@ -56,7 +56,7 @@ export const convolutionOperators = {
   }),
 } as const satisfies Readonly<Record<string, OperatorVersions>>;
 
-/** The kernel's size, which the weight has. */
+/** The kernel's size, taken from the weight. */
 function kernelOf(
   call: OperatorCall<{ readonly kernel_shape: readonly number[] | undefined }>,
   weight: Tensor,
@@ -67,7 +67,7 @@ function kernelOf(
   throw call.mismatch(`expected a weight with the kernel_shape ${given.join('x')}, got ${kernel.join('x')}`);
 }
 
-/** The size of a transposed convolution's result, and the pads that it is without. */
+/** The output size of a transposed convolution, and the pads that are cut off. */
 function transposed(
   { auto_pad, output_padding, output_shape }: ContentsOf<typeof transposeAttributes>,
   small: readonly number[],

@@ -1,4 +1,4 @@
-/** ONNX's coordinate_transformation_mode: where an element of the resized axis lies among the original ones. */
+/** ONNX's coordinate_transformation_mode: position of a resized element among the original ones. */
 export type Coordinates =
   | ('half_pixel' | 'half_pixel_symmetric' | 'pytorch_half_pixel' | 'align_corners')
   | ('asymmetric' | 'tf_half_pixel_for_nn' | 'tf_crop_and_resize');
@@ -15,13 +15,13 @@ export interface Axis {
   readonly crop: readonly [start: number, end: number];
 }
 
-/** Rounds a coordinate as the scales of a node are rounded, since a nearest element of a tie depends on it. */
+/** Rounds a coordinate like the node's scales, because the nearest element at a tie depends on it. */
 const round = Math.fround;
 
-/** Where each element of the resized axis lies among the original ones. */
+/** Position of each resized element among the original ones. */
 export function placesOf(axis: Axis, coordinates: Coordinates): number[] {
   const { length, size, scale, crop } = axis;
-  // A quotient of integers is exact where it is an integer; that of a rounded scale is rounded.
+  // A quotient of integers is exact where it is an integer; a quotient with a rounded scale is not.
   const unscaled = (place: number) => (scale === undefined ? (place * length) / size : round(place / scale));
   const place = (index: number): number => {
     switch (coordinates) {

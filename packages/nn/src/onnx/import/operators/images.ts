@@ -97,14 +97,14 @@ export const imageOperators = {
 
 interface Padding {
   readonly x: Tensor;
-  /** Before all axes, then behind them; negative numbers remove elements. */
+  /** Before all axes, then after them; negative numbers remove elements. */
   readonly pads: readonly number[];
   readonly axes: readonly number[];
   readonly mode: PadMode;
   readonly value: Scalar;
 }
 
-/** A number that is known. */
+/** A number that is known before the graph runs. */
 function valueOf(operand: Operand | undefined): Scalar {
   return operand === undefined || operand instanceof Tensor ? 0 : operand.data[0];
 }
@@ -133,7 +133,7 @@ interface Side {
   readonly after: number;
 }
 
-/** Repeats elements of an axis on both sides, as numpy.pad does, also more of them than there are. */
+/** Repeats elements of an axis on both sides, as numpy.pad does, even more of them than exist. */
 function extended(
   call: OperatorCall<unknown>,
   x: Tensor,
@@ -148,7 +148,7 @@ function extended(
   return new Tensor(indexSelect(x.value, axis, places));
 }
 
-/** The place among `size` elements whose element a place outside has. */
+/** Maps a position outside to the one among `size` elements that it repeats. */
 function sourceOf(place: number, size: number, mode: PadMode): number {
   if (mode === 'edge' || size === 1) return Math.min(Math.max(place, 0), size - 1);
   const period = mode === 'wrap' ? size : 2 * (size - 1);

@@ -14,7 +14,7 @@ import { reductionOperators } from './reduction.ts';
 import { resizeOperators } from './resize.ts';
 import { shapeOperators } from './shape.ts';
 
-/** The operators of ONNX that an imported model may have. Their gradients are those of the functions here. */
+/** The operators of ONNX that an imported model may use. They are built from functions with gradients. */
 export const operatorTable: Readonly<Record<string, OperatorVersions>> = {
   ...activationOperators,
   ...arithmeticOperators,

@@ -157,7 +157,7 @@ function sliced(x: Tensor, parts: ReadonlyMap<number, number[]>): Tensor {
   }, x);
 }
 
-/** Elements at positions along an axis; positions of any shape take its place. */
+/** Elements at positions along an axis; positions may have any shape, which replaces the axis. */
 function gather(call: OperatorCall<{ readonly axis: number }>): Tensor {
   const [x, indices] = [call.tensor(0), call.operand(1)];
   const axis = axisOf(call.attributes.axis, x.shape.length);
@@ -180,7 +180,7 @@ function gather(call: OperatorCall<{ readonly axis: number }>): Tensor {
   return x.indexSelect(axis, places.view(-1)).view(...shape);
 }
 
-/** Positions of which the negative ones count from the end, counted from the start. */
+/** Converts negative positions, which count from the end, to positions from the start. */
 function fromStart(operand: ConstantArray | Tensor, size: number): Tensor {
   const place = asTensor(operand);
   checkElements(place.value, (elements) => {

@@ -5,7 +5,7 @@ import type { OperatorCall } from '../call.ts';
 import { asTensor, constantArray, numbersOf } from '../constant-array.ts';
 import { widthOf, type IntegerType } from '../element-type.ts';
 
-// Arithmetic of int64, for which tensors have no method.
+// Arithmetic of int64, which tensors have no methods for.
 
 const whole = (number: number): Tensor => new Tensor(int64Constant([], [number]));
 
@@ -30,7 +30,7 @@ export function integerPower(call: OperatorCall<unknown>, x: Tensor): Tensor {
   return result;
 }
 
-/** The product of matrices, which onnxruntime has for floats only. */
+/** The product of matrices, which onnxruntime implements for floats only. */
 export function productOfIntegers(a: Tensor, b: Tensor): Tensor {
   const [left, right] = [
     a.shape.length === 1 ? a.unsqueeze(0) : a,
@@ -45,7 +45,7 @@ export function productOfIntegers(a: Tensor, b: Tensor): Tensor {
   return full.view(...shape);
 }
 
-/** Keeps the bits of a narrow integer, as arithmetic of that type does. */
+/** Wraps values around to a narrow integer type, as arithmetic of that type does. */
 export function wrapped(x: Tensor, type: IntegerType): Tensor {
   const { bits, isSigned } = widthOf(type);
   if (bits === 64) return x;

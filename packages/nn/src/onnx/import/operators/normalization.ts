@@ -25,7 +25,7 @@ const epsilon = float(1e-5);
 const batchAttributes = {
   epsilon,
   momentum: float(0.9),
-  // ringrun has statistics of channels only, not of each position.
+  // ringrun computes statistics per channel only, not per position.
   spatial: until(8, int(1, [1])),
   training_mode: since(14, flag(0)),
 };
@@ -72,7 +72,7 @@ export const normalizationOperators = {
     since: 18,
     types: { T: floating },
     inputs: [input('X'), input('scale'), input('bias')],
-    // Of float32, statistics are computed in float32.
+    // For float32, statistics are computed in float32.
     attributes: { epsilon, num_groups: requiredInt, stash_type: since(21, int(1)) },
     compute: (call) => {
       const { epsilon: eps, num_groups: groups } = call.attributes;
@@ -116,8 +116,8 @@ interface BatchAttributes {
 }
 
 /**
- * By the batch in training, if its running statistics are buffers of the module. Otherwise as the node says, which has the
- * running statistics after the batch as outputs.
+ * In training, normalizes by the batch if the running statistics are buffers of the module. Otherwise follows the node, whose
+ * outputs include the updated running statistics.
  */
 function normalizeBatch(call: OperatorCall<BatchAttributes>): readonly Tensor[] {
   const [x, scale, bias] = [call.tensor(0), call.tensor(1), call.tensor(2)];

@@ -60,7 +60,7 @@ export const orderingOperators = {
       types: { T: numeric, K: integral },
       inputs: [input('X'), known(input('K', 'K'))],
       outputs: ['T', 'int64'],
-      // Elements that need not be in order may be.
+      // If no order is required, sorted elements are valid too.
       attributes: { axis: int(-1), largest: since(11, flag(1)), sorted: since(11, flag(1)) },
       compute: (call) => {
         const { axis, largest } = call.attributes;

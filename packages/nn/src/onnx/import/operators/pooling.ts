@@ -93,7 +93,7 @@ function averages(x: Tensor, window: Window, countIncludePad: boolean): Tensor {
     .view(n, channels, ...sums.shape.slice(2));
 }
 
-/** Elements of each window that are in the images, or in the pads of the node if they count. Row-major. */
+/** Elements of each window that are in the images, or in the pads of the node if those count. Row-major. */
 function countsOf(
   spatial: readonly number[],
   windows: readonly number[],
@@ -112,7 +112,7 @@ function countsOf(
   return along.reduce((sizes, counts) => sizes.flatMap((size) => counts.map((count) => size * count)), [1]);
 }
 
-/** Positions in images whose first axis varies fastest, of those in images whose last axis does. */
+/** Converts row-major positions to column-major ones, in which the first axis varies fastest. */
 function columnMajor(positions: Tensor, spatial: readonly number[]): Tensor {
   const number = (value: number) => asTensor(integers([value], []));
   const area = sizeOf(spatial);

@@ -27,14 +27,14 @@ type Reduce = (x: Tensor, axes: readonly number[], keepdims: boolean) => Tensor;
 
 interface Reduction {
   readonly T?: DTypes;
-  /** The opset from which on the axes are an input. Default: 18. */
+  /** First opset in which the axes are an input. Default: 18. */
   readonly axesInput?: number;
   /** Applied to each element first. */
   readonly map?: (x: Tensor) => Tensor;
   readonly reduce: Reduce;
-  /** What becomes of an element if no axis is reduced. Default: it stays. */
+  /** Applied to each element if no axis is reduced. Default: the identity. */
   readonly alone?: (x: Tensor) => Tensor;
-  /** The result of no elements. */
+  /** The result of reducing no elements. */
   readonly ofNone: number;
   readonly fold: (elements: Scalar[]) => Scalar;
 }
@@ -126,7 +126,7 @@ const average = (elements: Scalar[]): Scalar => {
   return typeof sum === 'bigint' ? sum / BigInt(elements.length) : sum / elements.length;
 };
 
-/** A number as an element like these; shapes are integers. */
+/** Converts a number to the element type of a value; shapes are integers. */
 function sameKind([first = 0n]: Scalar[], number: number): Scalar {
   return typeof first === 'bigint' ? BigInt(number) : number;
 }

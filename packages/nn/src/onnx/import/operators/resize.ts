@@ -31,7 +31,7 @@ import { filterTaps, linearWeight, nearest, type NearestMode } from './taps.ts';
 type Mode = 'nearest' | 'linear' | 'cubic';
 type AspectPolicy = 'stretch' | 'not_larger' | 'not_smaller';
 
-/** How a node resizes. */
+/** Settings of a node that resizes. */
 interface Settings {
   readonly mode: Mode;
   readonly coordinate_transformation_mode: Coordinates;
@@ -42,7 +42,7 @@ interface Settings {
   readonly antialias: number;
 }
 
-/** What Upsample, and Resize of opset 10, do. */
+/** The behaviour of Upsample and of Resize in opset 10. */
 const asymmetric: Omit<Settings, 'mode'> = {
   coordinate_transformation_mode: 'asymmetric',
   nearest_mode: 'floor',
@@ -72,7 +72,7 @@ const settings = {
   keep_aspect_ratio_policy: since(18, oneOf<AspectPolicy>('stretch', 'not_larger', 'not_smaller')),
 };
 
-/** Only copies of elements can be of any dtype. */
+/** Only modes that copy elements support every dtype. */
 function refuseDtypes({
   attributes: { mode },
   dtype,
@@ -140,7 +140,7 @@ export const resizeOperators = {
 } as const satisfies Readonly<Record<string, OperatorVersions>>;
 
 interface Target {
-  /** To which the lists refer. Default: all axes. */
+  /** Axes to which the lists refer. Default: all axes. */
   readonly axes?: readonly number[] | undefined;
   /** Starts, then ends. */
   readonly roi?: readonly number[] | undefined;
@@ -219,7 +219,7 @@ function resizedAlong(
   );
 }
 
-/** Replaces what lies outside of the original elements, with tf_crop_and_resize. */
+/** Replaces elements from outside of the original, with tf_crop_and_resize. */
 function extrapolated(
   x: Tensor,
   axis: number,

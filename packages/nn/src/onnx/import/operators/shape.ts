@@ -165,7 +165,7 @@ export const shapeOperators = {
 
 const sizeOfAll = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0);
 
-/** Equal sizes, of which the last ones are smaller if they must be. */
+/** Equal sizes, except that the last ones may be smaller. */
 function equalParts(length: number, count: number): number[] {
   const size = Math.ceil(length / count);
   return Array.from({ length: count }, (_, part) => Math.max(0, Math.min(size, length - part * size)));
@@ -183,7 +183,7 @@ function concatenated(inputs: readonly ConstantArray[], axis: number): ConstantA
   });
 }
 
-/** The shape that a Reshape asks for: 0 keeps a dimension, −1 is what is left. */
+/** The target shape of a Reshape: 0 keeps a dimension, −1 infers one. */
 function reshapedTo(call: OperatorCall<{ readonly allowzero: number }>, shape: readonly number[]): number[] {
   const given = call.numbers(1)!;
   const kept = call.attributes.allowzero
@@ -208,7 +208,7 @@ function squeezed(call: OperatorCall<AxesAttribute>, shape: readonly number[]): 
   return shape.filter((size, axis) => (axes ? !axes.includes(axis) : size !== 1));
 }
 
-/** Of an attribute in older opsets, of an input in newer ones. */
+/** The axes: an attribute in older opsets, an input in newer ones. */
 function axesOf(call: OperatorCall<Partial<AxesAttribute>>): readonly number[] | undefined {
   return call.attributes.axes ?? call.numbers(1);
 }

@@ -3,7 +3,7 @@ import type { Taps } from '../../../functional/sampling.ts';
 /** ONNX's nearest_mode: which of two neighbours is copied. */
 export type NearestMode = 'round_prefer_floor' | 'round_prefer_ceil' | 'floor' | 'ceil';
 
-/** The element that is copied to a place among `length` ones. */
+/** The index of the element to copy, among `length` elements. */
 export function nearest(place: number, length: number, mode: NearestMode): number {
   const rounded = {
     round_prefer_floor: Math.ceil(place - 0.5),
@@ -17,11 +17,14 @@ export function nearest(place: number, length: number, mode: NearestMode): numbe
 export interface Filter {
   /** The weight of an element at a distance. */
   readonly weight: (distance: number) => number;
-  /** The distance from which on weights are 0. */
+  /** The distance beyond which weights are 0. */
   readonly radius: number;
   /** Below 1, the filter is stretched by its inverse, so that no element is skipped (antialias). */
   readonly scale: number;
-  /** If true, places outside have no weight, and the others' sum is 1. Otherwise the first and last elements repeat. */
+  /**
+   * If true, positions outside have no weight, and the other weights are normalized to sum 1. Otherwise the first and last
+   * elements repeat.
+   */
   readonly excludesOutside: boolean;
 }
 

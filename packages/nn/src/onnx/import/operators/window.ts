@@ -3,7 +3,7 @@ import { padsForLastWindow } from '../../../ops/pooling.ts';
 /** ONNX's auto_pad. */
 export type AutoPad = 'NOTSET' | 'VALID' | 'SAME_UPPER' | 'SAME_LOWER';
 
-/** Attributes of convolutions and pools, as a node has them. */
+/** Attributes of convolutions and pools, as stored in a node. */
 export interface WindowAttributes {
   readonly auto_pad: AutoPad;
   readonly strides: readonly number[] | undefined;
@@ -12,13 +12,13 @@ export interface WindowAttributes {
   readonly ceil_mode?: number;
 }
 
-/** A window that moves over images; a number for each axis, pads before all axes and then behind them. */
+/** A window that moves over images; a number for each axis, pads before all axes and then after them. */
 export interface Window {
   readonly kernelShape: readonly number[];
   readonly strides: readonly number[];
   readonly pads: readonly number[];
   readonly dilations: readonly number[];
-  /** The pads of the node, if `pads` has more behind the images for a last window. */
+  /** The pads of the node, if `pads` has more after the images for a last window. */
   readonly ownPads: readonly number[];
 }
 
@@ -55,7 +55,7 @@ function padsOf(
   return shared(totals, auto_pad === 'SAME_UPPER');
 }
 
-/** Pads on both sides of each axis; if their number is odd, one more behind the images or before them. */
+/** Pads on both sides of each axis; if their total is odd, one more after the images or before them. */
 export function shared(totals: readonly number[], isMoreBehind: boolean): number[] {
   const less = totals.map((total) => Math.floor(total / 2));
   const more = totals.map((total, axis) => total - less[axis]);
