@@ -106,7 +106,7 @@ struct CtcLoss {
                      float* gradient) const {
     const std::size_t states = sample.states.size();
     std::vector<double> beta(states, kNever);
-    std::vector<double> behind(states, kNever);
+    std::vector<double> later(states, kNever);
     std::vector<double> ofClass(sample.classes);
     for (std::size_t t = times; t-- > 0;) {
       float* const result = gradient + t * sample.stride;
@@ -114,15 +114,15 @@ struct CtcLoss {
         std::fill_n(result, sample.classes, 0.0f);
         continue;
       }
-      behind.swap(beta);
+      later.swap(beta);
       for (std::size_t s = 0; s < states; ++s) {
         double sum = kNever;
         if (t + 1 == sample.times) {
           if (s + 2 >= states) sum = 0;
         } else {
-          sum = behind[s];
-          if (s + 1 < states) sum = add(sum, behind[s + 1]);
-          if (s + 2 < states && sample.skips(s + 2)) sum = add(sum, behind[s + 2]);
+          sum = later[s];
+          if (s + 1 < states) sum = add(sum, later[s + 1]);
+          if (s + 2 < states && sample.skips(s + 2)) sum = add(sum, later[s + 2]);
         }
         beta[s] = sum + sample.at(t, s);
       }

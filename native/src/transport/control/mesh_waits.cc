@@ -39,9 +39,9 @@ std::vector<InvolvedRank> ControlMesh::missingBehind(const std::vector<InvolvedR
     const auto index = static_cast<std::size_t>(one.rank);
     if (index >= peers_.size() || isKnown[index]) continue;
     isKnown[index] = true;
-    const auto behind = awaitedBy(one.rank);
-    if (!behind) missing.push_back(one);
-    for (const int rank : behind.value_or(std::vector<int>{})) next.push_back({rank, lastSeenIn(rank)});
+    const auto awaited = awaitedBy(one.rank);
+    if (!awaited) missing.push_back(one);
+    for (const int rank : awaited.value_or(std::vector<int>{})) next.push_back({rank, lastSeenIn(rank)});
   }
   if (missing.empty()) return awaited;
   std::sort(missing.begin(), missing.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });

@@ -235,6 +235,6 @@ describe("Prometheus's text", () => {
   });
 });
 
-test('age is never negative, also if the clock was set back', () => {
+test('age is never negative, even if the clock was set back', () => {
   expect(withAge(figuresOf(0), 0).age).toBe(0);
 });

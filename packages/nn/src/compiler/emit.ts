@@ -254,17 +254,17 @@ function emitShared(
     topologicalOrder(results.map(({ value }) => value)).map(({ outputs: [value] }) => value),
   );
   const exposed = new Set(gradients);
-  const behind = [...awaited, ...inputs.filter(({ value }) => exposed.has(value))]
+  const guarded = [...awaited, ...inputs.filter(({ value }) => exposed.has(value))]
     .filter(({ value }) => read.has(value))
     .map(({ name, value }) => ({ name: graph.freshName('awaited'), from: name, value }));
-  if (begun !== undefined && behind.length > 0) {
-    const outputs = behind.map(() => -1);
-    const names = behind.map(({ name }) => name);
-    graph.ownNode('AwaitCall', [begun, ...behind.map(({ from }) => from)], names, { call: -1, outputs });
-    for (const { name, value } of behind) graph.value(name, value.dtype, value.shape);
+  if (begun !== undefined && guarded.length > 0) {
+    const outputs = guarded.map(() => -1);
+    const names = guarded.map(({ name }) => name);
+    graph.ownNode('AwaitCall', [begun, ...guarded.map(({ from }) => from)], names, { call: -1, outputs });
+    for (const { name, value } of guarded) graph.value(name, value.dtype, value.shape);
   }
   const firstCall = calls.first + (waitsBefore ? 1 : 0);
-  const { count } = emitNodes(graph, [...inputs, ...(begun === undefined ? [] : behind)], results, {
+  const { count } = emitNodes(graph, [...inputs, ...(begun === undefined ? [] : guarded)], results, {
     firstCall,
     after: begun,
   });

@@ -282,13 +282,13 @@ export function padsForLastWindow(
   { reach, strides, pads }: Readonly<Record<'reach' | 'strides' | 'pads', readonly number[]>>,
 ): number[] {
   const axes = spatial.length;
-  const behind = spatial.map((size, axis) => {
+  const ends = spatial.map((size, axis) => {
     const [before, after] = [pads[axis], pads[axis + axes]];
     const windows = Math.ceil((size + before + after - reach[axis]) / strides[axis]);
     const last = windows * strides[axis] >= size + before ? windows - 1 : windows;
     return Math.max(after, last * strides[axis] + reach[axis] - size - before);
   });
-  return [...pads.slice(0, axes), ...behind];
+  return [...pads.slice(0, axes), ...ends];
 }
 
 function pooledShape(op: string, data: Value, attributes: PoolAttributes): number[] {

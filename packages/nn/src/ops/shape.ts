@@ -220,10 +220,10 @@ export const shaping: OperatorFamily<Shaping> = {
       const size = outputs[0].shape[axis];
       const none = x.shape.map(() => 0);
       // Zeros at the ends are padded; onnxruntime would keep expanded zeros as constants.
-      const [before, behind] = [first, outputs.length - 1 - last].map((count) =>
+      const [before, after] = [first, outputs.length - 1 - last].map((count) =>
         none.with(axis, count * size),
       );
-      return [pad(concat(parts.slice(first, last + 1), axis), before, behind)];
+      return [pad(concat(parts.slice(first, last + 1), axis), before, after)];
     },
   },
   Slice: {

@@ -108,9 +108,9 @@ export function roll(value: Value, shift: number, dim: number): Value {
     );
     return selectAt('indexSelect', value, axis, remainder(sub(places, moved), length));
   }
-  const behind = size === 0 ? 0 : ((shift % size) + size) % size;
-  if (behind === 0) return value;
-  return concat([slice(value, axis, size - behind, size), slice(value, axis, 0, size - behind)], axis);
+  const shifted = size === 0 ? 0 : ((shift % size) + size) % size;
+  if (shifted === 0) return value;
+  return concat([slice(value, axis, size - shifted, size), slice(value, axis, 0, size - shifted)], axis);
 }
 
 /** Parts of the given sizes along an axis (torch.split with a list). */

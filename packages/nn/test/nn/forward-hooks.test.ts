@@ -13,11 +13,11 @@ test('hooks run before and after every forward, in registration order, and may r
   const calls: string[] = [];
   const handles = [
     layer.registerForwardHook((module, [input], output) => {
-      calls.push('behind');
+      calls.push('after');
       expect([module, input.shape, output.shape]).toEqual([layer, [2, 3], [2, 2]]);
     }),
     layer.registerForwardHook((_, __, output) => {
-      calls.push('behind, changes');
+      calls.push('after, changes');
       return output.mul(2);
     }),
     layer.registerForwardPreHook(() => {
@@ -29,7 +29,7 @@ test('hooks run before and after every forward, in registration order, and may r
     }),
   ];
   const changed = await read(model.forward(x));
-  expect(calls).toEqual(['before', 'before, changes', 'behind', 'behind, changes']);
+  expect(calls).toEqual(['before', 'before, changes', 'after', 'after, changes']);
   const expected = await read(
     layer.weight.matmul(x.transpose(0, 1)).transpose(0, 1).mul(6).add(layer.bias!.mul(2)).relu(),
   );

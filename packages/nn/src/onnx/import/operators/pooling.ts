@@ -102,11 +102,11 @@ function countsOf(
 ): number[] {
   const axes = kernelShape.length;
   const along = windows.map((count, axis) => {
-    const [before, behind] = countIncludePad ? [ownPads[axis], ownPads[axis + axes]] : [0, 0];
+    const [before, after] = countIncludePad ? [ownPads[axis], ownPads[axis + axes]] : [0, 0];
     return Array.from({ length: count }, (_, position) => {
       const start = position * strides[axis] - pads[axis];
       const places = Array.from({ length: kernelShape[axis] }, (_one, tap) => start + tap * dilations[axis]);
-      return places.filter((place) => place >= -before && place < spatial[axis] + behind).length;
+      return places.filter((place) => place >= -before && place < spatial[axis] + after).length;
     });
   });
   return along.reduce((sizes, counts) => sizes.flatMap((size) => counts.map((count) => size * count)), [1]);
