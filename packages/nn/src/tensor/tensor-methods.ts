@@ -5,10 +5,13 @@ import { int64Number, number } from '../ops/source.ts';
 import { cast } from '../ops/elementwise.ts';
 import { asElement, asFloat, isInt64 } from '../scalar.ts';
 import { describeValue } from '../checks/describe-value.ts';
-import type { Tensor } from './tensor.ts';
 
-/** What all methods of a tensor use. The classes of this folder add methods by family, and Tensor extends the last one. */
-export abstract class TensorMethods {
+/**
+ * What all methods of a tensor use. The classes of this folder add methods by family, and Tensor extends the last one.
+ *
+ * @typeParam Tensor the class Tensor, which no family imports: it imports them
+ */
+export abstract class TensorMethods<Tensor extends TensorMethods<Tensor>> {
   /**
    * The tensor's value in the graph.
    *
@@ -22,18 +25,20 @@ export abstract class TensorMethods {
    * @internal
    */
   protected abstract of(value: Value): Tensor;
+
+  /** Element type. */
+  get dtype(): DType {
+    return this.value.dtype;
+  }
+
+  /** Length of each dimension; [] for a single number. */
+  get shape(): readonly number[] {
+    return this.value.shape;
+  }
 }
 
-/**
- * A tensor, or a number or bigint, which is part of no program: another one does not compile again. Both sides of an operation get
- * one dtype, as torch promotes: the highest of bool, int64 and float32, where an integer counts as int64 and another number as
- * float32. `x.add(1)` of int64 is int64 and exact, `x.add(1.5)` is float32. JavaScript does not distinguish 1.0 from 1. A number
- * of 2^63 or more counts as float32, too.
- */
-export type Operand = Tensor | Scalar;
-
 /** What {@link promoted} takes; `this` in methods of a tensor. */
-type Promotable = Pick<TensorMethods, 'value'> | Scalar;
+type Promotable = { readonly value: Value } | Scalar;
 
 /** From the lowest to the highest. */
 const promotionOrder: readonly DType[] = ['bool', 'int64', 'float32'];

@@ -8,7 +8,7 @@ import {
   readSync,
   type BackwardOptions,
 } from '../engine/autograd.ts';
-import type { DType, TensorData } from '../dtype.ts';
+import type { TensorData } from '../dtype.ts';
 import { ArgumentError, NnError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
@@ -32,7 +32,7 @@ import { acceptScalars } from './scalars.ts';
  * after a parameter or buffer that it was computed from has changed, as by `optimizer.step()`, is an error (ERR_OUTDATED).
  * The exceptions are known numbers: the loss of a backward pass, results of `item`, and values computed from these.
  */
-export class Tensor extends MatrixMethods {
+export class Tensor extends MatrixMethods<Tensor> {
   /**
    * The tensor's value in the graph.
    *
@@ -54,11 +54,6 @@ export class Tensor extends MatrixMethods {
     return new Tensor(value);
   }
 
-  /** Element type. */
-  get dtype(): DType {
-    return this.value.dtype;
-  }
-
   /** Whether `backward` reaches a parameter through this tensor (torch.Tensor.requires_grad). Settable for a {@link Parameter} only. */
   get requiresGrad(): boolean {
     return dependsOnParameter(this.value);
@@ -76,11 +71,6 @@ export class Tensor extends MatrixMethods {
     throw new ArgumentError(
       `Expected a number, got a Tensor, ${describeType(this.value)}. Use x.add(y), x.sub(y), x.mul(y) or x.div(y) for arithmetic, and await x.item() to read its number.`,
     );
-  }
-
-  /** Length of each dimension; [] for a single number. */
-  get shape(): readonly number[] {
-    return this.value.shape;
   }
 
   /** The text that `console.log` prints: type, shape, and the first elements if they are known, as after `array`. Neither computes nor waits. */
