@@ -41,23 +41,6 @@ const arrows: Arrows = {
 /** Files that import each other, each group with its reason. */
 const allowedCircles: { reason: string; files: string[] }[] = [
   {
-    reason:
-      'The class has methods of every family, and they return Tensors. Only types are imported both ways.',
-    files: [
-      'comparison-methods',
-      'conversion-methods',
-      'indexing-methods',
-      'matrix-methods',
-      'pointwise-methods',
-      'reduction-methods',
-      'scalars',
-      'shape-methods',
-      'tensor-methods',
-      'tensor',
-      'trigonometric-methods',
-    ].map((name) => `packages/nn/src/tensor/${name}.ts`),
-  },
-  {
     reason: 'The gradient of broadcasting is a sum, whose gradient is broadcasting.',
     files: ['broadcast', 'elementwise', 'reduction', 'shape'].map((name) => `packages/nn/src/ops/${name}.ts`),
   },

@@ -49,10 +49,8 @@ export { Parameter } from './tensor/parameter.ts';
 export { defaultGenerator, manualSeed, type Generator, type GeneratorState } from './random/generator.ts';
 export type { ShapedElements, TensorElements } from './tensor/elements.ts';
 export { tensor, Tensor } from './tensor/tensor.ts';
-export type { Index } from './tensor/indexing-methods.ts';
 export type { ProductScales } from './tensor/matrix-methods.ts';
-export type { ValuesAndIndices } from './tensor/reduction-methods.ts';
-export type { Operand } from './tensor/tensor-methods.ts';
+export type { Index, Operand, ValuesAndIndices } from './tensor/tensor-types.ts';
 export type {
   ConvertsToFloat32,
   LoadableArray,

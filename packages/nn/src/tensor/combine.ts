@@ -3,7 +3,8 @@ import { einsum as einsumOf } from '../ops/einsum.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import { concat } from '../ops/shape.ts';
 import { withSlopes } from '../ops/with-slope.ts';
-import { apply, type Operand } from './tensor-methods.ts';
+import { apply } from './tensor-methods.ts';
+import type { Operand } from './tensor-types.ts';
 import { Tensor } from './tensor.ts';
 
 /**

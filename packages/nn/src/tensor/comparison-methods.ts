@@ -1,44 +1,46 @@
+import type { Scalar } from '../dtype.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import { abs } from '../ops/functions.ts';
 import { constant } from '../ops/source.ts';
 import type { Value } from '../graph/node.ts';
-import type { Tensor } from './tensor.ts';
 import { IndexingMethods } from './indexing-methods.ts';
-import { apply, promoted, type Operand } from './tensor-methods.ts';
+import { apply, promoted } from './tensor-methods.ts';
 
 /**
  * Elementwise comparisons that return bool tensors; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}):
  * int64 is compared with an integer exactly, and with a fraction or an infinity in float32. Without a gradient.
  */
-export abstract class ComparisonMethods extends IndexingMethods {
+export abstract class ComparisonMethods<
+  Tensor extends ComparisonMethods<Tensor>,
+> extends IndexingMethods<Tensor> {
   /** True where elements are equal (torch.eq). */
-  eq(other: Operand): Tensor {
+  eq(other: Tensor | Scalar): Tensor {
     return this.of(apply(elementwise.equal, this, other));
   }
 
   /** True where elements differ (torch.ne). */
-  ne(other: Operand): Tensor {
+  ne(other: Tensor | Scalar): Tensor {
     return this.of(apply((a, b) => elementwise.not(elementwise.equal(a, b)), this, other));
   }
 
   /** True where elements are smaller (torch.lt). */
-  lt(other: Operand): Tensor {
+  lt(other: Tensor | Scalar): Tensor {
     return this.of(apply((a, b) => elementwise.greater(b, a), this, other));
   }
 
   /** True where elements are smaller or equal (torch.le). */
-  le(other: Operand): Tensor {
+  le(other: Tensor | Scalar): Tensor {
     return this.of(apply((a, b) => elementwise.greaterOrEqual(b, a), this, other));
   }
 
   /** True where elements are larger (torch.gt). */
-  gt(other: Operand): Tensor {
+  gt(other: Tensor | Scalar): Tensor {
     return this.of(apply(elementwise.greater, this, other));
   }
 
   /** True where elements are larger or equal (torch.ge). */
-  ge(other: Operand): Tensor {
+  ge(other: Tensor | Scalar): Tensor {
     return this.of(apply(elementwise.greaterOrEqual, this, other));
   }
 
@@ -86,9 +88,13 @@ export abstract class ComparisonMethods extends IndexingMethods {
     const [a, b] = promoted(this, other);
     if (a.dtype === 'bool') return this.eq(other);
     // As in torch, even for int64, whose difference would overflow.
-    const [x, y] = [a, b].map((one) => this.of(elementwise.cast(one, 'float32')));
-    const isClose = x.sub(y).abs().le(y.abs().mul(rtol).add(atol));
-    return isClose.logicalAnd(other.isfinite()).logicalOr(this.eq(other));
+    const [x, y] = [a, b].map((one) => elementwise.cast(one, 'float32'));
+    const distance = abs(elementwise.sub(x, y));
+    const share = this.of(apply(elementwise.mul, this.of(abs(y)), rtol));
+    const limit = apply(elementwise.add, share, atol);
+    return this.of(elementwise.greaterOrEqual(limit, distance))
+      .logicalAnd(other.isfinite())
+      .logicalOr(this.eq(other));
   }
 }
 

@@ -1,11 +1,12 @@
 import type { DType } from '../dtype.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { cast } from '../ops/elementwise.ts';
-import type { Tensor } from './tensor.ts';
 import { TensorMethods } from './tensor-methods.ts';
 
 /** The same elements in another dtype. */
-export abstract class ConversionMethods extends TensorMethods {
+export abstract class ConversionMethods<
+  Tensor extends ConversionMethods<Tensor>,
+> extends TensorMethods<Tensor> {
   /**
    * The elements in another dtype (torch.Tensor.to). Floats are truncated to integers, and become true unless
    * they are 0. Only float32 tensors have gradients.

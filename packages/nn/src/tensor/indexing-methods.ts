@@ -8,19 +8,13 @@ import { checkIndices } from '../ops/own/check-indices.ts';
 import { add, cast, where } from '../ops/elementwise.ts';
 import { expand, flatten, pad, reshape, unsqueeze } from '../ops/shape.ts';
 import { flip, narrow, pythonSlice, roll, select, selectAt, splitEvery, splitSizes } from '../ops/slicing.ts';
-import type { Tensor } from './tensor.ts';
 import { ConversionMethods } from './conversion-methods.ts';
-import { apply, fillValue, isScalar, type Operand } from './tensor-methods.ts';
-
-/**
- * An index of {@link Tensor.at}: a number selects and removes a dimension, `[start, end, step]` is Python's
- * `start:end:step` (null or omitted: to the end), an int64 tensor of one dimension selects several, `null` inserts a
- * dimension of size 1, and `'...'` stands for all dimensions that are not indexed.
- */
-export type Index = number | readonly (number | null)[] | Tensor | null | '...';
+import { apply, fillValue, isScalar } from './tensor-methods.ts';
 
 /** Parts of a tensor, by position or by a mask. */
-export abstract class IndexingMethods extends ConversionMethods {
+export abstract class IndexingMethods<
+  Tensor extends IndexingMethods<Tensor>,
+> extends ConversionMethods<Tensor> {
   /**
    * Returns a part of the tensor, like `x[…]` in PyTorch: `x.at(0)` is `x[0]`, `x.at('...', [1, 3])` is `x[..., 1:3]`,
    * `x.at([], -1)` is `x[:, -1]`, and `x.at([], null)` is `x[:, None]`. A mask is not an index, because shapes are known before
@@ -28,7 +22,7 @@ export abstract class IndexingMethods extends ConversionMethods {
    *
    * @throws ShapeError for an index out of range, too many indices, or more than one `'...'`
    */
-  at(...indices: readonly Index[]): Tensor {
+  at(...indices: readonly (number | readonly (number | null)[] | Tensor | null | '...')[]): Tensor {
     const given = indices.filter((index) => index !== null && index !== '...').length;
     const dots = indices.indexOf('...');
     if (given > this.value.shape.length || dots !== indices.lastIndexOf('...')) {
@@ -94,7 +88,7 @@ export abstract class IndexingMethods extends ConversionMethods {
    * tensor at least as long as `index` in every dimension, or a number, as in `maskedFill`. If a position occurs twice, one
    * of its elements is written, and all of them receive the gradient.
    */
-  scatter(dim: number, index: Tensor, source: Operand): Tensor {
+  scatter(dim: number, index: Tensor, source: Tensor | Scalar): Tensor {
     const axis = normalizeAxis('scatter', dim, this.value);
     requireEqualRank('scatter', this.value, index.value);
     requireInside('scatter', this.value, axis, index.value);
@@ -123,7 +117,7 @@ export abstract class IndexingMethods extends ConversionMethods {
   }
 
   /** This tensor where the condition is true, else `other` (torch.Tensor.where). All three broadcast; dtypes are promoted. */
-  where(condition: Tensor, other: Operand): Tensor {
+  where(condition: Tensor, other: Tensor | Scalar): Tensor {
     return this.of(apply((a, b) => where(condition.value, a, b), this, other));
   }
 

@@ -6,11 +6,10 @@ import * as elementwise from '../ops/elementwise.ts';
 import { indexSelect } from '../ops/indexing.ts';
 import { torchMatmul } from '../ops/linear-algebra.ts';
 import { flatten, pad, reshape, slice, transpose, unsqueeze } from '../ops/shape.ts';
-import type { Tensor } from './tensor.ts';
-import { ShapeMethods } from './shape-methods.ts';
+import { ReductionMethods } from './reduction-methods.ts';
 
 /** Matrices and vectors. */
-export abstract class MatrixMethods extends ShapeMethods {
+export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extends ReductionMethods<Tensor> {
   /**
    * Matrix product (torch.matmul): [M, K] and [K, N] give [M, N]; leading dimensions broadcast. A vector on the left is treated
    * as a row, a vector on the right as a column; the result omits its dimension.
@@ -116,7 +115,12 @@ export abstract class MatrixMethods extends ShapeMethods {
 }
 
 /** beta·x + alpha·product. As in torch, NaN and infinities of x are ignored if beta is 0. */
-function scaledSum(x: Tensor, product: Tensor, beta: number, alpha: number): Tensor {
+function scaledSum<Tensor extends MatrixMethods<Tensor>>(
+  x: Tensor,
+  product: Tensor,
+  beta: number,
+  alpha: number,
+): Tensor {
   const scaled = product.mul(alpha);
   const sum = scaled.add(x.mul(beta));
   return beta === 0 ? scaled.expand(...sum.shape) : sum;

@@ -7,40 +7,41 @@ import { floorDivide, fmod, remainder, truncate } from '../ops/division.ts';
 import { power } from '../ops/integer-power.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import type { Tensor } from './tensor.ts';
 import { TrigonometricMethods } from './trigonometric-methods.ts';
 import { withSlopes } from '../ops/with-slope.ts';
-import { apply, isScalar, promoted, type Operand } from './tensor-methods.ts';
+import { apply, isScalar, promoted } from './tensor-methods.ts';
 
 const MAX_FLOAT32 = (2 - 2 ** -23) * 2 ** 127;
 
 /** Elementwise functions: arithmetic, powers, exponentials and logarithms, rounding, clamping. */
-export abstract class PointwiseMethods extends TrigonometricMethods {
+export abstract class PointwiseMethods<
+  Tensor extends PointwiseMethods<Tensor>,
+> extends TrigonometricMethods<Tensor> {
   /**
    * Sum, elementwise; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}). A different number
    * does not recompile the graph. Sums of int64 wrap around at 2^63.
    */
-  add(other: Operand): Tensor {
+  add(other: Tensor | Scalar): Tensor {
     return this.of(apply(elementwise.add, this, other));
   }
 
   /** Difference, elementwise; see `add`. */
-  sub(other: Operand): Tensor {
+  sub(other: Tensor | Scalar): Tensor {
     return this.of(apply(elementwise.sub, this, other));
   }
 
   /** Product, elementwise; see `add`. */
-  mul(other: Operand): Tensor {
+  mul(other: Tensor | Scalar): Tensor {
     return this.of(apply(elementwise.mul, this, other));
   }
 
   /** Quotient in float32, even of integers, like torch's `/`; shapes broadcast. `floorDivide` divides integers exactly. */
-  div(other: Operand): Tensor {
+  div(other: Tensor | Scalar): Tensor {
     return this.of(apply(elementwise.div, this, other));
   }
 
   /** ⌊x / other⌋ (torch.floor_divide, Python's //), for float32 or int64. Without a gradient. Divisors of 0: see `remainder`. */
-  floorDivide(other: Operand): Tensor {
+  floorDivide(other: Tensor | Scalar): Tensor {
     return this.of(apply(floorDivide, this, other));
   }
 
@@ -51,12 +52,12 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
    * @throws ArgumentError if an int64 divisor that is a number or a tensor made by `tensor(…)` is 0; torch raises
    *   ZeroDivisionError
    */
-  remainder(other: Operand): Tensor {
+  remainder(other: Tensor | Scalar): Tensor {
     return this.of(apply(remainder, this, other));
   }
 
   /** Remainder with the sign of this tensor (torch.fmod), for float32 or int64. Divisors of 0: see `remainder`. */
-  fmod(other: Operand): Tensor {
+  fmod(other: Tensor | Scalar): Tensor {
     return this.of(apply(fmod, this, other));
   }
 
@@ -83,7 +84,7 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
   /**
    * x + weight·(end − x) (torch.lerp). As in torch, interpolates from the nearer end, so that a weight of 1 gives `end` exactly.
    */
-  lerp(end: Tensor, weight: Operand): Tensor {
+  lerp(end: Tensor, weight: Tensor | Scalar): Tensor {
     const [start, stop, share] = promoted(this, end, weight);
     const rest = elementwise.sub(constant(1), share);
     const difference = elementwise.sub(stop, start);
@@ -236,12 +237,12 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
   }
 
   /** Elementwise maximum (torch.maximum). Equal elements receive half of the gradient each. */
-  maximum(other: Operand): Tensor {
+  maximum(other: Tensor | Scalar): Tensor {
     return this.of(apply(functions.maximum, this, other));
   }
 
   /** Elementwise minimum (torch.minimum). Equal elements receive half of the gradient each. */
-  minimum(other: Operand): Tensor {
+  minimum(other: Tensor | Scalar): Tensor {
     return this.of(apply(elementwise.min, this, other));
   }
 
@@ -250,7 +251,7 @@ export abstract class PointwiseMethods extends TrigonometricMethods {
    * NaN, as an element or a limit, gives NaN. The gradient is 0 outside of the limits, and at a limit that is a number; a limit
    * that is a tensor shares it with the element. If `min` is above `max`, all elements are `max`.
    */
-  clamp(min: Operand | null = null, max: Operand | null = null): Tensor {
+  clamp(min: Tensor | Scalar | null = null, max: Tensor | Scalar | null = null): Tensor {
     if (min === null && max === null) {
       throw new ArgumentError('clamp: expected min, max or both, got neither.');
     }

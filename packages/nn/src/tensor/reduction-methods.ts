@@ -12,12 +12,11 @@ import { constant } from '../ops/source.ts';
 import { logSoftmax, softmax } from '../ops/softmax.ts';
 import { logSumExp, norm, product, standardDeviation, variance } from '../ops/statistics.ts';
 import { withSlopes } from '../ops/with-slope.ts';
-import type { Tensor } from './tensor.ts';
-import { PointwiseMethods } from './pointwise-methods.ts';
+import { ShapeMethods } from './shape-methods.ts';
 import { allIfNone } from './tensor-methods.ts';
 
 /** Elements and their positions (int64). */
-export interface ValuesAndIndices {
+export interface ValuesAndIndices<Tensor> {
   /** The elements, with gradients. */
   values: Tensor;
   /** Their positions along the dimension, of the same shape. */
@@ -25,7 +24,7 @@ export interface ValuesAndIndices {
 }
 
 /** Functions over or along dimensions: sums, extremes, order, statistics. NaN counts as larger than every number. */
-export abstract class ReductionMethods extends PointwiseMethods {
+export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> extends ShapeMethods<Tensor> {
   /** Sum over `axes`; negative axes count from the last. Default: all axes. As in torch, an empty list also means all axes. */
   sum(axes?: readonly number[], keepdims = false): Tensor {
     return this.of(reduceSum(this.value, allIfNone(axes), keepdims));
@@ -39,8 +38,8 @@ export abstract class ReductionMethods extends PointwiseMethods {
   /** The largest element (torch.max). Equal elements share the gradient. */
   max(): Tensor;
   /** The largest elements along `dim`, and the positions of the first of them. */
-  max(dim: number, keepdims?: boolean): ValuesAndIndices;
-  max(dim?: number, keepdims = false): Tensor | ValuesAndIndices {
+  max(dim: number, keepdims?: boolean): ValuesAndIndices<Tensor>;
+  max(dim?: number, keepdims = false): Tensor | ValuesAndIndices<Tensor> {
     if (dim === undefined) return this.of(reduceMax(this.value));
     const { values, indices } = extreme(argMax, 'max', this.value, dim, keepdims);
     return { values: this.of(values), indices: this.of(indices) };
@@ -49,8 +48,8 @@ export abstract class ReductionMethods extends PointwiseMethods {
   /** The smallest element (torch.min). Equal elements share the gradient. */
   min(): Tensor;
   /** The smallest elements along `dim`, and the positions of the first of them. */
-  min(dim: number, keepdims?: boolean): ValuesAndIndices;
-  min(dim?: number, keepdims = false): Tensor | ValuesAndIndices {
+  min(dim: number, keepdims?: boolean): ValuesAndIndices<Tensor>;
+  min(dim?: number, keepdims = false): Tensor | ValuesAndIndices<Tensor> {
     if (dim === undefined) return this.of(reduceMin(this.value));
     const { values, indices } = extreme(argMin, 'min', this.value, dim, keepdims);
     return { values: this.of(values), indices: this.of(indices) };
@@ -82,7 +81,7 @@ export abstract class ReductionMethods extends PointwiseMethods {
    * @param dim Default: the last dimension.
    * @param largest If false, returns the smallest elements. Default: true.
    */
-  topk(k: number, dim = -1, largest = true): ValuesAndIndices {
+  topk(k: number, dim = -1, largest = true): ValuesAndIndices<Tensor> {
     const axis = normalizeAxis('topk', dim, this.value);
     if (!Number.isInteger(k) || k < 0 || k > this.value.shape[axis]) {
       throw new ShapeError(
@@ -94,7 +93,7 @@ export abstract class ReductionMethods extends PointwiseMethods {
   }
 
   /** All elements along `dim` in order, the smallest first, and their positions (torch.sort). Default: the last dimension. */
-  sort(dim = -1, descending = false): ValuesAndIndices {
+  sort(dim = -1, descending = false): ValuesAndIndices<Tensor> {
     return this.topk(this.value.shape[normalizeAxis('sort', dim, this.value)], dim, descending);
   }
 
@@ -154,7 +153,7 @@ export abstract class ReductionMethods extends PointwiseMethods {
   }
 
   /** The `k`-th smallest elements along `dim`, counted from 1, and their positions (torch.kthvalue). Default: the last dimension. */
-  kthvalue(k: number, dim = -1, keepdims = false): ValuesAndIndices {
+  kthvalue(k: number, dim = -1, keepdims = false): ValuesAndIndices<Tensor> {
     const axis = normalizeAxis('kthvalue', dim, this.value);
     if (!Number.isInteger(k) || k < 1 || k > this.value.shape[axis]) {
       throw new ShapeError(
@@ -171,8 +170,8 @@ export abstract class ReductionMethods extends PointwiseMethods {
   /** The median, the lower of two middle elements (torch.median); NaN for an empty tensor. */
   median(): Tensor;
   /** The medians along `dim`, the lower of two middle elements, and their positions. */
-  median(dim: number, keepdims?: boolean): ValuesAndIndices;
-  median(dim?: number, keepdims = false): Tensor | ValuesAndIndices {
+  median(dim: number, keepdims?: boolean): ValuesAndIndices<Tensor>;
+  median(dim?: number, keepdims = false): Tensor | ValuesAndIndices<Tensor> {
     if (dim === undefined) {
       const flat = flatten(this.value, 0, -1);
       return flat.shape[0] === 0 ? this.of(reduceMean(flat)) : this.of(flat).median(0).values;

@@ -1,5 +1,9 @@
-import type { Tensor } from './tensor.ts';
+import type { Value } from '../graph/node.ts';
+import type { MatrixMethods } from './matrix-methods.ts';
 import type { ValuesAndIndices } from './reduction-methods.ts';
+
+/** The last family, which has all methods. The class itself imports this file. */
+type Tensor = MatrixMethods<Tensor>;
 
 /** A method that works along a dimension. */
 interface Along {
@@ -43,7 +47,7 @@ const methods: Partial<Record<keyof Tensor, Along>> = {
  * Lets methods along a dimension accept tensors and indices without dimensions: as in torch, such a tensor counts as having one
  * dimension 0 (or −1) with one element, which the result omits.
  */
-export function acceptScalars(Class: typeof Tensor): void {
+export function acceptScalars(Class: new (value: Value) => Tensor): void {
   const isTensor = (value: unknown): value is Tensor => value instanceof Class;
   const vector = (value: unknown): unknown =>
     isTensor(value) && value.shape.length === 0 ? value.unsqueeze(0) : value;
@@ -55,7 +59,7 @@ export function acceptScalars(Class: typeof Tensor): void {
       const isScalar = this.shape.length === 0 || (this.shape.length === 1 && index?.shape.length === 0);
       const dim = args[place] ?? byDefault;
       if (!isScalar || (dim !== 0 && dim !== -1)) return method.apply(this, args);
-      const result = method.apply(vector(this), args.map(vector)) as Tensor | ValuesAndIndices;
+      const result = method.apply(vector(this), args.map(vector)) as Tensor | ValuesAndIndices<Tensor>;
       const reshaped = (one: Tensor) => one.view(...(shape?.(one, this, index) ?? this.shape));
       if (isTensor(result)) return reshaped(result);
       return { values: reshaped(result.values), indices: reshaped(result.indices) };

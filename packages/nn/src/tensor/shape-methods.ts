@@ -4,11 +4,10 @@ import { describeType, sizeOf } from '../value-type.ts';
 import { normalizeAxis } from '../ops/axes.ts';
 import { indexSelect } from '../ops/indexing.ts';
 import { concat, expand, flatten, reshape, transpose, trilu, unsqueeze } from '../ops/shape.ts';
-import type { Tensor } from './tensor.ts';
-import { ReductionMethods } from './reduction-methods.ts';
+import { PointwiseMethods } from './pointwise-methods.ts';
 
 /** Reads and changes the shape of a tensor. */
-export abstract class ShapeMethods extends ReductionMethods {
+export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends PointwiseMethods<Tensor> {
   /** The same elements with another shape (torch.Tensor.view). One dimension may be -1, which is inferred. */
   view(...shape: number[]): Tensor {
     return this.of(reshape(this.value, shape));

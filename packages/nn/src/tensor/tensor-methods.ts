@@ -5,10 +5,13 @@ import { int64Number, number } from '../ops/source.ts';
 import { cast } from '../ops/elementwise.ts';
 import { asElement, asFloat, isInt64 } from '../scalar.ts';
 import { describeValue } from '../checks/describe-value.ts';
-import type { Tensor } from './tensor.ts';
 
-/** Base class of all tensor methods. The classes of this folder add methods by family, and Tensor extends the last one. */
-export abstract class TensorMethods {
+/**
+ * What all methods of a tensor use. The classes of this folder add methods by family, and Tensor extends the last one.
+ *
+ * @typeParam Tensor the class Tensor, which no family imports: it imports them
+ */
+export abstract class TensorMethods<Tensor extends TensorMethods<Tensor>> {
   /**
    * The tensor's value in the graph.
    *
@@ -22,19 +25,20 @@ export abstract class TensorMethods {
    * @internal
    */
   protected abstract of(value: Value): Tensor;
+
+  /** Element type. */
+  get dtype(): DType {
+    return this.value.dtype;
+  }
+
+  /** Length of each dimension; [] for a single number. */
+  get shape(): readonly number[] {
+    return this.value.shape;
+  }
 }
 
-/**
- * A tensor, number or bigint. Numbers are inputs of the program, so a different one does not recompile it. Both sides of an
- * operation are promoted to one dtype as in torch: the highest of bool, int64 and float32, where an integer counts as int64 and
- * another number as float32. `x.add(1)` on int64 is int64 and exact, `x.add(1.5)` is float32. JavaScript does not distinguish
- * 1.0 from
- * 1. A number of 2^63 or more also counts as float32.
- */
-export type Operand = Tensor | Scalar;
-
 /** Operand of {@link promoted}; `this` in methods of a tensor. */
-type Promotable = Pick<TensorMethods, 'value'> | Scalar;
+type Promotable = { readonly value: Value } | Scalar;
 
 /** From the lowest to the highest. */
 const promotionOrder: readonly DType[] = ['bool', 'int64', 'float32'];

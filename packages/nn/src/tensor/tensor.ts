@@ -8,7 +8,7 @@ import {
   readSync,
   type BackwardOptions,
 } from '../engine/autograd.ts';
-import type { DType, TensorData } from '../dtype.ts';
+import type { TensorData } from '../dtype.ts';
 import { ArgumentError, NnError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
@@ -33,7 +33,7 @@ import { acceptScalars } from './scalars.ts';
  * (ERR_OUTDATED). The exceptions are known numbers: the loss of a backward pass, results of `item`, and values computed from
  * these.
  */
-export class Tensor extends MatrixMethods {
+export class Tensor extends MatrixMethods<Tensor> {
   /**
    * The tensor's value in the graph.
    *
@@ -53,11 +53,6 @@ export class Tensor extends MatrixMethods {
 
   protected of(value: Value): Tensor {
     return new Tensor(value);
-  }
-
-  /** Element type. */
-  get dtype(): DType {
-    return this.value.dtype;
   }
 
   /**
@@ -80,11 +75,6 @@ export class Tensor extends MatrixMethods {
     throw new ArgumentError(
       `Expected a number, got a Tensor, ${describeType(this.value)}. Use x.add(y), x.sub(y), x.mul(y) or x.div(y) for arithmetic, and await x.item() to read its number.`,
     );
-  }
-
-  /** Length of each dimension; [] for a single number. */
-  get shape(): readonly number[] {
-    return this.value.shape;
   }
 
   /**

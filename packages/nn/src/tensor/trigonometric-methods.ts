@@ -1,10 +1,11 @@
 import { tanh } from '../ops/functions.ts';
 import * as trigonometry from '../ops/trigonometry.ts';
-import type { Tensor } from './tensor.ts';
 import { ComparisonMethods } from './comparison-methods.ts';
 
 /** Trigonometric and hyperbolic functions, and their inverses. */
-export abstract class TrigonometricMethods extends ComparisonMethods {
+export abstract class TrigonometricMethods<
+  Tensor extends TrigonometricMethods<Tensor>,
+> extends ComparisonMethods<Tensor> {
   /** Sine of angles in radians, elementwise. */
   sin(): Tensor {
     return this.of(trigonometry.sin(this.value));
