@@ -73,8 +73,8 @@ test('a collate function receives the tensors, or their arrays from worker threa
 test.each([0, 1])('rejects a computed tensor, naming its field, with %i workers', async (numWorkers) => {
   const loader = new DataLoader(await dataset({ computedAt: 1 }), { batchSize: 2, numWorkers });
   await expect(loader[Symbol.asyncIterator]().next()).rejects.toThrow(
-    'DataLoader: sample.image is a tensor that is not computed yet, of shape [1,2]; the elements of a sample must be there. ' +
-      'Compute it before, with await x.array(), and return tensor(array, shape).',
+    'DataLoader: sample.image is a tensor that is not computed yet, of shape [1,2]; the elements of a sample must be available. ' +
+      'Compute it first, with await x.array(), and return tensor(array, shape).',
   );
 });
 
