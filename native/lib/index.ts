@@ -36,7 +36,7 @@ export type {
   NativePlacedTensor,
   NativeTensor,
 } from './tensors.ts';
-export { homeFolder, userCache } from '../user-cache.js';
+export { homeFolder, userCache } from './user-cache.ts';
 export { findZeromq } from './zeromq.ts';
 
 /**
