@@ -4,24 +4,17 @@ import { defineConfig } from 'vitest/config';
 import { reaches } from './test/support/imports.ts';
 import { SlowFirst } from './test/support/slow-first.ts';
 
-/** Tests of functions, which leave nothing behind in the modules that they share. */
-const units = [
-  'packages/{core,nn,tfjs,examples-*}/test/**/*.test.ts',
-  'packages/rendezvous/test/{recovery,rounds,secret}/**/*.test.ts',
-  'packages/launcher/test/{commands,dashboard/page}/**/*.test.ts',
-  'packages/runtime/test/{checkpoint,data,ddp,profiler,report,tensorboard}/**/*.test.ts',
-];
-
-/** Tests that start processes, and have no state of a group or a store in their own process. */
-const starters = ['test/{,deploy/}*.test.ts', 'packages/collectives/test/con*/**/*.test.ts'];
+const all = ['{native,packages/*}/test/**/*.test.ts', 'test/**/*.test.ts'];
 
 /** Sweeps over many cases, of seconds each: `npm test` runs them, `npm run test:unit` does not. */
 const sweeps = [
   'native/test/kernels.test.ts',
   'packages/nn/test/{opinfo,random-networks,surface}/**',
   'packages/nn/test/compiler/{batch-innermost,clip-norm}.test.ts',
+  'packages/nn/test/functional/text-lengths.test.ts',
   'packages/nn/test/onnx/export/export-sizes.test.ts',
   'packages/nn/test/ops/gradients.test.ts',
+  'packages/nn/test/ops/own/toom-cook-convolve.test.ts',
   'packages/rendezvous/test/store/curve.test.ts',
 ];
 
@@ -41,8 +34,15 @@ function startersOfProcesses(): string[] {
   return testFiles.filter((file) => reaches(file, ['node:child_process'], known));
 }
 
-/** Tests that replace a module. They need a process of their own, in which no other test has loaded it. */
-const mocking = testFiles.filter((file) => readFileSync(file, 'utf8').includes('vi.mock('));
+/**
+ * Tests that need a process of their own: those that replace a module, which no other test may have loaded, and a few that
+ * change their process. All others share processes, because a process for every file spends more time on loading what the
+ * one before had loaded than on testing. They leave nothing behind in the modules that they share.
+ */
+const alone = [
+  ...testFiles.filter((file) => readFileSync(file, 'utf8').includes('vi.mock(')),
+  'test/{kubernetes,viewers}/**/*.test.ts',
+];
 
 function testsIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
@@ -68,21 +68,11 @@ export default defineConfig({
     },
     sequence: { sequencer: SlowFirst },
     projects: [
+      { extends: true, test: { name: 'alone', include: alone, exclude: leftOut } },
       {
         extends: true,
-        test: {
-          name: 'processes',
-          include: ['{native,packages/*}/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...units, ...starters, ...mocking, ...leftOut],
-        },
+        test: { name: 'shared', include: all, exclude: [...alone, ...leftOut], isolate: false },
       },
-      { extends: true, test: { name: 'mocks', include: mocking, exclude: leftOut } },
-      // A process of its own for every file would spend more time on loading what the one before had loaded than on testing.
-      {
-        extends: true,
-        test: { name: 'units', include: units, exclude: [...mocking, ...leftOut], isolate: false },
-      },
-      { extends: true, test: { name: 'starters', include: starters, exclude: leftOut, isolate: false } },
     ],
   },
 });
