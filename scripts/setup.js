@@ -32,7 +32,7 @@ export async function setUpTraining(name) {
 
 /** For `node launch`: sets up a fresh clone only. */
 export async function setUpOnce() {
-  const built = ['packages/launcher/dist/commands/main.js', 'native/build/ringrun.node'];
+  const built = ['packages/runtime/dist/launcher.js', 'native/build/ringrun.node'];
   if (!built.every((path) => existsSync(root + path))) await setUp();
 }
 

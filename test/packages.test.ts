@@ -188,7 +188,7 @@ export async function sum(values: Float32Array, processGroup: ProcessGroup): Pro
     for (const name of ['use.mts', 'use.cts']) writeFileSync(join(project, name), files['use.ts']);
   }, 400_000);
 
-  test.each(['20', '22', '24'])(
+  test.each(['20', '22', '24', '26'])(
     'reduce on two ranks without a compiler, on Node %s',
     async (version) => {
       const node = await nodeOfVersion(version);
@@ -228,7 +228,7 @@ export async function sum(values: Float32Array, processGroup: ProcessGroup): Pro
   });
 
   test('run TypeScript with Node 22 and 24, and name the missing package on Node 20', async () => {
-    for (const version of ['20', '22', '24']) {
+    for (const version of ['20', '22', '24', '26']) {
       const node = await nodeOfVersion(version);
       const args = ['node_modules/ringrun/bin/ringrun.js', '--nproc', '1', 'typed.mts'];
       const { code, stdout, stderr } = await start(node, args, { cwd: project, env }).ended;

@@ -85,7 +85,7 @@ describe.runIf(isAsked)(`the tutorial${isAsked ? '' : ': skipped, npm run test:p
       .replace('npm install ringrun @ringrun/nn', `npm install --prefer-offline ${tarballs}`)
       .replaceAll(/(ringrun.* train\.ts)/g, '$1 --synthetic');
 
-  test.each(['20', '22', '24'])(
+  test.each(['20', '22', '24', '26'])(
     'trains, resumes, exports and predicts on Node %s',
     async (version) => {
       const found = start('npx', ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'], {

@@ -38,7 +38,7 @@ function sourcesIn(folder: string): string[] {
       const names = readdirSync(join(folder, entry.name), { encoding: 'utf8', recursive: true });
       return names.map((name) => join(entry.name, name));
     })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+    .filter((name) => /\.[jt]s$/.test(name) && !name.endsWith('.d.ts'))
     .sort();
 }
 

@@ -1,2 +1,2 @@
 #!/usr/bin/env node
-import '../../launcher/dist/commands/main.js';
+import '../dist/launcher.js';
