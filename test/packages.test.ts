@@ -227,7 +227,7 @@ export async function sum(values: Float32Array, processGroup: ProcessGroup): Pro
     expect(bytes / 1e6).toBeLessThan(60);
   });
 
-  test('run TypeScript with Node 22 and 24, and name the missing package on Node 20', async () => {
+  test('run TypeScript with Node 22, 24 and 26, and name the missing package on Node 20', async () => {
     for (const version of ['20', '22', '24', '26']) {
       const node = await nodeOfVersion(version);
       const args = ['node_modules/ringrun/bin/ringrun.js', '--nproc', '1', 'typed.mts'];
@@ -238,7 +238,7 @@ export async function sum(values: Float32Array, processGroup: ProcessGroup): Pro
           /^ringrun: running typed\.mts on Node\.js 20\.\S+: expected the package tsx, got none\. Run npm install tsx\.\n$/,
         );
       } else
-        expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^v2[24]/) as string });
+        expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^v2[246]/) as string });
     }
   }, 300_000);
 
