@@ -21,9 +21,9 @@ import type { Failure, Request, Result } from './wire.ts';
 
 /**
  * Milliseconds for sending queued replies when the server closes. Less than 500, because zeromq prints a warning if a process
- * that exits waits longer for a client that does not read.
+ * that exits waits longer for a client that does not read; on a busy machine the wait itself is late.
  */
-const lingerMs = 400;
+const lingerMs = 300;
 
 /** Number of simultaneous connection attempts before the kernel makes clients retry. */
 const backlog = 4096;
