@@ -20,12 +20,21 @@ double dueMs(int written, double firstMs) {
   return firstMs * kTimesFirst[static_cast<std::size_t>(std::min(written, last))] * (repeats + 1);
 }
 
-// "300 ms", "5 s", "30 min", as in packages/rendezvous/src/store/wait-reporter.ts.
+// ":05" after a larger unit.
+std::string twoDigits(long long part) { return (part < 10 ? ":0" : ":") + std::to_string(part); }
+
+// "300 ms", "5 s", "30 min", "2:05 min", "1:02:05 h", as formatDuration in packages/core/src/format.ts.
 std::string describeDuration(double ms) {
   if (!std::isfinite(ms)) return "unlimited time";
-  if (ms < 1000) return std::to_string(std::llround(ms)) + " ms";
-  if (ms < 120'000) return std::to_string(std::llround(ms / 1000)) + " s";
-  return std::to_string(std::llround(ms / 60'000)) + " min";
+  if (ms > 0 && ms < 1000) return std::to_string(std::llround(ms)) + " ms";
+  const long long whole = std::llround(ms / 1000);
+  const long long hours = whole / 3600, minutes = whole / 60 % 60, seconds = whole % 60;
+  if (hours > 0) {
+    const bool isWhole = minutes == 0 && seconds == 0;
+    return std::to_string(hours) + (isWhole ? "" : twoDigits(minutes) + twoDigits(seconds)) + " h";
+  }
+  if (minutes > 0) return std::to_string(minutes) + (seconds == 0 ? "" : twoDigits(seconds)) + " min";
+  return std::to_string(seconds) + " s";
 }
 
 }  // namespace

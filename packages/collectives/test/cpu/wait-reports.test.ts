@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 
 import { expect, test, vi } from 'vitest';
 
-import { InvalidArgumentError } from '@ringrun/core';
+import { formatDuration, InvalidArgumentError } from '@ringrun/core';
 import { waitReportsAfterMs } from '../../src/cpu/wait-reports.ts';
 import type { RankProcess, Ranks } from '../support/ranks.ts';
 import { startRanks } from '../support/ranks.ts';
@@ -83,6 +83,25 @@ test('a report names the collective or the message in which another rank waits',
   second.process.send('send');
   for (const { ended } of group.ranks) expect(await ended).toEqual({ code: 0, signal: null });
 });
+
+test.each([20_000, 90_000, 1_800_000, 3_725_000, 7_200_000])(
+  'a report writes a timeout of %i ms as formatDuration does',
+  async (timeoutMs) => {
+    await using group = await startRanks(2, 'crossed', {
+      args: { timeoutMs },
+      env: { RINGRUN_WAIT_REPORT_S: '0.1' },
+    });
+    await vi.waitFor(
+      () => {
+        expect(group.ranks[0].stderr()).toMatch(/waiting in recv .*\(\d+ m?s of .*\)\n/);
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+    expect(/ m?s of (.*)\)\n/.exec(group.ranks[0].stderr())?.[1]).toBe(formatDuration(timeoutMs));
+    group.ranks[1].process.send('send');
+    for (const { ended } of group.ranks) expect(await ended).toEqual({ code: 0, signal: null });
+  },
+);
 
 test.each(transports)('over %s, a rank that does not connect is reported', async (transport) => {
   await using group = await startRanks(3, 'lateToConnect', {
