@@ -1,7 +1,7 @@
 /**
  * How the processes of a job find each other: the key-value store they share (`store/`), the secret that protects it
- * (`secret/`), the rounds in which nodes join, leave and die (`rounds/`), and how a group forms again after a death
- * (`recovery/`). Scripts import `ringrun`, which re-exports the stores.
+ * (`secret/`), and how a group forms again after a death (`recovery/`). Launchers also import `@ringrun/rendezvous/rounds`.
+ * Scripts import `ringrun`, which re-exports the stores.
  *
  * @module @ringrun/rendezvous
  */
@@ -37,20 +37,6 @@ export {
   requireSecret,
 } from './secret/job-secret.ts';
 export { dashboardToken } from './secret/keys.ts';
-
-export { JobStore } from './rounds/job-store.ts';
-export type { JobEvent, JobTerms, NodeInfo, RootCause, Verdict } from './rounds/rendezvous-state.ts';
-export { describeEvent } from './rounds/event-printer.ts';
-export { Rendezvous } from './rounds/rendezvous.ts';
-export type { RendezvousEnd } from './rounds/rendezvous.ts';
-export type { RunningWorkers } from './rounds/worker-control.ts';
-export { restartBackoffOf } from './rounds/restart-backoff.ts';
-export type { RestartBackoff } from './rounds/restart-backoff.ts';
-export { decideRestart } from './rounds/restart-policy.ts';
-export type { RestartBudget } from './rounds/restart-policy.ts';
-export { firstRankOf, worldSizeOf } from './rounds/round.ts';
-export type { Round } from './rounds/round.ts';
-export { advertisedAddress } from './rounds/this-host.ts';
 
 export { AbandonableStore } from './recovery/abandonable-store.ts';
 export { Agreement, lookAgainMs } from './recovery/agreement.ts';

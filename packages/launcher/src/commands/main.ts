@@ -21,7 +21,7 @@ async function main(argv: readonly string[]): Promise<number> {
     const { options, warnings } = parseCommandLine(argv, process.env);
     const executable = findExecutable(options.program);
     for (const warning of warnings) process.stderr.write(`ringrun: ${warning}\n`);
-    // Imported late, because it loads the store.
+    // Imported late, because a command line with a mistake needs none of it.
     const { launch } = await import('../job/launch.ts');
     return await launch(options, executable);
   } catch (error) {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Store } from '@ringrun/core';
-import { dashboardToken, jobSecret, worldSizeOf } from '@ringrun/rendezvous';
-import type { Round } from '@ringrun/rendezvous';
+import { dashboardToken, jobSecret } from '@ringrun/rendezvous';
+import { worldSizeOf } from '@ringrun/rendezvous/rounds';
+import type { Round } from '@ringrun/rendezvous/rounds';
 import { CommandError } from '../command-error.ts';
 import { DashboardServer } from './dashboard-server.ts';
 import type { EventLog } from './event-log.ts';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JobEvent } from '@ringrun/rendezvous';
+import type { JobEvent } from '@ringrun/rendezvous/rounds';
 
 /** File with the events of a run, in its folder below the log directory. */
 export const eventsFileName = 'events.json';

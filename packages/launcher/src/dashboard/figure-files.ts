@@ -1,7 +1,7 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parsePrintable } from '@ringrun/core';
-import type { JobEvent } from '@ringrun/rendezvous';
+import type { JobEvent } from '@ringrun/rendezvous/rounds';
 import { checkEvents, eventsFileName } from './event-log.ts';
 import { figuresFileName, parseFigures } from '../worker/rank-figures.ts';
 import type { RankFigures } from '../worker/rank-figures.ts';

@@ -1,4 +1,4 @@
-import type { JobEvent } from '@ringrun/rendezvous';
+import type { JobEvent } from '@ringrun/rendezvous/rounds';
 import type { RankFigures } from '../worker/rank-figures.ts';
 
 /** Figures of a rank, and the seconds since it published them. */

@@ -1,4 +1,4 @@
-import type { JobEvent } from '@ringrun/rendezvous';
+import type { JobEvent } from '@ringrun/rendezvous/rounds';
 import { slowestRank, type SlowestRank } from '../worker/slowest-rank.ts';
 import type { Point } from './curve.ts';
 import type { AgedFigures, JobFigures } from './job-figures.ts';

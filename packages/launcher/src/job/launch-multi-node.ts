@@ -3,9 +3,10 @@ import { hostname } from 'node:os';
 import { hostIdentity } from '@ringrun/collectives';
 import { printable, RingrunError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
-import { JobStore, Rendezvous, advertisedAddress, describeEvent, isLoopback } from '@ringrun/rendezvous';
+import { isLoopback } from '@ringrun/rendezvous';
+import type { HostPort } from '@ringrun/rendezvous';
+import { JobStore, Rendezvous, advertisedAddress, describeEvent } from '@ringrun/rendezvous/rounds';
 import type {
-  HostPort,
   JobTerms,
   NodeInfo,
   RendezvousEnd,
@@ -13,7 +14,7 @@ import type {
   Round,
   RunningWorkers,
   Verdict,
-} from '@ringrun/rendezvous';
+} from '@ringrun/rendezvous/rounds';
 import type { Dashboard } from '../dashboard/dashboard.ts';
 import type { EventLog } from '../dashboard/event-log.ts';
 import { answerStackRequests } from '../stacks/answer-requests.ts';

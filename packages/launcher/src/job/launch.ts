@@ -4,13 +4,13 @@ import { formatRanks, RingrunError } from '@ringrun/core';
 import {
   StoreServer,
   createSecret,
-  decideRestart,
   jobSecret,
   readSecretFile,
   requireSecret,
   requireSecretToEncrypt,
 } from '@ringrun/rendezvous';
-import type { RestartBackoff, RestartBudget, Round } from '@ringrun/rendezvous';
+import { decideRestart } from '@ringrun/rendezvous/rounds';
+import type { RestartBackoff, RestartBudget, Round } from '@ringrun/rendezvous/rounds';
 import { EventLog } from '../dashboard/event-log.ts';
 import { readBackoff } from './read-backoff.ts';
 import { WorkerLauncher } from './worker-launcher.ts';

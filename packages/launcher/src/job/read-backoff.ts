@@ -1,5 +1,5 @@
-import { restartBackoffOf } from '@ringrun/rendezvous';
-import type { RestartBackoff } from '@ringrun/rendezvous';
+import { restartBackoffOf } from '@ringrun/rendezvous/rounds';
+import type { RestartBackoff } from '@ringrun/rendezvous/rounds';
 import { CommandError } from '../command-error.ts';
 
 /** @throws CommandError with exit code 2 if a variable is invalid. */

@@ -1,4 +1,4 @@
-import type { RootCause } from '@ringrun/rendezvous';
+import type { RootCause } from '@ringrun/rendezvous/rounds';
 import { failedAt, findRootCause, isConsequence, reportFailure } from './failure-report.ts';
 import { exitCodeOf } from './signal-words.ts';
 import type { FailedRun, FailureReport, WorkerRecord } from './failure-report.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { RingrunError } from '@ringrun/core';
-import type { Round } from '@ringrun/rendezvous';
+import type { Round } from '@ringrun/rendezvous/rounds';
 import { recoveryMarkOf } from '../worker/recovery-mark.ts';
 import { savingMarkOf } from '../worker/saving-mark.ts';
 import { readErrorRecord } from '../worker/read-error-record.ts';

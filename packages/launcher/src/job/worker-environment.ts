@@ -1,5 +1,5 @@
-import { firstRankOf, worldSizeOf } from '@ringrun/rendezvous';
-import type { Round } from '@ringrun/rendezvous';
+import { firstRankOf, worldSizeOf } from '@ringrun/rendezvous/rounds';
+import type { Round } from '@ringrun/rendezvous/rounds';
 import { figuresVariable } from '../worker/rank-figures.ts';
 
 /** Settings that all workers of this node share. */

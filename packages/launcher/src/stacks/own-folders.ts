@@ -1,7 +1,7 @@
 import { framesOf } from './rank-state.ts';
 
 /** Packages whose frames a report leaves out. */
-const ownPackages = [
+const packages = [
   'ringrun',
   '@ringrun/collectives',
   '@ringrun/core',
@@ -10,7 +10,7 @@ const ownPackages = [
   '@ringrun/rendezvous',
 ];
 
-const ownFolders = ownPackages.flatMap(folderOf);
+const ownFolders = packages.flatMap(folderOf);
 
 /** The frames of a stack that are not ringrun's. */
 export function ownFrames(stack: string): string[] {
