@@ -20,10 +20,10 @@ export function unitsOf(sources) {
   const units = [];
   const sorted = [...sources].sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const [folder, files] of groupBy(sorted, ({ name }) => dirname(name))) {
-    const most = compiledAlone.includes(folder) ? 0 : maxUnitBytes;
+    const limit = compiledAlone.includes(folder) ? 0 : maxUnitBytes;
     let unit;
     for (const { name, bytes } of files) {
-      if (unit === undefined || unit.bytes + bytes > most) units.push((unit = { sources: [], bytes: 0 }));
+      if (unit === undefined || unit.bytes + bytes > limit) units.push((unit = { sources: [], bytes: 0 }));
       unit.sources.push(name);
       unit.bytes += bytes;
     }
