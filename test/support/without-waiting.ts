@@ -1,9 +1,9 @@
 import type { Ended } from './command.ts';
 
 const lines = [
-  /^ringrun: rank \d+: waiting for ranks? [\d, -]+ to join, at the store at \S+ \(\d+ s of .*\)\n/gm,
-  /^ringrun: rank \d+: waiting for the store at \S+: .*\(\d+ s of .*\)\n/gm,
-  /^ringrun: rank \d+: waiting in .* for rank \d+ \(host .*\(\d+ s of .*\)\n/gm,
+  /^ringrun: rank \d+: waiting for ranks? [\d, -]+ to join, at the store at \S+ \(\S+ (m?s|min) of .*\)\n/gm,
+  /^ringrun: rank \d+: waiting for the store at \S+: .*\(\S+ (m?s|min) of .*\)\n/gm,
+  /^ringrun: rank \d+: waiting in .* for rank \d+ \(host .*\(\S+ (m?s|min) of .*\)\n/gm,
   /^ringrun: compiling .* This happens once for each set of shapes\.\n/gm,
 ];
 
