@@ -17,6 +17,7 @@ import {
   isInitialized,
   newGroup,
 } from '../../src/process-group/index.ts';
+import { enterState } from '../../src/process-group/state.ts';
 import type { InitProcessGroupOptions } from '../../src/process-group/index.ts';
 
 beforeEach(() => {
@@ -24,6 +25,8 @@ beforeEach(() => {
 });
 
 test('before initialization every function names the missing call', async () => {
+  // Another test of this process may have left a destroyed group.
+  enterState({ phase: 'none' });
   expect(isInitialized()).toBe(false);
   for (const use of [getRank, getWorldSize, getBackend, defaultGroup, barrierSync]) {
     expect(use).toThrow(/Await initProcessGroup\(\) first/);
