@@ -41,9 +41,18 @@ export { dashboardToken } from './secret/keys.ts';
 export { AbandonableStore } from './recovery/abandonable-store.ts';
 export { Agreement, lookAgainMs } from './recovery/agreement.ts';
 export type { Generation } from './recovery/agreement.ts';
+export { systemClock } from './recovery/clock.ts';
+export type { Clock } from './recovery/clock.ts';
 export type { Formation, Process, Report } from './recovery/decide.ts';
 export { FormationAbandonedError, isRecoverable, jobEnded, whileForming } from './recovery/failures.ts';
-export { processSpace } from './recovery/process-space.ts';
-export { goneKey, hasJobEnded, RecoveryKeys, runningJob } from './recovery/recovery-keys.ts';
-export type { RunningJob } from './recovery/recovery-keys.ts';
+export { hasEnded, processSpace } from './recovery/process-space.ts';
+export {
+  firstJob,
+  goneKey,
+  isJoinable,
+  readJob,
+  RecoveryKeys,
+  removedKey,
+} from './recovery/recovery-keys.ts';
+export type { Job, JobPhase, JobWithLiving } from './recovery/recovery-keys.ts';
 export { SignsOfLife } from './recovery/signs-of-life.ts';

@@ -1,9 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock } from '@ringrun/rendezvous';
+import type { Clock } from '@ringrun/rendezvous';
+import type { Dismissal } from './loss-words.ts';
+import { StragglerReport } from './straggler-report.ts';
 import { msUntilKill, onRoundOver, onSignal, onTime, onWorkerFailed, peerGraceMs } from './supervision.ts';
 import type { Decision, Supervision } from './supervision.ts';
 import type { Survival } from './survival.ts';
 import { Worker } from './worker.ts';
-import type { WorkerOutcome, WorkerPlan } from './worker.ts';
+import type { SupervisedWorker, WorkerOutcome, WorkerPlan } from './worker.ts';
 
 /** How all workers of this node ended. */
 export interface NodeOutcome {
@@ -11,6 +14,8 @@ export interface NodeOutcome {
   workers: WorkerOutcome[];
   /** Failed workers without which the job continued. */
   outlived: ReadonlySet<WorkerOutcome>;
+  /** Replacements of failed workers that started too late to take part. */
+  unneeded: ReadonlySet<WorkerOutcome>;
   /** The signal that ended the job; undefined if a worker had failed before. */
   endedBy: NodeJS.Signals | undefined;
 }
@@ -22,6 +27,14 @@ const lookAgainMs = 50;
 
 /** Milliseconds to wait for a killed process group: processes in uninterruptible I/O may stay longer. */
 const afterKillMs = 1000;
+
+/** What the supervision of workers needs. Simulations have their own. */
+export interface Surroundings {
+  readonly startWorker: (plan: WorkerPlan) => SupervisedWorker;
+  readonly clock: Clock;
+}
+
+const processes: Surroundings = { startWorker: (plan) => new Worker(plan), clock: systemClock };
 
 /** Workers that were started together. */
 export interface StartedWorkers {
@@ -48,24 +61,33 @@ export function startWorkers(
   plans: readonly WorkerPlan[],
   gracePeriodMs: number,
   survival: Survival,
+  { startWorker, clock }: Surroundings = processes,
 ): StartedWorkers {
   let state: Supervision = { phase: 'running' };
-  let killTimer: NodeJS.Timeout | undefined;
+  let stopKillTimer: (() => void) | undefined;
   let resolveFailing!: () => void;
   const failing = new Promise<void>((resolve) => (resolveFailing = resolve));
-  const left = new Set<Worker>();
-  const running = new Set<WorkerPlan>();
+  const left = new Set<SupervisedWorker>();
+  const running = new Map<WorkerPlan, SupervisedWorker>();
+  const finished: WorkerPlan[] = [];
+  const dismissed = new Map<WorkerPlan, Dismissal>();
   const outlived = new Set<WorkerOutcome>();
-  let finished = 0;
+  const unneeded = new Set<WorkerOutcome>();
+  const stragglers = new StragglerReport();
+  const runningPlans = () => [...running.keys()];
+  const onRemoved = (plan: WorkerPlan) => {
+    dismiss(plan, 'removed');
+  };
+  survival.watchRemovals(runningPlans, onRemoved);
 
   return {
     failing,
     ended: untilAllHaveEnded(),
     onSignal: (signal) => {
-      follow(onSignal(state, signal, performance.now(), gracePeriodMs));
+      follow(onSignal(state, signal, clock.now(), gracePeriodMs));
     },
     end: (withinMs, savingWithinMs) => {
-      follow(onRoundOver(state, performance.now(), withinMs, savingWithinMs));
+      follow(onRoundOver(state, clock.now(), withinMs, savingWithinMs));
     },
     mustRenewWithin: (withinMs) => {
       for (const worker of left) worker.mustRenewWithin(withinMs);
@@ -74,8 +96,10 @@ export function startWorkers(
 
   async function untilAllHaveEnded(): Promise<NodeOutcome> {
     const outcomes = await Promise.all(plans.map(runWithReplacements));
-    clearTimeout(killTimer);
-    return { workers: outcomes.flat(), outlived, endedBy: endedBy(state) };
+    stopKillTimer?.();
+    survival.stop();
+    stragglers.stop();
+    return { workers: outcomes.flat(), outlived, unneeded, endedBy: endedBy(state) };
   }
 
   function follow(decision: Decision): void {
@@ -83,22 +107,22 @@ export function startWorkers(
     const { send, sparesSaving = false } = decision;
     if (send) for (const worker of left) if (!sparesSaving || !worker.isSaving()) worker.signalGroup(send);
     if (state.phase === 'ending' && (send !== 'SIGKILL' || sparesSaving)) {
-      clearTimeout(killTimer);
-      killTimer = setTimeout(
-        () => {
-          follow(onTime(state, performance.now()));
-        },
-        sparesSaving ? lookAgainMs : msUntilKill(state, performance.now()),
-      );
+      stopKillTimer?.();
+      const ms = sparesSaving ? lookAgainMs : msUntilKill(state, clock.now());
+      stopKillTimer = clock.after(ms, () => {
+        follow(onTime(state, clock.now()));
+      });
     }
   }
 
   async function runWithReplacements(first: WorkerPlan): Promise<WorkerOutcome[]> {
     const outcomes: WorkerOutcome[] = [];
     for (let plan: WorkerPlan | undefined = first; plan !== undefined;) {
-      const worker = new Worker(plan);
+      // Its predecessor may have needed longer to end than the training.
+      if (plan !== first && (await survival.unneeded([...runningPlans(), plan])).length > 0) break;
+      const worker = startWorker(plan);
       left.add(worker);
-      running.add(plan);
+      running.set(plan, worker);
       const [outcome, replacement]: [WorkerOutcome, WorkerPlan | undefined] = await seeOff(worker, plan);
       outcomes.push(outcome);
       plan = replacement;
@@ -108,44 +132,74 @@ export function startWorkers(
 
   /** Resolves with the worker's end and the plan of its replacement. */
   async function seeOff(
-    worker: Worker,
+    worker: SupervisedWorker,
     plan: WorkerPlan,
   ): Promise<[outcome: WorkerOutcome, replacement: WorkerPlan | undefined]> {
     const outcome = await worker.ended;
     running.delete(plan);
     let replacement: WorkerPlan | undefined;
-    if (outcome.exitCode === 0) finished += 1;
-    else replacement = await onFailure(outcome, plan);
+    const dismissal = dismissed.get(plan);
+    if (dismissal === 'unneeded') unneeded.add(outcome);
+    else if (outcome.exitCode === 0 && dismissal === undefined) onFinished(plan);
+    else replacement = await onFailure(outcome, plan, dismissal === 'removed');
+    if (state.phase === 'running') await dismissUnneeded();
+    if (finished.length > 0) stragglers.report([...running.values()]);
     await endLeftovers(worker);
     await worker.release();
     left.delete(worker);
     return [outcome, state.phase === 'running' ? replacement : undefined];
   }
 
-  async function onFailure(outcome: WorkerOutcome, plan: WorkerPlan): Promise<WorkerPlan | undefined> {
+  function onFinished(plan: WorkerPlan): void {
+    finished.push(plan);
+    void survival.watchEnd(runningPlans, onRemoved);
+  }
+
+  async function onFailure(
+    outcome: WorkerOutcome,
+    plan: WorkerPlan,
+    isRemoved: boolean,
+  ): Promise<WorkerPlan | undefined> {
     if (state.phase === 'running') {
-      const { isOutlived, replacement } = await survival.onLoss(outcome, plan, [...running], finished);
-      if (isOutlived) {
-        outlived.add(outcome);
-        return replacement;
-      }
+      const workers = { running: runningPlans(), finished };
+      const { kind, replacement } = await survival.onLoss(outcome, plan, workers, isRemoved);
+      if (kind === 'unneeded') unneeded.add(outcome);
+      if (kind === 'outlived' || kind === 'replaced') outlived.add(outcome);
+      if (kind !== 'fatal') return replacement;
     }
     if (state.phase === 'running') resolveFailing();
-    follow(onWorkerFailed(state, performance.now(), gracePeriodMs));
+    follow(onWorkerFailed(state, clock.now(), gracePeriodMs));
     return undefined;
   }
 
-  async function endLeftovers(worker: Worker): Promise<void> {
+  async function dismissUnneeded(): Promise<void> {
+    for (const plan of await survival.unneeded(runningPlans())) dismiss(plan, 'unneeded');
+  }
+
+  /** Stops one worker while the job continues. */
+  function dismiss(plan: WorkerPlan, why: Dismissal): void {
+    const worker = running.get(plan);
+    if (worker === undefined || worker.hasDied() || state.phase !== 'running' || dismissed.has(plan)) return;
+    dismissed.set(plan, why);
+    survival.reportDismissal(worker, why);
+    worker.signalGroup('SIGTERM');
+    const cancel = clock.after(peerGraceMs, () => {
+      if (running.has(plan)) worker.signalGroup('SIGKILL');
+    });
+    void worker.ended.then(cancel);
+  }
+
+  async function endLeftovers(worker: SupervisedWorker): Promise<void> {
     if (!worker.groupIsLeft()) return;
-    const own = { killAt: performance.now() + peerGraceMs, savingUntil: performance.now() + gracePeriodMs };
+    const own = { killAt: clock.now() + peerGraceMs, savingUntil: clock.now() + gracePeriodMs };
     if (state.phase === 'running') worker.signalGroup('SIGTERM');
-    for (let killedAt = Infinity; worker.groupIsLeft() && performance.now() < killedAt + afterKillMs;) {
-      await delay(lookAgainMs);
+    for (let killedAt = Infinity; worker.groupIsLeft() && clock.now() < killedAt + afterKillMs;) {
+      await clock.delay(lookAgainMs);
       const { killAt, savingUntil } = state.phase === 'ending' ? state : own;
       const at = worker.isSaving() ? Math.max(killAt, savingUntil) : killAt;
-      if (killedAt === Infinity && performance.now() >= at) {
+      if (killedAt === Infinity && clock.now() >= at) {
         worker.signalGroup('SIGKILL');
-        killedAt = performance.now();
+        killedAt = clock.now();
       }
     }
   }

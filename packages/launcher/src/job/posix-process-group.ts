@@ -33,6 +33,11 @@ export function parseProcessStat(stat: string): { state: string; group: number }
   return { state, group: Number(group) };
 }
 
+/** The state of a process (proc(5)), such as `Z` for a zombie; undefined if it does not exist or if there is no /proc. */
+export function processState(pid: number): string | undefined {
+  return statOf(pid)?.state;
+}
+
 function readProcessStats(): { state: string; group: number }[] {
   let pids: string[];
   try {
@@ -40,12 +45,14 @@ function readProcessStats(): { state: string; group: number }[] {
   } catch {
     return [];
   }
-  return pids.flatMap((pid) => {
-    try {
-      return [parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))];
-    } catch {
-      // The process ended after /proc was listed.
-      return [];
-    }
-  });
+  return pids.flatMap((pid) => statOf(Number(pid)) ?? []);
+}
+
+/** Undefined for a process that has ended. */
+function statOf(pid: number): { state: string; group: number } | undefined {
+  try {
+    return parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,123 +1,270 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { RingrunError } from '@ringrun/core';
+import { systemClock } from '@ringrun/rendezvous';
+import type { Clock, Job } from '@ringrun/rendezvous';
 import type { Round } from '@ringrun/rendezvous/rounds';
 import { recoveryMarkOf } from '../worker/recovery-mark.ts';
 import { savingMarkOf } from '../worker/saving-mark.ts';
 import { readErrorRecord } from '../worker/read-error-record.ts';
+import type { ErrorRecord } from '../worker/error-record.ts';
+import { FaultTolerantJob } from './fault-tolerant-job.ts';
+import { describeDismissal, describeLoss } from './loss-words.ts';
+import type { Dismissal } from './loss-words.ts';
+import { judgeLoss } from './loss.ts';
+import type { LossKind, LossOfJob } from './loss.ts';
 import type { WorkerOutcome, WorkerPlan } from './worker.ts';
-
-/** Milliseconds in which the job's store must answer. */
-const maxAnswerMs = 5000;
 
 /** The variable with which a worker names itself in the job's store. */
 export const workerIdVariable = 'RINGRUN_WORKER_ID';
 
-/** Decision after a worker has failed. */
+/** Codes of errors with which a worker ends that the job does not need. */
+const notNeeded: ReadonlySet<string> = new Set(['ERR_JOB_ENDED', 'ERR_RANK_REMOVED']);
+
+/** Milliseconds between two checks whether the workers belong to a fault-tolerant job. */
+const lookForMarkMs = 1000;
+
+/** What follows from the end of a worker. */
 export interface Loss {
-  /** Whether the other workers continue without it. */
-  readonly isOutlived: boolean;
-  /** Its replacement. */
+  readonly kind: LossKind;
   readonly replacement?: WorkerPlan;
+}
+
+/** What a launcher can read about its workers. Simulations have their own. */
+export interface SurvivalSources {
+  /** @throws RingrunError if the job's store does not answer. */
+  connect(round: Round): Promise<FaultTolerantJob>;
+  /** Whether the worker has made the job fault-tolerant. */
+  isFaultTolerant(plan: WorkerPlan): boolean;
+  errorOf(plan: WorkerPlan, pid: number | undefined): ErrorRecord | undefined;
+  readonly clock: Pick<Clock, 'after' | 'every'>;
+}
+
+const sources: SurvivalSources = {
+  connect: async (round) => await FaultTolerantJob.connect(round),
+  isFaultTolerant: ({ environment }) => {
+    const errorFile = environment['RINGRUN_ERROR_FILE'];
+    return errorFile !== undefined && existsSync(recoveryMarkOf(errorFile));
+  },
+  errorOf: ({ environment }, pid) => {
+    const errorFile = environment['RINGRUN_ERROR_FILE'];
+    return errorFile === undefined ? undefined : readErrorRecord(errorFile, pid);
+  },
+  clock: systemClock,
+};
+
+/** The workers of this node. */
+export interface NodeWorkers {
+  readonly running: readonly WorkerPlan[];
+  /** Those that have ended with 0. */
+  readonly finished: readonly WorkerPlan[];
 }
 
 /** Keeps a fault-tolerant job running after workers have died. */
 export class Survival {
   readonly #round: Round;
-  readonly #onLoss: (what: string) => void;
+  readonly #report: (what: string) => void;
+  readonly #sources: SurvivalSources;
+  readonly #replacements = new Set<string>();
+  readonly #over = new AbortController();
+  #isFaultTolerant = false;
+  #isEndWatched = false;
   #restartsLeft: number;
-  #restarts = 0;
 
   /**
    * @param restartsLeft Number of dead processes that may be replaced.
-   * @param onLoss Receives a line when the job continues without a process.
+   * @param report Receives a line when the job continues without a process.
    */
-  constructor(round: Round, restartsLeft: number, onLoss: (what: string) => void) {
+  constructor(
+    round: Round,
+    restartsLeft: number,
+    report: (what: string) => void,
+    from: SurvivalSources = sources,
+  ) {
     this.#round = round;
-    this.#onLoss = onLoss;
+    this.#sources = from;
+    this.#report = report;
     this.#restartsLeft = restartsLeft;
   }
 
   /** Number of dead processes that were replaced. */
   get restarts(): number {
-    return this.#restarts;
+    return this.#replacements.size;
   }
 
   /**
-   * @param running Plans of the workers of this node that still run.
-   * @param finished Number of workers of this node that have ended with 0.
+   * Judges the end of a worker that did not finish.
+   *
+   * @param isRemoved Whether the launcher ended it because the other ranks had removed it.
    */
   async onLoss(
     outcome: WorkerOutcome,
     plan: WorkerPlan,
-    running: readonly WorkerPlan[],
-    finished: number,
+    workers: NodeWorkers,
+    isRemoved: boolean,
   ): Promise<Loss> {
-    if (![plan, ...running].some(isFaultTolerant)) return { isOutlived: false };
-    const errorFile = plan.environment['RINGRUN_ERROR_FILE'];
-    const record = errorFile === undefined ? undefined : readErrorRecord(errorFile, outcome.pid);
-    // The failure came too late: the others have finished.
-    if (record?.code === 'ERR_JOB_ENDED') return { isOutlived: finished > 0 };
-    const isOutlived = finished > 0 ? outcome.signal !== null : await this.#isOutlived(plan, running);
-    if (!isOutlived) return { isOutlived };
-    const replacement = finished === 0 ? this.#replace(plan) : undefined;
-    const end = outcome.signal
-      ? `was killed by ${outcome.signal}`
-      : `ended with exit code ${outcome.exitCode ?? 'unknown'}${record === undefined ? '' : `: ${record.message.split('\n')[0]}`}`;
-    const next =
-      replacement === undefined
-        ? 'the job continues without it'
-        : `the job continues, and rank ${plan.rank} is restarted (restart ${this.#restarts} of ${this.#restarts + this.#restartsLeft})`;
-    this.#onLoss(`rank ${plan.rank} (pid ${outcome.pid}) ${end}; ${next}`);
-    return replacement === undefined ? { isOutlived } : { isOutlived, replacement };
+    if (!this.#looksFaultTolerant([plan, ...workers.running, ...workers.finished])) return { kind: 'fatal' };
+    const record = this.#sources.errorOf(plan, outcome.pid);
+    const isOwnError = outcome.signal === null && !isRemoved && !notNeeded.has(record?.code ?? '');
+    const found = await this.#withJob((job) => this.#afterLoss(job, plan, workers));
+    const kind = judgeLoss({
+      job: found?.job,
+      hasFinished: found?.hasFinished ?? workers.finished.length > 0,
+      isOwnError,
+      mayReplace: this.#restartsLeft > 0,
+    });
+    const replacement = kind === 'replaced' ? this.#replace(plan) : undefined;
+    if (kind !== 'fatal') {
+      const restart = `restart ${this.restarts} of ${this.restarts + this.#restartsLeft}`;
+      this.#report(describeLoss(outcome, kind, record, restart));
+    }
+    return replacement === undefined ? { kind } : { kind, replacement };
   }
 
-  /** Reports its death to the other ranks, and returns whether any are left. */
-  async #isOutlived(plan: WorkerPlan, running: readonly WorkerPlan[]): Promise<boolean> {
-    const { storeEndpoint, restartCount, groupWorldSize } = this.#round;
-    // Loaded only if a worker of a fault-tolerant job dies.
-    const { connectStore, goneKey, parseEndpoint, PrefixStore, runningJob } =
-      await import('@ringrun/rendezvous');
+  /** The processes that need not run any more: the training has ended, and all workers of this node that took part in it. */
+  async unneeded(running: readonly WorkerPlan[]): Promise<readonly WorkerPlan[]> {
+    const areReplacements = running.length > 0 && running.every((one) => this.#replacements.has(idOf(one)));
+    if (!areReplacements) return [];
+    const areUnneeded = await this.#withJob(async (job) => {
+      const state = await job.read();
+      if (state?.phase !== 'ending') return false;
+      const here = new Set(running.map(idOf));
+      if (state.members.some(({ token }) => here.has(token))) return false;
+      return this.#round.groupWorldSize === 1 || state.living.length === 0;
+    });
+    return areUnneeded === true ? running : [];
+  }
+
+  /** The launcher stops a worker while the others continue. */
+  reportDismissal(worker: { rank: number; pid: number | undefined }, why: Dismissal): void {
+    this.#report(describeDismissal(worker, why));
+  }
+
+  /**
+   * A worker has finished: the training has ended, so the others of its group leave it within the timeout of the group. Calls
+   * `onStuck` for each that does not.
+   */
+  async watchEnd(running: () => readonly WorkerPlan[], onStuck: (plan: WorkerPlan) => void): Promise<void> {
+    if (this.#isEndWatched || !this.#isFaultTolerant) return;
+    this.#isEndWatched = true;
+    const state = await this.#withJob((job) => job.read());
+    if (state === undefined || this.#over.signal.aborted) return;
+    const cancel = this.#sources.clock.after(state.timeoutMs, () => {
+      void this.#withJob(async (job) => {
+        for (const plan of running()) {
+          const isMember = state.members.some(({ token }) => token === idOf(plan));
+          if (isMember && !(await job.hasLeft(state, idOf(plan)))) onStuck(plan);
+        }
+      });
+    });
+    this.#over.signal.addEventListener('abort', cancel);
+  }
+
+  /** Calls `onRemoved` for each worker that the other ranks have removed. Ends with `stop`. */
+  watchRemovals(running: () => readonly WorkerPlan[], onRemoved: (plan: WorkerPlan) => void): void {
+    const watched = new Set<WorkerPlan>();
+    let job: Promise<FaultTolerantJob | undefined> | undefined;
+    const stop = this.#sources.clock.every(lookForMarkMs, () => {
+      const plans = running();
+      if (!this.#looksFaultTolerant(plans)) return;
+      job ??= this.#sources.connect(this.#round).catch(() => undefined);
+      for (const plan of plans) {
+        if (watched.has(plan)) continue;
+        watched.add(plan);
+        void job
+          .then((connected) => connected?.untilRemoved(idOf(plan)))
+          .then((isRemoved) => {
+            if (isRemoved === true) onRemoved(plan);
+          });
+      }
+    });
+    this.#over.signal.addEventListener('abort', () => {
+      stop();
+      void job?.then((connected) => connected?.close());
+    });
+  }
+
+  stop(): void {
+    this.#over.abort();
+  }
+
+  /** Reports a death to the other ranks, and reads from the store what it means for them. */
+  async #afterLoss(
+    job: FaultTolerantJob,
+    plan: WorkerPlan,
+    { running, finished }: NodeWorkers,
+  ): Promise<{ job: LossOfJob | undefined; hasFinished: boolean } | undefined> {
+    const token = idOf(plan);
+    await job.setGone(token);
+    const state = await job.read();
+    if (state === undefined) return undefined;
+    const left = await Promise.all(finished.map((one) => job.hasLeft(state, idOf(one))));
+    const isMember = state.members.some((one) => one.token === token);
+    const wasRank = isMember || !this.#replacements.has(token) || (await job.wasAdmitted(state, token));
+    const othersRemain = await this.#othersRemain(job, state, token, running);
+    return {
+      job: { phase: state.phase, isOutside: !wasRank, othersRemain },
+      hasFinished: left.includes(true),
+    };
+  }
+
+  /** Whether another member runs on this node, or may run or have finished on another one. */
+  async #othersRemain(
+    job: FaultTolerantJob,
+    state: Job,
+    token: string,
+    running: readonly WorkerPlan[],
+  ): Promise<boolean> {
+    const here = new Set(running.map(idOf));
+    const others = state.members.filter((one) => one.token !== token);
+    if (others.some((one) => here.has(one.token))) return true;
+    // A rank may have left before the last one formed its group again.
+    const haveLeft = await Promise.all(running.map((one) => job.hasLeft(state, idOf(one))));
+    if (haveLeft.includes(true)) return true;
+    if (this.#round.groupWorldSize === 1) return false;
+    const areLost = await Promise.all(
+      others.map(
+        async (one) =>
+          (await job.isGone(one.token)) ||
+          (state.phase === 'training' && (await job.hasLeft(state, one.token))),
+      ),
+    );
+    return areLost.includes(false);
+  }
+
+  /** Undefined if the store does not answer. */
+  async #withJob<Result>(use: (job: FaultTolerantJob) => Promise<Result>): Promise<Result | undefined> {
     try {
-      const at = parseEndpoint(storeEndpoint, 'RINGRUN_STORE');
-      const store = await connectStore({ ...at, timeoutMs: maxAnswerMs, log: () => undefined });
+      const job = await this.#sources.connect(this.#round);
       try {
-        const keys = new PrefixStore(`restart/${restartCount}`, store);
-        await keys.set(goneKey(idOf(plan)), '');
-        const job = await runningJob(keys);
-        if (job === undefined) return false;
-        const here = new Set(running.map(idOf));
-        if (job.members.some(({ token }) => here.has(token))) return true;
-        if (groupWorldSize === 1) return false;
-        const areGone = job.members.map(async ({ token }) => await keys.check([goneKey(token)]));
-        return (await Promise.all(areGone)).includes(false);
+        return await use(job);
       } finally {
-        await store.close();
+        await job.close();
       }
     } catch (error) {
       if (!(error instanceof RingrunError)) throw error;
       process.stderr.write(`ringrun: the store of the job did not answer: ${error.message}\n`);
-      return false;
+      return undefined;
     }
   }
 
-  #replace(plan: WorkerPlan): WorkerPlan | undefined {
-    if (this.#restartsLeft <= 0) return undefined;
+  #replace(plan: WorkerPlan): WorkerPlan {
     this.#restartsLeft -= 1;
-    this.#restarts += 1;
+    const id = randomUUID();
+    this.#replacements.add(id);
     const { environment } = plan;
     const before = environment['RINGRUN_ERROR_FILE'];
-    const errorFile = before === undefined ? undefined : `${before}.${this.#restarts}`;
-    const renewed = { ...environment, [workerIdVariable]: randomUUID(), RINGRUN_ERROR_FILE: errorFile };
+    const errorFile = before === undefined ? undefined : `${before}.${this.restarts}`;
+    const renewed = { ...environment, [workerIdVariable]: id, RINGRUN_ERROR_FILE: errorFile };
     return { ...plan, environment: renewed, savingMark: errorFile && savingMarkOf(errorFile) };
+  }
+
+  #looksFaultTolerant(plans: readonly WorkerPlan[]): boolean {
+    this.#isFaultTolerant ||= plans.some((plan) => this.#sources.isFaultTolerant(plan));
+    return this.#isFaultTolerant;
   }
 }
 
 function idOf({ environment }: WorkerPlan): string {
   return environment[workerIdVariable] ?? '';
-}
-
-function isFaultTolerant({ environment }: WorkerPlan): boolean {
-  const errorFile = environment['RINGRUN_ERROR_FILE'];
-  return errorFile !== undefined && existsSync(recoveryMarkOf(errorFile));
 }

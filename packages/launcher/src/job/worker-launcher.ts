@@ -227,10 +227,11 @@ async function resolveCommand(
   return (localRank) => bind(command, localRank);
 }
 
-/** Without the failed workers that the job survived, if other workers succeeded. */
-export function countingOf({ workers, outlived }: NodeOutcome): WorkerOutcome[] {
-  const counting = workers.filter((worker) => !outlived.has(worker));
-  return counting.length === 0 || counting.some(({ exitCode }) => exitCode === 0) ? counting : workers;
+/** Without replacements that came too late, and without the failed workers that the job survived if other workers succeeded. */
+export function countingOf({ workers, outlived, unneeded }: NodeOutcome): WorkerOutcome[] {
+  const needed = workers.filter((worker) => !unneeded.has(worker));
+  const counting = needed.filter((worker) => !outlived.has(worker));
+  return counting.length === 0 || counting.some(({ exitCode }) => exitCode === 0) ? counting : needed;
 }
 
 function rise(before: number | undefined, after: number | undefined): number | undefined {

@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream';
 import { Guard } from './guard.ts';
 import type { WorkerOutput } from '../logs/worker-output.ts';
 import { launcherPipeDescriptor, launcherPipeVariable, leaseMessage } from '../worker/launcher-pipe.ts';
-import { processGroupIsLeft, signalProcessGroup } from './posix-process-group.ts';
+import { processGroupIsLeft, processState, signalProcessGroup } from './posix-process-group.ts';
 
 /** The settings with which one worker is started. */
 export interface WorkerPlan {
@@ -41,12 +41,16 @@ export interface WorkerOutcome {
   endedAt: number;
 }
 
+/** A worker as its agent sees it. */
+export type SupervisedWorker = { readonly [Member in keyof Worker]: Worker[Member] };
+
 /**
  * One training process. It leads its own process group and session, so that a signal reaches all its child processes.
  *
  * Its stdin is empty, unlike under torchrun: with a shared terminal, a random worker would receive each line.
  */
 export class Worker {
+  readonly rank: number;
   readonly pid: number | undefined;
   /** Resolves when the process itself has ended; its child processes may still run. Never rejects. */
   readonly ended: Promise<WorkerOutcome>;
@@ -61,6 +65,7 @@ export class Worker {
   constructor(plan: WorkerPlan) {
     this.#savingMark = plan.savingMark;
     const { rank, localRank } = plan;
+    this.rank = rank;
     this.#guard = plan.kind === 'program' ? new Guard(rank) : undefined;
     const child = this.#guard ? startProgram(plan, this.#guard) : startScript(plan);
     if (child.pid !== undefined) {
@@ -99,6 +104,16 @@ export class Worker {
     if (this.#hasEnded) return;
     if (this.#guard) this.#guard.mustRenewWithin(withinMs);
     else this.#pipe?.write(leaseMessage(withinMs));
+  }
+
+  /** Whether the process has ended, even if `ended` has not resolved yet. */
+  hasDied(): boolean {
+    return this.#hasEnded || this.pid === undefined || processState(this.pid) === 'Z';
+  }
+
+  /** Whether the process was stopped by a signal, such as SIGSTOP. */
+  isStopped(): boolean {
+    return !this.#hasEnded && this.pid !== undefined && processState(this.pid) === 'T';
   }
 
   /** Whether the worker is writing a checkpoint. */

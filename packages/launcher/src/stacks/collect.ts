@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { namesIn } from '../host/host-files.ts';
+import { processState } from '../job/posix-process-group.ts';
 import { maxAnswerBytes, parseState } from './rank-state.ts';
 import type { RankState } from './rank-state.ts';
 import { withSocketAddress } from './socket-address.ts';
@@ -65,10 +65,5 @@ function ask(folder: string, name: string): Promise<string | undefined> {
 }
 
 function isStopped(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return /^[Tt]/.test(stat.slice(stat.lastIndexOf(')') + 2));
-  } catch {
-    return false;
-  }
+  return /^[Tt]/.test(processState(pid) ?? '');
 }

@@ -1,6 +1,5 @@
-import { performance } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
 import { CollectiveTimeoutError, formatDuration, formatRanks, PeerDiedError } from '@ringrun/core';
+import type { Clock } from './clock.ts';
 import { decide } from './decide.ts';
 import type { Formation, Process, Report } from './decide.ts';
 import { jobEnded, rankRemoved, recoveryFailed } from './failures.ts';
@@ -25,18 +24,20 @@ export class Agreement {
   readonly #signs: SignsOfLife;
   readonly #minRanks: number;
   readonly #timeoutMs: number;
+  readonly #clock: Clock;
 
   constructor(
     own: Process,
     keys: RecoveryKeys,
     signs: SignsOfLife,
-    { minRanks, timeoutMs }: { minRanks: number; timeoutMs: number },
+    { minRanks, timeoutMs, clock }: { minRanks: number; timeoutMs: number; clock: Clock },
   ) {
     this.#own = own;
     this.#keys = keys;
     this.#signs = signs;
     this.#minRanks = minRanks;
     this.#timeoutMs = timeoutMs;
+    this.#clock = clock;
   }
 
   /**
@@ -51,29 +52,31 @@ export class Agreement {
   /** Agrees with the other members on the next generation. */
   async agree({ generation, members }: Generation): Promise<Formation> {
     const next = generation + 1;
-    const since = performance.now();
+    const since = this.#clock.now();
     let isReported = false;
     for (let pauseMs = lookAgainMs.first; ; pauseMs = Math.min(2 * pauseMs, lookAgainMs.max)) {
       const found = await this.#keys.verdict(next);
-      if (found !== undefined) return this.#accept(found);
+      if (found !== undefined) return await this.#accept(found, next, members);
       const situation = await this.#keys.situation(next, members, this.#signs.isDead, this.#minRanks);
       const decision = decide(situation);
-      if (decision.kind !== 'wait') return this.#accept(await this.#keys.propose(next, decision));
+      if (decision.kind !== 'wait') {
+        return await this.#accept(await this.#keys.propose(next, decision), next, members);
+      }
       await this.#signs.observe(decision.missing);
-      const waitedMs = performance.now() - since;
-      const missing = formatRanks(decision.missing.map(({ rank }) => rank));
+      const waitedMs = this.#clock.now() - since;
       if (waitedMs > this.#timeoutMs) {
-        throw recoveryFailed(
-          `${missing} did not take part for ${formatDuration(this.#timeoutMs)}. Raise the timeoutMs of initProcessGroup, or end the processes that are stuck`,
-        );
+        // A rank that is stuck is removed at the timeout, as in a collective.
+        for (const one of decision.missing) await this.#keys.setBlamed(next, one);
+        continue;
       }
       if (waitedMs > waitReportMs && !isReported) {
         isReported = true;
+        const missing = formatRanks(decision.missing.map(({ rank }) => rank));
         process.stderr.write(
-          `ringrun: rank ${this.#own.rank}: waiting for ${missing} to form the group again\n`,
+          `ringrun: rank ${this.#own.rank}: waiting for ${missing} to form the group again (at most ${formatDuration(this.#timeoutMs)})\n`,
         );
       }
-      await delay(pauseMs);
+      await this.#clock.delay(pauseMs);
     }
   }
 
@@ -86,8 +89,22 @@ export class Agreement {
         members.map(async (one) => one.token === this.#own.token || (await this.isGone(one))),
       );
       if (gone.every(Boolean)) throw jobEnded('all its ranks have ended');
-      await delay(lookAgainMs.max);
+      await this.#clock.delay(lookAgainMs.max);
     }
+  }
+
+  /** Records the members of `before` that neither left nor take part in `next`: they are dead, stuck or cut off. */
+  async recordRemoved(before: readonly Process[], next: readonly Process[]): Promise<void> {
+    await this.#recordRemoved(before.filter(({ token }) => next.every((one) => one.token !== token)));
+  }
+
+  /** Records the members that are stuck at the end of the training, according to the failure of a rank that leaves. */
+  async recordStuck({ members }: Generation, failure: unknown): Promise<void> {
+    if (failure instanceof CollectiveTimeoutError) await this.#recordRemoved(membersIn(failure, members));
+  }
+
+  async #recordRemoved(members: readonly Process[]): Promise<void> {
+    for (const one of members) if (!(await this.#keys.isGone(one.token))) await this.#keys.setRemoved(one);
   }
 
   /** Whether a member has left the generation, or has died. */
@@ -108,21 +125,30 @@ export class Agreement {
 
   /** Records which rank a failure shows to be dead, unless that rank has reported. */
   async #blame({ generation, members }: Generation, failure: unknown): Promise<void> {
-    const ranks =
-      failure instanceof PeerDiedError
-        ? [failure.peer.rank]
-        : failure instanceof CollectiveTimeoutError
-          ? failure.missing.map(({ rank }) => rank)
-          : [];
-    const blamed = ranks.flatMap((rank) => members[rank] ?? []);
+    const blamed = membersIn(failure, members);
     const next = generation + 1;
     const reports = await this.#keys.reports(next, blamed);
     for (const one of blamed) if (!reports.has(one.token)) await this.#keys.setBlamed(next, one);
   }
 
-  #accept(verdict: Verdict): Formation {
-    if (verdict.kind === 'fail') throw recoveryFailed(verdict.reason);
+  async #accept(verdict: Verdict, generation: number, members: readonly Process[]): Promise<Formation> {
+    if (verdict.kind === 'fail') {
+      const reports = await this.#keys.reports(generation, members);
+      await this.#recordRemoved(members.filter(({ token }) => !reports.has(token)));
+      throw recoveryFailed(verdict.reason);
+    }
     if (verdict.members.some(({ token }) => token === this.#own.token)) return verdict;
     throw rankRemoved(this.#own.rank);
   }
+}
+
+/** The members that a failure shows to be dead or stuck. */
+function membersIn(failure: unknown, members: readonly Process[]): Process[] {
+  const ranks =
+    failure instanceof PeerDiedError
+      ? [failure.peer.rank]
+      : failure instanceof CollectiveTimeoutError
+        ? failure.missing.map(({ rank }) => rank)
+        : [];
+  return ranks.flatMap((rank) => members[rank] ?? []);
 }

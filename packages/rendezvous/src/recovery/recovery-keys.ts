@@ -6,31 +6,52 @@ import type { Decision, Process, Report, Situation } from './decide.ts';
 /** A decision that ends a generation. */
 export type Verdict = Exclude<Decision, { kind: 'wait' }>;
 
-/** The job that new processes join. */
-export interface RunningJob {
+/**
+ * The phase of a fault-tolerant job. `training`: ranks make steps, and processes may join. `ending`: a rank has left after its
+ * last step, so the others have made theirs or have its result, and write their results. No process joins, and dead ranks are
+ * not replaced.
+ */
+export type JobPhase = 'training' | 'ending';
+
+/** The fault-tolerant job of a store. */
+export interface Job {
   /** Distinguishes jobs that follow each other in one store. */
   readonly id: string;
   readonly generation: number;
+  readonly phase: JobPhase;
+  /** The processes of the current group. */
   readonly members: readonly Process[];
   readonly masterAddress: string;
+  /** Timeout of the group, after which a rank counts as stuck. */
+  readonly timeoutMs: number;
 }
 
 const currentKey = 'recovery/current';
-const endedKey = 'recovery/ended';
 
-/** The fault-tolerant job that runs with this store, if any. */
-export async function runningJob(store: Store): Promise<RunningJob | undefined> {
-  const current = await peek(store, currentKey);
-  if (current === undefined) return undefined;
-  const job = JSON.parse(current) as RunningJob;
-  const keys = new RecoveryKeys(store, job.id);
-  const gone = await Promise.all(job.members.map((member) => keys.isGone(member.token)));
-  return gone.every(Boolean) ? undefined : job;
+/** A job, and its members that have neither left nor died. */
+export interface JobWithLiving extends Job {
+  readonly living: readonly Process[];
 }
 
-/** Whether the last fault-tolerant job with this store has ended, according to its ranks. */
-export async function hasJobEnded(store: Store): Promise<boolean> {
-  return await store.check([endedKey]);
+/** The last fault-tolerant job that was formed with this store. It may have ended. */
+export async function readJob(store: Store): Promise<JobWithLiving | undefined> {
+  const text = await peek(store, currentKey);
+  if (text === undefined) return undefined;
+  const job = JSON.parse(text) as Job;
+  const keys = new RecoveryKeys(store, job.id);
+  const gone = await Promise.all(job.members.map(({ token }) => keys.isGone(token)));
+  return { ...job, living: job.members.filter((_, i) => !gone[i]) };
+}
+
+/** Like `readJob`; waits until the first one has begun. @throws StoreTimeoutError */
+export async function firstJob(store: Store, timeoutMs: number): Promise<JobWithLiving | undefined> {
+  await store.wait([currentKey], { timeoutMs });
+  return await readJob(store);
+}
+
+/** Whether a process that starts now may join. */
+export function isJoinable({ phase, living }: JobWithLiving): boolean {
+  return phase === 'training' && living.length > 0;
 }
 
 /** The part of the job's store through which its processes agree on the next generation. */
@@ -51,16 +72,25 @@ export class RecoveryKeys {
     return new PrefixStore(`group/${generation}`, this.#keys);
   }
 
-  async setCurrent(generation: number, members: readonly Process[], masterAddress: string): Promise<void> {
-    const job: RunningJob = { id: this.#id, generation, members, masterAddress };
-    await this.#store.set(currentKey, JSON.stringify(job));
-    await this.#store.deleteKey(endedKey);
+  /** Begins a generation: the job is in training, and processes may join. */
+  async setCurrent(job: Pick<Job, 'generation' | 'members' | 'masterAddress' | 'timeoutMs'>): Promise<void> {
+    const begun: Job = { ...job, id: this.#id, phase: 'training' };
+    await this.#store.set(currentKey, JSON.stringify(begun));
   }
 
-  /** Marks the job as ended: processes that start later do not join it. */
-  async clearCurrent(): Promise<void> {
-    await this.#store.set(endedKey, '');
-    await this.#store.deleteKey(currentKey);
+  /**
+   * Ends the training, for a member of the generation that leaves after its last step. Has no effect on a later generation,
+   * whose members continue without it.
+   */
+  async endTraining(generation: number): Promise<void> {
+    for (;;) {
+      const before = await peek(this.#store, currentKey);
+      if (before === undefined) return;
+      const job = JSON.parse(before) as Job;
+      if (job.id !== this.#id || job.generation !== generation || job.phase === 'ending') return;
+      const ending: Job = { ...job, phase: 'ending' };
+      await this.#store.compareSet(currentKey, before, JSON.stringify(ending));
+    }
   }
 
   async report(generation: number, { token }: Process, report: Report): Promise<void> {
@@ -97,8 +127,26 @@ export class RecoveryKeys {
     await this.#keys.set(`left/${token}`, String(committed));
   }
 
+  /** Records that the others continue without a process that has not left, so that its launcher ends it. */
+  async setRemoved({ token }: Process): Promise<void> {
+    await this.#store.set(removedKey(token), '');
+  }
+
   async isGone(token: string): Promise<boolean> {
-    return (await this.#store.check([goneKey(token)])) || (await this.#keys.check([`left/${token}`]));
+    return (await this.#store.check([goneKey(token)])) || (await this.hasLeft(token));
+  }
+
+  async hasLeft(token: string): Promise<boolean> {
+    return await this.#keys.check([`left/${token}`]);
+  }
+
+  /** Records that a process that was started later is now a rank. */
+  async setAdmitted({ token }: Process): Promise<void> {
+    await this.#keys.set(`admitted/${token}`, '');
+  }
+
+  async wasAdmitted(token: string): Promise<boolean> {
+    return await this.#keys.check([`admitted/${token}`]);
   }
 
   async waitUntilLeft(members: readonly Process[], timeoutMs: number): Promise<void> {
@@ -185,4 +233,9 @@ export class RecoveryKeys {
 /** Written by the launcher when the process has ended. */
 export function goneKey(token: string): string {
   return `recovery/gone/${token}`;
+}
+
+/** Written by the ranks that continue without a process, which may still run. */
+export function removedKey(token: string): string {
+  return `recovery/removed/${token}`;
 }

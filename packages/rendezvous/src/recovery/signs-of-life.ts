@@ -1,4 +1,4 @@
-import { performance } from 'node:perf_hooks';
+import type { Clock } from './clock.ts';
 import type { Process } from './decide.ts';
 import { hasEnded } from './process-space.ts';
 import type { RecoveryKeys } from './recovery-keys.ts';
@@ -16,22 +16,26 @@ export class SignsOfLife {
   readonly #silent = new Set<string>();
   readonly #own: Process;
   readonly #keys: RecoveryKeys;
-  readonly #timer: NodeJS.Timeout;
+  readonly #clock: Clock;
+  /** Stops the signs of life. */
+  readonly stop: () => void;
   readonly #seen = new Map<string, { sign: string | undefined; forMs: number }>();
-  #lookedAt = performance.now();
+  #lookedAt: number;
   #count = 0;
 
   /** @param then called after each sign of life. Its errors are ignored. */
-  constructor(keys: RecoveryKeys, own: Process, then: () => Promise<void>) {
+  constructor(keys: RecoveryKeys, own: Process, clock: Clock, then: () => Promise<void>) {
     this.#keys = keys;
     this.#own = own;
+    this.#clock = clock;
+    this.#lookedAt = clock.now();
     let isPending = false;
     const beat = async () => {
       this.#count += 1;
       await keys.setSignOfLife(own, this.#count);
       await then();
     };
-    this.#timer = setInterval(() => {
+    this.stop = clock.every(intervalMs, () => {
       if (isPending) return;
       isPending = true;
       beat()
@@ -40,11 +44,7 @@ export class SignsOfLife {
         .finally(() => {
           isPending = false;
         });
-    }, intervalMs).unref();
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
+    });
   }
 
   /** Whether the process has ended, if this host can determine it, or has been silent for too long. */
@@ -54,7 +54,7 @@ export class SignsOfLife {
 
   /** Counts the time without a sign of life. A check after a long pause, as after SIGSTOP, counts as one interval. */
   async observe(processes: readonly Process[]): Promise<void> {
-    const now = performance.now();
+    const now = this.#clock.now();
     const passedMs = Math.min(now - this.#lookedAt, intervalMs);
     this.#lookedAt = now;
     for (const one of processes) {

@@ -13,11 +13,11 @@ import {
   PrefixStore,
   dataConnectionSecurity,
   deleteNumbered,
-  hasJobEnded,
+  isJoinable,
   jobEnded,
-  runningJob,
+  readJob,
 } from '@ringrun/rendezvous';
-import type { RunningJob } from '@ringrun/rendezvous';
+import type { Job } from '@ringrun/rendezvous';
 import type { InitSettings } from './init-method.ts';
 import { agreeOnMaster } from './master-address.ts';
 import { explainMissingServer, openGroupStore } from './group-store.ts';
@@ -39,7 +39,7 @@ export interface Session {
   /** True if the store ends with the process of rank 0. */
   readonly servedByRank0: boolean;
   /** The fault-tolerant job that this process has not joined yet: `group` is this process alone. */
-  joins: RunningJob | undefined;
+  joins: Job | undefined;
   /** Leaves a fault-tolerant job; replaces the farewell of the default group's ranks. */
   leaveBy?: () => Promise<void>;
   /** Keys of this session, until the next `initProcessGroup`. `group/0` is the group of all ranks. */
@@ -97,14 +97,13 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       timeoutMs,
       formGroup,
     };
-    const joins = size > 1 ? await runningJob(keys) : undefined;
-    if (joins !== undefined) return await sessionAlone({ ...common, joins }, found);
+    const job = size > 1 ? await readJob(keys) : undefined;
+    if (job !== undefined && isJoinable(job)) return await sessionAlone({ ...common, joins: job }, found);
     if (size > 1) {
       const { servedByRank0 } = found;
       const self = describeSelf(rank, size, settings.runId);
-      joined = await notAfterEnd(keys, timeoutMs, (limitMs) =>
-        joinJob(keys, self, { timeoutMs: limitMs, servedByRank0 }),
-      );
+      const join = (limitMs: number) => joinJob(keys, self, { timeoutMs: limitMs, servedByRank0 });
+      joined = job === undefined || hasBeenRank ? await join(timeoutMs) : await joinAfterEnd(join, timeoutMs);
     }
     const store = joined?.store ?? new PrefixStore('init/0', keys);
     if (rank === 0 && size > 1) await deleteNumbered(found.store, 'restart', settings.restartCount - 1);
@@ -138,15 +137,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 }
 
 /**
- * Limits the time for which a new process waits for the others, if their fault-tolerant job has ended while this process
- * started: most jobs are the last ones of their ranks.
+ * Joins the next job of the ranks whose fault-tolerant job has ended while this process started. Most jobs are the last ones of
+ * their ranks, so the time is limited.
  */
-async function notAfterEnd<T>(
-  store: Store,
-  timeoutMs: number,
-  join: (timeoutMs: number) => Promise<T>,
-): Promise<T> {
-  if (hasBeenRank || !(await hasJobEnded(store))) return await join(timeoutMs);
+async function joinAfterEnd<T>(join: (timeoutMs: number) => Promise<T>, timeoutMs: number): Promise<T> {
   try {
     return await join(Math.min(timeoutMs, maxAfterEndMs));
   } catch (error) {
@@ -157,7 +151,7 @@ async function notAfterEnd<T>(
 
 /** A process that joins a running job is alone until it has received the state of the training. */
 async function sessionAlone(
-  common: Omit<Session, 'group' | 'store' | 'masterAddress' | 'leave' | 'joins'> & { joins: RunningJob },
+  common: Omit<Session, 'group' | 'store' | 'masterAddress' | 'leave' | 'joins'> & { joins: Job },
   found: GroupStore,
 ): Promise<Session> {
   const { timeoutMs, joins } = common;

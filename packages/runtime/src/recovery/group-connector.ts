@@ -1,8 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { createCpuGroup, HashStore } from '@ringrun/collectives';
+import { HashStore } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/core';
 import { AbandonableStore, FormationAbandonedError, lookAgainMs } from '@ringrun/rendezvous';
-import type { Agreement, Generation, RecoveryKeys } from '@ringrun/rendezvous';
+import type { Agreement, Clock, Generation, RecoveryKeys } from '@ringrun/rendezvous';
 import type { Session } from '../process-group/session.ts';
 
 /**
@@ -16,18 +15,20 @@ export class GroupConnector {
   readonly #session: Session;
   readonly #keys: RecoveryKeys;
   readonly #agreement: Agreement;
+  readonly #clock: Clock;
   #connectMs = connectMs.first;
 
-  constructor(session: Session, keys: RecoveryKeys, agreement: Agreement) {
+  constructor(session: Session, keys: RecoveryKeys, agreement: Agreement, clock: Clock) {
     this.#session = session;
     this.#keys = keys;
     this.#agreement = agreement;
+    this.#clock = clock;
   }
 
   async connect(current: Generation, rank: number): Promise<ProcessGroup> {
     const { timeoutMs, masterAddress, formGroup } = this.#session;
     const size = current.members.length;
-    if (size === 1) return await createCpuGroup({ store: new HashStore(), rank, size, timeoutMs });
+    if (size === 1) return await formGroup({ store: new HashStore(), rank, size, timeoutMs });
     const over = new AbortController();
     const abandoned = this.#untilAbandoned(current, over.signal);
     abandoned.catch(() => undefined);
@@ -51,7 +52,7 @@ export class GroupConnector {
   /** Rejects when a member has abandoned the generation, or has died. */
   async #untilAbandoned(current: Generation, over: AbortSignal): Promise<never> {
     for (;;) {
-      await delay(lookAgainMs.max, undefined, { signal: over });
+      await this.#clock.delay(lookAgainMs.max, over);
       if (await this.#agreement.isAbandoned(current)) throw new FormationAbandonedError();
     }
   }

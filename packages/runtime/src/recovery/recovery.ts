@@ -1,27 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { RingrunError } from '@ringrun/core';
 import type { ProcessGroup, StartableOperation } from '@ringrun/core';
-import { setRecoveryMark } from '@ringrun/launcher';
 import {
   Agreement,
   RecoveryKeys,
   SignsOfLife,
   isRecoverable,
   jobEnded,
-  processSpace,
   whileForming,
 } from '@ringrun/rendezvous';
-import type { Formation, Generation, Process, Report, RunningJob } from '@ringrun/rendezvous';
+import type { Formation, Generation, Job, Process, Report } from '@ringrun/rendezvous';
 import { goodbyeMs } from '../process-group/membership.ts';
 import type { Session } from '../process-group/session.ts';
-import { currentState, enterState } from '../process-group/state.ts';
-import { Subgroups } from '../process-group/subgroups.ts';
 import { Commit } from './commit.ts';
 import { GroupConnector } from './group-connector.ts';
 import { announceChange } from './membership-change.ts';
 import { namingServer } from './naming-server.ts';
 import { receiveState, sendState } from './state-transfer.ts';
+import { thisProcess } from './this-process.ts';
+import type { RecoveringProcess } from './this-process.ts';
 import type { RecoveryOptions, Replica, Transaction } from './training.ts';
 
 /** Continues the training of this process while other processes die and join. */
@@ -29,7 +26,7 @@ export class Recovery {
   readonly #session: Session;
   readonly #replica: Replica;
   readonly #options: RecoveryOptions;
-  readonly #own: Process;
+  readonly #process: RecoveringProcess;
   readonly #keys: RecoveryKeys;
   readonly #signs: SignsOfLife;
   readonly #agreement: Agreement;
@@ -54,40 +51,47 @@ export class Recovery {
     session: Session,
     replica: Replica,
     options: RecoveryOptions,
-    { id, generation, members, own }: Pick<RunningJob, 'id' | 'generation' | 'members'> & { own: Process },
+    own: RecoveringProcess,
+    { id, generation, members }: Pick<Job, 'id' | 'generation' | 'members'>,
   ) {
     this.#session = session;
     this.#replica = replica;
     this.#options = options;
-    this.#own = own;
+    this.#process = own;
     this.#group = session.group;
     this.#generation = generation;
     this.#members = members;
     this.#isAdmitted = session.joins === undefined;
     if (this.#isAdmitted) this.#commit = new Commit(session.group);
     this.#keys = new RecoveryKeys(session.recoveryStore, id);
-    this.#signs = new SignsOfLife(this.#keys, own, () => this.#lookForWaiting());
+    this.#signs = new SignsOfLife(this.#keys, own.self, own.clock, () => this.#lookForWaiting());
     const { minRanks } = options;
     const { timeoutMs } = session;
-    this.#agreement = new Agreement(own, this.#keys, this.#signs, { minRanks, timeoutMs });
-    this.#connector = new GroupConnector(session, this.#keys, this.#agreement);
+    const { clock } = own;
+    this.#agreement = new Agreement(own.self, this.#keys, this.#signs, { minRanks, timeoutMs, clock });
+    this.#connector = new GroupConnector(session, this.#keys, this.#agreement, clock);
     session.leaveBy = () => this.#leave();
-    setRecoveryMark(process.env);
+    own.begins();
   }
 
   /** Makes the job of the session fault-tolerant. A collective of all ranks, except in a process that joins. */
-  static start(session: Session, replica: Replica, options: RecoveryOptions): Recovery {
-    const { rank } = session.startedAs;
-    const token = process.env['RINGRUN_WORKER_ID'] ?? randomUUID();
-    const own: Process = { token, rank, host: hostname(), pid: process.pid, space: processSpace() };
-    if (session.joins !== undefined)
-      return new Recovery(session, replica, options, { ...session.joins, own });
-    const all = session.group.allGatherObjectSync({ id: randomUUID(), own });
-    const members = all.map((one) => one.own);
-    const recovery = new Recovery(session, replica, options, { id: all[0].id, generation: 0, members, own });
+  static start(
+    session: Session,
+    replica: Replica,
+    options: RecoveryOptions,
+    own = thisProcess(session.startedAs.rank),
+  ): Recovery {
+    if (session.joins !== undefined) return new Recovery(session, replica, options, own, session.joins);
+    const all = session.group.allGatherObjectSync({ id: randomUUID(), self: own.self });
+    const members = all.map(({ self }) => self);
+    const recovery = new Recovery(session, replica, options, own, { id: all[0].id, generation: 0, members });
     recovery.#opened = recovery.#open();
     recovery.#opened.catch(() => undefined);
     return recovery;
+  }
+
+  get #self(): Process {
+    return this.#process.self;
   }
 
   /** The current group. */
@@ -97,7 +101,7 @@ export class Recovery {
 
   /** RANK, as started, of the processes in the current group, in the order of their ranks. */
   get startRanks(): readonly number[] {
-    return this.#isAdmitted ? this.#members.map(({ rank }) => rank) : [this.#own.rank];
+    return this.#isAdmitted ? this.#members.map(({ rank }) => rank) : [this.#self.rank];
   }
 
   /** False in a process that joins, until `join` has resolved. */
@@ -113,7 +117,8 @@ export class Recovery {
   /** Lets processes that start from now on join. */
   async #open(): Promise<void> {
     if (this.#group.rank === 0) {
-      await this.#keys.setCurrent(this.#generation, this.#members, this.#session.masterAddress);
+      const { masterAddress, timeoutMs } = this.#session;
+      await this.#keys.setCurrent({ ...this.#current(), masterAddress, timeoutMs });
     }
   }
 
@@ -171,16 +176,16 @@ export class Recovery {
 
   /** Joins the running job. Resolves after this process has received the state of the training. */
   async join(): Promise<void> {
-    process.stderr.write(`ringrun: rank ${this.#own.rank} joins the running job at its next step\n`);
+    process.stderr.write(`ringrun: rank ${this.#self.rank} joins the running job at its next step\n`);
     this.#next = 'empty';
     await this.#leaveGroup();
-    await this.#keys.addWaiting(this.#own);
+    await this.#keys.addWaiting(this.#self);
     while (!this.#isAdmitted) {
       const verdict = await this.#agreement.verdictOfMembers(this.#current());
       this.#generation += 1;
       if (verdict.kind === 'fail') throw jobEnded(verdict.reason);
       this.#members = verdict.members;
-      if (!verdict.members.some(({ token }) => token === this.#own.token)) continue;
+      if (!verdict.members.some(({ token }) => token === this.#self.token)) continue;
       try {
         await this.#form(verdict);
       } catch (error) {
@@ -189,7 +194,7 @@ export class Recovery {
       }
     }
     this.#next = 'none';
-    await this.#keys.removeWaiting(this.#own);
+    await this.#keys.removeWaiting(this.#self);
   }
 
   /** The commit, issued after running collectives; undefined if it must wait until they have ended. */
@@ -210,6 +215,7 @@ export class Recovery {
       const formation = await this.#agreement.agree(this.#current());
       this.#generation += 1;
       this.#members = formation.members;
+      await this.#agreement.recordRemoved(before, this.#members);
       if (this.#committed < formation.committed) {
         this.#committed = formation.committed;
         this.#next = 'none';
@@ -235,20 +241,20 @@ export class Recovery {
   }
 
   async #leaveGroup(): Promise<void> {
-    const state = currentState();
     this.#replica.leaveGroup();
-    if (state.phase === 'ready') await state.subgroups.destroyAll().catch(() => undefined);
+    await this.#process.destroySubgroups();
     await this.#group.destroy().catch(() => undefined);
   }
 
   /** Forms the group of the current generation, and brings new processes to the state of the others. */
   async #form({ members, joining, source, committed }: Formation): Promise<void> {
-    const rank = members.findIndex(({ token }) => token === this.#own.token);
+    const rank = members.findIndex(({ token }) => token === this.#self.token);
     const group = await this.#connector.connect(this.#current(), rank);
     try {
       const sender = members.findIndex(({ token }) => token === source);
       if (!this.#isAdmitted) {
         await this.#replica.loadState(await receiveState(group, sender));
+        await this.#keys.setAdmitted(this.#self);
         this.#committed = committed;
       } else if (rank === sender) {
         const receivers = joining.map((token) => members.findIndex((member) => member.token === token));
@@ -268,14 +274,14 @@ export class Recovery {
     this.#session.joins = undefined;
     this.#wantsChange = false;
     this.#changesNext = false;
-    await this.#keys.forget(this.#generation, this.#own);
+    await this.#keys.forget(this.#generation, this.#self);
     await this.#open();
   }
 
   #enter(group: ProcessGroup): void {
     this.#group = group;
     this.#session.group = group;
-    enterState({ phase: 'ready', session: this.#session, subgroups: new Subgroups(this.#session) });
+    this.#process.groupChanged(this.#session);
   }
 
   /** Rank 0 checks once a second. */
@@ -292,13 +298,15 @@ export class Recovery {
     this.#isLeaving = true;
     this.#signs.stop();
     const { servedByRank0, startedAs } = this.#session;
-    const others = this.#members.filter(({ token }) => token !== this.#own.token);
+    const others = this.#members.filter(({ token }) => token !== this.#self.token);
     try {
-      if (!this.#isAdmitted) await this.#keys.removeWaiting(this.#own);
-      if (this.#group.rank === 0 && this.#isAdmitted) await this.#keys.clearCurrent();
-      await this.#keys.setLeft(this.#own, this.#committed);
-      // A rank that died after the last step is not a failure.
-      await this.#group.destroy().catch(() => undefined);
+      if (!this.#isAdmitted) await this.#keys.removeWaiting(this.#self);
+      if (this.#isAdmitted) await this.#keys.endTraining(this.#generation);
+      await this.#keys.setLeft(this.#self, this.#committed);
+      // A rank that died or is stuck after the last step is not a failure.
+      await this.#group
+        .destroy()
+        .catch((error: unknown) => this.#agreement.recordStuck(this.#current(), error));
       if (servedByRank0 && startedAs.rank === 0) await this.#keys.waitUntilLeft(others, goodbyeMs);
     } catch (error) {
       if (!(error instanceof RingrunError)) throw error;

@@ -16,11 +16,16 @@ export class Agenda {
 
   /** Runs all events before `end`. */
   runUntil(end: number, isOver: () => boolean): void {
-    while (this.#heap.length > 0 && this.#heap[0].at <= end && !isOver()) {
-      const entry = this.#pop();
-      this.now = entry.at;
-      entry.act();
-    }
+    while (!isOver() && this.runNext(end));
+  }
+
+  /** Runs the next event, if it is before `end`. */
+  runNext(end: number): boolean {
+    if (this.#heap.length === 0 || this.#heap[0].at > end) return false;
+    const entry = this.#pop();
+    this.now = entry.at;
+    entry.act();
+    return true;
   }
 
   #push(entry: Entry): void {

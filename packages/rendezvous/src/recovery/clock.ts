@@ -1,0 +1,31 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** The time of a process. Simulations have their own. Milliseconds. */
+export interface Clock {
+  /** Never goes backwards. */
+  now(): number;
+  /** Rejects when the signal aborts. */
+  delay(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `act` once, unless the returned function is called before. */
+  after(ms: number, act: () => void): () => void;
+  /** Calls `act` until the returned function is called. Does not keep the process running. */
+  every(ms: number, act: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  delay: (ms, signal) => delay(ms, undefined, { signal }),
+  after: (ms, act) => {
+    const timer = setTimeout(act, ms);
+    return () => {
+      clearTimeout(timer);
+    };
+  },
+  every: (ms, act) => {
+    const timer = setInterval(act, ms).unref();
+    return () => {
+      clearInterval(timer);
+    };
+  },
+};
