@@ -40,7 +40,8 @@ const log = {
 mark('joining');
 await ddp.shareState({ optimizer, log });
 
-while (ranksByStep.length < Number(steps)) {
+const { ranksAtEnd = 1 } = pauses;
+while (ranksByStep.length < Number(steps) || ranksByStep.at(-1)!.length < ranksAtEnd) {
   mark('step', { step: ranksByStep.length });
   optimizer.zeroGrad();
   await lossOf(ddp, rank, ranksByStep.length + 1).backward();

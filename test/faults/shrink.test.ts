@@ -59,8 +59,7 @@ test('a replacement that waits to join when the training ends does not fail the 
 test('a stopped rank is removed at the timeout, ended and replaced', async () => {
   const plan = {
     ...two,
-    steps: 40,
-    pauses: { ...pauses, stepMs: 100, timeoutMs: 2000 },
+    pauses: { ...pauses, stepMs: 20, timeoutMs: 2000, ranksAtEnd: 2 },
     victims: [{ ...killed, signal: 'SIGSTOP' } as const],
   };
   const { failure, stderr } = await runShrinkJob(temporaryFolder(), plan);

@@ -72,7 +72,7 @@ export function randomPlan(seed: number, kills: number): ShrinkPlan {
   const victims = Array.from({ length: kills }, (): Victim => {
     const phase = oneOf(...(Object.keys(delaysMs) as KillPhase[]));
     // A stopped rank that has left the job looks like one that writes a long result.
-    const mayStop = phase !== 'left' && phase !== 'exit';
+    const mayStop = phase !== 'left';
     return {
       signal: mayStop && random() < 0.15 ? 'SIGSTOP' : 'SIGKILL',
       rank: oneOf(...others),
@@ -141,9 +141,10 @@ class Trial {
     if (i < 0) return;
     const [victim] = this.#victims.splice(i, 1);
     void delay(victim.delayMs).then(() => {
-      if (this.#marks.last(pid)?.phase === 'done') return;
+      const last = this.#marks.last(pid)?.phase;
+      if (last === 'done') return;
       try {
-        process.kill(pid, victim.signal);
+        process.kill(pid, last === 'left' ? 'SIGKILL' : victim.signal);
       } catch {
         return;
       }
@@ -161,7 +162,7 @@ class Trial {
     this.#checkLastLine();
     const results = done.map((rank) => this.#resultOf(rank));
     for (const result of results) expect(result).toEqual(results[0]);
-    expect(results[0].ranksByStep).toHaveLength(this.#plan.steps);
+    expect(results[0].ranksByStep.length).toBeGreaterThanOrEqual(this.#plan.steps);
   }
 
   /** Each death has one line, and the last line counts them and names the ranks without a result. */

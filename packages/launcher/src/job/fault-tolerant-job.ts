@@ -64,6 +64,11 @@ export class FaultTolerantJob {
     return await new this.#rendezvous.RecoveryKeys(this.#keys, job.id).hasLeft(token);
   }
 
+  /** Whether the process is out of the job's group, and only runs its own code. */
+  async hasDeparted(job: Job, token: string): Promise<boolean> {
+    return await new this.#rendezvous.RecoveryKeys(this.#keys, job.id).hasDeparted(token);
+  }
+
   /** Whether the process has ever been a rank of the job's group. */
   async wasAdmitted(job: Job, token: string): Promise<boolean> {
     return await new this.#rendezvous.RecoveryKeys(this.#keys, job.id).wasAdmitted(token);

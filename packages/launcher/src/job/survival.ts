@@ -24,6 +24,9 @@ const notNeeded: ReadonlySet<string> = new Set(['ERR_JOB_ENDED', 'ERR_RANK_REMOV
 /** Milliseconds between two checks whether the workers belong to a fault-tolerant job. */
 const lookForMarkMs = 1000;
 
+/** Longer delays overflow and would run at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
 /** What follows from the end of a worker. */
 export interface Loss {
   readonly kind: LossKind;
@@ -145,15 +148,16 @@ export class Survival {
    * `onStuck` for each that does not.
    */
   async watchEnd(running: () => readonly WorkerPlan[], onStuck: (plan: WorkerPlan) => void): Promise<void> {
-    if (this.#isEndWatched || !this.#isFaultTolerant) return;
+    if (this.#isEndWatched || !this.#looksFaultTolerant(running())) return;
     this.#isEndWatched = true;
     const state = await this.#withJob((job) => job.read());
-    if (state === undefined || this.#over.signal.aborted) return;
-    const cancel = this.#sources.clock.after(state.timeoutMs, () => {
+    const limitMs = state?.timeoutMs ?? Infinity;
+    if (state === undefined || limitMs > longestTimerMs || this.#over.signal.aborted) return;
+    const cancel = this.#sources.clock.after(limitMs, () => {
       void this.#withJob(async (job) => {
         for (const plan of running()) {
           const isMember = state.members.some(({ token }) => token === idOf(plan));
-          if (isMember && !(await job.hasLeft(state, idOf(plan)))) onStuck(plan);
+          if (isMember && !(await job.hasDeparted(state, idOf(plan)))) onStuck(plan);
         }
       });
     });

@@ -100,7 +100,8 @@ export class Agreement {
 
   /** Records the members that are stuck at the end of the training, according to the failure of a rank that leaves. */
   async recordStuck({ members }: Generation, failure: unknown): Promise<void> {
-    if (failure instanceof CollectiveTimeoutError) await this.#recordRemoved(membersIn(failure, members));
+    if (!(failure instanceof CollectiveTimeoutError)) return;
+    for (const one of membersIn(failure, members)) await this.#keys.setRemoved(one);
   }
 
   async #recordRemoved(members: readonly Process[]): Promise<void> {

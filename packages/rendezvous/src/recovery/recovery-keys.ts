@@ -22,8 +22,8 @@ export interface Job {
   /** The processes of the current group. */
   readonly members: readonly Process[];
   readonly masterAddress: string;
-  /** Timeout of the group, after which a rank counts as stuck. */
-  readonly timeoutMs: number;
+  /** Timeout of the group, after which a rank counts as stuck; null if it has none. */
+  readonly timeoutMs: number | null;
 }
 
 const currentKey = 'recovery/current';
@@ -138,6 +138,15 @@ export class RecoveryKeys {
 
   async hasLeft(token: string): Promise<boolean> {
     return await this.#keys.check([`left/${token}`]);
+  }
+
+  /** Records that this process, which has left, is no longer in the group: it only runs its own code from now on. */
+  async setDeparted({ token }: Process): Promise<void> {
+    await this.#keys.set(`departed/${token}`, '');
+  }
+
+  async hasDeparted(token: string): Promise<boolean> {
+    return await this.#keys.check([`departed/${token}`]);
   }
 
   /** Records that a process that was started later is now a rank. */

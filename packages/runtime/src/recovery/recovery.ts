@@ -118,7 +118,8 @@ export class Recovery {
   async #open(): Promise<void> {
     if (this.#group.rank === 0) {
       const { masterAddress, timeoutMs } = this.#session;
-      await this.#keys.setCurrent({ ...this.#current(), masterAddress, timeoutMs });
+      const limitMs = Number.isFinite(timeoutMs) ? timeoutMs : null;
+      await this.#keys.setCurrent({ ...this.#current(), masterAddress, timeoutMs: limitMs });
     }
   }
 
@@ -307,6 +308,7 @@ export class Recovery {
       await this.#group
         .destroy()
         .catch((error: unknown) => this.#agreement.recordStuck(this.#current(), error));
+      await this.#keys.setDeparted(this.#self);
       if (servedByRank0 && startedAs.rank === 0) await this.#keys.waitUntilLeft(others, goodbyeMs);
     } catch (error) {
       if (!(error instanceof RingrunError)) throw error;

@@ -152,9 +152,20 @@ export class SimulatedJob {
     if (!areAllBegun || process.rank === survivor || !random.chance(deathRate)) return;
     const isStuck = random.chance(stuckRate);
     this.time.agenda.after(random.between(0, 12), () => {
-      // A rank that is stuck while it writes its result looks like one that writes much.
-      if (isStuck && !process.isLeaving) process.stop();
-      else process.kill('SIGKILL');
+      if (!isStuck) process.kill('SIGKILL');
+      else this.#stop(process);
+    });
+  }
+
+  /** A rank that is stuck while it writes its result looks like one that writes much: its user ends it. */
+  #stop(process: SimulatedProcess): void {
+    process.stop();
+    const untilArrivedMs = 20;
+    this.time.agenda.after(untilArrivedMs, () => {
+      const hasDeparted = [...this.store.values.keys()].some((key) =>
+        key.endsWith(`departed/${process.token}`),
+      );
+      if (hasDeparted) process.kill('SIGKILL');
     });
   }
 

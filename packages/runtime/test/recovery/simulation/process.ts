@@ -27,8 +27,6 @@ export class SimulatedProcess implements Replica {
   /** Stopped, or in an endless loop. */
   isStuck = false;
   hasBegun = false;
-  /** Whether it has made its last step. */
-  isLeaving = false;
   /** Transactions in this process's state of the training. */
   steps = 0;
   /** Its phases so far, and its end. */
@@ -139,7 +137,6 @@ export class SimulatedProcess implements Replica {
       this.steps += 1;
       await clock.delay(time.random.between(0, settings.stepMs));
     }
-    this.isLeaving = true;
     this.#begin('leaves');
     await session.leaveBy!();
     this.#begin('writes');
