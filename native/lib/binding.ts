@@ -83,6 +83,32 @@ export interface NativeBinding {
   scaleArrays(arrays: readonly Float32Array[], factor: number): void;
   /** Clamps all elements, in place, to [−limit, limit] in float32. NaN is kept. */
   clampArrays(arrays: readonly Float32Array[], limit: number): void;
+  /**
+   * Thin factors of a matrix M [rows, columns], for PowerSGD: M ≈ P·Qᵀ, with `p` [rows, rank] and `q` [columns, rank]. Bits
+   * are the same on every processor. Writes `p` = M·Q. With `error`, of M's size: `error` += M, and `p` = `error`·Q.
+   */
+  leftFactor(
+    matrix: Float32Array,
+    error: Float32Array | undefined,
+    q: Float32Array,
+    p: Float32Array,
+    rank: number,
+  ): void;
+  /** Writes `q` = Mᵀ·P. */
+  rightFactor(matrix: Float32Array, p: Float32Array, q: Float32Array, rank: number): void;
+  /** Writes `matrix` = P·Qᵀ. With `error`: `error` -= `matrix`. */
+  productOfFactors(
+    p: Float32Array,
+    q: Float32Array,
+    matrix: Float32Array,
+    error: Float32Array | undefined,
+    rank: number,
+  ): void;
+  /**
+   * Orthonormalizes the columns of a factor [rows, rank], in place, from left to right. Columns that depend linearly on
+   * earlier columns become 0. Returns their indices. NaN spreads to later columns.
+   */
+  orthonormalize(factor: Float32Array, rank: number): number[];
   /** Names of the algorithms that `connect` accepts (docs/algorithms.md). */
   algorithmNames(): string[];
   /**

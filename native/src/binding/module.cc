@@ -12,6 +12,7 @@
 #include "binding/file_maps.h"
 #include "binding/gradients.h"
 #include "binding/images.h"
+#include "binding/low_rank.h"
 #include "binding/nccl.h"
 #include "binding/onnx_binding.h"
 #include "binding/onnx_session.h"
@@ -100,6 +101,10 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("jointNorm", Napi::Function::New(env, jointNormOf));
   exports.Set("scaleArrays", Napi::Function::New(env, scaleArraysOf));
   exports.Set("clampArrays", Napi::Function::New(env, clampArraysOf));
+  exports.Set("leftFactor", Napi::Function::New(env, leftFactorOf));
+  exports.Set("rightFactor", Napi::Function::New(env, rightFactorOf));
+  exports.Set("productOfFactors", Napi::Function::New(env, productOfFactorsOf));
+  exports.Set("orthonormalize", Napi::Function::New(env, orthonormalizeOf));
   exports.Set("algorithmNames", Napi::Function::New(env, algorithmNamesOf));
   exports.Set("chooseAlgorithm", Napi::Function::New(env, chooseAlgorithmOf));
   defineStacks(env, exports);
