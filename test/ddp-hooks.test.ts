@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { builtScript } from './support/built-script.ts';
 import { ways } from './support/extent.ts';
@@ -74,6 +75,45 @@ test('synchronous hooks return the same result as asynchronous ones', async () =
   expect(fp16.sync[0]).not.toEqual(allReduce.sync[0]);
   expect(powerSgd.sync[0]).toEqual(allReduce.sync[0]);
   expect(powerSgd.sync[1]).not.toEqual(allReduce.sync[1]);
+});
+
+interface GoldenCase {
+  rank: number;
+  /** Of all gradients, by step. */
+  averages: number[][];
+  /** Of the compressed gradients after the last step, by rank. */
+  errors: number[][];
+}
+
+test("powerSgd: averages and errors are those of torch's powerSGD_hook from the same factors", async () => {
+  const golden = JSON.parse(
+    readFileSync(new URL('golden/power_sgd.json', import.meta.url), 'utf8'),
+  ) as GoldenCase[];
+  const found = await scenarios.run<Record<string, { averages: number[][]; errors: number[] }>>(
+    2,
+    'powerSgdFromFactors',
+  );
+  expect(golden.map(({ rank }) => rank)).toEqual([1, 2, 4]);
+  for (const { rank, averages, errors } of golden) {
+    for (const [step, expected] of averages.entries()) {
+      expect(found[1][rank].averages[step]).toEqual(found[0][rank].averages[step]);
+      expect(largestDifference(found[0][rank].averages[step], expected)).toBeLessThan(2e-6);
+    }
+    for (const [i, expected] of errors.entries()) {
+      expect(found[i][rank].errors).toHaveLength(expected.length);
+      expect(largestDifference(found[i][rank].errors, expected)).toBeLessThan(4e-6);
+    }
+    expect(largest(errors[0])).toBeGreaterThan(0.5);
+  }
+});
+
+test('powerSgd: a training that resumes with the states of the hook continues bit-identically', async () => {
+  const found = await scenarios.run<{ step: number; whole: number[]; resumed: number[] }>(2, 'resumed');
+  for (const { step, whole, resumed } of found) {
+    expect(step).toBe(3);
+    expect(resumed).toEqual(whole);
+    expect(whole).toEqual(found[0].whole);
+  }
 });
 
 interface OwnHook {

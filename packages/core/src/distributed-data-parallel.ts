@@ -1,6 +1,7 @@
 import type { DistributedParameter, ForwardModule } from './distributed-module.ts';
 import type { RankIdentity } from './errors.ts';
 import type { ProcessGroup } from './process-group.ts';
+import type { Stateful } from './stateful.ts';
 
 /**
  * Options of `DistributedDataParallel`. All except `processGroup` and `onMembershipChange` must be equal on all ranks.
@@ -81,7 +82,10 @@ export interface GradientBucket {
   readonly index: number;
   /** Whether this is the last bucket of the step. */
   readonly isLast: boolean;
-  /** This rank's gradients, concatenated. The hook writes the result here. The same array in every step. */
+  /**
+   * This rank's gradients, concatenated. The hook writes the result here. The same array in every step, unless ranks die
+   * or join (`faultTolerance: 'shrink'`).
+   */
   readonly data: Float32Array;
   /** The parameters of the bucket, in the order of their gradients. */
   readonly parameters: readonly DistributedParameter[];
@@ -102,6 +106,23 @@ export interface CommHook {
    * have it.
    */
   sync?(bucket: GradientBucket, group: ProcessGroup): void;
+  /**
+   * The state between steps that is equal on all ranks, such as a number of steps. Default: none.
+   *
+   * With `faultTolerance: 'shrink'`, a step that a rank's death interrupts is repeated: the hook is called again for every
+   * bucket, with the gradients that it was first called with, and with another group. Before that, `state` and `rankState`
+   * receive a copy of what their `stateDict` returned before the step, so `stateDict` must not return a promise. A hook
+   * without states is just called again. A process that joins receives the `state` of a living rank.
+   *
+   * Checkpoints contain the states only if the program registers them: `state` as any object, and `rankState` with
+   * `perRank`.
+   */
+  readonly state?: Stateful;
+  /**
+   * The state between steps that each rank has for itself, such as error feedback. Default: none. The state of a dead rank
+   * is lost, and a process that joins begins with its own initial one.
+   */
+  readonly rankState?: Stateful;
 }
 
 /** The class `DistributedDataParallel`, as used by libraries that wrap models themselves. */

@@ -103,9 +103,9 @@ export interface Resumed {
  * 0 writes and reads. The saved state is rank 0's, except for objects registered with `perRank` and for the
  * random states of libraries (such as dropout in `@ringrun/nn`), which register themselves.
  *
- * A checkpoint does not contain the state of `Math.random`, the error feedback of communication hooks
- * (PowerSGD), or buffers that differ between ranks (`broadcastBuffers: false`), unless the program registers
- * them.
+ * A checkpoint does not contain the state of `Math.random`, the states of communication hooks (PowerSGD), or
+ * buffers that differ between ranks (`broadcastBuffers: false`), unless the program registers them. Those of a
+ * hook: `register({ hook: hook.state })` and `register({ feedback: hook.rankState }, { perRank: true })`.
  */
 export class Checkpointer {
   /** Location of the checkpoints. */
