@@ -28,7 +28,8 @@ console.log(
   JSON.stringify({
     syncBatchNorm: await messageOf(() => new DistributedDataParallel(new Normalized(), options)),
     second: await messageOf(() => new DistributedDataParallel(new nn.Linear(2, 2), options)),
-    hook: await messageOf(() => {
+    hookAfterState: await messageOf(async () => {
+      await ddp.shareState();
       ddp.registerCommHook(commHooks.fp16Compress);
     }),
     join: await messageOf(() => ddp.join(() => Promise.resolve())),

@@ -49,8 +49,13 @@ export function averagingPass({
     maxPasses: (limit) => (startable === undefined ? 1 : maxPasses(limit)),
     done: ({ isStarted = false, waitedMs = 0, passes = 1 } = {}) => {
       const started = isStarted ? startable : undefined;
-      if (recovery !== undefined)
-        return end(() => recovery.run(average.repeatable(started), started?.commit), waitedMs);
+      if (recovery !== undefined) {
+        const run = async () => {
+          await recovery.run(average.repeatable(started), started?.commit);
+          average.hookStates?.commitStep();
+        };
+        return end(run, waitedMs);
+      }
       if (started === undefined) return end(() => average.run(), waitedMs);
       const ended = endOf(started);
       return ended === undefined ? endNow(waitedMs, passes) : end(() => ended, waitedMs);

@@ -1,8 +1,10 @@
 import { prepareAllReduce } from '@ringrun/collectives';
 import { ReduceOp, registry } from '@ringrun/core';
 import type { ProcessGroup, StartableOperation } from '@ringrun/core';
+import { allEnded } from './all-ended.ts';
 import { applyWeight, divideByWeight, type Bucket } from './bucket.ts';
 import type { GradientSlots } from './gradient-slots.ts';
+import { HookStates } from './hooks/hook-states.ts';
 import type { CommHook, GradientBucket } from './hooks/index.ts';
 import type { AverageRecovery } from './reducer-settings.ts';
 
@@ -21,12 +23,12 @@ export interface StartableAverage {
 export class BucketAverage {
   /** Weight of this rank's gradients. */
   weight = 1;
-  /** Averages the gradients of a bucket instead of an all-reduce. */
-  hook: CommHook | undefined;
   /** Replaced after a recovery. */
   group: ProcessGroup;
   readonly #slots: GradientSlots;
   readonly #recovery: AverageRecovery | undefined;
+  #hook: CommHook | undefined;
+  #hookStates: HookStates | undefined;
   /** One promise for each bucket whose average has been started. */
   #started: Promise<void>[] = [];
 
@@ -36,8 +38,24 @@ export class BucketAverage {
     this.#recovery = recovery;
   }
 
+  /** Averages the gradients of a bucket instead of an all-reduce. */
+  get hook(): CommHook | undefined {
+    return this.#hook;
+  }
+
+  registerHook(hook: CommHook): void {
+    if (this.#recovery !== undefined) this.#hookStates = new HookStates(hook);
+    this.#hook = hook;
+  }
+
+  /** The states of the hook. Undefined without a hook and without recovery. */
+  get hookStates(): HookStates | undefined {
+    return this.#hookStates;
+  }
+
   /** Starts the averages of the buckets before `end` that have not been started. */
   start(end: number): void {
+    if (this.#started.length === 0) this.#hookStates?.beginStep();
     for (const bucket of this.#buckets.slice(this.#started.length, end)) {
       applyWeight(bucket, this.weight);
       bucket.local?.set(bucket.data);
@@ -66,11 +84,12 @@ export class BucketAverage {
         await endOf(started);
         return;
       }
-      if (calls > 1) this.#restoreLocalGradients();
+      if (calls > 1) {
+        this.#restoreLocalGradients();
+        await this.#hookStates?.undoStep();
+      }
       this.start(this.#buckets.length);
-      const ends = await Promise.allSettled(this.#started);
-      const failed = ends.find(({ status }) => status === 'rejected');
-      if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+      await allEnded(this.#started);
     };
   }
 
@@ -141,7 +160,7 @@ export class BucketAverage {
   }
 
   async #reduceBy(hook: CommHook, bucket: Bucket): Promise<void> {
-    await Promise.all([this.group.allReduce(bucket.tail, { op: ReduceOp.AVG }), this.#call(hook, bucket)]);
+    await allEnded([this.group.allReduce(bucket.tail, { op: ReduceOp.AVG }), this.#call(hook, bucket)]);
   }
 
   #call(hook: CommHook, bucket: Bucket): Promise<void> {

@@ -193,16 +193,14 @@ export class DistributedDataParallel<M extends ForwardModule> {
 
   /**
    * Averages gradients with `hook` instead of one all-reduce per bucket (torch: register_comm_hook). Every
-   * rank must register the same hook before training. `commHooks` contains hooks that compress gradients.
+   * rank must register the same hook before training, and before `shareState`. `commHooks` contains hooks that compress
+   * gradients.
    *
-   * @throws RingrunError `ERR_COMM_HOOK` if a hook is registered already or a backward pass is in progress
+   * @throws RingrunError `ERR_COMM_HOOK` if a hook is registered already or a backward pass is in progress;
+   * `ERR_FAULT_TOLERANCE` after `shareState` with `faultTolerance: 'shrink'`
    */
   registerCommHook(hook: CommHook): void {
-    if (this.#faultTolerance) {
-      throw refused(
-        'expected no communication hook, got one, whose state on a dead rank would be lost. Leave it out.',
-      );
-    }
+    this.#faultTolerance?.requireMayRegisterHook();
     this.#reducer.registerCommHook(hook);
   }
 

@@ -15,6 +15,7 @@ import { readyState } from '../process-group/state.ts';
 import { Recovery } from '../recovery/recovery.ts';
 import type { States } from '../recovery/state-transfer.ts';
 import type { Replica } from '../recovery/training.ts';
+import { allEnded } from './all-ended.ts';
 import { bytesOf } from './buffers.ts';
 import type { Settings } from './options.ts';
 import type { AverageRecovery } from './reducer-settings.ts';
@@ -26,6 +27,7 @@ let recovering: object | undefined;
 /** Names of ringrun's own states. */
 const moduleState = 'module.state';
 const trainingState = 'training.state';
+const hookState = 'hook.state';
 
 /**
  * Recovery of one model: its steps are transactions, in which the buffers of rank 0 are broadcast too. A new process
@@ -94,17 +96,18 @@ export class FaultTolerance implements AverageRecovery, Replica {
       );
     }
     let ranks = this.#stepRanks;
+    const issuesAtOnce = !this.#reducer!.hasCommHook;
     const received = await this.#recovery.run({
       isStep: true,
-      issuesAtOnce: true,
+      issuesAtOnce,
       startedCommit,
       attempt: async (group) => {
         ranks = this.#recovery.startRanks;
         const averaged = average();
+        // The collectives of a hook start one after the other, and have the same order on all ranks.
+        if (!issuesAtOnce) await averaged;
         const buffers = this.#broadcastBuffers(group);
-        const ends = await Promise.allSettled([averaged, buffers]);
-        const failed = ends.find(({ status }) => status === 'rejected');
-        if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+        await allEnded([averaged, buffers]);
         return await buffers;
       },
     });
@@ -116,6 +119,14 @@ export class FaultTolerance implements AverageRecovery, Replica {
   /** Runs collectives of the program until all ranks have their result. */
   async retry<Result>(run: (group: ProcessGroup) => Promise<Result>): Promise<Result> {
     return await this.#recovery.run({ isStep: false, issuesAtOnce: false, attempt: run });
+  }
+
+  /** @throws RingrunError `ERR_FAULT_TOLERANCE` if `shareState` has been called, which gives the hook its state */
+  requireMayRegisterHook(): void {
+    if (this.#isShared)
+      throw refused(
+        'expected registerCommHook before shareState, got it after. Call it right after wrapping.',
+      );
   }
 
   /** Resolves with true if this process has joined a running job. */
@@ -152,6 +163,10 @@ export class FaultTolerance implements AverageRecovery, Replica {
     const states = new Map<string, FlatState>();
     states.set(moduleState, flatten(Object.fromEntries(this.#tensors()), moduleState));
     states.set(trainingState, flatten({ steps: this.#reducer!.steps }, trainingState));
+    const { hookStates } = this.#reducer!;
+    // The step that a death has interrupted is repeated with the new process.
+    await hookStates?.undoStep();
+    if (hookStates?.shared !== undefined) states.set(hookState, hookStates.shared);
     for (const [name, object] of this.#objects) {
       const state: unknown = this.#positions.has(name) ? this.#positions.get(name) : object.stateDict();
       states.set(name, flatten(await state, name));
@@ -160,13 +175,21 @@ export class FaultTolerance implements AverageRecovery, Replica {
   }
 
   async loadState(states: ReadonlyMap<string, unknown>): Promise<void> {
-    const names = [...states.keys()].filter((name) => name !== moduleState && name !== trainingState);
+    const own = [moduleState, trainingState, hookState];
+    const names = [...states.keys()].filter((name) => !own.includes(name));
     if (!isSameList(names.toSorted(), [...this.#objects.keys()].toSorted())) {
       throw new InvalidArgumentError(
         `shareState: expected the objects of the running job (${names.join(', ') || 'none'}), got ${[...this.#objects.keys()].join(', ') || 'none'}. Pass the same objects on every rank.`,
       );
     }
+    const { hookStates } = this.#reducer!;
+    if (states.has(hookState) !== (hookStates?.shared !== undefined)) {
+      throw new InvalidArgumentError(
+        `shareState: expected the communication hook of the running job, ${states.has(hookState) ? 'which has a state' : 'which has no state'}, got another one. Register the same hook on every rank before shareState.`,
+      );
+    }
     this.#loadTensors(states.get(moduleState) as Record<string, ArrayWithShape>);
+    if (states.has(hookState)) await hookStates!.loadShared(states.get(hookState));
     this.#reducer!.steps = (states.get(trainingState) as { steps: number }).steps;
     for (const [name, object] of this.#objects) await object.loadStateDict(states.get(name) as never);
     this.#recordPositions();

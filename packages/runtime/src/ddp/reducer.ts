@@ -10,6 +10,7 @@ import { BucketAverage } from './bucket-average.ts';
 import { ddpEvents } from './events.ts';
 import { GradientSlots, type PassPlan } from './gradient-slots.ts';
 import type { GradientsOfRanks } from './gradients-of-ranks.ts';
+import type { HookStates } from './hooks/hook-states.ts';
 import type { CommHook } from './hooks/index.ts';
 import type { AverageRecovery, AveragedStep, ReducerSettings, Weigher } from './reducer-settings.ts';
 import { SharedParameters } from './shared-parameters.ts';
@@ -193,7 +194,16 @@ export class Reducer implements SynchronousGradientSink {
         `registerCommHook: called ${obstacle}. Call it once, after wrapping the model and before training.`,
       );
     }
-    this.#average.hook = hook;
+    this.#average.registerHook(hook);
+  }
+
+  get hasCommHook(): boolean {
+    return this.#average.hook !== undefined;
+  }
+
+  /** The states of the hook. Undefined without a hook and without recovery. */
+  get hookStates(): HookStates | undefined {
+    return this.#average.hookStates;
   }
 
   averageSync(parameters: readonly DistributedParameter[]): void {
