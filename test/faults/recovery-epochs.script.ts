@@ -15,6 +15,7 @@ import {
 } from 'ringrun';
 import { lossOfSamples, newNet, newOptimizer } from '../fixtures/recoverable-training.ts';
 import { batchSize, dieAtStep, epochs, joinAfterStep, samples, saveAtStep } from './fixtures/epochs.ts';
+import { hookNamed, type HookName } from './fixtures/recovery-hooks.ts';
 import { writeResult } from './fixtures/recovery-result.ts';
 
 const { OUT: out, RANK: rank } = process.env;
@@ -23,6 +24,8 @@ const joining = join(out!, 'joining');
 
 await initProcessGroup({ timeoutMs: 60_000 });
 const ddp = new DistributedDataParallel(newNet(), { faultTolerance: 'shrink', bucketCapMb: 1e-3 });
+const { HOOK: hookName } = process.env;
+if (hookName !== undefined) ddp.registerCommHook(hookNamed(hookName as HookName));
 const optimizer = newOptimizer(ddp.parameters());
 const sampler = new DistributedSampler(samples);
 let ranksByStep: (readonly number[])[] = [];

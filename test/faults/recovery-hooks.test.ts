@@ -41,6 +41,7 @@ const moments: Record<HookName, number[]> = {
   powerSgd: [1, 2, 3, 4, 5, 6, 7],
   quantized: [1, 2, 3],
   twice: [1, 2, 3, 6],
+  hidesErrors: [1, 2, 3],
 };
 const deaths = hookNames.flatMap((hook) =>
   (isFull ? moments[hook] : moments[hook].slice(-1)).map((moment) => ({ hook, moment })),
@@ -52,7 +53,7 @@ test.each(deaths)(
     const steps = 24;
     const results = await Promise.all(
       ['forward', `hook-${moment}`].map(async (when) => {
-        const job = await Job.start(3, steps, { HOOK: hook, DIE: `1:13:${when}` });
+        const job = await Job.start(3, steps, { HOOK: hook, DIE: `1:13:${when}`, BUFFERS: 0 });
         await job.ranks[1].process.ended;
         job.ranks[1].isKilled = true;
         const ranksByStep = await verify(job, hook, steps);
@@ -77,14 +78,21 @@ const runs = Array.from({ length: isFull ? 36 : 3 }, (_, i) => i).map((seed) => 
   transport: seed % 2 === 0 ? 'shm' : 'tcp',
   restarts: seed % 3 !== 1,
   buffers: Math.floor(seed / 3) % 2,
+  compiled: Math.floor(seed / 2) % 2,
 }));
 
 test.each(runs)(
   '$hook: random kills keep the loss (seed $seed, $worldSize ranks over $transport)',
-  async ({ seed, hook, worldSize, transport, restarts, buffers }) => {
+  async ({ seed, hook, worldSize, transport, restarts, buffers, compiled }) => {
     const random = randomNumbers(1000 + seed);
     const steps = 150;
-    const env = { HOOK: hook, RINGRUN_TRANSPORT: transport, PAUSE_MS: 5, BUFFERS: buffers };
+    const env = {
+      HOOK: hook,
+      RINGRUN_TRANSPORT: transport,
+      PAUSE_MS: 5,
+      BUFFERS: buffers,
+      COMPILED: compiled,
+    };
     const job = await Job.start(worldSize, steps, env);
     const kills = restarts ? 2 + Math.floor(random() * 2) : 1 + Math.floor(random() * (worldSize - 1));
     let done = 0;

@@ -54,43 +54,50 @@ test.each(isFull ? moments : moments.slice(1, 2))(
   60_000,
 );
 
-test('a death between accumulated batches, a checkpoint of the survivors, a new process', async () => {
-  const steps = epochs * stepsOfEpoch;
-  const job = await Job.start(3, steps, {}, 'recovery-epochs');
-  const usedBy = (rank: number) => {
-    const path = join(job.out, `samples-${rank}.jsonl`);
-    const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
-    return new Map(lines.map((line) => JSON.parse(line) as Use).map(({ step, indices }) => [step, indices]));
-  };
-  await job.ranks[1].process.ended;
-  await vi.waitFor(() => {
-    expect(usedBy(0).has(saveAtStep)).toBe(true);
-  }, 60_000);
-  await job.restart(1);
-  const used = new Map<string, number[]>();
-  const backwardOf: BackwardOf = async (net, rank, step) => {
-    const indices = usedBy(rank).get(step)!;
-    used.set(`${rank} ${step}`, indices);
-    await lossOfSamples(net, indices.slice(0, batchSize / 2)).backward();
-    await lossOfSamples(net, indices.slice(batchSize / 2)).backward();
-  };
-  const ranksByStep = await job.verify(steps, (ranks) => replay(ranks, backwardOf));
-  const ofThree = ranksByStep.findIndex((ranks, i) => i > dieAtStep && ranks.length === 3);
-  expect(ofThree).toBeGreaterThanOrEqual(saveAtStep);
-  expect(ranksByStep).toEqual(
-    ranksByStep.map((_, i) => (i + 1 < dieAtStep ? [0, 1, 2] : i < ofThree ? [0, 2] : [0, 2, 1])),
-  );
-  // Samples of the dead rank are lost; every other sample of an epoch is used once.
-  for (let epoch = 0; epoch < epochs; epoch += 1) {
-    const ofEpoch = ranksByStep.slice(epoch * stepsOfEpoch, (epoch + 1) * stepsOfEpoch);
-    const indices = ofEpoch.flatMap((ranks, i) =>
-      ranks.flatMap((rank) => used.get(`${rank} ${epoch * stepsOfEpoch + i + 1}`)!),
+/** Without and with a communication hook. */
+test.each([{}, { HOOK: 'twice' }])(
+  'a death between accumulated batches, a checkpoint of the survivors, a new process: %j',
+  async (env) => {
+    const steps = epochs * stepsOfEpoch;
+    const job = await Job.start(3, steps, env, 'recovery-epochs');
+    const usedBy = (rank: number) => {
+      const path = join(job.out, `samples-${rank}.jsonl`);
+      const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
+      return new Map(
+        lines.map((line) => JSON.parse(line) as Use).map(({ step, indices }) => [step, indices]),
+      );
+    };
+    await job.ranks[1].process.ended;
+    await vi.waitFor(() => {
+      expect(usedBy(0).has(saveAtStep)).toBe(true);
+    }, 60_000);
+    await job.restart(1);
+    const used = new Map<string, number[]>();
+    const backwardOf: BackwardOf = async (net, rank, step) => {
+      const indices = usedBy(rank).get(step)!;
+      used.set(`${rank} ${step}`, indices);
+      await lossOfSamples(net, indices.slice(0, batchSize / 2)).backward();
+      await lossOfSamples(net, indices.slice(batchSize / 2)).backward();
+    };
+    const ranksByStep = await job.verify(steps, (ranks) => replay(ranks, backwardOf));
+    const ofThree = ranksByStep.findIndex((ranks, i) => i > dieAtStep && ranks.length === 3);
+    expect(ofThree).toBeGreaterThanOrEqual(saveAtStep);
+    expect(ranksByStep).toEqual(
+      ranksByStep.map((_, i) => (i + 1 < dieAtStep ? [0, 1, 2] : i < ofThree ? [0, 2] : [0, 2, 1])),
     );
-    expect(new Set(indices).size).toBe(indices.length);
-    const lost = ofEpoch.filter((ranks) => !ranks.includes(1)).length * batchSize;
-    expect(indices).toHaveLength(samples - lost);
-  }
-}, 120_000);
+    // Samples of the dead rank are lost; every other sample of an epoch is used once.
+    for (let epoch = 0; epoch < epochs; epoch += 1) {
+      const ofEpoch = ranksByStep.slice(epoch * stepsOfEpoch, (epoch + 1) * stepsOfEpoch);
+      const indices = ofEpoch.flatMap((ranks, i) =>
+        ranks.flatMap((rank) => used.get(`${rank} ${epoch * stepsOfEpoch + i + 1}`)!),
+      );
+      expect(new Set(indices).size).toBe(indices.length);
+      const lost = ofEpoch.filter((ranks) => !ranks.includes(1)).length * batchSize;
+      expect(indices).toHaveLength(samples - lost);
+    }
+  },
+  120_000,
+);
 
 test('below minRanks the survivors throw ERR_RECOVERY_FAILED', async () => {
   const job = await Job.start(2, 30, { DIE: '0:13:backward', MIN_RANKS: 2 });

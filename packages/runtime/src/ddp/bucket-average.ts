@@ -160,7 +160,14 @@ export class BucketAverage {
   }
 
   async #reduceBy(hook: CommHook, bucket: Bucket): Promise<void> {
-    await allEnded([this.group.allReduce(bucket.tail, { op: ReduceOp.AVG }), this.#call(hook, bucket)]);
+    const averageTail = () => this.group.allReduce(bucket.tail, { op: ReduceOp.AVG });
+    if (this.#recovery === undefined) {
+      await allEnded([averageTail(), this.#call(hook, bucket)]);
+      return;
+    }
+    // A hook may resolve although its operations have failed or not ended. The tail's succeeds only after theirs.
+    await this.#call(hook, bucket);
+    await averageTail();
   }
 
   #call(hook: CommHook, bucket: Bucket): Promise<void> {
