@@ -219,6 +219,7 @@ test.each<[args: string[], error: RegExp]>([
     [...image, '--env', 'RINGRUN_SECRET=x', 'train.ts'],
     /would write the secret into a manifest\. Use --secret/,
   ],
+  [[...image, '--env', 'AWS_SECRET_ACCESS_KEY=x', 'train.ts'], /would write a credential into a manifest\./],
 ])('%j is rejected with the fix, and writes nothing', (args, error) => {
   const folder = folderWithScript();
   const printed = vi.spyOn(process.stderr, 'write').mockReturnValue(true);

@@ -14,16 +14,6 @@ const tsxVersion = 4;
 const nodeImage = 'node:20-bookworm-slim';
 
 /**
- * Excluded from images: this machine's dependencies, Git's files, environment files and the manifests.
- *
- * @param output the folder of the manifests, relative to that of the image
- */
-export function dockerignoreOf(output: string): string {
-  const isOwnFolder = output !== '.' && !output.startsWith('..');
-  return text('.git', '**/node_modules', '**/.env', ...(isOwnFolder ? [output] : []));
-}
-
-/**
  * The Dockerfile of a training script.
  *
  * A folder whose package.json depends on ringrun uses Node's public image and its own dependencies; others use
@@ -41,7 +31,7 @@ export function dockerfileOf(
   ];
   if (dependsOnRingrun && gpus === 0 && baseImage === undefined) {
     return text(
-      '# Node.js, the dependencies in package.json, and the files of this folder.',
+      '# Node.js, the dependencies in package.json, and the files of this folder that .dockerignore lets through.',
       `FROM ${nodeImage}`,
       'RUN install -d -o node -g node /workspace /volume',
       '# By number: Kubernetes cannot check that a user name is not root (runAsNonRoot). 1000 is `node`.',
@@ -67,8 +57,8 @@ export function dockerfileOf(
     : [];
   return text(
     ...stage,
-    "# An image of ringrun, which contains Node.js and ringrun's packages, with the files of this folder. ringrun's",
-    '# repository builds it (deploy/README.md); --base-image names it in a registry.',
+    "# An image of ringrun, which contains Node.js and ringrun's packages, with the files of this folder that",
+    "# .dockerignore lets through. ringrun's repository builds it (deploy/README.md); --base-image names it in a registry.",
     `FROM ${image}`,
     'WORKDIR /workspace',
     ...(hasPackageJson ? ['COPY --from=dependencies --chown=1000:1000 /workspace ./'] : []),

@@ -1,23 +1,19 @@
 // `ringrun deploy`: writes the manifests and the Dockerfile of a training job. Builds and applies nothing.
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join, normalize, relative, sep } from 'node:path';
 import { CommandError } from '../../command-error.ts';
-import { isTypeScript } from '../../typescript/run-typescript.ts';
-import { dockerfileOf, dockerignoreOf } from './dockerfile.ts';
-import type { FolderContents } from './dockerfile.ts';
+import { buildFiles } from './build-files.ts';
 import { manifestsOf } from './manifests.ts';
 import { nextSteps } from './next-steps.ts';
 import { parseDeployment } from './options.ts';
 import type { Deployment } from './options.ts';
 
-const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string };
-
 /**
  * Runs the command in `folder`, which becomes the image, and returns the exit code.
  *
  * @throws CommanderError for arguments that cannot work.
- * @throws CommandError if the script is missing or a manifest exists; nothing has been written.
+ * @throws CommandError if the script is missing, a manifest exists, or --include names nothing that can be included; nothing
+ * has been written.
  */
 export function runDeploy(argv: readonly string[], folder = process.cwd()): number {
   const parsed = parseDeployment(argv, folder);
@@ -31,11 +27,11 @@ export function runDeploy(argv: readonly string[], folder = process.cwd()): numb
     folder,
     deployment,
   );
+  const build = buildFiles(folder, deployment, { output, manifests: manifests.map(([path]) => path) });
 
   mkdirSync(join(folder, output), { recursive: true });
-  const written = [...buildFiles(folder, output, deployment), ...manifests];
-  for (const [path, text] of written) writeFileSync(join(folder, path), text);
-  process.stdout.write(nextSteps(deployment, { output, written: written.map(([path]) => path) }));
+  for (const [path, text] of [...build.files, ...manifests]) writeFileSync(join(folder, path), text);
+  process.stdout.write(nextSteps(deployment, { output, build, manifests: manifests.map(([path]) => path) }));
   return 0;
 }
 
@@ -71,44 +67,4 @@ function refuseExisting(paths: readonly string[], folder: string, { force }: Dep
     1,
     `deploy: ${existing.join(' and ')} exist${existing.length === 1 ? 's' : ''}, so nothing was written. Add --force to replace manifests, or choose another --output.`,
   );
-}
-
-/** Dockerfile and .dockerignore, unless the folder has them: --force replaces manifests only. */
-function buildFiles(
-  folder: string,
-  output: string,
-  { gpus, baseImage, script }: Deployment,
-): [string, string][] {
-  const files: [string, string][] = [
-    ['Dockerfile', dockerfileOf(contentsOf(folder, script), { gpus, baseImage, version })],
-    ['.dockerignore', dockerignoreOf(output)],
-  ];
-  return files.filter(([path]) => !existsSync(join(folder, path)));
-}
-
-function contentsOf(folder: string, script: string): FolderContents {
-  const path = join(folder, 'package.json');
-  const hasPackageJson = existsSync(path);
-  const dependencies = hasPackageJson ? dependenciesIn(path) : [];
-  return {
-    hasPackageJson,
-    dependsOnRingrun: dependencies.includes('ringrun'),
-    lacksTsx: isTypeScript(script) && !dependencies.includes('tsx'),
-    hasPackageLock: existsSync(join(folder, 'package-lock.json')),
-  };
-}
-
-function dependenciesIn(path: string): string[] {
-  try {
-    const { dependencies } = JSON.parse(readFileSync(path, 'utf8')) as { dependencies?: object };
-    return Object.keys(dependencies ?? {});
-  } catch (error) {
-    throw new CommandError(
-      1,
-      `deploy: ${path} cannot be read as JSON: ${(error as Error).message}. Correct it.`,
-      {
-        cause: error,
-      },
-    );
-  }
 }

@@ -34,6 +34,8 @@ export interface Deployment {
   /** The script's path, relative to the folder. */
   script: string;
   arguments: readonly string[];
+  /** Patterns of files that go into the image, besides code and settings. */
+  include: readonly string[];
   /** Folder of the manifests. */
   output: string;
   /** Replace manifests that exist. */
@@ -55,6 +57,8 @@ Examples:
 
 Writes a Dockerfile for the current folder, if it has none, and the manifests of a job, and prints the commands that
 build, push and apply them. Runs none of them.
+The image gets code and settings of the folder. Data, checkpoints, logs and all other files stay out unless --include
+names them; keys, tokens and .env files stay out in any case. The lines are in .dockerignore.
 Arguments after the script are passed to the script.`;
 
 interface Parsed extends Omit<
@@ -109,6 +113,9 @@ function mistakeIn({ kind, name, nodes, gpus, processesPerNode, env }: Deploymen
     return '--nproc-per-node gpu needs GPUs. Add --gpus, or use auto.';
   if ('RINGRUN_SECRET' in env)
     return '--env RINGRUN_SECRET would write the secret into a manifest. Use --secret with the name of a Kubernetes Secret.';
+  const credential = ['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'].find((name) => name in env);
+  if (credential !== undefined)
+    return `--env ${credential} would write a credential into a manifest. Use --service-account with a role, or add a secretKeyRef to the manifest.`;
   return undefined;
 }
 
@@ -163,6 +170,7 @@ function repeated(command: Command): Command {
     ['--node-selector <key=value>', 'label of the nodes that may run the pods', values.parseLabel],
     ['--image-pull-secret <name>', 'Secret for the registry of the image', values.parseObjectName],
     ['--env <NAME=value>', 'variable of the containers', values.parseVariable],
+    ['--include <pattern>', 'files for the image, besides code and settings', values.parsePattern],
   ];
   for (const [flags, text, parse] of lists) {
     command.addOption(

@@ -116,6 +116,19 @@ export function parseVariable(text: string): [name: string, value: string] {
   );
 }
 
+/** A file, a folder or a pattern of .dockerignore, relative to the folder of the image. */
+export function parsePattern(text: string): string {
+  const isLine = text.trim() === text && !/[\r\n]|^[!#]/.test(text);
+  const parts = text
+    .replace(/^(\.\/)+/, '')
+    .replace(/\/+$/, '')
+    .split('/');
+  if (isLine && !parts.includes('..') && parts[0] !== '' && parts[0] !== '.') return parts.join('/');
+  throw new InvalidArgumentError(
+    'Expected a file, a folder or a pattern of .dockerignore in this folder, such as data or vocab/*.txt.',
+  );
+}
+
 /** `name` or `prefix/name`. */
 function isKey(key: string): boolean {
   const parts = key.split('/');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dockerfileOf, dockerignoreOf } from '../../../src/commands/deploy/dockerfile.ts';
+import { dockerfileOf } from '../../../src/commands/deploy/dockerfile.ts';
 
 const ordinary = { gpus: 0, baseImage: undefined, version: '0.1.0' };
 const bare = { dependsOnRingrun: false, hasPackageJson: false, hasPackageLock: false, lacksTsx: false };
@@ -64,9 +64,3 @@ test.each([
     ]);
   },
 );
-
-test('.dockerignore excludes the manifests, unless they are in the folder itself or outside', () => {
-  const always = ['.git', '**/node_modules', '**/.env'];
-  expect(dockerignoreOf('deploy/k8s').trim().split('\n')).toEqual([...always, 'deploy/k8s']);
-  for (const output of ['.', '../k8s']) expect(dockerignoreOf(output).trim().split('\n')).toEqual(always);
-});
