@@ -5,10 +5,11 @@
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { accessOf } from './access.ts';
+import { ClientLimits } from './client-limits.ts';
 import { emptyCurve, extended } from './curve.ts';
 import type { JobFigures } from './job-figures.ts';
 import { pointOf, viewOf } from './job-view.ts';
@@ -28,16 +29,19 @@ export interface ServerThreadData {
 /** The bound port, or the error. */
 export type ServerThreadReport = { port: number } | { code: string; message: string };
 
-/** A browser needs 2 connections, and Prometheus 1. */
-const maxConnections = 32;
-/** A page sends 1 request per second. */
+/** A browser needs 2 connections, and Prometheus 1. A stranger needs its connection for one request. */
+const connectionLimits = { maxMembers: 32, maxStrangers: 128 };
+/** A page sends 1 request per second. The requests of strangers have a limit of their own. */
 const requestLimit = { perSecond: 50, burst: 100 };
 const idleMs = 10_000;
 const requestMs = 5000;
 
 const { place, token, assets } = workerData as ServerThreadData;
 const contentPolicy = contentPolicyOf(assets);
-const limit = new RateLimit(requestLimit.perSecond, requestLimit.burst, performance.now());
+const clients = new ClientLimits<Socket>(connectionLimits);
+const [memberRequests, strangerRequests] = [0, 1].map(
+  () => new RateLimit(requestLimit.perSecond, requestLimit.burst, performance.now()),
+);
 let job: JobFigures = { runId: '', restartCount: 0, worldSize: 0, ranks: [], events: [] };
 let curve = emptyCurve;
 /** Answers since the last figures, by path. */
@@ -67,7 +71,12 @@ const server = createServer(
   },
   answer,
 );
-server.maxConnections = maxConnections;
+server.on('connection', (socket) => {
+  socket.once('close', () => {
+    clients.remove(socket);
+  });
+  clients.accept(socket, socket.remoteAddress ?? '')?.destroy();
+});
 // A client that reads nothing is dropped, together with its unsent answers.
 server.setTimeout(idleMs, (socket) => {
   socket.destroy();
@@ -121,19 +130,22 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
       .writeHead(code, { 'content-type': 'text/plain', connection: 'close', ...headers })
       .end(`${text}\n`);
   };
-  if (!limit.pass(performance.now())) {
+  const access = accessOf(request.url ?? '/', request.headers, token);
+  if (access.kind === 'denied') {
+    if (strangerRequests.pass(performance.now()))
+      refuse(401, 'Expected the token of this job. Open the URL that ringrun printed, with ?token=…', {
+        'www-authenticate': 'Bearer',
+      });
+    else request.socket.destroy();
+    return;
+  }
+  clients.admit(request.socket)?.destroy();
+  if (!memberRequests.pass(performance.now())) {
     refuse(429, 'Too many requests.', { 'retry-after': '1' });
     return;
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     refuse(405, 'Expected GET.', { allow: 'GET, HEAD' });
-    return;
-  }
-  const access = accessOf(request.url ?? '/', request.headers, token);
-  if (access.kind === 'denied') {
-    refuse(401, 'Expected the token of this job. Open the URL that ringrun printed, with ?token=…', {
-      'www-authenticate': 'Bearer',
-    });
     return;
   }
   if (access.kind === 'signed in') {

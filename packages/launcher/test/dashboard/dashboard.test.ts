@@ -131,28 +131,21 @@ test('a job shows its slow rank on the page, at /metrics and in ringrun top, and
   expect(top(['--once', logs]).stdout).toMatch(/, ended$/m);
 });
 
-test.runIf(isFull)('slow, idle and many clients do not stop the training', async () => {
+test.runIf(isFull)('a flood of requests does not stop the training', async () => {
   const job = await train();
   const before = await job.until(({ ranks }) => ranks.length === 2);
   const { hostname: host, port } = new URL(job.url);
   const sockets: Socket[] = [];
-  let closed = 0;
   let refused = 0;
   const open = (): Socket => {
     const socket = connect(Number(port), host);
     sockets.push(socket);
-    socket.on('error', () => undefined).once('close', () => (closed += 1));
+    socket.on('error', () => undefined);
     return socket;
   };
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
   });
-  // Clients that send nothing, and clients that send half a request.
-  for (let i = 0; i < 100; i += 1) open().write(i % 2 === 0 ? '' : 'GET / HTTP/1.1\r\nhost: ');
-  // 32 connections are kept; the others are dropped at once.
-  await eventually(job, () => Promise.resolve(closed >= 68 ? true : undefined));
-  for (const socket of sockets) socket.destroy();
-  await eventually(job, () => Promise.resolve(closed === 100 ? true : undefined));
   // Clients that send many requests, and read nothing of the answers.
   for (let i = 0; i < 16; i += 1) {
     const socket = open().pause();
@@ -160,9 +153,9 @@ test.runIf(isFull)('slow, idle and many clients do not stop the training', async
       `GET / HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${tokenOf(job.url)}\r\n\r\n`.repeat(200),
     );
   }
-  // A browser that asks too often.
+  // A browser that asks too often: 100 requests at once and 50 per second are answered.
   const answers = await Promise.all(
-    Array.from({ length: 8 }, () => ask(job.url, 'metrics').catch(() => undefined)),
+    Array.from({ length: 300 }, () => ask(job.url, 'metrics').catch(() => undefined)),
   );
   for (const answer of answers) if (answer?.status !== 200) refused += 1;
   expect(refused).toBeGreaterThan(0);
