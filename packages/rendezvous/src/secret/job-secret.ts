@@ -1,49 +1,38 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { InvalidArgumentError, pathProblem, RingrunError } from '@ringrun/core';
+import { InvalidArgumentError, RingrunError } from '@ringrun/core';
+import { commandToCreate, mostCharacters, readSecretText } from './secret-file.ts';
 
 const fewestCharacters = 16;
 
 const howToCreate = 'Create one with: openssl rand -base64 32';
 
 /** Instructions for messages: how to give a job of several nodes a secret. */
-export const howToSet =
-  'run `openssl rand -base64 32 > ringrun.secret`, copy the file to every node and set RINGRUN_SECRET_FILE=ringrun.secret there';
+export const howToSet = `run \`${commandToCreate('ringrun.secret')}\`, copy the file to every node and set RINGRUN_SECRET_FILE=ringrun.secret there`;
 
 /**
  * The secret of the job: RINGRUN_SECRET, or the text in the file RINGRUN_SECRET_FILE (such as a mounted Kubernetes
  * Secret). Undefined if neither is set.
  *
- * @throws InvalidArgumentError, without the secret, if the file cannot be read or the secret has fewer than 16
- * characters.
+ * @throws InvalidArgumentError, without the secret, if the file cannot be read or the secret has fewer than 16 or more
+ * than 4096 characters.
  */
 export function jobSecret(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const text = env['RINGRUN_SECRET']?.trim();
   if (text) return checkSecret(text, 'RINGRUN_SECRET');
   const file = env['RINGRUN_SECRET_FILE']?.trim();
-  return file ? readSecretFile(file, 'RINGRUN_SECRET_FILE') : undefined;
+  return file ? readSecretFile(file, 'RINGRUN_SECRET_FILE', env) : undefined;
 }
 
 /**
- * Reads a secret from a file, without the white space around it.
+ * Reads a secret from a file or a pipe, without the white space around it. Prints a warning if other users can read or
+ * replace the file.
  *
  * @param origin Name of the setting for errors, such as `--secret-file`.
+ * @throws InvalidArgumentError as `jobSecret` does; RingrunError `ERR_SECRET_EXPOSED` if other users can read or replace the
+ * file and RINGRUN_REQUIRE_SECRET is 1.
  */
-export function readSecretFile(path: string, origin: string): string {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error';
-    const problem = pathProblem(path, 'file');
-    // A folder cannot be replaced by the command.
-    const target = problem === 'is a folder' ? 'ringrun.secret' : path;
-    throw new InvalidArgumentError(
-      `${origin}: expected a file with the secret of the job, got ${path} (${code})${problem === undefined ? '' : `, which ${problem}`}. ${howToCreate} > ${target}`,
-      { cause },
-    );
-  }
-  return checkSecret(text.trim(), `${origin} (${path})`);
+export function readSecretFile(path: string, origin: string, env: NodeJS.ProcessEnv = process.env): string {
+  return checkSecret(readSecretText(path, origin, env).trim(), `${origin} (${path})`);
 }
 
 /** A secret for a job of one node, in the form of RINGRUN_SECRET. */
@@ -66,6 +55,11 @@ export const noSecretWarning =
   `To prevent this, ${howToSet}.`;
 
 function checkSecret(text: string, origin: string): string {
+  if (text.length > mostCharacters) {
+    throw new InvalidArgumentError(
+      `${origin}: expected a secret of at most ${mostCharacters} characters, got more. ${howToCreate}`,
+    );
+  }
   if (text.length >= fewestCharacters) return text;
   throw new InvalidArgumentError(
     `${origin}: expected a secret of at least ${fewestCharacters} characters, got ${text.length}. ${howToCreate}`,
