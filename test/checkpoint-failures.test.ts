@@ -40,15 +40,16 @@ async function expectFailingWrites(
   secondProblem = problem,
 ): Promise<void> {
   const stderr = lines(
-    2,
-    String.raw`the checkpoint of step [23] was not written to .* Earlier checkpoints are intact\. Training continues; .*`,
+    3,
+    String.raw`the checkpoint of step [234] was not written to .* Earlier checkpoints are intact\. Training continues; .*`,
   );
   const found = await scenarios.run<Record<string, Failure>>(2, 'fail', { env, stderr });
   expect(found[1]).toEqual(found[0]);
-  const { atFinish, atSave, told } = found[0];
+  const { atFinish, atSave, atEnd } = found[0];
   for (const [failure, who, step, reason] of [
     [atFinish, 'finished', 2, problem],
     [atSave, 'save', 3, secondProblem],
+    [atEnd, 'finished', 4, secondProblem],
   ] as const) {
     expect(failure).toMatchObject({ code: 'ERR_CHECKPOINT_NOT_WRITTEN', cause: { code } });
     expect(failure.message).toContain(
@@ -56,7 +57,7 @@ async function expectFailingWrites(
     );
     expect(failure.message).toContain(reason);
   }
-  expect(told.message).toBe('none');
+  expect(atSave.message).toMatch(/ The checkpoint of step 4 is being written\.$/);
 }
 
 async function save(env: Environment): Promise<void> {
@@ -85,6 +86,23 @@ test.runIf(canMount)(`a full disk${mountProblem}`, async () => {
   await expectFailingWrites(env, 'ERR_STORAGE_FULL', 'holder.safetensors: full (ENOSPC');
   await expectFirstIsThere(env);
 });
+
+test.runIf(canMount)(
+  `a disk that is full once loses one checkpoint, and every rank is told once${mountProblem}`,
+  async () => {
+    const env = { DIR: mounted('size=5m'), BYTES: 2 * mebibyte };
+    const found = await scenarios.run<{ atSave: Failure; after: Failure; latest: string }>(2, 'failOnce', {
+      env,
+      stderr: lines(1, 'the checkpoint of step 2 was not written to .*'),
+    });
+    expect(found[1]).toEqual(found[0]);
+    expect(found[0]).toMatchObject({
+      atSave: { code: 'ERR_CHECKPOINT_NOT_WRITTEN', cause: { code: 'ERR_STORAGE_FULL' } },
+      after: { message: 'none' },
+    });
+    expect(found[0].latest).toMatch(/checkpoint-000002-step-4$/);
+  },
+);
 
 test.runIf(canMount)(`a read-only volume${mountProblem}`, async () => {
   const env = { DIR: mounted('size=1m') };

@@ -20,6 +20,7 @@ import {
   untilSettled,
 } from './checkpoint-group.ts';
 import type { CheckpointGroup } from './checkpoint-group.ts';
+import type { Failure } from './checkpoint-error.ts';
 import { Writes } from './writes.ts';
 
 /** Options of a {@link Checkpointer}. */
@@ -34,6 +35,8 @@ export interface CheckpointerOptions {
   /** The ranks that train together. Default: the default group, or this process alone without one. */
   processGroup?: ProcessGroup;
 }
+
+const saveName = 'Checkpointer.save';
 
 const checkpointerOptions: OptionNames<CheckpointerOptions> = { dir: true, keep: true, processGroup: true };
 
@@ -161,20 +164,21 @@ export class Checkpointer {
    * unhandled SIGTERM, SIGINT or SIGHUP, it blocks for at most the launcher's grace period (default: 30 s).
    * If the write does not complete in time, the loss is logged and the exit code is not 0.
    *
-   * @throws CheckpointError on every rank: `ERR_CHECKPOINT_NOT_WRITTEN` if the previous write or a stateDict
-   * failed, with the cause (nothing is saved; older checkpoints are kept); `ERR_CHECKPOINT_IN_USE` if another
-   * job writes to `dir`, with its host and process; `ERR_CHECKPOINT_RANKS_DIFFER` if the ranks save different
-   * steps or objects
+   * A failed write of the previous save is thrown after this one has begun, so a program that catches the error
+   * loses only the checkpoint that the message names.
+   *
+   * @throws CheckpointError on every rank: `ERR_CHECKPOINT_NOT_WRITTEN` if the previous write failed, with the
+   * cause (older checkpoints are kept, and this one is being written), or if a stateDict failed (nothing is
+   * saved); `ERR_CHECKPOINT_IN_USE` if another job writes to `dir`, with its host and process;
+   * `ERR_CHECKPOINT_RANKS_DIFFER` if the ranks save different steps or objects
    */
   async save(progress: Progress): Promise<void> {
     requireOptions('Checkpointer.save', progress, progressNames);
-    const release = reportLostSave(`Checkpointer.save of step ${progress.step}`);
-    try {
-      await this.#save(progress);
-      this.#savedStep = progress.step;
-    } finally {
-      release();
-    }
+    const earlier = await this.#save(progress);
+    if (earlier === undefined) return;
+    const { step } = progress;
+    const message = `${earlier.message} The checkpoint of step ${step} is being written.`;
+    throw sharedError(saveName, 0, { ...earlier, message }, 'not written');
   }
 
   /**
@@ -194,7 +198,8 @@ export class Checkpointer {
     const by = await this.#preemption.step(group);
     if (by === undefined) return;
     const { step } = progress;
-    if (this.#savedStep !== step) await this.save(progress);
+    // An earlier failure has been logged, and does not matter any more.
+    if (this.#savedStep !== step) await this.#save(progress);
     await this.#finished();
     await exitPreempted(group, { step, by, location: this.location });
   }
@@ -264,21 +269,37 @@ export class Checkpointer {
     return newest && `${this.location}/${newest.name}`;
   }
 
-  async #save({ step, epoch = 0, values = {} }: Progress): Promise<void> {
-    const group = checkpointGroup(this.#group);
-    const what = 'Checkpointer.save';
-    await this.#lastWrite(group, what);
+  /** Returns the failure of the previous write, if it failed. */
+  async #save(progress: Progress): Promise<Failure | undefined> {
+    const release = reportLostSave(`${saveName} of step ${progress.step}`);
+    try {
+      const group = checkpointGroup(this.#group);
+      const earlier = await this.#lastFailure(group, saveName);
+      try {
+        await this.#begin(group, progress);
+      } catch (error) {
+        if (earlier !== undefined) this.#writes.returnFailure(group.rank, earlier);
+        throw error;
+      }
+      this.#savedStep = progress.step;
+      return earlier;
+    } finally {
+      release();
+    }
+  }
+
+  async #begin(group: CheckpointGroup, { step, epoch = 0, values = {} }: Progress): Promise<void> {
     const collecting = attempt(async () => {
       for (const [name, value] of Object.entries({ step, epoch }))
-        requireInteger(value, { who: 'Checkpointer.save', what: name, min: 0 });
+        requireInteger(value, { who: saveName, what: name, min: 0 });
       if (group.rank === 0) await this.#writes.lock();
       return await this.#objects.collectStates(group.rank, values);
     });
     await untilSettled(group, collecting);
-    const parts = await requireSuccess(group, what, await collecting, 'not written');
+    const parts = await requireSuccess(group, saveName, await collecting, 'not written');
     await requireAgreement(
       group,
-      what,
+      saveName,
       `step ${step} of epoch ${epoch} with ${[...parts.keys()].join(', ')}`,
     );
     const statesByRank = await group.gatherObject(perRankStatesOf(parts));
@@ -291,8 +312,13 @@ export class Checkpointer {
 
   /** Waits for rank 0's write. Throws on every rank if it failed. */
   async #lastWrite(group: CheckpointGroup, who: string): Promise<void> {
-    await untilSettled(group, this.#writes.whenWritten(who));
-    const failure = await group.broadcastObject(this.#writes.takeFailure());
+    const failure = await this.#lastFailure(group, who);
     if (failure) throw sharedError(who, 0, failure, 'not written');
+  }
+
+  /** Waits for rank 0's write, and returns its failure on every rank. */
+  async #lastFailure(group: CheckpointGroup, who: string): Promise<Failure | undefined> {
+    await untilSettled(group, this.#writes.whenWritten(who));
+    return await group.broadcastObject(this.#writes.takeFailure());
   }
 }

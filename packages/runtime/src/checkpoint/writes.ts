@@ -98,15 +98,23 @@ export class Writes {
     return failure;
   }
 
+  /** Takes back a failure that could not be reported, unless there is a newer one. Rank 0 keeps it. */
+  returnFailure(rank: number, failure: Failure): void {
+    if (rank === 0) this.#failure ??= failure;
+  }
+
   #fail(step: number, error: unknown): void {
     const { message, ...rest } = failureOf(error);
     const description = `the checkpoint of step ${step} was not written to ${this.#location}: ${message}`;
     this.#failure = { ...rest, message: description };
     log(
-      `${description} Earlier checkpoints are intact. Training continues; the next save() or finished() fails on every rank.`,
+      `${description} Earlier checkpoints are intact. Training continues; the next save() or finished() reports this on every rank.`,
     );
-    process.once('exit', () => {
-      if (this.#failure !== undefined) process.exitCode = 1;
-    });
+    // Once for all failures.
+    process.off('exit', this.#failAtExit).on('exit', this.#failAtExit);
   }
+
+  readonly #failAtExit = (): void => {
+    if (this.#failure !== undefined) process.exitCode = 1;
+  };
 }
