@@ -142,6 +142,25 @@ export class Host {
     );
   }
 
+  /**
+   * Drops all incoming packets silently, while its own packets arrive at other hosts. Address resolution still works, as
+   * with a firewall.
+   */
+  loseIncoming(): void {
+    // Otherwise the kernel finds the socket of a connection before it looks up a route.
+    this.#namespace.set('net/ipv4/tcp_early_demux', '0');
+    this.#namespace.ip(
+      'rule add pref 400 lookup local',
+      'rule delete pref 0',
+      'rule add pref 100 iif eth0 blackhole',
+    );
+  }
+
+  /** Drops all outgoing packets on this host, like a firewall of it. Packets of other hosts arrive. */
+  loseOutgoing(): void {
+    this.#namespace.exec('iptables', '-A', 'OUTPUT', '-o', 'eth0', '-j', 'DROP');
+  }
+
   /** Makes the names of `others` resolvable on this host. Before, only its own name and `localhost` resolve. */
   learnNames(others: readonly Pick<Host, 'address' | 'name'>[]): void {
     const known = [this, ...others].map(({ address, name }) => `${address} ${name}\n`);

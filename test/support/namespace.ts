@@ -21,6 +21,11 @@ export class Namespace {
     run('tc', ['-netns', this.name, ...command.split(' ')]);
   }
 
+  /** Runs a program in it. */
+  exec(...command: string[]): void {
+    run('ip', ['netns', 'exec', this.name, ...command]);
+  }
+
   /** Sets a kernel variable of this namespace, such as `net/ipv4/tcp_congestion_control`. */
   set(variable: string, value: string): void {
     const write = 'echo "$1" > "/proc/sys/$0"';

@@ -1,11 +1,16 @@
 #include "transport/connect/endpoint.h"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
+#ifdef __linux__
+#include <linux/tcp.h>  // its tcp_info has tcpi_bytes_acked and tcpi_notsent_bytes
+#else
+#include <netinet/tcp.h>
+#endif
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <random>
 
 #include "base/failure.h"
@@ -63,6 +68,21 @@ void endWhenUnanswered([[maybe_unused]] int fd, [[maybe_unused]] SocketType sock
 #ifdef TCP_USER_TIMEOUT
   if (socketType != SocketType::Tcp) return;
   setOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence.count()), "TCP_USER_TIMEOUT");
+#endif
+}
+
+std::optional<Delivery> deliveryOf([[maybe_unused]] int fd, [[maybe_unused]] SocketType socketType) {
+#ifdef __linux__
+  if (socketType != SocketType::Tcp) return std::nullopt;
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
+  if (length < offsetof(tcp_info, tcpi_notsent_bytes) + sizeof info.tcpi_notsent_bytes) return std::nullopt;
+  // A segment that a firewall on this host dropped counts as not sent.
+  return Delivery{info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0, info.tcpi_bytes_acked,
+                  Milliseconds{std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv)}};
+#else
+  return std::nullopt;
 #endif
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/deadline.h"
@@ -40,6 +41,16 @@ void prepareConnection(int fd, SocketType socketType, Milliseconds silence);
 // retransmits for a quarter of an hour by default. Only for connections that carry little data: a window that
 // stays closed for so long, because the peer computes and does not read, ends the connection too. Throws Failure.
 void endWhenUnanswered(int fd, SocketType socketType, Milliseconds silence);
+
+// What the kernel knows about the other side of a TCP connection.
+struct Delivery {
+  bool isPending = false;          // bytes that were sent are not acknowledged yet
+  std::uint64_t acknowledged = 0;  // bytes
+  Milliseconds sinceReceived{0};   // since the last segment, data or acknowledgement
+};
+
+// No value for a Unix socket, and if the system does not tell.
+std::optional<Delivery> deliveryOf(int fd, SocketType socketType);
 
 // True if this errno means that the other side of a connection did not answer.
 bool isSilence(int error);

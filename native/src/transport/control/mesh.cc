@@ -25,6 +25,9 @@ constexpr Milliseconds kProbeInterval{500};
 // Time in which the ranks of a group that cannot be formed exchange which ranks died.
 constexpr Milliseconds kSettleTimeout{300};
 
+// Interval at which a rank that waits asks the kernel if its peers answer.
+constexpr Milliseconds kSilenceInterval{200};
+
 // A rank that never waits reads its control connections at this interval, so that their buffers do not fill.
 constexpr Milliseconds kReceiveInterval{1000};
 
@@ -145,6 +148,10 @@ void ControlMesh::receive() {
   std::size_t next = 0;
   for (int peer = 0; isReady && peer < static_cast<int>(peers_.size()); ++peer) {
     if (peers_[peer].state == ControlPeer::State::Connected && interests[next++].revents != 0) peers_[peer].receive(directory_);
+  }
+  if (lastReceived_ >= nextSilenceCheck_) {
+    for (auto& peer : peers_) peer.endIfSilent(directory_, lastReceived_);
+    nextSilenceCheck_ = lastReceived_ + kSilenceInterval;
   }
   if (acceptor_ == nullptr) return;
   const auto isAny = [](const pollfd& interest) { return interest.revents != 0; };

@@ -73,6 +73,14 @@ void ControlPeer::receive(const Directory& directory) {
   }
 }
 
+void ControlPeer::endIfSilent(const Directory& directory, Clock::time_point now) {
+  if (state != State::Connected) return;
+  const auto delivery = deliveryOf(link.fd(), directory.socketTypeTo(rank));
+  if (!delivery || !silence_.isSilent(*delivery, directory.silentPeerTimeout(), now)) return;
+  isSilent = true;
+  markDisconnected(describeEnd("recv", ETIMEDOUT, "its control connection", directory, rank));
+}
+
 void ControlPeer::readMessages(int ranks) {
   std::size_t at = 0;
   ControlHeader header;

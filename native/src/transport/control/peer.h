@@ -10,6 +10,7 @@
 #include "base/operation.h"
 #include "base/unique_fd.h"
 #include "transport/connect/directory.h"
+#include "transport/connect/silence.h"
 #include "transport/connect/link.h"
 #include "transport/wire.h"
 
@@ -36,6 +37,9 @@ class ControlPeer {
   // Sends a message, unless there is no connection. A peer that cannot receive it is ending, or stopped reading long
   // ago. Either way its own wait detects the failure.
   void send(const std::vector<std::uint8_t>& message) noexcept;
+
+  // Ends the connection if the other side is silent.
+  void endIfSilent(const Directory& directory, Clock::time_point now);
 
   bool hasEnded() const { return state == State::Left || state == State::Failed || state == State::Disconnected; }
 
@@ -65,6 +69,7 @@ class ControlPeer {
   void acknowledge();
   void markDisconnected(std::string how);
 
+  SilenceWatch silence_;
   std::vector<std::uint8_t> inbox_;  // bytes of incomplete messages
   std::deque<UniqueFd> descriptors_;
   std::uint32_t toAcknowledge_ = 0;  // STATUS, OUTSIDE and MESSAGE from this peer since READ was sent to it
