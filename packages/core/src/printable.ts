@@ -24,7 +24,8 @@ export function printableLines(text: string): string {
 }
 
 /**
- * Parses JSON of another process. All of its strings are `printableLines`, so that they may be printed.
+ * Parses JSON of another process that is only shown: all of its strings are `printableLines`. Values that are compared or
+ * stored must stay as they are: parse them with `JSON.parse`, and escape them where they are shown.
  *
  * @throws SyntaxError if it is not JSON
  */

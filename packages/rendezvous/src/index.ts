@@ -5,6 +5,7 @@
  *
  * @module @ringrun/rendezvous
  */
+export { BoundedWait } from './store/bounded-wait.ts';
 export { connectStore } from './store/client.ts';
 export type { ConnectStoreOptions, StoreClient } from './store/client.ts';
 export { deleteNumbered, deletePrefix } from './store/delete-prefix.ts';

@@ -1,4 +1,5 @@
-import { InvalidArgumentError } from '@ringrun/core';
+import { InvalidArgumentError, printable } from '@ringrun/core';
+import { describeRank } from '../native-group/failure.ts';
 import type { RankInfo } from './rank-info.ts';
 
 /**
@@ -32,6 +33,7 @@ export function checkSameAlgorithm(infos: readonly RankForAlgorithm[]): void {
   );
 }
 
-function toldOf({ rank, host, pid, algorithm }: RankForAlgorithm): string {
-  return `rank ${rank} (host ${host}, pid ${pid}) uses algorithm ${algorithm === '' ? 'auto' : algorithm}`;
+function toldOf(info: RankForAlgorithm): string {
+  const { algorithm } = info;
+  return `${describeRank(info)} uses algorithm ${algorithm === '' ? 'auto' : printable(algorithm)}`;
 }

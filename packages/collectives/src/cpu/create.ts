@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { NativeEndpoint, NativeProcessGroup } from '@ringrun/native';
 import { loadNative } from '@ringrun/native';
 
-import { defaultTimeoutMs, requireOptions } from '@ringrun/core';
+import { defaultTimeoutMs, printable, requireOptions } from '@ringrun/core';
 import type { OptionNames, ProcessGroup, RankIdentity, Store } from '@ringrun/core';
 import { addressRoutedTowards } from './advertised-address.ts';
 import { checkSameAlgorithm, requestedAlgorithm } from './algorithm.ts';
@@ -165,7 +165,7 @@ async function meet(
     endpoints: infos.map((info) => ({
       host: hosts[info.rank],
       name: describeRank(info),
-      hostName: info.host,
+      hostName: printable(info.host),
       socketName: info.socketName,
       address: info.address,
       port: info.port,

@@ -2,8 +2,9 @@ import { hostname } from 'node:os';
 
 import type { NativeListening } from '@ringrun/native';
 
-import { parsePrintable, RingrunError, StoreTimeoutError } from '@ringrun/core';
+import { RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
+import { describeRank } from '../native-group/failure.ts';
 import { isProof, notAuthenticated, notInThisGroup, withProof } from '../native-group/rank-info-proof.ts';
 import type { RequestedTransport } from './requested-transport.ts';
 
@@ -78,7 +79,7 @@ function namingRanks(
   const who = missing.length === 1 ? `rank ${missing[0]}` : `ranks ${missing.join(', ')}`;
   return new StoreTimeoutError(
     error.missingKeys,
-    `rank ${own.rank} (host ${own.host}, pid ${own.pid}) waited ${timeoutMs} ms for ${who} of ${own.size} to join the group: ` +
+    `${describeRank(own)} waited ${timeoutMs} ms for ${who} of ${own.size} to join the group: ` +
       'check the logs of the missing ranks, or raise timeoutMs',
   );
 }
@@ -93,7 +94,7 @@ function readRankInfo(value: Uint8Array, rank: number, own: RankInfo, key: Uint8
     );
   }
   if (!isProof(proof, 'RankInfo', info, key)) throw notAuthenticated(own, rank);
-  const authentic = parsePrintable(JSON.stringify(info)) as RankInfo;
+  const authentic = info as RankInfo;
   if (authentic.rank !== rank || authentic.size !== own.size) throw notInThisGroup(authentic, rank, own);
   return authentic;
 }

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/core';
+import { describeRank } from '../native-group/failure.ts';
 import type { RankInfo } from './rank-info.ts';
 
 const keyBytes = 32;
@@ -37,10 +38,6 @@ export function checkSameEncryption(
   if (other === undefined) return;
   const [on, off] = first.encrypt ? [first, other] : [other, first];
   throw new InvalidArgumentError(
-    `${nameOf(on)} encrypts its connections, ${nameOf(off)} does not. Set RINGRUN_ENCRYPT=1, or --encrypt, on every node`,
+    `${describeRank(on)} encrypts its connections, ${describeRank(off)} does not. Set RINGRUN_ENCRYPT=1, or --encrypt, on every node`,
   );
-}
-
-function nameOf({ rank, host, pid }: Pick<RankInfo, 'rank' | 'host' | 'pid'>): string {
-  return `rank ${rank} (host ${host}, pid ${pid})`;
 }

@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
 
-import { InvalidArgumentError } from '@ringrun/core';
+import { InvalidArgumentError, printable } from '@ringrun/core';
+import { describeRank } from '../native-group/failure.ts';
 import type { RankInfo } from './rank-info.ts';
 
 /** Transport of a group: shared memory, TCP, or `mixed` (shared memory within a host, TCP between hosts). */
@@ -33,7 +34,7 @@ export function decideTransport(infos: readonly RankForDecision[]): TransportDec
   const other = infos.find(({ requested }) => requested !== first.requested);
   if (other) {
     throw new InvalidArgumentError(
-      `${nameOf(first)} requests transport ${first.requested ?? 'auto'}, ${nameOf(other)} requests ${other.requested ?? 'auto'}: ` +
+      `${describeRank(first)} requests transport ${first.requested ?? 'auto'}, ${describeRank(other)} requests ${other.requested ?? 'auto'}: ` +
         'set RINGRUN_TRANSPORT to the same value on every rank',
     );
   }
@@ -74,14 +75,14 @@ function obstacleToSharing(infos: readonly RankForDecision[]): string | undefine
   const first = infos[0];
   const elsewhere = infos.filter(({ hostId }) => hostId !== first.hostId);
   if (elsewhere.length > 0) {
-    return `${elsewhere.map(nameOf).join(', ')} cannot share memory with ${nameOf(first)}: different host or container`;
+    return `${elsewhere.map((info) => describeRank(info)).join(', ')} cannot share memory with ${describeRank(first)}: different host or container`;
   }
   const unable = infos.find(({ sharedMemoryProblem }) => sharedMemoryProblem !== '');
   return unable && inability(unable);
 }
 
 function inability(info: RankForDecision): string {
-  return `${nameOf(info)} has no shared memory: ${info.sharedMemoryProblem}`;
+  return `${describeRank(info)} has no shared memory: ${printable(info.sharedMemoryProblem)}`;
 }
 
 /** Other hosts cannot reach a loopback address, and would wait for the rank until the timeout. */
@@ -90,7 +91,7 @@ function checkAddresses(infos: readonly RankForDecision[]): void {
   const open = infos.find(({ address }) => !isLoopback(address));
   if (hidden && open) {
     throw new InvalidArgumentError(
-      `${nameOf(hidden)} advertises ${hidden.address}, which ${nameOf(open)} at ${open.address} cannot reach: ` +
+      `${describeRank(hidden)} advertises ${printable(hidden.address)}, which ${describeRank(open)} at ${printable(open.address)} cannot reach: ` +
         "on rank 0's host, MASTER_ADDR must resolve to an address in a network that all hosts share (check /etc/hosts)",
     );
   }
@@ -98,8 +99,4 @@ function checkAddresses(infos: readonly RankForDecision[]): void {
 
 function isLoopback(address: string): boolean {
   return isIPv6(address) ? address === '::1' : address.startsWith('127.');
-}
-
-function nameOf({ rank, host, pid }: RankForDecision): string {
-  return `rank ${rank} (host ${host}, pid ${pid})`;
 }

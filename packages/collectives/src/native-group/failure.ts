@@ -1,6 +1,12 @@
 import type { NativeFailure } from '@ringrun/native';
 
-import { CollectiveMismatchError, CollectiveTimeoutError, PeerDiedError, RingrunError } from '@ringrun/core';
+import {
+  CollectiveMismatchError,
+  CollectiveTimeoutError,
+  PeerDiedError,
+  printable,
+  RingrunError,
+} from '@ringrun/core';
 import type { RankIdentity } from '@ringrun/core';
 
 /**
@@ -103,5 +109,5 @@ export function isNativeFailure(error: unknown): error is NativeFailure {
 
 /** `rank 2 (host node1, pid 4711)` */
 export function describeRank({ rank, host, pid }: RankIdentity, more?: string): string {
-  return `rank ${rank} (host ${host}, pid ${pid}${more === undefined ? '' : `, ${more}`})`;
+  return `rank ${rank} (host ${printable(host)}, pid ${pid}${more === undefined ? '' : `, ${more}`})`;
 }

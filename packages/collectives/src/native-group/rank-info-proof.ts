@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 import { RingrunError } from '@ringrun/core';
 import type { RankIdentity } from '@ringrun/core';
+import { describeRank } from './failure.ts';
 
 /** Kinds of information that ranks authenticate. A proof of one kind is not valid for another. */
 export type RankInfoKind = 'RankInfo' | 'NcclRankInfo';
@@ -27,7 +28,7 @@ function proofOf(kind: RankInfoKind, info: object, key: Uint8Array): string {
 export function notAuthenticated(own: RankIdentity, rank: number): RingrunError {
   return new RingrunError(
     'ERR_SECRET_MISMATCH',
-    `Connecting rank ${own.rank} (host ${own.host}, pid ${own.pid}) to rank ${rank} failed: expected an address that rank ${rank} ` +
+    `Connecting ${describeRank(own)} to rank ${rank} failed: expected an address that rank ${rank} ` +
       'authenticated with the secret of this job, got one with another secret or none. ' +
       'Set RINGRUN_SECRET, or --secret-file, to the same secret on every node.',
   );
@@ -41,7 +42,7 @@ export function notInThisGroup(
 ): RingrunError {
   return new RingrunError(
     'ERR_WORLD_MISMATCH',
-    `rank ${rank} (host ${info.host}, pid ${info.pid}) registered as rank ${info.rank} of ${info.size}, ` +
+    `${describeRank({ ...info, rank })} registered as rank ${info.rank} of ${info.size}, ` +
       `but rank ${own.rank} expects rank ${rank} of ${own.size}. Check that no other job uses this store`,
   );
 }

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { hostname } from 'node:os';
 
-import { parsePrintable, InvalidArgumentError, RingrunError, StoreTimeoutError } from '@ringrun/core';
+import { InvalidArgumentError, printable, RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { describeRank } from '../native-group/failure.ts';
 import { isProof, notAuthenticated, notInThisGroup, withProof } from '../native-group/rank-info-proof.ts';
@@ -52,7 +52,7 @@ export async function exchangeRankInfos(
 function readRankInfo(value: Uint8Array, rank: number, own: NcclRankInfo, key: Uint8Array): NcclRankInfo {
   const { proof, ...info } = parseRankInfo(value);
   if (!isProof(proof, 'NcclRankInfo', info, key)) throw notAuthenticated(own, rank);
-  const authentic = parsePrintable(JSON.stringify(info)) as NcclRankInfo;
+  const authentic = info as NcclRankInfo;
   if (authentic.rank !== rank || authentic.size !== own.size) throw notInThisGroup(authentic, rank, own);
   return authentic;
 }
@@ -91,7 +91,7 @@ function namingRanks(
 export function checkRankInfos(infos: readonly NcclRankInfo[]): void {
   const without = infos.find(({ problem }) => problem !== '');
   if (without) {
-    throw new RingrunError('ERR_NCCL_UNAVAILABLE', `${describeRank(without)}: ${without.problem}`);
+    throw new RingrunError('ERR_NCCL_UNAVAILABLE', `${describeRank(without)}: ${printable(without.problem)}`);
   }
   checkVersions(infos);
   checkGpusAreDifferent(infos);
@@ -104,7 +104,7 @@ function checkVersions(infos: readonly NcclRankInfo[]): void {
   if (other === undefined) return;
   throw new RingrunError(
     'ERR_VERSION_MISMATCH',
-    `${describeRank(first)} has NCCL ${first.version}, ${describeRank(other)} has ${other.version}: install the same version on every host, or set RINGRUN_NCCL_LIBRARY to its path`,
+    `${describeRank(first)} has NCCL ${printable(first.version)}, ${describeRank(other)} has ${printable(other.version)}: install the same version on every host, or set RINGRUN_NCCL_LIBRARY to its path`,
   );
 }
 
@@ -124,7 +124,7 @@ function checkGpusAreDifferent(infos: readonly NcclRankInfo[]): void {
 function sharedGpu(first: NcclRankInfo, second: NcclRankInfo): InvalidArgumentError {
   const { name, uuid, index } = second.device;
   return new InvalidArgumentError(
-    `${describeRank(first)} and ${describeRank(second)} would share GPU ${index} (${name}, ${uuid}), but NCCL needs one GPU for each rank. ` +
+    `${describeRank(first)} and ${describeRank(second)} would share GPU ${index} (${printable(name)}, ${printable(uuid)}), but NCCL needs one GPU for each rank. ` +
       'Start at most as many ranks on a host as it has GPUs (--nproc-per-node), or assign GPUs with CUDA_VISIBLE_DEVICES or LOCAL_RANK, ' +
       'or use backend gloo',
   );

@@ -1,4 +1,5 @@
 // The command `ringrun`. Importing this module runs it.
+import { printableLines } from '@ringrun/core';
 import { CommanderError } from 'commander';
 import { CommandError } from '../command-error.ts';
 import { findExecutable } from '../job/executable.ts';
@@ -20,18 +21,18 @@ async function main(argv: readonly string[]): Promise<number> {
     if (argv[0] === 'build-native') return (await import('@ringrun/native')).buildNative();
     const { options, warnings } = parseCommandLine(argv, process.env);
     const executable = findExecutable(options.program);
-    for (const warning of warnings) process.stderr.write(`ringrun: ${warning}\n`);
+    for (const warning of warnings) process.stderr.write(`ringrun: ${printableLines(warning)}\n`);
     // Imported late, because a command line with a mistake needs none of it.
     const { launch } = await import('../job/launch.ts');
     return await launch(options, executable);
   } catch (error) {
     if (error instanceof CommandError && isMisspeltCommand(argv)) {
-      process.stderr.write(`ringrun: ${error.message}${suggestion(argv[0], commands)}\n`);
+      process.stderr.write(`ringrun: ${printableLines(error.message)}${suggestion(argv[0], commands)}\n`);
       return error.exitCode;
     }
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
     if (error instanceof CommandError) {
-      process.stderr.write(`ringrun: ${error.message}\n`);
+      process.stderr.write(`ringrun: ${printableLines(error.message)}\n`);
       return error.exitCode;
     }
     throw error;

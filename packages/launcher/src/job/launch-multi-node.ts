@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { hostIdentity } from '@ringrun/collectives';
-import { printable, RingrunError } from '@ringrun/core';
+import { printable, printableLines, RingrunError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { isLoopback } from '@ringrun/rendezvous';
 import type { HostPort } from '@ringrun/rendezvous';
@@ -161,7 +161,7 @@ async function nodeInfoOf(
   const isStatic = options.rendezvous.backend === 'static';
   return {
     id: randomUUID(),
-    host: printable(hostname()),
+    host: hostname(),
     pid: process.pid,
     address: options.localAddress ?? (await addressOf(isStatic && store.isServer, store.endpoint)),
     processesPerNode: launcher.processesPerNode,
@@ -195,7 +195,7 @@ function describeRound(
   count: number,
 ): string {
   const workers = count === 1 ? '1 process' : `${count} processes`;
-  return `ringrun: round ${restartCount + 1}: starting ${workers} as node ${groupRank} of ${groupWorldSize}, MASTER_ADDR ${masterAddress}, MASTER_PORT ${masterPort}`;
+  return `ringrun: round ${restartCount + 1}: starting ${workers} as node ${groupRank} of ${groupWorldSize}, MASTER_ADDR ${printable(masterAddress)}, MASTER_PORT ${masterPort}`;
 }
 
 /** Prints how this node's part ended, and returns the exit code. */
@@ -231,13 +231,13 @@ function reportFailure(
   { rootCause }: Extract<Verdict, { kind: 'failed' }>,
   history: readonly string[],
 ): number {
-  const text = ['ringrun: events of the job:', ...history].join('\n');
   const cause = rootCause?.text ?? 'ringrun: root cause: unknown, as no worker reported an error\n';
-  process.stderr.write(`${text}\n${cause}`);
-  writeTerminationLog(`${text}\n${cause}`);
+  const text = printableLines(['ringrun: events of the job:', ...history, cause].join('\n'));
+  process.stderr.write(text);
+  writeTerminationLog(text);
   return rootCause?.exitCode ?? 1;
 }
 
 function log(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${printableLines(line)}\n`);
 }

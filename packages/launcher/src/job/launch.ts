@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { formatRanks, RingrunError } from '@ringrun/core';
+import { formatRanks, printable, RingrunError } from '@ringrun/core';
 import {
   StoreServer,
   createSecret,
@@ -105,7 +105,7 @@ async function launchSingleNode(
       };
       workers = launcher.start(round, budget.maxRestarts - budget.restartsUsed, (what) => {
         record(what);
-        process.stderr.write(`ringrun: ${what}\n`);
+        process.stderr.write(`ringrun: ${printable(what)}\n`);
       });
       dashboard?.startRound({ round, files: workers.figuresFiles, currentStore: () => undefined });
       const ended = await workers.ended;
@@ -133,7 +133,7 @@ function reportRound(
   if (outcome.endedBy) {
     const preemption = preemptionOf(run);
     process.stderr.write(
-      `ringrun: ${describeForcedEnd(outcome)}${preemption ? `; ${preemption.headline}` : ''}\n`,
+      `ringrun: ${describeForcedEnd(outcome)}${preemption ? `; ${printable(preemption.headline)}` : ''}\n`,
     );
     return { exitCode: exitCodeOf(outcome.endedBy) };
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync, symlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { printable } from '@ringrun/core';
 import { firstRankOf } from '@ringrun/rendezvous/rounds';
 import type { Round } from '@ringrun/rendezvous/rounds';
 import { logLinkName } from '../dashboard/figure-files.ts';
@@ -125,7 +126,7 @@ export class WorkerLauncher {
   #openLogs(runId: string): RunLogs {
     const logs = new RunLogs(this.#options.logs, runId, this.processesPerNode);
     if (logs.folder !== undefined) {
-      process.stderr.write(`ringrun: writing the output of the workers to ${logs.folder}\n`);
+      process.stderr.write(`ringrun: writing the output of the workers to ${printable(logs.folder)}\n`);
       if (this.#records !== undefined) linkLogs(logs.folder, this.#records);
     }
     return logs;

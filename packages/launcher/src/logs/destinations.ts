@@ -1,3 +1,4 @@
+import { printable } from '@ringrun/core';
 import type { LogOptions } from '../options/launch-options.ts';
 import { streamsOf } from '../options/streams-by-rank.ts';
 import type { Streams, StreamsByRank } from '../options/streams-by-rank.ts';
@@ -40,7 +41,8 @@ export interface WorkerRanks {
 
 /** Returns `[default0]:`, as torchrun does; with several nodes `[1:default3]:` for rank 3 on node 1. */
 export function linePrefix({ role, rank, groupRank, groupWorldSize }: WorkerRanks): string {
-  return groupWorldSize === 1 ? `[${role}${rank}]:` : `[${groupRank}:${role}${rank}]:`;
+  const name = printable(`${role}${rank}`);
+  return groupWorldSize === 1 ? `[${name}]:` : `[${groupRank}:${name}]:`;
 }
 
 /**

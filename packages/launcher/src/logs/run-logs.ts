@@ -106,10 +106,13 @@ export class RoundLogs {
   }
 }
 
+/** Characters of the run id in the name of its folder: file systems allow names of 255 bytes. */
+const maxNameCharacters = 128;
+
 function makeRunFolder(directory: string | undefined, runId: string): string {
   const parent = directory === undefined ? tmpdir() : resolve(directory);
-  // The user chooses the id; it becomes part of a file name.
-  const name = `${directory === undefined ? 'ringrun_' : ''}${runId.replace(/[^\w.-]/g, '-')}_`;
+  // The user chooses the id; the beginning of it becomes part of a file name.
+  const name = `${directory === undefined ? 'ringrun_' : ''}${runId.slice(0, maxNameCharacters).replace(/[^\w.-]/g, '-')}_`;
   try {
     makeFolderSync(parent);
     return mkdtempSync(join(parent, name));

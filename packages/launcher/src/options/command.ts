@@ -73,8 +73,8 @@ const groups: Readonly<Record<string, readonly (readonly [flags: string, help: s
     ],
     [
       '--rdzv-id <id>',
-      'job id, the same on all nodes (default: random for one node, "none" for several)',
-      values.parseText,
+      'job id, the same on all nodes, at most 4096 bytes (default: random for one node, "none" for several)',
+      values.parseRunId,
     ],
     [
       '--rdzv-conf <k=v,…>',

@@ -140,6 +140,17 @@ export function parseText(text: string): string {
   throw new InvalidArgumentError('Expected a text that is not empty.');
 }
 
+/** Every rank publishes the id, and workers inherit it: reports of a node hold at most 64 KiB. */
+const mostRunIdBytes = 4096;
+
+export function parseRunId(text: string): string {
+  const bytes = Buffer.byteLength(parseText(text));
+  if (bytes <= mostRunIdBytes) return text;
+  throw new InvalidArgumentError(
+    `Expected at most ${mostRunIdBytes} bytes, got ${bytes}. Choose a shorter id.`,
+  );
+}
+
 export function integerIn(text: string, min: number, max: number, expected: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= min && value <= max) return value;

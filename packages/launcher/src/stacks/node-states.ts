@@ -31,7 +31,8 @@ export function encodeStates(states: readonly RankState[]): string {
     maxRankBytes,
     Math.floor((maxNodeBytes - 2) / Math.max(1, states.length)) - 1,
   );
-  return JSON.stringify(states.map((state) => shortened(state, maxStateBytes)));
+  // The ids of runs are long, and reports of a job do not show them.
+  return JSON.stringify(states.map((state) => shortened({ ...state, runId: '' }, maxStateBytes)));
 }
 
 function shortened(state: RankState, maxBytes: number): RankState {

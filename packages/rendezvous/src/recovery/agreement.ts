@@ -1,5 +1,6 @@
-import { CollectiveTimeoutError, formatDuration, formatRanks, PeerDiedError } from '@ringrun/core';
+import { CollectiveTimeoutError, formatRanks, PeerDiedError } from '@ringrun/core';
 import type { Clock } from './clock.ts';
+import { WaitReporter } from '../store/wait-reporter.ts';
 import { decide } from './decide.ts';
 import type { Formation, Process, Report } from './decide.ts';
 import { jobEnded, rankRemoved, recoveryFailed } from './failures.ts';
@@ -8,8 +9,6 @@ import type { SignsOfLife } from './signs-of-life.ts';
 
 /** Milliseconds between two polls of the store while the ranks agree. */
 export const lookAgainMs = { first: 5, max: 200 };
-/** Milliseconds after which a rank prints which ranks it waits for. */
-const waitReportMs = 5000;
 
 /** A group of the job, which the next generation replaces. */
 export interface Generation {
@@ -53,7 +52,7 @@ export class Agreement {
   async agree({ generation, members }: Generation): Promise<Formation> {
     const next = generation + 1;
     const since = this.#clock.now();
-    let isReported = false;
+    const lines = this.#reporter();
     for (let pauseMs = lookAgainMs.first; ; pauseMs = Math.min(2 * pauseMs, lookAgainMs.max)) {
       const found = await this.#keys.verdict(next);
       if (found !== undefined) return await this.#accept(found, next, members);
@@ -69,19 +68,17 @@ export class Agreement {
         for (const one of decision.missing) await this.#keys.setBlamed(next, one);
         continue;
       }
-      if (waitedMs > waitReportMs && !isReported) {
-        isReported = true;
-        const missing = formatRanks(decision.missing.map(({ rank }) => rank));
-        process.stderr.write(
-          `ringrun: rank ${this.#own.rank}: waiting for ${missing} to form the group again (at most ${formatDuration(this.#timeoutMs)})\n`,
-        );
-      }
+      const missing = formatRanks(decision.missing.map(({ rank }) => rank));
+      lines.report(`${missing} to form the group again`, since, this.#timeoutMs);
       await this.#clock.delay(pauseMs);
     }
   }
 
   /** The verdict of the members on the next generation, for a process that waits to join. */
   async verdictOfMembers({ generation, members }: Generation): Promise<Verdict> {
+    // Without a deadline: the members end their step first, or die.
+    const lines = this.#reporter();
+    const since = this.#clock.now();
     for (;;) {
       const verdict = await this.#keys.verdict(generation + 1);
       if (verdict !== undefined) return verdict;
@@ -89,8 +86,13 @@ export class Agreement {
         members.map(async (one) => one.token === this.#own.token || (await this.isGone(one))),
       );
       if (gone.every(Boolean)) throw jobEnded('all its ranks have ended');
+      lines.report('the ranks of the running job to end their step', since, Infinity);
       await this.#clock.delay(lookAgainMs.max);
     }
+  }
+
+  #reporter(): WaitReporter {
+    return new WaitReporter(`rank ${this.#own.rank}`, undefined, () => this.#clock.now());
   }
 
   /** Records the members of `before` that neither left nor take part in `next`: they are dead, stuck or cut off. */

@@ -1,3 +1,4 @@
+import { printable } from '@ringrun/core';
 import type { JobEvent } from './rendezvous-state.ts';
 
 /** Prints the events of the job, each once, from the time this node joined. */
@@ -21,5 +22,5 @@ export class EventPrinter {
 
 /** Returns `ringrun: 06:12:03 node host1 (pid 17) joins`. In UTC, as hosts may have different time zones. */
 export function describeEvent({ at, what }: JobEvent): string {
-  return `ringrun: ${new Date(at).toISOString().slice(11, 19)} ${what}`;
+  return `ringrun: ${new Date(at).toISOString().slice(11, 19)} ${printable(what)}`;
 }

@@ -1,3 +1,4 @@
+import { printable, quoted } from '@ringrun/core';
 import { isLoopback } from '../store/endpoint.ts';
 import { nameOf } from './rendezvous-state.ts';
 import type { JobTerms, NodeInfo, Participant, RendezvousState } from './rendezvous-state.ts';
@@ -69,7 +70,7 @@ export function reasonToRefuse(node: NodeInfo, terms: JobTerms, state: Rendezvou
   if (state.verdict)
     return `${here}: the job ${describeVerdict(state)}. Start a new job, with another --rdzv-id or endpoint`;
   if (terms.id !== theirs.id) {
-    return `${here}: its --rdzv-id is "${terms.id}", but the job at this endpoint has "${theirs.id}". Use the same --rdzv-id on all nodes of a job, and one endpoint per job`;
+    return `${here}: its --rdzv-id is ${quoted(terms.id)}, but the job at this endpoint has ${quoted(theirs.id)}. Use the same --rdzv-id on all nodes of a job, and one endpoint per job`;
   }
   if (terms.backend !== theirs.backend) {
     return `${here}: its --rdzv-backend is ${terms.backend}, but the job has ${theirs.backend}. Use the same on all nodes`;
@@ -86,7 +87,7 @@ function refuseLoopback(nodes: readonly NodeInfo[]): string | undefined {
   const elsewhere = lonely && nodes.find(({ machine }) => machine !== lonely.machine);
   if (!elsewhere) return undefined;
   return (
-    `${nameOf(nodes[0])} cannot join: the address of ${nameOf(lonely)} is ${lonely.address}, a loopback address that ${nameOf(elsewhere)} on another machine cannot reach. ` +
+    `${nameOf(nodes[0])} cannot join: the address of ${nameOf(lonely)} is ${printable(lonely.address)}, a loopback address that ${nameOf(elsewhere)} on another machine cannot reach. ` +
     `Use an endpoint that all nodes can reach, or set the address of ${nameOf(lonely)} with --local-addr`
   );
 }

@@ -1,4 +1,4 @@
-import { parsePrintable, printableLines } from '@ringrun/core';
+import { printable } from '@ringrun/core';
 
 /**
  * The shared state of a job: one value in the store, which every node changes by `compareSet`. If the meaning is the
@@ -154,18 +154,16 @@ export function changed(
   };
 }
 
-/** As `decodeState` returns it: other nodes print its texts. */
+/** Texts are stored as they are, because nodes compare them. They are escaped where they are shown. */
 export function encodeState(state: RendezvousState): string {
-  return JSON.stringify(state, (_, value: unknown) =>
-    typeof value === 'string' ? printableLines(value) : value,
-  );
+  return JSON.stringify(state);
 }
 
 /** Undefined for the empty value that the store returns for a missing key. */
 export function decodeState(bytes: Uint8Array): RendezvousState | undefined {
   return bytes.length === 0
     ? undefined
-    : (parsePrintable(Buffer.from(bytes).toString('utf8')) as RendezvousState);
+    : (JSON.parse(Buffer.from(bytes).toString('utf8')) as RendezvousState);
 }
 
 /** Returns the participants with `change` applied to the one with this id. */
@@ -179,7 +177,8 @@ export function withChange(
 
 /** Returns `node host1 (pid 17)`, or `node 1 (host1, pid 17)` for a node with --node-rank. */
 export function nameOf({ host, pid, nodeRank }: NodeInfo): string {
-  return nodeRank === undefined ? `node ${host} (pid ${pid})` : `node ${nodeRank} (${host}, pid ${pid})`;
+  const name = printable(host);
+  return nodeRank === undefined ? `node ${name} (pid ${pid})` : `node ${nodeRank} (${name}, pid ${pid})`;
 }
 
 export function namesOf(nodes: readonly NodeInfo[]): string {

@@ -372,7 +372,11 @@ export class Rendezvous {
   async #untilOthersHaveRead(): Promise<void> {
     const until =
       performance.now() + Math.min(this.#options.closeTimeoutMs, leaseLength(this.#nodeState.timing));
-    while (this.#someNodeHasNotRead() && performance.now() < until) await sleep(20);
+    const [startedAt, limitMs] = [performance.now(), until - performance.now()];
+    while (this.#someNodeHasNotRead() && performance.now() < until) {
+      this.#waits.report('the other nodes to read the result of the job', startedAt, limitMs);
+      await sleep(20);
+    }
   }
 
   #someNodeHasNotRead(): boolean {

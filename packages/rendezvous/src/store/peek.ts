@@ -1,10 +1,12 @@
 import { StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
+import { WaitReporter } from './wait-reporter.ts';
 
 /** Reads of a store that do not wait for keys to be set. */
 
 /** Number of unanswered requests, each of 1 s, after which the store is given up. */
 const maxAttempts = 20;
+const attemptMs = 1000;
 
 /**
  * The value of the key as text; undefined if it has none.
@@ -28,6 +30,8 @@ export async function missingKeysOf(store: Store, keys: readonly string[]): Prom
 
 /** The store's answer: the result or the missing keys. Without an answer, the state of the keys is unknown. */
 async function answered<T>(ask: () => Promise<T>): Promise<T | StoreTimeoutError> {
+  const startedAt = performance.now();
+  const lines = new WaitReporter(undefined);
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await ask();
@@ -35,6 +39,7 @@ async function answered<T>(ask: () => Promise<T>): Promise<T | StoreTimeoutError
       if (!(error instanceof StoreTimeoutError)) throw error;
       if (error.missingKeys.length > 0) return error;
       if (attempt === maxAttempts) throw error;
+      lines.report('the store to answer', startedAt, maxAttempts * attemptMs);
     }
   }
 }

@@ -7,14 +7,21 @@ const linesEveryMs = 5000;
 export class WaitReporter {
   readonly #who: string | undefined;
   readonly #write: (line: string) => void;
+  readonly #now: () => number;
   #lastAt = -Infinity;
 
   /**
    * @param who Name of this process in the lines, such as `rank 1`.
    * @param write Receives each line. Default: writes to stderr.
+   * @param now Time in milliseconds. Default: that of `performance`.
    */
-  constructor(who: string | undefined, write?: (line: string) => void) {
+  constructor(
+    who: string | undefined,
+    write?: (line: string) => void,
+    now: () => number = () => performance.now(),
+  ) {
     this.#who = who;
+    this.#now = now;
     this.#write = write ?? ((line) => process.stderr.write(`${line}\n`));
   }
 
@@ -23,7 +30,7 @@ export class WaitReporter {
    * which case a more detailed error follows.
    */
   report(what: string, startedAt: number, timeoutMs: number): void {
-    const now = performance.now();
+    const now = this.#now();
     const waitedMs = now - startedAt;
     if (waitedMs < firstLineAfterMs || waitedMs >= timeoutMs || now - this.#lastAt < linesEveryMs) return;
     this.#lastAt = now;

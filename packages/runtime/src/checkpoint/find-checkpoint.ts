@@ -1,3 +1,4 @@
+import { printable } from '@ringrun/core';
 import { hostname } from 'node:os';
 import { isBucket, openStorage } from '../storage/open-storage.ts';
 import type { Storage } from '../storage/index.ts';
@@ -230,7 +231,7 @@ function requireNoneNewer(
   throw new CheckpointError(
     'behind',
     `${what}: this job has saved ${describeSaved(lastSaved)}, but ${seen} (rank 0 is on host ${host} now). ` +
-      `Use a folder that all hosts share or s3://, or bring host ${lastSaved.host} back. To resume from an earlier step, pass the path of a checkpoint to resume().`,
+      `Use a folder that all hosts share or s3://, or bring host ${printable(lastSaved.host)} back. To resume from an earlier step, pass the path of a checkpoint to resume().`,
   );
 }
 

@@ -139,8 +139,11 @@ async function acquireLock(folder: string, file: FileHandle): Promise<boolean> {
   }
 }
 
+/** An id of a run has at most 4 KiB, which JSON makes up to six times as long. */
+const maxIdentityBytes = 64 * 1024;
+
 async function holderOf(file: FileHandle): Promise<WriterIdentity | undefined> {
-  const bytes = Buffer.alloc(4096);
+  const bytes = Buffer.alloc(maxIdentityBytes);
   const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
   return decodeIdentity(bytes.subarray(0, bytesRead));
 }

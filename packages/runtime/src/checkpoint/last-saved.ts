@@ -1,4 +1,4 @@
-import { parsePrintable } from '@ringrun/core';
+import { printable } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { setTimeout } from 'node:timers/promises';
 import { currentState } from '../process-group/state.ts';
@@ -49,7 +49,7 @@ export class LastSaved {
       const store = jobStore();
       if (!(await store?.check([this.#key]))) return undefined;
       const bytes = await store!.get(this.#key);
-      return parsePrintable(Buffer.from(bytes).toString('utf8')) as SavedCheckpoint;
+      return JSON.parse(Buffer.from(bytes).toString('utf8')) as SavedCheckpoint;
     } catch {
       return undefined;
     }
@@ -58,7 +58,7 @@ export class LastSaved {
 
 /** `step 500 (/data/checkpoint-000005-step-500, written on host a)`. */
 export function describeSaved({ step, path, host }: SavedCheckpoint): string {
-  return `step ${step} (${path}, written on host ${host})`;
+  return `step ${step} (${printable(path)}, written on host ${printable(host)})`;
 }
 
 function jobStore(): Store | undefined {

@@ -1,4 +1,4 @@
-import { parsePrintable } from '@ringrun/core';
+import { printable } from '@ringrun/core';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 
@@ -25,9 +25,7 @@ export const ownIdentity: WriterIdentity = {
 /** Returns undefined for invalid bytes, such as those of a partly written file. */
 export function decodeIdentity(bytes: Uint8Array): WriterIdentity | undefined {
   try {
-    const { id, host, pid, runId, since } = parsePrintable(
-      Buffer.from(bytes).toString('utf8'),
-    ) as WriterIdentity;
+    const { id, host, pid, runId, since } = JSON.parse(Buffer.from(bytes).toString('utf8')) as WriterIdentity;
     const isWhole =
       [id, host, runId, since].every((field) => typeof field === 'string') && Number.isInteger(pid);
     return isWhole ? { id, host, pid, runId, since } : undefined;
@@ -44,7 +42,9 @@ export function encodeIdentity(identity: WriterIdentity): Uint8Array {
 export function describeIdentity(identity: WriterIdentity | undefined): string {
   if (identity === undefined) return 'an unknown process';
   const { host, pid, runId, since } = identity;
-  return [`process ${pid} on host ${host}`, ...(runId === '' ? [] : [`run ${runId}`]), `since ${since}`].join(
-    ', ',
-  );
+  return [
+    `process ${pid} on host ${printable(host)}`,
+    ...(runId === '' ? [] : [`run ${printable(runId, 200)}`]),
+    `since ${printable(since)}`,
+  ].join(', ');
 }

@@ -49,7 +49,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv, given: GivenSettings = {
     masterAddress: readHost(env, 'MASTER_ADDR') ?? '127.0.0.1',
     masterPort: readMasterPort(env, store === undefined && identity.worldSize > 1),
     store,
-    runId: read(env, 'RINGRUN_RUN_ID') ?? '',
+    // Not trimmed: other processes compare it.
+    runId: env['RINGRUN_RUN_ID'] ?? '',
     restartCount: readInteger(env, 'RINGRUN_RESTART_COUNT', 0) ?? 0,
   };
 }

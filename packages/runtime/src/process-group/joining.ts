@@ -1,8 +1,9 @@
 import {
   formatDuration,
   formatRanks,
-  parsePrintable,
   PeerDiedError,
+  printable,
+  printableLines,
   RingrunError,
   StoreTimeoutError,
 } from '@ringrun/core';
@@ -76,7 +77,7 @@ interface Verdict {
  */
 export async function joinJob(store: Store, self: Member, options: JoinOptions): Promise<JoinedRound> {
   const intervalMs = options.intervalMs ?? heartbeatIntervalMs(self.worldSize);
-  const { round, keys } = await claimRank(store, self, intervalMs);
+  const { round, keys } = await claimRank(store, self, intervalMs, options.timeoutMs);
   const endRound = () => store.compareSet(roundKey, String(round), String(round + 1));
   const joining = new Joining(keys, self, { ...options, intervalMs, endRound });
   try {
@@ -167,7 +168,7 @@ class Joining implements JoinedRound {
   async #eachInterval(wasLate: boolean): Promise<void> {
     if (this.#options.servedByRank0 === true && this.#self.rank > 0) {
       const verdict = await peek(this.store, verdictKey);
-      if (verdict !== undefined) throw this.#follow(parsePrintable(verdict) as Verdict);
+      if (verdict !== undefined) throw this.#follow(JSON.parse(verdict) as Verdict);
     }
     // Continues after joining: a rank that joined last may not have seen the claim yet. Other ranks may have deleted
     // the claim while this process was stopped, or its store was not reachable.
@@ -212,11 +213,11 @@ class Joining implements JoinedRound {
   }
 
   #peerDied(dead: Member): PeerDiedError {
-    const own = `rank ${this.#self.rank} (host ${this.#self.host}, pid ${this.#self.pid})`;
+    const own = `rank ${this.#self.rank} (host ${printable(this.#self.host)}, pid ${this.#self.pid})`;
     return new PeerDiedError(
       [{ rank: dead.rank, host: dead.host, pid: dead.pid }],
       'initProcessGroup',
-      `rank ${dead.rank} (host ${dead.host}, pid ${dead.pid}) is gone: it joined, but sent no sign of life while the group was formed. ` +
+      `rank ${dead.rank} (host ${printable(dead.host)}, pid ${dead.pid}) is gone: it joined, but sent no sign of life while the group was formed. ` +
         `${own} was in initProcessGroup`,
     );
   }
@@ -249,7 +250,7 @@ class Joining implements JoinedRound {
     }
     return new RingrunError(
       'ERR_STORE_LOST',
-      `Rank 0, which serves the store, failed to form the group: ${message}`,
+      `Rank 0, which serves the store, failed to form the group: ${printableLines(message)}`,
     );
   }
 

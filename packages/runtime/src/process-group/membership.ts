@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { formatRanks } from '@ringrun/core';
+import { formatRanks, printable } from '@ringrun/core';
 import type { RankIdentity, Store } from '@ringrun/core';
 
 /** The record that a process publishes when it joins a job. */
@@ -63,4 +63,4 @@ export function ranksBelow(worldSize: number): number[] {
   return Array.from({ length: worldSize }, (_, rank) => rank);
 }
 
-export const describeProcess = ({ host, pid }: Member) => `process ${pid} on ${host}`;
+export const describeProcess = ({ host, pid }: Member) => `process ${pid} on ${printable(host)}`;

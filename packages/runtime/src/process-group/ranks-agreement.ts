@@ -3,7 +3,6 @@ import {
   formatRanks,
   InvalidArgumentError,
   isSameList,
-  parsePrintable,
   StoreTimeoutError,
 } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
@@ -68,7 +67,7 @@ async function waitForAll(
 }
 
 function parse(statement: Uint8Array): Statement {
-  return parsePrintable(Buffer.from(statement).toString('utf8')) as Statement;
+  return JSON.parse(Buffer.from(statement).toString('utf8')) as Statement;
 }
 
 function disagreement({ number }: NewGroupCall, ...sides: Statement[]): InvalidArgumentError {

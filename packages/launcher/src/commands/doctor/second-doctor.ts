@@ -1,5 +1,5 @@
 import { createCpuGroup, measureClock } from '@ringrun/collectives';
-import { parsePrintable, StoreTimeoutError } from '@ringrun/core';
+import { printable, StoreTimeoutError } from '@ringrun/core';
 import type { ProcessGroup, Store } from '@ringrun/core';
 import { hostname } from 'node:os';
 import { PrefixStore, dataConnectionSecurity } from '@ringrun/rendezvous';
@@ -127,7 +127,9 @@ function occupied(message: string): LinkError {
 }
 
 function parseDoctor(bytes: Uint8Array): Doctor {
-  return parsePrintable(Buffer.from(bytes).toString()) as Doctor;
+  const { host, pid } = JSON.parse(Buffer.from(bytes).toString()) as Doctor;
+  // For messages only.
+  return { host: printable(host), pid };
 }
 
 function messageOf(error: unknown): string {
