@@ -3,6 +3,17 @@ import type { NativeOnnxBinding, NativeOnnxOptions, NativeOnnxSession, NativeOnn
 import type { NativeProcessGroup } from './process-group.ts';
 import type { NativeDeviceMemory, NativeTensor } from './tensors.ts';
 
+/** A TCP connection of this process. */
+export interface OwnConnection {
+  fd: number;
+  /** Address and port of the other side. */
+  peer: string;
+  /** Bytes sent to the peer that it has acknowledged. */
+  ackedBytes: number;
+  /** Milliseconds since this side sent anything. */
+  silentMs: number;
+}
+
 /** The addon's exports. */
 export interface NativeBinding {
   ProcessGroup: new (rank: number, size: number) => NativeProcessGroup;
@@ -132,6 +143,16 @@ export interface NativeBinding {
   unlockByte(fd: number, byte: number): void;
   /** Returns true if another descriptor holds the lock. */
   isByteLockedElsewhere(fd: number, byte: number): boolean;
+  /**
+   * The open TCP connections of this process whose local port is `port`, no matter which library has accepted them. Needs no
+   * free descriptor after the first call. Empty on systems other than Linux.
+   */
+  ownConnectionsAt(port: number): OwnConnection[];
+  /**
+   * Shuts down the connection in both directions, so that its owner closes it. Returns false if `fd` is no longer the
+   * connection to `peer`.
+   */
+  shutDownConnection(fd: number, peer: string): boolean;
   /**
    * Maps the first `bytes` of the open file `fd` as memory, copy-on-write: pages are read from the file on first
    * access, and writes change this process only. `fd` may be closed afterwards; the memory is unmapped when the buffer

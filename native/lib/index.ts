@@ -1,8 +1,8 @@
 import type { NativeBinding } from './binding.ts';
-import { loadBinding } from './load.ts';
+import { loadBinding, loadBuilt } from './load.ts';
 import type { NcclDescription } from './nccl.ts';
 
-export type { NativeBinding } from './binding.ts';
+export type { NativeBinding, OwnConnection } from './binding.ts';
 export { buildNative } from './compile.ts';
 export type { NativeFailure } from './failure.ts';
 export { nativeDType, nativeOp, nativeReduceOp } from './generated/numbers.ts';
@@ -58,5 +58,11 @@ let binding: NativeBinding | undefined;
  */
 export function loadNative(): NativeBinding {
   binding ??= loadBinding() as NativeBinding;
+  return binding;
+}
+
+/** The addon if a binary exists, for what a process can do without. Compiles nothing. */
+export function loadNativeIfBuilt(): NativeBinding | undefined {
+  binding ??= loadBuilt() as NativeBinding | undefined;
   return binding;
 }

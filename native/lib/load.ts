@@ -42,29 +42,35 @@ const require = createRequire(import.meta.url);
 export function loadBinding(): unknown {
   const attempts: Attempt[] = [];
   const seen = new Map<string, number>();
-  const load = ({ what, find }: Candidate): unknown => {
-    try {
-      const binary = find();
-      seen.set(binary, modifiedAt(binary));
-      return require(binary);
-    } catch (error) {
-      attempts.push({ what: what(), reason: error instanceof Error ? error.message : String(error) });
-      return undefined;
-    }
-  };
-
-  const named = process.env['RINGRUN_NATIVE'];
-  for (const candidate of named ? [fileCandidate(named)] : usualCandidates) {
-    const loaded = load(candidate);
-    if (loaded !== undefined) return loaded;
-  }
-  if (named) throw new NativeUnavailableError(attempts);
-
+  const built = loadBuilt(attempts, seen);
+  if (built !== undefined) return built;
+  if (process.env['RINGRUN_NATIVE']) throw new NativeUnavailableError(attempts);
   const compiled = compileOnce((binary) => seen.get(binary) ?? 0);
   if ('problem' in compiled) attempts.push({ what: 'compiling it', reason: compiled.problem });
-  const loaded = 'binary' in compiled ? load(fileCandidate(compiled.binary)) : undefined;
+  const loaded = 'binary' in compiled ? load(fileCandidate(compiled.binary), attempts, seen) : undefined;
   if (loaded !== undefined) return loaded;
   throw new NativeUnavailableError(attempts);
+}
+
+/** Like `loadBinding`, but compiles nothing: undefined if no place has a binary that can be loaded. */
+export function loadBuilt(attempts: Attempt[] = [], seen = new Map<string, number>()): unknown {
+  const named = process.env['RINGRUN_NATIVE'];
+  for (const candidate of named ? [fileCandidate(named)] : usualCandidates) {
+    const loaded = load(candidate, attempts, seen);
+    if (loaded !== undefined) return loaded;
+  }
+  return undefined;
+}
+
+function load({ what, find }: Candidate, attempts: Attempt[], seen: Map<string, number>): unknown {
+  try {
+    const binary = find();
+    seen.set(binary, modifiedAt(binary));
+    return require(binary);
+  } catch (error) {
+    attempts.push({ what: what(), reason: error instanceof Error ? error.message : String(error) });
+    return undefined;
+  }
 }
 
 /** A place of a binary. Looked up only after the previous places have failed. */

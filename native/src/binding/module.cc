@@ -16,6 +16,7 @@
 #include "binding/nccl.h"
 #include "binding/onnx_binding.h"
 #include "binding/onnx_session.h"
+#include "binding/own_connections.h"
 #include "binding/process_group.h"
 #include "binding/stacks.h"
 #include "reduce/kernels.h"
@@ -111,6 +112,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("tryLockByte", Napi::Function::New(env, tryLockByteOf));
   exports.Set("unlockByte", Napi::Function::New(env, unlockByteOf));
   exports.Set("isByteLockedElsewhere", Napi::Function::New(env, isByteLockedElsewhereOf));
+  exports.Set("ownConnectionsAt", Napi::Function::New(env, ownConnectionsAtOf));
+  exports.Set("shutDownConnection", Napi::Function::New(env, shutDownConnectionOf));
   exports.Set("mapFile", Napi::Function::New(env, mapFile));
   return exports;
 }

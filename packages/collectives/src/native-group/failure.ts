@@ -3,6 +3,7 @@ import type { NativeFailure } from '@ringrun/native';
 import {
   CollectiveMismatchError,
   CollectiveTimeoutError,
+  openFilesProblem,
   PeerDiedError,
   printable,
   RingrunError,
@@ -58,7 +59,11 @@ export function translateFailure(
       );
     }
     case 'SYSTEM':
-      return new RingrunError('ERR_SYSTEM', `${operation} failed on ${here}: ${detail}`, { cause: failure });
+      return new RingrunError(
+        'ERR_SYSTEM',
+        `${operation} failed on ${here}: ${[detail, openFilesProblem(failure)].filter((part) => part !== undefined).join(': ')}`,
+        { cause: failure },
+      );
     case 'UNTRUSTED':
       return new RingrunError(
         'ERR_SECRET_MISMATCH',

@@ -1,5 +1,5 @@
 // The command `ringrun`. Importing this module runs it.
-import { printableLines } from '@ringrun/core';
+import { openFilesProblem, printableLines } from '@ringrun/core';
 import { CommanderError } from 'commander';
 import { CommandError } from '../command-error.ts';
 import { findExecutable } from '../job/executable.ts';
@@ -35,7 +35,10 @@ async function main(argv: readonly string[]): Promise<number> {
       process.stderr.write(`ringrun: ${printableLines(error.message)}\n`);
       return error.exitCode;
     }
-    throw error;
+    const shortage = openFilesProblem(error);
+    if (shortage === undefined) throw error;
+    process.stderr.write(`ringrun: ${shortage}.\n`);
+    return 1;
   }
 }
 

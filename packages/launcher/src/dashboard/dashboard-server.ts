@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { openFilesProblem } from '@ringrun/core';
 import { describePortOwner, findPortOwner, formatHostPort } from '@ringrun/rendezvous';
 import { CommandError } from '../command-error.ts';
 import type { JobFigures } from './job-figures.ts';
@@ -70,6 +71,9 @@ async function refusal(
       `--dashboard: ${where} is in use by ${owner}. Pass another port, as in --dashboard=${formatHostPort({ ...place, port: place.port + 1 })}.`,
     );
   }
+  const shortage = openFilesProblem(Object.assign(new Error(message), { code }));
+  if (shortage !== undefined)
+    return new CommandError(1, `--dashboard: cannot listen at ${where}: ${shortage}.`);
   return new CommandError(
     1,
     `--dashboard: cannot listen at ${where}: ${message}. Pass an address of this host, or --dashboard alone for 127.0.0.1.`,

@@ -1,23 +1,37 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { openFilesProblem } from '@ringrun/core';
 import { describePortOwner, findPortOwner } from '@ringrun/rendezvous';
 import { CommandError } from '../command-error.ts';
 
-/** Finds a TCP port that is free on all interfaces. Does not reserve it, so that the workers can bind it. */
-export function findFreePort(): Promise<number> {
-  return listenBriefly(0);
+/**
+ * Finds a TCP port that is free on all interfaces. Does not reserve it, so that the workers can bind it.
+ *
+ * @throws CommandError if this process can open no socket.
+ */
+export async function findFreePort(): Promise<number> {
+  try {
+    return await listenBriefly(0);
+  } catch (error) {
+    const why = openFilesProblem(error) ?? (error as Error).message;
+    throw new CommandError(1, `No free port for MASTER_PORT was found: ${why}.`, { cause: error });
+  }
 }
 
 /**
  * Checks that workers can bind `port`.
  *
- * @throws CommandError that names the process that holds it.
+ * @throws CommandError that names the process that holds it, or the lack of descriptors.
  */
 export async function requireFreePort(port: number): Promise<void> {
   try {
     await listenBriefly(port);
   } catch (error) {
+    const shortage = openFilesProblem(error);
+    if (shortage !== undefined) {
+      throw new CommandError(1, `--master-port ${port} cannot be checked: ${shortage}.`, { cause: error });
+    }
     const { code } = error as NodeJS.ErrnoException;
     const why =
       code === 'EADDRINUSE'

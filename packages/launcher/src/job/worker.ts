@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Writable } from 'node:stream';
+import { openFilesProblem } from '@ringrun/core';
 import { Guard } from './guard.ts';
 import type { WorkerOutput } from '../logs/worker-output.ts';
 import { launcherPipeDescriptor, launcherPipeVariable, leaseMessage } from '../worker/launcher-pipe.ts';
@@ -160,7 +161,9 @@ function outcomeOf(child: ChildProcess): Promise<ChildEnd> {
       resolve({ exitCode, signal, startError: undefined });
     });
     child.once('error', (error) => {
-      if (child.pid === undefined) resolve({ exitCode: null, signal: null, startError: error.message });
+      if (child.pid === undefined) {
+        resolve({ exitCode: null, signal: null, startError: openFilesProblem(error) ?? error.message });
+      }
     });
   });
 }

@@ -1,7 +1,7 @@
 import { closeSync, mkdtempSync, openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { makeFolderSync } from '@ringrun/core';
+import { makeFolderSync, openFilesProblem } from '@ringrun/core';
 import { figuresFileName } from '../worker/rank-figures.ts';
 import { CommandError } from '../command-error.ts';
 import type { LogOptions } from '../options/launch-options.ts';
@@ -117,11 +117,7 @@ function makeRunFolder(directory: string | undefined, runId: string): string {
     makeFolderSync(parent);
     return mkdtempSync(join(parent, name));
   } catch (error) {
-    throw new CommandError(
-      1,
-      `Cannot create a folder for the output of the workers in ${parent}: ${(error as Error).message}. Pass another --log-dir.`,
-      { cause: error },
-    );
+    throw notCreated(`a folder for the output of the workers in ${parent}`, error);
   }
 }
 
@@ -130,10 +126,11 @@ function openForOutput(path: string): number {
     makeFolderSync(join(path, '..'));
     return openSync(path, 'a');
   } catch (error) {
-    throw new CommandError(
-      1,
-      `Cannot create a file for the output of a worker: ${(error as Error).message}. Pass another --log-dir.`,
-      { cause: error },
-    );
+    throw notCreated('a file for the output of a worker', error);
   }
+}
+
+function notCreated(what: string, error: unknown): CommandError {
+  const why = openFilesProblem(error) ?? `${(error as Error).message}. Pass another --log-dir`;
+  return new CommandError(1, `Cannot create ${what}: ${why}.`, { cause: error });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { printable, quoted } from '@ringrun/core';
 import type { RingrunError } from '@ringrun/core';
-import { Dealer } from './zeromq.ts';
+import { Dealer, opened } from './zeromq.ts';
 import type { StoreKeys } from '../secret/keys.ts';
 import { clientCurve } from './curve.ts';
 import { formatHostPort } from './endpoint.ts';
@@ -136,21 +136,25 @@ export class StoreConnection {
   }
 
   #openSocket(): Dealer {
-    const socket = new Dealer({
-      ...clientCurve(this.#options.keys),
-      sendHighWaterMark: 0,
-      receiveHighWaterMark: 0,
-      maxMessageSize: replyBytes,
-      // Nothing is lost by closing: a call has ended once its reply has arrived.
-      linger: 0,
-      reconnectInterval: 20,
-      reconnectMaxInterval: 250,
-      connectTimeout: connectTimeoutMs,
-      // Some firewalls drop idle connections.
-      heartbeatInterval: 15_000,
-      heartbeatTimeout: 60_000,
-      ipv6: this.#options.ipv6,
-    });
+    const socket = opened(
+      `Connecting to the store at ${this.#where} failed`,
+      () =>
+        new Dealer({
+          ...clientCurve(this.#options.keys),
+          sendHighWaterMark: 0,
+          receiveHighWaterMark: 0,
+          maxMessageSize: replyBytes,
+          // Nothing is lost by closing: a call has ended once its reply has arrived.
+          linger: 0,
+          reconnectInterval: 20,
+          reconnectMaxInterval: 250,
+          connectTimeout: connectTimeoutMs,
+          // Some firewalls drop idle connections.
+          heartbeatInterval: 15_000,
+          heartbeatTimeout: 60_000,
+          ipv6: this.#options.ipv6,
+        }),
+    );
     socket.connect(`tcp://${this.#where}`);
     return socket;
   }

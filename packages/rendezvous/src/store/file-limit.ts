@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { parseOpenFilesLimit } from '@ringrun/core';
 
 /** File descriptors besides the clients' connections: files of Node and onnxruntime, sockets of the group. */
 const besideClients = 200;
@@ -16,7 +17,7 @@ export function fileLimitWarning(clients: number): string | undefined {
 
 /** @param limits Text of /proc/self/limits. Node raises the soft limit to the hard limit at start. */
 export function warningFor(limits: string, clients: number): string | undefined {
-  const limit = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Infinity);
+  const limit = parseOpenFilesLimit(limits) ?? Infinity;
   const needed = clients + besideClients;
   if (limit >= needed) return undefined;
   return (

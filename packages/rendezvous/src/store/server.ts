@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
-import { quoted, RingrunError } from '@ringrun/core';
-import { Router } from './zeromq.ts';
+import { openFileLimit, openFilesProblem, quoted, RingrunError } from '@ringrun/core';
+import { opened, Router } from './zeromq.ts';
 import { storeKeys } from '../secret/keys.ts';
 import { serverCurve } from './curve.ts';
 import type { ServerCurve } from './curve.ts';
@@ -11,11 +11,13 @@ import { checkPort, formatHostPort, resolveAddresses } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import { describeCall } from './errors.ts';
 import { clientNameLength, frameBytes, storeLimits } from './limits.ts';
+import { Milestones } from './milestones.ts';
 import { Outbox } from './outbox.ts';
 import { describePortOwner, findPortOwner } from './port-owner.ts';
 import { probe } from './reachability.ts';
 import { KeyValueState } from './key-value-state.ts';
 import type { AddressedReply } from './key-value-state.ts';
+import { StrangerLimit } from './strangers.ts';
 import { decodeRequest, encodeReply, protocolName } from './wire.ts';
 import type { Failure, Request, Result } from './wire.ts';
 
@@ -45,7 +47,7 @@ export class StoreServer {
   readonly #served: Promise<void>;
   readonly #curve: ServerCurve;
   /** Resolves after the socket is closed. */
-  readonly #countedRefusals: Promise<void>;
+  readonly #observed: Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
   readonly #clients = new Clients();
@@ -60,7 +62,7 @@ export class StoreServer {
     this.port = port;
     this.endpoint = `tcp://${formatHostPort({ host, port })}`;
     this.#served = this.#serve();
-    this.#countedRefusals = this.#countRefusals();
+    this.#observed = this.#observe();
   }
 
   /**
@@ -74,24 +76,28 @@ export class StoreServer {
     checkPort(port, 0);
     const address = host === '*' ? '*' : await addressToBind(host, port);
     const curve = await serverCurve(storeKeys());
-    const socket = new Router({
-      ...curve.options,
-      maxMessageSize: frameBytes,
-      // 0: no limit. A router drops replies beyond the limit; `Clients` counts what is queued.
-      sendHighWaterMark: 0,
-      // 0: no limit. libzmq 4.3.5 stops reading a connection at the limit. If that connection is then reset, a heartbeat
-      // of either side aborts the process (`!_io_error`), and its descriptor stays open if the messages are never read.
-      receiveHighWaterMark: 0,
-      // Closes the connections of hosts that have vanished after about 60 s.
-      tcpKeepalive: 1,
-      tcpKeepaliveIdle: 15,
-      tcpKeepaliveInterval: 15,
-      tcpKeepaliveCount: 3,
-      tcpMaxRetransmitTimeout: 60_000,
-      linger: lingerMs,
-      backlog,
-      ipv6: host === '*' || isIP(address) === 6,
-    });
+    const socket = opened(
+      `The store cannot listen at ${formatHostPort({ host, port })}`,
+      () =>
+        new Router({
+          ...curve.options,
+          maxMessageSize: frameBytes,
+          // 0: no limit. A router drops replies beyond the limit; `Clients` counts what is queued.
+          sendHighWaterMark: 0,
+          // 0: no limit. libzmq 4.3.5 stops reading a connection at the limit. If that connection is then reset, a heartbeat
+          // of either side aborts the process (`!_io_error`), and its descriptor stays open if the messages are never read.
+          receiveHighWaterMark: 0,
+          // Closes the connections of hosts that have vanished after about 60 s.
+          tcpKeepalive: 1,
+          tcpKeepaliveIdle: 15,
+          tcpKeepaliveInterval: 15,
+          tcpKeepaliveCount: 3,
+          tcpMaxRetransmitTimeout: 60_000,
+          linger: lingerMs,
+          backlog,
+          ipv6: host === '*' || isIP(address) === 6,
+        }),
+    );
     try {
       await socket.bind(`tcp://${formatHostPort({ host: address, port })}`);
     } catch (error) {
@@ -111,7 +117,7 @@ export class StoreServer {
     clearInterval(this.#silenceTimer);
     this.#socket.close();
     await this.#served;
-    await this.#countedRefusals;
+    await this.#observed;
     await this.#curve.release();
     await stopsListening(this.#address);
   }
@@ -123,19 +129,32 @@ export class StoreServer {
     }
   }
 
-  /** Prints the number of refused connections when it is 1, 10, 100, …: strangers do not fill the log. */
-  async #countRefusals(): Promise<void> {
-    if (!this.#curve.isSecret) return;
-    let refused = 0;
-    for await (const { type } of this.#socket.events) {
-      if (type !== 'handshake:error:auth' && type !== 'handshake:error:protocol') continue;
-      refused += 1;
-      if (!/^10*$/.test(String(refused))) continue;
+  /** Limits and counts the connections of strangers. */
+  async #observe(): Promise<void> {
+    const { isSecret } = this.#curve;
+    const limit = openFileLimit();
+    const where = this.endpoint.slice('tcp://'.length);
+    const refused = new Milestones((connections) => {
       process.stderr.write(
-        `ringrun: the store at ${this.endpoint.slice('tcp://'.length)} has refused ${refused === 1 ? '1 connection' : `${refused} connections`} ` +
-          `because of the secret. If the process belongs to this job, give it the same RINGRUN_SECRET or --secret-file.\n`,
+        `ringrun: the store at ${where} has refused ${connections} because of the secret. ` +
+          'If the process belongs to this job, give it the same RINGRUN_SECRET or --secret-file.\n',
       );
+    });
+    const crowded = new Milestones((connections) => {
+      process.stderr.write(
+        `ringrun: the store at ${where} has closed ${connections} that did not prove to belong to this job, ` +
+          `because open files are short: the limit is ${limit} (ulimit -n).\n`,
+      );
+    });
+    const strangers = new StrangerLimit(this.port, isSecret, (count) => {
+      crowded.add(count);
+    });
+    for await (const { type } of this.#socket.events) {
+      strangers.onEvent(type);
+      if (!isSecret) continue;
+      if (type === 'handshake:error:auth' || type === 'handshake:error:protocol') refused.add(1);
     }
+    strangers.close();
   }
 
   #respond(
@@ -257,6 +276,10 @@ async function addressToBind(host: string, port: number): Promise<string> {
 async function bindError(host: string, port: number, cause: unknown): Promise<RingrunError> {
   const where = formatHostPort({ host, port });
   const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
+  const shortage = openFilesProblem(cause);
+  if (shortage !== undefined) {
+    return new RingrunError('ERR_OPEN_FILES', `The store cannot listen at ${where}: ${shortage}.`, { cause });
+  }
   if (code !== 'EADDRINUSE') {
     return new RingrunError(
       'ERR_STORE_BIND',

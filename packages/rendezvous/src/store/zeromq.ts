@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { isMissingPackage, missingPackage } from '@ringrun/core';
+import { isMissingPackage, missingPackage, openFilesProblem, RingrunError } from '@ringrun/core';
 import { findZeromq } from '@ringrun/native';
 import type * as ZeroMQ from 'zeromq';
 
@@ -18,5 +18,22 @@ function load(): typeof ZeroMQ {
     return createRequire(import.meta.url)(module) as typeof ZeroMQ;
   } catch (error) {
     throw isMissingPackage(error, module) ? missingPackage('loading the store', 'zeromq@6', error) : error;
+  }
+}
+
+/**
+ * A socket, which needs descriptors of its own.
+ *
+ * @param what What fails, for the error, such as `The store cannot listen`.
+ * @throws RingrunError `ERR_OPEN_FILES` if this process has none left
+ */
+export function opened<Socket>(what: string, open: () => Socket): Socket {
+  try {
+    return open();
+  } catch (cause) {
+    const shortage = openFilesProblem(cause);
+    throw shortage === undefined
+      ? cause
+      : new RingrunError('ERR_OPEN_FILES', `${what}: ${shortage}.`, { cause });
   }
 }

@@ -10,6 +10,8 @@ const meanings: Readonly<Partial<Record<string, [StorageProblem, cure: string]>>
   EACCES: ['no permission', "Allow this process's user to access it, or choose another folder"],
   EPERM: ['no permission', "Allow this process's user to access it, or choose another folder"],
   EROFS: ['read-only', 'Mount the volume with write access, or choose another folder'],
+  EMFILE: ['failed', 'Raise the limit of open files before the start: ulimit -n 65536'],
+  ENFILE: ['failed', 'Raise the limit of open files of this host: sysctl fs.file-max'],
   ENOSPC: ['full', 'Free space on the volume, or choose another one'],
   EDQUOT: ['full', "Free space in this user's quota, or choose another volume"],
 };

@@ -7,7 +7,8 @@ import { judgeClocks, judgeLink, judgeLinkFailure } from '../../../src/commands/
 import { judgeName } from '../../../src/commands/doctor/checks/name.ts';
 import { judgeNode } from '../../../src/commands/doctor/checks/node-version.ts';
 import { judgeOnnxruntime } from '../../../src/commands/doctor/checks/onnxruntime.ts';
-import { judgeOpenFiles, parseOpenFilesLimit } from '../../../src/commands/doctor/checks/open-files.ts';
+import { parseOpenFilesLimit } from '@ringrun/core';
+import { judgeOpenFiles } from '../../../src/commands/doctor/checks/open-files.ts';
 import { judgeConnection, judgeBinding } from '../../../src/commands/doctor/checks/port.ts';
 import { judgeSharedMemory } from '../../../src/commands/doctor/checks/shared-memory.ts';
 import { judgeThreads } from '../../../src/commands/doctor/checks/threads.ts';

@@ -1,3 +1,4 @@
+import { parseOpenFilesLimit } from '@ringrun/core';
 import { readText } from '../../../host/host-files.ts';
 import { ok, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
@@ -13,15 +14,6 @@ const enough = 256;
 
 export function examineOpenFiles(): Finding {
   return judgeOpenFiles(parseOpenFilesLimit(readText('/proc/self/limits')));
-}
-
-/**
- * Soft limit in the text of /proc/self/limits (proc(5)), which Node raises to the hard limit at start. Undefined: not
- * found.
- */
-export function parseOpenFilesLimit(limits: string): number | undefined {
-  const soft = /^Max open files\s+(\S+)/m.exec(limits)?.[1];
-  return soft === undefined ? undefined : soft === 'unlimited' ? Infinity : Number(soft);
 }
 
 export function judgeOpenFiles(limit: number | undefined): Finding {

@@ -1,0 +1,126 @@
+// Strangers hold connections to every port of a job whose processes may open 1,024 files. With RINGRUN_MEASURE=1 the
+// throughput with and without strangers is measured in turns.
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { builtScript } from '../support/built-script.ts';
+import type { Command } from '../support/command.ts';
+import { repository } from '../support/environment.ts';
+import { freePort } from '../support/free-port.ts';
+import { pidOfRank } from '../support/pid-of-rank.ts';
+import { start } from '../support/start.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { descriptorTargets } from './support/descriptors.ts';
+import { listenersOf } from './support/listeners.ts';
+
+const place = temporaryFolder();
+const files = 1024;
+const strangers = 1500;
+
+/** Two ranks of `strangers.script.ts`, whose processes and launcher may open 1,024 files each. */
+async function startJob(options: readonly string[], limitMs?: number) {
+  const folder = mkdtempSync(join(place, 'job-'));
+  const args = ['launch', '--nproc', '2', ...options, builtScript('faults/strangers.script'), folder];
+  const command = `ulimit -n ${files} && exec "$0" "$@"`;
+  const job = start(
+    'bash',
+    ['-c', command, process.execPath, ...args],
+    limitMs === undefined ? {} : { limitMs },
+  );
+  await job.sees(/^begun 0$/m);
+  return { job, folder };
+}
+
+/** The launcher and the ranks. */
+function pidsOf(job: Command): number[] {
+  return [job.pid, pidOfRank(job, 0), pidOfRank(job, 1)];
+}
+
+/** Another process, and another user where the test may start one, connects to every port of the job. */
+async function surround(job: Command): Promise<ChildProcess> {
+  const listeners = pidsOf(job).flatMap(listenersOf);
+  expect(listeners.length).toBeGreaterThan(2);
+  const script = join(repository, builtScript('faults/fixtures/idle-strangers'));
+  const other = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+  const child = spawn(process.execPath, [script, JSON.stringify(listeners), String(strangers)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    ...other,
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.once('data', () => {
+      resolve();
+    });
+    child.once('exit', () => {
+      reject(new Error('the strangers have ended'));
+    });
+  });
+  return child;
+}
+
+test('strangers that hold all ports do not keep a job from its restart', { timeout: 60_000 }, async () => {
+  const { job, folder } = await startJob([
+    '--max-restarts',
+    '1',
+    `--dashboard=127.0.0.1:${await freePort()}`,
+  ]);
+  await surround(job);
+  for (const pid of pidsOf(job)) expect(descriptorTargets(pid).length).toBeLessThan(files - 100);
+  process.kill(pidOfRank(job, 1), 'SIGKILL');
+  await job.sees(/^begun 1$/m);
+  await surround(job);
+  writeFileSync(join(folder, 'finish'), '');
+  const { code, stderr, left } = await job.ended;
+  expect({ code, left }, stderr).toEqual({ code: 0, left: [] });
+  expect(stderr).toMatch(
+    /the store at \S+ has closed \d+ connections that did not prove to belong to this job/,
+  );
+  expect(stderr).not.toMatch(/EMFILE|^\s+at /m);
+});
+
+/** Steps of the slower rank in a window. */
+function stepsBetween(folder: string, from: number, to: number): number {
+  return Math.min(
+    ...[0, 1].map((rank) => {
+      const times = readFileSync(join(folder, `rank-${rank}.txt`), 'utf8')
+        .trim()
+        .split('\n')
+        .map(Number);
+      return 20 * times.filter((time) => time >= from && time < to).length;
+    }),
+  );
+}
+
+test.runIf(process.env['RINGRUN_MEASURE'] === '1')(
+  'throughput with strangers on all ports, compared with none',
+  { timeout: 300_000 },
+  async () => {
+    const { job, folder } = await startJob([`--dashboard=127.0.0.1:${await freePort()}`], 280_000);
+    await delay(3000);
+    const windowMs = 4000;
+    const ratios: number[] = [];
+    for (let round = 0; round < 10; round += 1) {
+      const alone = Date.now();
+      await delay(windowMs);
+      const child = await surround(job);
+      // The connections are held; their first second, in which they are made, does not count.
+      await delay(1000);
+      const beside = Date.now();
+      await delay(windowMs);
+      child.kill('SIGKILL');
+      const [without, with_] = [alone, beside].map((at) => stepsBetween(folder, at, at + windowMs));
+      ratios.push(with_ / without);
+      console.log(
+        `round ${round + 1}: ${without} steps alone, ${with_} beside ${strangers} strangers per port`,
+      );
+      await delay(1000);
+    }
+    writeFileSync(join(folder, 'finish'), '');
+    await job.ended;
+    const sorted = ratios.toSorted((a, b) => a - b);
+    console.log(`throughput beside strangers: median ratio ${((sorted[4] + sorted[5]) / 2).toFixed(3)}`);
+  },
+);
