@@ -94,33 +94,68 @@ function stepsBetween(folder: string, from: number, to: number): number {
   );
 }
 
+/** Milliseconds of processor time that a process has used (proc(5)). */
+function processorMsOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number);
+  return (user + system) * 10;
+}
+
+interface Window {
+  stepsPerSecond: number;
+  /** Processor time of launcher and ranks. */
+  msPerStep: number;
+  launcherMs: number;
+}
+
+async function measure(job: Command, folder: string, windowMs: number): Promise<Window> {
+  const pids = pidsOf(job);
+  const before = pids.map(processorMsOf);
+  const from = Date.now();
+  await delay(windowMs);
+  const to = Date.now();
+  const spent = pids.map((pid, i) => processorMsOf(pid) - before[i]);
+  const steps = stepsBetween(folder, from, to);
+  const all = spent.reduce((sum, ms) => sum + ms, 0);
+  return { stepsPerSecond: (1000 * steps) / (to - from), msPerStep: all / steps, launcherMs: spent[0] };
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
 test.runIf(process.env['RINGRUN_MEASURE'] === '1')(
-  'throughput with strangers on all ports, compared with none',
+  'throughput beside strangers on all ports, compared with none',
   { timeout: 300_000 },
   async () => {
     const { job, folder } = await startJob([`--dashboard=127.0.0.1:${await freePort()}`], 280_000);
     await delay(3000);
-    const windowMs = 4000;
-    const ratios: number[] = [];
-    for (let round = 0; round < 10; round += 1) {
-      const alone = Date.now();
-      await delay(windowMs);
+    const pairs: [alone: Window, beside: Window][] = [];
+    for (let round = 1; round <= 20; round += 1) {
+      const alone = await measure(job, folder, 2000);
       const child = await surround(job);
-      // The connections are held; their first second, in which they are made, does not count.
+      // Connections are made in the first second, and then held.
       await delay(1000);
-      const beside = Date.now();
-      await delay(windowMs);
+      const beside = await measure(job, folder, 2000);
       child.kill('SIGKILL');
-      const [without, with_] = [alone, beside].map((at) => stepsBetween(folder, at, at + windowMs));
-      ratios.push(with_ / without);
-      console.log(
-        `round ${round + 1}: ${without} steps alone, ${with_} beside ${strangers} strangers per port`,
-      );
-      await delay(1000);
+      await delay(500);
+      pairs.push([alone, beside]);
+      const shown = ({ stepsPerSecond, msPerStep, launcherMs }: Window) =>
+        `${stepsPerSecond.toFixed(0)} steps/s, ${(1000 * msPerStep).toFixed(0)} µs of processors a step, launcher ${launcherMs} ms`;
+      console.log(`round ${round}: alone ${shown(alone)}; beside strangers ${shown(beside)}`);
     }
     writeFileSync(join(folder, 'finish'), '');
     await job.ended;
-    const sorted = ratios.toSorted((a, b) => a - b);
-    console.log(`throughput beside strangers: median ratio ${((sorted[4] + sorted[5]) / 2).toFixed(3)}`);
+    const byClock = medianOf(pairs.map(([alone, beside]) => beside.stepsPerSecond / alone.stepsPerSecond));
+    const byProcessors = medianOf(pairs.map(([alone, beside]) => alone.msPerStep / beside.msPerStep));
+    console.log(
+      `beside ${strangers} strangers per port: ${byClock.toFixed(3)} of the throughput by the clock, ${byProcessors.toFixed(3)} by processor time`,
+    );
   },
 );
