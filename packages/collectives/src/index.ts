@@ -42,6 +42,7 @@ export type {
   GatherObjectOptions,
   GatherOptions,
   OptionNames,
+  OperationSide,
   ProcessGroup,
   RankIdentity,
   RecvOptions,

@@ -96,18 +96,36 @@ export class CollectiveTimeoutError extends RingrunError {
  * Ranks called different operations, or the same one with different dtypes or lengths. The message shows both sides.
  */
 export class CollectiveMismatchError extends RingrunError {
-  constructor(message: string) {
+  /** The different operations with the ranks that called them, as far as this rank knows. */
+  readonly sides: readonly OperationSide[];
+  /** The operation that this rank called, such as `allReduce #41 (float32, 1,048,576 elements)`. */
+  readonly operation: string;
+
+  constructor(sides: readonly OperationSide[], operation: string, message: string) {
     super('ERR_COLLECTIVE_MISMATCH', message);
+    this.sides = sides;
+    this.operation = operation;
   }
+}
+
+/** One side of a `CollectiveMismatchError`. */
+export interface OperationSide {
+  /** The operation, such as `allReduce #41 (float32, 1,048,576 elements)`. */
+  readonly operation: string;
+  /** The ranks that called it. */
+  readonly ranks: readonly RankIdentity[];
 }
 
 /** Keys were not set in time, or the store could not be reached. */
 export class StoreTimeoutError extends RingrunError {
   /** The keys that were not set; empty if the store could not be reached. */
   readonly missingKeys: readonly string[];
+  /** The ranks of the job that did not call `initProcessGroup` or `newGroup` in time; empty for other keys. */
+  readonly missingRanks: readonly number[];
 
-  constructor(missingKeys: readonly string[], message: string) {
+  constructor(missingKeys: readonly string[], message: string, missingRanks: readonly number[] = []) {
     super('ERR_STORE_TIMEOUT', message);
     this.missingKeys = missingKeys;
+    this.missingRanks = missingRanks;
   }
 }

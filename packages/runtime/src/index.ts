@@ -31,6 +31,7 @@ export type {
   DType,
   GatherObjectOptions,
   GatherOptions,
+  OperationSide,
   ProcessGroup,
   RankIdentity,
   RecvOptions,

@@ -8,7 +8,7 @@ import {
   printable,
   RingrunError,
 } from '@ringrun/core';
-import type { RankIdentity } from '@ringrun/core';
+import type { OperationSide, RankIdentity } from '@ringrun/core';
 
 /**
  * Converts a failure of the addon to one of ringrun's documented errors, which name ranks with host and process.
@@ -53,8 +53,11 @@ export function translateFailure(
       );
     }
     case 'MISMATCH': {
+      const sides = sidesOf(involved);
       return new CollectiveMismatchError(
-        `${detail}. ${describeSides(involved)}. Call the same operations in the same order on every rank, with the same dtypes, ` +
+        sides,
+        operation,
+        `${detail}. ${describeSides(sides)}. Call the same operations in the same order on every rank, with the same dtypes, ` +
           'lengths and options. No data was changed',
       );
     }
@@ -91,18 +94,24 @@ const maxNamed = 3;
 /** Maximum number of further dead ranks that are named. */
 const maxGoneNamed = 8;
 
-/** Describes each call with the ranks that made it. */
-function describeSides(involved: readonly { identity: RankIdentity; seenIn: string | undefined }[]): string {
+/** Each call with the ranks that made it. */
+function sidesOf(
+  involved: readonly { identity: RankIdentity; seenIn: string | undefined }[],
+): OperationSide[] {
   const sides = new Map<string, RankIdentity[]>();
   for (const { identity, seenIn = 'unknown' } of involved) {
     sides.set(seenIn, [...(sides.get(seenIn) ?? []), identity]);
   }
-  const namesOf = (ranks: RankIdentity[]) => {
+  return Array.from(sides, ([operation, ranks]) => ({ operation, ranks }));
+}
+
+function describeSides(sides: readonly OperationSide[]): string {
+  const namesOf = (ranks: readonly RankIdentity[]) => {
     const names = ranks.slice(0, maxNamed).map((rank) => describeRank(rank));
     const more = ranks.length - names.length;
     return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
   };
-  return [...sides].map(([side, ranks]) => `${namesOf(ranks)}: ${side}`).join('; ');
+  return sides.map(({ operation, ranks }) => `${namesOf(ranks)}: ${operation}`).join('; ');
 }
 
 /**

@@ -7,6 +7,8 @@ import { CollectiveMismatchError, PeerDiedError, RingrunError } from '@ringrun/c
 export class UnevenInputsError extends RingrunError {
   /** The step in which it was detected, from 1; the first of several that ran in one call. */
   readonly step: number;
+  /** The operation that this rank called. */
+  readonly operation: string;
 
   constructor(step: number, cause: CollectiveMismatchError, remedy: string = remedies.join, passes = 1) {
     super(
@@ -15,6 +17,7 @@ export class UnevenInputsError extends RingrunError {
       { cause },
     );
     this.step = step;
+    this.operation = cause.operation;
   }
 }
 

@@ -204,6 +204,7 @@ class Joining implements JoinedRound {
       `Rank ${rank} of ${worldSize} waited ${formatDuration(waitedMs)} for ${formatRanks(missing)} to join${until}. ` +
         `Start one process for each rank with the same MASTER_ADDR and MASTER_PORT, and check the stderr of the missing ones; ` +
         `initProcessGroup({ timeoutMs }) sets a longer timeout.`,
+      missing,
     );
   }
 

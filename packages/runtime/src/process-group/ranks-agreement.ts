@@ -6,7 +6,7 @@ import {
   StoreTimeoutError,
 } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
-import { describeMissingMembers } from './membership.ts';
+import { describeMissingMembers, ranksOfKeys } from './membership.ts';
 
 /** A call of newGroup on one rank. */
 export interface NewGroupCall {
@@ -62,6 +62,7 @@ async function waitForAll(
       error.missingKeys,
       `Rank ${rank} of ${worldSize} waited ${formatDuration(timeoutMs)} in call ${number} of newGroup for ${missing}. Call newGroup on every rank ` +
         'of the default group, including ranks outside the new group; newGroup(ranks, { timeoutMs }) sets a longer timeout.',
+      ranksOfKeys(error.missingKeys),
     );
   }
 }
