@@ -56,6 +56,10 @@ export interface Registry {
   reportTimeout: ((error: CollectiveTimeoutError) => string | undefined) | undefined;
   /** True once `installErrorRecord` has added its listener, which writes one record per process. */
   errorRecordIsInstalled: boolean;
+  /** True from the call of `initProcessGroup` until `destroyProcessGroup` has resolved: other ranks need this process. */
+  isRank: boolean;
+  /** The error of the last group that failed or could not be formed; undefined after the next group was formed. */
+  groupFailure: unknown;
 }
 
 const layout = 1;
@@ -86,6 +90,8 @@ function emptyRegistry(url: string): Registry {
     activityObserver: undefined,
     reportTimeout: undefined,
     errorRecordIsInstalled: false,
+    isRank: false,
+    groupFailure: undefined,
   };
 }
 

@@ -5,8 +5,12 @@
  * @module @ringrun/launcher
  */
 export { isTypeScript, runTypeScript } from './typescript/run-typescript.ts';
-export { installErrorRecord, recordError } from './worker/error-record.ts';
-export type { ErrorRecord, ErrorRecordOptions } from './worker/error-record.ts';
+export type { Blame, BlamedRank } from './worker/blame.ts';
+export { recordError } from './worker/error-record.ts';
+export { awaitsAtTopLevel } from './worker/exit-record.ts';
+export type { ErrorRecord } from './worker/error-record.ts';
+export { installErrorRecord } from './worker/install-error-record.ts';
+export type { ErrorRecordOptions } from './worker/install-error-record.ts';
 export { figuresVariable, formatFigures, noWork, stepBounds } from './worker/rank-figures.ts';
 export type { Phase, Progress, Work } from './worker/rank-figures.ts';
 export { setRecoveryMark } from './worker/recovery-mark.ts';

@@ -51,6 +51,7 @@ export class NativeCalls {
     if (!isNativeFailure(error)) return error;
     if (this.#firstFailure) return this.#firstFailure;
     this.#firstFailure = translateFailure(error, this.#own, this.#identities);
+    registry.groupFailure = this.#firstFailure;
     if (this.#firstFailure instanceof CollectiveTimeoutError)
       this.#firstFailure.report = registry.reportTimeout?.(this.#firstFailure);
     return this.#firstFailure;

@@ -5,7 +5,12 @@ import type { Writable } from 'node:stream';
 import { openFilesProblem } from '@ringrun/core';
 import { Guard } from './guard.ts';
 import type { WorkerOutput } from '../logs/worker-output.ts';
-import { launcherPipeDescriptor, launcherPipeVariable, leaseMessage } from '../worker/launcher-pipe.ts';
+import {
+  launcherPipeDescriptor,
+  launcherPipeValue,
+  launcherPipeVariable,
+  leaseMessage,
+} from '../worker/launcher-pipe.ts';
 import { processGroupIsLeft, processState, signalProcessGroup } from './posix-process-group.ts';
 
 /** The settings with which one worker is started. */
@@ -136,7 +141,7 @@ export class Worker {
 /** Passes the descriptor of the pipe that closes when the launcher ends. */
 function startScript({ command, arguments: args, environment, output }: WorkerPlan): ChildProcess {
   return spawn(command, args, {
-    env: { ...environment, [launcherPipeVariable]: String(launcherPipeDescriptor) },
+    env: { ...environment, [launcherPipeVariable]: launcherPipeValue(process.pid) },
     detached: true,
     stdio: ['ignore', output.stdout, output.stderr, 'pipe'],
   });

@@ -1,8 +1,9 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { inspect } from 'node:util';
-import { registry, requireOptions, withoutCredentials } from '@ringrun/core';
-import type { OptionNames } from '@ringrun/core';
+import { withoutCredentials } from '@ringrun/core';
+import { blameOf } from './blame.ts';
+import type { Blame } from './blame.ts';
 import { sourceLocationOf, type SourceLocation } from './source-location.ts';
 
 /** The error that ended a process, recorded for its launcher. */
@@ -16,6 +17,8 @@ export interface ErrorRecord {
   stack: string;
   /** The error's `code`, if any. */
   code?: string;
+  /** The other ranks that caused it, if it names any. */
+  blames?: Blame;
   /** RANK of the process, if set. */
   rank?: number;
   /** Host name of the process's machine. */
@@ -30,71 +33,94 @@ export interface ErrorRecord {
   place?: SourceLocation;
 }
 
-/** Options of {@link installErrorRecord}. */
-export interface ErrorRecordOptions {
-  /**
-   * True if the launcher prints the record, so that Node does not print the error again on every rank. Default:
-   * `false`.
-   */
-  shownByLauncher?: boolean;
-}
-
-const optionNames: OptionNames<ErrorRecordOptions> = { shownByLauncher: true };
-
-/**
- * Writes an `ErrorRecord` as JSON to the file in RINGRUN_ERROR_FILE on an uncaught exception or unhandled rejection;
- * the process then ends as usual. Writes nothing if the variable is not set. Further calls do nothing.
- */
-export function installErrorRecord(options: ErrorRecordOptions = {}): void {
-  requireOptions('installErrorRecord', options, optionNames);
-  const { shownByLauncher = false } = options;
-  if (registry.errorRecordIsInstalled) return;
-  registry.errorRecordIsInstalled = true;
-  // With a monitor, unlike a handler of `uncaughtException`, Node still prints the error and exits with 1.
-  process.on('uncaughtExceptionMonitor', (error: unknown) => {
-    const written = recordError(error);
-    // A program with its own handler continues.
-    const fatal = process.listenerCount('uncaughtException') === 0;
-    if (written && shownByLauncher && fatal) process.exit(1);
-  });
-}
-
 /** Writes the record of an error for the launcher. Returns false without a launcher, or if it cannot be written. */
 export function recordError(error: unknown): boolean {
   const path = process.env['RINGRUN_ERROR_FILE'];
-  return path ? writeErrorRecord(path, describeError(error, process.env, Date.now())) : false;
+  isRecorded = path ? writeRecord(path, describeError(error, process.env, Date.now())) : false;
+  return isRecorded;
 }
 
-/** The record of a thrown value. */
+let isRecorded = false;
+
+/** Whether this process has written the record of an error. */
+export function hasRecordedError(): boolean {
+  return isRecorded;
+}
+
+/** Maximum numbers of characters of a message and of a stack. */
+const maxMessage = 2000;
+const maxStack = 20_000;
+
+/** The record of a thrown value. Never throws, even if the value's getters do. */
 export function describeError(error: unknown, env: NodeJS.ProcessEnv, time: number): ErrorRecord {
-  const { code, operation } = (error ?? {}) as { code?: unknown; operation?: unknown };
-  const location = sourceLocationOf(error);
+  const self = { host: hostname(), pid: process.pid };
+  const { message, stack } = attempt(() => textsOf(error)) ?? unreadable;
+  const code = attempt(() => (error as { code?: unknown } | undefined)?.code);
+  const operation = attempt(() => (error as { operation?: unknown } | undefined)?.operation);
+  const location = attempt(() => sourceLocationOf(error));
+  const blames = attempt(() => blameOf(error, self));
   const rank = Number.parseInt(env['RANK'] ?? '', 10);
   return {
-    message: withoutCredentials(error instanceof Error ? error.message : inspect(error)),
-    // `inspect` includes the causes, `stack` does not.
-    stack: withoutCredentials(
-      error instanceof Error && error.stack && !error.cause ? error.stack : inspect(error),
-    ),
+    message: withoutCredentials(message),
+    stack: withoutCredentials(stack),
     ...(typeof code === 'string' ? { code } : {}),
+    ...(blames ? { blames } : {}),
     ...(Number.isNaN(rank) ? {} : { rank }),
-    host: hostname(),
-    pid: process.pid,
+    ...self,
     time,
     ...(typeof operation === 'string' ? { operation } : {}),
     ...(location ? { place: location } : {}),
   };
 }
 
+type Texts = Pick<ErrorRecord, 'message' | 'stack'>;
+
+const unreadable: Texts = {
+  message: 'a thrown value that cannot be inspected',
+  stack: 'a thrown value that cannot be inspected',
+};
+
+function textsOf(error: unknown): Texts {
+  if (!(error instanceof Error)) {
+    const inspected = cut(inspect(error), maxStack);
+    return { message: inspected, stack: inspected };
+  }
+  // `inspect` includes causes and the errors of an AggregateError, `stack` does not.
+  const isWhole = error.stack && !error.cause && !(error instanceof AggregateError);
+  const stack = isWhole ? error.stack! : inspect(error);
+  const message = cut(error.message, maxMessage);
+  return {
+    message,
+    stack: cut(
+      stack.replace(error.message, () => message),
+      maxStack,
+    ),
+  };
+}
+
+function cut(text: string, max: number): string {
+  return text.length > max ? `${text.slice(0, max)}…` : text;
+}
+
+function attempt<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
 /** Writes atomically: a reader finds a complete record or none. Returns true if the record was written. */
-function writeErrorRecord(path: string, record: ErrorRecord): boolean {
+export function writeRecord(path: string, record: object): boolean {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
     writeFileSync(temporary, `${JSON.stringify(record)}\n`);
     renameSync(temporary, path);
     return true;
   } catch (failure) {
-    process.stderr.write(`ringrun: the error below could not be recorded in ${path}: ${String(failure)}\n`);
+    process.stderr.write(
+      `ringrun: how this process ended could not be recorded in ${path}: ${String(failure)}\n`,
+    );
     return false;
   }
 }

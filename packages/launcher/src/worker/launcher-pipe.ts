@@ -1,11 +1,21 @@
 /**
  * Contains the descriptor of a pipe that closes when the launcher ends, by any cause: only the launcher has the other
- * end.
+ * end. Then the launcher's pid, because a worker whose launcher ends during its start has another parent.
  */
 export const launcherPipeVariable = 'RINGRUN_LAUNCHER_PIPE';
 
 /** The first descriptor after stdin, stdout and stderr. */
 export const launcherPipeDescriptor = 3;
+
+/** The value of the variable, such as `3 4711`. */
+export function launcherPipeValue(launcherPid: number): string {
+  return `${launcherPipeDescriptor} ${launcherPid}`;
+}
+
+export function parseLauncherPipe(value: string): { descriptor: number; launcherPid: number } {
+  const [descriptor, launcherPid] = value.split(' ').map(Number);
+  return { descriptor, launcherPid };
+}
 
 /**
  * Makes a worker end in `withinMs` unless another message arrives first. Contains the time on the monotonic clock of

@@ -10,12 +10,14 @@ import { LeaseMessages, leaseExpired, monotonicMs } from './launcher-pipe.ts';
 export interface LauncherWatch {
   descriptor: number;
   launcherPid: number;
+  /** Whether the launcher had ended before this worker had started. */
+  startedAlone: boolean;
   rank: string;
   /** In the launcher's temporary folder, which this thread removes in its place. */
   errorFile: string | undefined;
 }
 
-const { descriptor, launcherPid, rank, errorFile } = workerData as LauncherWatch;
+const { descriptor, launcherPid, startedAlone, rank, errorFile } = workerData as LauncherWatch;
 
 const maxMsForLastWords = 200;
 
@@ -39,7 +41,7 @@ new Socket({ fd: descriptor, readable: true, writable: false })
 function endWithLauncher(): void {
   // The reader of stderr may have ended with the launcher, or be blocked.
   setTimeout(killGroup, maxMsForLastWords);
-  const why = `its launcher (pid ${launcherPid}) has ended`;
+  const why = `its launcher (pid ${launcherPid}) ${startedAlone ? 'ended before this worker had started' : 'has ended'}`;
   if (errorFile === undefined) report(why);
   else
     rm(dirname(errorFile), { recursive: true, force: true }, () => {

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
+import type { Blame } from './blame.ts';
 import type { ErrorRecord } from './error-record.ts';
 
 /**
@@ -19,13 +20,20 @@ export function readErrorRecord(path: string, pid: number | undefined): ErrorRec
 }
 
 /** Validates the record, because any program can write the file. */
-function isErrorRecord(value: unknown): value is ErrorRecord {
-  const { message, stack, pid, time, operation } = (value ?? {}) as Partial<
+export function isErrorRecord(value: unknown): value is ErrorRecord {
+  const { message, stack, pid, time, operation, blames } = (value ?? {}) as Partial<
     Record<keyof ErrorRecord, unknown>
   >;
   const isComplete = typeof message === 'string' && typeof stack === 'string';
   const isDated = typeof pid === 'number' && typeof time === 'number';
-  return isComplete && isDated && (operation === undefined || typeof operation === 'string');
+  const isNamed = operation === undefined || typeof operation === 'string';
+  return isComplete && isDated && isNamed && (blames === undefined || isBlame(blames));
+}
+
+function isBlame(value: unknown): value is Blame {
+  const { isCertain, ranks } = (value ?? {}) as Partial<Record<keyof Blame, unknown>>;
+  const isList = Array.isArray(ranks) && ranks.every((one) => typeof one === 'object' && one !== null);
+  return typeof isCertain === 'boolean' && isList;
 }
 
 /** The record that torch.distributed.elastic.multiprocessing.errors writes to TORCHELASTIC_ERROR_FILE. */
@@ -51,6 +59,6 @@ function fromTorch({ message: { message, extraInfo } }: TorchRecord, pid: number
     host: hostname(),
     pid,
     time,
-    ...(isConsequence ? { code: 'ERR_PEER_DIED' } : {}),
+    ...(isConsequence ? { code: 'ERR_PEER_DIED', blames: { isCertain: true, ranks: [] } } : {}),
   };
 }

@@ -1,8 +1,13 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 
 /** A file next to the worker's error record. It exists once the worker belongs to a fault-tolerant job. */
 export function recoveryMarkOf(errorFile: string): string {
   return `${errorFile}.recovers`;
+}
+
+/** Whether the worker with this error record belonged to a fault-tolerant job. */
+export function hasRecoveryMark(errorFile: string | undefined): boolean {
+  return errorFile !== undefined && existsSync(recoveryMarkOf(errorFile));
 }
 
 /** Ignores errors: without the mark, the launcher ends the job when a worker dies. */

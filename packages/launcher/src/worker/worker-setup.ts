@@ -1,7 +1,7 @@
 // The first module of every worker that the launcher starts.
 import { isMainThread, Worker } from 'node:worker_threads';
-import { installErrorRecord } from './error-record.ts';
-import { launcherPipeVariable } from './launcher-pipe.ts';
+import { installErrorRecord } from './install-error-record.ts';
+import { launcherPipeVariable, parseLauncherPipe } from './launcher-pipe.ts';
 import type { LauncherWatch } from './launcher-watch.ts';
 import { reportTimeouts } from '../stacks/report-timeout.ts';
 
@@ -11,13 +11,16 @@ const pipe = process.env[launcherPipeVariable];
 if (isMainThread && pipe !== undefined) {
   Reflect.deleteProperty(process.env, launcherPipeVariable);
   installErrorRecord({ shownByLauncher: true });
-  watchLauncher(Number(pipe));
+  watchLauncher(pipe);
 }
 
 /** Runs on a separate thread, because training may block the event loop indefinitely, for example in a collective. */
-function watchLauncher(descriptor: number): void {
+function watchLauncher(pipe: string): void {
   const { RANK: rank = '?', RINGRUN_ERROR_FILE: errorFile } = process.env;
-  const workerData: LauncherWatch = { descriptor, launcherPid: process.ppid, rank, errorFile };
+  const { descriptor, launcherPid } = parseLauncherPipe(pipe);
+  // A process whose parent has ended belongs to another parent, such as pid 1.
+  const startedAlone = process.ppid !== launcherPid;
+  const workerData: LauncherWatch = { descriptor, launcherPid, startedAlone, rank, errorFile };
   const watch = new Worker(new URL('./launcher-watch.js', import.meta.url), { workerData, execArgv: [] });
   watch.on('error', (error) => {
     process.stderr.write(

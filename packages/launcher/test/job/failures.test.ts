@@ -170,6 +170,34 @@ describe('a launcher that is killed', () => {
     expect(stderr).toContain(`ends because its launcher (pid ${launched.pid}) has ended`);
   });
 
+  test('during the start of its workers is named by them with its pid', async () => {
+    const folder = temporaryFolder();
+    const slow = join(folder, 'slow.cjs');
+    // Runs before the module with which the worker watches its launcher.
+    writeFileSync(
+      slow,
+      `const { existsSync, writeFileSync } = require('node:fs');
+      if (process.env.RANK !== undefined) {
+        writeFileSync(${JSON.stringify(folder)} + '/starts', '');
+        const cell = new Int32Array(new SharedArrayBuffer(4));
+        while (!existsSync(${JSON.stringify(folder)} + '/continue')) Atomics.wait(cell, 0, 0, 10);
+      }`,
+    );
+    const launched = launch([temporaryScript('train.mjs', 'setInterval(() => {}, 1e6);')], {
+      env: { NODE_OPTIONS: `--require=${slow}` },
+    });
+    await expect.poll(() => readdirSync(folder), { timeout: 20_000 }).toContain('starts');
+    process.kill(launched.pid, 'SIGKILL');
+    await untilGone([launched.pid], 5000);
+    writeFileSync(join(folder, 'continue'), '');
+    const { stderr } = await launched.ended;
+    expect(stderr).toMatch(
+      new RegExp(
+        `^ringrun: rank 0 \\(pid \\d+\\) ends because its launcher \\(pid ${launched.pid}\\) ended before this worker had started\n$`,
+      ),
+    );
+  });
+
   test('without workers: the next launcher removes its temporary folder, and no other', async () => {
     const TMPDIR = temporaryFolder();
     const script = temporaryScript('train.mjs', '');

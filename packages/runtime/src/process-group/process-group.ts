@@ -1,6 +1,13 @@
-import { defaultTimeoutMs, InvalidArgumentError, requireOptions, RingrunError } from '@ringrun/core';
+import {
+  defaultTimeoutMs,
+  InvalidArgumentError,
+  registry,
+  requireOptions,
+  RingrunError,
+} from '@ringrun/core';
 import type { OptionNames, ProcessGroup, Store } from '@ringrun/core';
-import { installErrorRecord } from '@ringrun/launcher';
+import { awaitsAtTopLevel, installErrorRecord } from '@ringrun/launcher';
+import { endedEarly } from './early-end.ts';
 import { readingUserInput } from './user-mistake.ts';
 import { explainMissingStacks } from './without-launcher.ts';
 import { settleInitMethod } from './init-method.ts';
@@ -109,6 +116,7 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
     process.once('beforeExit', leaveAtExit);
   } catch (error) {
     enterState(before);
+    registry.groupFailure = error;
     throw error;
   }
 }
@@ -149,7 +157,22 @@ export function isInitialized(): boolean {
 
 /** The event loop is empty, so the program can no longer call destroyProcessGroup. */
 function leaveAtExit(): void {
-  void destroyProcessGroup();
+  // Node then exits with 13, and the other ranks throw a PeerDiedError.
+  if (awaitsAtTopLevel()) return;
+  void leaveAfterScript();
+}
+
+async function leaveAfterScript(): Promise<void> {
+  const { rank } = readyState('destroyProcessGroup').session.group;
+  const before = registry.groupFailure;
+  try {
+    await destroyProcessGroup();
+  } catch (error) {
+    throw endedEarly(error, rank) ?? error;
+  }
+  // A fault-tolerant job leaves a group that has failed, too.
+  const early = registry.groupFailure === before ? undefined : endedEarly(registry.groupFailure, rank);
+  if (early !== undefined) throw early;
 }
 
 /** JavaScript callers can pass values that the types forbid. */

@@ -17,6 +17,8 @@ export function currentState(): State {
 export function enterState(next: State): void {
   state = next;
   registry.defaultGroup = next.phase === 'ready' ? next.session.group : undefined;
+  registry.isRank = next.phase !== 'none' && next.phase !== 'destroyed';
+  if (next.phase === 'ready') registry.groupFailure = undefined;
 }
 
 /**
