@@ -1,5 +1,6 @@
 import { systemClock } from '@ringrun/rendezvous';
 import type { Clock } from '@ringrun/rendezvous';
+import { awaitBlamed } from './blamed-workers.ts';
 import type { Dismissal } from './loss-words.ts';
 import { StragglerReport } from './straggler-report.ts';
 import { msUntilKill, onRoundOver, onSignal, onTime, onWorkerFailed, peerGraceMs } from './supervision.ts';
@@ -168,6 +169,7 @@ export function startWorkers(
       if (kind !== 'fatal') return replacement;
     }
     if (state.phase === 'running') resolveFailing();
+    if (state.phase === 'running') await awaitBlamed(outcome, left, clock);
     follow(onWorkerFailed(state, clock.now(), gracePeriodMs));
     return undefined;
   }

@@ -1,5 +1,9 @@
 import { printableLines } from '@ringrun/core';
 import type { ErrorRecord } from '../worker/error-record.ts';
+import { unsettledAwait } from '../worker/exit-record.ts';
+import type { ExitRecord } from '../worker/exit-record.ts';
+import { failedAt, wasExiting } from './find-root-cause.ts';
+import type { WorkerRecord } from './find-root-cause.ts';
 import { describeSignal, exitCodeOf } from './signal-words.ts';
 import type { WorkerOutcome } from './worker.ts';
 
@@ -13,14 +17,6 @@ export interface FailedRun {
   oomKills: number | undefined;
 }
 
-/** How a worker ended, and the error that it recorded. */
-export interface WorkerRecord {
-  outcome: WorkerOutcome;
-  error: ErrorRecord | undefined;
-  /** The file with its stderr, if the console did not show it. */
-  hiddenOutput?: string | undefined;
-}
-
 export interface FailureReport {
   /** Exit code of the root cause, 128 + its signal, or 1 if the process did not start. */
   exitCode: number;
@@ -28,94 +24,41 @@ export interface FailureReport {
   text: string;
 }
 
-/** Codes of errors that the end of another process causes. The store ends with the launcher that serves it, the lease of
- * a node after other nodes were assigned its ranks. */
-const consequences: ReadonlySet<string> = new Set(['ERR_PEER_DIED', 'ERR_STORE_LOST', 'ERR_LEASE_EXPIRED']);
-
 const maxOthers = 8;
 const maxStackLines = 16;
 
-/** Reports which worker failed first and why, and how the others ended; undefined if no worker failed on its own. */
-export function reportFailure(run: FailedRun): FailureReport | undefined {
-  const root = findRootCause(run.workers);
-  if (!root) return undefined;
+/** Reports why the worker `root` failed, and how the others ended. */
+export function reportFailure(run: FailedRun, root: WorkerRecord): FailureReport {
   const others = run.workers.filter((worker) => worker !== root);
   const lines = [
-    ...describeOthers(others),
+    ...describeOthers(root, others),
     ...describeError(root),
-    describeRoot(root, run),
+    describeRoot(root, others, run),
     ...placeOf(root),
     ...hintOf(root),
   ];
   return {
-    exitCode: wasExiting(root) || root.outcome.exitCode === 0 ? 1 : exitCodeOfWorker(root.outcome),
+    exitCode: exitCodeOfRoot(root),
     text: `${printableLines(lines.join('\n'))}\n`,
   };
 }
 
-/**
- * The worker that failed first, by the time in its error record, or else by the time of its end.
- *
- * Two failures are consequences, and count only if no other worker failed: the loss of a peer, and an error after a
- * signal from the launcher. A worker that exited with 0, or by the launcher's signal, has not failed, unless its end is
- * the only explanation of the consequences: a peer may detect an error before the process that recorded it has exited.
- */
-export function findRootCause(workers: readonly WorkerRecord[]): WorkerRecord | undefined {
-  const first = workers
-    .filter(({ outcome }) => failedByItself(outcome))
-    .sort((a, b) => Number(isConsequence(a)) - Number(isConsequence(b)) || failedAt(a) - failedAt(b))
-    .at(0);
-  if (first === undefined || !isConsequence(first)) return first;
-  const exiting = workers.filter(wasExiting).sort((a, b) => failedAt(a) - failedAt(b));
-  return exiting.at(0) ?? workers.find((worker) => leftEarly(worker, first)) ?? first;
+/** 1 for a worker that exited with 0. */
+function exitCodeOfRoot(root: WorkerRecord): number {
+  const { exitCode, signal } = root.outcome;
+  if (wasExiting(root)) return (root.error === undefined && root.exit?.exitCode) || 1;
+  return signal ? exitCodeOf(signal) : exitCode || 1;
 }
 
-/**
- * Whether a worker exited with 0 while the others still needed it, as with `process.exit(0)` in one rank, so that
- * `first` reports the loss of a peer.
- */
-function leftEarly({ outcome }: WorkerRecord, { error }: WorkerRecord): boolean {
-  if (outcome.exitCode !== 0 || outcome.sentSignal !== undefined || outcome.pid === undefined) return false;
-  return error?.code === 'ERR_PEER_DIED' && new RegExp(`\\bpid ${outcome.pid}\\b`).test(error.message);
-}
-
-/** Whether the launcher stopped a worker that had already recorded its own error. */
-function wasExiting(worker: WorkerRecord): boolean {
-  const { outcome, error } = worker;
-  if (failedByItself(outcome) || outcome.sentSignal === undefined || error === undefined) return false;
-  return error.time < outcome.sentSignal.at && !isConsequence(worker);
-}
-
-function failedByItself({ exitCode, signal, sentSignal, forced }: WorkerOutcome): boolean {
-  if (exitCode === 0) return false;
-  const diedOfIt = sentSignal !== undefined && signal !== null && (signal === sentSignal.signal || forced);
-  const exitedOnIt = sentSignal !== undefined && exitCode === exitCodeOf(sentSignal.signal);
-  return !diedOfIt && !exitedOnIt;
-}
-
-/** Whether another failure must have preceded this one. */
-export function isConsequence(worker: WorkerRecord): boolean {
-  const { outcome, error } = worker;
-  if (consequences.has(error?.code ?? '')) return true;
-  return (
-    outcome.sentSignal !== undefined && outcome.signal === null && failedAt(worker) >= outcome.sentSignal.at
-  );
-}
-
-/** Milliseconds since the epoch. */
-export function failedAt({ outcome, error }: WorkerRecord): number {
-  return error?.time ?? outcome.endedAt;
-}
-
-function exitCodeOfWorker({ exitCode, signal }: WorkerOutcome): number {
-  return signal ? exitCodeOf(signal) : (exitCode ?? 1);
-}
-
-function describeRoot(root: WorkerRecord, { host, startedAt, oomKills }: FailedRun): string {
+function describeRoot(
+  root: WorkerRecord,
+  others: readonly WorkerRecord[],
+  { host, startedAt, oomKills }: FailedRun,
+): string {
   const { rank, localRank, pid } = root.outcome;
   const process = pid === undefined ? '' : ` (pid ${pid}, local rank ${localRank})`;
   const seconds = (Math.max(0, failedAt(root) - startedAt) / 1000).toFixed(1);
-  return `ringrun: root cause: rank ${rank} on host ${host}${process}, ${seconds} s after the start: ${describeEnd(root, oomKills)}`;
+  return `ringrun: root cause: rank ${rank} on host ${host}${process}, ${seconds} s after the start: ${describeEnd(root, others, oomKills)}`;
 }
 
 function placeOf({ outcome, error }: WorkerRecord): string[] {
@@ -134,27 +77,66 @@ function hintOf({ error }: WorkerRecord): string[] {
   ];
 }
 
-function describeEnd(worker: WorkerRecord, oomKills: number | undefined): string {
-  const { outcome, error, hiddenOutput } = worker;
+function describeEnd(
+  worker: WorkerRecord,
+  others: readonly WorkerRecord[],
+  oomKills: number | undefined,
+): string {
+  const { outcome, error, exit } = worker;
   const { exitCode, signal, startError } = outcome;
   if (startError !== undefined) return `could not be started: ${startError}`;
   if (error?.code === 'ERR_LEASE_EXPIRED') return headline(error);
   if (wasExiting(worker)) {
-    return `${headline(error!)} (the launcher sent ${outcome.sentSignal!.signal} before the process had exited)`;
+    const what = error === undefined ? describeExit(exit?.exitCode ?? null, worker, others) : headline(error);
+    return `${what} (the launcher sent ${outcome.sentSignal!.signal} before the process had exited)`;
   }
-  if (exitCode === 0)
-    return 'exit code 0 while other ranks needed it (process.exit(0), or a script that ends before its last collective)';
   if (signal) return `killed by ${describeSignal(signal, oomKills)}`;
-  return `exit code ${exitCode ?? 'unknown'}${error ? `, ${headline(error)}` : describeExitCode(exitCode, hiddenOutput)}`;
+  return describeExit(exitCode, worker, others);
 }
 
-function describeExitCode(exitCode: number | null, hiddenOutput: string | undefined): string {
-  if (exitCode === 13) return ' (Node: a top-level await never settled)';
+function describeExit(
+  exitCode: number | null,
+  { error, exit, hiddenOutput }: WorkerRecord,
+  others: readonly WorkerRecord[],
+): string {
+  if (exitCode === 0) return describeEarlyEnd(exit, others);
+  return `exit code ${exitCode ?? 'unknown'}${error ? `, ${headline(error)}` : describeExitCode(exitCode, exit, hiddenOutput)}`;
+}
+
+function describeEarlyEnd(exit: ExitRecord | undefined, others: readonly WorkerRecord[]): string {
+  const waiting = others.find((other) => errorOf(other)?.operation !== undefined);
+  if (exit === undefined && waiting === undefined)
+    return 'exit code 0 while other ranks waited for it to join. Call initProcessGroup() on every rank';
+  const where =
+    waiting === undefined ? '' : `: rank ${waiting.outcome.rank} was in ${errorOf(waiting)!.operation}`;
+  const how =
+    exit?.caller === undefined
+      ? 'process.exit(0), or a script that ends before its last collective'
+      : `process.exit(0) at ${exit.caller}`;
+  return exit?.wasRank === false
+    ? `exit code 0 after destroyProcessGroup() while other ranks needed it${where}. Call it on every rank after the last operation`
+    : `exit code 0 while other ranks needed it (${how})${where}. Await destroyProcessGroup() on every rank before its process exits`;
+}
+
+function describeCaller(exit: ExitRecord | undefined): string {
+  return exit?.caller === undefined ? '' : ` (process.exit was called at ${exit.caller})`;
+}
+
+function describeExitCode(
+  exitCode: number | null,
+  exit: ExitRecord | undefined,
+  hiddenOutput: string | undefined,
+): string {
   const where = hiddenOutput === undefined ? 'above' : `in ${hiddenOutput}`;
-  return ` without an error record (process.exit was called, or see its output ${where})`;
+  if (exitCode === unsettledAwait) return ' (Node: a top-level await never settled)';
+  const failure = exit?.failure === undefined ? '' : ` after ${headline(exit.failure)}`;
+  if (exit?.caller !== undefined) return `${failure} without an error record${describeCaller(exit)}`;
+  return `${failure} without an error record (process.exit was called, or see its output ${where})`;
 }
 
-function describeError({ outcome, error }: WorkerRecord): string[] {
+function describeError(worker: WorkerRecord): string[] {
+  const { outcome } = worker;
+  const error = errorOf(worker);
   if (!error) return [];
   const stack = error.stack.split('\n');
   const cut = stack.length > maxStackLines ? [`… ${stack.length - maxStackLines} more lines`] : [];
@@ -165,6 +147,11 @@ function describeError({ outcome, error }: WorkerRecord): string[] {
   ];
 }
 
+/** The uncaught error of a worker, or the failure of its group that the program had caught. */
+function errorOf({ error, exit }: WorkerRecord): ErrorRecord | undefined {
+  return error ?? exit?.failure;
+}
+
 /** Returns one line, such as `TypeError: x is not a function`. */
 function headline({ stack, message }: ErrorRecord): string {
   const first = firstLine(message);
@@ -172,19 +159,28 @@ function headline({ stack, message }: ErrorRecord): string {
   return stack.split('\n').find((line) => line.endsWith(first)) ?? first;
 }
 
-function describeOthers(others: readonly WorkerRecord[]): string[] {
-  const ended = others.filter(({ outcome }) => outcome.exitCode !== 0);
+function describeOthers(root: WorkerRecord, others: readonly WorkerRecord[]): string[] {
   if (others.length === 0) return [];
-  const lines = others.slice(0, maxOthers).map(describeOther);
+  const consequences = others.filter((one) => one.outcome.exitCode !== 0 && relationTo(root, one) === '');
+  const lines = others.slice(0, maxOthers).map((one) => `${describeOther(one)}${relationTo(root, one)}`);
   const more = others.length > maxOthers ? [`  and ${others.length - maxOthers} more ranks`] : [];
   return [
-    `ringrun: ${ended.length} of ${others.length} other ranks ended as a consequence:`,
+    `ringrun: ${consequences.length} of ${others.length} other ranks ended as a consequence:`,
     ...lines,
     ...more,
   ];
 }
 
-function describeOther({ outcome, error }: WorkerRecord): string {
+/** Why the end of another worker is no consequence of the root cause; empty if it may be one. */
+function relationTo(root: WorkerRecord, { error, isOutlived }: WorkerRecord): string {
+  if (isOutlived === true && root.isOutlived !== true) return '; the job continued without it';
+  const isEqual = error !== undefined && root.error !== undefined && headline(error) === headline(root.error);
+  return isEqual && error.blames === undefined ? '; the same error' : '';
+}
+
+function describeOther(worker: WorkerRecord): string {
+  const { outcome } = worker;
+  const error = errorOf(worker);
   const during = error?.operation === undefined ? '' : `, in ${error.operation}`;
   return `  rank ${outcome.rank} (pid ${outcome.pid ?? 'none'}) ${describeOtherEnd(outcome)}${error ? `: ${headline(error)}${during}` : ''}`;
 }

@@ -25,7 +25,7 @@ import type { LaunchOptions } from '../options/launch-options.ts';
 import { openDashboard } from './open-dashboard.ts';
 import { findFreePort } from '../host/ports.ts';
 import { readBackoff } from './read-backoff.ts';
-import { preemptionOf, rootCauseOf } from './root-cause.ts';
+import { earlyLeaveOf, preemptionOf, rootCauseOf } from './root-cause.ts';
 import type { EndingSignals } from './signals.ts';
 import { exitCodeOf } from './signal-words.ts';
 import { writeTerminationLog } from './termination-log.ts';
@@ -181,10 +181,11 @@ function runningWorkers(workers: LaunchedWorkers): RunningWorkers {
     const preemption = preemptionOf(run);
     if (preemption) return { end: 'stopped', rootCause: preemption } as const;
     const rootCause = rootCauseOf(run);
+    if (rootCause) return { end: 'failed', rootCause } as const;
     const haveFinished = countingOf(outcome).every(
       ({ exitCode, sentSignal }) => exitCode === 0 && !sentSignal,
     );
-    return { end: rootCause ? 'failed' : haveFinished ? 'finished' : 'stopped', rootCause } as const;
+    return { end: haveFinished ? 'finished' : 'stopped', rootCause: earlyLeaveOf(run) } as const;
   });
   const { failing, end, mustRenewWithin } = workers;
   return { failing, ended, end, mustRenewWithin };

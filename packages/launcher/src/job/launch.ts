@@ -20,11 +20,14 @@ import type { LaunchOptions } from '../options/launch-options.ts';
 import { CommandError } from '../command-error.ts';
 import { openDashboard } from './open-dashboard.ts';
 import { findFreePort, requireFreePort } from '../host/ports.ts';
+import type { FailedRun } from './failure-report.ts';
+import { findEarlyLeavers } from './find-root-cause.ts';
 import { preemptionOf, rootCauseOf } from './root-cause.ts';
 import { EndingSignals } from './signals.ts';
 import { exitCodeOf } from './signal-words.ts';
 import { writeTerminationLog } from './termination-log.ts';
 import type { NodeOutcome } from './agent.ts';
+import { hasRecoveryMark } from '../worker/recovery-mark.ts';
 
 /**
  * Runs this node's part of a job. Resolves with the exit code of the launcher.
@@ -139,7 +142,7 @@ function reportRound(
   }
   const rootCause = rootCauseOf(run);
   if (!rootCause) {
-    reportOutlived(outcome);
+    reportOutlived(outcome, run);
     return { exitCode: 0 };
   }
   const end = {
@@ -160,8 +163,15 @@ function reportRound(
   return { exitCode: rootCause.exitCode };
 }
 
-/** Prints, for example, `the job finished without rank 2`. */
-function reportOutlived({ workers, outlived }: NodeOutcome): void {
+/** Prints, for example, `the job finished without rank 2`, if the job was fault-tolerant. */
+function reportOutlived({ workers, outlived }: NodeOutcome, run: FailedRun): void {
+  const isFaultTolerant = workers.some(({ errorFile }) => hasRecoveryMark(errorFile));
+  for (const { worker } of isFaultTolerant ? findEarlyLeavers(run.workers) : []) {
+    const { rank, pid } = worker.outcome;
+    process.stderr.write(
+      `ringrun: the job finished; rank ${rank} (pid ${pid}) had exited with code 0 without destroyProcessGroup()\n`,
+    );
+  }
   const finished = new Set(workers.filter(({ exitCode }) => exitCode === 0).map(({ rank }) => rank));
   const lost = new Set([...outlived].map(({ rank }) => rank));
   if (lost.size === 0) return;

@@ -1,7 +1,10 @@
+import { isIndependent } from '@ringrun/rendezvous/rounds';
 import type { RootCause } from '@ringrun/rendezvous/rounds';
-import { failedAt, findRootCause, isConsequence, reportFailure } from './failure-report.ts';
+import { reportFailure } from './failure-report.ts';
+import type { FailedRun, FailureReport } from './failure-report.ts';
+import { failedAt, findEarlyLeavers, findRootCause } from './find-root-cause.ts';
+import type { RootWorker } from './find-root-cause.ts';
 import { exitCodeOf } from './signal-words.ts';
-import type { FailedRun, FailureReport, WorkerRecord } from './failure-report.ts';
 
 /** Milliseconds after the start within which a failure counts as a start-up failure. */
 const startUpMs = 30_000;
@@ -9,14 +12,24 @@ const startUpMs = 30_000;
 /** The root cause of this node, to share with all nodes; undefined if no worker failed on its own. */
 export function rootCauseOf(run: FailedRun): RootCause | undefined {
   const root = findRootCause(run.workers);
-  const report = reportFailure(run);
-  if (!root || !report) return undefined;
+  return root && describe(root, run);
+}
+
+/** Explains failures on other nodes if a worker of this node left early. */
+export function earlyLeaveOf(run: FailedRun): RootCause | undefined {
+  const left = findEarlyLeavers(run.workers).at(0);
+  return left && describe(left, run);
+}
+
+function describe(root: RootWorker, run: FailedRun): RootCause {
+  const { worker, kind } = root;
+  const report = reportFailure(run, worker);
   return {
-    isConsequence: isConsequence(root),
+    kind,
     exitCode: report.exitCode,
     headline: headlineOf(report),
     text: report.text,
-    startUpFingerprint: failedAt(root) - run.startedAt < startUpMs ? fingerprintOf(root) : undefined,
+    startUpFingerprint: failedAt(worker) - run.startedAt < startUpMs ? fingerprintOf(root) : undefined,
   };
 }
 
@@ -27,11 +40,12 @@ export function rootCauseOf(run: FailedRun): RootCause | undefined {
 export function preemptionOf(run: FailedRun): RootCause | undefined {
   const preempted = run.workers.find(({ error }) => error?.code === 'ERR_PREEMPTED');
   const root = findRootCause(run.workers);
-  const hasOtherCause = root !== undefined && root.error?.code !== 'ERR_PREEMPTED' && !isConsequence(root);
+  const hasOtherCause =
+    root !== undefined && isIndependent(root.kind) && root.worker.error?.code !== 'ERR_PREEMPTED';
   if (preempted === undefined || hasOtherCause) return undefined;
   const headline = preempted.error!.message;
   return {
-    isConsequence: false,
+    kind: 'own',
     exitCode: exitCodeOf('SIGTERM'),
     headline,
     text: `ringrun: ${headline}\n`,
@@ -48,8 +62,8 @@ function headlineOf({ text }: FailureReport): string {
 }
 
 /** Equal for equal failures. Undefined for a signal or a bare exit code, which may have another cause each time. */
-function fingerprintOf({ outcome, error }: WorkerRecord): string | undefined {
+function fingerprintOf({ worker: { outcome, error }, kind }: RootWorker): string | undefined {
   if (outcome.startError !== undefined) return outcome.startError;
-  if (error === undefined || error.code === 'ERR_PEER_DIED') return undefined;
+  if (error === undefined || !isIndependent(kind)) return undefined;
   return `${outcome.exitCode ?? ''} ${error.message}\n${error.stack}`;
 }

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { RingrunError } from '@ringrun/core';
 import { systemClock } from '@ringrun/rendezvous';
 import type { Clock, Job } from '@ringrun/rendezvous';
 import type { Round } from '@ringrun/rendezvous/rounds';
-import { recoveryMarkOf } from '../worker/recovery-mark.ts';
+import { hasRecoveryMark } from '../worker/recovery-mark.ts';
 import { savingMarkOf } from '../worker/saving-mark.ts';
 import { readErrorRecord } from '../worker/read-error-record.ts';
 import type { ErrorRecord } from '../worker/error-record.ts';
@@ -45,10 +44,7 @@ export interface SurvivalSources {
 
 const sources: SurvivalSources = {
   connect: async (round) => await FaultTolerantJob.connect(round),
-  isFaultTolerant: ({ environment }) => {
-    const errorFile = environment['RINGRUN_ERROR_FILE'];
-    return errorFile !== undefined && existsSync(recoveryMarkOf(errorFile));
-  },
+  isFaultTolerant: ({ environment }) => hasRecoveryMark(environment['RINGRUN_ERROR_FILE']),
   errorOf: ({ environment }, pid) => {
     const errorFile = environment['RINGRUN_ERROR_FILE'];
     return errorFile === undefined ? undefined : readErrorRecord(errorFile, pid);

@@ -14,6 +14,7 @@ import { readOomKills } from '../host/cgroup.ts';
 import { readUsableCpus } from '../host/cpus.ts';
 import type { Executable } from './executable.ts';
 import type { FailedRun } from './failure-report.ts';
+import type { WorkerRecord } from './find-root-cause.ts';
 import { RunLogs } from '../logs/run-logs.ts';
 import type { RoundLogs } from '../logs/run-logs.ts';
 import type { LaunchOptions } from '../options/launch-options.ts';
@@ -23,6 +24,7 @@ import { readProcessCount } from './process-count.ts';
 import { cacheVariable, userCacheFolder } from '../typescript/cache-folder.ts';
 import { withTorchrunVariables, cpusPerWorker, workerEnvironment } from './worker-environment.ts';
 import { makeLauncherFolder } from '../worker/launcher-folder.ts';
+import { readExitRecord } from '../worker/exit-record.ts';
 import { readErrorRecord } from '../worker/read-error-record.ts';
 import { Survival, workerIdVariable } from './survival.ts';
 import { workerCommand } from './worker-command.ts';
@@ -95,7 +97,7 @@ export class WorkerLauncher {
     const workers = startWorkers(plans, this.#options.gracePeriodMs, survival);
     const ended = workers.ended.then(async (outcome) => {
       await logs.finish();
-      return { outcome, run: this.#runOf(outcome, before, round, logs), restarts: survival.restarts };
+      return { outcome, run: this.#runOf(outcome, before, logs), restarts: survival.restarts };
     });
     const figuresFiles = plans.map(({ environment }) => environment[figuresVariable]);
     return { ...workers, ended, figuresFiles: figuresFiles.filter((file) => file !== undefined) };
@@ -170,7 +172,6 @@ export class WorkerLauncher {
   #runOf(
     outcome: NodeOutcome,
     before: { startedAt: number; oomKills: number | undefined },
-    round: Round,
     logs: RoundLogs,
   ): FailedRun {
     return {
@@ -179,7 +180,8 @@ export class WorkerLauncher {
       oomKills: rise(before.oomKills, readOomKills()),
       workers: countingOf(outcome).map((worker) => ({
         outcome: worker,
-        error: this.#ownRecord(round, worker),
+        ...this.#recordsOf(worker),
+        isOutlived: outcome.outlived.has(worker),
         hiddenOutput: logs.hiddenOutputOf(worker.localRank),
       })),
     };
@@ -199,10 +201,11 @@ export class WorkerLauncher {
    * For a script, ignores records of child processes, which inherit the variable. A program may be a shell that runs
    * the script, so any record counts.
    */
-  #ownRecord(round: Round, { localRank, pid }: WorkerOutcome) {
-    const file = this.#recordFile(round, localRank);
-    const record = file === undefined ? undefined : readErrorRecord(file, pid);
-    return this.#executable.kind === 'program' || record?.pid === pid ? record : undefined;
+  #recordsOf({ errorFile, pid }: WorkerOutcome): Pick<WorkerRecord, 'error' | 'exit'> {
+    if (errorFile === undefined) return { error: undefined };
+    const own = <Kind extends { pid: number }>(record: Kind | undefined) =>
+      this.#executable.kind === 'program' || record?.pid === pid ? record : undefined;
+    return { error: own(readErrorRecord(errorFile, pid)), exit: own(readExitRecord(errorFile)) };
   }
 }
 

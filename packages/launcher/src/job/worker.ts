@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
 import type { Writable } from 'node:stream';
 import { openFilesProblem } from '@ringrun/core';
 import { Guard } from './guard.ts';
@@ -32,6 +33,8 @@ export interface WorkerPlan {
 export interface WorkerOutcome {
   rank: number;
   localRank: number;
+  /** Host name of this machine. */
+  host: string;
   /** Undefined if the process did not start. */
   pid: number | undefined;
   /** Null if a signal ended the process. */
@@ -45,6 +48,8 @@ export interface WorkerOutcome {
   forced: boolean;
   /** Milliseconds since the epoch. */
   endedAt: number;
+  /** The file of its error record; undefined without temporary files. */
+  errorFile: string | undefined;
 }
 
 /** A worker as its agent sees it. */
@@ -86,10 +91,12 @@ export class Worker {
       return {
         rank,
         localRank,
+        host: hostname(),
         pid: child.pid,
         sentSignal: this.#sentSignal,
         forced: this.#forced,
         endedAt: Date.now(),
+        errorFile: plan.environment['RINGRUN_ERROR_FILE'],
         ...outcome,
       };
     });

@@ -22,7 +22,7 @@ test.each(['0', '1', '2'])(
     const lines = stderr.trim().split('\n');
     expect(lines.at(-1)).toMatch(
       new RegExp(
-        `^ringrun: root cause: rank ${rank} on host .*: exit code 0 while other ranks needed it \\(process\\.exit\\(0\\)`,
+        `^ringrun: root cause: rank ${rank} on host .*: exit code 0 while other ranks needed it \\(process\\.exit\\(0\\) at file://${script}:5:\\d+\\)(: rank \\d was in allReduce #2 \\(.*\\))?\\. Await destroyProcessGroup\\(\\) on every rank`,
       ),
     );
   },

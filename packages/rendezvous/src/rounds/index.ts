@@ -3,6 +3,8 @@
  *
  * @module @ringrun/rendezvous/rounds
  */
+export { compareKinds, isIndependent } from './failure-kind.ts';
+export type { FailureKind } from './failure-kind.ts';
 export { JobStore } from './job-store.ts';
 export type { JobEvent, JobTerms, NodeInfo, RootCause, Verdict } from './rendezvous-state.ts';
 export { describeEvent } from './event-printer.ts';

@@ -19,7 +19,7 @@ export function describeDeath(timing: Timing): string {
 /** The root cause of a job that cannot continue without a node. `what` names the node. */
 export function lossOfNode(what: string): RootCause {
   return {
-    isConsequence: false,
+    kind: 'own',
     exitCode: 1,
     headline: what,
     text: `ringrun: root cause: ${what}\n`,

@@ -1,4 +1,5 @@
 import { printable } from '@ringrun/core';
+import type { FailureKind } from './failure-kind.ts';
 
 /**
  * The shared state of a job: one value in the store, which every node changes by `compareSet`. If the meaning is the
@@ -30,7 +31,7 @@ export interface RendezvousState {
   readonly master: { readonly address: string; readonly port: number } | undefined;
   /** Why the round ends. */
   readonly because: EndReason | undefined;
-  /** The earliest known failure of this round that is not a consequence of another one. */
+  /** The known failure of this round that explains the others: see `firstCause`. */
   readonly rootCause: RootCause | undefined;
   /** Ids of nodes that may still run a round of a lost store, as known to the participants. */
   readonly mayStillRun: readonly string[];
@@ -104,8 +105,7 @@ export interface EndReason {
 
 /** Why the workers of a round failed. */
 export interface RootCause {
-  /** Whether another failure must have preceded it, as for the loss of a peer. */
-  readonly isConsequence: boolean;
+  readonly kind: FailureKind;
   /** Exit code of the launcher. */
   readonly exitCode: number;
   /** One line with the rank, its host and how it ended. */

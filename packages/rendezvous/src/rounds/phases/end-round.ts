@@ -1,6 +1,7 @@
 import type { NodeState } from '../node-state.ts';
 import { nameOf, namesOf, withChange } from '../rendezvous-state.ts';
-import type { Participant, RendezvousState, RootCause } from '../rendezvous-state.ts';
+import type { Participant, RendezvousState } from '../rendezvous-state.ts';
+import { firstCause } from '../first-cause.ts';
 import { stop, waitUntilStopped, write } from '../step.ts';
 import type { Clock, NodeEnd, Step } from '../step.ts';
 
@@ -31,16 +32,4 @@ function reportEnd(state: RendezvousState, { node, workers, leaving }: NodeState
   const rootCause = firstCause(state.rootCause, ended?.rootCause, detectedFirst);
   const end: NodeEnd | undefined = leaving === undefined ? undefined : { kind: 'left', why: leaving };
   return write(state, { participants, rootCause }, clock, undefined, end);
-}
-
-/** Prefers a preemption, then a failure that is not a consequence of another one; otherwise the failure that ended the round. */
-function firstCause(
-  known: RootCause | undefined,
-  own: RootCause | undefined,
-  detectedFirst: boolean,
-): RootCause | undefined {
-  if (!known || !own) return known ?? own;
-  if (known.isPreemption || own.isPreemption) return known.isPreemption ? known : own;
-  if (known.isConsequence !== own.isConsequence) return known.isConsequence ? own : known;
-  return detectedFirst ? own : known;
 }

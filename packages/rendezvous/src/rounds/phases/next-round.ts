@@ -1,5 +1,6 @@
 import type { NodeState, Timing } from '../node-state.ts';
 import { admit, newParticipant } from '../participants.ts';
+import { isIndependent } from '../failure-kind.ts';
 import { decideRestart } from '../restart-policy.ts';
 import type { Change, EndReason, RendezvousState, RootCause, Verdict } from '../rendezvous-state.ts';
 import { nameOf } from '../rendezvous-state.ts';
@@ -28,7 +29,7 @@ export function decideNextRound(
     timing.backoff,
   );
   if (decision.kind === 'fail') {
-    const isKnown = rootCause?.isConsequence === false || irreplaceable === undefined;
+    const isKnown = (rootCause && isIndependent(rootCause.kind)) || irreplaceable === undefined;
     const cause = isKnown ? rootCause : lossOfNode(irreplaceable);
     const verdict: Verdict = { kind: 'failed', reason: decision.reason, rootCause: cause };
     return write(state, { phase: 'closed', verdict }, clock, `the job failed: ${decision.reason}`);

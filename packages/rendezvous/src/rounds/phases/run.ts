@@ -1,8 +1,9 @@
+import { firstCause } from '../first-cause.ts';
 import { mustStopAt } from '../lease.ts';
 import { hasSlotFor } from '../participants.ts';
 import type { NodeState } from '../node-state.ts';
 import { nameOf, namesOf, withChange } from '../rendezvous-state.ts';
-import type { EndReason, NodeInfo, Participant, RendezvousState } from '../rendezvous-state.ts';
+import type { EndReason, NodeInfo, Participant, RendezvousState, RootCause } from '../rendezvous-state.ts';
 import { stop, waitUntilStopped, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
@@ -34,7 +35,7 @@ export function run(state: RendezvousState, nodeState: NodeState, self: Particip
       `workers of ${nameOf(node)} failed`,
     );
   }
-  if (mine.kind === 'ended' && !self.report) return reportFinished(state, node, clock);
+  if (mine.kind === 'ended' && !self.report) return reportFinished(state, node, mine.rootCause, clock);
   const newcomer = state.waitList.find((other) => hasSlotFor(other, state.participants, state.terms));
   if (newcomer && !state.participants.some(({ report }) => report)) {
     return endBecause(state, { kind: 'joined', by: nameOf(newcomer) }, clock);
@@ -56,10 +57,17 @@ function startWhenReady(state: RendezvousState, nodeState: NodeState, self: Part
   return write(state, { master: { address: node.address, port: freePort.port } }, clock);
 }
 
-function reportFinished(state: RendezvousState, node: NodeInfo, clock: Clock): Step {
+/** @param left A worker that left early, which explains later failures on other nodes. */
+function reportFinished(
+  state: RendezvousState,
+  node: NodeInfo,
+  left: RootCause | undefined,
+  clock: Clock,
+): Step {
   const participants = withChange(state.participants, node.id, { report: 'finished' });
   if (participants.some(({ report }) => report !== 'finished')) {
-    return write(state, { participants }, clock, `all workers of ${nameOf(node)} have finished`);
+    const rootCause = firstCause(state.rootCause, left, false);
+    return write(state, { participants, rootCause }, clock, `all workers of ${nameOf(node)} have finished`);
   }
   return write(
     state,

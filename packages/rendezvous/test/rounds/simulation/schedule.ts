@@ -167,8 +167,14 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
     }
   }
 
-  function failure(isConsequence: boolean): RootCause {
-    return { isConsequence, exitCode: 1, headline: '', text: '', startUpFingerprint: undefined };
+  function failure(follows: boolean): RootCause {
+    return {
+      kind: follows ? 'follows' : 'own',
+      exitCode: 1,
+      headline: '',
+      text: '',
+      startUpFingerprint: undefined,
+    };
   }
 
   function calmDown(): void {
