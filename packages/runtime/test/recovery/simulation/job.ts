@@ -121,7 +121,8 @@ export class SimulatedJob {
       await clockOf(this.time, () => true).delay(this.time.random.between(0, 5));
       const { rank, localRank } = plan;
       const how = { exitCode, signal, sentSignal, forced: sentSignal !== undefined && signal === 'SIGKILL' };
-      return { rank, localRank, pid: process.pid, startError: undefined, endedAt: this.time.now, ...how };
+      const which = { rank, localRank, host: 'host', pid: process.pid, errorFile: undefined };
+      return { ...which, startError: undefined, endedAt: this.time.now, ...how };
     });
     return {
       rank: plan.rank,
