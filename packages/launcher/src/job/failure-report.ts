@@ -10,7 +10,7 @@ import type { WorkerOutcome } from './worker.ts';
 /** The workers of this node in one round, as reported if any of them failed. */
 export interface FailedRun {
   host: string;
-  /** Milliseconds since the epoch. */
+  /** On the clock of `hostTime`. */
   startedAt: number;
   workers: readonly WorkerRecord[];
   /** Processes of the cgroup that the OOM killer ended during the run; undefined if the count is not available. */

@@ -83,7 +83,7 @@ function isBlamed({ rank, pid, host }: WorkerOutcome, blamed: readonly BlamedRan
 /** Whether the launcher stopped a worker that had already recorded its own error or its exit. */
 export function wasExiting(worker: WorkerRecord): boolean {
   const { outcome, error, exit } = worker;
-  const endsAt = error?.time ?? exit?.time;
+  const endsAt = error?.hostTime ?? exit?.time;
   if (failedByItself(outcome) || outcome.sentSignal === undefined || endsAt === undefined) return false;
   return endsAt < outcome.sentSignal.at && blameOf(worker) === undefined;
 }
@@ -100,7 +100,7 @@ function failedAfterSignal(worker: WorkerRecord): boolean {
   return sentSignal !== undefined && signal === null && failedAt(worker) >= sentSignal.at;
 }
 
-/** Milliseconds since the epoch. */
+/** On the clock of `hostTime`. */
 export function failedAt({ outcome, error, exit }: WorkerRecord): number {
-  return error?.time ?? exit?.time ?? outcome.endedAt;
+  return error?.hostTime ?? exit?.time ?? outcome.endedAt;
 }

@@ -18,6 +18,7 @@ import type { LaunchedWorkers } from './worker-launcher.ts';
 import type { Executable } from './executable.ts';
 import type { LaunchOptions } from '../options/launch-options.ts';
 import { CommandError } from '../command-error.ts';
+import { hostTime } from '../worker/host-time.ts';
 import { openDashboard } from './open-dashboard.ts';
 import { findFreePort, requireFreePort } from '../host/ports.ts';
 import type { FailedRun } from './failure-report.ts';
@@ -148,7 +149,7 @@ function reportRound(
   const end = {
     nodesChanged: false,
     startUpFailure: rootCause.startUpFingerprint,
-    failedSoon: Date.now() - run.startedAt < backoff.healthyMs,
+    failedSoon: hostTime() - run.startedAt < backoff.healthyMs,
   };
   const next = decideRestart(end, budget, backoff);
   record(rootCause.headline);

@@ -25,6 +25,7 @@ import { cacheVariable, userCacheFolder } from '../typescript/cache-folder.ts';
 import { withTorchrunVariables, cpusPerWorker, workerEnvironment } from './worker-environment.ts';
 import { makeLauncherFolder } from '../worker/launcher-folder.ts';
 import { readExitRecord } from '../worker/exit-record.ts';
+import { hostTime } from '../worker/host-time.ts';
 import { readErrorRecord } from '../worker/read-error-record.ts';
 import { Survival, workerIdVariable } from './survival.ts';
 import { workerCommand } from './worker-command.ts';
@@ -91,7 +92,7 @@ export class WorkerLauncher {
    */
   start(round: Round, restartsLeft: number, onLoss: (what: string) => void): LaunchedWorkers {
     const logs = this.#startLogs(round);
-    const before = { startedAt: Date.now(), oomKills: readOomKills() };
+    const before = { startedAt: hostTime(), oomKills: readOomKills() };
     const survival = new Survival(round, restartsLeft, onLoss);
     const plans = this.#plan(round, logs);
     const workers = startWorkers(plans, this.#options.gracePeriodMs, survival);

@@ -12,6 +12,7 @@ import {
   launcherPipeVariable,
   leaseMessage,
 } from '../worker/launcher-pipe.ts';
+import { hostTime } from '../worker/host-time.ts';
 import { processGroupIsLeft, processState, signalProcessGroup } from './posix-process-group.ts';
 
 /** The settings with which one worker is started. */
@@ -42,11 +43,11 @@ export interface WorkerOutcome {
   signal: NodeJS.Signals | null;
   /** Why the process did not start. */
   startError: string | undefined;
-  /** The first signal from the launcher, and its time in milliseconds since the epoch. */
+  /** The first signal from the launcher, and its time on the clock of `hostTime`. */
   sentSignal: { signal: NodeJS.Signals; at: number } | undefined;
   /** Whether the launcher sent SIGKILL. */
   forced: boolean;
-  /** Milliseconds since the epoch. */
+  /** On the clock of `hostTime`. */
   endedAt: number;
   /** The file of its error record; undefined without temporary files. */
   errorFile: string | undefined;
@@ -95,7 +96,7 @@ export class Worker {
         pid: child.pid,
         sentSignal: this.#sentSignal,
         forced: this.#forced,
-        endedAt: Date.now(),
+        endedAt: hostTime(),
         errorFile: plan.environment['RINGRUN_ERROR_FILE'],
         ...outcome,
       };
@@ -106,7 +107,7 @@ export class Worker {
   signalGroup(signal: NodeJS.Signals): void {
     if (this.pid === undefined) return;
     if (!this.#hasEnded) {
-      this.#sentSignal ??= { signal, at: Date.now() };
+      this.#sentSignal ??= { signal, at: hostTime() };
       this.#forced ||= signal === 'SIGKILL';
     }
     signalProcessGroup(this.pid, signal);

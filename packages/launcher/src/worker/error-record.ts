@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import { withoutCredentials } from '@ringrun/core';
 import { blameOf } from './blame.ts';
 import type { Blame } from './blame.ts';
+import { hostTime } from './host-time.ts';
 import { sourceLocationOf, type SourceLocation } from './source-location.ts';
 
 /** The error that ended a process, recorded for its launcher. */
@@ -27,6 +28,11 @@ export interface ErrorRecord {
   pid: number;
   /** Milliseconds since the epoch. */
   time: number;
+  /**
+   * Milliseconds on the monotonic clock of the host, on which failures are ordered: the wall clock may be changed between
+   * two of them.
+   */
+  hostTime: number;
   /** The collective that failed, such as `allReduce #41 (float32, 1,048,576 elements)`, if known. */
   operation?: string;
   /** Location of a syntax error. */
@@ -36,7 +42,7 @@ export interface ErrorRecord {
 /** Writes the record of an error for the launcher. Returns false without a launcher, or if it cannot be written. */
 export function recordError(error: unknown): boolean {
   const path = process.env['RINGRUN_ERROR_FILE'];
-  isRecorded = path ? writeRecord(path, describeError(error, process.env, Date.now())) : false;
+  isRecorded = path ? writeRecord(path, describeError(error, process.env, timeNow())) : false;
   return isRecorded;
 }
 
@@ -51,8 +57,18 @@ export function hasRecordedError(): boolean {
 const maxMessage = 2000;
 const maxStack = 20_000;
 
+/** The wall clock, and `hostTime()`. */
+export interface RecordTime {
+  wall: number;
+  host: number;
+}
+
+export function timeNow(): RecordTime {
+  return { wall: Date.now(), host: hostTime() };
+}
+
 /** The record of a thrown value. Never throws, even if the value's getters do. */
-export function describeError(error: unknown, env: NodeJS.ProcessEnv, time: number): ErrorRecord {
+export function describeError(error: unknown, env: NodeJS.ProcessEnv, now: RecordTime): ErrorRecord {
   const self = { host: hostname(), pid: process.pid };
   const { message, stack } = attempt(() => textsOf(error)) ?? unreadable;
   const code = attempt(() => (error as { code?: unknown } | undefined)?.code);
@@ -67,7 +83,8 @@ export function describeError(error: unknown, env: NodeJS.ProcessEnv, time: numb
     ...(blames ? { blames } : {}),
     ...(Number.isNaN(rank) ? {} : { rank }),
     ...self,
-    time,
+    time: now.wall,
+    hostTime: now.host,
     ...(typeof operation === 'string' ? { operation } : {}),
     ...(location ? { place: location } : {}),
   };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { registry } from '@ringrun/core';
-import { describeError, hasRecordedError, writeRecord } from './error-record.ts';
+import { describeError, hasRecordedError, timeNow, writeRecord } from './error-record.ts';
 import type { ErrorRecord } from './error-record.ts';
 import { isErrorRecord } from './read-error-record.ts';
 
@@ -8,7 +8,7 @@ import { isErrorRecord } from './read-error-record.ts';
 export interface ExitRecord {
   /** Process id. */
   pid: number;
-  /** Milliseconds since the epoch. */
+  /** On the clock of `hostTime`. */
   time: number;
   exitCode: number;
   /** Whether it was a rank of a group that it had not destroyed. */
@@ -31,11 +31,18 @@ export function recordExit(): void {
     const { isRank: wasRank, groupFailure } = registry;
     const isNormal = code === 0 && !wasRank && groupFailure === undefined;
     if (!errorFile || isNormal || (code !== 0 && hasRecordedError())) return;
-    const time = Date.now();
+    const now = timeNow();
     const caller = callerOfExit();
     const exitCode = caller === undefined && awaitsAtTopLevel() ? unsettledAwait : code;
-    const failure = groupFailure === undefined ? undefined : describeError(groupFailure, process.env, time);
-    writeRecord(exitRecordOf(errorFile), { pid: process.pid, time, exitCode, wasRank, caller, failure });
+    const failure = groupFailure === undefined ? undefined : describeError(groupFailure, process.env, now);
+    writeRecord(exitRecordOf(errorFile), {
+      pid: process.pid,
+      time: now.host,
+      exitCode,
+      wasRank,
+      caller,
+      failure,
+    });
   });
 }
 

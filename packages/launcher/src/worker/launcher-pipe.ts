@@ -1,3 +1,5 @@
+import { hostTime } from './host-time.ts';
+
 /**
  * Contains the descriptor of a pipe that closes when the launcher ends, by any cause: only the launcher has the other
  * end. Then the launcher's pid, because a worker whose launcher ends during its start has another parent.
@@ -22,7 +24,7 @@ export function parseLauncherPipe(value: string): { descriptor: number; launcher
  * the host, so that a process that was stopped meanwhile recognizes an outdated message.
  */
 export function leaseMessage(withinMs: number): string {
-  return `${Math.round(monotonicMs() + withinMs)}\n`;
+  return `${Math.round(hostTime() + withinMs)}\n`;
 }
 
 /** Why a worker ends whose launcher has sent no lease message in time. */
@@ -37,16 +39,11 @@ export function leaseExpired(launcherPid: number): string {
 export class LeaseMessages {
   #rest = '';
 
-  /** The end of the lease in the last complete message, on the clock of `monotonicMs`; undefined if there is none. */
+  /** The end of the lease in the last complete message, on the clock of `hostTime`; undefined if there is none. */
   lastEnd(chunk: string): number | undefined {
     const lines = `${this.#rest}${chunk}`.split('\n');
     this.#rest = lines.pop()!;
     const last = lines.at(-1);
     return last === undefined ? undefined : Number(last);
   }
-}
-
-/** Milliseconds on the clock that all processes of a host share, unlike `performance.now()`. */
-export function monotonicMs(): number {
-  return Number(process.hrtime.bigint() / 1_000_000n);
 }

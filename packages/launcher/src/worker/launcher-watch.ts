@@ -5,7 +5,8 @@ import { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { serveStacks } from '../stacks/stack-server.ts';
-import { LeaseMessages, leaseExpired, monotonicMs } from './launcher-pipe.ts';
+import { hostTime } from './host-time.ts';
+import { LeaseMessages, leaseExpired } from './launcher-pipe.ts';
 
 export interface LauncherWatch {
   descriptor: number;
@@ -35,7 +36,7 @@ new Socket({ fd: descriptor, readable: true, writable: false })
     const end = messages.lastEnd(chunk);
     if (end === undefined) return;
     clearTimeout(timer);
-    timer = setTimeout(endWithLease, Math.max(0, end - monotonicMs()));
+    timer = setTimeout(endWithLease, Math.max(0, end - hostTime()));
   });
 
 function endWithLauncher(): void {

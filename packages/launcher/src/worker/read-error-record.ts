@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Blame } from './blame.ts';
 import type { ErrorRecord } from './error-record.ts';
+import { hostTime } from './host-time.ts';
 
 /**
  * Reads an error record of ringrun or of torch's `@record`; undefined if it does not exist or is incomplete.
@@ -11,7 +12,7 @@ import type { ErrorRecord } from './error-record.ts';
 export function readErrorRecord(path: string, pid: number | undefined): ErrorRecord | undefined {
   try {
     const record: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    if (isErrorRecord(record)) return record;
+    if (isErrorRecord(record)) return { ...record, hostTime: record.hostTime ?? hostTimeOf(record.time) };
     // torch records whole seconds, too coarse to find the rank that failed first.
     return isTorchRecord(record) ? fromTorch(record, pid ?? 0, statSync(path).mtimeMs) : undefined;
   } catch {
@@ -19,13 +20,30 @@ export function readErrorRecord(path: string, pid: number | undefined): ErrorRec
   }
 }
 
+/** When this host's wall clock showed `wall`, on the clock of `hostTime`, if the wall clock was not changed since. */
+function hostTimeOf(wall: number): number {
+  return hostTime() - (Date.now() - wall);
+}
+
+/** A record of another version, or of another program, may have the wall clock only. */
+type WrittenRecord = Omit<ErrorRecord, 'hostTime'> & Partial<Pick<ErrorRecord, 'hostTime'>>;
+
 /** Validates the record, because any program can write the file. */
-export function isErrorRecord(value: unknown): value is ErrorRecord {
-  const { message, stack, pid, time, operation, blames } = (value ?? {}) as Partial<
-    Record<keyof ErrorRecord, unknown>
-  >;
+export function isErrorRecord(value: unknown): value is WrittenRecord {
+  const {
+    message,
+    stack,
+    pid,
+    time,
+    hostTime: onHost,
+    operation,
+    blames,
+  } = (value ?? {}) as Partial<Record<keyof ErrorRecord, unknown>>;
   const isComplete = typeof message === 'string' && typeof stack === 'string';
-  const isDated = typeof pid === 'number' && typeof time === 'number';
+  const isDated =
+    typeof pid === 'number' &&
+    typeof time === 'number' &&
+    (onHost === undefined || typeof onHost === 'number');
   const isNamed = operation === undefined || typeof operation === 'string';
   return isComplete && isDated && isNamed && (blames === undefined || isBlame(blames));
 }
@@ -59,6 +77,7 @@ function fromTorch({ message: { message, extraInfo } }: TorchRecord, pid: number
     host: hostname(),
     pid,
     time,
+    hostTime: hostTimeOf(time),
     ...(isConsequence ? { code: 'ERR_PEER_DIED', blames: { isCertain: true, ranks: [] } } : {}),
   };
 }

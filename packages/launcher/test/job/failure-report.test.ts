@@ -22,7 +22,7 @@ describe('the report', () => {
   test('has the error of a process that the launcher ended while it exited', () => {
     const workers = [
       lostPeer(0, start + 920),
-      worker(1, { signal: 'SIGTERM', sentSignal }, { time: start + 910 }),
+      worker(1, { signal: 'SIGTERM', sentSignal }, { hostTime: start + 910 }),
     ];
     const report = reportOf({ host: 'node-7', startedAt: start, workers, oomKills: undefined });
     expect(report.exitCode).toBe(1);
@@ -107,8 +107,8 @@ ringrun: root cause: rank 0 on host node-7 (pid 100, local rank 0), 0.9 s after 
       oomKills: 0,
       workers: [
         { ...worker(0, { signal: 'SIGKILL', endedAt: start + 10 }), isOutlived: true },
-        worker(1, { exitCode: 1 }, { time: start + 900 }),
-        worker(2, { exitCode: 1 }, { time: start + 950 }),
+        worker(1, { exitCode: 1 }, { hostTime: start + 900 }),
+        worker(2, { exitCode: 1 }, { hostTime: start + 950 }),
         terminated(3),
       ],
     });

@@ -29,8 +29,8 @@ describe('the root cause is', () => {
     [
       'the earliest error, although its process ended last',
       [
-        worker(0, { exitCode: 1, endedAt: start + 500 }, { time: start + 400 }),
-        worker(1, { exitCode: 1, endedAt: start + 900 }, { time: start + 300 }),
+        worker(0, { exitCode: 1, endedAt: start + 500 }, { hostTime: start + 400 }),
+        worker(1, { exitCode: 1, endedAt: start + 900 }, { hostTime: start + 300 }),
       ],
       1,
     ],
@@ -50,7 +50,7 @@ describe('the root cause is', () => {
     ],
     [
       'an error, although ranks that lost the peer have earlier clocks',
-      [lostPeer(0, start + 100), worker(1, { exitCode: 1 }, { time: start + 150 })],
+      [lostPeer(0, start + 100), worker(1, { exitCode: 1 }, { hostTime: start + 150 })],
       1,
     ],
     [
@@ -62,25 +62,25 @@ describe('the root cause is', () => {
       'an error, although the launcher ended its process after a rank had noticed',
       [
         lostPeer(0, start + 920),
-        worker(1, { signal: 'SIGTERM', sentSignal }, { time: start + 910 }),
+        worker(1, { signal: 'SIGTERM', sentSignal }, { hostTime: start + 910 }),
         terminated(2),
       ],
       1,
     ],
     [
       'not an error that a worker survived, if another worker failed by itself',
-      [worker(0, { exitCode: 1 }), worker(1, { signal: 'SIGTERM', sentSignal }, { time: start + 10 })],
+      [worker(0, { exitCode: 1 }), worker(1, { signal: 'SIGTERM', sentSignal }, { hostTime: start + 10 })],
       0,
     ],
     [
       'not an error after the signal of the launcher',
-      [lostPeer(0, start + 920), worker(1, { signal: 'SIGTERM', sentSignal }, { time: start + 1010 })],
+      [lostPeer(0, start + 920), worker(1, { signal: 'SIGTERM', sentSignal }, { hostTime: start + 1010 })],
       0,
     ],
     [
       'not a worker that failed while it was stopped',
       [
-        worker(0, { exitCode: 1, sentSignal, endedAt: start + 1200 }, { time: start + 1100 }),
+        worker(0, { exitCode: 1, sentSignal, endedAt: start + 1200 }, { hostTime: start + 1100 }),
         worker(1, { exitCode: 9, endedAt: start + 1300 }),
       ],
       1,
@@ -134,7 +134,7 @@ describe('the root cause is', () => {
     [
       'a death, although another rank had timed out before',
       [
-        worker(0, { exitCode: 1 }, { time: start + 10, blames: { isCertain: false, ranks: [process1] } }),
+        worker(0, { exitCode: 1 }, { hostTime: start + 10, blames: { isCertain: false, ranks: [process1] } }),
         worker(1, { signal: 'SIGABRT', endedAt: start + 900 }),
       ],
       1,
@@ -148,8 +148,8 @@ describe('the root cause is', () => {
       'a later error of the others, although the job outlived a death before',
       [
         { ...worker(1, { signal: 'SIGKILL', endedAt: start + 10 }), isOutlived: true },
-        { ...worker(0, { exitCode: 1 }, { time: start + 950 }), isOutlived: true },
-        worker(2, { exitCode: 1 }, { time: start + 960 }),
+        { ...worker(0, { exitCode: 1 }, { hostTime: start + 950 }), isOutlived: true },
+        worker(2, { exitCode: 1 }, { hostTime: start + 960 }),
       ],
       2,
     ],

@@ -4,7 +4,7 @@ import type { WorkerOutcome } from '../../src/job/worker.ts';
 import type { ErrorRecord } from '../../src/worker/error-record.ts';
 import type { ExitRecord } from '../../src/worker/exit-record.ts';
 
-/** Milliseconds since the epoch. */
+/** Milliseconds, on the clock of `hostTime`. */
 export const start = 1_000_000;
 export const sentSignal = { signal: 'SIGTERM', at: start + 1000 } as const;
 
@@ -34,6 +34,7 @@ export function worker(
       host: 'node-7',
       pid: 100 + rank,
       time: start + 900,
+      hostTime: start + 900,
       ...error,
     },
   };
@@ -56,7 +57,7 @@ export const lostPeer = (rank: number, time: number) =>
     {
       code: 'ERR_PEER_DIED',
       blames: { isCertain: true, ranks: [] },
-      time,
+      hostTime: time,
       message: 'rank 2 died',
       stack: 'PeerDiedError: rank 2 died\n    at x',
       operation: 'allReduce #41 (float32, 10 elements, SUM)',
