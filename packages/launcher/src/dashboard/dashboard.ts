@@ -7,7 +7,7 @@ import { CommandError } from '../command-error.ts';
 import { DashboardServer } from './dashboard-server.ts';
 import type { EventLog } from './event-log.ts';
 import { readFigures } from './figure-files.ts';
-import { byRank, withAge } from './job-figures.ts';
+import { FigureAges, byRank, currentTime } from './job-figures.ts';
 import type { AgedFigures } from './job-figures.ts';
 import { FiguresReader, sendFigures } from './node-exchange.ts';
 import { refusalOf } from '../options/dashboard-place.ts';
@@ -33,7 +33,7 @@ export class Dashboard {
   readonly #server: DashboardServer | undefined;
   readonly #events: EventLog;
   readonly #ticker: NodeJS.Timeout;
-  #current: (RoundFigures & { reader: FiguresReader }) | undefined;
+  #current: (RoundFigures & { reader: FiguresReader; ages: FigureAges }) | undefined;
   #isCollecting = false;
 
   private constructor(server: DashboardServer | undefined, events: EventLog) {
@@ -64,7 +64,11 @@ export class Dashboard {
 
   /** Shows this round from now on. */
   startRound(figures: RoundFigures): void {
-    this.#current = { ...figures, reader: new FiguresReader(figures.round.restartCount) };
+    this.#current = {
+      ...figures,
+      reader: new FiguresReader(figures.round.restartCount),
+      ages: new FigureAges(),
+    };
     void this.#collect();
   }
 
@@ -79,9 +83,9 @@ export class Dashboard {
     if (this.#current === undefined || this.#isCollecting) return;
     this.#isCollecting = true;
     try {
-      const { round, files, reader, currentStore } = this.#current;
-      const now = Date.now();
-      const own = (await readFigures(files)).map((figures) => withAge(figures, now));
+      const { round, files, reader, ages, currentStore } = this.#current;
+      const now = currentTime();
+      const own = (await readFigures(files)).map((figures) => ages.withAge(figures, now));
       const store = round.groupWorldSize > 1 ? currentStore() : undefined;
       if (this.#server !== undefined) {
         const others = store === undefined ? [] : await reader.read(store, otherNodes(round));

@@ -30,7 +30,8 @@ export async function readLauncherFolder(path: string): Promise<JobRecords> {
 /** Figures and events that were read from files. */
 export interface JobRecords {
   readonly figures: readonly RankFigures[];
-  readonly events: readonly JobEvent[];
+  /** One list for each file of events. */
+  readonly events: readonly (readonly JobEvent[])[];
 }
 
 /** The figures and events below a log directory, a run in it or an attempt of that run. */
@@ -39,7 +40,7 @@ export async function readLogFolder(path: string): Promise<JobRecords> {
   const named = (wanted: string) =>
     files.filter(({ name }) => name.endsWith(wanted)).map((file) => file.path);
   const events = await Promise.all(named(eventsFileName).map(readEvents));
-  return { figures: await readFigures(named(figuresFileName)), events: events.flat() };
+  return { figures: await readFigures(named(figuresFileName)), events };
 }
 
 async function filesBelow(path: string, depth: number): Promise<{ name: string; path: string }[]> {

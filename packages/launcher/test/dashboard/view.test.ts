@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { emptyCurve, extended } from '../../src/dashboard/curve.ts';
 import { WorkRecorder } from '../../../runtime/src/report/figures-recorder.ts';
-import { newestJob, withAge } from '../../src/dashboard/job-figures.ts';
+import { FigureAges, newestJob } from '../../src/dashboard/job-figures.ts';
 import type { JobFigures } from '../../src/dashboard/job-figures.ts';
 import { viewOf } from '../../src/dashboard/job-view.ts';
 import { metricsOf } from '../../src/dashboard/prometheus.ts';
@@ -13,8 +13,13 @@ import { tableOf } from '../../src/dashboard/table.ts';
 import { registry } from '@ringrun/core';
 import { figuresOf, figuresWithoutReport } from './figures.ts';
 
-function jobOf(ranks: readonly RankFigures[], now = 1_001_000): JobFigures {
-  return newestJob(ranks, [], now)!;
+function jobOf(ranks: readonly RankFigures[], wall = 1_001_000): JobFigures {
+  return newestJob(ranks, [], agedAt(wall))!;
+}
+
+/** Figures as they are read for the first time. */
+function agedAt(wall: number) {
+  return (figures: RankFigures) => new FigureAges().withAge(figures, { now: 0, wall });
 }
 
 /** Rank 1 waited for 0.5 s of its 10 s, rank 0 for 2 s. */
@@ -104,7 +109,7 @@ describe('the view', () => {
       figuresOf(1),
       figuresOf(1, { runId: 'before', restartCount: 1, writtenAt: 1_900_000 }),
     ];
-    const view = viewOf(newestJob(ranks, [], 2_001_000)!);
+    const view = viewOf(jobOf(ranks, 2_001_000));
     expect(view).toMatchObject({ runId: 'job', restartCount: 1, missing: [1] });
     expect(view.ranks.map(({ rank }) => rank)).toEqual([0]);
   });
@@ -235,6 +240,26 @@ describe("Prometheus's text", () => {
   });
 });
 
-test('age is never negative, even if the clock was set back', () => {
-  expect(withAge(figuresOf(0), 0).age).toBe(0);
+test('ages follow the monotonic clock after the first reading, and are never negative', () => {
+  const ages = new FigureAges();
+  const ageOf = (writtenAt: number, now: number, wall: number) =>
+    ages.withAge(figuresOf(0, { writtenAt }), { now, wall }).age;
+  expect(ageOf(1_000_000, 0, 1_001_000)).toBe(1);
+  expect(ageOf(1_000_000, 2000, 1_003_000)).toBe(3);
+  // The wall clock is set forward, then back.
+  expect(ageOf(1_000_000, 3000, 9_000_000)).toBe(4);
+  expect(ageOf(5_000, 4000, 6_000)).toBe(0);
+  expect(ageOf(5_000, 9000, 0)).toBe(5);
+  expect(new FigureAges().withAge(figuresOf(0), { now: 7, wall: 0 }).age).toBe(0);
+});
+
+test('the last attempt of a run is shown, and events keep their order, if the clock was set back', () => {
+  const ranks = [figuresOf(0, { writtenAt: 9_000_000 }), figuresOf(0, { restartCount: 1, writtenAt: 5000 })];
+  const first = { at: 9_000_000, what: 'rank 0 failed' };
+  const second = { at: 5000, what: 'restarting the workers' };
+  // The second node joined late. Another run is older.
+  const before = { at: 1000, what: 'before' };
+  const job = newestJob(ranks, [[second], [first, second], [], [before]], agedAt(6000))!;
+  expect(job.restartCount).toBe(1);
+  expect(job.events).toEqual([before, first, second]);
 });

@@ -7,7 +7,8 @@ import { launcherFolders } from '../../worker/launcher-folder.ts';
 import { CommandError } from '../../command-error.ts';
 import { parseHostPort } from '../../options/values.ts';
 import { readLauncherFolder, readLogFolder } from '../../dashboard/figure-files.ts';
-import { newestJob } from '../../dashboard/job-figures.ts';
+import type { JobRecords } from '../../dashboard/figure-files.ts';
+import { FigureAges, currentTime, newestJob } from '../../dashboard/job-figures.ts';
 import type { JobFigures } from '../../dashboard/job-figures.ts';
 import { viewOf } from '../../dashboard/job-view.ts';
 import { defaultPlace } from '../../options/dashboard-place.ts';
@@ -37,27 +38,33 @@ export function sourceOf({ target, secretFile }: TopOptions): Source {
 }
 
 function ofFolder(folder: string): Source {
+  const ages = new FigureAges();
   return {
     where: `in the folder ${folder}`,
     hint: 'Start the job with --log-dir and --redirects 3 or --tee 3',
     read: async () => {
-      const { figures, events } = await readLogFolder(folder);
-      return toStatus(newestJob(figures, events, Date.now()));
+      return toStatus(jobOf(await readLogFolder(folder), ages));
     },
   };
 }
 
 /** The launchers keep the figures in their temporary folders. */
 function ofThisHost(): Source {
+  const ages = new FigureAges();
   return {
     where: `of this user on ${hostname()} with TMPDIR ${tmpdir()}`,
     hint: 'Start the job with --dashboard, or pass its log directory or the URL of its dashboard',
     read: async () => {
       const found = await Promise.all(launcherFolders().map(({ path }) => readLauncherFolder(path)));
       const [figures, events] = [found.flatMap((one) => one.figures), found.flatMap((one) => one.events)];
-      return toStatus(newestJob(figures, events, Date.now()));
+      return toStatus(jobOf({ figures, events }, ages));
     },
   };
+}
+
+function jobOf({ figures, events }: JobRecords, ages: FigureAges): JobFigures | undefined {
+  const now = currentTime();
+  return newestJob(figures, events, (one) => ages.withAge(one, now));
 }
 
 function toStatus(job: JobFigures | undefined): Status | undefined {

@@ -10,17 +10,17 @@ export async function followStatus(
   onStatus: (status: Status) => void,
   onProblem: (problem: JobState) => void,
 ): Promise<never> {
-  let answeredAt = Date.now();
+  let answeredAt = performance.now();
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, everyMs));
     try {
       const answer = await fetch('status.json', { signal: AbortSignal.timeout(timeoutMs) });
       if (answer.ok) {
         onStatus((await answer.json()) as Status);
-        answeredAt = Date.now();
+        answeredAt = performance.now();
       } else if (answer.status === 401) onProblem(signedOut);
     } catch {
-      onProblem(unreachable((Date.now() - answeredAt) / 1000));
+      onProblem(unreachable((performance.now() - answeredAt) / 1000));
     }
   }
 }
