@@ -13,11 +13,21 @@ export class EventPrinter {
 
   /** @param events the last events of the job, the oldest first */
   print(events: readonly JobEvent[]): void {
-    const last = (this.#printed ?? events).at(-1);
-    const from = events.findLastIndex(({ at, what }) => at === last?.at && what === last.what) + 1;
-    for (const event of events.slice(from)) this.#log(describeEvent(event));
+    for (const event of events.slice(overlap(this.#printed ?? events, events)))
+      this.#log(describeEvent(event));
     this.#printed = events;
   }
+}
+
+/**
+ * The number of events of `later` that are at the end of `earlier`. Not their times: two equal events may have the same
+ * one, if the clock of a node stands still or was set back.
+ */
+function overlap(earlier: readonly JobEvent[], later: readonly JobEvent[]): number {
+  const dropped = earlier.findIndex((_, from) =>
+    earlier.slice(from).every(({ at, what }, i) => later[i]?.at === at && later[i].what === what),
+  );
+  return dropped < 0 ? 0 : earlier.length - dropped;
 }
 
 /** Returns `ringrun: 06:12:03 node host1 (pid 17) joins`. In UTC, as hosts may have different time zones. */
