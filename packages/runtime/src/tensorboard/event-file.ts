@@ -1,4 +1,4 @@
-import { createWriteStream, openSync, type WriteStream } from 'node:fs';
+import { createWriteStream, openSync, readdirSync, type WriteStream } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { makeFolderSync } from '@ringrun/core';
@@ -10,10 +10,21 @@ let fileCount = 0;
  * A name that is unique across hosts, processes and files, and sorts by time:
  * `events.out.tfevents.<seconds>.<host>.<pid>.<n>`.
  */
-export function nextEventFileName(seconds: number, suffix: string): string {
+function nextEventFileName(seconds: number, suffix: string): string {
   const time = Math.floor(seconds).toString().padStart(10, '0');
   const number = fileCount++;
   return `events.out.tfevents.${time}.${hostname()}.${process.pid}.${number}${suffix}`;
+}
+
+/**
+ * The seconds in the name of a file that is added to `existing`. TensorBoard reads the files of a run in the order of
+ * their names and never returns to an earlier one, so a file that is written after the clock was set back must not come
+ * before the others.
+ */
+function secondsAfter(existing: readonly string[], now: number): number {
+  const earlier = existing.map((name) => Number(/^events\.out\.tfevents\.(\d{10})\./.exec(name)?.[1] ?? 0));
+  const newest = Math.max(0, ...earlier);
+  return newest > now ? newest + 1 : now;
 }
 
 /**
@@ -71,6 +82,13 @@ export class EventFile {
   };
 }
 
-export function eventFilePath(folder: string, seconds: number, suffix: string): string {
-  return join(folder, nextEventFileName(seconds, suffix));
+/**
+ * The path of a new file that is the last one of its folder by name. Creates the folder.
+ *
+ * @param now Seconds since the epoch.
+ * @throws the file system's error if the folder cannot be created or read
+ */
+export function eventFilePath(folder: string, now: number, suffix: string): string {
+  makeFolderSync(folder);
+  return join(folder, nextEventFileName(secondsAfter(readdirSync(folder), now), suffix));
 }

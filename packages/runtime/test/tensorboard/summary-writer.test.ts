@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,6 +50,16 @@ test('a file has a unique name and starts with brain.Event:2', async () => {
     expect(Math.abs(first.readDoubleLE(1) - Date.now() / 1000)).toBeLessThan(60);
     expect(first.subarray(9).toString('latin1')).toBe('\x1a\x0dbrain.Event:2');
   }
+});
+
+test('after the clock was set back, a new file still follows the earlier ones by name', async () => {
+  const logDir = temporaryFolder();
+  const earlier = Array.from({ length: 2 }, (_, i) => `events.out.tfevents.${4_000_000_000 - i}.host.1.0`);
+  for (const name of earlier) writeFileSync(join(logDir, name), '');
+  const writers = [0, 1].map(() => new SummaryWriter({ logDir }));
+  for (const writer of writers) await writer.close();
+  const added = writers.map(({ path }) => basename(path));
+  expect(readdirSync(logDir).toSorted()).toEqual([...earlier.toSorted(), ...added]);
 });
 
 test('with purgeStep, a file starts with a session from that step on', async () => {
