@@ -22,24 +22,36 @@ export function mustBeGoneAt({ renewedAt, lengthMs }: Lease): number {
   return renewedAt + goneFraction * lengthMs;
 }
 
-/** Heartbeat counters of other nodes, and when this node, by its own clock, first read the current value. */
-export type Liveness = ReadonlyMap<string, { readonly count: number; readonly since: number }>;
+/** Heartbeat counters of other nodes, and for how long this node has read the same value, by its own clock. */
+export interface Liveness {
+  readonly readAt: number;
+  readonly nodes: ReadonlyMap<string, { readonly count: number; readonly forMs: number }>;
+}
 
-/** Updates `liveness` with counters read at `now`. Nodes that are not in `counts` are removed. */
+/** Before the first reading. */
+export const noLiveness: Liveness = { readAt: -Infinity, nodes: new Map() };
+
+/**
+ * Updates `liveness` with counters read at `now`. Nodes that are not in `counts` are removed.
+ *
+ * Not more than `maxPauseMs` counts between two readings. After a longer pause, such as SIGSTOP, the other nodes may have
+ * been stopped too, or their heartbeats may not have been read yet.
+ */
 export function updateLiveness(
-  liveness: Liveness,
+  { readAt, nodes }: Liveness,
   counts: ReadonlyMap<string, number>,
   now: number,
+  maxPauseMs: number,
 ): Liveness {
-  return new Map(
-    [...counts].map(([id, count]) => {
-      const before = liveness.get(id);
-      return [id, before?.count === count ? before : { count, since: now }];
-    }),
-  );
+  const passedMs = Math.min(now - readAt, maxPauseMs);
+  const updated = [...counts].map(([id, count]) => {
+    const before = nodes.get(id);
+    return [id, { count, forMs: before?.count === count ? before.forMs + passedMs : 0 }] as const;
+  });
+  return { readAt: now, nodes: new Map(updated) };
 }
 
 /** Nodes whose counter has not changed for the length of a lease. */
-export function silentNodes(liveness: Liveness, now: number, leaseMs: number): ReadonlySet<string> {
-  return new Set([...liveness].filter(([, { since }]) => now - since >= leaseMs).map(([id]) => id));
+export function silentNodes({ nodes }: Liveness, leaseMs: number): ReadonlySet<string> {
+  return new Set([...nodes].filter(([, { forMs }]) => forMs >= leaseMs).map(([id]) => id));
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EventPrinter } from './event-printer.ts';
-import { mustBeGoneAt, silentNodes, updateLiveness } from './lease.ts';
+import { mustBeGoneAt, noLiveness, silentNodes, updateLiveness } from './lease.ts';
 import type { Liveness } from './lease.ts';
 import type { JobStore } from './job-store.ts';
 import { nextStep } from './next-step.ts';
@@ -76,7 +76,7 @@ export class Rendezvous {
   #nodeState: NodeState;
   #client: RendezvousClient | undefined;
   #stored: StoredState | undefined;
-  #liveness: Liveness = new Map();
+  #liveness: Liveness = noLiveness;
   #running: RunningWorkers | undefined;
   #isWriting = false;
   #isLookingForPort = false;
@@ -146,7 +146,7 @@ export class Rendezvous {
 
   async #connect(): Promise<RendezvousClient> {
     const client = await RendezvousClient.open(this.#options.store);
-    this.#liveness = new Map();
+    this.#liveness = noLiveness;
     void this.#sendHeartbeat(client);
     return client;
   }
@@ -217,8 +217,9 @@ export class Rendezvous {
     if (!state) return;
     const nodes = [...state.participants.map(({ node }) => node), ...state.waitList];
     const counts = await client.readHeartbeats(nodes.map(({ id }) => id));
-    this.#liveness = updateLiveness(this.#liveness, counts, performance.now());
-    const silent = silentNodes(this.#liveness, performance.now(), leaseLength(this.#nodeState.timing));
+    const { timing } = this.#nodeState;
+    this.#liveness = updateLiveness(this.#liveness, counts, performance.now(), timing.keepAliveIntervalMs);
+    const silent = silentNodes(this.#liveness, leaseLength(timing));
     this.#nodeState = { ...this.#nodeState, silent };
   }
 

@@ -11,7 +11,13 @@ import {
   onStoreLost,
 } from '../../../src/rounds/node-state.ts';
 import type { NodeState, Timing } from '../../../src/rounds/node-state.ts';
-import { mustBeGoneAt, mustStopAt, silentNodes, updateLiveness } from '../../../src/rounds/lease.ts';
+import {
+  mustBeGoneAt,
+  mustStopAt,
+  noLiveness,
+  silentNodes,
+  updateLiveness,
+} from '../../../src/rounds/lease.ts';
 import type { Liveness } from '../../../src/rounds/lease.ts';
 import { firstRankOf, roundOf } from '../../../src/rounds/round.ts';
 import { decodeState, encodeState } from '../../../src/rounds/rendezvous-state.ts';
@@ -45,7 +51,7 @@ export class SimulatedNode {
   #instance: number | undefined;
   #stored: { text: string; state: RendezvousState } | undefined;
   #isEmpty = false;
-  #liveness: Liveness = new Map();
+  #liveness: Liveness = noLiveness;
   #isWriting = false;
   #workersRun = 0;
 
@@ -125,8 +131,9 @@ export class SimulatedNode {
     if (!state || !store.isUp || store.instance !== this.#instance) return;
     const nodes = [...state.participants.map(({ node }) => node), ...state.waitList];
     const counts = new Map(nodes.map(({ id }) => [id, store.counters.get(id) ?? 0]));
-    this.#liveness = updateLiveness(this.#liveness, counts, this.#now());
-    const silent = silentNodes(this.#liveness, this.#now(), leaseLength(this.#nodeState.timing));
+    const { timing } = this.#nodeState;
+    this.#liveness = updateLiveness(this.#liveness, counts, this.#now(), timing.keepAliveIntervalMs);
+    const silent = silentNodes(this.#liveness, leaseLength(timing));
     this.#nodeState = { ...this.#nodeState, silent };
   }
 
@@ -154,7 +161,7 @@ export class SimulatedNode {
         this.#now(),
       );
       this.#stored = undefined;
-      this.#liveness = new Map();
+      this.#liveness = noLiveness;
     }
     this.#instance = instance;
     this.#sendHeartbeat();
