@@ -35,7 +35,7 @@ export function lossOfNode(what: string): RootCause {
  */
 export function endWithoutStore(
   last: RendezvousState | undefined,
-  { node, workers, lease, leaving }: NodeState,
+  { node, workers, lease, unansweredSince, leaving }: NodeState,
   { now }: Clock,
 ): Step | undefined {
   if (!last || canReplaceNodes(last.terms) || leaving !== undefined) return undefined;
@@ -44,7 +44,7 @@ export function endWithoutStore(
   const server = last.participants.find((other) => other.node.hostsStore)?.node;
   if (!isRunning || !takesPart || !server || server.id === node.id) return undefined;
   if (workers.kind === 'running' || workers.kind === 'stopping') return undefined;
-  if (now - lease.renewedAt < lease.lengthMs) return undefined;
+  if (now - unansweredSince < lease.lengthMs) return undefined;
   const seconds = lease.lengthMs / 1000;
   const what =
     `${nameOf(server)}, which serves the store, has not answered for ${seconds} s: ` +

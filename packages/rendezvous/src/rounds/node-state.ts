@@ -58,6 +58,10 @@ export interface NodeState {
   readonly leaving: string | undefined;
   readonly workers: Workers;
   readonly lease: Lease;
+  /** When this node looked at its state last. */
+  readonly lookedAt: number;
+  /** Since when the store has not answered: the last renewal, later by the time in which this process was stopped. */
+  readonly unansweredSince: number;
   /** Nodes without heartbeats; known only to the node that serves the store. */
   readonly silent: ReadonlySet<string>;
   /** When this node started to wait for a rank. */
@@ -90,6 +94,8 @@ export function newNodeState(
     leaving: undefined,
     workers: { kind: 'none' },
     lease: { renewedAt: now, lengthMs: leaseLength(given.timing) },
+    lookedAt: now,
+    unansweredSince: now,
     silent: new Set(),
     joiningSince: now,
     runningSince: now,
@@ -175,7 +181,20 @@ export function onEnded(nodeState: NodeState, end: WorkersEnd, rootCause: RootCa
 /** After the store has confirmed a heartbeat that was sent at `sentAt`. */
 export function onRenewed(nodeState: NodeState, sentAt: number): NodeState {
   const { lease } = nodeState;
-  return sentAt > lease.renewedAt ? { ...nodeState, lease: { ...lease, renewedAt: sentAt } } : nodeState;
+  if (sentAt <= lease.renewedAt) return nodeState;
+  const unansweredSince = Math.max(nodeState.unansweredSince, sentAt);
+  return { ...nodeState, unansweredSince, lease: { ...lease, renewedAt: sentAt } };
+}
+
+/**
+ * A look at the state, which a node takes at least every `everyMs`. After a longer time, of more than a heartbeat, this
+ * process was stopped, as with SIGSTOP.
+ */
+export function onLook(nodeState: NodeState, now: number, everyMs: number): NodeState {
+  const { lookedAt, unansweredSince, timing } = nodeState;
+  const lateMs = now - lookedAt - everyMs;
+  const stoppedMs = lateMs > timing.keepAliveIntervalMs ? lateMs : 0;
+  return { ...nodeState, lookedAt: now, unansweredSince: unansweredSince + stoppedMs };
 }
 
 function withLostLease({ workers, lease }: NodeState): Workers {

@@ -13,6 +13,7 @@ import {
   newNodeState,
   onEnded,
   onFailing,
+  onLook,
   onRenewed,
   onStarted,
   onState,
@@ -217,9 +218,9 @@ export class Rendezvous {
     if (!state) return;
     const nodes = [...state.participants.map(({ node }) => node), ...state.waitList];
     const counts = await client.readHeartbeats(nodes.map(({ id }) => id));
-    const { timing } = this.#nodeState;
-    this.#liveness = updateLiveness(this.#liveness, counts, performance.now(), timing.keepAliveIntervalMs);
-    const silent = silentNodes(this.#liveness, leaseLength(timing));
+    const { keepAliveIntervalMs } = this.#options.timing;
+    this.#liveness = updateLiveness(this.#liveness, counts, performance.now(), keepAliveIntervalMs);
+    const silent = silentNodes(this.#liveness, leaseLength(this.#nodeState.timing));
     this.#nodeState = { ...this.#nodeState, silent };
   }
 
@@ -255,6 +256,7 @@ export class Rendezvous {
       return;
     }
     const clock = { now: performance.now(), wall: Date.now() };
+    this.#nodeState = onLook(this.#nodeState, clock.now, this.#options.lookEveryMs);
     const last = this.#stored?.state ?? this.#nodeState.before;
     const end = endWithoutStore(last, this.#nodeState, clock);
     const mayBegin = this.#stored !== undefined || this.#running;
