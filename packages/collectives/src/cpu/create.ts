@@ -143,6 +143,9 @@ interface Meeting {
   transport: Transport;
 }
 
+/** Maximum milliseconds to wait until the master's name resolves: it did a moment ago, when the store was reached. */
+const resolvePatienceMs = 30_000;
+
 /** The endpoint of a group of one, which no rank connects to. */
 const alone = { endpoints: [{ host: 0, name: '', socketName: '', address: '', port: 0, token: '' }] };
 
@@ -152,7 +155,10 @@ async function meet(
   timeoutMs: number,
   { key, ...told }: { requested: RequestedTransport | null; algorithm: string } & Security,
 ): Promise<Meeting> {
-  const address = await addressRoutedTowards(masterAddress ?? '127.0.0.1');
+  const address = await addressRoutedTowards(
+    masterAddress ?? '127.0.0.1',
+    Math.min(timeoutMs, resolvePatienceMs),
+  );
   const own = { rank, size, ...told, address, hostId: hostId ?? (await hostIdentity()) };
   const listening = native.listen(address, key, told.encrypt);
   const infos = await exchangeRankInfos(store, rankInfoOf(own, listening), key, timeoutMs);

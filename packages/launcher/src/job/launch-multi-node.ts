@@ -4,7 +4,6 @@ import { hostIdentity } from '@ringrun/collectives';
 import { printable, printableLines, RingrunError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { isLoopback } from '@ringrun/rendezvous';
-import type { HostPort } from '@ringrun/rendezvous';
 import { JobStore, Rendezvous, advertisedAddress, describeEvent } from '@ringrun/rendezvous/rounds';
 import type {
   JobTerms,
@@ -108,6 +107,7 @@ async function runNode(
   const rendezvous = new Rendezvous({
     store,
     node: await nodeInfoOf(options, launcher, store),
+    address: () => addressOf(options, store),
     terms: termsOf(options),
     timing: {
       keepAliveIntervalMs,
@@ -157,13 +157,12 @@ async function nodeInfoOf(
   options: LaunchOptions,
   launcher: WorkerLauncher,
   store: JobStore,
-): Promise<NodeInfo> {
+): Promise<Omit<NodeInfo, 'address'>> {
   const isStatic = options.rendezvous.backend === 'static';
   return {
     id: randomUUID(),
     host: hostname(),
     pid: process.pid,
-    address: options.localAddress ?? (await addressOf(isStatic && store.isServer, store.endpoint)),
     processesPerNode: launcher.processesPerNode,
     nodeRank: isStatic ? (options.nodeRank ?? 0) : undefined,
     machine: await hostIdentity(),
@@ -172,7 +171,12 @@ async function nodeInfoOf(
 }
 
 /** With the static rendezvous, node 0 keeps the name from --master-addr, as MASTER_ADDR under torchrun. */
-async function addressOf(isMaster: boolean, endpoint: HostPort): Promise<string> {
+function addressOf(
+  { localAddress, rendezvous: { backend } }: LaunchOptions,
+  { endpoint, isServer }: JobStore,
+): string | Promise<string> {
+  if (localAddress !== undefined) return localAddress;
+  const isMaster = backend === 'static' && isServer;
   return isMaster && !isLoopback(endpoint.host) ? endpoint.host : advertisedAddress(endpoint.host);
 }
 

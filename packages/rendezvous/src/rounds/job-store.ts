@@ -3,7 +3,7 @@ import { formatDuration, RingrunError, StoreTimeoutError } from '@ringrun/core';
 import { jobSecret, noSecretWarning } from '../secret/job-secret.ts';
 import { formatHostPort, isLoopback } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
-import { connectStore } from '../store/client.ts';
+import { openClient } from '../store/client.ts';
 import type { StoreClient } from '../store/client.ts';
 import { probe } from '../store/reachability.ts';
 import { StoreServer } from '../store/server.ts';
@@ -28,10 +28,15 @@ export interface JobStoreOptions {
 /** Milliseconds between two attempts to resolve the endpoint's name. */
 const resolveEveryMs = 500;
 
+/** Milliseconds between two checks whether the endpoint's name resolves to this host, while it waits for another one. */
+const lookEveryMs = 2000;
+
 /** The store of the rendezvous, at the endpoint of the job. One node serves it. */
 export class JobStore {
   readonly #options: JobStoreOptions;
   #server: StoreServer | undefined;
+  /** Whether the endpoint was an address of this host when it was resolved last. */
+  #isAtEndpoint = false;
 
   constructor(options: JobStoreOptions) {
     this.#options = options;
@@ -62,8 +67,8 @@ export class JobStore {
     const { servesStore } = this.#options;
     if (this.#server) return;
     if (servesStore === false) return;
-    const isLocal = servesStore === true ? !(await this.#isServedElsewhere()) : await this.#isLocal();
-    if (isLocal) await this.#serve();
+    this.#isAtEndpoint = servesStore === true ? !(await this.#isServedElsewhere()) : await this.#isLocal();
+    if (this.#isAtEndpoint) await this.#serve();
   }
 
   /**
@@ -72,10 +77,32 @@ export class JobStore {
    * @throws StoreTimeoutError if no store accepts the connection in time.
    */
   async connect(): Promise<StoreClient> {
-    await this.serveIfLocal();
+    for (;;) {
+      await this.serveIfLocal();
+      const client = await this.#connectUnlessLocal();
+      if (client !== undefined) return client;
+    }
+  }
+
+  /** Undefined if the endpoint's name resolves to this host meanwhile: before, it may have the address of a replaced pod. */
+  async #connectUnlessLocal(): Promise<StoreClient | undefined> {
     const { joinTimeoutMs, answerTimeoutMs, log } = this.#options;
+    const over = new AbortController();
+    const { signal } = over;
     const times = { timeoutMs: joinTimeoutMs, callTimeoutMs: answerTimeoutMs };
-    return connectStore({ ...this.localEndpoint, ...times, log });
+    const connecting = openClient({ ...this.localEndpoint, ...times, log, signal });
+    if (this.#options.servesStore !== undefined || this.#isAtEndpoint) return connecting;
+    connecting.catch(() => undefined);
+    try {
+      return await Promise.race([connecting, this.#untilLocal(signal)]);
+    } finally {
+      over.abort();
+    }
+  }
+
+  async #untilLocal(signal: AbortSignal): Promise<undefined> {
+    do await sleep(lookEveryMs);
+    while (!signal.aborted && (await isThisHost(this.#options.endpoint.host)) !== true);
   }
 
   async close(): Promise<void> {

@@ -31,7 +31,9 @@ import { WaitReporter } from '../store/wait-reporter.ts';
 
 export interface RendezvousOptions {
   readonly store: JobStore;
-  readonly node: NodeInfo;
+  readonly node: Omit<NodeInfo, 'address'>;
+  /** Returns the address of this node. Called when the store has answered, so that the name of its host resolves. */
+  readonly address: () => string | Promise<string>;
   readonly terms: JobTerms;
   readonly timing: Timing;
   readonly runId: string;
@@ -90,7 +92,8 @@ export class Rendezvous {
     this.#options = options;
     this.#waits = new WaitReporter(undefined, options.log);
     this.#events = new EventPrinter(options.log);
-    const { node, terms, timing, runId } = options;
+    const { terms, timing, runId } = options;
+    const node = { ...options.node, address: '' };
     this.#nodeState = newNodeState(
       { node, terms, timing, runId, freshName: randomUUID() },
       performance.now(),
@@ -147,6 +150,8 @@ export class Rendezvous {
 
   async #connect(): Promise<RendezvousClient> {
     const client = await RendezvousClient.open(this.#options.store);
+    const node = { ...this.#options.node, address: await this.#options.address() };
+    this.#nodeState = { ...this.#nodeState, node };
     this.#liveness = noLiveness;
     void this.#sendHeartbeat(client);
     return client;

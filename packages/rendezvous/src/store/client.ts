@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isIP } from 'node:net';
 import { defaultTimeoutMs, formatDuration, requireOptions, StoreTimeoutError } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import { storeKeys } from '../secret/keys.ts';
@@ -49,15 +48,27 @@ const resolveEveryMs = 500;
  */
 export async function connectStore(options: ConnectStoreOptions): Promise<StoreClient> {
   requireOptions('connectStore', options, optionNames);
+  return openClient(options);
+}
+
+/** Options of `openConnection`. */
+export interface OpenOptions extends ConnectStoreOptions {
+  timeoutMs: number;
+  /** Ends the attempt, not an open connection. */
+  signal?: AbortSignal;
+}
+
+/** `connectStore` of this package. */
+export async function openClient(
+  options: Omit<OpenOptions, 'timeoutMs'> & { timeoutMs?: number | undefined },
+): Promise<StoreClient> {
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
   const connection = await openConnection({ ...options, timeoutMs });
   return new StoreClient(connection, options.callTimeoutMs ?? timeoutMs);
 }
 
 /** Opens the connection of `connectStore` and waits for the store's first answer. */
-export async function openConnection(
-  options: ConnectStoreOptions & { timeoutMs: number },
-): Promise<StoreConnection> {
+export async function openConnection(options: OpenOptions): Promise<StoreConnection> {
   const timeoutMs = checkTimeout(options.timeoutMs);
   checkPort(options.port, 1);
   const keys = storeKeys();
@@ -67,16 +78,22 @@ export async function openConnection(
   const connection = new StoreConnection({
     host: options.host,
     port: options.port,
-    ipv6: isIP(address) === 6,
+    address,
     keys,
     lines,
     describeKeys: (keys) => options.describeKeys?.(keys) ?? nameKeys(keys),
   });
+  const close = () => {
+    connection.close();
+  };
+  options.signal?.addEventListener('abort', close);
   try {
     await connection.greet(timeoutMs, startedAt);
   } catch (error) {
     connection.close();
     throw error;
+  } finally {
+    options.signal?.removeEventListener('abort', close);
   }
   return connection;
 }
@@ -110,7 +127,7 @@ export class StoreClient extends CallingStore {
 }
 
 async function resolvePatiently(
-  options: ConnectStoreOptions,
+  options: OpenOptions,
   lines: WaitReporter,
   timeoutMs: number,
 ): Promise<string> {
@@ -120,6 +137,7 @@ async function resolvePatiently(
       const [address] = await resolveAddresses(options.host);
       return address;
     } catch (cause) {
+      options.signal?.throwIfAborted();
       const state = `the name ${options.host} does not resolve (${(cause as NodeJS.ErrnoException).code})`;
       if (performance.now() - startedAt >= timeoutMs) {
         throw new StoreTimeoutError(

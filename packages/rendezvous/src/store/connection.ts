@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { isIP } from 'node:net';
 import { printable, quoted } from '@ringrun/core';
 import type { RingrunError } from '@ringrun/core';
 import { Dealer, opened } from './zeromq.ts';
 import type { StoreKeys } from '../secret/keys.ts';
 import { clientCurve } from './curve.ts';
-import { formatHostPort } from './endpoint.ts';
+import { formatHostPort, resolveAddresses } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import { frameBytes, replyBytes } from './limits.ts';
 import { lookAtStore } from './look-at-store.ts';
@@ -33,8 +34,8 @@ const tickMs = 1000;
 const graceMs = 1000;
 
 /**
- * Milliseconds until an attempt to connect is given up and the name is resolved again. The kernel would try an address
- * that drops packets for two minutes, although the name of a restarted pod resolves to a new address by then.
+ * Milliseconds until an attempt to connect is given up. The kernel would try an address that drops packets for two
+ * minutes, although its host may be reachable again.
  */
 const connectTimeoutMs = 3000;
 
@@ -44,8 +45,8 @@ const readingCalls: ReadonlySet<Call['op']> = new Set(['get', 'wait', 'waitNumbe
 const longestTimerMs = 2 ** 31 - 1;
 
 export interface StoreConnectionOptions extends HostPort {
-  /** True if the host has an IPv6 address. */
-  ipv6: boolean;
+  /** The address of `host` to connect to first. */
+  address: string;
   /** Keys from the secret of the job. Undefined: the job has none. */
   keys: StoreKeys | undefined;
   lines: WaitReporter;
@@ -62,7 +63,9 @@ interface PendingCall {
 }
 
 /**
- * Requests to a store and their replies, over one DEALER socket that reconnects automatically.
+ * Requests to a store and their replies, over one DEALER socket that reconnects automatically. ZeroMQ would only try the
+ * first address of a name, so this class resolves the name: again every second without an answer, because the pod behind
+ * it may have been replaced, and if it has several addresses, one that accepts connections is used.
  *
  * While calls are pending, a ping every second asks the store which keys they wait for. The answer is logged, and shows
  * when the store is lost: nothing listens on the port, or a restarted store answers. A lost store is never used again.
@@ -74,6 +77,7 @@ export class StoreConnection {
   /** Repeated in every request, so that the store recognizes the client when ZeroMQ has reconnected. */
   readonly #name = randomUUID();
   readonly #pending = new Map<number, PendingCall>();
+  #address: string;
   #socket: Dealer;
   #outbox: Outbox;
   #nextId = 1;
@@ -93,6 +97,7 @@ export class StoreConnection {
   constructor(options: StoreConnectionOptions) {
     this.#options = options;
     this.#where = formatHostPort(options);
+    this.#address = options.address;
     this.#socket = this.#openSocket();
     this.#outbox = new Outbox(this.#socket);
   }
@@ -152,10 +157,10 @@ export class StoreConnection {
           // Some firewalls drop idle connections.
           heartbeatInterval: 15_000,
           heartbeatTimeout: 60_000,
-          ipv6: this.#options.ipv6,
+          ipv6: isIP(this.#address) === 6,
         }),
     );
-    socket.connect(`tcp://${this.#where}`);
+    socket.connect(`tcp://${formatHostPort({ host: this.#address, port: this.#options.port })}`);
     return socket;
   }
 
@@ -257,29 +262,57 @@ export class StoreConnection {
     }
     this.#silentTicks += 1;
     const isDue = [1, 2, 4].includes(this.#silentTicks) || this.#silentTicks % 8 === 0;
-    if (isDue && !this.#probing) void this.#findOutWhy();
+    if (this.#probing) return;
+    if (isDue) void this.#findOutWhy();
+    else if (isIP(this.#options.host) === 0) void this.#followName();
+  }
+
+  /** Connects to the new address of a name that no longer has the current one. */
+  async #followName(): Promise<void> {
+    this.#probing = true;
+    const addresses = await resolveAddresses(this.#options.host).catch(() => [this.#address]);
+    this.#probing = false;
+    if (this.#waitsForAnswer && !addresses.includes(this.#address)) this.#moveTo(addresses[0]);
+  }
+
+  #moveTo(address: string): void {
+    this.#address = address;
+    this.#reopenSocket();
+    this.#ping();
+  }
+
+  get #waitsForAnswer(): boolean {
+    return this.#pingUnanswered && this.#pending.size > 0;
   }
 
   async #findOutWhy(): Promise<void> {
     this.#probing = true;
-    const { reachability, disagreement } = await lookAtStore(this.#options, this.#silentTicks > 1);
+    const { reachability, disagreement } = await lookAtStore(
+      this.#options,
+      this.#address,
+      this.#silentTicks > 1,
+    );
     this.#probing = false;
-    if (!this.#pingUnanswered || this.#pending.size === 0) return;
+    if (!this.#waitsForAnswer) return;
     if (disagreement) this.#end(secretError(this.#where, disagreement));
     else this.#takeReachability(reachability);
   }
 
   #takeReachability(reachability: Reachability): void {
     if (reachability.kind === 'refused' && this.#instance !== undefined) {
-      this.#end(
-        lostError(this.#where, 'the process that served it has ended, so nothing listens on its port'),
-      );
+      const at = isIP(this.#options.host) === 0 ? ` at ${reachability.addresses.join(', ')}` : '';
+      const why = `the process that served it has ended, so nothing listens on its port${at}`;
+      this.#end(lostError(this.#where, why));
       return;
     }
     this.#reportWait(
       `the store at ${this.#where}: ${describeReachability(this.#options.host, reachability)}`,
     );
-    if (reachability.kind === 'accepted') this.#ping();
+    if (reachability.kind !== 'accepted') return;
+    const mayMove = this.#instance === undefined && this.#silentTicks > 1;
+    const address = addressAfter(this.#address, reachability.accepting, mayMove);
+    if (address === this.#address) this.#ping();
+    else this.#moveTo(address);
   }
 
   #ping(): void {
@@ -328,6 +361,15 @@ export class StoreConnection {
     for (const id of [...this.#pending.keys()]) this.#settle(id)?.reject(this.#ended);
     if (!this.#socket.closed) this.#socket.close();
   }
+}
+
+/**
+ * The address to try after `current`: the same one, if it accepts connections and may still answer, else the next one that
+ * accepts them.
+ */
+function addressAfter(current: string, accepting: readonly string[], mayMove: boolean): string {
+  const place = accepting.indexOf(current);
+  return place >= 0 && !mayMove ? current : accepting[(place + 1) % accepting.length];
 }
 
 /** The call with the time that is left of its timeout. */

@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, isIP } from 'node:net';
 import { Dealer } from './zeromq.ts';
 import type { StoreKeys } from '../secret/keys.ts';
 import { clientCurve } from './curve.ts';
@@ -10,8 +10,6 @@ export type SecretDisagreement =
   'secrets differ' | 'only the store has a secret' | 'only this process has a secret';
 
 export interface HandshakeTarget extends HostPort {
-  /** True if the host has an IPv6 address. */
-  ipv6: boolean;
   keys: StoreKeys | undefined;
 }
 
@@ -22,7 +20,7 @@ const stepMs = 1500;
 const failuresOfOtherKeys = 3;
 
 /**
- * Determines whether the server at an open port refuses this process because of the secret. Undefined if not, or if the
+ * Determines whether the server at an open port of an address refuses this process because of the secret. Undefined if not, or if the
  * server does not answer within 3 s.
  */
 export async function findSecretDisagreement(
@@ -67,8 +65,13 @@ function readMechanism({ host, port }: HostPort): Promise<string | undefined> {
 const startOfGreeting = Buffer.from([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0]);
 
 /** True if the server repeatedly breaks the handshake. Uses a separate socket, whose events end with it. */
-async function isRefused({ keys, ipv6, ...at }: HandshakeTarget): Promise<boolean> {
-  const socket = new Dealer({ ...clientCurve(keys), linger: 0, reconnectInterval: 20, ipv6 });
+async function isRefused({ keys, ...at }: HandshakeTarget): Promise<boolean> {
+  const socket = new Dealer({
+    ...clientCurve(keys),
+    linger: 0,
+    reconnectInterval: 20,
+    ipv6: isIP(at.host) === 6,
+  });
   const timer = setTimeout(() => {
     socket.close();
   }, stepMs);

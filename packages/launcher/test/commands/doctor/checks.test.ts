@@ -192,11 +192,25 @@ describe('the path to the master', () => {
     const attempt = { host: 'm', port: 29500, waitedMs: 30_000, greeting: '' };
     const addresses = ['10.0.0.1'];
     expect(
-      words(judgeConnection({ ...attempt, state: { kind: 'unreachable', addresses, code: 'ETIMEDOUT' } })),
+      words(
+        judgeConnection({
+          ...attempt,
+          state: { kind: 'unreachable', addresses, failed: [{ address: addresses[0], code: 'ETIMEDOUT' }] },
+        }),
+      ),
     ).toMatch(/ETIMEDOUT\) → .*firewall, a NetworkPolicy/);
-    expect(words(judgeConnection({ ...attempt, state: { kind: 'refused', addresses } }))).toMatch(
-      /→ start the doctor, or the job/,
-    );
+    expect(
+      words(
+        judgeConnection({
+          ...attempt,
+          state: {
+            kind: 'refused',
+            addresses,
+            failed: addresses.map((address) => ({ address, code: 'ECONNREFUSED' })),
+          },
+        }),
+      ),
+    ).toMatch(/→ start the doctor, or the job/);
     expect(words(judgeConnection({ ...attempt, state: { kind: 'unresolved', code: 'ENOTFOUND' } }))).toMatch(
       /→ .*name server/,
     );
