@@ -6,10 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Checkpointer, allReduce, destroyProcessGroup, initProcessGroup } from 'ringrun';
 
 const [folder] = process.argv.slice(2);
-const { RANK: rank, RINGRUN_RESTART_COUNT: restarts, SECONDS: seconds = '3' } = process.env;
+const {
+  RANK: rank,
+  RINGRUN_RESTART_COUNT: restarts,
+  SECONDS: seconds = '3',
+  TIMEOUT_MS: timeoutMs = '5000',
+} = process.env;
 const stepMs = 20;
 
-await initProcessGroup({ timeoutMs: 5000 });
+await initProcessGroup({ timeoutMs: Number(timeoutMs) });
 let steps = 0;
 const progress = {
   stateDict: () => ({ steps }),

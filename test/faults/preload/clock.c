@@ -72,13 +72,21 @@ time_t time(time_t *result) {
   return now.tv_sec;
 }
 
-// The kernel's clock has not changed. A condition that waits by the monotonic clock has a deadline near the boot.
+// The kernel's clock has not changed: the moment at which it shows what this clock will show at `deadline`.
+static struct timespec onKernelClock(struct timespec deadline) {
+  struct timespec here, kernel;
+  clock_gettime(CLOCK_REALTIME, &here);
+  realGettime(CLOCK_REALTIME, &kernel);
+  return later(deadline, (kernel.tv_sec - here.tv_sec) * kSecond + kernel.tv_nsec - here.tv_nsec);
+}
+
+// A condition that waits by the monotonic clock has a deadline near the boot.
 int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
                            const struct timespec *restrict deadline) {
   struct timespec monotonic;
   realGettime(CLOCK_MONOTONIC, &monotonic);
   const int isMonotonic = llabs((long long)(deadline->tv_sec - monotonic.tv_sec)) < 100000;
-  const struct timespec real = isMonotonic ? *deadline : later(*deadline, -change->offset);
+  const struct timespec real = isMonotonic ? *deadline : onKernelClock(*deadline);
   return realTimedwait(condition, mutex, &real);
 }
 
@@ -92,7 +100,7 @@ long syscall(long number, ...) {
   va_end(list);
   struct timespec real;
   if (number == SYS_futex && (given[1] & FUTEX_CLOCK_REALTIME) && given[3]) {
-    real = later(*(const struct timespec *)given[3], -change->offset);
+    real = onKernelClock(*(const struct timespec *)given[3]);
     given[3] = (long)&real;
   }
   return realSyscall(number, given[0], given[1], given[2], given[3], given[4], given[5]);

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { repository } from '../../support/environment.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -72,5 +72,26 @@ export class WallClock {
     const file = openSync(this.#path, 'r+');
     writeSync(file, words, 0, words.length, 0);
     closeSync(file);
+  }
+}
+
+/** The names that the processes with the environment `env` resolve. Other names are resolved as usual. */
+export class Names {
+  readonly env: Readonly<Record<string, string>>;
+  readonly #path: string;
+
+  /** @param library `compilePreload('names')` */
+  constructor(library: string, path: string) {
+    this.#path = path;
+    this.resolve({});
+    this.env = { LD_PRELOAD: library, FAULT_NAMES: path };
+  }
+
+  /** Replaces all names by these, with their addresses in order. A name without addresses does not resolve. */
+  resolve(names: Readonly<Record<string, readonly string[]>>): void {
+    const lines = Object.entries(names).map(([name, addresses]) => `${[name, ...addresses].join(' ')}\n`);
+    // Renamed, so that a lookup reads all names or none.
+    writeFileSync(`${this.#path}.new`, lines.join(''));
+    renameSync(`${this.#path}.new`, this.#path);
   }
 }
