@@ -39,7 +39,7 @@ bool Channel::write(const std::function<void(const PointToPointHeader&)>& writte
     const ssize_t sent = link_.send(message);
     if (sent < 0 && wouldBlock(errno)) return moved;
     if (sent < 0) {
-      endReason_ = describeSystemError("sendmsg", errno, "its point-to-point connection");
+      end(describeSystemError("sendmsg", errno, "its point-to-point connection"));
       return true;
     }
     moved = true;
@@ -64,7 +64,7 @@ bool Channel::read(const Reader& reader) {
       const bool isOurs = header_.magic == kPointToPointMagic && header_.reserved == 0;
       const char* const violation = isOurs ? reader.violation(header_) : "it sent bytes that are not a ringrun message";
       if (violation != nullptr) {
-        endReason_ = violation;
+        end(violation);
         isViolated_ = true;
         return true;
       }
@@ -94,13 +94,18 @@ bool Channel::fill(void* into, std::size_t bytes, std::size_t& done) {
     if (got < 0 && wouldBlock(errno)) return false;
     if (got <= 0) {
       isAltered_ = got < 0 && errno == EBADMSG;
-      endReason_ = got == 0 ? "its point-to-point connection closed"
-                           : describeSystemError("recv", errno, "its point-to-point connection");
+      end(got == 0 ? "its point-to-point connection closed"
+                   : describeSystemError("recv", errno, "its point-to-point connection"));
       return false;
     }
     done += static_cast<std::size_t>(got);
   }
   return true;
+}
+
+void Channel::end(std::string reason) {
+  endReason_ = std::move(reason);
+  endedAt_ = Clock::now();
 }
 
 void Channel::addInterest(std::vector<pollfd>& interests) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/deadline.h"
 #include "transport/connect/link.h"
 #include "transport/wire.h"
 
@@ -50,6 +51,7 @@ class Channel {
 
   bool hasEnded() const { return !endReason_.empty(); }
   const std::string& endReason() const { return endReason_; }
+  Clock::time_point endedAt() const { return endedAt_; }
 
   // True if the link is encrypted and its bytes were changed in transit.
   bool isAltered() const { return isAltered_; }
@@ -60,6 +62,7 @@ class Channel {
   void addInterest(std::vector<pollfd>& interests) const;
 
  private:
+  void end(std::string reason);
   bool fill(void* into, std::size_t bytes, std::size_t& done);
 
   Link link_;
@@ -71,6 +74,7 @@ class Channel {
   std::size_t bodyDone_ = 0;
   bool inBody_ = false;
   std::string endReason_;
+  Clock::time_point endedAt_{};
   bool isViolated_ = false;
   bool isAltered_ = false;
 };

@@ -8,6 +8,13 @@
 #include "transport/connect/dial.h"
 
 namespace ringrun {
+namespace {
+
+// Time in which the control connection of a peer reports why the peer closed a point-to-point connection. After that, the
+// connection was cut on its way: its messages are lost.
+constexpr Milliseconds kCutGrace{1000};
+
+}  // namespace
 
 MessageWaits::MessageWaits(Connections& connections, const Sends& sends, const Receives& receives,
                            const std::atomic<bool>& cancelled, WaitReports& reports)
@@ -92,7 +99,9 @@ void MessageWaits::throwIfViolated(int peer, const Channel* channel) const {
   if (channel->isAltered()) {
     throw Failure(FailureCode::Altered, {{peer, {}}}, describeAltered("point-to-point", connections_.directory(), peer));
   }
-  if (!channel->isViolated()) return;
+  const bool isCut = channel->hasEnded() && !connections_.mesh().hasEnded(peer) &&
+                     Clock::now() - channel->endedAt() >= kCutGrace;
+  if (!channel->isViolated() && !isCut) return;
   throw Failure(FailureCode::PeerDied, {{peer, connections_.mesh().lastSeenIn(peer)}}, channel->endReason());
 }
 

@@ -60,6 +60,9 @@ constexpr Milliseconds kAttemptTimeout{5000};
 
 constexpr Milliseconds kRefusalGrace{5000};
 
+// A wrong proof may come from a process on the path, or from another process at an address that was assigned again.
+constexpr Milliseconds kWrongProofGrace{3000};
+
 // Transient errors of the network, or of a host that is just starting.
 bool mayPass(int error) {
   return isSilence(error) || error == EADDRNOTAVAIL || error == ECONNRESET || error == ECONNABORTED || error == EINTR ||
@@ -164,9 +167,13 @@ Link Dialling::readChallenge() {
   const Proof own = isProven ? authentication.proofOf(Side::Dialler, token, hello_, challenge_.nonce) : kNoProof;
   [[maybe_unused]] const ssize_t sent = ::send(fd_.get(), own.data(), own.size(), MSG_NOSIGNAL);
   if (!isProven) {
-    throwUntrusted(peer_, "the process at " + where_ +
-                              " has another secret, or the connection was changed in transit. Set RINGRUN_SECRET, or "
-                              "--secret-file, to the same secret on every node");
+    const std::string problem = "the process at " + where_ + " has another secret, or the connection was changed in transit";
+    if (!unprovenSince_) unprovenSince_ = Clock::now();
+    if (Clock::now() - *unprovenSince_ >= kWrongProofGrace) {
+      throwUntrusted(peer_, problem + ". Set RINGRUN_SECRET, or --secret-file, to the same secret on every node");
+    }
+    againAfter(problem);
+    return {};
   }
   if (hello_.protection == Protection::Authenticated) return Link(std::move(fd_));
   const auto keyOf = [&](Side side) { return authentication.keyOf(side, token, hello_, challenge_.nonce); };

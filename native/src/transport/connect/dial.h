@@ -27,7 +27,7 @@ class Dialling {
   // caller has a deadline, and checks the peer's control connection, if any. A listener that closes the
   // connection before it answers is retried too, because it may have had too many strangers. Reports long waits for an answer of
   // the peer's host. Throws Failure: PeerDied for a connection that is refused for longer than graceOfRefusal();
-  // Untrusted if the listener does not have the key.
+  // Untrusted if the listener does not prove for a few seconds that it has the key.
   Link advance(const Call& call);
 
   // The reason why the last attempt failed; empty if none failed.
@@ -59,6 +59,7 @@ class Dialling {
   Milliseconds pause_;         // before the next attempt
   std::string lastProblem_;
   std::optional<Clock::time_point> refusedSince_;
+  std::optional<Clock::time_point> unprovenSince_;
   UniqueFd fd_;
   Hello hello_;
   Challenge challenge_;
