@@ -51,6 +51,11 @@ export function updateLiveness(
   return { readAt: now, nodes: new Map(updated) };
 }
 
+/** Forgets nodes that have joined: the silence before that, as of a node whose link was cut, does not count. */
+export function forgetNodes({ readAt, nodes }: Liveness, joined: ReadonlySet<string>): Liveness {
+  return { readAt, nodes: new Map([...nodes].filter(([id]) => !joined.has(id))) };
+}
+
 /** Nodes whose counter has not changed for the length of a lease. */
 export function silentNodes({ nodes }: Liveness, leaseMs: number): ReadonlySet<string> {
   return new Set([...nodes].filter(([, { forMs }]) => forMs >= leaseMs).map(([id]) => id));

@@ -120,14 +120,22 @@ export function onState(
   const enough = isJoining && state.participants.length >= state.terms.min;
   const hasBegun = state.phase === 'running' && (isNew || last.phase !== 'running');
   const hasEnded = last?.phase === 'running' && state.phase !== 'running';
+  const joined = joinedSince(last, state);
   return {
     ...nodeState,
+    silent: new Set([...nodeState.silent].filter((id) => !joined.has(id))),
     incarnationSince: isNew ? now : nodeState.incarnationSince,
     runningSince: hasBegun ? now : nodeState.runningSince,
     joiningSince: hasEnded ? now : nodeState.joiningSince,
     enoughSince: enough ? ((wasJoining ? nodeState.enoughSince : undefined) ?? now) : undefined,
     hasJoined: nodeState.hasJoined || holds(state, nodeState.node.id),
   };
+}
+
+/** The nodes of `state` that were not in the state before. */
+export function joinedSince(last: RendezvousState | undefined, state: RendezvousState): ReadonlySet<string> {
+  const nodes = [...state.participants.map(({ node }) => node), ...state.waitList];
+  return new Set(nodes.map(({ id }) => id).filter((id) => last === undefined || !holds(last, id)));
 }
 
 /** After the store was lost with all its data. */

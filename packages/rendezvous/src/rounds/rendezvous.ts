@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EventPrinter } from './event-printer.ts';
-import { mustBeGoneAt, noLiveness, silentNodes, updateLiveness } from './lease.ts';
+import { forgetNodes, mustBeGoneAt, noLiveness, silentNodes, updateLiveness } from './lease.ts';
 import type { Liveness } from './lease.ts';
 import type { JobStore } from './job-store.ts';
 import { nextStep } from './next-step.ts';
 import { endWithoutStore } from './lost-nodes.ts';
 import { roundOf } from './round.ts';
 import {
+  joinedSince,
   leaseLength,
   leaseOfWorkers,
   newNodeState,
@@ -248,6 +249,7 @@ export class Rendezvous {
     this.#stored = stored;
     if (state && !isSame(before, state)) {
       this.#nodeState = onState(this.#nodeState, before, state, performance.now());
+      this.#liveness = forgetNodes(this.#liveness, joinedSince(before, state));
       this.#events.print(state.events);
       this.#options.onEvents?.(state.events);
     }
