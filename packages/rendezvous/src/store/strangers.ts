@@ -39,10 +39,8 @@ export function oldestStrangers(
     .slice(0, Math.max(count, 0));
 }
 
-/** Milliseconds from an accepted connection to a count of all descriptors: closed ones leave gaps between the others. */
+/** Milliseconds from an accepted connection to a count of all descriptors. */
 const countAfterMs = 100;
-/** Connections that are accepted before the next count. */
-const countEvery = 32;
 /** Milliseconds between two searches while no descriptor is free: ZeroMQ tries to accept again at once, each time an event. */
 const searchEveryMs = 2;
 
@@ -56,7 +54,8 @@ export class StrangerLimit {
   readonly #native = loadNativeIfBuilt();
   /** Connections that have not completed their handshake. */
   #handshakes = 0;
-  #acceptedSinceCount = 0;
+  /** The kernel assigns the lowest free number, so no more descriptors than this have been open at a time. */
+  #mostOpen = 0;
   #counting: NodeJS.Timeout | undefined;
   #searchedAt = -Infinity;
   /** Connections that were shut down, and that ZeroMQ has not closed yet. */
@@ -75,14 +74,14 @@ export class StrangerLimit {
   onEvent(type: string): void {
     if (type === 'accept') this.#handshakes += 1;
     else if (type === 'handshake' || type.startsWith('handshake:error')) this.#handshakes -= 1;
-    if (type === 'accept') this.#enforce(lowestFreeDescriptor());
-    else if (type === 'accept:error') this.#enforce(Infinity);
-    else return;
-    this.#acceptedSinceCount += 1;
-    if (this.#acceptedSinceCount < countEvery) return;
+    if (!type.startsWith('accept')) return;
+    const lowest = type === 'accept' ? lowestFreeDescriptor() : Infinity;
+    this.#mostOpen = Math.max(this.#mostOpen, lowest);
+    this.#enforce(lowest);
+    // Closed descriptors leave gaps, so the lowest free number no longer shows how many are open.
+    if (this.#mostOpen < this.#limit - reserveOf(this.#limit)) return;
     this.#counting ??= setTimeout(() => {
       this.#counting = undefined;
-      this.#acceptedSinceCount = 0;
       this.#enforce(countDescriptors());
     }, countAfterMs).unref();
   }
