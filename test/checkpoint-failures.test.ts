@@ -140,6 +140,7 @@ test.runIf(isFull)('a save waits for the previous save and logs it', async () =>
   const slowMs = 1500;
   const port = await serve((request, response) => {
     request.resume();
+    response.setHeader('ETag', '"1"');
     if (request.method === 'GET') response.end(emptyList);
     else setTimeout(() => response.end(), slowMs);
   });

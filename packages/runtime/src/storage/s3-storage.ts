@@ -1,8 +1,12 @@
-import type * as S3 from '@aws-sdk/client-s3';
+import { constants } from 'node:buffer';
 import { isMissingPackage, missingPackage } from '@ringrun/core';
-import { homeFolder } from '@ringrun/native';
 import { byName, checkedName } from './names.ts';
+import { connect, endpointOf } from './s3-client.ts';
+import type { Connection } from './s3-client.ts';
 import { s3Error } from './s3-errors.ts';
+import { objectChunks } from './s3-object.ts';
+import type { Chunk } from './s3-object.ts';
+import { Pages } from './s3-pages.ts';
 import { StorageError } from './storage-error.ts';
 import type { Storage, StorageEntry, StoredObject } from './storage.ts';
 
@@ -19,8 +23,6 @@ export interface S3StorageOptions {
 /** An optional package. */
 const client = '@aws-sdk/client-s3';
 
-/** Attempts to read an object if its connection breaks. */
-const readAttempts = 3;
 const partsAtOnce = 4;
 
 /** Objects below a prefix of a bucket. Every write is atomic: one request, or a multipart upload. */
@@ -58,15 +60,15 @@ export class S3Storage implements Storage {
   /** With the empty objects of folders. */
   async *#listed(prefix: string): AsyncGenerator<StoredObject, void> {
     const input = { Bucket: this.#bucket, Prefix: this.#prefix + prefix };
-    const pages = await this.#try('listing', prefix, ({ client, s3 }) =>
-      Promise.resolve(s3.paginateListObjectsV2({ client }, input)),
-    );
-    for (;;) {
-      const page = await this.#try('listing', prefix, () => pages.next());
-      if (page.done) return;
-      for (const { Key = '', Size = 0 } of page.value.Contents ?? [])
-        yield { name: Key.slice(this.#prefix.length), bytes: Size };
-    }
+    const pages = new Pages(input.Prefix);
+    let token: string | undefined;
+    do {
+      const { objects, next } = await this.#try('listing', prefix, async ({ client, s3 }) =>
+        pages.read(await client.send(new s3.ListObjectsV2Command({ ...input, ContinuationToken: token }))),
+      );
+      for (const { name, bytes } of objects) yield { name: name.slice(this.#prefix.length), bytes };
+      token = next;
+    } while (token !== undefined);
   }
 
   async read(name: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -82,7 +84,7 @@ export class S3Storage implements Storage {
       for (;;) {
         const next = await this.#try('reading', name, () => chunks.next());
         if (next.done) return;
-        yield next.value.chunk;
+        yield next.value.bytes;
       }
     } finally {
       await chunks.return();
@@ -100,14 +102,22 @@ export class S3Storage implements Storage {
   }
 
   async delete(name: string): Promise<void> {
-    await this.#try('deleting', checkedName(name), ({ client, s3 }) =>
-      client.send(new s3.DeleteObjectCommand(this.#object(name))),
-    );
+    await this.#delete(checkedName(name));
   }
 
   async deleteFolder(folder: string): Promise<void> {
     const objects = await this.list(`${checkedName(folder)}/`);
-    await inTurn(objects.length, (index) => this.delete(objects[index].name));
+    await inTurn(objects.length, (index) => this.#delete(objects[index].name));
+  }
+
+  async #delete(name: string): Promise<void> {
+    try {
+      await this.#try('deleting', name, ({ client, s3 }) =>
+        client.send(new s3.DeleteObjectCommand(this.#object(name))),
+      );
+    } catch (error) {
+      if (!(error instanceof StorageError && error.problem === 'not found')) throw error;
+    }
   }
 
   #object(name: string): { Bucket: string; Key: string } {
@@ -127,51 +137,25 @@ export class S3Storage implements Storage {
   }
 
   async #readAll(connection: Connection, name: string): Promise<Uint8Array<ArrayBuffer>> {
-    let whole = new Uint8Array(0);
+    const chunks: Uint8Array[] = [];
+    let whole: Uint8Array<ArrayBuffer> | undefined;
     let received = 0;
-    for await (const { chunk, total } of this.#chunksOf(connection, name)) {
-      if (received === 0) whole = new Uint8Array(total);
-      whole.set(chunk, received);
-      received += chunk.length;
+    for await (const { bytes, total } of this.#chunksOf(connection, name)) {
+      if (total === undefined) chunks.push(bytes);
+      else (whole ??= arrayOf(total, chunks)).set(bytes, received);
+      received += bytes.length;
     }
-    return whole;
+    return whole ?? arrayOf(received, chunks);
   }
 
-  /** If the connection breaks, requests the rest of the same version of the object. */
-  async *#chunksOf({ client, s3 }: Connection, name: string): AsyncGenerator<Chunk, void> {
-    let total: number | undefined;
-    let version: string | undefined;
-    let received = 0;
-    for (let attempt = 1; ; attempt += 1) {
-      const rest = total !== undefined && {
-        Range: `bytes=${received}-`,
+  #chunksOf({ client, s3 }: Connection, name: string): AsyncGenerator<Chunk, void> {
+    return objectChunks(async (begin, version) => {
+      const rest = begin > 0 && {
+        Range: `bytes=${begin}-`,
         ...(version === undefined ? {} : { IfMatch: version }),
       };
-      const answer = await client
-        .send(new s3.GetObjectCommand({ ...this.#object(name), ...rest }))
-        .catch((error: unknown) => {
-          throw total === undefined ? error : brokenOff(received, total, error);
-        });
-      total ??= answer.ContentLength ?? 0;
-      version ??= answer.ETag;
-      const chunks = withPatience(answer.Body as Body, this.#patienceMs)[Symbol.asyncIterator]();
-      try {
-        // Not `for await`: an error thrown by the reader must not look like a broken connection.
-        for (;;) {
-          const next = await chunks.next().catch((error: unknown) => ({ error }));
-          if ('error' in next || next.done) {
-            if (received === total) return;
-            const cause = 'error' in next ? next.error : new Error('the connection ended');
-            if (attempt === readAttempts) throw brokenOff(received, total, cause);
-            break;
-          }
-          received += next.value.length;
-          yield { chunk: next.value, total };
-        }
-      } finally {
-        await chunks.return();
-      }
-    }
+      return await client.send(new s3.GetObjectCommand({ ...this.#object(name), ...rest }));
+    }, this.#patienceMs);
   }
 
   /** The object becomes visible with the last request. */
@@ -198,6 +182,21 @@ export class S3Storage implements Storage {
   }
 }
 
+/** An array of `length` bytes that begins with those of `chunks`. */
+function arrayOf(length: number, chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  if (length > constants.MAX_LENGTH)
+    throw new Error(
+      `it has ${length} bytes, but an array of this Node.js has at most ${constants.MAX_LENGTH}`,
+    );
+  const array = new Uint8Array(length);
+  let filled = 0;
+  for (const chunk of chunks) {
+    array.set(chunk, filled);
+    filled += chunk.length;
+  }
+  return array;
+}
+
 /** Consoles create an empty object with a trailing `/` for a folder. */
 function isObject(name: string): boolean {
   return name !== '' && !name.endsWith('/');
@@ -215,67 +214,4 @@ async function inTurn<T>(count: number, act: (index: number) => Promise<T>): Pro
   };
   await Promise.all(Array.from({ length: Math.min(partsAtOnce, count) }, work));
   return results;
-}
-
-/** A part of an object of `total` bytes. */
-interface Chunk {
-  chunk: Uint8Array;
-  total: number;
-}
-
-type Body = AsyncIterable<Uint8Array> & { destroy(error: Error): void };
-
-/** The chunks of a body. Fails if no chunk arrives within `patienceMs`. */
-async function* withPatience(body: Body, patienceMs: number): AsyncGenerator<Uint8Array, void> {
-  const patience = setTimeout(() => {
-    body.destroy(new Error(`no data was received for ${patienceMs / 1000} s`));
-  }, patienceMs);
-  try {
-    for await (const chunk of body) {
-      patience.refresh();
-      yield chunk;
-    }
-  } finally {
-    clearTimeout(patience);
-  }
-}
-
-function brokenOff(received: number, total: number, cause: unknown): Error {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const error = new Error(
-    `the connection broke after ${received} of ${total} bytes, and again for the rest (${reason})`,
-    { cause },
-  );
-  return Object.assign(error, { code: 'ECONNRESET' });
-}
-
-interface Connection {
-  client: S3.S3Client;
-  /** The client's module, loaded on demand because that takes 0.2 s. */
-  s3: typeof S3;
-}
-
-async function connect(patienceMs: number): Promise<Connection> {
-  // The client warns that its later releases will not support Node 20; its release is pinned.
-  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
-  // The client asks for the home directory even if its files are not needed, and fails without one.
-  if (homeFolder() === undefined) process.env.USERPROFILE ??= '/nonexistent';
-  const s3 = await import('@aws-sdk/client-s3');
-  const endpoint = endpointOf(process.env);
-  const region = process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION;
-  const client = new s3.S3Client({
-    // Services other than Amazon use one host for all buckets. Signatures need a region, which is usually not set for
-    // them.
-    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true, region: region ?? 'us-east-1' }),
-    followRegionRedirects: true,
-    requestHandler: { connectionTimeout: 5000, requestTimeout: patienceMs, throwOnRequestTimeout: true },
-    // Not all services support the checksums that became the client's default in 2025.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-  });
-  return { client, s3 };
-}
-
-function endpointOf(environment: NodeJS.ProcessEnv): string | undefined {
-  return environment.AWS_ENDPOINT_URL_S3 || environment.AWS_ENDPOINT_URL || undefined;
 }

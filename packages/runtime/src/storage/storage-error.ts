@@ -1,4 +1,4 @@
-import { RingrunError } from '@ringrun/core';
+import { printable, RingrunError } from '@ringrun/core';
 
 /** Error codes by problem. */
 const codes = {
@@ -7,6 +7,7 @@ const codes = {
   'no valid credentials': 'ERR_STORAGE_CREDENTIALS',
   'no such bucket': 'ERR_STORAGE_BUCKET',
   'wrong endpoint': 'ERR_STORAGE_ENDPOINT',
+  'invalid answer': 'ERR_STORAGE_ANSWER',
   interrupted: 'ERR_STORAGE_INTERRUPTED',
   full: 'ERR_STORAGE_FULL',
   'read-only': 'ERR_STORAGE_READ_ONLY',
@@ -20,10 +21,14 @@ export type StorageProblem =
   | 'no valid credentials'
   | 'no such bucket'
   | 'wrong endpoint'
+  | 'invalid answer'
   | 'interrupted'
   | 'full'
   | 'read-only'
   | 'failed';
+
+/** Characters of a location or a reason that a message shows; a path has at most 4,096. */
+const maxText = 5000;
 
 /**
  * A storage operation failed. The message has the operation, the location, the problem with its reason, and the fix.
@@ -39,7 +44,9 @@ export class StorageError extends RingrunError {
     cure: string,
     options?: ErrorOptions,
   ) {
-    super(codes[problem], `${attempt}: ${problem} (${reason}). ${cure}.`, options);
+    // Names of files and keys may have any characters.
+    const shown = `${printable(attempt, maxText)}: ${problem} (${printable(reason, maxText)})`;
+    super(codes[problem], `${shown}. ${cure}.`, options);
     this.problem = problem;
   }
 }
