@@ -1,3 +1,4 @@
+import { aCount, aListOf, aNumber, either, requireFields, type FieldKind } from './require-state.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { changeBy } from '../graph/changes.ts';
 import { requirePositiveInteger, requireAtLeastZero } from '../checks/require-number.ts';
@@ -126,7 +127,20 @@ export class LBFGS {
    *
    * @throws ArgumentError if the number of elements differs; nothing is changed in this case
    */
-  loadStateDict({ lr, ...state }: LBFGSState): void {
+  loadStateDict(dict: LBFGSState): void {
+    const vector: FieldKind = { expected: 'a Float64Array', fits: (value) => value instanceof Float64Array };
+    requireFields('LBFGS', dict, {
+      nIter: aCount,
+      funcEvals: aCount,
+      d: either(vector, undefined),
+      t: either(aNumber, undefined),
+      oldDirs: aListOf(vector),
+      oldStps: aListOf(vector, (dict as Partial<LBFGSState> | null)?.oldDirs?.length),
+      prevFlatGrad: either(vector, undefined),
+      prevLoss: either(aNumber, undefined),
+      hDiag: aNumber,
+    });
+    const { lr, ...state } = dict;
     const length = this.#parameters.reduce((sum, { data }) => sum + data.length, 0);
     const { d, prevFlatGrad, oldDirs, oldStps } = state;
     for (const vector of [d, prevFlatGrad, ...oldDirs, ...oldStps]) {

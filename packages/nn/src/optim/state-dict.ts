@@ -2,6 +2,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { misfit, type StoredTensor } from '../tensor/stored-tensor.ts';
 import { describeValue } from '../checks/describe-value.ts';
 import type { ParamGroup } from './param-groups.ts';
+import { aCount, aFiniteNumber, aListOf } from './require-state.ts';
 import type { Rule } from './rule.ts';
 import { isSameSequence } from '../graph/same-data.ts';
 
@@ -59,13 +60,13 @@ export function checkStateDict<Settings extends object>(
   }
   return dict.paramGroups.map(({ params, ...settings }) => ({
     settings: structuredClone(settings) as unknown as Settings,
-    states: params.map((number) => (number in dict.state ? dict.state[number] : undefined)),
+    states: params.map((number) => (Object.hasOwn(dict.state, number) ? dict.state[number] : undefined)),
   }));
 }
 
 function requireLayout(name: string, dict: unknown): void {
   const { state, paramGroups } = (dict ?? {}) as Record<string, unknown>;
-  const fits = typeof state === 'object' && state !== null && Array.isArray(paramGroups);
+  const fits = isPlain(state) && Array.isArray(paramGroups);
   if (!fits || paramGroups.some((group) => !Array.isArray((group as { params?: unknown } | null)?.params))) {
     throw new ArgumentError(
       `${name}: expected a state dict { state, paramGroups: [{ params: […], … }] } from stateDict(), got ${describeValue(dict)}.`,
@@ -97,17 +98,47 @@ function differentGroup<Settings extends object>(
     (difference) => `group ${position} ${difference}`,
   );
   if (wrongNames.length > 0) return wrongNames;
+  const wrongKinds = differentKinds(stored, group);
+  if (wrongKinds.length > 0) return wrongKinds.map((difference) => `group ${position} ${difference}`);
   const refused = refusalOf(() => {
     rule.check(stored);
   });
   if (refused !== undefined) return [`group ${position}: ${refused}`];
   return group.params.flatMap(({ shape }, index) => {
     const number = stored.params.at(index);
-    if (number === undefined || !(number in states)) return [];
+    if (number === undefined || !Object.hasOwn(states, number)) return [];
+    if (!isPlain(states[number]))
+      return [`the state of parameter ${number} is ${describeValue(states[number])}`];
     return differentState(rule.stateNames(stored), shape, states[number]).map(
       (difference) => `the state of parameter ${number} ${difference}`,
     );
   });
+}
+
+/** Settings of another type than the optimizer's own. The rule checks only those that it limits. */
+function differentKinds(stored: object, own: object): string[] {
+  const { params, initialLr = 0, ...settings } = stored as Record<string, unknown>;
+  const mine = own as Readonly<Record<string, unknown>>;
+  const wrongParams = aListOf(aCount).fits(params) ? [] : ['has params other than indices'];
+  const wrongRate = aFiniteNumber.fits(initialLr) ? [] : [`has initialLr ${describeValue(initialLr)}`];
+  const others = Object.entries(settings)
+    .filter(([name, value]) => kindOf(value) !== kindOf(mine[name]) && mine[name] !== undefined)
+    .map(([name, value]) => `has ${name} ${describeValue(value)}, not ${kindOf(mine[name])}`);
+  return [...wrongParams, ...wrongRate, ...others];
+}
+
+/** `a number`, `a boolean`, `a list of 2 numbers`. Null is a kind of its own. */
+function kindOf(value: unknown): string {
+  if (!Array.isArray(value)) return value === null ? 'null' : `a ${typeof value}`;
+  const kinds = new Set(value.map((item) => typeof item));
+  return `a list of ${value.length} ${[...kinds].join(' or ')}s`;
+}
+
+/** True for a plain object or null's prototype, not for a Map, a Date or a list. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 function differentState(
@@ -121,7 +152,7 @@ function differentState(
     .map((name) => [name, misfit(tensors[name], shape)])
     .filter(([, difference]) => difference !== undefined)
     .map((words) => words.join(' '));
-  const wrongStep = Number.isInteger(step) && step >= 0 ? [] : [`has an invalid step, ${step}`];
+  const wrongStep = aCount.fits(step) ? [] : [`has an invalid step, ${describeValue(step)}`];
   return [...wrongNames, ...misfits, ...wrongStep];
 }
 

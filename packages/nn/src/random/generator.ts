@@ -40,8 +40,12 @@ export class Generator {
    *
    * @throws ArgumentError for an invalid state; nothing is changed in this case
    */
-  loadStateDict({ mt19937, spareNormal }: GeneratorState): void {
+  loadStateDict(state: GeneratorState): void {
+    const { mt19937, spareNormal } = { ...(state as Partial<GeneratorState> | null) };
+    if (spareNormal !== undefined && !Number.isFinite(spareNormal))
+      throw new ArgumentError('Generator.loadStateDict: spareNormal must be a finite number or undefined.');
     try {
+      if (!(mt19937 instanceof Int32Array)) throw new TypeError('no Int32Array');
       this.#state = mersenneFromState([...mt19937]);
     } catch {
       throw new ArgumentError(

@@ -252,6 +252,7 @@ export class Checkpointer {
       registered: this.#objects.all(),
       files,
       strict,
+      worldSize: manifest.worldSize,
     });
     // Resuming from any other checkpoint begins a new training.
     this.#training = from === 'auto' ? manifest.training : undefined;

@@ -1,4 +1,6 @@
-import { InvalidArgumentError } from '@ringrun/core';
+import { InvalidArgumentError, printable } from '@ringrun/core';
+import { CheckpointError } from './checkpoint-error.ts';
+import { describeJson } from './describe-json.ts';
 import { safetensorsDtype } from './safetensors.ts';
 import type { ArrayWithShape, ElementArray } from './safetensors.ts';
 
@@ -8,6 +10,9 @@ import type { ArrayWithShape, ElementArray } from './safetensors.ts';
  */
 export type Tree =
   null | boolean | number | string | readonly Tree[] | { readonly [key: string]: Tree } | { $: string };
+
+/** Levels of arrays and objects in each other. */
+const maxDepth = 500;
 
 /** A state dict, split into JSON and tensors. */
 export interface FlatState {
@@ -61,6 +66,8 @@ class Flattening {
   }
 
   #ofObject(value: object, path: readonly string[]): Tree {
+    if (path.length >= maxDepth)
+      throw this.#refusal(path.slice(0, 3), `nested in more than ${maxDepth} levels`);
     if (this.#around.has(value)) throw this.#refusal(path, 'an object that contains itself');
     this.#around.add(value);
     const tree = this.#ofCompound(value, path);
@@ -124,33 +131,120 @@ export function isTensor(value: unknown): value is ArrayWithShape {
   return shape.reduce<number>((product, size) => product * size, 1) === data!.length;
 }
 
-/** Reverses `flatten`. `tensorOf` returns the tensor stored under a key. */
-export function unflatten(tree: Tree, tensorOf: (key: string) => ArrayWithShape): unknown {
-  const whole = (part: Tree) => unflatten(part, tensorOf);
-  if (typeof tree !== 'object' || tree === null) return tree;
-  if (Array.isArray(tree)) return tree.map(whole);
-  const node = tree as Readonly<Record<string, Tree>>;
-  const pairs = node.entries as readonly (readonly [Tree, Tree])[];
-  switch (node.$ as string) {
-    case 'number':
-      return Number(node.value);
-    case 'bigint':
-      return BigInt(node.value as string);
-    case 'undefined':
-      return undefined;
-    case 'array':
-      return tensorOf(node.key as string).data;
-    case 'tensor':
-      return tensorOf(node.key as string);
-    case 'date':
-      return new Date(node.value as number);
-    case 'set':
-      return new Set((node.values as readonly Tree[]).map(whole));
-    case 'map':
-      return new Map(pairs.map(([key, value]) => [whole(key), whole(value)]));
-    case 'object':
-      return Object.fromEntries(pairs.map(([key, value]) => [key, whole(value)]));
-    default:
-      return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, whole(value)]));
+/**
+ * Reverses `flatten`.
+ *
+ * @param tensorOf returns the tensor stored under a key; undefined if there is none
+ * @param names the state, and the place of its tensors, in errors
+ * @throws CheckpointError with the path of a value that `flatten` does not write
+ */
+export function unflatten(
+  tree: Tree,
+  tensorOf: (key: string) => ArrayWithShape | undefined,
+  { name = 'the state', place = 'its files' } = {},
+): unknown {
+  return new Unflattening(name, place, tensorOf).valueIn(tree, []);
+}
+
+/** Digits of a BigInt. */
+const maxDigits = 100_000;
+
+class Unflattening {
+  readonly #name: string;
+  readonly #place: string;
+  readonly #tensorOf: (key: string) => ArrayWithShape | undefined;
+
+  constructor(name: string, place: string, tensorOf: (key: string) => ArrayWithShape | undefined) {
+    this.#name = name;
+    this.#place = place;
+    this.#tensorOf = tensorOf;
   }
+
+  valueIn(tree: unknown, path: readonly string[]): unknown {
+    if (typeof tree !== 'object' || tree === null) return tree;
+    if (path.length >= maxDepth)
+      throw this.#wrong(path.slice(0, 3), `at most ${maxDepth} levels of nesting`, 'more');
+    if (Array.isArray(tree)) return tree.map((value, i) => this.valueIn(value, [...path, String(i)]));
+    const node = tree as Readonly<Record<string, unknown>>;
+    if (Object.hasOwn(node, '$')) return this.#tagged(node, path);
+    const entries = Object.entries(node);
+    return Object.fromEntries(entries.map(([key, value]) => this.#field(key, value, path)));
+  }
+
+  #tagged(node: Readonly<Record<string, unknown>>, path: readonly string[]): unknown {
+    const { $: tag, value } = node;
+    switch (tag) {
+      case 'number':
+        if (!['NaN', 'Infinity', '-Infinity', '-0'].includes(value as string))
+          throw this.#wrong(path, 'NaN, Infinity, -Infinity or -0', describeJson(value));
+        return Number(value);
+      case 'bigint':
+        if (typeof value !== 'string' || value.length > maxDigits || !/^-?\d+$/.test(value))
+          throw this.#wrong(path, `at most ${maxDigits} digits`, describeJson(value));
+        return BigInt(value);
+      case 'undefined':
+        return undefined;
+      case 'array':
+        return this.#tensorIn(node, path).data;
+      case 'tensor':
+        return this.#tensorIn(node, path);
+      case 'date':
+        // JSON has no NaN, which is the time of an invalid date.
+        if (typeof value !== 'number' && value !== null)
+          throw this.#wrong(path, 'milliseconds', describeJson(value));
+        return new Date(value ?? NaN);
+      case 'set':
+        return new Set(
+          this.#list(node.values, path).map((item, i) => this.valueIn(item, [...path, String(i)])),
+        );
+      case 'map':
+        return new Map(
+          this.#pairs(node.entries, path).map(([key, item]) => [
+            this.valueIn(key, [...path, 'key']),
+            this.valueIn(item, [...path, shortKey(key)]),
+          ]),
+        );
+      case 'object':
+        return Object.fromEntries(
+          this.#pairs(node.entries, path).map(([key, item]) => {
+            if (typeof key === 'string') return this.#field(key, item, path);
+            throw this.#wrong(path, 'a key that is a string', describeJson(key));
+          }),
+        );
+      default:
+        throw this.#wrong(path, 'a known type in $', describeJson(tag));
+    }
+  }
+
+  /** `Object.fromEntries` makes a key `__proto__` a property, not the prototype. */
+  #field(key: string, value: unknown, path: readonly string[]): [string, unknown] {
+    return [key, this.valueIn(value, [...path, key])];
+  }
+
+  #tensorIn({ key }: Readonly<Record<string, unknown>>, path: readonly string[]): ArrayWithShape {
+    const tensor = typeof key === 'string' ? this.#tensorOf(key) : undefined;
+    if (tensor !== undefined) return tensor;
+    throw this.#wrong(path, `the key of a tensor in ${this.#place}`, describeJson(key));
+  }
+
+  #list(value: unknown, path: readonly string[]): unknown[] {
+    if (Array.isArray(value)) return value;
+    throw this.#wrong(path, 'an array', describeJson(value));
+  }
+
+  #pairs(value: unknown, path: readonly string[]): [unknown, unknown][] {
+    const pairs = this.#list(value, path);
+    const odd = pairs.find((pair) => !Array.isArray(pair) || pair.length !== 2);
+    if (odd === undefined) return pairs as [unknown, unknown][];
+    throw this.#wrong(path, 'pairs of a key and a value', describeJson(odd));
+  }
+
+  #wrong(path: readonly string[], expected: string, got: string): CheckpointError {
+    const field = printable([this.#name, ...path].join('.'), 300);
+    return new CheckpointError('damaged', `${field}: expected ${expected}, got ${got}`);
+  }
+}
+
+function shortKey(key: unknown): string {
+  return typeof key === 'string' || typeof key === 'number' ? String(key) : 'value';
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { printable, quoted } from '@ringrun/core';
 import { CheckpointError } from './checkpoint-error.ts';
+import { describeJson, isObject } from './describe-json.ts';
 import { manifestName } from './catalogue.ts';
 
 /** Version of the format that this ringrun writes. It rejects newer versions. */
@@ -67,8 +69,9 @@ export function decodeManifest(bytes: Uint8Array, name: string): Manifest {
       `${name}: expected a format version of at most ${formatVersion}, got ${manifest.version}. Resume with the version of ringrun that wrote it, or a newer one.`,
     );
   }
-  const found = digestOf(manifest);
-  if (found !== sha256) throw damaged(name, `its content has SHA-256 ${found}, expected ${String(sha256)}`);
+  const found = digestIn(manifest, name);
+  if (found !== sha256)
+    throw damaged(name, `its content has SHA-256 ${found}, expected ${describeJson(sha256)}`);
   const problem = problemOf(manifest);
   if (problem !== undefined) throw damaged(name, problem);
   return manifest;
@@ -79,9 +82,21 @@ function parse(bytes: Uint8Array, name: string): Manifest & { sha256: unknown } 
     const value = JSON.parse(Buffer.from(bytes).toString('utf8')) as Manifest | null;
     return { ...value } as Manifest & { sha256: unknown };
   } catch (error) {
-    throw damaged(name, `its ${bytes.length} bytes are not valid JSON (${(error as Error).message})`);
+    const reason = printable((error as Error).message, 200);
+    throw damaged(name, `its ${bytes.length} bytes are not valid JSON (${reason})`);
   }
 }
+
+function digestIn(manifest: Manifest, name: string): string {
+  try {
+    return digestOf(manifest);
+  } catch (error) {
+    throw damaged(name, `its content cannot be hashed (${(error as Error).message})`);
+  }
+}
+
+/** As `Date.toISOString` writes it: `Date.parse` also accepts other texts. */
+const isoTime = /^[+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 /** Describes the first invalid field, with its value; undefined if all are valid. */
 function problemOf({ version, step, epoch, worldSize, time, training, files }: Manifest): string | undefined {
@@ -90,15 +105,16 @@ function problemOf({ version, step, epoch, worldSize, time, training, files }: M
     const from = least[field as keyof typeof least];
     if (!isCount(value, from)) return wrong(field, value, `an integer of at least ${from}`);
   }
-  if (typeof time !== 'string' || Number.isNaN(Date.parse(time)))
+  if (typeof time !== 'string' || !isoTime.test(time) || Number.isNaN(Date.parse(time)))
     return wrong('time', time, 'an ISO 8601 time');
-  if (training !== undefined && typeof training !== 'string') return wrong('training', training, 'a string');
+  if (training !== undefined && (typeof training !== 'string' || !/^[\x20-\x7e]{1,200}$/.test(training)))
+    return wrong('training', training, 'a name of at most 200 printable characters');
   if (!isObject(files)) return wrong('files', files, 'an object of records');
   return Object.entries(files).map(problemOfFile).find(Boolean);
 }
 
 function problemOfFile([file, record]: [string, unknown]): string | undefined {
-  const field = `files[${JSON.stringify(file)}]`;
+  const field = `files[${quoted(file)}]`;
   if (!/^[A-Za-z0-9][\w.-]*$/.test(file) || file === manifestName)
     return `${field} is not a valid file name in a checkpoint`;
   if (!isObject(record)) return wrong(field, record, 'an object with bytes and sha256');
@@ -109,16 +125,12 @@ function problemOfFile([file, record]: [string, unknown]): string | undefined {
 }
 
 function wrong(field: string, value: unknown, expected: string): string {
-  const shown = value === undefined ? 'missing' : JSON.stringify(value);
+  const shown = value === undefined ? 'missing' : printable(JSON.stringify(value), 200);
   return `its ${field} is ${shown}, expected ${expected}`;
 }
 
 function isCount(value: unknown, least: number): boolean {
   return Number.isSafeInteger(value) && (value as number) >= least;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The JSON is reproducible: parsing and writing it again keeps numbers and the order of keys. */

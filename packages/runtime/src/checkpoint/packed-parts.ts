@@ -1,4 +1,7 @@
+import { printable, quoted } from '@ringrun/core';
 import type { Allocate } from './background-writer.ts';
+import { CheckpointError } from './checkpoint-error.ts';
+import { describeJson, isObject } from './describe-json.ts';
 import { unflatten } from './flat-state.ts';
 import type { FlatState, Tree } from './flat-state.ts';
 import { decodeSafetensors, encodeSafetensors } from './safetensors.ts';
@@ -55,18 +58,82 @@ export function encodeParts(
   return files;
 }
 
-/** Reverses `encodeParts` and returns state dicts. Tensors are views of the files. */
+/**
+ * Reverses `encodeParts` and returns state dicts. Tensors are views of the files.
+ *
+ * @throws CheckpointError that names file and field, for files that `encodeParts` does not write
+ */
 export function decodeParts(files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>): Map<string, Part<unknown>> {
-  const text = Buffer.from(files.get(stateFile)!).toString('utf8');
-  const { parts } = JSON.parse(text) as { parts: Record<string, PartRecord> };
   return new Map(
-    Object.entries(parts).map(([name, { perRank, states, files: names }]) => {
-      const tensors = new Map(names.flatMap((file) => [...decodeSafetensors(files.get(file)!)]));
+    partsIn(files.get(stateFile)).map(([name, record]): [string, Part<unknown>] => {
+      const field = `parts.${printable(name, 100)}`;
+      const { perRank, states, files: names } = requirePart(field, record);
+      const tensors = tensorsIn(files, field, names);
       const stateOf = (tree: Tree, rank: number) =>
-        unflatten(tree, (key) => tensors.get(keyOf(perRank, rank, key))!);
+        unflatten(tree, (key) => tensors.get(keyOf(perRank, rank, key)), {
+          name: `${stateFile}: ${field}.states.${rank}`,
+          place: names.join(', ') || 'no file',
+        });
       return [name, { perRank, states: states.map(stateOf) }];
     }),
   );
+}
+
+/** The records of the parts, as they are in the file. */
+function partsIn(bytes: Uint8Array | undefined): [name: string, record: unknown][] {
+  if (bytes === undefined) throw wrong('', 'the file', 'none');
+  let content: unknown;
+  try {
+    content = JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch (error) {
+    throw wrong('', 'JSON', `other text (${printable((error as Error).message, 200)})`);
+  }
+  const parts = isObject(content) ? content.parts : undefined;
+  if (!isObject(parts)) throw wrong('parts', 'an object', describeJson(parts));
+  return Object.entries(parts);
+}
+
+function requirePart(field: string, record: unknown): PartRecord {
+  if (!isObject(record)) throw wrong(field, 'an object', describeJson(record));
+  const { perRank, states, files } = record;
+  if (typeof perRank !== 'boolean') throw wrong(`${field}.perRank`, 'true or false', describeJson(perRank));
+  if (!Array.isArray(states)) throw wrong(`${field}.states`, 'an array', describeJson(states));
+  if (!perRank && states.length !== 1) throw wrong(`${field}.states`, 'one state', describeJson(states));
+  if (!Array.isArray(files) || files.some((file) => typeof file !== 'string'))
+    throw wrong(`${field}.files`, 'an array of names', describeJson(files));
+  return { perRank, states: states as Tree[], files: files as string[] };
+}
+
+function tensorsIn(
+  files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
+  field: string,
+  names: readonly string[],
+): Map<string, ArrayWithShape> {
+  const tensors = new Map<string, ArrayWithShape>();
+  for (const [i, name] of names.entries()) {
+    const bytes = files.get(name);
+    if (bytes === undefined)
+      throw wrong(`${field}.files.${i}`, "the name of one of the checkpoint's files", describeJson(name));
+    for (const [key, tensor] of decodeFile(name, bytes)) {
+      if (tensors.has(key)) throw wrong(`${field}.files`, `${quoted(key)} in one file`, 'it in two');
+      tensors.set(key, tensor);
+    }
+  }
+  return tensors;
+}
+
+function decodeFile(name: string, bytes: Uint8Array<ArrayBuffer>): Map<string, ArrayWithShape> {
+  try {
+    return decodeSafetensors(bytes);
+  } catch (error) {
+    const reason = printable((error as Error).message, 500);
+    throw new CheckpointError('damaged', `${name}: expected safetensors, but ${reason}`, { cause: error });
+  }
+}
+
+function wrong(field: string, expected: string, got: string): CheckpointError {
+  const place = field === '' ? stateFile : `${stateFile}: ${field}`;
+  return new CheckpointError('damaged', `${place}: expected ${expected}, got ${got}`);
 }
 
 function tensorsOf(perRank: boolean, states: readonly FlatState[]): Tensors {
@@ -94,6 +161,14 @@ function inGroups(tensors: Tensors, maxBytes: number): Tensors[] {
     bytes += tensor.data.byteLength;
   }
   return groups;
+}
+
+/** The files that contain a part, among those of a checkpoint. */
+export function filesOfPart(part: string, files: Iterable<string>): string[] {
+  const rest = /^(-\d{5}-of-\d{5})?\.safetensors$/;
+  return [...files].filter(
+    (file) => file === stateFile || (file.startsWith(part) && rest.test(file.slice(part.length))),
+  );
 }
 
 /** Several files are named as Hugging Face names shards. */

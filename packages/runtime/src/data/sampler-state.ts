@@ -51,6 +51,12 @@ export function isStateful(sampler: Sampler): sampler is StatefulSampler {
   return 'stateDict' in sampler && 'loadStateDict' in sampler;
 }
 
+/** @throws InvalidArgumentError for a state that is not an object */
+export function requireObject(who: string, state: unknown): void {
+  if (typeof state === 'object' && state !== null) return;
+  throw new InvalidArgumentError(`${who}: expected a state from stateDict(), got ${String(state)}.`);
+}
+
 /** The properties that a state must match. */
 export type DatasetOrder = Pick<SamplerState, 'datasetLength' | 'shuffle' | 'numSamples'>;
 
@@ -64,6 +70,7 @@ export function checkedState(
   owner: string,
 ): SamplerState {
   const who = `${owner}.loadStateDict`;
+  requireObject(who, state);
   requireInteger(state.epoch, { who, what: 'epoch', min: 0 });
   requireSeed(state.seed, who);
   if (state.datasetLength !== datasetLength) {

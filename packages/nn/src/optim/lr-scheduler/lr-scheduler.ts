@@ -1,3 +1,5 @@
+import { aCount, aFiniteNumber, aListOf, requireFields } from '../require-state.ts';
+import { describeValue } from '../../checks/describe-value.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { Optimizer } from '../optimizer.ts';
 
@@ -141,7 +143,9 @@ function requireState(name: string, state: LRSchedulerState | null | undefined, 
   if (!fits || !Number.isInteger(state?.lastEpoch)) {
     throw new ArgumentError(
       `${name}: expected a state { lastEpoch, baseLrs, lastLr } with a rate for each of the ${groups} groups, ` +
-        `got ${JSON.stringify(state)}.`,
+        `got ${describeValue(state)}.`,
     );
   }
+  const rates = aListOf(aFiniteNumber, groups);
+  requireFields(name, state, { lastEpoch: aCount, baseLrs: rates, lastLr: rates });
 }

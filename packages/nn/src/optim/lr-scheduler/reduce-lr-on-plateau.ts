@@ -1,3 +1,5 @@
+import { aCount, aFiniteNumber, aListOf, aNumber, either, requireFields } from '../require-state.ts';
+import { describeValue } from '../../checks/describe-value.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { requireAtLeastZero } from '../../checks/require-number.ts';
@@ -123,9 +125,16 @@ export class ReduceLROnPlateau {
     const fits = Array.isArray(lastLr) && lastLr.length === this.#minLrs.length;
     if (!fits || !Number.isInteger(state.lastEpoch)) {
       throw new ArgumentError(
-        `ReduceLROnPlateau: expected a state { lastEpoch, best, numBadEpochs, cooldownCounter, lastLr } with a rate for each of the ${this.#minLrs.length} groups, got ${JSON.stringify(state)}.`,
+        `ReduceLROnPlateau: expected a state { lastEpoch, best, numBadEpochs, cooldownCounter, lastLr } with a rate for each of the ${this.#minLrs.length} groups, got ${describeValue(state)}.`,
       );
     }
+    requireFields('ReduceLROnPlateau', state, {
+      lastEpoch: aCount,
+      best: either(aNumber, null),
+      numBadEpochs: aCount,
+      cooldownCounter: aCount,
+      lastLr: aListOf(aFiniteNumber, this.#minLrs.length),
+    });
     this.#state = structuredClone(state);
   }
 

@@ -1,3 +1,5 @@
+import { aCount } from '../require-state.ts';
+import { describeValue } from '../../checks/describe-value.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { LRScheduler, requireOptimizer, type LRSchedulerState } from './lr-scheduler.ts';
@@ -89,8 +91,8 @@ export class SequentialLR {
 
 function requireState(state: SequentialLRState | null | undefined, count: number): void {
   const schedulers: unknown = state?.schedulers;
-  if (Number.isInteger(state?.lastEpoch) && Array.isArray(schedulers) && schedulers.length === count) return;
+  if (aCount.fits(state?.lastEpoch) && Array.isArray(schedulers) && schedulers.length === count) return;
   throw new ArgumentError(
-    `SequentialLR: expected a state { lastEpoch, schedulers } of ${count} schedulers, got ${JSON.stringify(state)}.`,
+    `SequentialLR: expected a state { lastEpoch, schedulers } of ${count} schedulers, got ${describeValue(state)}.`,
   );
 }

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, requireInteger, requireSeed } from '@ringrun/core';
+import { requireObject } from '../sampler-state.ts';
 
 /** Progress of a loader over an iterable dataset, as plain data for checkpoints. The same on every rank. */
 export interface StreamState {
@@ -60,6 +61,7 @@ export class StreamProgress {
 
   loadStateDict(state: StreamState): void {
     const who = 'DataLoader.loadStateDict';
+    requireObject(who, state);
     requireInteger(state.epoch, { who, what: 'epoch', min: 0 });
     requireInteger(state.samplesSeen, { who, what: 'samplesSeen', min: 0 });
     requireSeed(state.seed, who);
@@ -70,9 +72,14 @@ export class StreamProgress {
           'In the middle of an epoch, an iterable dataset resumes only as it was divided: use the same value, or resume at the end of an epoch.',
       );
     }
+    const samples = samplesPerStep(this.#division);
+    if (state.samplesSeen % samples !== 0)
+      throw new InvalidArgumentError(
+        `${who}: expected samplesSeen to be a multiple of ${samples}, the samples of a step, got ${state.samplesSeen}. Use a state from stateDict().`,
+      );
     this.#seed = state.seed;
     this.#moveTo(state.epoch);
-    this.#batchesSeen = state.samplesSeen / samplesPerStep(this.#division);
+    this.#batchesSeen = state.samplesSeen / samples;
   }
 
   #moveTo(epoch: number): void {
