@@ -8,8 +8,12 @@ export async function readText(location: string): Promise<string> {
     return (location.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
   }
   const response = await fetch(location);
-  if (response.ok) return response.text();
+  const text = response.ok ? await response.text() : '';
+  // A proxy may answer with a login page and status 200.
+  const isPage = /^\s*<(!doctype\s+html|html)\b/i.test(text);
+  if (response.ok && !isPage) return text;
+  const got = isPage ? 'a web page, such as the login page of a proxy' : String(response.status);
   throw new Error(
-    `${location}: expected status 200, got ${response.status}. Use --data FILE or --synthetic.`,
+    `${location}: expected ${isPage ? 'a text' : 'status 200'}, got ${got}. Use --data FILE or --synthetic.`,
   );
 }

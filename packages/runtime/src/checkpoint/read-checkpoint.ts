@@ -1,7 +1,10 @@
+import { setTimeout } from 'node:timers/promises';
 import { StorageError } from '../storage/index.ts';
+import { isBucket } from '../storage/open-storage.ts';
 import type { Storage } from '../storage/index.ts';
 import { manifestName } from './catalogue.ts';
 import { CheckpointError } from './checkpoint-error.ts';
+import { log } from './log.ts';
 import { damaged, decodeManifest, fileRecordOf } from './manifest.ts';
 import type { FileRecord, Manifest } from './manifest.ts';
 
@@ -59,12 +62,34 @@ export async function readCheckpoint(storage: Storage, name: string): Promise<Re
   const manifest = decodeManifest(manifestBytes, path);
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const [file, record] of Object.entries(manifest.files)) {
-    const bytes = await readIfPresent(storage, `${name}/${file}`);
+    const bytes = await readWhenVisible(storage, name, file);
     if (bytes === undefined) await requireNotDeleted(storage, name);
     await requireRecordedHash(bytes, record, path, file);
     files.set(file, bytes!);
   }
   return { name, manifest, files };
+}
+
+/** Time for a file to become visible that the manifest lists: hosts of an NFS server see new files late. */
+const visibleWithinMs = 4000;
+const lookEveryMs = 250;
+
+async function readWhenVisible(
+  storage: Storage,
+  name: string,
+  file: string,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const startedAt = performance.now();
+  for (let isReported = false; ; isReported = true) {
+    const bytes = await readIfPresent(storage, `${name}/${file}`);
+    if (bytes !== undefined || isBucket(storage.location)) return bytes;
+    if (performance.now() - startedAt > visibleWithinMs) return undefined;
+    if (!isReported)
+      log(
+        `${storage.location}/${name}/${file} is not visible on this host; waiting for at most ${visibleWithinMs / 1000} s.`,
+      );
+    await setTimeout(lookEveryMs);
+  }
 }
 
 /** A checkpoint loses its manifest first. So without one, another job has deleted it since it was listed. */

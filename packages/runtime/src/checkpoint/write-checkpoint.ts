@@ -90,8 +90,23 @@ async function writeFiles(
 /** A folder that was deleted between two files exists again after the second. */
 async function requireAll(storage: Storage, name: string, files: readonly string[]): Promise<void> {
   const present = new Set((await storage.list(`${name}/`)).map((object) => object.name));
-  const missing = files.find((file) => !present.has(`${name}/${file}`));
-  if (missing !== undefined) throw await deletedMeanwhile(storage, name);
+  for (const file of files) {
+    if (present.has(`${name}/${file}`)) continue;
+    // Network file systems list new files late.
+    if (!(await canBeOpened(storage, `${name}/${file}`))) throw await deletedMeanwhile(storage, name);
+  }
+}
+
+async function canBeOpened(storage: Storage, name: string): Promise<boolean> {
+  try {
+    const chunks = storage.chunks(name)[Symbol.asyncIterator]();
+    await chunks.next();
+    await chunks.return?.();
+    return true;
+  } catch (error) {
+    if (error instanceof StorageError && error.problem === 'not found') return false;
+    throw error;
+  }
 }
 
 /** The error if another process has deleted the files of a checkpoint that is being written. */
@@ -116,8 +131,15 @@ async function holderOf(storage: Storage): Promise<WriterIdentity | undefined> {
 
 async function deleteSuperseded(storage: Storage, keep: number): Promise<void> {
   const entries = checkpointsAmong(await storage.list(namePrefix));
+  const failures: unknown[] = [];
   for (const name of superseded(entries, keep)) {
-    await storage.delete(`${name}/${manifestName}`);
-    await storage.deleteFolder(name);
+    try {
+      await storage.delete(`${name}/${manifestName}`);
+      await storage.deleteFolder(name);
+    } catch (error) {
+      // One that cannot be deleted, such as a folder with a file that is open on NFS, does not keep the others.
+      failures.push(error);
+    }
   }
+  if (failures.length > 0) throw failures[0];
 }

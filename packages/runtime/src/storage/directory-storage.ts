@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { constants as constantsOf, createReadStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { constants } from 'node:buffer';
 import { makeFolder, syncFolder } from '@ringrun/core';
-import { directoryError } from './directory-errors.ts';
+import { directoryError, systemCode } from './directory-errors.ts';
 import { byName, checkedName } from './names.ts';
 import type { Storage, StorageEntry, StoredObject } from './storage.ts';
 import { StorageError } from './storage-error.ts';
@@ -60,7 +60,7 @@ export class DirectoryStorage implements Storage {
 
   async read(name: string): Promise<Uint8Array<ArrayBuffer>> {
     const path = this.#path(name);
-    return await this.#try('reading', path, () => readWhole(path));
+    return await this.#try('reading', path, () => againIfStale(() => readWhole(path)));
   }
 
   async *chunks(name: string): AsyncGenerator<Uint8Array, void> {
@@ -133,8 +133,7 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}${unfinished}`;
   await makeFolder(dirname(path));
   try {
-    await writeAndSync(temporary, bytes);
-    await rename(temporary, path);
+    await renameDurably(temporary, path, await writeAndSync(temporary, bytes));
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
@@ -142,13 +141,43 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-async function writeAndSync(path: string, bytes: Uint8Array): Promise<void> {
+/** Returns the number of the file's inode. */
+async function writeAndSync(path: string, bytes: Uint8Array): Promise<bigint> {
   const file = await open(path, 'wx');
   try {
     await file.writeFile(bytes);
     await file.sync();
+    return (await file.stat({ bigint: true })).ino;
   } finally {
     await file.close();
+  }
+}
+
+/**
+ * An NFS client repeats a request whose answer was lost, and reports the error of the second one, such as ENOENT, although
+ * the first one has renamed the file.
+ */
+async function renameDurably(from: string, to: string, ino: bigint): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    const found = await stat(to, { bigint: true }).catch(() => undefined);
+    if (found?.ino !== ino) throw error;
+  }
+}
+
+/** Attempts to read a file that other hosts replace on an NFS server. */
+const staleAttempts = 3;
+
+/** Opens the file again if its handle is stale: another file has its name since it was looked up. */
+async function againIfStale<T>(act: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await act();
+    } catch (error) {
+      const isStale = systemCode(error) === 'ESTALE';
+      if (!isStale || attempt === staleAttempts) throw error;
+    }
   }
 }
 
@@ -162,9 +191,14 @@ const readAtOnce = 2 ** 30;
  * @throws the file system's error
  */
 export async function readWhole(path: string, atOnce = readAtOnce): Promise<Uint8Array<ArrayBuffer>> {
-  const file = await open(path, 'r');
+  // Without O_NONBLOCK, a pipe without a writer would block a thread of the process.
+  const file = await open(path, constantsOf.O_RDONLY | constantsOf.O_NONBLOCK);
   try {
-    const { size } = await file.stat();
+    const stats = await file.stat();
+    const { size } = stats;
+    // Those have no end, or wait for a writer.
+    if (stats.isFIFO() || stats.isCharacterDevice() || stats.isSocket())
+      throw new Error('it is a pipe, a socket or a device, not a file');
     // Generated files, such as those in /proc, have size 0.
     if (size === 0) return await file.readFile();
     if (size > constants.MAX_LENGTH)

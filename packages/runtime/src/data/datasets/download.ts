@@ -1,4 +1,5 @@
-import { RingrunError } from '@ringrun/core';
+import { printable, RingrunError } from '@ringrun/core';
+import { knownFormat } from '../../storage/known-formats.ts';
 import type { DownloadProgress } from './download-progress.ts';
 
 /** A file on the mirrors. */
@@ -58,14 +59,21 @@ async function downloadFromMirrors(
     const url = new URL(file.name, mirror.endsWith('/') ? mirror : `${mirror}/`);
     try {
       const bytes = await fetchWithTimeout(url, file.maxBytes, downloader);
+      requireNoPage(bytes);
       file.verify(bytes);
       return bytes;
     } catch (error) {
-      failures.push(`${url.href}: ${reasonOf(error)}`);
+      failures.push(`${url.href}: ${printable(reasonOf(error), 300)}`);
       mirrors.shift();
     }
   }
   throw new DownloadError(failures.join('; ') || 'no mirror is configured');
+}
+
+/** A proxy may answer with a login page and status 200. */
+function requireNoPage(bytes: Uint8Array): void {
+  const { what } = knownFormat(bytes) ?? {};
+  if (what?.startsWith('a web page')) throw new Error(`it is ${what}`);
 }
 
 /** Reads the body of a response; throws if it is longer than `maxBytes`. */
