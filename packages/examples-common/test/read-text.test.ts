@@ -12,14 +12,17 @@ test('reads a compressed file, and a URL', async () => {
   writeFileSync(path, gzipSync('to be'));
   expect(await readText(path)).toBe('to be');
   const server = createServer((request, response) => {
-    response.statusCode = request.url === '/text' ? 200 : 404;
-    response.end('or not');
+    response.statusCode = request.url === '/none' ? 404 : 200;
+    response.end(request.url === '/login' ? '<!DOCTYPE html><html>' : 'or not');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   try {
     expect(await readText(`${url}/text`)).toBe('or not');
     await expect(readText(`${url}/none`)).rejects.toThrow('expected status 200, got 404');
+    await expect(readText(`${url}/login`)).rejects.toThrow(
+      'got a web page, such as the login page of a proxy',
+    );
   } finally {
     server.close();
   }

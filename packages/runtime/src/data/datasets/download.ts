@@ -59,8 +59,8 @@ async function downloadFromMirrors(
     const url = new URL(file.name, mirror.endsWith('/') ? mirror : `${mirror}/`);
     try {
       const bytes = await fetchWithTimeout(url, file.maxBytes, downloader);
-      requireNoPage(bytes);
-      file.verify(bytes);
+      const problem = problemOf(file, bytes);
+      if (problem !== undefined) throw new Error(problem);
       return bytes;
     } catch (error) {
       failures.push(`${url.href}: ${printable(reasonOf(error), 300)}`);
@@ -70,10 +70,15 @@ async function downloadFromMirrors(
   throw new DownloadError(failures.join('; ') || 'no mirror is configured');
 }
 
-/** A proxy may answer with a login page and status 200. */
-function requireNoPage(bytes: Uint8Array): void {
-  const { what } = knownFormat(bytes) ?? {};
-  if (what?.startsWith('a web page')) throw new Error(`it is ${what}`);
+/** Why `bytes` are not the file; undefined if they are. A proxy may answer with a login page and status 200. */
+function problemOf(file: RemoteFile, bytes: Uint8Array): string | undefined {
+  try {
+    file.verify(bytes);
+    return undefined;
+  } catch (error) {
+    const { what = '' } = knownFormat(bytes) ?? {};
+    return `${reasonOf(error)}${what.startsWith('a web page') ? `; it is ${what}` : ''}`;
+  }
 }
 
 /** Reads the body of a response; throws if it is longer than `maxBytes`. */

@@ -76,7 +76,11 @@ describe('skips a mirror from then on if it', () => {
   test.each<[string, RequestListener, string]>([
     ['has no such file', (_, response) => response.writeHead(404).end('<html>'), 'HTTP 404 Not Found'],
     ['sends other content', (_, response) => response.end(gzipSync('three')), 'its contents differ'],
-    ['sends no gzip data', (_, response) => response.end('<html>'), 'incorrect header check'],
+    [
+      'sends no gzip data',
+      (_, response) => response.end('<html>'),
+      'incorrect header check; it is a web page or XML',
+    ],
     [
       'sends a truncated file',
       ({ url }, response) => response.end(zipped(nameIn(url)).subarray(0, -9)),
