@@ -53,7 +53,15 @@ export class SimulatedProcess implements Replica {
         },
         (error: unknown) => {
           const { message, code = '' } = error as Error & { code?: string };
-          this.error = { message, code, stack: '', host: 'host', pid: this.pid, time: job.time.now };
+          this.error = {
+            message,
+            code,
+            stack: '',
+            host: 'host',
+            pid: this.pid,
+            time: job.time.now,
+            hostTime: job.time.now,
+          };
           this.#exit({ exitCode: 1, signal: null });
         },
       );
