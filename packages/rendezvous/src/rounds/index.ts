@@ -9,7 +9,7 @@ export { JobStore } from './job-store.ts';
 export type { JobEvent, JobTerms, NodeInfo, RootCause, Verdict } from './rendezvous-state.ts';
 export { describeEvent } from './event-printer.ts';
 export { Rendezvous } from './rendezvous.ts';
-export type { RendezvousEnd } from './rendezvous.ts';
+export type { RendezvousEnd } from './rendezvous-options.ts';
 export type { RunningWorkers } from './worker-control.ts';
 export { restartBackoffOf } from './restart-backoff.ts';
 export type { RestartBackoff } from './restart-backoff.ts';

@@ -1,0 +1,34 @@
+import type { JobStore } from './job-store.ts';
+import type { Timing } from './node-state.ts';
+import type { JobEvent, JobTerms, NodeInfo, RendezvousState } from './rendezvous-state.ts';
+import type { NodeEnd } from './step.ts';
+import type { WorkerControl } from './worker-control.ts';
+
+export interface RendezvousOptions {
+  readonly store: JobStore;
+  readonly node: Omit<NodeInfo, 'address'>;
+  /** Returns the address of this node. Called when the store has answered, so that the name of its host resolves. */
+  readonly address: () => string | Promise<string>;
+  readonly terms: JobTerms;
+  readonly timing: Timing;
+  readonly runId: string;
+  readonly workers: WorkerControl;
+  /** Milliseconds between two checks of timeouts. */
+  readonly lookEveryMs: number;
+  /** Milliseconds for the workers to end after a node has joined or left. */
+  readonly gracePeriodMs: number;
+  /** Milliseconds that the node with the store waits until the other nodes have read the result of the job. */
+  readonly closeTimeoutMs: number;
+  /** Aborted when this node must leave, with the cause as its reason. */
+  readonly leaving: AbortSignal;
+  /** Prints a line for the user. */
+  readonly log: (line: string) => void;
+  /** Receives the events of the job, the oldest first, after each change of the state. */
+  readonly onEvents?: (events: readonly JobEvent[]) => void;
+}
+
+/** How this node's part ended, and the last state that it read, with the events of the job. */
+export interface RendezvousEnd {
+  readonly end: NodeEnd;
+  readonly state: RendezvousState | undefined;
+}
