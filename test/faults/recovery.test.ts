@@ -55,7 +55,7 @@ test.each(isFull ? moments : moments.slice(1, 2))(
 );
 
 /** Without and with a communication hook. */
-test.each([{}, { HOOK: 'twice' }])(
+test.each(isFull ? [{}, { HOOK: 'twice' }] : [{}])(
   'a death between accumulated batches, a checkpoint of the survivors, a new process: %j',
   async (env) => {
     const steps = epochs * stepsOfEpoch;

@@ -113,7 +113,7 @@ describe.skipIf(problem)(`shrink on two hosts${problem ? `: skipped, ${problem}`
     },
   );
 
-  test.each(backends)(
+  test.skipIf(!isFull).each(backends)(
     '%s: the worker with rank 0 dies and is replaced',
     { timeout: limitMs },
     async (backend) => {
@@ -169,7 +169,7 @@ describe.skipIf(problem)(`shrink on two hosts${problem ? `: skipped, ${problem}`
   };
 
   const ways = Object.keys(losses).flatMap((how) => backends.map((backend) => ({ how, backend })));
-  test.each(isFull ? ways : ways.slice(0, 1))(
+  test.skipIf(!isFull).each(ways)(
     '$backend: a host $how: all workers start again when it is back',
     { timeout: limitMs },
     async ({ how, backend }) => {
@@ -185,7 +185,7 @@ describe.skipIf(problem)(`shrink on two hosts${problem ? `: skipped, ${problem}`
     },
   );
 
-  test.each(backends)(
+  test.skipIf(!isFull).each(backends)(
     '%s: the host of the store is killed: all workers start again when it is back',
     { timeout: limitMs },
     async (backend) => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import type { Debugger, Runtime } from 'node:inspector';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { loadNative } from '@ringrun/native';
+import { loadNativeIfBuilt } from '@ringrun/native';
 import type { Activity } from './rank-state.ts';
 
 export interface MainThread {
@@ -43,14 +43,6 @@ export async function inspectMainThread(): Promise<MainThread> {
   if (captured !== undefined) return { activity: 'waits', operations, stack: captured };
   const activity = stack !== undefined ? 'runs' : answered ? 'idle' : 'blocked';
   return { activity, operations, stack: stack ?? '' };
-}
-
-function loadNativeIfBuilt() {
-  try {
-    return loadNative();
-  } catch {
-    return undefined;
-  }
 }
 
 /** The stack if the main thread runs JavaScript; `answered` is false if it runs native code. */

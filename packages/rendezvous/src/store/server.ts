@@ -33,6 +33,14 @@ const backlog = 4096;
 /** Upper bound in milliseconds for freeing the port after closing; usually microseconds. */
 const maxStopMs = 1000;
 
+export interface StoreServerOptions {
+  /**
+   * Whether connections of strangers leave descriptors to the rest of the process, for which the server loads the addon. Default:
+   * `true`.
+   */
+  readonly limitsStrangers?: boolean;
+}
+
 /** The store server: a ROUTER socket in front of a `KeyValueState`. It keeps the process alive until it is closed. */
 export class StoreServer {
   /** `tcp://host:port`, with the host passed to `bind` and the bound port. */
@@ -54,7 +62,12 @@ export class StoreServer {
   /** Undefined without clients. */
   #silenceTimer: NodeJS.Timeout | undefined;
 
-  private constructor(socket: Router, curve: ServerCurve, host: string, port: number) {
+  private constructor(
+    socket: Router,
+    curve: ServerCurve,
+    { host, port }: HostPort,
+    { limitsStrangers = true }: StoreServerOptions,
+  ) {
     this.#socket = socket;
     this.#curve = curve;
     this.#address = { host: host === '*' ? '127.0.0.1' : host, port };
@@ -62,7 +75,7 @@ export class StoreServer {
     this.port = port;
     this.endpoint = `tcp://${formatHostPort({ host, port })}`;
     this.#served = this.#serve();
-    this.#observed = this.#observe();
+    this.#observed = this.#observe(limitsStrangers);
   }
 
   /**
@@ -72,7 +85,7 @@ export class StoreServer {
    * @throws RingrunError `ERR_PORT_IN_USE` with the process that uses the port (from /proc); `ERR_STORE_BIND` if the
    * host is not an address of this machine; InvalidArgumentError for an invalid port.
    */
-  static async bind({ host, port }: HostPort): Promise<StoreServer> {
+  static async bind({ host, port }: HostPort, options: StoreServerOptions = {}): Promise<StoreServer> {
     checkPort(port, 0);
     const address = host === '*' ? '*' : await addressToBind(host, port);
     const curve = await serverCurve(storeKeys());
@@ -105,7 +118,8 @@ export class StoreServer {
       await curve.release();
       throw await bindError(host, port, error);
     }
-    return new StoreServer(socket, curve, host, Number(/\d+$/.exec(socket.lastEndpoint!)![0]));
+    const bound = Number(/\d+$/.exec(socket.lastEndpoint!)![0]);
+    return new StoreServer(socket, curve, { host, port: bound }, options);
   }
 
   /**
@@ -130,7 +144,7 @@ export class StoreServer {
   }
 
   /** Limits and counts the connections of strangers. */
-  async #observe(): Promise<void> {
+  async #observe(limitsStrangers: boolean): Promise<void> {
     const { isSecret } = this.#curve;
     const limit = openFileLimit();
     const where = this.endpoint.slice('tcp://'.length);
@@ -146,15 +160,16 @@ export class StoreServer {
           `because open files are short: the limit is ${limit} (ulimit -n).\n`,
       );
     });
-    const strangers = new StrangerLimit(this.port, isSecret, (count) => {
+    const onClosed = (count: number) => {
       crowded.add(count);
-    });
+    };
+    const strangers = limitsStrangers ? new StrangerLimit(this.port, isSecret, onClosed) : undefined;
     for await (const { type } of this.#socket.events) {
-      strangers.onEvent(type);
+      strangers?.onEvent(type);
       if (!isSecret) continue;
       if (type === 'handshake:error:auth' || type === 'handshake:error:protocol') refused.add(1);
     }
-    strangers.close();
+    strangers?.close();
   }
 
   #respond(

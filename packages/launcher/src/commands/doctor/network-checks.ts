@@ -130,7 +130,8 @@ async function* examineLink(
 /** A store server on the port, or the reason why it could not be bound. */
 async function bindStore(port: number): Promise<StoreServer | Exclude<Binding, { kind: 'free' }>> {
   try {
-    return await StoreServer.bind({ host: '*', port });
+    // The addon may be what is broken, so this process does not load it.
+    return await StoreServer.bind({ host: '*', port }, { limitsStrangers: false });
   } catch (error) {
     if (!(error instanceof RingrunError)) throw error;
     if (error.code !== 'ERR_PORT_IN_USE') return { kind: 'forbidden', why: error.message };
