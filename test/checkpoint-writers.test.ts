@@ -45,7 +45,7 @@ describe('a process that ends while it writes a checkpoint', () => {
         setTimeout(() => {
           const name = incoming.url!.split('/').at(-1)!.split('?')[0];
           if (name !== 'writer.json') written.push(name);
-          response.end();
+          response.setHeader('ETag', `"${name}"`).end();
         }, delayMs);
     });
     return { env: bucketAt(port), written };

@@ -130,7 +130,8 @@ function describeExitCode(
   const where = hiddenOutput === undefined ? 'above' : `in ${hiddenOutput}`;
   if (exitCode === unsettledAwait) return ' (Node: a top-level await never settled)';
   const failure = exit?.failure === undefined ? '' : ` after ${headline(exit.failure)}`;
-  if (exit?.caller !== undefined) return `${failure} without an error record${describeCaller(exit)}`;
+  const output = hiddenOutput === undefined ? '' : `; see its output ${where}`;
+  if (exit?.caller !== undefined) return `${failure} without an error record${describeCaller(exit)}${output}`;
   return `${failure} without an error record (process.exit was called, or see its output ${where})`;
 }
 

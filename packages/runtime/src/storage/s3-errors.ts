@@ -115,7 +115,7 @@ function printableCause(cause: unknown): unknown {
 function meaningOf(code: string, status: number | undefined, isAnswer: boolean): Meaning {
   if (code.startsWith('HPE_'))
     return ['wrong endpoint', `The server does not answer in HTTP. ${endpointCure}`];
-  if (code.startsWith('ERR_SSL_')) return ['wrong endpoint', endpointCure];
+  if (/^ERR_SSL_/.test(code)) return ['wrong endpoint', endpointCure];
   if (status === 401 || status === 403) return notAllowed;
   // The client could not read the answer.
   if (!isAnswer && status !== undefined && status < 300) return incomplete;
