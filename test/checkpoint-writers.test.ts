@@ -38,9 +38,16 @@ describe('a process that ends while it writes a checkpoint', () => {
   /** A bucket that delays each of three files; `written` lists those that it has confirmed. */
   async function bucketThatTakes(delayMs: number) {
     const written: string[] = [];
+    let claim: Buffer[] = [];
     const port = await serve((incoming, response) => {
-      incoming.resume();
-      if (incoming.method === 'GET') response.end(emptyList);
+      const isClaim = incoming.url!.includes('writer.json');
+      if (isClaim && incoming.method === 'PUT') claim = [];
+      incoming.on('data', (bytes: Buffer) => {
+        if (isClaim) claim.push(bytes);
+      });
+      if (incoming.method === 'GET' && isClaim)
+        response.setHeader('ETag', '"claim"').end(Buffer.concat(claim));
+      else if (incoming.method === 'GET') response.end(emptyList);
       else
         setTimeout(() => {
           const name = incoming.url!.split('/').at(-1)!.split('?')[0];
