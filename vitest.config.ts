@@ -66,6 +66,7 @@ export default defineConfig({
       include: ['native/lib/**', 'packages/*/src/**'],
       reporter: ['text-summary', 'html', 'lcov'],
     },
+    setupFiles: ['test/support/restore-environment.ts'],
     sequence: { sequencer: SlowFirst },
     projects: [
       { extends: true, test: { name: 'alone', include: alone, exclude: leftOut } },

@@ -43,11 +43,13 @@ const moments: Record<HookName, number[]> = {
   twice: [1, 2, 3, 6],
   hidesErrors: [1, 2, 3],
 };
-const deaths = hookNames.flatMap((hook) =>
-  (isFull ? moments[hook] : moments[hook].slice(-1)).map((moment) => ({ hook, moment })),
-);
+const deaths = hookNames.flatMap((hook) => moments[hook].map((moment) => ({ hook, moment })));
+const few: typeof deaths = [
+  { hook: 'powerSgd', moment: 4 },
+  { hook: 'hidesErrors', moment: 3 },
+];
 
-test.each(deaths)(
+test.each(isFull ? deaths : few)(
   '$hook: a death before collective $moment of a step changes no bit of the other ranks',
   async ({ hook, moment }) => {
     const steps = 24;
@@ -69,11 +71,9 @@ test.each(deaths)(
 );
 
 /** Random kills over a transport, with and without replacements. */
-const runs = Array.from({ length: isFull ? 36 : 3 }, (_, i) => i).map((seed) => ({
+const runs = Array.from({ length: isFull ? 36 : 1 }, (_, i) => i).map((seed) => ({
   seed,
-  hook: isFull
-    ? hookNames[seed % hookNames.length]
-    : (['powerSgd', 'quantized', 'bf16Compress'] as const)[seed],
+  hook: isFull ? hookNames[seed % hookNames.length] : ('quantized' as const),
   worldSize: 2 + (Math.floor(seed / 6) % 3),
   transport: seed % 2 === 0 ? 'shm' : 'tcp',
   restarts: seed % 3 !== 1,

@@ -46,8 +46,8 @@ const few = ['CR LF', 'an escape sequence', '2,001 characters that are escaped']
 const others = Object.keys(ids).filter((name) => !few.includes(name));
 
 test.each([
-  ['c10d', [...few, ...others]],
-  ['static', ways(few, others)],
+  ['c10d', ways(few, others)],
+  ['static', ways(few.slice(1, 2), [...few.slice(0, 1), ...few.slice(2), ...others])],
 ])('two launchers run a job with any id, and print it escaped (%s)', async (backend, names) => {
   await inParallel(names, 3, async (name) => {
     const { node, id } = await nodesOf(backend, name, ['--tee', '1']);
