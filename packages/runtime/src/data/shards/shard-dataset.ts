@@ -140,21 +140,23 @@ async function* samplesOf(
   members: AsyncIterable<TarMember>,
 ): AsyncGenerator<ShardSample, void> {
   let key: string | undefined;
-  let files: Record<string, Uint8Array> = {};
+  // Not an object: an assignment of the extension `__proto__` would set its prototype.
+  let files = new Map<string, Uint8Array>();
+  const sample = (ownKey: string) => ({ key: ownKey, shard, files: Object.fromEntries(files) });
   for await (const { name, bytes } of members) {
     const found = /^((?:.*\/)?[^./]+)\.([^/]*)$/s.exec(name);
     if (!found) continue;
     const [, ownKey, extension] = found;
     if (ownKey !== key) {
-      if (key !== undefined) yield { key, shard, files };
+      if (key !== undefined) yield sample(key);
       key = ownKey;
-      files = {};
+      files = new Map();
     }
     const field = extension.toLowerCase();
-    if (field in files) throw twice(shard, name, field);
-    files[field] = bytes;
+    if (files.has(field)) throw twice(shard, name, field);
+    files.set(field, bytes);
   }
-  if (key !== undefined) yield { key, shard, files };
+  if (key !== undefined) yield sample(key);
 }
 
 function twice(shard: string, name: string, field: string): InvalidDataError {

@@ -266,3 +266,14 @@ test.each([
 ])('%j with %j is refused', (shards, options, message) => {
   expect(() => new ShardDataset(shards, options)).toThrow(message);
 });
+
+test('extensions that objects inherit are files of the sample', async () => {
+  const path = join(temporaryFolder(), 'part.tar');
+  const extensions = ['__proto__', 'constructor', 'txt'];
+  writeFileSync(path, tarOf(extensions.map((name) => [`a.${name}`, name])));
+  const samples = [];
+  for await (const sample of new ShardDataset(path).iterate(shareOf(0, 1))) samples.push(sample);
+  expect(samples.map(({ files }) => Object.getPrototypeOf(files) as unknown)).toEqual([Object.prototype]);
+  const files = Object.entries(samples[0].files).map(([name, bytes]) => [name, String(Buffer.from(bytes!))]);
+  expect(files).toEqual(extensions.map((name) => [name, name]));
+});
