@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { makeFolder } from '@ringrun/core';
 import { loadNative } from '@ringrun/native';
+import { systemCode } from '../storage/directory-errors.ts';
 import { CheckpointError } from './checkpoint-error.ts';
 import { log } from './log.ts';
 import { decodeIdentity, describeIdentity, encodeIdentity, ownIdentity } from './writer-identity.ts';
@@ -51,7 +52,8 @@ const locks = new Map<string, { opened: Promise<Lock>; users: number }>();
  * writer or a full disk leaves.
  *
  * @returns a function that releases the lock
- * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the process which holds the lock
+ * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the process which holds the lock;
+ * `ERR_CHECKPOINT_NOT_WRITTEN` if the lock file is a symbolic link
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const lock = locks.get(folder) ?? { opened: openAndLock(folder), users: 0 };
@@ -101,13 +103,23 @@ async function writeIdentity(file: FileHandle): Promise<void> {
   }
 }
 
+/** The identity is written into the file, so a link is not followed, and a pipe or a device is not opened. */
+const openFlags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
 async function openLockFile(folder: string): Promise<FileHandle | undefined> {
+  const path = join(folder, lockFile);
   try {
     await makeFolder(folder);
-    return await open(join(folder, lockFile), constants.O_RDWR | constants.O_CREAT, 0o666);
-  } catch {
-    return undefined;
+    const file = await open(path, openFlags, 0o666);
+    if ((await file.stat()).isFile()) return file;
+    await file.close();
+  } catch (error) {
+    if (systemCode(error) !== 'ELOOP') return undefined;
   }
+  throw new CheckpointError(
+    'not written',
+    `locking ${folder}: expected ${path} to be a file, got a symbolic link or a device. Delete it.`,
+  );
 }
 
 /** Returns false if the file system has no locks. */

@@ -134,8 +134,7 @@ async function deleteSuperseded(storage: Storage, keep: number): Promise<void> {
   const failures: unknown[] = [];
   for (const name of superseded(entries, keep)) {
     try {
-      await storage.delete(`${name}/${manifestName}`);
-      await storage.deleteFolder(name);
+      await storage.deleteFolder(name, manifestName);
     } catch (error) {
       // One that cannot be deleted, such as a folder with a file that is open on NFS, does not keep the others.
       failures.push(error);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants as constantsOf, createReadStream } from 'node:fs';
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { lstat, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { constants } from 'node:buffer';
 import { makeFolder, syncFolder } from '@ringrun/core';
@@ -79,12 +79,27 @@ export class DirectoryStorage implements Storage {
 
   async delete(name: string): Promise<void> {
     const path = this.#path(name);
-    await this.#try('deleting', path, () => rm(path, { force: true }));
+    await this.#try('deleting', path, async () => {
+      await this.#requireNoLinkAbove(name);
+      await rm(path, { force: true });
+    });
   }
 
-  async deleteFolder(folder: string): Promise<void> {
+  async deleteFolder(folder: string, first?: string): Promise<void> {
     const path = this.#path(folder);
-    await this.#try('deleting', path, () => rm(path, { recursive: true, force: true }));
+    await this.#try('deleting', path, async () => {
+      await this.#requireNoLinkAbove(folder);
+      if (first !== undefined && !(await isLink(path))) await this.delete(`${folder}/${first}`);
+      await rm(path, { recursive: true, force: true });
+    });
+  }
+
+  /** The location itself may be a link, which the user has chosen. */
+  async #requireNoLinkAbove(name: string): Promise<void> {
+    for (let above = dirname(name); above !== '.'; above = dirname(above)) {
+      const path = this.#path(above);
+      if (await isLink(path)) throw new Error(`${path} is a symbolic link; delete in its target instead`);
+    }
   }
 
   /** Undefined for a file that was deleted after listing, and for a dangling link. */
@@ -111,6 +126,11 @@ export class DirectoryStorage implements Storage {
       throw error instanceof StorageError ? error : directoryError(`${doing} ${path}`, error);
     }
   }
+}
+
+async function isLink(path: string): Promise<boolean> {
+  const found = await lstat(path).catch(() => undefined);
+  return found?.isSymbolicLink() === true;
 }
 
 /** Lists of `size` items; the last one may be shorter. */

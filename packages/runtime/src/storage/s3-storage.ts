@@ -105,7 +105,8 @@ export class S3Storage implements Storage {
     await this.#delete(checkedName(name));
   }
 
-  async deleteFolder(folder: string): Promise<void> {
+  async deleteFolder(folder: string, first?: string): Promise<void> {
+    if (first !== undefined) await this.delete(`${folder}/${first}`);
     const objects = await this.list(`${checkedName(folder)}/`);
     await inTurn(objects.length, (index) => this.#delete(objects[index].name));
   }

@@ -52,12 +52,17 @@ export interface Storage {
    */
   write(name: string, bytes: Uint8Array): Promise<void>;
 
-  /** Removes `name`. No error if it does not exist. */
+  /**
+   * Removes `name`. No error if it does not exist. Rejects with a `StorageError` if a folder of the name is a symbolic
+   * link: nothing outside of the storage is deleted.
+   */
   delete(name: string): Promise<void>;
 
   /**
-   * Removes all names that begin with `folder/`, including incomplete files left by a crash. No error if nothing
-   * matches.
+   * Removes all names that begin with `folder/`, including incomplete files left by a crash. Of symbolic links, only the
+   * links are removed. No error if nothing matches.
+   *
+   * @param first the name below `folder` to remove before all others. Default: in no order.
    */
-  deleteFolder(folder: string): Promise<void>;
+  deleteFolder(folder: string, first?: string): Promise<void>;
 }

@@ -80,7 +80,7 @@ describe.each(kinds)('%s', (_, open) => {
   test('deletes a folder and nothing else', async () => {
     const storage = await open();
     for (const name of ['a/1', 'a/b/2', 'ab', 'b/a/1']) await storage.write(name, bytesOf(2));
-    await storage.deleteFolder('a');
+    await storage.deleteFolder('a', '1');
     await storage.deleteFolder('a');
     expect((await storage.list()).map(({ name }) => name)).toEqual(['ab', 'b/a/1']);
   });
@@ -122,6 +122,21 @@ test('deleting a folder deletes its partial files of a crash', async () => {
   writeFileSync(join(folder, 'step-1', 'model.123-abcd.part'), 'half');
   await storage.deleteFolder('step-1');
   expect(readdirSync(folder)).toEqual([]);
+});
+
+test('deletes a link, but nothing behind it', async () => {
+  const [folder, other] = [temporaryFolder(), temporaryFolder()];
+  writeFileSync(join(other, 'model'), 'x');
+  symlinkSync(other, join(folder, 'link'));
+  const storage = openStorage(folder);
+  for (const deleting of [() => storage.delete('link/model'), () => storage.deleteFolder('link/model')])
+    await expect(deleting()).rejects.toThrow('symbolic link');
+  await storage.deleteFolder('link', 'model');
+  expect(readdirSync(folder)).toEqual([]);
+  symlinkSync(join(other, 'model'), join(folder, 'link'));
+  await storage.delete('link');
+  expect(readdirSync(folder)).toEqual([]);
+  expect(readdirSync(other)).toEqual(['model']);
 });
 
 test.each(['', 'http://host/x', 'gs://bucket', 's3://', 's3:///'])('rejects %j as a location', (location) => {
