@@ -9,6 +9,8 @@ export interface SeenCheckpoint extends CheckpointEntry {
   digest?: string;
   /** `Manifest.training`. */
   training?: string | undefined;
+  /** `Manifest.after`. */
+  after?: readonly string[] | undefined;
   /** `Manifest.time`. */
   time?: string;
 }
@@ -27,8 +29,8 @@ export async function identify(
       if (!newest.has(entry)) return entry;
       try {
         const bytes = await storage.read(`${entry.name}/${manifestName}`);
-        const { training, time } = decodeManifest(bytes, entry.name);
-        return { ...entry, digest: (await fileRecordOf(bytes)).sha256, training, time };
+        const { training, after, time } = decodeManifest(bytes, entry.name);
+        return { ...entry, digest: (await fileRecordOf(bytes)).sha256, training, after, time };
       } catch {
         return entry;
       }

@@ -38,6 +38,9 @@ export interface CheckpointerOptions {
 
 const saveName = 'Checkpointer.save';
 
+/** Earlier trainings that a manifest names. */
+const maxTrainings = 100;
+
 const checkpointerOptions: OptionNames<CheckpointerOptions> = { dir: true, keep: true, processGroup: true };
 
 /** Options of {@link Checkpointer.register}. */
@@ -121,6 +124,8 @@ export class Checkpointer {
   readonly #preemption = new PreemptionWatch();
   /** `Manifest.training` of the next save. */
   #training: string | undefined;
+  /** `Manifest.after` of the next save. */
+  #after: readonly string[] = [];
   /** Step of the last save. */
   #savedStep: number | undefined;
 
@@ -244,8 +249,13 @@ export class Checkpointer {
     const group = checkpointGroup(this.#group);
     await untilSettled(group, this.#writes.whenWritten('Checkpointer.resume'));
     const lastSaved = () => this.#lastSaved.read();
-    const { found, highest } = await findCheckpoint(group, { own: this.#storage, from: path, lastSaved });
+    const { found, highest, trainings } = await findCheckpoint(group, {
+      own: this.#storage,
+      from: path,
+      lastSaved,
+    });
     this.#writes.continueAbove(highest);
+    this.#after = trainings;
     if (found === undefined) return undefined;
     const { manifest, files } = found;
     const values = await loadCheckpoint(group, `Checkpointer.resume from ${found.path}`, {
@@ -256,6 +266,8 @@ export class Checkpointer {
     });
     // Resuming from any other checkpoint begins a new training.
     this.#training = from === 'auto' ? manifest.training : undefined;
+    const others = new Set([...(manifest.after ?? []), ...trainings]);
+    this.#after = [...others].filter((training) => training !== this.#training).slice(-maxTrainings);
     const { step, epoch, worldSize, time } = manifest;
     return { step, epoch, values, worldSize, time: new Date(time), path: found.path };
   }
@@ -307,7 +319,8 @@ export class Checkpointer {
     if (!statesByRank) return;
     const time = new Date().toISOString();
     const training = (this.#training ??= randomUUID());
-    const saveInfo = { step, epoch, worldSize: group.size, time, training };
+    const after = this.#after.length === 0 ? {} : { after: this.#after };
+    const saveInfo = { step, epoch, worldSize: group.size, time, training, ...after };
     this.#writes.begin(saveInfo, mergePerRankStates(parts, statesByRank));
   }
 

@@ -38,6 +38,8 @@ export interface SearchResult {
   found: FoundCheckpoint | undefined;
   /** The highest checkpoint number that any rank sees in `own`, complete or not; 0 if `own` was not searched. */
   highest: number;
+  /** The trainings whose newest checkpoints any rank sees in `own`; empty if `own` was not searched. */
+  trainings: readonly string[];
 }
 
 /** The checkpoints that one rank sees in a location. */
@@ -83,8 +85,10 @@ export async function findCheckpoint(group: CheckpointGroup, search: Search): Pr
   const read = (candidate: Candidate) => readAndBroadcast(group, what, storage, candidate);
   const isOwn = storage.location === search.own.location;
   const highest = isOwn ? Math.max(...listings.map(({ entries }) => highestNumber(entries))) : 0;
+  const newestOnHosts = isOwn ? newestOnEachHost(listings) : [];
+  const trainings = [...new Set(newestOnHosts.flatMap(({ training }) => training ?? []))];
   if (candidates.length === 0) {
-    if (search.from === 'auto') return { found: undefined, highest };
+    if (search.from === 'auto') return { found: undefined, highest, trainings };
     throw notFound(what, storage, name);
   }
   reportSendingRank(storage, listings, candidates[0], report);
@@ -93,7 +97,7 @@ export async function findCheckpoint(group: CheckpointGroup, search: Search): Pr
       name === undefined
         ? await readNewest(storage.location, candidates, read, report)
         : await read(candidates[0]);
-    return { found, highest };
+    return { found, highest, trainings };
   } catch (error) {
     if (!isDamaged(error)) throw error;
     throw new CheckpointError('damaged', `${what}: ${error.message}`, { cause: error.cause });
@@ -184,7 +188,8 @@ function savedAt({ time }: SeenCheckpoint): number {
 /**
  * Numbers are comparable only within one training: a folder on another host may hold an older training with higher
  * numbers. Returns the candidates of the training to resume: the training that this job has saved, if known, otherwise
- * the one that was saved last, which is logged.
+ * the last one, which is logged. A training that has seen the others is later than these; only without such a one do the
+ * hosts' clocks decide, which may differ.
  */
 function candidatesOfOneTraining(
   listings: readonly Listing[],
@@ -196,11 +201,9 @@ function candidatesOfOneTraining(
   const of = (name: string | undefined) =>
     candidates.filter(({ training, digest }) => training === name || digest === undefined);
   if (saved !== undefined) return of(saved);
-  const newest = listings.flatMap((listing, rank) => {
-    const entry = newestFirst(listing.entries).at(0);
-    return entry?.digest === undefined ? [] : [{ ...entry, rank, host: listing.host }];
-  });
-  const last = newest.toSorted((a, b) => savedAt(b) - savedAt(a)).at(0);
+  const newest = newestOnEachHost(listings);
+  const later = withoutEarlier(newest);
+  const last = later.toSorted((a, b) => savedAt(b) - savedAt(a)).at(0);
   if (last === undefined || newest.every(({ training }) => training === last.training)) return candidates;
   const others = newest.filter(
     ({ training }, i) => newest.findIndex((other) => other.training === training) === i,
@@ -208,11 +211,34 @@ function candidatesOfOneTraining(
   const sides = others.map(
     ({ rank, host, name, time }) => `rank ${rank} (host ${host}) has ${name}, saved ${time ?? 'before'}`,
   );
+  const isByClock = later.some(({ training }) => training !== last.training);
   report(
-    `the hosts have checkpoints of different trainings: ${sides.join('; ')}. Resuming from the one that was saved last, ${last.name} of rank ${last.rank}. ` +
+    `the hosts have checkpoints of different trainings: ${sides.join('; ')}. Resuming from the one that was ${isByClock ? 'saved last' : 'begun last'}, ${last.name} of rank ${last.rank}. ` +
       'Use a separate location for each job, or a folder that all hosts share.',
   );
   return of(last.training);
+}
+
+interface NewestOnHost extends SeenCheckpoint {
+  rank: number;
+  host: string;
+}
+
+/** The newest checkpoint that each rank sees, unless it is damaged. */
+function newestOnEachHost(listings: readonly Listing[]): NewestOnHost[] {
+  return listings.flatMap((listing, rank) => {
+    const entry = newestFirst(listing.entries).at(0);
+    return entry?.digest === undefined ? [] : [{ ...entry, rank, host: listing.host }];
+  });
+}
+
+/** Without the trainings that one of the others has seen. All of them if each was seen by another one. */
+function withoutEarlier(newest: readonly NewestOnHost[]): readonly NewestOnHost[] {
+  const earlier = new Set(
+    newest.flatMap(({ training, after = [] }) => after.filter((one) => one !== training)),
+  );
+  const later = newest.filter(({ training }) => training === undefined || !earlier.has(training));
+  return later.length > 0 ? later : newest;
 }
 
 /** A job must not silently return to an earlier step than the last saved one. */

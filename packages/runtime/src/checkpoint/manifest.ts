@@ -22,6 +22,8 @@ export interface Manifest {
   time: string;
   /** Unique name of the training, kept when it is resumed. Missing in checkpoints of ringrun 0.1. */
   training?: string;
+  /** Trainings whose checkpoints its ranks saw when it began or resumed, so it is newer than these. Default: none. */
+  after?: readonly string[];
   files: Readonly<Record<string, FileRecord>>;
 }
 
@@ -32,7 +34,7 @@ export interface FileRecord {
 }
 
 /** The fields that the caller of a save provides. */
-export type SaveInfo = Pick<Manifest, 'step' | 'epoch' | 'worldSize' | 'time' | 'training'>;
+export type SaveInfo = Pick<Manifest, 'step' | 'epoch' | 'worldSize' | 'time' | 'training' | 'after'>;
 
 /**
  * Bytes to hash before yielding to the event loop, because the caller may be the training thread. Node's
@@ -99,7 +101,8 @@ function digestIn(manifest: Manifest, name: string): string {
 const isoTime = /^[+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 /** Describes the first invalid field, with its value; undefined if all are valid. */
-function problemOf({ version, step, epoch, worldSize, time, training, files }: Manifest): string | undefined {
+function problemOf(manifest: Manifest): string | undefined {
+  const { version, step, epoch, worldSize, time, training, after, files } = manifest;
   const least = { version: 1, step: 0, epoch: 0, worldSize: 1 };
   for (const [field, value] of Object.entries({ version, step, epoch, worldSize })) {
     const from = least[field as keyof typeof least];
@@ -107,8 +110,10 @@ function problemOf({ version, step, epoch, worldSize, time, training, files }: M
   }
   if (typeof time !== 'string' || !isoTime.test(time) || Number.isNaN(Date.parse(time)))
     return wrong('time', time, 'an ISO 8601 time');
-  if (training !== undefined && (typeof training !== 'string' || !/^[\x20-\x7e]{1,200}$/.test(training)))
+  if (training !== undefined && !isTraining(training))
     return wrong('training', training, 'a name of at most 200 printable characters');
+  if (after !== undefined && !(Array.isArray(after) && after.every(isTraining)))
+    return wrong('after', after, 'an array of names of at most 200 printable characters');
   if (!isObject(files)) return wrong('files', files, 'an object of records');
   return Object.entries(files).map(problemOfFile).find(Boolean);
 }
@@ -127,6 +132,10 @@ function problemOfFile([file, record]: [string, unknown]): string | undefined {
 function wrong(field: string, value: unknown, expected: string): string {
   const shown = value === undefined ? 'missing' : printable(JSON.stringify(value), 200);
   return `its ${field} is ${shown}, expected ${expected}`;
+}
+
+function isTraining(value: unknown): boolean {
+  return typeof value === 'string' && /^[\x20-\x7e]{1,200}$/.test(value);
 }
 
 function isCount(value: unknown, least: number): boolean {
