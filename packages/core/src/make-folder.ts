@@ -52,13 +52,13 @@ function makeOneSync(path: string): boolean {
   }
 }
 
-/** Ignores EINVAL of network file systems that cannot sync folders; they store names immediately. */
+/** Ignores the errors of network file systems that cannot sync folders; they store names immediately. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
     await folder.sync();
   } catch (error) {
-    if (!isCode(error, 'EINVAL')) throw error;
+    if (!isCode(error, 'EINVAL') && !isCode(error, 'ENOTSUP') && !isCode(error, 'EOPNOTSUPP')) throw error;
   } finally {
     await folder.close();
   }

@@ -1,20 +1,19 @@
 import { printable } from '@ringrun/core';
-import { hostname } from 'node:os';
-import { isBucket, openStorage } from '../storage/open-storage.ts';
+import { setTimeout } from 'node:timers/promises';
 import type { Storage } from '../storage/index.ts';
-import { checkpointsAmong, highestNumber, namePrefix, newestFirst } from './catalogue.ts';
-import { identify } from './checkpoint-identity.ts';
+import { highestNumber, newestFirst } from './catalogue.ts';
 import type { SeenCheckpoint } from './checkpoint-identity.ts';
 import { CheckpointError, errorOf, failureOf } from './checkpoint-error.ts';
 import type { Failure } from './checkpoint-error.ts';
 import { describeSaved } from './last-saved.ts';
-import type { SavedCheckpoint } from './last-saved.ts';
+import { listOnAllRanks, logAfterMs, searchTargetOf, whileReporting } from './listings.ts';
+import type { Listing, Search, SearchTarget } from './listings.ts';
 import { log } from './log.ts';
 import type { Manifest } from './manifest.ts';
 import { readCheckpoint, readNewest } from './read-checkpoint.ts';
 import type { ReadCheckpoint } from './read-checkpoint.ts';
 import { attempt, sharedError, untilSettled } from './checkpoint-group.ts';
-import type { Outcome, CheckpointGroup } from './checkpoint-group.ts';
+import type { CheckpointGroup, Outcome } from './checkpoint-group.ts';
 
 /** A checkpoint that every rank has received. */
 export interface FoundCheckpoint {
@@ -22,15 +21,6 @@ export interface FoundCheckpoint {
   path: string;
   manifest: Manifest;
   files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
-}
-
-export interface Search {
-  /** The checkpointer's own location. */
-  own: Storage;
-  /** 'auto' for the newest in `own`, the path of a checkpoint, or the path of a folder of checkpoints. */
-  from: string;
-  /** On rank 0: the last checkpoint that this job has saved, if known. */
-  lastSaved: () => Promise<SavedCheckpoint | undefined>;
 }
 
 export interface SearchResult {
@@ -42,17 +32,6 @@ export interface SearchResult {
   trainings: readonly string[];
 }
 
-/** The checkpoints that one rank sees in a location. */
-interface Listing {
-  host: string;
-  /** The location as this rank names it. */
-  location: string;
-  entries: readonly SeenCheckpoint[];
-  failure?: Failure;
-  /** Set on rank 0. */
-  lastSaved?: SavedCheckpoint | undefined;
-}
-
 /** A checkpoint that several ranks see, each on its own host, and one of those ranks. */
 interface Candidate extends SeenCheckpoint {
   rank: number;
@@ -60,9 +39,6 @@ interface Candidate extends SeenCheckpoint {
 
 /** Maximum bytes per broadcast, so that each one completes within a collective's timeout. */
 const maxBroadcastBytes = 2 ** 28;
-
-/** Milliseconds of reading after which it is logged. */
-const logAfterMs = 5000;
 
 /**
  * Every rank lists the location. The first rank that sees the newest checkpoint of the training reads it and broadcasts
@@ -73,7 +49,7 @@ const logAfterMs = 5000;
 export async function findCheckpoint(group: CheckpointGroup, search: Search): Promise<SearchResult> {
   const what = `Checkpointer.resume(${JSON.stringify(search.from)})`;
   const target = await attempt(() => searchTargetOf(search));
-  const listings = await listOnAllRanks(group, what, target, search);
+  const listings = await listUntilOwnIsSeen(group, what, target, search);
   // If rank 0 has a location, every rank has one: it depends only on the arguments.
   const { storage, name } = (target as { value: SearchTarget }).value;
   const report = (line: string) => {
@@ -104,49 +80,40 @@ export async function findCheckpoint(group: CheckpointGroup, search: Search): Pr
   }
 }
 
-function isDamaged(error: unknown): error is CheckpointError {
-  return error instanceof CheckpointError && error.problem === 'damaged';
-}
+/** Time for the last checkpoint of this job to be listed: the longest age of a folder in the cache of an NFS client. */
+const listedWithinMs = 60_000;
+const listEveryMs = 500;
 
-/** The location to search, and the name of the checkpoint. Without a name, any checkpoint matches. */
-interface SearchTarget {
-  storage: Storage;
-  name?: string | undefined;
-}
-
-function searchTargetOf({ own, from }: Search): SearchTarget {
-  if (from === 'auto') return { storage: own };
-  const [location, name] = split(from);
-  const storage = location === '' ? own : openStorage(location);
-  return { storage, name };
-}
-
-/** Returns the listing of each rank. Only rank 0 lists a bucket, since all ranks see the same. */
-async function listOnAllRanks(
+/** Lists again while no rank sees the checkpoint that this job has saved last, if it may be listed late. */
+async function listUntilOwnIsSeen(
   group: CheckpointGroup,
   what: string,
   target: Outcome<SearchTarget>,
-  { lastSaved, from }: Search,
+  search: Search,
 ): Promise<Listing[]> {
-  const list = async (): Promise<Listing> => {
-    const host = hostname();
-    if ('error' in target) return { host, location: '', entries: [], failure: failureOf(target.error) };
-    const { storage } = target.value;
-    const { location } = storage;
-    if (group.rank > 0 && isBucket(location)) return { host, location, entries: [] };
-    const seen = await attempt(() => storage.list(namePrefix));
-    const saved = group.rank === 0 && from === 'auto' ? await lastSaved() : undefined;
-    if ('error' in seen) return { host, location, entries: [], failure: failureOf(seen.error) };
-    const entries = await identify(storage, checkpointsAmong(seen.value));
-    return { host, location, entries, lastSaved: saved };
-  };
-  const listing = list();
-  await untilSettled(group, listing);
-  const listings = await group.allGatherObject(await listing);
-  const [{ failure }] = listings;
-  // Failures of other ranks are ignored: their hosts may lack the folder or the permission to read it.
-  if (failure) throw sharedError(what, 0, failure, 'not read');
-  return listings;
+  const startedAt = performance.now();
+  for (let reported = 0; ;) {
+    const listings = await listOnAllRanks(group, what, target, search);
+    const [{ lastSaved, location }] = listings;
+    const own = candidatesOf(listings, undefined).filter(isOf(lastSaved?.training)).at(0);
+    const isSeen = lastSaved === undefined || (own?.number ?? 0) >= lastSaved.number;
+    if (isSeen || listings.every(({ isLate }) => !isLate)) return listings;
+    // Rank 0 decides, because clocks differ.
+    const waitedMs = await group.broadcastObject(performance.now() - startedAt);
+    if (waitedMs >= listedWithinMs) return listings;
+    if (group.rank === 0 && waitedMs >= reported * logAfterMs) {
+      reported += 1;
+      const seconds = Math.round(waitedMs / 1000);
+      log(
+        `${what}: no rank sees ${describeSaved(lastSaved)} in ${location} yet. A network file system may list it late: waiting for at most ${listedWithinMs / 1000} s, ${seconds} s so far.`,
+      );
+    }
+    await untilSettled(group, setTimeout(listEveryMs));
+  }
+}
+
+function isDamaged(error: unknown): error is CheckpointError {
+  return error instanceof CheckpointError && error.problem === 'damaged';
 }
 
 /**
@@ -197,10 +164,7 @@ function candidatesOfOneTraining(
   report: (line: string) => void,
 ): readonly Candidate[] {
   const saved = listings[0].lastSaved?.training;
-  // A damaged checkpoint is reported when it is about to be loaded.
-  const of = (name: string | undefined) =>
-    candidates.filter(({ training, digest }) => training === name || digest === undefined);
-  if (saved !== undefined) return of(saved);
+  if (saved !== undefined) return candidates.filter(isOf(saved));
   const newest = newestOnEachHost(listings);
   const later = withoutEarlier(newest);
   const last = later.toSorted((a, b) => savedAt(b) - savedAt(a)).at(0);
@@ -216,7 +180,12 @@ function candidatesOfOneTraining(
     `the hosts have checkpoints of different trainings: ${sides.join('; ')}. Resuming from the one that was ${isByClock ? 'saved last' : 'begun last'}, ${last.name} of rank ${last.rank}. ` +
       'Use a separate location for each job, or a folder that all hosts share.',
   );
-  return of(last.training);
+  return candidates.filter(isOf(last.training));
+}
+
+/** A damaged checkpoint is reported when it is about to be loaded. */
+function isOf(name: string | undefined) {
+  return ({ training, digest }: SeenCheckpoint) => training === name || digest === undefined;
 }
 
 interface NewestOnHost extends SeenCheckpoint {
@@ -302,7 +271,9 @@ async function readAndBroadcast(
   { name, rank }: Candidate,
 ): Promise<FoundCheckpoint> {
   const reading = attempt(async () =>
-    group.rank === rank ? await whileReporting(what, storage, readCheckpoint(storage, name)) : undefined,
+    group.rank === rank
+      ? await whileReporting(what, 'reading from', storage.location, readCheckpoint(storage, name))
+      : undefined,
   );
   await untilSettled(group, reading);
   const read = await reading;
@@ -333,22 +304,4 @@ function announcementOf({ location }: Storage, read: ReadCheckpoint | undefined)
   const { name, manifest, files } = read;
   const sizes = Array.from(files, ([file, { length }]) => [file, length] as const);
   return { found: { path: `${location}/${name}`, manifest, sizes } };
-}
-
-/** Splits off the name if the last part of the path is a checkpoint's name. */
-function split(path: string): [location: string, name?: string] {
-  const [, location, name] = /^(.*?)([^/]+)\/*$/.exec(path) ?? [path, path, ''];
-  const isCheckpoint = checkpointsAmong([{ name: `${name}/`, bytes: 0 }]).length > 0;
-  return isCheckpoint ? [location, name] : [path];
-}
-
-async function whileReporting<T>(what: string, { location }: Storage, reading: Promise<T>): Promise<T> {
-  const startedAt = performance.now();
-  const lines = setInterval(() => {
-    const seconds = Math.round((performance.now() - startedAt) / 1000);
-    log(`${what}: still reading from ${location} after ${seconds} s; the other ranks wait.`);
-  }, logAfterMs);
-  return await reading.finally(() => {
-    clearInterval(lines);
-  });
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants as constantsOf, createReadStream } from 'node:fs';
 import { lstat, open, rename, rm, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { constants } from 'node:buffer';
 import { makeFolder, syncFolder } from '@ringrun/core';
@@ -150,10 +151,10 @@ async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncG
  * folder is synced too, because it stores the new name.
  */
 async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}${unfinished}`;
   await makeFolder(dirname(path));
+  const { temporary, file } = await createTemporary(path);
   try {
-    await renameDurably(temporary, path, await writeAndSync(temporary, bytes));
+    await renameDurably(temporary, path, await writeAndSync(file, bytes));
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
@@ -161,9 +162,29 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** Returns the number of the file's inode. */
-async function writeAndSync(path: string, bytes: Uint8Array): Promise<bigint> {
-  const file = await open(path, 'wx');
+/** Attempts to create a temporary file, each with another name. */
+const createAttempts = 3;
+
+/**
+ * An NFS client repeats a request whose answer was lost, and reports EEXIST although the first one has created the file.
+ * Names are random, so an empty file of that name is this process's own.
+ */
+async function createTemporary(path: string): Promise<{ temporary: string; file: FileHandle }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}${unfinished}`;
+    try {
+      return { temporary, file: await open(temporary, 'wx') };
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw error;
+      const left = await lstat(temporary).catch(() => undefined);
+      if (left?.size === 0) await rm(temporary, { force: true });
+      if (attempt === createAttempts) throw error;
+    }
+  }
+}
+
+/** Closes the file, and returns the number of its inode. */
+async function writeAndSync(file: FileHandle, bytes: Uint8Array): Promise<bigint> {
   try {
     await file.writeFile(bytes);
     await file.sync();
