@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { measureClock, onClockOfRank0 } from '@ringrun/collectives';
@@ -206,6 +206,11 @@ function problemOf(path: string): string | undefined {
 /** Writes atomically: readers see the old file or the complete new one. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const unfinished = `${path}.${process.pid}.tmp`;
-  await writeFile(unfinished, text);
-  await rename(unfinished, path);
+  try {
+    await writeFile(unfinished, text);
+    await rename(unfinished, path);
+  } catch (error) {
+    await rm(unfinished, { force: true }).catch(() => undefined);
+    throw error;
+  }
 }

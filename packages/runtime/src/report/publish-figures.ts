@@ -1,5 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
@@ -14,7 +14,7 @@ const publishEveryMs = 1000;
 
 /**
  * Writes this rank's figures to a file, about once a second and one write at a time. A write that fails or hangs never
- * delays the training: after a failure no further one is tried.
+ * delays the training. One line reports the first failure, and one that writing succeeds again.
  */
 export class FiguresPublisher {
   readonly #path: string;
@@ -72,34 +72,50 @@ export class FiguresPublisher {
   /** The process ends, so only a synchronous write is left. */
   endNow(): void {
     this.#phase = 'ended';
-    if (this.#hasFailed || !this.#hasFolder) return;
+    if (!this.#hasFolder) return;
+    const temporary = this.#temporary('end');
     try {
-      writeFileSync(this.#path, this.#record());
+      writeFileSync(temporary, this.#record());
+      renameSync(temporary, this.#path);
     } catch {
       // The last record is kept.
+      rmSync(temporary, { force: true });
     }
   }
 
   async #write(): Promise<void> {
     this.#isDueAgain = this.#isWriting;
-    if (this.#hasFailed || this.#isWriting) return;
+    if (this.#isWriting) return;
     this.#isWriting = true;
+    const temporary = this.#temporary('tmp');
     try {
       // The launcher has no folder for a worker without output files.
       if (!this.#hasFolder) await makeFolder(dirname(this.#path));
       this.#hasFolder = true;
       // A reader finds a complete record.
-      const temporary = `${this.#path}.${process.pid}.tmp`;
       await writeFile(temporary, this.#record());
       await rename(temporary, this.#path);
+      if (this.#hasFailed) this.#log('writes its figures for the dashboard again');
+      this.#hasFailed = false;
     } catch (error) {
+      await rm(temporary, { force: true }).catch(() => undefined);
+      if (!this.#hasFailed)
+        this.#log(
+          `cannot write its figures for the dashboard: ${(error as Error).message}. Training continues without them until they can be written`,
+        );
       this.#hasFailed = true;
-      process.stderr.write(
-        `ringrun: rank ${this.#env['RANK'] ?? 0} cannot write its figures for the dashboard: ${(error as Error).message}. Training continues without them.\n`,
-      );
     }
     this.#isWriting = false;
     if (this.#isDueAgain) void this.#write();
+  }
+
+  /** The synchronous write at the end may overlap with another one. */
+  #temporary(suffix: 'tmp' | 'end'): string {
+    return `${this.#path}.${process.pid}.${suffix}`;
+  }
+
+  #log(what: string): void {
+    process.stderr.write(`ringrun: rank ${this.#env['RANK'] ?? 0} ${what}.\n`);
   }
 
   #record(): string {

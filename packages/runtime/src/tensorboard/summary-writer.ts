@@ -32,8 +32,9 @@ const optionNames: OptionNames<SummaryWriterOptions> = {
  * Writes event files for TensorBoard (torch.utils.tensorboard.SummaryWriter). View them with `tensorboard
  * --logdir <logDir>`. In a job, create one on rank 0 only.
  *
- * Values are written in the background. A failed write is logged once on stderr and ends the file, but not
- * training; `failure` has the error. The constructor creates the folder and the file, and throws the file
+ * Values are written in the background. A failed write does not end training: its values are lost, and later ones are
+ * written as soon as that is possible. One line on stderr reports the first failure and one its end; `failure` has the
+ * error. The constructor creates the folder and the file, and throws the file
  * system's error if it cannot.
  */
 export class SummaryWriter {
@@ -63,7 +64,7 @@ export class SummaryWriter {
     return this.#file.path;
   }
 
-  /** The error that ended the file, such as a full disk; undefined while it works. */
+  /** The error of the last write, such as a full disk; undefined if it succeeded. */
   get failure(): Error | undefined {
     return this.#file.failure;
   }
@@ -101,7 +102,7 @@ export class SummaryWriter {
     this.#add('addText', textValue(tag, text), step);
   }
 
-  /** Resolves when all added values are in the file, or the file has failed. */
+  /** Resolves when all added values are in the file, or are lost because it cannot be written. */
   async flush(): Promise<void> {
     await this.#file.flush();
   }

@@ -1,24 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openStorage } from '../../src/storage/index.ts';
+import { canMount, mounted, mountProblem } from '../support/small-volume.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-
-/** A folder with a separate file system; undefined if this user may not mount. */
-function mounted(options: string): string | undefined {
-  const folder = temporaryFolder();
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status !== 0) return undefined;
-  onTestFinished(() => {
-    spawnSync('umount', [folder]);
-  });
-  return folder;
-}
-
-const canMount =
-  spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/tmp']).status === 0 &&
-  process.getuid?.() === 0;
-const mountProblem = canMount ? '' : ': skipped, mounting needs root';
 
 test.runIf(canMount)(`a full disk${mountProblem}`, async () => {
   const folder = mounted('size=256k')!;
