@@ -3,6 +3,8 @@ import { descriptorTargets } from './descriptors.ts';
 
 export interface Occupied {
   descriptors: number;
+  threads: number;
+  mappings: number;
   /** Resident memory. */
   MB: number;
 }
@@ -17,6 +19,8 @@ export function occupiedBy(pid: number, reports: string): Occupied {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return {
     descriptors: descriptorTargets(pid).filter((target) => !target.startsWith(reports)).length,
+    threads: Number(/^Threads:\s+(\d+)/m.exec(status)![1]),
+    mappings: readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n').length,
     MB: Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1024,
   };
 }
