@@ -4,7 +4,7 @@ import { WaitReporter } from '../store/wait-reporter.ts';
 import { decide } from './decide.ts';
 import type { Formation, Process, Report } from './decide.ts';
 import { jobEnded, rankRemoved, recoveryFailed } from './failures.ts';
-import type { RecoveryKeys, Verdict } from './recovery-keys.ts';
+import type { NumberedVerdict, RecoveryKeys } from './recovery-keys.ts';
 import type { SignsOfLife } from './signs-of-life.ts';
 
 /** Milliseconds between two polls of the store while the ranks agree. */
@@ -54,8 +54,8 @@ export class Agreement {
     const since = this.#clock.now();
     const lines = this.#reporter();
     for (let pauseMs = lookAgainMs.first; ; pauseMs = Math.min(2 * pauseMs, lookAgainMs.max)) {
-      const found = await this.#keys.verdict(next);
-      if (found !== undefined) return await this.#accept(found, next, members);
+      const found = await this.#keys.newestVerdict();
+      if (found !== undefined && found.generation >= next) return await this.#accept(found, next, members);
       const situation = await this.#keys.situation(next, members, this.#signs.isDead, this.#minRanks);
       const decision = decide(situation);
       if (decision.kind !== 'wait') {
@@ -74,14 +74,14 @@ export class Agreement {
     }
   }
 
-  /** The verdict of the members on the next generation, for a process that waits to join. */
-  async verdictOfMembers({ generation, members }: Generation): Promise<Verdict> {
+  /** The newest verdict of the members on a later generation, for a process that waits to join. */
+  async verdictOfMembers({ generation, members }: Generation): Promise<NumberedVerdict> {
     // Without a deadline: the members end their step first, or die.
     const lines = this.#reporter();
     const since = this.#clock.now();
     for (;;) {
-      const verdict = await this.#keys.verdict(generation + 1);
-      if (verdict !== undefined) return verdict;
+      const found = await this.#keys.newestVerdict();
+      if (found !== undefined && found.generation > generation) return found;
       const gone = await Promise.all(
         members.map(async (one) => one.token === this.#own.token || (await this.isGone(one))),
       );
@@ -134,13 +134,18 @@ export class Agreement {
     for (const one of blamed) if (!reports.has(one.token)) await this.#keys.setBlamed(next, one);
   }
 
-  async #accept(verdict: Verdict, generation: number, members: readonly Process[]): Promise<Formation> {
+  async #accept(found: NumberedVerdict, next: number, members: readonly Process[]): Promise<Formation> {
+    const { generation, verdict } = found;
+    // The others have continued without this process, which was stopped or cut off.
+    const isLate = generation > next;
     if (verdict.kind === 'fail') {
-      const reports = await this.#keys.reports(generation, members);
-      await this.#recordRemoved(members.filter(({ token }) => !reports.has(token)));
+      if (!isLate) {
+        const reports = await this.#keys.reports(generation, members);
+        await this.#recordRemoved(members.filter(({ token }) => !reports.has(token)));
+      }
       throw recoveryFailed(verdict.reason);
     }
-    if (verdict.members.some(({ token }) => token === this.#own.token)) return verdict;
+    if (!isLate && verdict.members.some(({ token }) => token === this.#own.token)) return verdict;
     throw rankRemoved(this.#own.rank);
   }
 }

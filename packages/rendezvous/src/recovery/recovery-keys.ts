@@ -1,10 +1,17 @@
 import type { Store } from '@ringrun/core';
 import { PrefixStore } from '../store/prefix-store.ts';
+import { deletePrefix } from '../store/delete-prefix.ts';
 import { peek } from '../store/peek.ts';
 import type { Decision, Process, Report, Situation } from './decide.ts';
 
 /** A decision that ends a generation. */
 export type Verdict = Exclude<Decision, { kind: 'wait' }>;
+
+/** The newest verdict of a job, with the number of the generation that it begins or prevents. */
+export interface NumberedVerdict {
+  readonly generation: number;
+  readonly verdict: Verdict;
+}
 
 /**
  * The phase of a fault-tolerant job. `training`: ranks make steps, and processes may join. `ending`: a rank has left after its
@@ -27,6 +34,11 @@ export interface Job {
 }
 
 const currentKey = 'recovery/current';
+
+/** Keys below those of a job. `forgotten`: the number of generations whose keys are deleted. */
+const verdictKey = 'verdict';
+const forgottenKey = 'forgotten';
+const generationPrefix = (generation: number) => `generation/${generation}/`;
 
 /** A job, and its members that have neither left nor died. */
 export interface JobWithLiving extends Job {
@@ -54,7 +66,10 @@ export function isJoinable({ phase, living }: JobWithLiving): boolean {
   return phase === 'training' && living.length > 0;
 }
 
-/** The part of the job's store through which its processes agree on the next generation. */
+/**
+ * The part of the job's store through which its processes agree on the next generation. The number of keys does not grow with
+ * the number of generations: rank 0 deletes those of earlier ones, and a launcher those of its processes that have ended.
+ */
 export class RecoveryKeys {
   /** Keys of this job alone. */
   readonly #keys: Store;
@@ -69,7 +84,7 @@ export class RecoveryKeys {
 
   /** Store of the group of a generation. */
   groupStore(generation: number): Store {
-    return new PrefixStore(`group/${generation}`, this.#keys);
+    return new PrefixStore(`${generationPrefix(generation)}group`, this.#keys);
   }
 
   /** Begins a generation: the job is in training, and processes may join. */
@@ -94,32 +109,63 @@ export class RecoveryKeys {
   }
 
   async report(generation: number, { token }: Process, report: Report): Promise<void> {
-    await this.#keys.set(`report/${generation}/${token}`, JSON.stringify(report));
-  }
-
-  async forget(generation: number, { token }: Process): Promise<void> {
-    await this.#keys.deleteKey(`report/${generation}/${token}`);
+    await this.#keys.set(`${generationPrefix(generation)}report/${token}`, JSON.stringify(report));
   }
 
   /** The reports of the processes that have left the previous generation. */
   async reports(generation: number, members: readonly Process[]): Promise<Map<string, Report>> {
-    return await this.#ofEach(members, `report/${generation}`, (text) => JSON.parse(text) as Report);
+    return await this.#ofEach(
+      members,
+      (token) => `${generationPrefix(generation)}report/${token}`,
+      (text) => JSON.parse(text) as Report,
+    );
   }
 
-  async verdict(generation: number): Promise<Verdict | undefined> {
-    const text = await peek(this.#keys, `verdict/${generation}`);
-    return text === undefined ? undefined : (JSON.parse(text) as Verdict);
+  /** Undefined in generation 0. */
+  async newestVerdict(): Promise<NumberedVerdict | undefined> {
+    return parseVerdict((await peek(this.#keys, verdictKey)) ?? '');
   }
 
-  /** Records the verdict on a generation unless one exists. Returns the recorded one. */
-  async propose(generation: number, verdict: Verdict): Promise<Verdict> {
-    const first = await this.#keys.compareSet(`verdict/${generation}`, '', JSON.stringify(verdict));
-    return JSON.parse(Buffer.from(first).toString('utf8')) as Verdict;
+  /**
+   * Records the verdict on a generation, unless one on it or on a later one exists. Returns the newest. A process that was stopped
+   * meanwhile has no effect, however late it is.
+   */
+  async propose(generation: number, verdict: Verdict): Promise<NumberedVerdict> {
+    const before = (await peek(this.#keys, verdictKey)) ?? '';
+    const newest = parseVerdict(before);
+    if (newest !== undefined && newest.generation >= generation) return newest;
+    const proposed: NumberedVerdict = { generation, verdict };
+    const recorded = await this.#keys.compareSet(verdictKey, before, JSON.stringify(proposed));
+    return parseVerdict(Buffer.from(recorded).toString('utf8'))!;
+  }
+
+  /**
+   * Deletes the keys of the generations before this one, whose members have all formed their group. A process that is late finds
+   * the newest verdict.
+   */
+  async forgetBefore(generation: number): Promise<void> {
+    const first = Number((await peek(this.#keys, forgottenKey)) ?? 0);
+    for (let old = first; old < generation; old += 1) await deletePrefix(this.#keys, generationPrefix(old));
+    await this.#keys.set(forgottenKey, String(generation));
+  }
+
+  /**
+   * Deletes the keys of a process that has ended. Neither the current members nor later ones include it, and a later process of
+   * the same rank has joined.
+   */
+  async forget(token: string): Promise<void> {
+    await this.#removeWaiting(token);
+    // Ends the wait of its launcher.
+    await this.#store.set(removedKey(token), '');
+    await this.#store.deleteKey(removedKey(token));
+    await this.#store.deleteKey(goneKey(token));
+    for (const kind of ['left', 'departed', 'admitted', 'alive'])
+      await this.#keys.deleteKey(`${kind}/${token}`);
   }
 
   /** Records that a process of the previous generation seems to be dead. */
   async setBlamed(generation: number, { token }: Process): Promise<void> {
-    await this.#keys.set(`blamed/${generation}/${token}`, '');
+    await this.#keys.set(`${generationPrefix(generation)}blamed/${token}`, '');
   }
 
   /** Records that this process leaves the job after `committed` transactions. */
@@ -172,15 +218,18 @@ export class RecoveryKeys {
     minRanks: number,
   ): Promise<Situation> {
     const [left, gone, blamed, waiting] = await Promise.all([
-      this.#ofEach(members, 'left', Number),
+      this.#ofEach(members, (token) => `left/${token}`, Number),
       this.#goneAmong(members),
-      this.#ofEach(members, `blamed/${generation}`, () => true),
+      this.#ofEach(
+        members,
+        (token) => `${generationPrefix(generation)}blamed/${token}`,
+        () => true,
+      ),
       this.waiting(),
     ]);
     // Read last, so that a rank that was blamed for leaving the group has already reported.
     const reports = await this.reports(generation, members);
-    const ended = await this.#goneAmong(waiting);
-    const living = waiting.filter((one) => !ended.has(one.token) && !isDead(one));
+    const living = (await this.#stillWaiting(waiting)).filter((one) => !isDead(one));
     const seenDead = members.filter(isDead).map(({ token }) => token);
     const dead = new Set([...gone, ...blamed.keys(), ...seenDead]);
     return { members, reports, left, dead, waiting: living, minRanks };
@@ -204,14 +253,28 @@ export class RecoveryKeys {
     await this.#changeWaiting((all) => [...all.filter(({ token }) => token !== one.token), one]);
   }
 
-  async removeWaiting(one: Process): Promise<void> {
-    await this.#changeWaiting((all) => all.filter(({ token }) => token !== one.token));
+  async removeWaiting({ token }: Process): Promise<void> {
+    await this.#removeWaiting(token);
+  }
+
+  async #removeWaiting(removed: string): Promise<void> {
+    await this.#changeWaiting((all) => all.filter(({ token }) => token !== removed));
+  }
+
+  /** Those of the processes that have not ended. */
+  async #stillWaiting(waiting: readonly Process[]): Promise<Process[]> {
+    if (waiting.length === 0) return [];
+    const ended = await this.#goneAmong(waiting);
+    // A process whose keys were deleted meanwhile was removed from the list before.
+    const now = new Set((await this.waiting()).map(({ token }) => token));
+    return waiting.filter(({ token }) => !ended.has(token) && now.has(token));
   }
 
   async #changeWaiting(change: (all: Process[]) => Process[]): Promise<void> {
     for (;;) {
       const before = (await peek(this.#keys, 'waiting')) ?? '';
       const after = JSON.stringify(change(before === '' ? [] : (JSON.parse(before) as Process[])));
+      if (after === before) return;
       const found = await this.#keys.compareSet('waiting', before, after);
       if (Buffer.from(found).toString('utf8') === after) return;
     }
@@ -226,17 +289,21 @@ export class RecoveryKeys {
 
   async #ofEach<T>(
     processes: readonly Process[],
-    prefix: string,
+    keyOf: (token: string) => string,
     read: (text: string) => T,
   ): Promise<Map<string, T>> {
     const found = await Promise.all(
       processes.map(async ({ token }): Promise<[string, T][]> => {
-        const text = await peek(this.#keys, `${prefix}/${token}`);
+        const text = await peek(this.#keys, keyOf(token));
         return text === undefined ? [] : [[token, read(text)]];
       }),
     );
     return new Map(found.flat());
   }
+}
+
+function parseVerdict(text: string): NumberedVerdict | undefined {
+  return text === '' ? undefined : (JSON.parse(text) as NumberedVerdict);
 }
 
 /** Written by the launcher when the process has ended. */

@@ -19,7 +19,7 @@ export class SignsOfLife {
   readonly #clock: Clock;
   /** Stops the signs of life. */
   readonly stop: () => void;
-  readonly #seen = new Map<string, { sign: string | undefined; forMs: number }>();
+  #seen = new Map<string, { sign: string | undefined; forMs: number }>();
   #lookedAt: number;
   #count = 0;
 
@@ -57,12 +57,14 @@ export class SignsOfLife {
     const now = this.#clock.now();
     const passedMs = Math.min(now - this.#lookedAt, intervalMs);
     this.#lookedAt = now;
+    const seen = new Map<string, { sign: string | undefined; forMs: number }>();
     for (const one of processes) {
       const sign = await this.#keys.signOfLife(one);
       const last = this.#seen.get(one.token);
       const forMs = last?.sign === sign && last !== undefined ? last.forMs + passedMs : 0;
-      this.#seen.set(one.token, { sign, forMs });
+      seen.set(one.token, { sign, forMs });
       if (forMs >= silentAfterMs) this.#silent.add(one.token);
     }
+    this.#seen = seen;
   }
 }

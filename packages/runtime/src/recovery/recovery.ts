@@ -182,8 +182,8 @@ export class Recovery {
     await this.#leaveGroup();
     await this.#keys.addWaiting(this.#self);
     while (!this.#isAdmitted) {
-      const verdict = await this.#agreement.verdictOfMembers(this.#current());
-      this.#generation += 1;
+      const { generation, verdict } = await this.#agreement.verdictOfMembers(this.#current());
+      this.#generation = generation;
       if (verdict.kind === 'fail') throw jobEnded(verdict.reason);
       this.#members = verdict.members;
       if (!verdict.members.some(({ token }) => token === this.#self.token)) continue;
@@ -275,8 +275,8 @@ export class Recovery {
     this.#session.joins = undefined;
     this.#wantsChange = false;
     this.#changesNext = false;
-    await this.#keys.forget(this.#generation, this.#self);
     await this.#open();
+    if (group.rank === 0) await this.#keys.forgetBefore(this.#generation);
   }
 
   #enter(group: ProcessGroup): void {

@@ -15,7 +15,7 @@ export class SimulatedStore {
   }
 
   /** The client of a process, which receives answers only while it runs. */
-  client(runs: () => boolean): Store {
+  client(runs: () => boolean): Store & { deletePrefix(prefix: string): Promise<number> } {
     const call = <T>(carryOut: () => T) =>
       new Promise<T>((resolve) => {
         this.#time.about(messageMs, () => {
@@ -75,6 +75,12 @@ export class SimulatedStore {
           return Buffer.from(this.values.get(key) ?? '');
         }),
       deleteKey: (key) => call(() => this.values.delete(key)),
+      deletePrefix: (prefix) =>
+        call(() => {
+          const keys = [...this.values.keys()].filter((key) => key.startsWith(prefix));
+          for (const key of keys) this.values.delete(key);
+          return keys.length;
+        }),
       numKeys: () => call(() => this.values.size),
       close: () => Promise.resolve(),
     };
