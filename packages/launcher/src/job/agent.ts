@@ -140,6 +140,7 @@ export function startWorkers(
     running.delete(plan);
     let replacement: WorkerPlan | undefined;
     const dismissal = dismissed.get(plan);
+    dismissed.delete(plan);
     if (dismissal === 'unneeded') unneeded.add(outcome);
     else if (outcome.exitCode === 0 && dismissal === undefined) onFinished(plan);
     else replacement = await onFailure(outcome, plan, dismissal === 'removed');

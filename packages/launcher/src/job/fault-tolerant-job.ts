@@ -74,6 +74,11 @@ export class FaultTolerantJob {
     return await new this.#rendezvous.RecoveryKeys(this.#keys, job.id).wasAdmitted(token);
   }
 
+  /** Deletes the keys of a process that has ended; see `RecoveryKeys.forget`. */
+  async forget(job: Job, token: string): Promise<void> {
+    await new this.#rendezvous.RecoveryKeys(this.#keys, job.id).forget(token);
+  }
+
   /** Resolves with true when the other ranks continue without the process, and with false when the connection ends. */
   async untilRemoved(token: string): Promise<boolean> {
     try {

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { dirname } from 'node:path';
 import { RingrunError } from '@ringrun/core';
 import { systemClock } from '@ringrun/rendezvous';
 import type { Clock, Job } from '@ringrun/rendezvous';
 import type { Round } from '@ringrun/rendezvous/rounds';
 import { hasRecoveryMark } from '../worker/recovery-mark.ts';
 import { savingMarkOf } from '../worker/saving-mark.ts';
+import { removeRecords, removeSocket, replacementFile } from './worker-files.ts';
 import { readErrorRecord } from '../worker/read-error-record.ts';
 import type { ErrorRecord } from '../worker/error-record.ts';
 import { FaultTolerantJob } from './fault-tolerant-job.ts';
@@ -65,6 +67,10 @@ export class Survival {
   readonly #report: (what: string) => void;
   readonly #sources: SurvivalSources;
   readonly #replacements = new Set<string>();
+  /** By rank, the processes that have ended whose keys are still in the store. */
+  readonly #ended = new Map<number, readonly string[]>();
+  /** By rank, the error file of the last process that has ended. */
+  readonly #lastRecords = new Map<number, string>();
   readonly #over = new AbortController();
   #isFaultTolerant = false;
   #isEndWatched = false;
@@ -105,14 +111,18 @@ export class Survival {
     if (!this.#looksFaultTolerant([plan, ...workers.running, ...workers.finished])) return { kind: 'fatal' };
     const record = this.#sources.errorOf(plan, outcome.pid);
     const isOwnError = outcome.signal === null && !isRemoved && !notNeeded.has(record?.code ?? '');
-    const found = await this.#withJob((job) => this.#afterLoss(job, plan, workers));
+    const found = await this.#withJob(async (job) => {
+      const loss = await this.#afterLoss(job, plan, workers);
+      if (loss !== undefined) await this.#forgetBefore(job, plan, loss);
+      return loss;
+    });
     const kind = judgeLoss({
       job: found?.job,
       hasFinished: found?.hasFinished ?? workers.finished.length > 0,
       isOwnError,
       mayReplace: this.#restartsLeft > 0,
     });
-    const replacement = kind === 'replaced' ? this.#replace(plan) : undefined;
+    const replacement = kind === 'replaced' ? this.#replace(plan, outcome.pid) : undefined;
     if (kind !== 'fatal') {
       const restart = `restart ${this.restarts} of ${this.restarts + this.#restartsLeft}`;
       this.#report(describeLoss(outcome, kind, record, restart));
@@ -162,7 +172,7 @@ export class Survival {
 
   /** Calls `onRemoved` for each worker that the other ranks have removed. Ends with `stop`. */
   watchRemovals(running: () => readonly WorkerPlan[], onRemoved: (plan: WorkerPlan) => void): void {
-    const watched = new Set<WorkerPlan>();
+    const watched = new WeakSet<WorkerPlan>();
     let job: Promise<FaultTolerantJob | undefined> | undefined;
     const stop = this.#sources.clock.every(lookForMarkMs, () => {
       const plans = running();
@@ -193,7 +203,7 @@ export class Survival {
     job: FaultTolerantJob,
     plan: WorkerPlan,
     { running, finished }: NodeWorkers,
-  ): Promise<{ job: LossOfJob | undefined; hasFinished: boolean } | undefined> {
+  ): Promise<{ job: LossOfJob; hasFinished: boolean; state: Job } | undefined> {
     const token = idOf(plan);
     await job.setGone(token);
     const state = await job.read();
@@ -205,7 +215,27 @@ export class Survival {
     return {
       job: { phase: state.phase, isOutside: !wasRank, othersRemain },
       hasFinished: left.includes(true),
+      state,
     };
+  }
+
+  /**
+   * Deletes the keys of processes that ended before this one of the same rank did, which was a member: they are in no later group.
+   * Their launcher is the last one to read them. Without an answer, tries again after the next death.
+   */
+  async #forgetBefore(
+    job: FaultTolerantJob,
+    { rank }: WorkerPlan,
+    loss: { job: LossOfJob; state: Job },
+  ): Promise<void> {
+    const before = this.#ended.get(rank) ?? [];
+    if (loss.job.isOutside || loss.state.members.some(({ token }) => before.includes(token))) return;
+    try {
+      for (const token of before) await job.forget(loss.state, token);
+      this.#ended.delete(rank);
+    } catch (error) {
+      if (!(error instanceof RingrunError)) throw error;
+    }
   }
 
   /** Whether another member runs on this node, or may run or have finished on another one. */
@@ -248,15 +278,26 @@ export class Survival {
     }
   }
 
-  #replace(plan: WorkerPlan): WorkerPlan {
+  #replace(plan: WorkerPlan, pid: number | undefined): WorkerPlan {
     this.#restartsLeft -= 1;
     const id = randomUUID();
     this.#replacements.add(id);
-    const { environment } = plan;
-    const before = environment['RINGRUN_ERROR_FILE'];
-    const errorFile = before === undefined ? undefined : `${before}.${this.restarts}`;
+    const { rank, environment } = plan;
+    this.#ended.set(rank, [...(this.#ended.get(rank) ?? []), idOf(plan)]);
+    const errorFile = this.#nextErrorFile(plan, pid);
     const renewed = { ...environment, [workerIdVariable]: id, RINGRUN_ERROR_FILE: errorFile };
     return { ...plan, environment: renewed, savingMark: errorFile && savingMarkOf(errorFile) };
+  }
+
+  /** Keeps the records of the last process of each rank that has ended, which may become the root cause of the job's end. */
+  #nextErrorFile({ rank, environment }: WorkerPlan, pid: number | undefined): string | undefined {
+    const ended = environment['RINGRUN_ERROR_FILE'];
+    if (ended === undefined) return undefined;
+    const before = this.#lastRecords.get(rank);
+    if (before !== undefined) removeRecords(before);
+    if (pid !== undefined) removeSocket(dirname(ended), rank, pid);
+    this.#lastRecords.set(rank, ended);
+    return replacementFile(ended, this.restarts);
   }
 
   #looksFaultTolerant(plans: readonly WorkerPlan[]): boolean {

@@ -6,7 +6,7 @@ import { printable } from '@ringrun/core';
 import { firstRankOf } from '@ringrun/rendezvous/rounds';
 import type { Round } from '@ringrun/rendezvous/rounds';
 import { logLinkName } from '../dashboard/figure-files.ts';
-import { figuresFileName, figuresVariable } from '../worker/rank-figures.ts';
+import { figuresVariable } from '../worker/rank-figures.ts';
 import { savingMarkOf } from '../worker/saving-mark.ts';
 import { startWorkers } from './agent.ts';
 import type { NodeOutcome, StartedWorkers } from './agent.ts';
@@ -29,6 +29,7 @@ import { hostTime } from '../worker/host-time.ts';
 import { readErrorRecord } from '../worker/read-error-record.ts';
 import { Survival, workerIdVariable } from './survival.ts';
 import { workerCommand } from './worker-command.ts';
+import { figuresFile, recordFile, removeOldRounds } from './worker-files.ts';
 import type { CommandLine } from './worker-command.ts';
 import type { JobSettings } from './worker-environment.ts';
 import type { WorkerOutcome, WorkerPlan } from './worker.ts';
@@ -92,6 +93,7 @@ export class WorkerLauncher {
    */
   start(round: Round, restartsLeft: number, onLoss: (what: string) => void): LaunchedWorkers {
     const logs = this.#startLogs(round);
+    if (this.#records !== undefined) removeOldRounds(this.#records, round.restartCount);
     const before = { startedAt: hostTime(), oomKills: readOomKills() };
     const survival = new Survival(round, restartsLeft, onLoss);
     const plans = this.#plan(round, logs);
@@ -189,13 +191,13 @@ export class WorkerLauncher {
   }
 
   #recordFile({ restartCount }: Round, localRank: number): string | undefined {
-    return this.#records && join(this.#records, `restart-${restartCount}-local-rank-${localRank}.json`);
+    return this.#records && recordFile(this.#records, restartCount, localRank);
   }
 
   /** Without log files, only for the dashboard. */
   #figuresFile({ restartCount }: Round, localRank: number): string | undefined {
     if (this.#options.dashboard === undefined || this.#records === undefined) return undefined;
-    return join(this.#records, `restart-${restartCount}-local-rank-${localRank}-${figuresFileName}`);
+    return figuresFile(this.#records, restartCount, localRank);
   }
 
   /**
