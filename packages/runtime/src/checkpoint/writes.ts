@@ -14,6 +14,14 @@ import type { Part } from './packed-parts.ts';
 /** Milliseconds of waiting for a write after which it is logged; the same as for the store. */
 const logAfterMs = 5000;
 
+/** Writes whose last failure is not reported yet. A process that ends with one exits with code 1. */
+const unreported = new Set<Writes>();
+
+/** One listener for all writes: Node warns of a leak at more than ten. */
+function failAtExit(): void {
+  if (unreported.size > 0) process.exitCode = 1;
+}
+
 /** Rank 0's writes, one at a time, and the failure of the last one. Unused on other ranks. */
 export class Writes {
   readonly #location: string;
@@ -95,12 +103,15 @@ export class Writes {
   takeFailure(): Failure | undefined {
     const failure = this.#failure;
     this.#failure = undefined;
+    unreported.delete(this);
     return failure;
   }
 
   /** Takes back a failure that could not be reported, unless there is a newer one. Rank 0 keeps it. */
   returnFailure(rank: number, failure: Failure): void {
-    if (rank === 0) this.#failure ??= failure;
+    if (rank !== 0) return;
+    this.#failure ??= failure;
+    unreported.add(this);
   }
 
   #fail(step: number, error: unknown): void {
@@ -110,11 +121,7 @@ export class Writes {
     log(
       `${description} Earlier checkpoints are intact. Training continues; the next save() or finished() reports this on every rank.`,
     );
-    // Once for all failures.
-    process.off('exit', this.#failAtExit).on('exit', this.#failAtExit);
+    unreported.add(this);
+    process.off('exit', failAtExit).on('exit', failAtExit);
   }
-
-  readonly #failAtExit = (): void => {
-    if (this.#failure !== undefined) process.exitCode = 1;
-  };
 }
