@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { onTestFinished } from 'vitest';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** A folder with a separate file system; undefined if this user may not mount. */
@@ -18,3 +20,17 @@ export const canMount =
   process.getuid?.() === 0;
 /** For the titles of tests that are skipped. */
 export const mountProblem = canMount ? '' : ': skipped, mounting needs root';
+
+/** Takes all space of a volume. Returns a function that frees it. */
+export function fill(folder: string): () => void {
+  const ballast = join(folder, 'ballast');
+  for (let bytes = 2 ** 20; bytes >= 1; bytes /= 2)
+    try {
+      for (;;) writeFileSync(ballast, new Uint8Array(bytes), { flag: 'a' });
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'ENOSPC' });
+    }
+  return () => {
+    rmSync(ballast);
+  };
+}

@@ -1,12 +1,12 @@
 // A volume that is full for some time.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { parseFigures } from '../../../launcher/src/worker/rank-figures.ts';
 import { FiguresPublisher } from '../../src/report/publish-figures.ts';
 import { EventFile } from '../../src/tensorboard/event-file.ts';
 import { maskedCrc32c } from '../../src/tensorboard/tfrecord.ts';
-import { canMount, mounted, mountProblem } from '../support/small-volume.ts';
+import { canMount, fill, mounted, mountProblem } from '../support/small-volume.ts';
 
 function linesOfStderr(): string[] {
   const lines: string[] = [];
@@ -17,20 +17,6 @@ function linesOfStderr(): string[] {
     written.mockRestore();
   });
   return lines;
-}
-
-/** Takes all space of a volume. Returns a function that frees it. */
-function fill(folder: string): () => void {
-  const ballast = join(folder, 'ballast');
-  for (let bytes = 2 ** 20; bytes >= 1; bytes /= 2)
-    try {
-      for (;;) writeFileSync(ballast, new Uint8Array(bytes), { flag: 'a' });
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'ENOSPC' });
-    }
-  return () => {
-    rmSync(ballast);
-  };
 }
 
 /** The contents of a file's records, whose checksums must be right. */
