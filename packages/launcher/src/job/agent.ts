@@ -11,10 +11,12 @@ import type { SupervisedWorker, WorkerOutcome, WorkerPlan } from './worker.ts';
 
 /** How all workers of this node ended. */
 export interface NodeOutcome {
-  /** In the order of the plans, each followed by its replacements. */
+  /** In the order of the plans: the last worker of each, after the one that it has replaced. */
   workers: WorkerOutcome[];
-  /** Failed workers without which the job continued. */
+  /** Failed workers without which the job continued, as far as they are in `workers`. */
   outlived: ReadonlySet<WorkerOutcome>;
+  /** Number of all workers without which the job continued. */
+  deaths: number;
   /** Replacements of failed workers that started too late to take part. */
   unneeded: ReadonlySet<WorkerOutcome>;
   /** The signal that ended the job; undefined if a worker had failed before. */
@@ -73,6 +75,7 @@ export function startWorkers(
   const finished: WorkerPlan[] = [];
   const dismissed = new Map<WorkerPlan, Dismissal>();
   const outlived = new Set<WorkerOutcome>();
+  let deaths = 0;
   const unneeded = new Set<WorkerOutcome>();
   const stragglers = new StragglerReport();
   const runningPlans = () => [...running.keys()];
@@ -100,7 +103,7 @@ export function startWorkers(
     stopKillTimer?.();
     survival.stop();
     stragglers.stop();
-    return { workers: outcomes.flat(), outlived, unneeded, endedBy: endedBy(state) };
+    return { workers: outcomes.flat(), outlived, deaths, unneeded, endedBy: endedBy(state) };
   }
 
   function follow(decision: Decision): void {
@@ -126,6 +129,7 @@ export function startWorkers(
       running.set(plan, worker);
       const [outcome, replacement]: [WorkerOutcome, WorkerPlan | undefined] = await seeOff(worker, plan);
       outcomes.push(outcome);
+      if (outcomes.length > 2) outlived.delete(outcomes.shift()!);
       plan = replacement;
     }
     return outcomes;
@@ -166,7 +170,10 @@ export function startWorkers(
       const workers = { running: runningPlans(), finished };
       const { kind, replacement } = await survival.onLoss(outcome, plan, workers, isRemoved);
       if (kind === 'unneeded') unneeded.add(outcome);
-      if (kind === 'outlived' || kind === 'replaced') outlived.add(outcome);
+      if (kind === 'outlived' || kind === 'replaced') {
+        outlived.add(outcome);
+        deaths += 1;
+      }
       if (kind !== 'fatal') return replacement;
     }
     if (state.phase === 'running') resolveFailing();

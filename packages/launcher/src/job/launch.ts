@@ -165,7 +165,7 @@ function reportRound(
 }
 
 /** Prints, for example, `the job finished without rank 2`, if the job was fault-tolerant. */
-function reportOutlived({ workers, outlived }: NodeOutcome, run: FailedRun): void {
+function reportOutlived({ workers, outlived, deaths }: NodeOutcome, run: FailedRun): void {
   const isFaultTolerant = workers.some(({ errorFile }) => hasRecoveryMark(errorFile));
   for (const { worker } of isFaultTolerant ? findEarlyLeavers(run.workers) : []) {
     const { rank, pid } = worker.outcome;
@@ -179,7 +179,7 @@ function reportOutlived({ workers, outlived }: NodeOutcome, run: FailedRun): voi
   const missing = [...lost].filter((rank) => !finished.has(rank));
   const how = missing.length === 0 ? 'with all ranks' : `without ${formatRanks(missing)}`;
   process.stderr.write(
-    `ringrun: the job finished ${how}, after ${outlived.size} ${outlived.size === 1 ? 'process' : 'processes'} died\n`,
+    `ringrun: the job finished ${how}, after ${deaths} ${deaths === 1 ? 'process' : 'processes'} died\n`,
   );
 }
 

@@ -66,7 +66,9 @@ export class Survival {
   readonly #round: Round;
   readonly #report: (what: string) => void;
   readonly #sources: SurvivalSources;
+  /** Those that have not been replaced themselves. */
   readonly #replacements = new Set<string>();
+  #restarts = 0;
   /** By rank, the processes that have ended whose keys are still in the store. */
   readonly #ended = new Map<number, readonly string[]>();
   /** By rank, the error file of the last process that has ended. */
@@ -94,7 +96,7 @@ export class Survival {
 
   /** Number of dead processes that were replaced. */
   get restarts(): number {
-    return this.#replacements.size;
+    return this.#restarts;
   }
 
   /**
@@ -280,7 +282,9 @@ export class Survival {
 
   #replace(plan: WorkerPlan, pid: number | undefined): WorkerPlan {
     this.#restartsLeft -= 1;
+    this.#restarts += 1;
     const id = randomUUID();
+    this.#replacements.delete(idOf(plan));
     this.#replacements.add(id);
     const { rank, environment } = plan;
     this.#ended.set(rank, [...(this.#ended.get(rank) ?? []), idOf(plan)]);
