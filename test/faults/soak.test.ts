@@ -14,8 +14,11 @@ const sampleEveryMs = 2500;
 const kills = 6;
 const warmUpKills = 2;
 
-/** Growth that is no leak. Kills that leave one descriptor each exceed it even in the short form. */
-const allowed: Readonly<Record<string, number>> = { keys: 3, files: 3, descriptors: 2, threads: 2 };
+/**
+ * Growth that is no leak: 3 keys of the second replacement of each rank. Kills that leave one descriptor or key each exceed it even
+ * in the short form.
+ */
+const allowed: Readonly<Record<string, number>> = { keys: 4, files: 2, descriptors: 2, threads: 2 };
 /** Of a long soak. */
 const allowedLong: Readonly<Record<string, number>> = { ...allowed, mappings: 40, MB: 25, 'heap MB': 1 };
 
