@@ -31,7 +31,8 @@ test(
     if (isFull)
       console.log(`killed in ${[...counts].map(([phase, count]) => `${phase} ${count}`).join(', ')}`);
     expect(failures).toEqual([]);
-    expect(counts.size).toBeGreaterThan(0);
+    // A short job may end before the moment of its kills.
+    if (isFull) expect(counts.size).toBeGreaterThan(0);
   },
 );
 
