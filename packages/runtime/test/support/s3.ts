@@ -50,7 +50,8 @@ export function useS3(port: number, environment: Readonly<Record<string, string 
 
 /** As `useS3`, for tests that run at the same time. Returns what restores the former variables. */
 export function s3Environment(port: number): () => void {
-  const former = { ...process.env };
+  // The object itself: a copy would not be the environment that native code reads.
+  const former = process.env;
   const address = { AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`, AWS_EC2_METADATA_DISABLED: 'true' };
   const others = Object.entries(former).filter(([name]) => !name.startsWith('AWS_'));
   process.env = { ...Object.fromEntries(others), ...address, ...credentials };
