@@ -4,10 +4,9 @@ import {
   RingrunError,
   StoreTimeoutError,
   timeoutOption,
+  longestTimerMs,
 } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
-
-const longestTimerMs = 2 ** 31 - 1;
 
 interface Waiter {
   keys: readonly string[];

@@ -22,6 +22,7 @@ export * from './missing-package.ts';
 export * from './options.ts';
 export type * from './output.ts';
 export * from './path-problem.ts';
+export { longestTimerMs } from './longest-timer.ts';
 export * from './open-files.ts';
 export * from './printable.ts';
 export type * from './process-group.ts';

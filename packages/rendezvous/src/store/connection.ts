@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
-import { printable, quoted } from '@ringrun/core';
+import { longestTimerMs, printable, quoted } from '@ringrun/core';
 import type { RingrunError } from '@ringrun/core';
 import { Dealer, opened } from './zeromq.ts';
 import type { StoreKeys } from '../secret/keys.ts';
@@ -41,8 +41,6 @@ const connectTimeoutMs = 3000;
 
 /** Calls that only read. */
 const readingCalls: ReadonlySet<Call['op']> = new Set(['get', 'wait', 'waitNumbered', 'check', 'numKeys']);
-
-const longestTimerMs = 2 ** 31 - 1;
 
 export interface StoreConnectionOptions extends HostPort {
   /** The address of `host` to connect to first. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
-import { openFileLimit, openFilesProblem, quoted, RingrunError } from '@ringrun/core';
+import { longestTimerMs, openFileLimit, openFilesProblem, quoted, RingrunError } from '@ringrun/core';
 import { opened, Router } from './zeromq.ts';
 import { storeKeys } from '../secret/keys.ts';
 import { serverCurve } from './curve.ts';
@@ -228,7 +228,7 @@ export class StoreServer {
     if (time >= this.#timerAt) return;
     clearTimeout(this.#timer);
     this.#timerAt = time;
-    const delayMs = Math.min(Math.max(Math.ceil(time - performance.now()), 0), 2 ** 31 - 1);
+    const delayMs = Math.min(Math.max(Math.ceil(time - performance.now()), 0), longestTimerMs);
     this.#timer = setTimeout(() => void this.#expire(), delayMs);
   }
 
