@@ -176,8 +176,10 @@ export function startWorkers(
       }
       if (kind !== 'fatal') return replacement;
     }
-    if (state.phase === 'running') resolveFailing();
-    if (state.phase === 'running') await awaitBlamed(outcome, left, clock);
+    if (state.phase === 'running') {
+      resolveFailing();
+      await awaitBlamed(outcome, left, clock);
+    }
     follow(onWorkerFailed(state, clock.now(), gracePeriodMs));
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
-import { RingrunError } from '@ringrun/core';
+import { longestTimerMs, RingrunError } from '@ringrun/core';
 import { systemClock } from '@ringrun/rendezvous';
 import type { Clock, Job } from '@ringrun/rendezvous';
 import type { Round } from '@ringrun/rendezvous/rounds';
@@ -24,9 +24,6 @@ const notNeeded: ReadonlySet<string> = new Set(['ERR_JOB_ENDED', 'ERR_RANK_REMOV
 
 /** Milliseconds between two checks whether the workers belong to a fault-tolerant job. */
 const lookForMarkMs = 1000;
-
-/** Longer delays overflow and would run at once. */
-const longestTimerMs = 2 ** 31 - 1;
 
 /** What follows from the end of a worker. */
 export interface Loss {

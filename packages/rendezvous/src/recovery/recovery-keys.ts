@@ -55,7 +55,11 @@ export async function readJob(store: Store): Promise<JobWithLiving | undefined> 
   return { ...job, living: job.members.filter((_, i) => !gone[i]) };
 }
 
-/** Like `readJob`; waits until the first one has begun. @throws StoreTimeoutError */
+/**
+ * Like `readJob`; waits until the first one has begun.
+ *
+ * @throws StoreTimeoutError
+ */
 export async function firstJob(store: Store, timeoutMs: number): Promise<JobWithLiving | undefined> {
   await store.wait([currentKey], { timeoutMs });
   return await readJob(store);
@@ -154,7 +158,7 @@ export class RecoveryKeys {
    * the same rank has joined.
    */
   async forget(token: string): Promise<void> {
-    await this.#removeWaiting(token);
+    await this.removeWaiting(token);
     // Ends the wait of its launcher.
     await this.#store.set(removedKey(token), '');
     await this.#store.deleteKey(removedKey(token));
@@ -253,11 +257,7 @@ export class RecoveryKeys {
     await this.#changeWaiting((all) => [...all.filter(({ token }) => token !== one.token), one]);
   }
 
-  async removeWaiting({ token }: Process): Promise<void> {
-    await this.#removeWaiting(token);
-  }
-
-  async #removeWaiting(removed: string): Promise<void> {
+  async removeWaiting(removed: string): Promise<void> {
     await this.#changeWaiting((all) => all.filter(({ token }) => token !== removed));
   }
 

@@ -47,7 +47,7 @@ async function replace(generation: number, dead: Process, replacement: Process):
   await keys.propose(generation + 1, forming(survivor, replacement));
   await keys.groupStore(generation + 1).set('rank-info/0', '');
   await keys.setAdmitted(replacement);
-  await keys.removeWaiting(replacement);
+  await keys.removeWaiting(replacement.token);
   const members = [survivor, replacement];
   await keys.setCurrent({ generation: generation + 1, members, masterAddress: 'a', timeoutMs: null });
   await keys.forgetBefore(generation + 1);

@@ -195,7 +195,7 @@ export class Recovery {
       }
     }
     this.#next = 'none';
-    await this.#keys.removeWaiting(this.#self);
+    await this.#keys.removeWaiting(this.#self.token);
   }
 
   /** The commit, issued after running collectives; undefined if it must wait until they have ended. */
@@ -301,8 +301,8 @@ export class Recovery {
     const { servedByRank0, startedAs } = this.#session;
     const others = this.#members.filter(({ token }) => token !== this.#self.token);
     try {
-      if (!this.#isAdmitted) await this.#keys.removeWaiting(this.#self);
       if (this.#isAdmitted) await this.#keys.endTraining(this.#generation);
+      else await this.#keys.removeWaiting(this.#self.token);
       await this.#keys.setLeft(this.#self, this.#committed);
       // A rank that died or is stuck after the last step is not a failure.
       await this.#group

@@ -1,5 +1,4 @@
 import type { ProcessGroup } from '@ringrun/core';
-import * as rendezvous from '@ringrun/rendezvous';
 import { startWorkers } from '../../../../launcher/src/job/agent.ts';
 import type { NodeOutcome } from '../../../../launcher/src/job/agent.ts';
 import { FaultTolerantJob } from '../../../../launcher/src/job/fault-tolerant-job.ts';
@@ -73,7 +72,6 @@ export class SimulatedJob {
         connect: () =>
           Promise.resolve(
             new FaultTolerantJob(
-              rendezvous,
               this.store.client(() => true),
               0,
             ),

@@ -153,7 +153,7 @@ export class SimulatedProcess implements Replica {
   }
 
   get identity(): Process {
-    // Without a process space, so that nobody reads the pids of real processes.
+    // The space is empty, so that these pids are not compared with those of real processes.
     return { token: this.token, rank: this.rank, host: 'host', pid: this.pid, space: '' };
   }
 
