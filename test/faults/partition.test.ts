@@ -117,7 +117,8 @@ describe.skipIf(problem)(`partitions${problem ? `: skipped, ${problem}` : ''}`, 
     },
   );
 
-  // A segment that the own host drops is not sent for the kernel, whose timeout for unanswered segments then begins late.
+  // A firewall on the sending host drops segments before they leave it, so the kernel starts its timeout for unanswered
+  // segments late.
   test.skipIf(noFirewall).each([
     { direction: 'outgoing', host: 'host0', silenceS: 5 },
     ...(isFull

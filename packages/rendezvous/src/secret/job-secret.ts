@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { InvalidArgumentError, RingrunError } from '@ringrun/core';
-import { commandToCreate, mostCharacters, readSecretText } from './secret-file.ts';
+import { commandToCreate, maxCharacters, readSecretText } from './secret-file.ts';
 
 const fewestCharacters = 16;
 
@@ -55,9 +55,9 @@ export const noSecretWarning =
   `To prevent this, ${howToSet}.`;
 
 function checkSecret(text: string, origin: string): string {
-  if (text.length > mostCharacters) {
+  if (text.length > maxCharacters) {
     throw new InvalidArgumentError(
-      `${origin}: expected a secret of at most ${mostCharacters} characters, got more. ${howToCreate}`,
+      `${origin}: expected a secret of at most ${maxCharacters} characters, got more. ${howToCreate}`,
     );
   }
   if (text.length >= fewestCharacters) return text;

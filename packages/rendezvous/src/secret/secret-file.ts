@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { InvalidArgumentError, pathProblem, RingrunError } from '@ringrun/core';
 
 /** Longest secret. The environment of a worker has to hold it. */
-export const mostCharacters = 4096;
+export const maxCharacters = 4096;
 
 /** Milliseconds to wait for the program at the other end of a pipe, such as in `--secret-file <(vault read …)`. */
 const pipeMs = 10_000;
@@ -72,29 +72,29 @@ function readBytes(path: string, origin: string): Uint8Array {
 }
 
 /** More bytes than a secret may have are too long anyway. A character of UTF-8 has at most 4 bytes. */
-const mostBytes = 4 * mostCharacters + 1024;
+const maxBytes = 4 * maxCharacters + 1024;
 
 /** Reads until the end of the file. */
 function readAvailable(file: number): Uint8Array {
-  const bytes = Buffer.alloc(mostBytes);
+  const bytes = Buffer.alloc(maxBytes);
   let length = 0;
   for (;;) {
-    const count = readSync(file, bytes, length, mostBytes - length, null);
+    const count = readSync(file, bytes, length, maxBytes - length, null);
     length += count;
-    if (count === 0 || length === mostBytes) return bytes.subarray(0, length);
+    if (count === 0 || length === maxBytes) return bytes.subarray(0, length);
   }
 }
 
 /** Reads until the writers have closed the pipe. Before the first byte, an end means that no writer has opened it. */
 function readPipe(file: number): Uint8Array {
-  const bytes = Buffer.alloc(mostBytes);
+  const bytes = Buffer.alloc(maxBytes);
   const until = performance.now() + pipeMs;
   let length = 0;
   while (performance.now() < until) {
     const count = readOrWait(file, bytes, length);
     if (count === 0 && length > 0) return bytes.subarray(0, length);
     length += count ?? 0;
-    if (length === mostBytes) return bytes;
+    if (length === maxBytes) return bytes;
     if (!count) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pollMs);
   }
   throw new Error(`no end of the text within ${pipeMs / 1000} s`);

@@ -155,8 +155,8 @@ function savedAt({ time }: SeenCheckpoint): number {
 /**
  * Numbers are comparable only within one training: a folder on another host may hold an older training with higher
  * numbers. Returns the candidates of the training to resume: the training that this job has saved, if known, otherwise
- * the last one, which is logged. A training that has seen the others is later than these; only without such a one do the
- * hosts' clocks decide, which may differ.
+ * the last one, which is logged. A training that has seen the others is later than they are. If no training has seen them,
+ * the hosts' clocks decide, which may differ.
  */
 function candidatesOfOneTraining(
   listings: readonly Listing[],
