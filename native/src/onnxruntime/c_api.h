@@ -65,6 +65,7 @@ using RunOptionsSetTerminate = Entry<46, Status*(RunOptions*)>;
 using CreateTensorWithData = Entry<49, Status*(const MemoryInfo*, void* data, std::size_t bytes, const std::int64_t* shape,
                                                std::size_t axes, int elementType, Value**)>;
 using GetTensorMutableData = Entry<51, Status*(Value*, void** data)>;
+using GetTensorElementType = Entry<60, Status*(const ShapeInfo*, int* elementType)>;
 using GetDimensionsCount = Entry<61, Status*(const ShapeInfo*, std::size_t* count)>;
 using GetDimensions = Entry<62, Status*(const ShapeInfo*, std::int64_t* sizes, std::size_t count)>;
 using GetTensorTypeAndShape = Entry<65, Status*(const Value*, ShapeInfo**)>;
@@ -105,6 +106,7 @@ constexpr int kAnyType = 0;
 constexpr int kFloat32 = 1;
 constexpr int kInt64 = 7;
 constexpr int kBool = 9;
+constexpr int kBFloat16 = 16;
 // OrtCustomOpInputOutputCharacteristic
 constexpr int kRequired = 0;
 constexpr int kOptional = 1;

@@ -14,11 +14,17 @@ void call(const Table* api, Arguments... arguments) {
   throw Error(message);
 }
 
-Shape shapeOf(const Table* api, const Value* value) {
+// Calls read(info) with type and shape of an array.
+template <typename Read>
+auto readInfo(const Table* api, const Value* value, const Read& read) {
   ShapeInfo* info = nullptr;
   call<GetTensorTypeAndShape>(api, value, &info);
   const auto release = [api](ShapeInfo* given) { ReleaseShapeInfo::call(api, given); };
   const std::unique_ptr<ShapeInfo, decltype(release)> owned(info, release);
+  return read(static_cast<const ShapeInfo*>(info));
+}
+
+Shape shapeOf(const Table* api, const ShapeInfo* info) {
   Shape shape;
   call<GetDimensionsCount>(api, info, &shape.axes);
   if (shape.axes > kMaxAxes) throw Error("expected at most " + std::to_string(kMaxAxes) + " dimensions, got " + std::to_string(shape.axes));
@@ -86,13 +92,28 @@ float Computation::number(std::size_t index) const {
   return *found.data;
 }
 
-Computation::Found Computation::inputAt(std::size_t index) const {
-  // A node may omit its last optional arguments, or leave their names empty.
-  if (index >= inputCount()) return {nullptr, {}};
+int Computation::elementType(std::size_t index) const {
+  const Value* const value = valueAt(index);
+  if (value == nullptr) return kAnyType;
+  return readInfo(api_, value, [this](const ShapeInfo* info) {
+    int type = kAnyType;
+    call<GetTensorElementType>(api_, info, &type);
+    return type;
+  });
+}
+
+// Null if the input is missing: a node may omit its last optional arguments, or leave their names empty.
+const Value* Computation::valueAt(std::size_t index) const {
+  if (index >= inputCount()) return nullptr;
   const Value* value = nullptr;
   call<KernelContextGetInput>(api_, context_, index, &value);
+  return value;
+}
+
+Computation::Found Computation::inputAt(std::size_t index) const {
+  const Value* const value = valueAt(index);
   if (value == nullptr) return {nullptr, {}};
-  const Shape shape = shapeOf(api_, value);
+  const Shape shape = readInfo(api_, value, [this](const ShapeInfo* info) { return shapeOf(api_, info); });
   void* data = nullptr;
   call<GetTensorMutableData>(api_, const_cast<Value*>(value), &data);
   // The library may pass no address for an array of 0 elements.

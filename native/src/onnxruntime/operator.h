@@ -35,7 +35,7 @@ namespace ringrun::ort {
 constexpr const char* kDomain = "ringrun";
 constexpr std::size_t kMaxAxes = 8;
 
-// An input or output: its element type, and kRequired, kOptional or kVariadic (the last one, at least one array).
+// An input or output: its element type (kAnyType: `compute` reads it, Computation::elementType), and kRequired, kOptional or kVariadic (the last one, at least one array).
 struct Argument {
   int type;
   int characteristic = kRequired;
@@ -119,6 +119,9 @@ class Computation {
   // A number, of any shape with one element.
   float number(std::size_t index) const;
 
+  // kFloat32, kBFloat16, …; kAnyType if an optional input is missing.
+  int elementType(std::size_t index) const;
+
   // Allocates an output, unless the caller of the session provides its memory. Null if nothing reads an optional output.
   template <typename T>
   T* output(std::size_t index, const Shape& shape) const {
@@ -165,6 +168,7 @@ class Computation {
   };
 
   std::size_t outputCount() const;
+  const Value* valueAt(std::size_t index) const;
   Found inputAt(std::size_t index) const;
   void* outputAt(std::size_t index, const Shape& shape) const;
   void run(void (*body)(void*, std::size_t), std::size_t total, void* data) const;

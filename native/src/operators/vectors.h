@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "reduce/formats16.h"
 #include "reduce/instruction_sets.h"
 
 // Kernels in float32 for the widest vectors of the processor. A kernel is a class with one body for every width:
@@ -24,6 +25,30 @@ namespace ringrun {
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
 constexpr std::size_t kLanes = 16;
+
+// Vectors of 16-bit integers as vectors of Bytes with 32-bit integers. g++ 12 has no conversion whose types depend on Bytes.
+template <std::size_t Bytes>
+struct Halves;
+
+#define RINGRUN_HALVES(bytes)                                                              \
+  template <>                                                                              \
+  struct Halves<bytes> {                                                                   \
+    typedef std::uint16_t Narrow __attribute__((vector_size(bytes / 2)));                  \
+    typedef std::uint32_t Wide __attribute__((vector_size(bytes)));                        \
+    static RINGRUN_INLINE void load(const std::uint16_t* from, Wide& to) {                 \
+      Narrow halves;                                                                       \
+      std::memcpy(&halves, from, sizeof halves);                                           \
+      to = __builtin_convertvector(halves, Wide);                                          \
+    }                                                                                      \
+    static RINGRUN_INLINE void store(const Wide& from, std::uint16_t* to) {                \
+      const Narrow halves = __builtin_convertvector(from, Narrow);                         \
+      std::memcpy(to, &halves, sizeof halves);                                             \
+    }                                                                                      \
+  };
+RINGRUN_HALVES(16)
+RINGRUN_HALVES(32)
+RINGRUN_HALVES(64)
+#undef RINGRUN_HALVES
 
 // 16 elements in as many vectors as they need. Functions take references, because passing vectors by value depends on the
 // instruction set.
@@ -52,16 +77,38 @@ struct Lanes {
     for (std::size_t v = 0; v < kVectors; ++v) reinterpret_cast<Unaligned*>(to)[v] = vectors[v];
   }
 
+  // The same in bfloat16, whose elements are std::uint16_t (reduce/formats16.h): the bits of BFloat16::widened and narrowed.
+  RINGRUN_INLINE void load(const std::uint16_t* from) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      Bits bits;
+      Halves<Bytes>::load(from + v * (kLanes / kVectors), bits);
+      bits <<= 16;
+      std::memcpy(&vectors[v], &bits, Bytes);
+    }
+  }
+  RINGRUN_INLINE void store(std::uint16_t* to) const {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      Bits bits;
+      std::memcpy(&bits, &vectors[v], Bytes);
+      const Bits rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+      const Bits quiet = bits | 0x00400000u;
+      const Bits chosen = (vectors[v] != vectors[v] ? quiet : rounded) >> 16;
+      Halves<Bytes>::store(chosen, to + v * (kLanes / kVectors));
+    }
+  }
+
   // At most kLanes elements, and `rest` in the other lanes.
-  RINGRUN_INLINE void load(const float* from, std::size_t count, float rest) {
+  template <typename T>
+  RINGRUN_INLINE void load(const T* from, std::size_t count, float rest) {
     if (count >= kLanes) return load(from);
     float elements[kLanes];
-    for (std::size_t i = 0; i < kLanes; ++i) elements[i] = i < count ? from[i] : rest;
+    for (std::size_t i = 0; i < kLanes; ++i) elements[i] = i < count ? numberOf(from[i]) : rest;
     load(elements);
   }
-  RINGRUN_INLINE void store(float* to, std::size_t count) const {
+  template <typename T>
+  RINGRUN_INLINE void store(T* to, std::size_t count) const {
     if (count >= kLanes) return store(to);
-    float elements[kLanes];
+    T elements[kLanes];
     store(elements);
     for (std::size_t i = 0; i < count; ++i) to[i] = elements[i];
   }
@@ -83,6 +130,10 @@ struct Lanes {
     store(elements);
     return *std::max_element(elements, elements + kLanes);
   }
+
+ private:
+  static RINGRUN_INLINE float numberOf(float number) { return number; }
+  static RINGRUN_INLINE float numberOf(std::uint16_t bits) { return BFloat16::widened(bits); }
 };
 
 // x ← exp(x), with an error of at most 1.01 ulp where the result is a normal number. NaN is kept; the results of infinities
