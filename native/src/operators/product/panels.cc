@@ -1,0 +1,48 @@
+#include "operators/product/panels.h"
+
+#include <algorithm>
+
+#include "operators/product/vector_kernels.h"
+#include "operators/vectors.h"
+
+namespace ringrun {
+
+void AlignedFloats::resize(std::size_t count) {
+  constexpr std::size_t kAlignment = 64;
+  memory_.resize(std::max(memory_.size(), count + kAlignment / sizeof(float)));
+  const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+  data_ = memory_.data() + (kAlignment - address % kAlignment) % kAlignment / sizeof(float);
+}
+
+const std::vector<PanelKernels>& panelKernels() {
+  static const std::vector<PanelKernels> all = [] {
+    std::vector<PanelKernels> kernels = {{"amx-twin", true, multiplyPlain, multiplyAmxTwin}, {"plain", true, multiplyPlain, multiplyPlain}};
+#if defined(__x86_64__)
+    const bool hasFma = cpuHas(1, Register::Ecx, 1u << 12);
+    const bool hasAvx512 = hasFma && Avx512::isHere();
+    kernels.push_back({"avx2", hasFma && Avx2::isHere(), multiplyAvx2, multiplyAvx2});
+    kernels.push_back({"avx512", hasAvx512, multiplyAvx512, multiplyAvx512});
+    kernels.push_back({"avx512-bf16", hasAvx512 && hasAvx512BFloat16(), multiplyAvx512, multiplyAvx512BFloat16});
+    kernels.push_back({"amx", hasAvx512 && hasAmx(), multiplyAvx512, multiplyAmx});
+#endif
+    return kernels;
+  }();
+  return all;
+}
+
+const PanelKernels& bestPanelKernels() {
+  static const PanelKernels& best =
+      *std::find_if(panelKernels().rbegin(), panelKernels().rend(), [](const PanelKernels& kernels) { return kernels.isHere; });
+  return best;
+}
+
+bool multipliesHalves() {
+#if defined(__x86_64__)
+  static const bool does = bestPanelKernels().multiplyHalves == multiplyAvx512BFloat16 || bestPanelKernels().multiplyHalves == multiplyAmx;
+  return does;
+#else
+  return false;
+#endif
+}
+
+}  // namespace ringrun
