@@ -1,0 +1,201 @@
+#include "operators/product/product.h"
+
+#include <algorithm>
+
+#include "operators/gelu.h"
+#include "operators/vectors.h"
+
+namespace ringrun {
+namespace {
+
+#define RINGRUN_INLINE inline __attribute__((always_inline))
+
+// Rows and panels of the sums that an epilogue reads from the first-level cache.
+constexpr std::size_t kRows = 32;
+constexpr std::size_t kPanels = 6;
+
+// A row of a block of sums, from a column of the result on.
+struct SumsOfRow {
+  float* sums;
+  std::size_t row;
+  std::size_t column;
+  std::size_t count;
+};
+
+template <std::size_t Bytes>
+RINGRUN_INLINE void add(const MatrixOperand& matrix, std::size_t count, Lanes<Bytes>& to) {
+  Lanes<Bytes> other;
+  if (matrix.isHalf) other.load(static_cast<const std::uint16_t*>(matrix.data), count, 0);
+  else other.load(static_cast<const float*>(matrix.data), count, 0);
+  for (std::size_t v = 0; v < Lanes<Bytes>::kVectors; ++v) to[v] += other[v];
+}
+
+template <std::size_t Bytes>
+RINGRUN_INLINE void store(const Lanes<Bytes>& from, const MatrixResult& to, std::size_t row, std::size_t column, std::size_t count) {
+  const std::size_t at = row * to.stride + column;
+  if (to.isHalf) from.store(static_cast<std::uint16_t*>(to.data) + at, count);
+  else from.store(static_cast<float*>(to.data) + at, count);
+}
+
+// Up to the activation.
+struct Begin {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const MatrixProduct& p, const SumsOfRow& row) {
+    const bool isRelu = p.epilogue.activation == Activation::kRelu;
+    for (std::size_t i = 0; i < row.count; i += kLanes) {
+      const std::size_t count = std::min(kLanes, row.count - i);
+      const std::size_t column = row.column + i;
+      Lanes<Bytes> numbers;
+      numbers.load(row.sums + i);
+      if (p.adds) add<Bytes>(MatrixOperand{p.to.data, false, p.to.stride}.from(row.row, column), count, numbers);
+      if (p.epilogue.bias != nullptr) add<Bytes>(MatrixOperand{p.epilogue.bias + column}, count, numbers);
+      if (p.epilogue.before.data != nullptr) store(numbers, p.epilogue.before, row.row, column, count);
+      if (isRelu) {
+        for (std::size_t v = 0; v < numbers.kVectors; ++v) numbers[v] = numbers[v] < 0 ? decltype(+numbers[v]){} : numbers[v];
+      }
+      numbers.store(row.sums + i);
+    }
+  }
+};
+
+struct End {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const MatrixProduct& p, const SumsOfRow& row) {
+    for (std::size_t i = 0; i < row.count; i += kLanes) {
+      const std::size_t count = std::min(kLanes, row.count - i);
+      const std::size_t column = row.column + i;
+      Lanes<Bytes> numbers;
+      numbers.load(row.sums + i);
+      if (p.epilogue.residual.data != nullptr) add<Bytes>(p.epilogue.residual.from(row.row, column), count, numbers);
+      store(numbers, p.to, row.row, column, count);
+    }
+  }
+};
+
+struct Widen {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const std::uint16_t* from, std::size_t count, float* to) {
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      Lanes<Bytes> numbers;
+      numbers.load(from + i, count - i, 0);
+      numbers.store(to + i, count - i);
+    }
+  }
+};
+
+#undef RINGRUN_INLINE
+
+bool beginsWithSteps(const MatrixProduct& p) {
+  return p.adds || p.epilogue.bias != nullptr || p.epilogue.before.data != nullptr || p.epilogue.activation == Activation::kRelu;
+}
+
+void multiplyByGeluGradient(const MatrixOperand& argument, const SumsOfRow& row) {
+  if (!argument.isHalf) return geluGradient(row.sums, static_cast<const float*>(argument.data), row.count, row.sums);
+  float widened[kPanels * kLanes];
+  runVectorised<Widen>(static_cast<const std::uint16_t*>(argument.data), row.count, widened);
+  geluGradient(row.sums, widened, row.count, row.sums);
+}
+
+void finish(const MatrixProduct& p, const SumsOfRow& row) {
+  if (beginsWithSteps(p)) runVectorised<Begin>(p, row);
+  if (p.epilogue.activation == Activation::kGelu) gelu(row.sums, row.count, row.sums);
+  if (p.epilogue.activation == Activation::kGeluGradient) multiplyByGeluGradient(p.epilogue.argument.from(row.row, row.column), row);
+  runVectorised<End>(p, row);
+}
+
+template <typename T>
+T* elementsOf(const AlignedFloats& memory) {
+  return reinterpret_cast<T*>(memory.data());
+}
+
+template <typename T>
+void packPanels(const MatrixProduct& p, std::size_t firstPanel, std::size_t endPanel, T* packed) {
+  const std::size_t size = paddedInner<T>(p.inner) * kLanes;
+  for (std::size_t panel = firstPanel; panel < endPanel; ++panel) {
+    const std::size_t column = panel * kLanes;
+    packPanel(p.right.from(0, column), p.inner, std::min(kLanes, p.columns - column), packed + panel * size);
+  }
+}
+
+template <typename T>
+void multiplyBlockOf(const MatrixProduct& p, const T* packed, const ProductBlock& block) {
+  thread_local AlignedFloats copies;
+  alignas(64) float sums[kRows][kPanels * kLanes];
+  const std::size_t inner = paddedInner<T>(p.inner);
+  const bool isInPlace = hasRowsInPlace<T>(p.left, p.inner);
+  const MatrixOperand left = p.left.from(block.firstRow, 0);
+  if (!isInPlace) {
+    const std::size_t rows = block.endRow - block.firstRow;
+    copies.resize((rows * inner * sizeof(T) + sizeof(float) - 1) / sizeof(float));
+    packRows(left, rows, p.inner, elementsOf<T>(copies));
+  }
+  const T* const first = isInPlace ? static_cast<const T*>(left.data) : elementsOf<T>(copies);
+  const std::size_t stride = isInPlace ? left.rowStride : inner;
+  for (std::size_t panel = block.firstPanel; panel < block.endPanel; panel += kPanels) {
+    const std::size_t count = std::min(kPanels, block.endPanel - panel);
+    const std::size_t column = panel * kLanes;
+    const std::size_t columns = std::min(count * kLanes, p.columns - column);
+    const T* panels[kPanels];
+    for (std::size_t q = 0; q < count; ++q) panels[q] = packed + (panel + q) * inner * kLanes;
+    for (std::size_t row = block.firstRow; row < block.endRow; row += kRows) {
+      const std::size_t rows = std::min(kRows, block.endRow - row);
+      const T* from[kRows];
+      float* to[kRows];
+      for (std::size_t r = 0; r < rows; ++r) {
+        from[r] = first + (row - block.firstRow + r) * stride;
+        to[r] = sums[r];
+      }
+      multiplyPanels(PanelProductOf<T>{panels, count, inner, from, nullptr, to, rows});
+      for (std::size_t r = 0; r < rows; ++r) finish(p, {sums[r], row + r, column, columns});
+    }
+  }
+}
+
+constexpr std::size_t ceilDivided(std::size_t count, std::size_t by) { return (count + by - 1) / by; }
+
+}  // namespace
+
+// The rows of a block are read for each group of panels, so they stay in the second-level cache beside the panels. Few rows
+// are divided by columns, so that several threads have work.
+ProductBlocks::ProductBlocks(const MatrixProduct& product) : rows_(product.rows), panels_(product.panels()) {
+  constexpr std::size_t kBytesOfLeft = std::size_t{1} << 18;
+  constexpr std::size_t kMostRows = 512;
+  constexpr std::size_t kFewBlocks = 4;
+  const std::size_t bytesOfRow = std::max<std::size_t>(1, product.inner * (product.inHalves ? sizeof(std::uint16_t) : sizeof(float)));
+  const std::size_t fitting = std::min(kMostRows, kBytesOfLeft / bytesOfRow) / kRows * kRows;
+  rowsOfBlock_ = std::max(kRows, fitting);
+  rowBlocks_ = ceilDivided(rows_, rowsOfBlock_);
+  panelsOfBlock_ = std::max<std::size_t>(1, panels_);
+  if (rowBlocks_ < kFewBlocks) panelsOfBlock_ = ceilDivided(ceilDivided(panelsOfBlock_, kFewBlocks), kPanels) * kPanels;
+  columnBlocks_ = ceilDivided(panels_, panelsOfBlock_);
+}
+
+ProductBlock ProductBlocks::operator[](std::size_t index) const {
+  const std::size_t row = index / columnBlocks_ * rowsOfBlock_;
+  const std::size_t panel = index % columnBlocks_ * panelsOfBlock_;
+  return {row, std::min(rows_, row + rowsOfBlock_), panel, std::min(panels_, panel + panelsOfBlock_)};
+}
+
+std::size_t packedSize(const MatrixProduct& p) {
+  return p.panels() * kLanes * (p.inHalves ? paddedInner<std::uint16_t>(p.inner) / 2 : p.inner);
+}
+
+void packRight(const MatrixProduct& p, std::size_t firstPanel, std::size_t endPanel, float* packed) {
+  if (p.inHalves) packPanels(p, firstPanel, endPanel, reinterpret_cast<std::uint16_t*>(packed));
+  else packPanels(p, firstPanel, endPanel, packed);
+}
+
+void multiplyBlock(const MatrixProduct& p, const float* packed, const ProductBlock& block) {
+  if (p.inHalves) multiplyBlockOf(p, reinterpret_cast<const std::uint16_t*>(packed), block);
+  else multiplyBlockOf(p, packed, block);
+}
+
+void multiply(const MatrixProduct& product) {
+  thread_local AlignedFloats packed;
+  packed.resize(packedSize(product));
+  packRight(product, 0, product.panels(), packed.data());
+  const ProductBlocks blocks(product);
+  for (std::size_t i = 0; i < blocks.count(); ++i) multiplyBlock(product, packed.data(), blocks[i]);
+}
+
+}  // namespace ringrun

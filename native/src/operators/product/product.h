@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "operators/product/pack.h"
+#include "operators/product/panels.h"
+
+namespace ringrun {
+
+// Adjacent columns of float32 or bfloat16 numbers, rows at a distance of `stride` elements.
+struct MatrixResult {
+  void* data = nullptr;
+  bool isHalf = false;
+  std::size_t stride = 0;
+};
+
+enum class Activation { kNone, kRelu, kGelu, kGeluGradient };
+
+// The last steps of a product, in this order, in float32, while a block of sums is in the first-level cache.
+struct ProductEpilogue {
+  const float* bias = nullptr;  // [columns], added
+  MatrixResult before;          // receives the values before the activation, unless null
+  // kGeluGradient multiplies by the gradient of GELU at `argument`.
+  Activation activation = Activation::kNone;
+  MatrixOperand argument;
+  MatrixOperand residual;  // added, unless null
+};
+
+// to = epilogue(left·right), for left [rows, inner] and right [inner, columns].
+struct MatrixProduct {
+  std::size_t rows = 0;
+  std::size_t inner = 0;
+  std::size_t columns = 0;
+  MatrixOperand left;
+  MatrixOperand right;
+  // In bfloat16, to which float32 operands are rounded; otherwise both operands are float32. Sums are float32.
+  bool inHalves = false;
+  // Adds the product to the float32 numbers of `to`, before the epilogue.
+  bool adds = false;
+  MatrixResult to;
+  ProductEpilogue epilogue;
+
+  std::size_t panels() const { return (columns + 15) / 16; }
+};
+
+// Rows and panels of a product that one thread computes at a time.
+struct ProductBlock {
+  std::size_t firstRow;
+  std::size_t endRow;
+  std::size_t firstPanel;
+  std::size_t endPanel;
+};
+
+// The blocks of a product. The bits of the result do not depend on them.
+class ProductBlocks {
+ public:
+  explicit ProductBlocks(const MatrixProduct& product);
+
+  std::size_t count() const { return rowBlocks_ * columnBlocks_; }
+  ProductBlock operator[](std::size_t index) const;
+
+ private:
+  std::size_t rows_;
+  std::size_t panels_;
+  std::size_t rowsOfBlock_;
+  std::size_t panelsOfBlock_;
+  std::size_t rowBlocks_;
+  std::size_t columnBlocks_;
+};
+
+// Memory of the packed right operand, in float32 numbers.
+std::size_t packedSize(const MatrixProduct& product);
+// Packs panels first … end − 1.
+void packRight(const MatrixProduct& product, std::size_t firstPanel, std::size_t endPanel, float* packed);
+void multiplyBlock(const MatrixProduct& product, const float* packed, const ProductBlock& block);
+
+// On the calling thread.
+void multiply(const MatrixProduct& product);
+
+}  // namespace ringrun
