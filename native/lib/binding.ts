@@ -67,6 +67,22 @@ export interface NativeBinding {
   widenWith(kernel: string, dtype: number, from: NativeTensor, to: Float32Array): void;
   /** Converts float32 to float16 or bfloat16, rounded to nearest, ties to even. */
   narrowWith(kernel: string, dtype: number, from: Float32Array, to: NativeTensor): void;
+  /** Names of the instruction sets for products of matrices that this processor has, the fastest last (see `panels.h`). */
+  productKernelNames(): string[];
+  /** True if this processor has instructions that multiply bfloat16 numbers. */
+  multipliesBFloat16(): boolean;
+  /**
+   * `to` = `start` + `from`·matrix, with the named instruction set: `from` [rows, inner], the matrix in panels of 16 columns,
+   * `start` and `to` [rows, columns]. A `from` of Uint16Array has bfloat16 elements, and `inner` is even.
+   */
+  multiplyPanelsWith(
+    kernel: string,
+    from: Float32Array | Uint16Array,
+    panels: Float32Array | Uint16Array,
+    start: Float32Array | undefined,
+    to: Float32Array,
+    rows: number,
+  ): void;
   /**
    * Writes views of images to `target` as float32. `pixels` holds the images one after another, [image, channel, row,
    * column]. Each pixel is looked up in its channel's table of 256 `values`; pixels outside the image receive the channel's

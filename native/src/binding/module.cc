@@ -18,6 +18,7 @@
 #include "binding/onnx_session.h"
 #include "binding/own_connections.h"
 #include "binding/process_group.h"
+#include "binding/products.h"
 #include "binding/stacks.h"
 #include "reduce/kernels.h"
 
@@ -102,6 +103,9 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("jointNorm", Napi::Function::New(env, jointNormOf));
   exports.Set("scaleArrays", Napi::Function::New(env, scaleArraysOf));
   exports.Set("clampArrays", Napi::Function::New(env, clampArraysOf));
+  exports.Set("productKernelNames", Napi::Function::New(env, productKernelNames));
+  exports.Set("multipliesBFloat16", Napi::Function::New(env, multipliesBFloat16));
+  exports.Set("multiplyPanelsWith", Napi::Function::New(env, multiplyPanelsWith));
   exports.Set("leftFactor", Napi::Function::New(env, leftFactorOf));
   exports.Set("rightFactor", Napi::Function::New(env, rightFactorOf));
   exports.Set("productOfFactors", Napi::Function::New(env, productOfFactorsOf));

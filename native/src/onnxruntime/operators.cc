@@ -15,6 +15,7 @@
 #include "onnxruntime/operators/embedding_bag.h"
 #include "onnxruntime/operators/gelu.h"
 #include "onnxruntime/operators/layer_normalize.h"
+#include "onnxruntime/operators/matrix_product.h"
 #include "onnxruntime/operators/max_pool_activate.h"
 #include "onnxruntime/operators/max_pool_gradient.h"
 #include "onnxruntime/operators/recurrence.h"
@@ -45,6 +46,8 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<GeluGradient>(),
       customOperator<LayerNormalize>(),
       customOperator<LayerNormalizeGradient>(),
+      customOperator<MatrixProducts<float>>(),
+      customOperator<MatrixProducts<std::uint16_t>>(),
       customOperator<MaxPoolActivate>(),
       customOperator<MaxPoolActivateGradient>(),
       customOperator<MaxPoolGradient>(),

@@ -89,6 +89,10 @@ bool beginsWithSteps(const MatrixProduct& p) {
   return p.adds || p.epilogue.bias != nullptr || p.epilogue.before.data != nullptr || p.epilogue.activation == Activation::kRelu;
 }
 
+bool hasSteps(const MatrixProduct& p) {
+  return beginsWithSteps(p) || p.epilogue.activation != Activation::kNone || p.epilogue.residual.data != nullptr || p.to.isHalf;
+}
+
 void multiplyByGeluGradient(const MatrixOperand& argument, const SumsOfRow& row) {
   if (!argument.isHalf) return geluGradient(row.sums, static_cast<const float*>(argument.data), row.count, row.sums);
   float widened[kPanels * kLanes];
@@ -131,8 +135,11 @@ void multiplyBlockOf(const MatrixProduct& p, const T* packed, const ProductBlock
   }
   const T* const first = isInPlace ? static_cast<const T*>(left.data) : elementsOf<T>(copies);
   const std::size_t stride = isInPlace ? left.rowStride : inner;
-  for (std::size_t panel = block.firstPanel; panel < block.endPanel; panel += kPanels) {
-    const std::size_t count = std::min(kPanels, block.endPanel - panel);
+  // Sums are results where nothing remains to be done, except those of a panel with fewer columns.
+  const std::size_t wholePanels = hasSteps(p) ? 0 : p.columns / kLanes;
+  for (std::size_t panel = block.firstPanel; panel < block.endPanel;) {
+    const bool isWhole = panel < wholePanels;
+    const std::size_t count = std::min(kPanels, (isWhole ? std::min(wholePanels, block.endPanel) : block.endPanel) - panel);
     const std::size_t column = panel * kLanes;
     const std::size_t columns = std::min(count * kLanes, p.columns - column);
     const T* panels[kPanels];
@@ -143,11 +150,12 @@ void multiplyBlockOf(const MatrixProduct& p, const T* packed, const ProductBlock
       float* to[kRows];
       for (std::size_t r = 0; r < rows; ++r) {
         from[r] = first + (row - block.firstRow + r) * stride;
-        to[r] = sums[r];
+        to[r] = isWhole ? static_cast<float*>(p.to.data) + (row + r) * p.to.stride + column : sums[r];
       }
       multiplyPanels(PanelProductOf<T>{panels, count, inner, from, nullptr, to, rows});
-      for (std::size_t r = 0; r < rows; ++r) finish(p, {sums[r], row + r, column, columns});
+      for (std::size_t r = 0; r < rows && !isWhole; ++r) finish(p, {sums[r], row + r, column, columns});
     }
+    panel += count;
   }
 }
 
@@ -176,26 +184,40 @@ ProductBlock ProductBlocks::operator[](std::size_t index) const {
   return {row, std::min(rows_, row + rowsOfBlock_), panel, std::min(panels_, panel + panelsOfBlock_)};
 }
 
-std::size_t packedSize(const MatrixProduct& p) {
-  return p.panels() * kLanes * (p.inHalves ? paddedInner<std::uint16_t>(p.inner) / 2 : p.inner);
+PackedRight::PackedRight(const MatrixProduct& p) {
+  thread_local AlignedFloats memory;
+  memory.resize(p.panels() * kLanes * (p.inHalves ? paddedInner<std::uint16_t>(p.inner) / 2 : p.inner));
+  data_ = memory.data();
 }
 
-void packRight(const MatrixProduct& p, std::size_t firstPanel, std::size_t endPanel, float* packed) {
-  if (p.inHalves) packPanels(p, firstPanel, endPanel, reinterpret_cast<std::uint16_t*>(packed));
-  else packPanels(p, firstPanel, endPanel, packed);
+void PackedRight::pack(const MatrixProduct& p, std::size_t firstPanel, std::size_t endPanel) const {
+  if (p.inHalves) packPanels(p, firstPanel, endPanel, reinterpret_cast<std::uint16_t*>(data_));
+  else packPanels(p, firstPanel, endPanel, data_);
 }
 
-void multiplyBlock(const MatrixProduct& p, const float* packed, const ProductBlock& block) {
-  if (p.inHalves) multiplyBlockOf(p, reinterpret_cast<const std::uint16_t*>(packed), block);
-  else multiplyBlockOf(p, packed, block);
+void multiplyBlock(const MatrixProduct& p, const PackedRight& right, const ProductBlock& block) {
+  if (p.inHalves) multiplyBlockOf(p, reinterpret_cast<const std::uint16_t*>(right.data()), block);
+  else multiplyBlockOf(p, right.data(), block);
 }
 
-void multiply(const MatrixProduct& product) {
-  thread_local AlignedFloats packed;
-  packed.resize(packedSize(product));
-  packRight(product, 0, product.panels(), packed.data());
-  const ProductBlocks blocks(product);
-  for (std::size_t i = 0; i < blocks.count(); ++i) multiplyBlock(product, packed.data(), blocks[i]);
+std::vector<MatrixProduct> columnGroups(const MatrixProduct& product) {
+  constexpr std::size_t kPackedBytes = std::size_t{8} << 20;
+  const std::size_t bytesOfPanel = std::max<std::size_t>(1, product.inner) * kLanes * (product.inHalves ? sizeof(std::uint16_t) : sizeof(float));
+  const std::size_t columns = std::max(kPanels, kPackedBytes / bytesOfPanel / kPanels * kPanels) * kLanes;
+  std::vector<MatrixProduct> groups;
+  for (std::size_t column = 0; column < product.columns; column += columns) {
+    MatrixProduct group = product;
+    group.columns = std::min(columns, product.columns - column);
+    group.right = product.right.from(0, column);
+    group.to = product.to.from(column);
+    ProductEpilogue& epilogue = group.epilogue;
+    if (epilogue.bias != nullptr) epilogue.bias += column;
+    if (epilogue.before.data != nullptr) epilogue.before = epilogue.before.from(column);
+    if (epilogue.argument.data != nullptr) epilogue.argument = epilogue.argument.from(0, column);
+    if (epilogue.residual.data != nullptr) epilogue.residual = epilogue.residual.from(0, column);
+    groups.push_back(group);
+  }
+  return groups;
 }
 
 }  // namespace ringrun

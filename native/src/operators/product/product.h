@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "operators/product/pack.h"
 #include "operators/product/panels.h"
@@ -13,6 +15,10 @@ struct MatrixResult {
   void* data = nullptr;
   bool isHalf = false;
   std::size_t stride = 0;
+
+  MatrixResult from(std::size_t column) const {
+    return {static_cast<char*>(data) + column * (isHalf ? sizeof(std::uint16_t) : sizeof(float)), isHalf, stride};
+  }
 };
 
 enum class Activation { kNone, kRelu, kGelu, kGeluGradient };
@@ -69,13 +75,45 @@ class ProductBlocks {
   std::size_t columnBlocks_;
 };
 
-// Memory of the packed right operand, in float32 numbers.
-std::size_t packedSize(const MatrixProduct& product);
-// Packs panels first … end − 1.
-void packRight(const MatrixProduct& product, std::size_t firstPanel, std::size_t endPanel, float* packed);
-void multiplyBlock(const MatrixProduct& product, const float* packed, const ProductBlock& block);
+// The right operand in panels, in float32 words.
+class PackedRight {
+ public:
+  // Memory for the calling thread's next product.
+  explicit PackedRight(const MatrixProduct& product);
+
+  // Packs panels first … end − 1.
+  void pack(const MatrixProduct& product, std::size_t firstPanel, std::size_t endPanel) const;
+  const float* data() const { return data_; }
+
+ private:
+  float* data_;
+};
+
+void multiplyBlock(const MatrixProduct& product, const PackedRight& right, const ProductBlock& block);
+
+// The products of groups of columns, whose packed operands have at most some MiB.
+std::vector<MatrixProduct> columnGroups(const MatrixProduct& product);
+
+// parallelFor(count, body) calls body(i) for every i below `count`, on any threads.
+template <typename ParallelFor>
+void multiply(const MatrixProduct& product, const ParallelFor& parallelFor) {
+  constexpr std::size_t kPanelsOfPart = 16;
+  for (const MatrixProduct& group : columnGroups(product)) {
+    const PackedRight right(group);
+    const std::size_t panels = group.panels();
+    parallelFor((panels + kPanelsOfPart - 1) / kPanelsOfPart, [&](std::size_t part) {
+      right.pack(group, part * kPanelsOfPart, std::min(panels, (part + 1) * kPanelsOfPart));
+    });
+    const ProductBlocks blocks(group);
+    parallelFor(blocks.count(), [&](std::size_t i) { multiplyBlock(group, right, blocks[i]); });
+  }
+}
 
 // On the calling thread.
-void multiply(const MatrixProduct& product);
+inline void multiply(const MatrixProduct& product) {
+  multiply(product, [](std::size_t count, const auto& body) {
+    for (std::size_t i = 0; i < count; ++i) body(i);
+  });
+}
 
 }  // namespace ringrun

@@ -7,6 +7,7 @@ import { topologicalOrder } from '../graph/topology.ts';
 import { usesOwnOperators } from '../ops/own/enabled.ts';
 import { emitModel, type ModelOptions } from './emit.ts';
 import { fuseElementwise } from './fuse-elementwise.ts';
+import { fuseProducts } from './fuse-products.ts';
 import { rewrite } from './rewrite.ts';
 import { exactMaxPool } from './rewrites/exact-max-pool.ts';
 import { plainOperators } from './rewrites/plain-operators.ts';
@@ -33,8 +34,11 @@ export function definitionOf(
   const isLong = isLongAndSmall(outputs.length > 0 || !update ? outputs : update.outputs);
   const withElements = (values: readonly Value[]) =>
     rewrite(withoutOwnOperators(values), [withoutElements(values), exactMaxPool, removeSlopes]);
-  const fused = (values: readonly Value[]) =>
-    fuses && !isLong && usesOwnOperators() ? fuseElementwise(values) : values;
+  const fused = (values: readonly Value[]) => {
+    if (!usesOwnOperators()) return values;
+    const withProducts = fuseProducts(values);
+    return fuses && !isLong ? fuseElementwise(withProducts) : withProducts;
+  };
   return {
     name,
     details,

@@ -54,6 +54,20 @@ export interface SoftmaxCrossEntropyAttributes {
   smooths: boolean;
 }
 
+/** The last step of a product. */
+export type ProductActivation = 'none' | 'relu' | 'gelu' | 'geluGradient';
+
+export interface MatrixProductAttributes {
+  /** True if the last two axes of the operand are swapped. */
+  transLeft: boolean;
+  transRight: boolean;
+  /** If true, the sum of the products over all leading axes. */
+  sums: boolean;
+  activation: ProductActivation;
+  hasBias: boolean;
+  hasArgument: boolean;
+}
+
 export interface LayerNormalizeAttributes {
   /** Number of the last axes over which rows are normalized. */
   axes: number;

@@ -9,6 +9,7 @@ import type {
   EmbeddingBagAttributes,
   IndexRange,
   LayerNormalizeAttributes,
+  MatrixProductAttributes,
   MaxPoolActivateAttributes,
   NormPartsAttributes,
   PoolAttributes,
@@ -260,6 +261,11 @@ export interface Operators {
   Gelu: None;
   /** Inputs: gradient of the result, x. Output: gradient of x. */
   GeluGradient: None;
+  /**
+   * An operator of the addon, only in compiled programs. Inputs: […,M,K] and […,K,N], whose leading axes broadcast; optionally a
+   * bias [N] and the argument of the activation. Outputs: the result […,M,N]; the values before the activation.
+   */
+  MatrixProduct: MatrixProductAttributes;
   /** An operator of the addon. Inputs: x, optional weight and bias. Outputs: the result; two numbers of each row, [rows,2]. */
   LayerNormalize: LayerNormalizeAttributes;
   /**

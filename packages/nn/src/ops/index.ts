@@ -25,6 +25,7 @@ import { dropouts } from './own/dropout.ts';
 import { embeddingBags } from './own/embedding-bag.ts';
 import { gelus } from './own/gelu.ts';
 import { layerNormalization } from './own/layer-normalize.ts';
+import { matrixProducts } from './own/matrix-product.ts';
 import { maxPoolActivations } from './own/max-pool-activate.ts';
 import { maxPoolGradients } from './own/max-pool-gradient.ts';
 import { recurrences } from './own/recurrence.ts';
@@ -76,6 +77,7 @@ export const operators: OperatorFamily<OpName> = {
   ...softmaxCrossEntropies,
   ...gelus,
   ...layerNormalization,
+  ...matrixProducts,
   ...batchNormalizeActivations,
   ...recurrences,
   ...embeddingBags,

@@ -64,6 +64,7 @@ const own = [
   'SoftmaxCrossEntropyGradient',
   'GeluGradient',
   'LayerNormalizeGradient',
+  'MatrixProduct',
   'BatchNormalizeActivateGradient',
   'RecurrenceGradient',
   'ToomCookWeightGradient',

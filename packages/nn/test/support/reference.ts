@@ -61,7 +61,7 @@ type Own =
   | ('Recurrence' | 'RecurrenceGradient')
   | ('ToomCookConvolve' | 'ToomCookWeightGradient')
   | ('EmbeddingBag' | 'EmbeddingBagGradient')
-  | ('MaxPoolActivate' | 'MaxPoolActivateGradient')
+  | ('MatrixProduct' | 'MaxPoolActivate' | 'MaxPoolActivateGradient')
   | ('BatchNormalizeActivate' | 'BatchNormalizeActivateGradient')
   | ('CheckIndices' | 'CheckProbabilities')
   | ('SafeSoftmax' | 'Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient');

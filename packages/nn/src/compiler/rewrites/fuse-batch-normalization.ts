@@ -2,6 +2,7 @@ import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { isSameSequence } from '../../graph/same-data.ts';
+import { onlyReadersOf } from '../readers.ts';
 import { batchNormalizeActivate } from '../../ops/own/batch-normalize-activate.ts';
 
 /**
@@ -77,13 +78,4 @@ function residualOf(sum: Node, normalized: Value): Value | undefined {
   const other = sum.inputs[0] === normalized ? sum.inputs[1] : sum.inputs[0];
   if (other === normalized) return undefined;
   return isSameSequence(other.shape, normalized.shape) ? other : undefined;
-}
-
-/** The readers of values that are read once and are not outputs. */
-function onlyReadersOf(order: readonly Node[], outputs: readonly Value[]): Map<Value, Node | undefined> {
-  const readers = new Map<Value, Node | undefined>(outputs.map((output) => [output, undefined]));
-  for (const node of order) {
-    for (const input of node.inputs) readers.set(input, readers.has(input) ? undefined : node);
-  }
-  return readers;
 }

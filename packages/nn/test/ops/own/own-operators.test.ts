@@ -37,6 +37,7 @@ import { reshape } from '../../../src/ops/shape.ts';
 import { matmul } from '../../../src/ops/linear-algebra.ts';
 import { input } from '../../../src/ops/source.ts';
 import { F, manualSeed, nn, optim, Parameter, programCache, tensor } from '../../../src/index.ts';
+import { worstUlps } from '../../support/both-ways.ts';
 import { randomNumbers } from '../../../../../test/support/random-numbers.ts';
 import { fill } from '../../support/fill.ts';
 import { MnistCnn } from '../../support/mnist-cnn.ts';
@@ -312,7 +313,7 @@ describe('the update of', () => {
   });
 });
 
-test('three training steps of the MNIST CNN are bit-identical to plain operators', async () => {
+test('three training steps of the MNIST CNN are those of plain operators but for the order of sums', async () => {
   const train = async (on: boolean) => {
     programCache.clear();
     setOwnOperators(on);
@@ -336,5 +337,5 @@ test('three training steps of the MNIST CNN are bit-identical to plain operators
     return trained.map(({ data }) => data);
   };
   const [own, plain] = [await train(true), await train(false)];
-  expect(bitsOf(own)).toEqual(bitsOf(plain));
+  for (const [position, array] of own.entries()) expect(worstUlps(array, plain[position])).toBeLessThan(16);
 });

@@ -1,0 +1,188 @@
+import type { ProductActivation } from '../graph/attributes.ts';
+import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
+import { isSameSequence } from '../graph/same-data.ts';
+import { topologicalOrder } from '../graph/topology.ts';
+import { matrixProduct, type ProductOperands } from '../ops/own/matrix-product.ts';
+import { reshape } from '../ops/shape.ts';
+import { sizeOf } from '../value-type.ts';
+import { onlyReadersOf } from './readers.ts';
+
+/**
+ * Replaces matrix products by an operator of the addon, together with the operators beside them that it computes on the way:
+ * transposes of operands, the sum over leading axes, a bias, GELU and its gradient.
+ */
+export function fuseProducts(outputs: readonly Value[]): Value[] {
+  const order = topologicalOrder(outputs);
+  if (!order.some(isProduct)) return [...outputs];
+  const graph = new Surroundings(order, outputs);
+  const replaced = new Map<Value, Value>();
+  const current = (value: Value): Value => replaced.get(value) ?? value;
+  for (const node of order) {
+    if (replaced.has(node.outputs[0])) continue;
+    if (isProduct(node) && isWorthIt(node)) {
+      for (const [value, by] of fused(planOf(node, graph), current)) replaced.set(value, by);
+      continue;
+    }
+    const inputs = node.inputs.map(current);
+    if (isSameSequence(inputs, node.inputs)) continue;
+    const made = createNode(node.op, inputs, node.attributes, node.outputs);
+    for (const [index, output] of made.outputs.entries()) replaced.set(node.outputs[index], output);
+  }
+  return outputs.map(current);
+}
+
+type Product = Node<'MatMul'> | Node<'Gemm'>;
+
+function isProduct(node: Node): node is Product {
+  return isNode(node, 'MatMul') || isNode(node, 'Gemm');
+}
+
+/** Products of few rows would take less time than the packing of their right operand. */
+function isWorthIt({ outputs: [{ shape }] }: Product): boolean {
+  return sizeOf(shape) > 0 && sizeOf(shape.slice(0, -1)) >= minRows;
+}
+
+const minRows = 4;
+
+/** The places and readers of values. */
+class Surroundings {
+  readonly #places: ReadonlyMap<Node, number>;
+  readonly #onlyReaders: ReadonlyMap<Value, Node | undefined>;
+  readonly #readers = new Map<Value, Node[]>();
+
+  constructor(order: readonly Node[], outputs: readonly Value[]) {
+    this.#places = new Map(order.map((node, place) => [node, place]));
+    this.#onlyReaders = onlyReadersOf(order, outputs);
+    for (const node of order) {
+      for (const input of node.inputs) {
+        const known = this.#readers.get(input);
+        if (known) known.push(node);
+        else this.#readers.set(input, [node]);
+      }
+    }
+  }
+
+  /** The reader of a value that is read once and is not an output. */
+  onlyReaderOf(value: Value): Node | undefined {
+    return this.#onlyReaders.get(value);
+  }
+
+  readersOf(value: Value): readonly Node[] {
+    return this.#readers.get(value) ?? [];
+  }
+
+  /** True if a value is known before a node is computed. */
+  isKnownBefore({ node: producer }: Value, node: Node): boolean {
+    return producer.inputs.length === 0 || this.#places.get(producer)! < this.#places.get(node)!;
+  }
+}
+
+/** A product and the nodes that become part of it. */
+interface Plan {
+  readonly node: Product;
+  readonly bias?: Value | undefined;
+  /** The sum over the leading axes. */
+  readonly sum?: Value | undefined;
+  /** The value that the activation reads: the product, or a Reshape of it. */
+  readonly before: Value;
+  readonly activation?: {
+    readonly name: ProductActivation;
+    readonly result: Value;
+    readonly argument?: Value;
+  };
+}
+
+function planOf(node: Product, graph: Surroundings): Plan {
+  const [result] = node.outputs;
+  if (isNode(node, 'Gemm')) return { node, bias: node.inputs.at(2), ...activationOf(node, result, graph) };
+  const reader = graph.onlyReaderOf(result);
+  if (reader && isSumOverLeading(reader)) return { node, sum: reader.outputs[0], before: result };
+  return { node, ...activationOf(node, result, graph) };
+}
+
+/** True if it adds the matrices of all leading axes. */
+function isSumOverLeading(node: Node): boolean {
+  if (!isNode(node, 'ReduceSum')) return false;
+  const leading = node.inputs[0].shape.length - 2;
+  const axes = new Set(node.attributes.axes);
+  if (leading === 0 || axes.size !== leading) return false;
+  return Array.from({ length: leading }, (_, axis) => axis).every((axis) => axes.has(axis));
+}
+
+function activationOf(
+  node: Product,
+  result: Value,
+  graph: Surroundings,
+): Pick<Plan, 'before' | 'activation'> {
+  const reader = graph.onlyReaderOf(result);
+  const before = reader && isNode(reader, 'Reshape') ? reader.outputs[0] : result;
+  const gelu = graph.readersOf(before).find((one) => isNode(one, 'Gelu'));
+  if (gelu) return { before, activation: { name: 'gelu', result: gelu.outputs[0] } };
+  const gradient = graph.onlyReaderOf(before);
+  if (gradient && isNode(gradient, 'GeluGradient')) {
+    const [d, argument] = gradient.inputs;
+    if (d === before && argument !== before && graph.isKnownBefore(argument, node)) {
+      return { before, activation: { name: 'geluGradient', result: gradient.outputs[0], argument } };
+    }
+  }
+  return { before: result };
+}
+
+/** The values that the operator replaces. */
+function fused(
+  { node, bias, sum, before, activation }: Plan,
+  current: (value: Value) => Value,
+): readonly (readonly [Value, Value])[] {
+  const [result] = node.outputs;
+  const [left, right] = node.inputs.map((operand) => oriented(operand, current));
+  const swaps = isNode(node, 'Gemm') ? node.attributes : { transA: false, transB: false };
+  const argument = activation?.argument && current(activation.argument);
+  const operands: ProductOperands = {
+    left: left.value,
+    right: right.value,
+    bias: bias && current(bias),
+    argument: argument && shaped(argument, result.shape),
+  };
+  const attributes = {
+    transLeft: left.isTransposed !== swaps.transA,
+    transRight: right.isTransposed !== swaps.transB,
+    sums: sum !== undefined,
+    activation: activation?.name ?? 'none',
+  };
+  const type = sum ?? result;
+  const made = matrixProduct(operands, attributes, sum ? { ...type, shape: summedShape(result, sum) } : type);
+  if (sum)
+    return [
+      [result, made.outputs[0]],
+      [sum, shaped(made.outputs[0], sum.shape)],
+    ];
+  if (!activation) return [[result, made.outputs[0]]];
+  return [
+    [result, made.outputs[1]],
+    [before, shaped(made.outputs[1], before.shape)],
+    [activation.result, shaped(made.outputs[0], activation.result.shape)],
+  ];
+}
+
+/** With the leading axes as 1, as if they had been kept. */
+function summedShape({ shape }: Value, sum: Value): readonly number[] {
+  return [...Array<number>(Math.max(0, sum.shape.length - 2)).fill(1), ...shape.slice(-2)];
+}
+
+function shaped(value: Value, shape: readonly number[]): Value {
+  return isSameSequence(value.shape, shape) ? value : reshape(value, shape);
+}
+
+/** An operand without a Transpose of its last two axes. */
+function oriented(operand: Value, current: (value: Value) => Value): { value: Value; isTransposed: boolean } {
+  const { node } = operand;
+  if (!isNode(node, 'Transpose')) return { value: current(operand), isTransposed: false };
+  const { perm } = node.attributes;
+  const last = perm.length - 1;
+  const swaps = perm.every(
+    (axis, place) => axis === (place < last - 1 ? place : place === last ? last - 1 : last),
+  );
+  return swaps
+    ? { value: current(node.inputs[0]), isTransposed: true }
+    : { value: current(operand), isTransposed: false };
+}
