@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "onnxruntime/c_api.h"
@@ -30,15 +31,28 @@ namespace ringrun::ort {
 // and an entry in operators.cc. One session computes on one thread at a time, but sessions of different JavaScript
 // threads compute at the same time, so only the members of the class are safe to write.
 //
+// An operator whose arrays may be float32 or bfloat16 is a class template over their element types, and `addOverloads`
+// registers every combination: onnxruntime infers the type of an output only if that of each kernel is fixed.
+//
+//   template <typename X>
+//   struct Scale {
+//     static constexpr std::array kInputs = {Argument{kTypeOf<X>}, Argument{kFloat32, kOptional}};
+//
 // packages/nn/src/ops/own has the graph node of each operator, with the graph of plain operators that it replaces.
 
 constexpr const char* kDomain = "ringrun";
 constexpr std::size_t kMaxAxes = 8;
 
-// An input or output: its element type (kAnyType: `compute` reads it, Computation::elementType), and kRequired, kOptional or kVariadic (the last one, at least one array).
+// Elements of arrays in memory: std::uint16_t is bfloat16.
+template <typename T>
+constexpr int kTypeOf = std::is_same_v<T, std::uint16_t> ? kBFloat16 : kFloat32;
+
+// An input or output: its element type (kAnyType: `compute` reads it, Computation::elementType), and kRequired, kOptional or
+// kVariadic (the last one; the arrays of kAnyType may have different types).
 struct Argument {
   int type;
   int characteristic = kRequired;
+  int least = 1;  // arrays of a variadic argument
 };
 
 // The output may be written over the input if no other node reads the input (kInPlace), or always (kAliases).
@@ -199,8 +213,10 @@ struct Callbacks {
   static int getOutputCharacteristic(const CustomOperator*, std::size_t i) { return Operator::kOutputs[i].characteristic; }
   static int getMemoryType(const CustomOperator*, std::size_t) { return kDefaultMemory; }
   static int one(const CustomOperator*) { return 1; }
-  // Variadic arrays have the element type of the argument.
-  static int isHomogeneous(const CustomOperator*) { return 1; }
+  static int minInputs(const CustomOperator*) { return Operator::kInputs.back().least; }
+  static int minOutputs(const CustomOperator*) { return Operator::kOutputs.back().least; }
+  static int areInputsHomogeneous(const CustomOperator*) { return Operator::kInputs.back().type != kAnyType; }
+  static int areOutputsHomogeneous(const CustomOperator*) { return Operator::kOutputs.back().type != kAnyType; }
   static int getEndVersion(const CustomOperator*) { return INT32_MAX; }
 
   static Status* createKernel(const CustomOperator*, const Table* api, const KernelInfo* info, void** kernel) {
@@ -280,10 +296,10 @@ const CustomOperator* customOperator() {
     made.getInputCharacteristic = Functions::getInputCharacteristic;
     made.getOutputCharacteristic = Functions::getOutputCharacteristic;
     made.getInputMemoryType = Functions::getMemoryType;
-    made.getVariadicInputMinArity = Functions::one;
-    made.getVariadicInputHomogeneity = Functions::isHomogeneous;
-    made.getVariadicOutputMinArity = Functions::one;
-    made.getVariadicOutputHomogeneity = Functions::isHomogeneous;
+    made.getVariadicInputMinArity = Functions::minInputs;
+    made.getVariadicInputHomogeneity = Functions::areInputsHomogeneous;
+    made.getVariadicOutputMinArity = Functions::minOutputs;
+    made.getVariadicOutputHomogeneity = Functions::areOutputsHomogeneous;
     made.createKernelV2 = Functions::createKernel;
     made.kernelComputeV2 = Functions::compute;
     made.getStartVersion = Functions::one;
@@ -295,6 +311,17 @@ const CustomOperator* customOperator() {
     return made;
   }();
   return &description;
+}
+
+// Adds an operator for every combination of its `count` element types.
+template <template <typename...> class Operator, std::size_t count, typename... Chosen>
+void addOverloads(std::vector<const CustomOperator*>& to) {
+  if constexpr (sizeof...(Chosen) == count) {
+    to.push_back(customOperator<Operator<Chosen...>>());
+  } else {
+    addOverloads<Operator, count, Chosen..., float>(to);
+    addOverloads<Operator, count, Chosen..., std::uint16_t>(to);
+  }
 }
 
 }  // namespace ringrun::ort

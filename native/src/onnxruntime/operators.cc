@@ -26,42 +26,45 @@
 namespace ringrun::ort {
 
 const std::vector<const CustomOperator*>& operators() {
-  static const std::vector<const CustomOperator*> all = {
-      customOperator<AddDependency>(),
-      customOperator<AddRows>(),
-      customOperator<AwaitCall>(),
-      customOperator<BatchNormalizeActivate>(),
-      customOperator<BatchNormalizeActivateGradient>(),
-      customOperator<CheckIndices>(),
-      customOperator<CheckProbabilities>(),
-      customOperator<ClipNorm>(),
-      customOperator<ClipNormOfParts>(),
-      customOperator<CombineStatistics>(),
-      customOperator<CtcLoss>(),
-      customOperator<Dropout>(),
-      customOperator<Elementwise>(),
-      customOperator<EmbeddingBag>(),
-      customOperator<EmbeddingBagGradient>(),
-      customOperator<Gelu>(),
-      customOperator<GeluGradient>(),
-      customOperator<LayerNormalize>(),
-      customOperator<LayerNormalizeGradient>(),
-      customOperator<MatrixProducts<float>>(),
-      customOperator<MatrixProducts<std::uint16_t>>(),
-      customOperator<MaxPoolActivate>(),
-      customOperator<MaxPoolActivateGradient>(),
-      customOperator<MaxPoolGradient>(),
-      customOperator<NormParts>(),
-      customOperator<Recurrence>(),
-      customOperator<RecurrenceGradient>(),
-      customOperator<RunCall>(),
-      customOperator<SafeSoftmax>(),
-      customOperator<SoftmaxCrossEntropy>(),
-      customOperator<SoftmaxCrossEntropyGradient>(),
-      customOperator<StartCall>(),
-      customOperator<ToomCookConvolve>(),
-      customOperator<ToomCookWeightGradient>(),
-  };
+  static const std::vector<const CustomOperator*> all = [] {
+    std::vector<const CustomOperator*> made = {
+        customOperator<AddDependency>(),
+        customOperator<AddRows>(),
+        customOperator<AwaitCall>(),
+        customOperator<BatchNormalizeActivate>(),
+        customOperator<BatchNormalizeActivateGradient>(),
+        customOperator<CheckIndices>(),
+        customOperator<CheckProbabilities>(),
+        customOperator<ClipNorm>(),
+        customOperator<ClipNormOfParts>(),
+        customOperator<CombineStatistics>(),
+        customOperator<CtcLoss>(),
+        customOperator<Dropout>(),
+        customOperator<Elementwise>(),
+        customOperator<EmbeddingBag>(),
+        customOperator<EmbeddingBagGradient>(),
+        customOperator<LayerNormalize>(),
+        customOperator<LayerNormalizeGradient>(),
+        customOperator<MatrixProducts<float>>(),
+        customOperator<MatrixProducts<std::uint16_t>>(),
+        customOperator<MaxPoolActivate>(),
+        customOperator<MaxPoolActivateGradient>(),
+        customOperator<MaxPoolGradient>(),
+        customOperator<NormParts>(),
+        customOperator<Recurrence>(),
+        customOperator<RecurrenceGradient>(),
+        customOperator<RunCall>(),
+        customOperator<SafeSoftmax>(),
+        customOperator<SoftmaxCrossEntropy>(),
+        customOperator<SoftmaxCrossEntropyGradient>(),
+        customOperator<StartCall>(),
+        customOperator<ToomCookConvolve>(),
+        customOperator<ToomCookWeightGradient>(),
+    };
+    addOverloads<Gelu, 1>(made);
+    addOverloads<GeluGradient, 1>(made);
+    return made;
+  }();
   return all;
 }
 

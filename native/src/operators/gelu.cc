@@ -37,8 +37,8 @@ constexpr float kSqrtHalf = 0.707106781186547524f;
 constexpr float kDensityAt0 = 0.398942280401432678f;  // 1 / √(2π)
 
 struct Gelu {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const float* from, std::size_t count, float* to) {
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const T* from, std::size_t count, T* to) {
     Lanes<Bytes> x, erf;
     for (std::size_t i = 0; i < count; i += kLanes) {
       x.load(from + i, count - i, 0);
@@ -51,8 +51,8 @@ struct Gelu {
 };
 
 struct GeluGradient {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const float* dy, const float* from, std::size_t count, float* dx) {
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const T* dy, const T* from, std::size_t count, T* dx) {
     Lanes<Bytes> x, d, erf, density;
     for (std::size_t i = 0; i < count; i += kLanes) {
       x.load(from + i, count - i, 0);
@@ -75,10 +75,19 @@ struct GeluGradient {
 
 }  // namespace
 
-void gelu(const float* x, std::size_t count, float* y) { runVectorised<Gelu>(x, count, y); }
+template <typename T>
+void gelu(const T* x, std::size_t count, T* y) {
+  runVectorised<Gelu>(x, count, y);
+}
 
-void geluGradient(const float* dy, const float* x, std::size_t count, float* dx) {
+template <typename T>
+void geluGradient(const T* dy, const T* x, std::size_t count, T* dx) {
   runVectorised<GeluGradient>(dy, x, count, dx);
 }
+
+template void gelu(const float*, std::size_t, float*);
+template void gelu(const std::uint16_t*, std::size_t, std::uint16_t*);
+template void geluGradient(const float*, const float*, std::size_t, float*);
+template void geluGradient(const std::uint16_t*, const std::uint16_t*, std::size_t, std::uint16_t*);
 
 }  // namespace ringrun

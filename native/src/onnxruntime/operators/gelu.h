@@ -19,34 +19,36 @@ void forEachPart(const Computation& computation, std::size_t total, const Body& 
 }
 
 // x·Φ(x).
+template <typename T>
 struct Gelu {
   static constexpr const char* kName = "Gelu";
-  static constexpr std::array kInputs = {Argument{kFloat32}};
-  static constexpr std::array kOutputs = {Argument{kFloat32}};
+  static constexpr std::array kInputs = {Argument{kTypeOf<T>}};
+  static constexpr std::array kOutputs = {Argument{kTypeOf<T>}};
   static constexpr std::array kInPlace = {Sharing{0, 0}};
 
   explicit Gelu(const Attributes&) {}
 
   void compute(Computation& computation) const {
-    const auto x = computation.input<float>(0);
-    float* const y = computation.output<float>(0, x.shape);
+    const auto x = computation.input<T>(0);
+    T* const y = computation.output<T>(0, x.shape);
     forEachPart(computation, x.count(), [&](std::size_t begin, std::size_t count) { gelu(x.data + begin, count, y + begin); });
   }
 };
 
 // Inputs: the gradient of the result, x. Output: the gradient of x.
+template <typename T>
 struct GeluGradient {
   static constexpr const char* kName = "GeluGradient";
-  static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32}};
-  static constexpr std::array kOutputs = {Argument{kFloat32}};
+  static constexpr std::array kInputs = {Argument{kTypeOf<T>}, Argument{kTypeOf<T>}};
+  static constexpr std::array kOutputs = {Argument{kTypeOf<T>}};
   static constexpr std::array kInPlace = {Sharing{0, 0}};
 
   explicit GeluGradient(const Attributes&) {}
 
   void compute(Computation& computation) const {
-    const auto x = computation.input<float>(1);
-    const auto dy = computation.input<float>(0, x.shape);
-    float* const dx = computation.output<float>(0, x.shape);
+    const auto x = computation.input<T>(1);
+    const auto dy = computation.input<T>(0, x.shape);
+    T* const dx = computation.output<T>(0, x.shape);
     forEachPart(computation, x.count(), [&](std::size_t begin, std::size_t count) {
       geluGradient(dy.data + begin, x.data + begin, count, dx + begin);
     });
