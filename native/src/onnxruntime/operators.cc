@@ -28,41 +28,42 @@ namespace ringrun::ort {
 const std::vector<const CustomOperator*>& operators() {
   static const std::vector<const CustomOperator*> all = [] {
     std::vector<const CustomOperator*> made = {
-        customOperator<AddDependency>(),
-        customOperator<AddRows>(),
         customOperator<AwaitCall>(),
-        customOperator<BatchNormalizeActivate>(),
-        customOperator<BatchNormalizeActivateGradient>(),
         customOperator<CheckIndices>(),
         customOperator<CheckProbabilities>(),
         customOperator<ClipNorm>(),
         customOperator<ClipNormOfParts>(),
         customOperator<CombineStatistics>(),
         customOperator<CtcLoss>(),
-        customOperator<Dropout>(),
         customOperator<Elementwise>(),
         customOperator<EmbeddingBag>(),
         customOperator<EmbeddingBagGradient>(),
-        customOperator<LayerNormalize>(),
-        customOperator<LayerNormalizeGradient>(),
         customOperator<MatrixProducts<float>>(),
         customOperator<MatrixProducts<std::uint16_t>>(),
-        customOperator<MaxPoolActivate>(),
-        customOperator<MaxPoolActivateGradient>(),
-        customOperator<MaxPoolGradient>(),
         customOperator<NormParts>(),
         customOperator<Recurrence>(),
         customOperator<RecurrenceGradient>(),
         customOperator<RunCall>(),
-        customOperator<SafeSoftmax>(),
-        customOperator<SoftmaxCrossEntropy>(),
-        customOperator<SoftmaxCrossEntropyGradient>(),
         customOperator<StartCall>(),
         customOperator<ToomCookConvolve>(),
         customOperator<ToomCookWeightGradient>(),
     };
+    addOverloads<AddDependency, 1>(made);
+    addOverloads<AddLayerNormalize, 2>(made);
+    addOverloads<AddRows, 1>(made);
+    addOverloads<BatchNormalizeActivate, 1>(made);
+    addOverloads<BatchNormalizeActivateGradient, 1>(made);
+    addOverloads<Dropout, 1>(made);
     addOverloads<Gelu, 1>(made);
     addOverloads<GeluGradient, 1>(made);
+    addOverloads<LayerNormalize, 1>(made);
+    addOverloads<LayerNormalizeGradient, 2>(made);
+    addOverloads<MaxPoolActivate, 1>(made);
+    addOverloads<MaxPoolActivateGradient, 1>(made);
+    addOverloads<MaxPoolGradient, 1>(made);
+    addOverloads<SafeSoftmax, 1>(made);
+    addOverloads<SoftmaxCrossEntropy, 1>(made);
+    addOverloads<SoftmaxCrossEntropyGradient, 1>(made);
     return made;
   }();
   return all;

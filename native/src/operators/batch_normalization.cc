@@ -40,9 +40,9 @@ RINGRUN_INLINE void forEachBlock(const ChannelRuns& shape, const Body& body) {
 }
 
 // Adds up x − origin and its square over a block.
-template <std::size_t Bytes>
+template <std::size_t Bytes, typename T>
 RINGRUN_INLINE void sumBlock(const ChannelRuns& shape, std::size_t first, std::size_t runs, std::size_t from, std::size_t length,
-                             const float* x, float origin, double& sum, double& squares) {
+                             const T* x, float origin, double& sum, double& squares) {
   Lanes<Bytes> v, sums[kSums], products[kSums];
   for (auto& lanes : sums) lanes.fill(0);
   for (auto& lanes : products) lanes.fill(0);
@@ -59,8 +59,8 @@ RINGRUN_INLINE void sumBlock(const ChannelRuns& shape, std::size_t first, std::s
 }
 
 struct BatchStatistics {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const ChannelRuns& given, const float* x, ChannelStatistics& to) {
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const ChannelRuns& given, const T* x, ChannelStatistics& to) {
     const ChannelRuns shape = given;
     double count = 0, mean = 0, squares = 0;
     forEachBlock(shape, [&](std::size_t first, std::size_t runs, std::size_t from, std::size_t length) __attribute__((always_inline)) {
@@ -145,10 +145,10 @@ struct Flags {
 };
 
 struct BatchNormalized {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const ChannelRuns& given, const ChannelNormalization& of) {
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const ChannelRuns& given, const ChannelNormalization<T>& of) {
     const ChannelRuns shape = given;
-    const ChannelNormalization channel = of;
+    const ChannelNormalization<T> channel = of;
     Lanes<Bytes> v, r;
     Flags<Bytes> flags;
     flags.clear();
@@ -180,10 +180,10 @@ RINGRUN_INLINE void loadGradient(Lanes<Bytes>& g, Flags<Bytes>& flags, const Arr
 }
 
 struct GradientSums {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const ChannelRuns& given, const ChannelGradientSums& of, ChannelSums& to) {
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const ChannelRuns& given, const ChannelGradientSums<T>& of, ChannelSums& to) {
     const ChannelRuns shape = given;
-    const ChannelGradientSums channel = of;
+    const ChannelGradientSums<T> channel = of;
     double sum = 0, dot = 0;
     Flags<Bytes> flags;
     flags.next = 0;
@@ -208,10 +208,10 @@ struct GradientSums {
 };
 
 struct BatchGradient {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const ChannelRuns& given, const ChannelGradient& of) {
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const ChannelRuns& given, const ChannelGradient<T>& of) {
     const ChannelRuns shape = given;
-    const ChannelGradient channel = of;
+    const ChannelGradient<T> channel = of;
     const std::size_t vectors = vectorsOf(shape);
     Lanes<Bytes> g, v;
     Flags<Bytes> flags;
@@ -238,20 +238,37 @@ std::size_t flagWordsOf(const ChannelRuns& runs) {
   return (runs.outer * vectorsOf(runs) + kFlagBits - 1) / kFlagBits * kFlagWords;
 }
 
-ChannelStatistics statisticsOf(const ChannelRuns& runs, const float* x) {
+template <typename T>
+ChannelStatistics statisticsOf(const ChannelRuns& runs, const T* x) {
   ChannelStatistics statistics{};
   runVectorised<BatchStatistics>(runs, x, statistics);
   return statistics;
 }
 
-void normalizeChannel(const ChannelRuns& runs, const ChannelNormalization& channel) { runVectorised<BatchNormalized>(runs, channel); }
+template <typename T>
+void normalizeChannel(const ChannelRuns& runs, const ChannelNormalization<T>& channel) {
+  runVectorised<BatchNormalized>(runs, channel);
+}
 
-ChannelSums sumsOfGradient(const ChannelRuns& runs, const ChannelGradientSums& channel) {
+template <typename T>
+ChannelSums sumsOfGradient(const ChannelRuns& runs, const ChannelGradientSums<T>& channel) {
   ChannelSums sums{};
   runVectorised<GradientSums>(runs, channel, sums);
   return sums;
 }
 
-void differentiateChannel(const ChannelRuns& runs, const ChannelGradient& channel) { runVectorised<BatchGradient>(runs, channel); }
+template <typename T>
+void differentiateChannel(const ChannelRuns& runs, const ChannelGradient<T>& channel) {
+  runVectorised<BatchGradient>(runs, channel);
+}
+
+#define RINGRUN_INSTANTIATE(T)                                                          \
+  template ChannelStatistics statisticsOf(const ChannelRuns&, const T*);                \
+  template void normalizeChannel(const ChannelRuns&, const ChannelNormalization<T>&);   \
+  template ChannelSums sumsOfGradient(const ChannelRuns&, const ChannelGradientSums<T>&); \
+  template void differentiateChannel(const ChannelRuns&, const ChannelGradient<T>&);
+RINGRUN_INSTANTIATE(float)
+RINGRUN_INSTANTIATE(std::uint16_t)
+#undef RINGRUN_INSTANTIATE
 
 }  // namespace ringrun

@@ -5,6 +5,8 @@
 
 namespace ringrun {
 
+// Arrays of activations are float32 (T is float) or bfloat16 (std::uint16_t).
+
 // One channel of an array [outer, channels, inner]: `outer` runs of `inner` adjacent elements, `stride` elements apart.
 // Offsets of arrays are those of the channel's first element, so NCHW is [N, C, H·W], and [W, C, H, N] is [W, C, H·N].
 struct ChannelRuns {
@@ -28,30 +30,34 @@ std::size_t flagWordsOf(const ChannelRuns& runs);
 // Reads memory once. Blocks of at most 2,048 elements are summed in float32 relative to the mean of the elements before, and
 // combined in double precision (Chan, Golub and LeVeque, 1983), so a mean far from 0 does not reduce precision. The order of
 // the sums depends only on the shape.
-ChannelStatistics statisticsOf(const ChannelRuns& runs, const float* x);
+template <typename T>
+ChannelStatistics statisticsOf(const ChannelRuns& runs, const T* x);
 
 // y = (x − mean)·scale + shift + residual, and its relu.
+template <typename T>
 struct ChannelNormalization {
-  const float* x;
-  const float* residual;  // null: none
+  const T* x;
+  const T* residual;  // null: none
   float mean;
   float scale;
   float shift;
   bool activates;      // if false, y before the relu
-  float* y;            // may be x or residual
+  T* y;            // may be x or residual
   std::uint32_t* flat;  // flags where y ≤ 0 before the relu; null: not written
 };
 
-void normalizeChannel(const ChannelRuns& runs, const ChannelNormalization& channel);
+template <typename T>
+void normalizeChannel(const ChannelRuns& runs, const ChannelNormalization<T>& channel);
 
 // With g the gradient of (x − mean)·scale + shift + residual, the sums of g and of g·(x − mean).
+template <typename T>
 struct ChannelGradientSums {
-  const float* dy;
-  const float* other;        // added to dy; null: none
+  const T* dy;
+  const T* other;        // added to dy; null: none
   const std::uint32_t* flat;  // null: no relu
-  const float* x;
+  const T* x;
   float mean;
-  float* g;  // may be dy or other; null: not written
+  T* g;  // may be dy or other; null: not written
 };
 
 struct ChannelSums {
@@ -59,22 +65,25 @@ struct ChannelSums {
   double dot;
 };
 
-ChannelSums sumsOfGradient(const ChannelRuns& runs, const ChannelGradientSums& channel);
+template <typename T>
+ChannelSums sumsOfGradient(const ChannelRuns& runs, const ChannelGradientSums<T>& channel);
 
 // dx = g·ofGradient + (x − mean)·ofCentered + constant. With `g` written by sumsOfGradient, it is dy, and other and flat are
 // null.
+template <typename T>
 struct ChannelGradient {
-  const float* dy;
-  const float* other;
+  const T* dy;
+  const T* other;
   const std::uint32_t* flat;
-  const float* x;
+  const T* x;
   float mean;
   float ofGradient;
   float ofCentered;
   float constant;
-  float* dx;  // may be any of the arrays
+  T* dx;  // may be any of the arrays
 };
 
-void differentiateChannel(const ChannelRuns& runs, const ChannelGradient& channel);
+template <typename T>
+void differentiateChannel(const ChannelRuns& runs, const ChannelGradient<T>& channel);
 
 }  // namespace ringrun

@@ -11,8 +11,8 @@ constexpr std::size_t kCounters = kDropoutBlock / 4;
 
 // Loops that compilers vectorise. They would not if the counters of a block fitted into few vectors.
 struct DropOut {
-  template <std::size_t Bytes>
-  static inline __attribute__((always_inline)) void run(const DropoutMask& given, const float* x, float* y, std::size_t begin, std::size_t end) {
+  template <std::size_t Bytes, typename T>
+  static inline __attribute__((always_inline)) void run(const DropoutMask& given, const T* x, T* y, std::size_t begin, std::size_t end) {
     const DropoutMask mask = given;
     std::uint32_t words[4][kCounters];
     auto& [a, b, c, d] = words;
@@ -43,7 +43,9 @@ struct DropOut {
         const std::size_t at = block + w * kCounters;
         if (at >= end) break;
         const std::size_t count = std::min(kCounters, end - at);
-        for (std::size_t i = 0; i < count; ++i) y[at + i] = x[at + i] * (words[w][i] <= mask.limit ? mask.scale : 0.0f);
+        for (std::size_t i = 0; i < count; ++i) {
+          setNumber(y[at + i], numberOf(x[at + i]) * (words[w][i] <= mask.limit ? mask.scale : 0.0f));
+        }
       }
     }
   }
@@ -51,8 +53,12 @@ struct DropOut {
 
 }  // namespace
 
-void dropOut(const DropoutMask& mask, const float* x, float* y, std::size_t begin, std::size_t end) {
+template <typename T>
+void dropOut(const DropoutMask& mask, const T* x, T* y, std::size_t begin, std::size_t end) {
   runVectorised<DropOut>(mask, x, y, begin, end);
 }
+
+template void dropOut(const DropoutMask&, const float*, float*, std::size_t, std::size_t);
+template void dropOut(const DropoutMask&, const std::uint16_t*, std::uint16_t*, std::size_t, std::size_t);
 
 }  // namespace ringrun

@@ -18,7 +18,9 @@ struct DropoutMask {
   float scale;          // factor of kept elements
 };
 
-// y[i] = x[i]·scale or x[i]·0, for i from `begin`, a multiple of kDropoutBlock, below `end`. `y` may be `x`.
-void dropOut(const DropoutMask& mask, const float* x, float* y, std::size_t begin, std::size_t end);
+// y[i] = x[i]·scale or x[i]·0, for i from `begin`, a multiple of kDropoutBlock, below `end`. `y` may be `x`. T is
+// float, or std::uint16_t for bfloat16.
+template <typename T>
+void dropOut(const DropoutMask& mask, const T* x, T* y, std::size_t begin, std::size_t end);
 
 }  // namespace ringrun

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "operators/elementwise_kernels.h"
+#include "reduce/formats16.h"
+#include "reduce/widen.h"
 
 namespace ringrun {
 namespace {
@@ -43,7 +45,8 @@ Signature signatureOf(Opcode op) {
     case Opcode::Neg:
     case Opcode::Sqrt:
     case Opcode::Abs:
-    case Opcode::Relu: return {1, false, false};
+    case Opcode::Relu:
+    case Opcode::Round: return {1, false, false};
     case Opcode::Greater:
     case Opcode::GreaterOrEqual:
     case Opcode::LessOrEqual:
@@ -84,7 +87,7 @@ ElementwiseProgram::ElementwiseProgram(Definition definition) : definition_(std:
 }
 
 bool ElementwiseProgram::isCondition(std::size_t value) const {
-  if (value < inputCount()) return value < definition_.conditions;
+  if (value < inputCount()) return definition_.inputs.isCondition(value);
   return signatureOf(definition_.instructions[value - inputCount()].op).givesCondition;
 }
 
@@ -105,14 +108,13 @@ void ElementwiseProgram::requireValid() const {
       require(isCondition(operands[k]) == readsCondition(op, k), where + ": expected a " + (readsCondition(op, k) ? "condition" : "number"));
     }
   }
-  const auto requireOutputs = [&](const std::vector<std::size_t>& outputs, bool conditions) {
-    for (const std::size_t value : outputs) {
-      require(value >= inputCount() && value < inputCount() + instructions.size(), "output: expected a computed value, got " + std::to_string(value));
-      require(isCondition(value) == conditions, std::string("output: expected a ") + (conditions ? "condition" : "number"));
-    }
-  };
-  requireOutputs(definition_.conditionOutputs, true);
-  requireOutputs(definition_.numberOutputs, false);
+  require(definition_.results.size() == definition_.outputs.total(), "outputs: expected one value for each");
+  for (std::size_t k = 0; k < definition_.results.size(); ++k) {
+    const std::size_t value = definition_.results[k];
+    const bool isExpected = definition_.outputs.isCondition(k);
+    require(value >= inputCount() && value < inputCount() + instructions.size(), "output: expected a computed value, got " + std::to_string(value));
+    require(isCondition(value) == isExpected, std::string("output: expected a ") + (isExpected ? "condition" : "number"));
+  }
 }
 
 // Values reuse the buffers of values whose last reader has run. Inputs are loaded before the first instruction.
@@ -122,8 +124,7 @@ void ElementwiseProgram::assignBuffers() {
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     for (std::size_t k = 0; k < signatureOf(instructions[i].op).operands; ++k) lastReaders_[instructions[i].operands[k]] = i;
   }
-  for (const std::size_t value : definition_.conditionOutputs) lastReaders_[value] = instructions.size();
-  for (const std::size_t value : definition_.numberOutputs) lastReaders_[value] = instructions.size();
+  for (const std::size_t value : definition_.results) lastReaders_[value] = instructions.size();
 
   std::vector<std::size_t> free;
   const auto take = [&] {
@@ -148,7 +149,7 @@ void ElementwiseProgram::assignBuffers() {
 
 void ElementwiseProgram::compute(const std::vector<ElementwiseInput>& inputs, const std::vector<void*>& outputs, std::size_t begin,
                                  std::size_t end) const {
-  if (inputs.size() != inputCount() || outputs.size() != definition_.conditionOutputs.size() + definition_.numberOutputs.size()) {
+  if (inputs.size() != inputCount() || outputs.size() != definition_.results.size()) {
     throw std::invalid_argument("expected " + std::to_string(inputCount()) + " inputs, got " + std::to_string(inputs.size()));
   }
   const ElementwiseKernel* const run = kernels();
@@ -165,7 +166,9 @@ void ElementwiseProgram::compute(const std::vector<ElementwiseInput>& inputs, co
       const std::vector<std::uint8_t> copies(kValuesBlock, *static_cast<const std::uint8_t*>(inputs[i].data));
       loadCondition(copies.data(), bufferOf(i), kValuesBlock);
     } else {
-      std::fill_n(bufferOf(i), kValuesBlock, *static_cast<const float*>(inputs[i].data));
+      const bool isBFloat = definition_.inputs.isBFloat(i);
+      const float number = isBFloat ? BFloat16::widened(*static_cast<const std::uint16_t*>(inputs[i].data)) : *static_cast<const float*>(inputs[i].data);
+      std::fill_n(bufferOf(i), kValuesBlock, number);
     }
   }
   // Where each value is written: an output in place, unless an input in the same memory is read later.
@@ -176,11 +179,10 @@ void ElementwiseProgram::compute(const std::vector<ElementwiseInput>& inputs, co
     }
     return true;
   };
-  const std::size_t conditionCount = definition_.conditionOutputs.size();
-  for (std::size_t k = 0; k < definition_.numberOutputs.size(); ++k) {
-    const std::size_t value = definition_.numberOutputs[k];
-    void* const output = outputs[conditionCount + k];
-    if (output != nullptr && mayWriteInPlace(value, output)) targets[value] = static_cast<float*>(output);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const std::size_t value = definition_.results[k];
+    const bool isFloat = !definition_.outputs.isCondition(k) && !definition_.outputs.isBFloat(k);
+    if (isFloat && outputs[k] != nullptr && mayWriteInPlace(value, outputs[k])) targets[value] = static_cast<float*>(outputs[k]);
   }
 
   for (std::size_t block = begin; block < end; block += kValuesBlock) {
@@ -191,6 +193,8 @@ void ElementwiseProgram::compute(const std::vector<ElementwiseInput>& inputs, co
       if (inputs[i].isScalar) continue;
       if (isCondition(i)) {
         loadCondition(static_cast<const std::uint8_t*>(inputs[i].data) + block, bufferOf(i), count);
+      } else if (definition_.inputs.isBFloat(i)) {
+        widen(DType::BFloat16, static_cast<const std::uint16_t*>(inputs[i].data) + block, bufferOf(i), count);
       } else if (const float* const from = static_cast<const float*>(inputs[i].data) + block; isWhole) {
         values[i] = from;
       } else {
@@ -208,10 +212,13 @@ void ElementwiseProgram::compute(const std::vector<ElementwiseInput>& inputs, co
     }
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       if (outputs[k] == nullptr) continue;
-      if (k < conditionCount) {
-        storeCondition(values[definition_.conditionOutputs[k]], static_cast<std::uint8_t*>(outputs[k]) + block, count);
-      } else if (float* const to = static_cast<float*>(outputs[k]) + block; values[definition_.numberOutputs[k - conditionCount]] != to) {
-        std::copy_n(values[definition_.numberOutputs[k - conditionCount]], count, to);
+      const float* const computed = values[definition_.results[k]];
+      if (definition_.outputs.isCondition(k)) {
+        storeCondition(computed, static_cast<std::uint8_t*>(outputs[k]) + block, count);
+      } else if (definition_.outputs.isBFloat(k)) {
+        narrow(DType::BFloat16, computed, static_cast<std::uint16_t*>(outputs[k]) + block, count);
+      } else if (float* const to = static_cast<float*>(outputs[k]) + block; computed != to) {
+        std::copy_n(computed, count, to);
       }
     }
   }

@@ -6,7 +6,8 @@
 
 // Elementwise functions of several arrays, in one pass: a program of instructions over blocks of elements that stay in
 // the first-level cache. Each instruction rounds like the ONNX operator of the same name, so results are
-// bit-identical to a graph of those operators.
+// bit-identical to a graph of those operators. Computations are in float32: arrays of bfloat16 are widened when they are
+// read and rounded when they are written, and Round is a value that a graph would store in bfloat16.
 
 namespace ringrun {
 
@@ -29,11 +30,12 @@ enum class Opcode : std::int64_t {
   IsNaN = 14,
   Or = 15,
   Where = 16,  // condition, value where it is true, value where it is false
+  Round = 17,  // to the nearest bfloat16, ties to even
 };
-constexpr std::size_t kOpcodes = 17;
+constexpr std::size_t kOpcodes = 18;
 constexpr std::size_t kMaxOperands = 3;
 
-// Values are numbered: input conditions, then input float32 arrays, then the results of the instructions.
+// Values are numbered: input conditions, bfloat16 arrays and float32 arrays, then the results of the instructions.
 struct Instruction {
   Opcode op;
   std::size_t operands[kMaxOperands];
@@ -45,14 +47,24 @@ struct ElementwiseInput {
   bool isScalar;
 };
 
+// Arrays in their order: conditions, bfloat16 arrays, float32 arrays.
+struct ElementwiseCounts {
+  std::size_t conditions;  // of one byte an element, 0 or 1
+  std::size_t bfloats;
+  std::size_t floats;
+
+  std::size_t total() const { return conditions + bfloats + floats; }
+  bool isCondition(std::size_t array) const { return array < conditions; }
+  bool isBFloat(std::size_t array) const { return array >= conditions && array < conditions + bfloats; }
+};
+
 class ElementwiseProgram {
  public:
   struct Definition {
-    std::size_t conditions;  // inputs of one byte an element, 0 or 1
-    std::size_t numbers;     // float32 inputs
+    ElementwiseCounts inputs;
     std::vector<Instruction> instructions;
-    std::vector<std::size_t> conditionOutputs;  // values that are conditions
-    std::vector<std::size_t> numberOutputs;     // values that are float32
+    ElementwiseCounts outputs;
+    std::vector<std::size_t> results;  // the values of the outputs
   };
 
   // Throws std::invalid_argument if an instruction reads a value that does not exist, or a condition as a number.
@@ -60,14 +72,14 @@ class ElementwiseProgram {
 
   const Definition& definition() const { return definition_; }
 
-  // Computes elements [begin, end) of all outputs, conditions first. An output may be one of the inputs. Disjoint ranges
+  // Computes elements [begin, end) of all outputs. An output may be one of the inputs. Disjoint ranges
   // may be computed at the same time.
   void compute(const std::vector<ElementwiseInput>& inputs, const std::vector<void*>& outputs, std::size_t begin, std::size_t end) const;
 
  private:
   void requireValid() const;
   void assignBuffers();
-  std::size_t inputCount() const { return definition_.conditions + definition_.numbers; }
+  std::size_t inputCount() const { return definition_.inputs.total(); }
   bool isCondition(std::size_t value) const;
 
   Definition definition_;

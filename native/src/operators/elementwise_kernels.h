@@ -25,12 +25,14 @@ template <std::size_t Bytes>
 struct Vectors {
   typedef float Numbers __attribute__((vector_size(Bytes)));
   typedef std::int32_t Mask __attribute__((vector_size(Bytes)));
+  typedef std::uint32_t Bits __attribute__((vector_size(Bytes)));
 };
 
 template <>
 struct Vectors<4> {
   using Numbers = float;
   using Mask = std::int32_t;
+  using Bits = std::uint32_t;
 };
 
 // A comparison of single elements gives a bool, one of vectors a mask.
@@ -167,6 +169,24 @@ struct WhereInstruction {
   }
 };
 
+struct RoundInstruction {
+  // As BFloat16::narrowed (reduce/formats16.h).
+  template <typename N, typename M>
+  static RINGRUN_INLINE void apply(N& to, const N& a, const N&, const N&) {
+    using Bits = typename Vectors<sizeof(N)>::Bits;
+    Bits bits;
+    std::memcpy(&bits, &a, sizeof bits);
+    const Bits rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u;
+    const Bits quiet = (bits | 0x00400000u) & 0xffff0000u;
+    M isNaN;
+    setMask(isNaN, a != a);
+    N number, notNumber;
+    std::memcpy(&number, &rounded, sizeof number);
+    std::memcpy(&notNumber, &quiet, sizeof notNumber);
+    select(to, isNaN, notNumber, number);
+  }
+};
+
 template <std::size_t Bytes, std::size_t Operands, typename I>
 RINGRUN_INLINE void applyToVectors(float* to, const float* const* operands, std::size_t count) {
   using N = typename Vectors<Bytes>::Numbers;
@@ -254,6 +274,7 @@ struct ElementwiseKernels {
       Set::template run<1, IsNaNInstruction>,
       Set::template run<2, OrInstruction>,
       Set::template run<3, WhereInstruction>,
+      Set::template run<1, RoundInstruction>,
   };
 };
 

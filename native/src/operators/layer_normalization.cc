@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kRowBlock = 512;
 
 struct LayerStatistics {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const float* x, std::size_t count, float epsilon, RowStatistics& to) {
+  template <std::size_t Bytes, typename X>
+  static RINGRUN_INLINE void run(const X* x, std::size_t count, float epsilon, RowStatistics& to) {
     Lanes<Bytes> v, sums;
     double sum = 0;
     for (std::size_t block = 0; block < count; block += kRowBlock) {
@@ -46,8 +46,9 @@ struct LayerStatistics {
 };
 
 struct LayerNormalized {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const float* x, std::size_t count, const RowStatistics& given, const float* weight, const float* bias, float* y) {
+  template <std::size_t Bytes, typename X>
+  static RINGRUN_INLINE void run(const X* x, std::size_t count, const RowStatistics& given, const float* weight, const float* bias, X* y,
+                                 std::uint16_t* narrow) {
     const RowStatistics statistics = given;
     Lanes<Bytes> v, w, b;
     for (std::size_t i = 0; i < count; i += kLanes) {
@@ -61,16 +62,30 @@ struct LayerNormalized {
         b.load(bias + i, count - i, 0);
         for (std::size_t k = 0; k < v.kVectors; ++k) v[k] += b[k];
       }
-      v.store(y + i, count - i);
+      if (y != nullptr) v.store(y + i, count - i);
+      if (narrow != nullptr) v.store(narrow + i, count - i);
+    }
+  }
+};
+
+struct RowSum {
+  template <std::size_t Bytes, typename A, typename B>
+  static RINGRUN_INLINE void run(const A* a, const B* b, std::size_t count, SumOf<A, B>* to) {
+    Lanes<Bytes> sum, other;
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      sum.load(a + i, count - i, 0);
+      other.load(b + i, count - i, 0);
+      for (std::size_t k = 0; k < sum.kVectors; ++k) sum[k] += other[k];
+      sum.store(to + i, count - i);
     }
   }
 };
 
 // With z the normalized row, g = dy·weight and m the mean over the row: dx = (g − m(g) − z·m(g·z))·inverse.
 struct LayerGradient {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const RowGradient& given) {
-    const RowGradient row = given;
+  template <std::size_t Bytes, typename X, typename Y>
+  static RINGRUN_INLINE void run(const RowGradient<X, Y>& given) {
+    const RowGradient<X, Y> row = given;
     double sum = 0;
     double products = 0;
     Lanes<Bytes> z, d, g, w;
@@ -104,7 +119,7 @@ struct LayerGradient {
     }
     const auto mean = static_cast<float>(sum / static_cast<double>(row.count));
     const auto meanOfProducts = static_cast<float>(products / static_cast<double>(row.count));
-    Lanes<Bytes> total;
+    Lanes<Bytes> total, other;
     for (std::size_t i = 0; i < row.count; i += kLanes) {
       load(i);
       const std::size_t left = row.count - i;
@@ -120,7 +135,13 @@ struct LayerGradient {
       }
       if (row.dx == nullptr) continue;
       for (std::size_t k = 0; k < z.kVectors; ++k) g[k] = (g[k] - mean - z[k] * meanOfProducts) * row.statistics.inverse;
+      if (row.other != nullptr) {
+        g.template roundTo<X>();
+        other.load(row.other + i, left, 0);
+        for (std::size_t k = 0; k < z.kVectors; ++k) g[k] += other[k];
+      }
       g.store(row.dx + i, left);
+      if (row.narrow != nullptr) g.store(row.narrow + i, left);
     }
   }
 };
@@ -129,16 +150,42 @@ struct LayerGradient {
 
 }  // namespace
 
-RowStatistics statisticsOf(const float* x, std::size_t count, float epsilon) {
+template <typename X>
+RowStatistics statisticsOf(const X* x, std::size_t count, float epsilon) {
   RowStatistics result;
   runVectorised<LayerStatistics>(x, count, epsilon, result);
   return result;
 }
 
-void normalizeRow(const float* x, std::size_t count, const RowStatistics& statistics, const float* weight, const float* bias, float* y) {
-  runVectorised<LayerNormalized>(x, count, statistics, weight, bias, y);
+template <typename X>
+void normalizeRow(const X* x, std::size_t count, const RowStatistics& statistics, const float* weight, const float* bias, X* y,
+                  std::uint16_t* narrow) {
+  runVectorised<LayerNormalized>(x, count, statistics, weight, bias, y, narrow);
 }
 
-void differentiateRow(const RowGradient& row) { runVectorised<LayerGradient>(row); }
+template <typename X, typename Y>
+void differentiateRow(const RowGradient<X, Y>& row) {
+  runVectorised<LayerGradient>(row);
+}
+
+template <typename A, typename B>
+void addRow(const A* a, const B* b, std::size_t count, SumOf<A, B>* to) {
+  runVectorised<RowSum>(a, b, count, to);
+}
+
+#define RINGRUN_INSTANTIATE(A, B)                       \
+  template void differentiateRow(const RowGradient<A, B>&); \
+  template void addRow(const A*, const B*, std::size_t, SumOf<A, B>*);
+RINGRUN_INSTANTIATE(float, float)
+RINGRUN_INSTANTIATE(float, std::uint16_t)
+RINGRUN_INSTANTIATE(std::uint16_t, float)
+RINGRUN_INSTANTIATE(std::uint16_t, std::uint16_t)
+#undef RINGRUN_INSTANTIATE
+#define RINGRUN_INSTANTIATE(X)                                         \
+  template RowStatistics statisticsOf(const X*, std::size_t, float);   \
+  template void normalizeRow(const X*, std::size_t, const RowStatistics&, const float*, const float*, X*, std::uint16_t*);
+RINGRUN_INSTANTIATE(float)
+RINGRUN_INSTANTIATE(std::uint16_t)
+#undef RINGRUN_INSTANTIATE
 
 }  // namespace ringrun

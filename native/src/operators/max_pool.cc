@@ -85,9 +85,9 @@ RINGRUN_INLINE void withWindows(const PoolWindows& given, const Run& run) {
 }
 
 struct Pooled {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const PoolWindows& given, const PooledChannel& of) {
-    const PooledChannel channel = of;
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const PoolWindows& given, const PooledChannel<T>& of) {
+    const PooledChannel<T> channel = of;
     withWindows(given, [&](const PoolWindows& shape) __attribute__((always_inline)) {
       using Numbers = typename Lanes<Bytes>::Numbers;
       using Bits = typename Lanes<Bytes>::Bits;
@@ -117,9 +117,9 @@ struct Pooled {
 };
 
 struct PooledGradient {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const PoolWindows& given, const PooledChannelGradient& of, double& to) {
-    const PooledChannelGradient channel = of;
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const PoolWindows& given, const PooledChannelGradient<T>& of, double& to) {
+    const PooledChannelGradient<T> channel = of;
     double total = 0;
     withWindows(given, [&](const PoolWindows& shape) __attribute__((always_inline)) {
       using Numbers = typename Lanes<Bytes>::Numbers;
@@ -159,12 +159,23 @@ struct PooledGradient {
 
 std::size_t placesOfRow(std::size_t batch) { return (batch + kLanes - 1) / kLanes * kLanes; }
 
-void poolChannel(const PoolWindows& windows, const PooledChannel& channel) { runVectorised<Pooled>(windows, channel); }
+template <typename T>
+void poolChannel(const PoolWindows& windows, const PooledChannel<T>& channel) {
+  runVectorised<Pooled>(windows, channel);
+}
 
-double differentiatePool(const PoolWindows& windows, const PooledChannelGradient& channel) {
+template <typename T>
+double differentiatePool(const PoolWindows& windows, const PooledChannelGradient<T>& channel) {
   double sum = 0;
   runVectorised<PooledGradient>(windows, channel, sum);
   return sum;
 }
+
+#define RINGRUN_INSTANTIATE(T)                                         \
+  template void poolChannel(const PoolWindows&, const PooledChannel<T>&); \
+  template double differentiatePool(const PoolWindows&, const PooledChannelGradient<T>&);
+RINGRUN_INSTANTIATE(float)
+RINGRUN_INSTANTIATE(std::uint16_t)
+#undef RINGRUN_INSTANTIATE
 
 }  // namespace ringrun

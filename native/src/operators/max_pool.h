@@ -26,24 +26,29 @@ constexpr std::size_t kMaxPlaces = 255;
 
 std::size_t placesOfRow(std::size_t batch);
 
-// y = max of each window + bias, and its relu. The maximum is the first of equal elements, or the last NaN.
+// y = max of each window + bias, and its relu. The maximum is the first of equal elements, or the last NaN. Arrays
+// are float32 (T is float) or bfloat16 (std::uint16_t).
+template <typename T>
 struct PooledChannel {
-  const float* x;
+  const T* x;
   float bias;
   bool activates;  // if false, without the relu
-  float* y;       // null: not written
+  T* y;           // null: not written
   Place* places;  // likewise
 };
 
-void poolChannel(const PoolWindows& windows, const PooledChannel& channel);
+template <typename T>
+void poolChannel(const PoolWindows& windows, const PooledChannel<T>& channel);
 
+template <typename T>
 struct PooledChannelGradient {
-  const float* dy;
+  const T* dy;
   const Place* places;
-  float* dx;  // null: not written
+  T* dx;  // null: not written
 };
 
 // Writes dy to the places of the maxima, and 0 to the others. Returns the gradient of the bias.
-double differentiatePool(const PoolWindows& windows, const PooledChannelGradient& channel);
+template <typename T>
+double differentiatePool(const PoolWindows& windows, const PooledChannelGradient<T>& channel);
 
 }  // namespace ringrun

@@ -16,8 +16,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::size_t kLogitsBlock = 512;
 
 struct SumOfExponentials {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const float* logits, std::size_t count, Exponentials& to) {
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const T* logits, std::size_t count, Exponentials& to) {
     Lanes<Bytes> x, largest;
     largest.fill(-kInfinity);
     for (std::size_t i = 0; i < count; i += kLanes) {
@@ -42,8 +42,8 @@ struct SumOfExponentials {
 };
 
 struct ScaledExponentials {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const float* logits, std::size_t count, float largest, float scale, float* to) {
+  template <std::size_t Bytes, typename T, typename To>
+  static RINGRUN_INLINE void run(const T* logits, std::size_t count, float largest, float scale, To* to) {
     Lanes<Bytes> x;
     for (std::size_t i = 0; i < count; i += kLanes) {
       x.load(logits + i, count - i, 0);
@@ -56,8 +56,8 @@ struct ScaledExponentials {
 };
 
 struct WeightedDistances {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const float* logits, std::size_t count, float largest, const float* weights, double& to) {
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const T* logits, std::size_t count, float largest, const float* weights, double& to) {
     to = 0;
     Lanes<Bytes> x, w;
     w.fill(1);
@@ -79,20 +79,32 @@ struct WeightedDistances {
 
 }  // namespace
 
-Exponentials exponentialsOf(const float* logits, std::size_t count) {
+template <typename T>
+Exponentials exponentialsOf(const T* logits, std::size_t count) {
   Exponentials result;
   runVectorised<SumOfExponentials>(logits, count, result);
   return result;
 }
 
-void scaledExponentials(const float* logits, std::size_t count, float largest, float scale, float* to) {
+template <typename T, typename To>
+void scaledExponentials(const T* logits, std::size_t count, float largest, float scale, To* to) {
   runVectorised<ScaledExponentials>(logits, count, largest, scale, to);
 }
 
-double weightedDistances(const float* logits, std::size_t count, float largest, const float* weights) {
+template <typename T>
+double weightedDistances(const T* logits, std::size_t count, float largest, const float* weights) {
   double result = 0;
   runVectorised<WeightedDistances>(logits, count, largest, weights, result);
   return result;
 }
+
+#define RINGRUN_INSTANTIATE(T)                                                             \
+  template Exponentials exponentialsOf(const T*, std::size_t);                             \
+  template void scaledExponentials(const T*, std::size_t, float, float, T*);               \
+  template double weightedDistances(const T*, std::size_t, float, const float*);
+RINGRUN_INSTANTIATE(float)
+RINGRUN_INSTANTIATE(std::uint16_t)
+#undef RINGRUN_INSTANTIATE
+template void scaledExponentials(const std::uint16_t*, std::size_t, float, float, float*);
 
 }  // namespace ringrun

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
-// Softmax of one row of logits, as sums and products that need no array of their own.
+// Softmax of one row of logits, as sums and products that need no array of their own. Logits are
+// float32 (float) or bfloat16 (std::uint16_t).
 
 namespace ringrun {
 
@@ -11,12 +13,15 @@ struct Exponentials {
   double sum;     // Σ exp(x − largest); NaN if a logit is NaN, or all are −∞, or one is ∞
 };
 
-Exponentials exponentialsOf(const float* logits, std::size_t count);
+template <typename T>
+Exponentials exponentialsOf(const T* logits, std::size_t count);
 
 // to[i] = exp(logits[i] − largest)·scale. `to` may be `logits`.
-void scaledExponentials(const float* logits, std::size_t count, float largest, float scale, float* to);
+template <typename T, typename To>
+void scaledExponentials(const T* logits, std::size_t count, float largest, float scale, To* to);
 
 // Σ weights[i]·(largest − logits[i]), where `weights` may be null: 1.
-double weightedDistances(const float* logits, std::size_t count, float largest, const float* weights);
+template <typename T>
+double weightedDistances(const T* logits, std::size_t count, float largest, const float* weights);
 
 }  // namespace ringrun

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "reduce/formats16.h"
@@ -49,6 +50,12 @@ RINGRUN_HALVES(16)
 RINGRUN_HALVES(32)
 RINGRUN_HALVES(64)
 #undef RINGRUN_HALVES
+
+// One element of an array.
+RINGRUN_INLINE float numberOf(float number) { return number; }
+RINGRUN_INLINE float numberOf(std::uint16_t bits) { return BFloat16::widened(bits); }
+RINGRUN_INLINE void setNumber(float& to, float number) { to = number; }
+RINGRUN_INLINE void setNumber(std::uint16_t& to, float number) { to = BFloat16::narrowed(number); }
 
 // 16 elements in as many vectors as they need. Functions take references, because passing vectors by value depends on the
 // instruction set.
@@ -97,6 +104,16 @@ struct Lanes {
     }
   }
 
+  // To the numbers that `store` writes to an array of T.
+  template <typename T>
+  RINGRUN_INLINE void roundTo() {
+    if constexpr (std::is_same_v<T, std::uint16_t>) {
+      std::uint16_t elements[kLanes];
+      store(elements);
+      load(elements);
+    }
+  }
+
   // At most kLanes elements, and `rest` in the other lanes.
   template <typename T>
   RINGRUN_INLINE void load(const T* from, std::size_t count, float rest) {
@@ -130,10 +147,6 @@ struct Lanes {
     store(elements);
     return *std::max_element(elements, elements + kLanes);
   }
-
- private:
-  static RINGRUN_INLINE float numberOf(float number) { return number; }
-  static RINGRUN_INLINE float numberOf(std::uint16_t bits) { return BFloat16::widened(bits); }
 };
 
 // x ← exp(x), with an error of at most 1.01 ulp where the result is a normal number. NaN is kept; the results of infinities

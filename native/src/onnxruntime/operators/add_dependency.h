@@ -7,17 +7,18 @@
 namespace ringrun::ort {
 
 // Inputs: a value, and arrays that must be computed before the output is read. Output: the value.
+template <typename T>
 struct AddDependency {
   static constexpr const char* kName = "AddDependency";
-  static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32, kVariadic}};
-  static constexpr std::array kOutputs = {Argument{kFloat32}};
+  static constexpr std::array kInputs = {Argument{kTypeOf<T>}, Argument{kAnyType, kVariadic}};
+  static constexpr std::array kOutputs = {Argument{kTypeOf<T>}};
   static constexpr std::array kInPlace = {Sharing{0, 0}};
 
   explicit AddDependency(const Attributes&) {}
 
   void compute(Computation& computation) const {
-    const auto value = computation.input<float>(0);
-    float* const copy = computation.output<float>(0, value.shape);
+    const auto value = computation.input<T>(0);
+    T* const copy = computation.output<T>(0, value.shape);
     if (copy != value.data) std::copy_n(value.data, value.count(), copy);
   }
 };

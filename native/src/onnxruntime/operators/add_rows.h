@@ -5,6 +5,7 @@
 #include "onnxruntime/library.h"
 #include "onnxruntime/operator.h"
 #include "onnxruntime/operators/table_rows.h"
+#include "operators/vectors.h"
 
 namespace ringrun::ort {
 
@@ -13,16 +14,17 @@ namespace ringrun::ort {
 //
 // Inputs: rows […], negative ones from the end; updates […,D]. Output: [count,D]. Attributes: count; padding, a row that
 // stays 0, or -1.
+template <typename T>
 struct AddRows {
   static constexpr const char* kName = "AddRows";
-  static constexpr std::array kInputs = {Argument{kInt64}, Argument{kFloat32}};
+  static constexpr std::array kInputs = {Argument{kInt64}, Argument{kTypeOf<T>}};
   static constexpr std::array kOutputs = {Argument{kFloat32}};
 
   explicit AddRows(const Attributes& attributes) : count_(attributes.integer("count")), padding_(attributes.integer("padding")) {}
 
   void compute(Computation& computation) const {
     const auto rows = computation.input<std::int64_t>(0);
-    const auto updates = computation.input<float>(1);
+    const auto updates = computation.input<T>(1);
     if (updates.shape.axes == 0) throw Error("expected rows of updates, got a number");
     const std::int64_t width = updates.shape.sizes[updates.shape.axes - 1];
     Shape expected = rows.shape;
@@ -36,8 +38,8 @@ struct AddRows {
         const std::int64_t row = tableRow(rows.data[i], count_);
         if (row < begin || row >= end || row == padding_) continue;
         float* const to = table + row * width;
-        const float* const from = updates.data + i * width;
-        for (std::int64_t k = 0; k < width; ++k) to[k] += from[k];
+        const T* const from = updates.data + i * width;
+        for (std::int64_t k = 0; k < width; ++k) to[k] += numberOf(from[k]);
       }
     });
   }

@@ -70,21 +70,22 @@ class PoolOfWindows {
 //
 // Inputs: x [W,C,H,N]; bias [C], optional. Outputs, each optional: the result [w,C,h,N]; the places of the maxima (max_pool.h).
 // Attributes: rows, columns: of a window; activates: 1 for the relu.
+template <typename T>
 struct MaxPoolActivate : PoolOfWindows {
   static constexpr const char* kName = "MaxPoolActivate";
-  static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32, kOptional}};
-  static constexpr std::array kOutputs = {Argument{kFloat32, kOptional}, Argument{kInt64, kOptional}};
+  static constexpr std::array kInputs = {Argument{kTypeOf<T>}, Argument{kFloat32, kOptional}};
+  static constexpr std::array kOutputs = {Argument{kTypeOf<T>, kOptional}, Argument{kInt64, kOptional}};
 
   explicit MaxPoolActivate(const Attributes& attributes) : PoolOfWindows(attributes), activates_(attributes.integer("activates") != 0) {}
 
   void compute(Computation& computation) const {
-    const auto x = computation.input<float>(0);
+    const auto x = computation.input<T>(0);
     const PoolShapes shapes = ofImage(x.shape);
     const float* const bias = computation.optionalInput<float>(1, shapes.perChannel);
-    float* const y = computation.output<float>(0, shapes.result);
+    T* const y = computation.output<T>(0, shapes.result);
     auto* const places = computation.output<Place>(1, shapes.places);
     shapes.forEachChannel(computation, [&](std::size_t channel) {
-      poolChannel(shapes.windows, {x.data + shapes.imageAt(channel), bias == nullptr ? 0 : bias[channel], activates_,
+      poolChannel(shapes.windows, PooledChannel<T>{x.data + shapes.imageAt(channel), bias == nullptr ? 0 : bias[channel], activates_,
                                    elementsFrom(y, shapes.resultAt(channel)),
                                    elementsFrom(places, shapes.placesAt(channel))});
     });
@@ -96,21 +97,22 @@ struct MaxPoolActivate : PoolOfWindows {
 
 // Inputs: gradient of the result, places of the maxima. Outputs, each optional: the gradients of x and bias. Attributes: rows,
 // columns.
+template <typename T>
 struct MaxPoolActivateGradient : PoolOfWindows {
   static constexpr const char* kName = "MaxPoolActivateGradient";
-  static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kInt64}};
-  static constexpr std::array kOutputs = {Argument{kFloat32, kOptional}, Argument{kFloat32, kOptional}};
+  static constexpr std::array kInputs = {Argument{kTypeOf<T>}, Argument{kInt64}};
+  static constexpr std::array kOutputs = {Argument{kTypeOf<T>, kOptional}, Argument{kFloat32, kOptional}};
 
   using PoolOfWindows::PoolOfWindows;
 
   void compute(Computation& computation) const {
-    const auto dy = computation.input<float>(0);
+    const auto dy = computation.input<T>(0);
     const PoolShapes shapes = ofResult(dy.shape);
     const auto places = computation.input<Place>(1, shapes.places);
-    float* const dx = computation.output<float>(0, shapes.image);
+    T* const dx = computation.output<T>(0, shapes.image);
     float* const dBias = computation.output<float>(1, shapes.perChannel);
     shapes.forEachChannel(computation, [&](std::size_t channel) {
-      const double sum = differentiatePool(shapes.windows, {dy.data + shapes.resultAt(channel), places.data + shapes.placesAt(channel),
+      const double sum = differentiatePool(shapes.windows, PooledChannelGradient<T>{dy.data + shapes.resultAt(channel), places.data + shapes.placesAt(channel),
                                                             elementsFrom(dx, shapes.imageAt(channel))});
       if (dBias != nullptr) dBias[channel] = static_cast<float>(sum);
     });

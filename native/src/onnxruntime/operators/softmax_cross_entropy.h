@@ -10,6 +10,7 @@
 #include "onnxruntime/operator.h"
 #include "onnxruntime/operators/rows.h"
 #include "operators/softmax.h"
+#include "operators/vectors.h"
 
 namespace ringrun::ort {
 
@@ -73,22 +74,23 @@ class ClassTargets {
 // Inputs: logits [N,C], classes [N], optional weights [C] and smoothing (a number). Outputs: the losses [N], their sum, or
 // their sum divided by Σ w[t]; for the gradient, for each row the largest logit and 1 / Σ exp(x − largest), [N,2]; Σ w[t].
 // Attributes: ignoreIndex; reduction: 0 none, 1 sum, 2 mean.
+template <typename T>
 struct SoftmaxCrossEntropy {
   static constexpr const char* kName = "SoftmaxCrossEntropy";
-  static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kInt64}, Argument{kFloat32, kOptional}, Argument{kFloat32, kOptional}};
+  static constexpr std::array kInputs = {Argument{kTypeOf<T>}, Argument{kInt64}, Argument{kFloat32, kOptional}, Argument{kFloat32, kOptional}};
   static constexpr std::array kOutputs = {Argument{kFloat32}, Argument{kFloat32, kOptional}, Argument{kFloat32, kOptional}};
 
   explicit SoftmaxCrossEntropy(const Attributes& attributes) : targets_(attributes) {}
 
   void compute(Computation& computation) const {
-    const auto x = computation.input<float>(0);
+    const auto x = computation.input<T>(0);
     const auto arrays = targets_.arrays(computation, x.shape, 1, 2);
     const auto rows = static_cast<std::size_t>(x.shape.sizes[0]);
     const auto count = static_cast<std::size_t>(x.shape.sizes[1]);
     float* const statistics = computation.output<float>(1, {2, {x.shape.sizes[0], 2}});
     losses_.resize(rows);
     forEachRow(computation, rows, count, [&](std::size_t row) {
-      const float* const logits = x.data + row * count;
+      const T* const logits = x.data + row * count;
       const Exponentials exponentials = exponentialsOf(logits, count);
       losses_[row] = targets_.isIgnored(arrays, row) ? 0 : lossOf(arrays, row, logits, count, exponentials);
       if (statistics == nullptr) return;
@@ -111,10 +113,10 @@ struct SoftmaxCrossEntropy {
   }
 
  private:
-  static double lossOf(const ClassTargets::Arrays& arrays, std::size_t row, const float* logits, std::size_t count, const Exponentials& of) {
+  static double lossOf(const ClassTargets::Arrays& arrays, std::size_t row, const T* logits, std::size_t count, const Exponentials& of) {
     const std::size_t label = ClassTargets::labelOf(arrays, row, count);
     const double log = std::log(of.sum);
-    const double loss = arrays.weight(label) * (log - (static_cast<double>(logits[label]) - of.largest));
+    const double loss = arrays.weight(label) * (log - (static_cast<double>(numberOf(logits[label])) - of.largest));
     if (arrays.smoothing == 0) return loss;
     const double ofAll = arrays.sumOfWeights * log + weightedDistances(logits, count, of.largest, arrays.weights.data);
     return (1 - arrays.smoothing) * loss + arrays.smoothing / static_cast<double>(count) * ofAll;
@@ -130,18 +132,19 @@ struct SoftmaxCrossEntropy {
 //
 // Inputs: the gradient of the result, logits, classes, the second and the third output of SoftmaxCrossEntropy, optional
 // weights and smoothing. Attributes: see SoftmaxCrossEntropy.
+template <typename T>
 struct SoftmaxCrossEntropyGradient {
   static constexpr const char* kName = "SoftmaxCrossEntropyGradient";
-  static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32},  Argument{kInt64},
-                                         Argument{kFloat32}, Argument{kFloat32},  Argument{kFloat32, kOptional},
+  static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kTypeOf<T>}, Argument{kInt64},
+                                         Argument{kFloat32}, Argument{kFloat32},    Argument{kFloat32, kOptional},
                                          Argument{kFloat32, kOptional}};
-  static constexpr std::array kOutputs = {Argument{kFloat32}};
+  static constexpr std::array kOutputs = {Argument{kTypeOf<T>}};
   static constexpr std::array kInPlace = {Sharing{1, 0}};
 
   explicit SoftmaxCrossEntropyGradient(const Attributes& attributes) : targets_(attributes) {}
 
   void compute(Computation& computation) const {
-    const auto x = computation.input<float>(1);
+    const auto x = computation.input<T>(1);
     const auto arrays = targets_.arrays(computation, x.shape, 2, 5);
     const auto rows = static_cast<std::size_t>(x.shape.sizes[0]);
     const auto count = static_cast<std::size_t>(x.shape.sizes[1]);
@@ -149,12 +152,12 @@ struct SoftmaxCrossEntropyGradient {
     const bool isOfRows = targets_.reduction() == ClassTargets::Reduction::None;
     const auto gradient = isOfRows ? computation.input<float>(0, {1, {x.shape.sizes[0]}}) : computation.input<float>(0, {});
     const double divisor = targets_.reduction() == ClassTargets::Reduction::Mean ? computation.number(4) : 1;
-    float* const to = computation.output<float>(0, x.shape);
+    T* const to = computation.output<T>(0, x.shape);
     forEachRow(computation, rows, count, [&](std::size_t row) {
       const float largest = statistics.data[2 * row];
       const double inverse = statistics.data[2 * row + 1];
-      const float* const logits = x.data + row * count;
-      float* const result = to + row * count;
+      const T* const logits = x.data + row * count;
+      T* const result = to + row * count;
       // 0, or NaN where a probability is NaN.
       if (targets_.isIgnored(arrays, row)) return scaledExponentials(logits, count, largest, static_cast<float>(inverse * 0), result);
       const std::size_t label = ClassTargets::labelOf(arrays, row, count);
@@ -162,13 +165,28 @@ struct SoftmaxCrossEntropyGradient {
       const double ofLabel = each * (1 - arrays.smoothing) * arrays.weight(label);
       const double ofAll = each * arrays.smoothing / static_cast<double>(count);
       const double ofProbabilities = ofLabel + ofAll * arrays.sumOfWeights;
-      const double probability = std::exp(static_cast<double>(logits[label]) - largest) * inverse;
-      scaledExponentials(logits, count, largest, static_cast<float>(ofProbabilities * inverse), result);
-      result[label] = static_cast<float>(ofProbabilities * probability - ofLabel);
-      if (arrays.smoothing == 0) return;
+      const double probability = std::exp(static_cast<double>(numberOf(logits[label])) - largest) * inverse;
+      const auto scale = static_cast<float>(ofProbabilities * inverse);
+      const auto gradientOfLabel = static_cast<float>(ofProbabilities * probability - ofLabel);
+      if (arrays.smoothing == 0) {
+        scaledExponentials(logits, count, largest, scale, result);
+        setNumber(result[label], gradientOfLabel);
+        return;
+      }
+      // In float32, because the result is rounded once.
+      thread_local std::vector<float> memory;
+      float* numbers;
+      if constexpr (std::is_same_v<T, float>) {
+        numbers = result;
+      } else {
+        memory.resize(count);
+        numbers = memory.data();
+      }
+      scaledExponentials(logits, count, largest, scale, numbers);
+      numbers[label] = gradientOfLabel;
       const auto share = static_cast<float>(ofAll);
       const float* const weights = arrays.weights.data;
-      for (std::size_t c = 0; c < count; ++c) result[c] -= weights == nullptr ? share : share * weights[c];
+      for (std::size_t c = 0; c < count; ++c) setNumber(result[c], numbers[c] - (weights == nullptr ? share : share * weights[c]));
     });
   }
 

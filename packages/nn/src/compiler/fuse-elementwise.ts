@@ -1,38 +1,48 @@
 import { inSequence } from '../graph/collective.ts';
 import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
-import { sizeOf } from '../value-type.ts';
+import { isBFloat16, isFloat, sizeOf } from '../value-type.ts';
 import type { ElementwiseOp, ElementwiseProgram } from '../graph/attributes.ts';
 import { topologicalOrder } from '../graph/topology.ts';
-import { isSameSequence } from '../graph/same-data.ts';
-import { isCondition, maxConditions } from '../ops/elementwise-program.ts';
+import { fitsProgram, inArgumentOrder, isCondition } from '../ops/elementwise-program.ts';
 import { constant } from '../ops/source.ts';
+import { producersOf, replaceGroups, type Group, type Groups, type Replacements } from './replace-groups.ts';
 
 /**
  * Replaces connected elementwise operators over arrays of one size by one node, which computes them in one pass over memory
- * and without arrays for the values between them. Results are bit-identical.
+ * and without arrays for the values between them. Values of bfloat16 become rounded values of float32, so conversions cost no
+ * pass. Results are bit-identical.
  */
 export function fuseElementwise(outputs: readonly Value[]): Value[] {
+  const { order, groups } = grouped(outputs);
+  const isRead = readFromOutside(order, groups, outputs);
+  return replaceGroups(outputs, groups, (group, replacements) => {
+    const program = programOf(group, isRead);
+    if (program) replaceByProgram(group, program, replacements);
+    return program !== undefined;
+  });
+}
+
+/** The groups that `fuseElementwise` would replace if they fit the operator. */
+export function elementwiseGroups(outputs: readonly Value[]): Groups {
+  return grouped(outputs).groups;
+}
+
+function grouped(outputs: readonly Value[]): { order: readonly Node[]; groups: Groups } {
   const collectives = inSequence(topologicalOrder(outputs));
   // A collective runs after the previous one, although it reads none of its results.
   const order = topologicalOrder([...collectives.map((node) => node.outputs[0]), ...outputs]);
   const before = new Map<Node, Node>(
     collectives.slice(1).map((node, position) => [node, collectives[position]]),
   );
-  const groups = groupsOf(order, before);
-  const isRead = readFromOutside(order, groups, outputs);
-  return rebuilt(outputs, groups, isRead);
+  return { order, groups: groupsOf(order, before) };
 }
 
-/** Nodes in topological order. A Reshape in a group only renames a value. */
-type Group = readonly Node[];
-type Groups = Map<Node, Group>;
-
 /**
- * A group runs as one node, so a node joins the group of an input only if no external input of the union depends on the
+ * The elementwise nodes, and Reshapes between them, which only rename values. A group runs as one node, so a node joins the group of an input only if no external input of the union depends on the
  * union.
  */
 function groupsOf(order: readonly Node[], before: ReadonlyMap<Node, Node>): Groups {
-  const groups: Groups = new Map();
+  const groups = new Map<Node, Group>();
   const places: Places = { of: new Map(order.map((node, place) => [node, place])), crossed: [] };
   for (const node of order) {
     if (!mayJoin(node)) continue;
@@ -85,10 +95,6 @@ function dependsOnItself(
   return false;
 }
 
-function producersOf(nodes: readonly Node[]): Node[] {
-  return nodes.flatMap(({ inputs }) => inputs.map((input) => input.node));
-}
-
 const instructions = new Set<string>([
   ...(['Add', 'Sub', 'Mul', 'Div', 'Max', 'Min', 'Neg', 'Sqrt', 'Abs', 'Relu'] as const),
   ...(['Greater', 'GreaterOrEqual', 'Equal', 'IsNaN', 'Or', 'Where'] as const),
@@ -96,7 +102,7 @@ const instructions = new Set<string>([
 
 /** True if each input has as many elements as the output, or one. */
 function mayJoin(node: Node): boolean {
-  if (!instructions.has(node.op) && !isNode(node, 'Reshape')) return false;
+  if (!instructions.has(node.op) && !isNode(node, 'Reshape') && !isConversion(node)) return false;
   const count = sizeOf(node.outputs[0].shape);
   if (count === 0) return false;
   // The operator compares numbers.
@@ -105,6 +111,19 @@ function mayJoin(node: Node): boolean {
     const size = sizeOf(shape);
     return dtype !== 'int64' && (size === count || size === 1);
   });
+}
+
+/** True for a Cast between float32 and bfloat16. */
+function isConversion(node: Node): boolean {
+  return isNode(node, 'Cast') && isFloat(node.inputs[0]) && isFloat(node.outputs[0]);
+}
+
+/** Operators whose results bfloat16 holds if it holds their operands. */
+const exact = new Set<string>(['Max', 'Min', 'Neg', 'Abs', 'Relu', 'Where']);
+
+function rounds({ op, inputs, outputs: [output] }: Node): boolean {
+  if (!isBFloat16(output)) return false;
+  return !exact.has(op) || inputs.some(({ dtype }) => dtype === 'float32');
 }
 
 /** Returns a predicate: true for values that are outputs or are read by a node outside of their group. */
@@ -123,52 +142,23 @@ function readFromOutside(
   return (value) => read.has(value);
 }
 
-function rebuilt(outputs: readonly Value[], groups: Groups, isRead: (value: Value) => boolean): Value[] {
-  const replacements = new Map<Value, Value>();
-  const finished = new Set<Node>();
-  // An explicit stack, because recursion would overflow the call stack for deep networks.
-  const pending = outputs.map(({ node }) => node).reverse();
-  for (let node = pending.at(-1); node !== undefined; node = pending.at(-1)) {
-    const group = groups.get(node) ?? [node];
-    const missing = producersOf(group).filter(
-      (producer) => !finished.has(producer) && !group.includes(producer),
-    );
-    if (!finished.has(node) && missing.length > 0) {
-      pending.push(...missing.reverse());
-      continue;
-    }
-    pending.pop();
-    if (finished.has(node)) continue;
-    const program = programOf(group, isRead);
-    if (program === undefined) for (const member of group) copy(member, replacements);
-    else replaceByProgram(group, program, replacements);
-    for (const member of group) finished.add(member);
-  }
-  return outputs.map((output) => replacements.get(output)!);
-}
-
-/** Keeps a node, or copies it if its inputs were replaced. */
-function copy(node: Node, replacements: Map<Value, Value>): void {
-  const inputs = node.inputs.map((input) => replacements.get(input)!);
-  const made = isSameSequence(inputs, node.inputs)
-    ? node
-    : createNode(node.op, inputs, node.attributes, node.outputs);
-  for (const [index, output] of node.outputs.entries()) replacements.set(output, made.outputs[index]);
-}
-
 interface Program {
-  /** Values read from outside. Conditions first. */
+  /** Values read from outside, in the order of the operator's arguments. */
   readonly inputs: readonly Value[];
-  /** Computed values that are read outside the group, without their Reshape aliases. Conditions first. */
+  /** Likewise the computed values that are read outside the group, without their Reshape aliases. */
   readonly outputs: readonly Value[];
   readonly attributes: ElementwiseProgram;
 }
 
-/** The program of a group; undefined if the group has fewer than two instructions or does not fit the operator. */
+/**
+ * The program of a group; undefined if the group does not fit the operator, or has fewer than two instructions and no array of
+ * bfloat16.
+ */
 function programOf(group: Group, isRead: (value: Value) => boolean): Program | undefined {
   const members = new Set(group);
   const computing = group.filter((node) => !isNode(node, 'Reshape'));
-  if (computing.length < 2) return undefined;
+  const isNarrow = (node: Node) => [...node.inputs, ...node.outputs].some(isBFloat16);
+  if (computing.length < 2 && !computing.some(isNarrow)) return undefined;
   const sourceOf = (value: Value): Value =>
     members.has(value.node) && isNode(value.node, 'Reshape') ? sourceOf(value.node.inputs[0]) : value;
   // The mask of a Relu is x ≤ 0.
@@ -178,19 +168,15 @@ function programOf(group: Group, isRead: (value: Value) => boolean): Program | u
   const read = computing
     .flatMap((node) => node.inputs.map(sourceOf))
     .filter(({ node }) => !members.has(node));
-  const inputs = conditionsFirst(masks.size > 0 ? [...read, zero] : read);
-  const outputs = conditionsFirst(
+  const inputs = inArgumentOrder(masks.size > 0 ? [...read, zero] : read);
+  const outputs = inArgumentOrder(
     group
       .flatMap((node) => node.outputs)
       .filter(isRead)
       .map(sourceOf)
       .filter(({ node }) => members.has(node)),
   );
-  const fits = [inputs, outputs].every((values) => {
-    const conditions = values.filter(isCondition).length;
-    return conditions <= maxConditions && conditions < values.length;
-  });
-  if (!fits) return undefined;
+  if (![inputs, outputs].every(fitsProgram)) return undefined;
 
   const numbers = new Map(inputs.map((value, position) => [value, position]));
   const steps: { op: ElementwiseOp; operands: readonly number[] }[] = [];
@@ -199,24 +185,30 @@ function programOf(group: Group, isRead: (value: Value) => boolean): Program | u
     numbers.set(value, inputs.length + steps.length);
     steps.push({ op, operands });
   };
+  const inside = new Set(computing.flatMap((node) => node.inputs.map(sourceOf)));
   for (const node of computing) {
     const operands = node.inputs.map(numberOf);
-    add(node.outputs[0], node.op as ElementwiseOp, operands);
+    const [output] = node.outputs;
+    if (isNode(node, 'Cast')) {
+      const isComputed = operands[0] >= inputs.length;
+      // A wider type holds the same number, and the operator rounds what it writes.
+      const isSame = !isBFloat16(output) || !inside.has(output);
+      if (isComputed && isSame) numbers.set(output, operands[0]);
+      else add(output, 'Round', operands);
+      continue;
+    }
+    add(output, node.op as ElementwiseOp, operands);
+    if (rounds(node) && inside.has(output)) add(output, 'Round', [numberOf(output)]);
     const mask = masks.get(node);
     if (mask) add(mask, 'LessOrEqual', [...operands, numbers.get(zero)!]);
   }
   return { inputs, outputs, attributes: { instructions: steps, results: outputs.map(numberOf) } };
 }
 
-function conditionsFirst(values: readonly Value[]): Value[] {
-  const distinct = [...new Set(values)];
-  return [...distinct.filter(isCondition), ...distinct.filter((value) => !isCondition(value))];
-}
-
 function replaceByProgram(
   group: Group,
   { inputs, outputs, attributes }: Program,
-  replacements: Map<Value, Value>,
+  replacements: Replacements,
 ): void {
   const replaced = inputs.map((input) => replacements.get(input) ?? input);
   const program = createNode('Elementwise', replaced, attributes, outputs);

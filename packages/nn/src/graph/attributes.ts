@@ -77,6 +77,11 @@ export interface LayerNormalizeAttributes {
   hasBias: boolean;
 }
 
+export interface LayerNormalizeGradientAttributes extends LayerNormalizeAttributes {
+  /** True if the last input is another gradient of x, which is added. */
+  adds: boolean;
+}
+
 export interface MaxPoolActivateAttributes {
   /** Rows and columns of a window. */
   kernelShape: readonly number[];
@@ -158,8 +163,8 @@ export interface ElementwiseProgram {
   results: readonly number[];
 }
 
-/** Operators that an elementwise program may contain. `LessOrEqual` is the mask of Relu. */
+/** Operators that an elementwise program may contain. `LessOrEqual` is the mask of Relu; `Round` rounds to bfloat16. */
 export type ElementwiseOp =
   | ('Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Min')
   | ('Neg' | 'Sqrt' | 'Abs' | 'Relu')
-  | ('Greater' | 'GreaterOrEqual' | 'LessOrEqual' | 'Equal' | 'IsNaN' | 'Or' | 'Where');
+  | ('Greater' | 'GreaterOrEqual' | 'LessOrEqual' | 'Equal' | 'IsNaN' | 'Or' | 'Where' | 'Round');

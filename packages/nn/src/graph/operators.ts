@@ -10,6 +10,7 @@ import type {
   IndexRange,
   LayerNormalizeAttributes,
   MatrixProductAttributes,
+  LayerNormalizeGradientAttributes,
   MaxPoolActivateAttributes,
   NormPartsAttributes,
   PoolAttributes,
@@ -266,12 +267,21 @@ export interface Operators {
    * bias [N] and the argument of the activation. Outputs: the result […,M,N]; the values before the activation.
    */
   MatrixProduct: MatrixProductAttributes;
-  /** An operator of the addon. Inputs: x, optional weight and bias. Outputs: the result; two numbers of each row, [rows,2]. */
+  /**
+   * An operator of the addon. Inputs: x, optional weight and bias. Outputs: the result; two numbers of each row, [rows,2]; in
+   * compiled programs, the result in bfloat16.
+   */
   LayerNormalize: LayerNormalizeAttributes;
   /**
-   * Inputs: gradient of the result, x, the numbers of the rows, the optional weight. Outputs: gradients of x, weight and bias.
+   * An operator of the addon, only in compiled programs: LayerNormalize of a sum. Inputs: a; b, of the shape of a or of its last
+   * axes; optional weight and bias. Outputs: the result; two numbers of each row; the result in bfloat16; the sum.
    */
-  LayerNormalizeGradient: LayerNormalizeAttributes;
+  AddLayerNormalize: LayerNormalizeAttributes;
+  /**
+   * Inputs: gradient of the result, x, the numbers of the rows, the optional weight, another gradient of x. Outputs: gradients
+   * of x, weight and bias; in compiled programs, the gradient of x in bfloat16.
+   */
+  LayerNormalizeGradient: LayerNormalizeGradientAttributes;
   /**
    * An operator of the addon, only in compiled programs. Inputs: x [N,C,…], weight [C], bias [C], the optional residual.
    * Outputs: the result; mean and variance of x [C]; flags where the result is at most 0 before the relu, [C,F] (int64).

@@ -1,9 +1,10 @@
 import type { Value } from '../graph/node.ts';
 import type { ElementwiseOp } from '../graph/attributes.ts';
+import type { ValueType } from '../value-type.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 
-/** Most conditions that a program reads, and most that it computes. */
-export const maxConditions = 4;
+/** Most arrays of a dtype that a program reads, and most that it computes, in the order of the operator's arguments. */
+const mostArrays = { bool: 4, bfloat16: 8, float32: Infinity } as const;
 
 /** The numbers of the instructions in the addon (native/src/operators/elementwise.h). */
 const opcodes: Readonly<Record<ElementwiseOp, number>> = {
@@ -24,6 +25,7 @@ const opcodes: Readonly<Record<ElementwiseOp, number>> = {
   IsNaN: 14,
   Or: 15,
   Where: 16,
+  Round: 17,
 };
 
 export const elementwisePrograms: OperatorFamily<'Elementwise'> = {
@@ -34,18 +36,15 @@ export const elementwisePrograms: OperatorFamily<'Elementwise'> = {
       inputs,
       outputs,
     ) => {
-      const conditions = values.filter(isCondition).length;
-      const conditionResults = types.filter(isCondition).length;
       const code = instructions.flatMap(({ op, operands }) => {
         const [a, b = 0, c = 0] = operands as [number, number?, number?];
         return [opcodes[op], a, b, c];
       });
-      graph.ownNode('Elementwise', withPlaces(inputs, conditions), withPlaces(outputs, conditionResults), {
+      graph.ownNode('Elementwise', withPlaces(inputs, values), withPlaces(outputs, types), {
         code,
-        conditions,
-        numbers: inputs.length - conditions,
+        inputs: countsOf(values),
+        outputs: countsOf(types),
         results,
-        conditionResults,
         shapes: types.flatMap(({ shape }) => [shape.length, ...shape]),
       });
     },
@@ -53,13 +52,30 @@ export const elementwisePrograms: OperatorFamily<'Elementwise'> = {
   },
 };
 
-/** The operator has a fixed number of places for conditions; unused ones have an empty name. */
-function withPlaces(names: readonly string[], conditions: number): string[] {
-  return [
-    ...names.slice(0, conditions),
-    ...Array<string>(maxConditions - conditions).fill(''),
-    ...names.slice(conditions),
-  ];
+/** True if the operator has arguments for these arrays. */
+export function fitsProgram(arrays: readonly ValueType[]): boolean {
+  return countsOf(arrays).every((count, position) => count <= Object.values(mostArrays)[position]);
+}
+
+/** Arrays in the order of the operator's arguments: by dtype, each once. */
+export function inArgumentOrder<T extends ValueType>(arrays: readonly T[]): T[] {
+  const distinct = [...new Set(arrays)];
+  return dtypes.flatMap((dtype) => distinct.filter((array) => array.dtype === dtype));
+}
+
+const dtypes = Object.keys(mostArrays) as (keyof typeof mostArrays)[];
+
+function countsOf(arrays: readonly ValueType[]): number[] {
+  return dtypes.map((dtype) => arrays.filter((array) => array.dtype === dtype).length);
+}
+
+/** The operator has a fixed number of arguments for conditions and for bfloat16; unused ones have an empty name. */
+function withPlaces(names: readonly string[], types: readonly ValueType[]): string[] {
+  return dtypes.flatMap((dtype) => {
+    const own = names.filter((_, position) => types[position].dtype === dtype);
+    const most = mostArrays[dtype];
+    return Number.isFinite(most) ? [...own, ...Array<string>(most - own.length).fill('')] : own;
+  });
 }
 
 export function isCondition({ dtype }: Pick<Value, 'dtype'>): boolean {

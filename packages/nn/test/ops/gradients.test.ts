@@ -63,6 +63,7 @@ const own = [
   'MaxPoolActivateGradient',
   'SoftmaxCrossEntropyGradient',
   'GeluGradient',
+  'AddLayerNormalize',
   'LayerNormalizeGradient',
   'MatrixProduct',
   'BatchNormalizeActivateGradient',

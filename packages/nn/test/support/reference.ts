@@ -64,7 +64,14 @@ type Own =
   | ('MatrixProduct' | 'MaxPoolActivate' | 'MaxPoolActivateGradient')
   | ('BatchNormalizeActivate' | 'BatchNormalizeActivateGradient')
   | ('CheckIndices' | 'CheckProbabilities')
-  | ('SafeSoftmax' | 'Gelu' | 'GeluGradient' | 'LayerNormalize' | 'LayerNormalizeGradient');
+  | (
+      | 'SafeSoftmax'
+      | 'Gelu'
+      | 'GeluGradient'
+      | 'LayerNormalize'
+      | 'AddLayerNormalize'
+      | 'LayerNormalizeGradient'
+    );
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;
 type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];
 

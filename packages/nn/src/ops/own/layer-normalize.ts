@@ -29,7 +29,9 @@ export function layerNormalize(
   ).outputs[0];
 }
 
-export const layerNormalization: OperatorFamily<'LayerNormalize' | 'LayerNormalizeGradient'> = {
+export const layerNormalization: OperatorFamily<
+  'LayerNormalize' | 'AddLayerNormalize' | 'LayerNormalizeGradient'
+> = {
   LayerNormalize: {
     plain: ({ inputs: [x, ...options], attributes }) => {
       const axes = Array.from({ length: attributes.axes }, (_, axis) => axis - attributes.axes);
@@ -43,7 +45,7 @@ export const layerNormalization: OperatorFamily<'LayerNormalize' | 'LayerNormali
       const places = withPlaces(options, attributes).map((name) => name ?? '');
       graph.ownNode('LayerNormalize', [x, ...places], outputs, { axes, epsilon: { float: epsilon } });
     },
-    omits: [1],
+    omits: [0, 1, 2],
     gradient: ({ inputs: [x, ...options], outputs: [, statistics], attributes }, [d]) => {
       if (d === undefined) return [];
       const [weight] = withPlaces(options, attributes);
@@ -51,15 +53,27 @@ export const layerNormalization: OperatorFamily<'LayerNormalize' | 'LayerNormali
       const shape = x.shape.slice(-attributes.axes);
       const ofWeight = { dtype: 'float32', shape } as const;
       const types = [x, ofWeight, ofWeight];
-      const [dx, dWeight, dBias] = createNode('LayerNormalizeGradient', inputs, attributes, types).outputs;
+      const given = { ...attributes, adds: false };
+      const [dx, dWeight, dBias] = createNode('LayerNormalizeGradient', inputs, given, types).outputs;
       return [dx, ...(attributes.hasWeight ? [dWeight] : []), ...(attributes.hasBias ? [dBias] : [])];
     },
   },
-  LayerNormalizeGradient: {
-    emit: (graph, { attributes: { axes } }, inputs, outputs) => {
-      graph.ownNode('LayerNormalizeGradient', inputs, outputs, { axes });
+  AddLayerNormalize: {
+    emit: (graph, { attributes }, [a, b, ...options], outputs) => {
+      const { axes, epsilon } = attributes;
+      const places = withPlaces(options, attributes).map((name) => name ?? '');
+      graph.ownNode('AddLayerNormalize', [a, b, ...places], outputs, { axes, epsilon: { float: epsilon } });
     },
     omits: [0, 1, 2],
+    gradient: noGradient,
+  },
+  LayerNormalizeGradient: {
+    emit: (graph, { attributes: { axes, hasWeight, adds } }, [d, x, statistics, ...options], outputs) => {
+      const weight = hasWeight ? options[0] : '';
+      const inputs = [d, x, statistics, weight, ...(adds ? [options.at(-1)!] : [])];
+      graph.ownNode('LayerNormalizeGradient', inputs, outputs, { axes });
+    },
+    omits: [0, 1, 2, 3],
     gradient: noGradient,
   },
 };

@@ -124,7 +124,12 @@ describe('an operator of the addon', () => {
   test('is not compiled with inputs of other types', async () => {
     const x = leaf([2], 1);
     const integers = input('int64', [2], { data: new BigInt64Array(2) });
-    await expect(compiled([x, integers], x)).rejects.toThrow(/could not compile a graph: .*int64/);
+    await expect(compiled([integers, x], integers)).rejects.toThrow(/could not compile a graph: .*int64/);
+    // A dependency may have any type.
+    const copied = await compiled([x, integers], x);
+    const result = new Float32Array(2);
+    await copied.run(allOnHost([Float32Array.of(3, 4), new BigInt64Array(2)]), allOnHost([result]));
+    expect(result).toEqual(Float32Array.of(3, 4));
   });
 });
 
@@ -263,11 +268,9 @@ describe('Elementwise', () => {
       const graph = new GraphBuilder();
       graph.input('input_0', 'float32', [2]);
       graph.output('output_0', 'float32', [2]);
-      const rest = { conditions: 0, numbers: 1, results: [1], conditionResults: 0, shapes: [1, 2] };
-      graph.ownNode('Elementwise', ['', '', '', '', 'input_0'], ['', '', '', '', 'output_0'], {
-        code,
-        ...rest,
-      });
+      const rest = { inputs: [0, 0, 1], outputs: [0, 0, 1], results: [1], shapes: [1, 2] };
+      const unused = Array<string>(12).fill('');
+      graph.ownNode('Elementwise', [...unused, 'input_0'], [...unused, 'output_0'], { code, ...rest });
       const definition = { name: 'test', inputs: [x], outputs: [y], isLong: false };
       return onnxruntimeExecutor.compile({ ...definition, model: graph.encode() });
     };
