@@ -7,6 +7,7 @@ import { topologicalOrder } from '../graph/topology.ts';
 import { usesOwnOperators } from '../ops/own/enabled.ts';
 import { emitModel, type ModelOptions } from './emit.ts';
 import { fuseElementwise } from './fuse-elementwise.ts';
+import { fuseLayerNormalization } from './fuse-layer-normalization.ts';
 import { fuseProducts } from './fuse-products.ts';
 import { rewrite } from './rewrite.ts';
 import { exactMaxPool } from './rewrites/exact-max-pool.ts';
@@ -37,7 +38,7 @@ export function definitionOf(
   const fused = (values: readonly Value[]) => {
     if (!usesOwnOperators()) return values;
     const withProducts = fuseProducts(values);
-    return fuses && !isLong ? fuseElementwise(withProducts) : withProducts;
+    return fuses && !isLong ? fuseElementwise(fuseLayerNormalization(withProducts)) : withProducts;
   };
   return {
     name,
