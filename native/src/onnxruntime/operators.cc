@@ -19,7 +19,7 @@
 #include "onnxruntime/operators/max_pool_activate.h"
 #include "onnxruntime/operators/max_pool_gradient.h"
 #include "onnxruntime/operators/recurrence.h"
-#include "onnxruntime/operators/safe_softmax.h"
+#include "onnxruntime/operators/softmax.h"
 #include "onnxruntime/operators/softmax_cross_entropy.h"
 #include "onnxruntime/operators/toom_cook_convolve.h"
 
@@ -62,6 +62,7 @@ const std::vector<const CustomOperator*>& operators() {
     addOverloads<MaxPoolActivateGradient, 1>(made);
     addOverloads<MaxPoolGradient, 1>(made);
     addOverloads<SafeSoftmax, 1>(made);
+    addOverloads<Softmax, 1>(made);
     addOverloads<SoftmaxCrossEntropy, 1>(made);
     addOverloads<SoftmaxCrossEntropyGradient, 1>(made);
     return made;

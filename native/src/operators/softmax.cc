@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 #include "operators/vectors.h"
 
@@ -16,8 +18,9 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::size_t kLogitsBlock = 512;
 
 struct SumOfExponentials {
+  // Writes the exponentials to `terms` unless it is null.
   template <std::size_t Bytes, typename T>
-  static RINGRUN_INLINE void run(const T* logits, std::size_t count, Exponentials& to) {
+  static RINGRUN_INLINE void run(const T* logits, std::size_t count, float* terms, Exponentials& to) {
     Lanes<Bytes> x, largest;
     largest.fill(-kInfinity);
     for (std::size_t i = 0; i < count; i += kLanes) {
@@ -35,8 +38,21 @@ struct SumOfExponentials {
         for (auto& vector : x.vectors) vector -= to.largest;
         exponentiate(x);
         for (std::size_t k = 0; k < x.kVectors; ++k) sums[k] += x[k];
+        if (terms != nullptr) x.store(terms + i, end - i);
       }
       to.sum += sums.sum();
+    }
+  }
+};
+
+struct Scaled {
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const float* from, std::size_t count, float scale, T* to) {
+    Lanes<Bytes> x;
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      x.load(from + i, count - i, 0);
+      for (auto& vector : x.vectors) vector *= scale;
+      x.store(to + i, count - i);
     }
   }
 };
@@ -82,8 +98,23 @@ struct WeightedDistances {
 template <typename T>
 Exponentials exponentialsOf(const T* logits, std::size_t count) {
   Exponentials result;
-  runVectorised<SumOfExponentials>(logits, count, result);
+  runVectorised<SumOfExponentials>(logits, count, static_cast<float*>(nullptr), result);
   return result;
+}
+
+template <typename T>
+void softmaxRow(const T* logits, std::size_t count, T* to) {
+  thread_local std::vector<float> memory;
+  float* terms;
+  if constexpr (std::is_same_v<T, float>) {
+    terms = to;
+  } else {
+    memory.resize(count);
+    terms = memory.data();
+  }
+  Exponentials result;
+  runVectorised<SumOfExponentials>(logits, count, terms, result);
+  runVectorised<Scaled>(static_cast<const float*>(terms), count, static_cast<float>(1 / result.sum), to);
 }
 
 template <typename T, typename To>
@@ -100,6 +131,7 @@ double weightedDistances(const T* logits, std::size_t count, float largest, cons
 
 #define RINGRUN_INSTANTIATE(T)                                                             \
   template Exponentials exponentialsOf(const T*, std::size_t);                             \
+  template void softmaxRow(const T*, std::size_t, T*);                                     \
   template void scaledExponentials(const T*, std::size_t, float, float, T*);               \
   template double weightedDistances(const T*, std::size_t, float, const float*);
 RINGRUN_INSTANTIATE(float)

@@ -16,6 +16,10 @@ struct Exponentials {
 template <typename T>
 Exponentials exponentialsOf(const T* logits, std::size_t count);
 
+// to[i] = exp(logits[i] − largest) / sum: exponentials are computed once. `to` may be `logits`.
+template <typename T>
+void softmaxRow(const T* logits, std::size_t count, T* to);
+
 // to[i] = exp(logits[i] − largest)·scale. `to` may be `logits`.
 template <typename T, typename To>
 void scaledExponentials(const T* logits, std::size_t count, float largest, float scale, To* to);

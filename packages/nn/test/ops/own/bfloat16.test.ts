@@ -125,6 +125,7 @@ describe.each(sizes)('%i elements', (size) => {
     ['GeluGradient', [bfloat16(shape, 1), bfloat16(shape, 2, true)]],
     ['Dropout', [bfloat16(shape, 1, true), numbers, float32([], 5)]],
     ['SafeSoftmax', [bfloat16(shape, 1)]],
+    ['Softmax', [bfloat16(shape, 1)]],
     ['AddDependency', [bfloat16(shape, 1, true), float32([3], 1)]],
     ['AddDependency', [bfloat16(shape, 1, true), numbers, bfloat16([2], 1)]],
   ])('%s', async (op, inputs) => {
@@ -244,7 +245,9 @@ describe.each([1, 7, 16, 17, 33, 384, 513, 1030])('rows of %i elements', (width)
   test('SafeSoftmax of rows with infinities and NaN', async () => {
     const x = bfloat16(shape, 1, true);
     x.data.fill(-Infinity as never, 0, width);
-    await expectRounded({ op: 'SafeSoftmax', inputs: [x], outputs: [result('bfloat16', shape)] });
+    for (const op of ['SafeSoftmax', 'Softmax']) {
+      await expectRounded({ op, inputs: [x], outputs: [result('bfloat16', shape)] });
+    }
   });
 
   test('AddRows', async () => {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 
 #include "onnxruntime/operator.h"
@@ -12,15 +11,14 @@
 
 namespace ringrun::ort {
 
-// exp x / Σ exp x over the last axis; 0 for a row whose elements are all −∞.
-template <typename T>
-struct SafeSoftmax {
-  static constexpr const char* kName = "SafeSoftmax";
+// exp x / Σ exp x over the last axis; for a row whose elements are all −∞, 0 if `isSafe`, else NaN.
+template <typename T, bool isSafe>
+struct SoftmaxOfRows {
   static constexpr std::array kInputs = {Argument{kTypeOf<T>}};
   static constexpr std::array kOutputs = {Argument{kTypeOf<T>}};
   static constexpr std::array kInPlace = {Sharing{0, 0}};
 
-  explicit SafeSoftmax(const Attributes&) {}
+  explicit SoftmaxOfRows(const Attributes&) {}
 
   void compute(Computation& computation) const {
     const auto x = computation.input<T>(0);
@@ -31,17 +29,26 @@ struct SafeSoftmax {
     forEachRow(computation, x.count() / width, width, [&](std::size_t row) {
       const T* const from = x.data + row * width;
       T* const to = y + row * width;
-      const Exponentials exponentials = exponentialsOf(from, width);
-      // `largest` ignores NaN.
-      const bool isBlocked = exponentials.largest == -std::numeric_limits<float>::infinity() &&
-                             std::none_of(from, from + width, [](T one) { return std::isnan(numberOf(one)); });
-      if (isBlocked) {
+      const auto isBlocked = [](T one) { return numberOf(one) == -std::numeric_limits<float>::infinity(); };
+      if (isSafe && std::all_of(from, from + width, isBlocked)) {
         std::fill_n(to, width, T{});
       } else {
-        scaledExponentials(from, width, exponentials.largest, static_cast<float>(1 / exponentials.sum), to);
+        softmaxRow(from, width, to);
       }
     });
   }
+};
+
+template <typename T>
+struct SafeSoftmax : SoftmaxOfRows<T, true> {
+  static constexpr const char* kName = "SafeSoftmax";
+  using SoftmaxOfRows<T, true>::SoftmaxOfRows;
+};
+
+template <typename T>
+struct Softmax : SoftmaxOfRows<T, false> {
+  static constexpr const char* kName = "Softmax";
+  using SoftmaxOfRows<T, false>::SoftmaxOfRows;
 };
 
 }  // namespace ringrun::ort
