@@ -45,6 +45,8 @@ struct LayerStatistics {
   }
 };
 
+// Without `narrows`, `narrow` is null and `y` is not: g++ 12 keeps both tests in the loop.
+template <bool narrows>
 struct LayerNormalized {
   template <std::size_t Bytes, typename X>
   static RINGRUN_INLINE void run(const X* x, std::size_t count, const RowStatistics& given, const float* weight, const float* bias, X* y,
@@ -62,8 +64,8 @@ struct LayerNormalized {
         b.load(bias + i, count - i, 0);
         for (std::size_t k = 0; k < v.kVectors; ++k) v[k] += b[k];
       }
-      if (y != nullptr) v.store(y + i, count - i);
-      if (narrow != nullptr) v.store(narrow + i, count - i);
+      if (!narrows || y != nullptr) v.store(y + i, count - i);
+      if (narrows) v.store(narrow + i, count - i);
     }
   }
 };
@@ -82,6 +84,9 @@ struct RowSum {
 };
 
 // With z the normalized row, g = dy·weight and m the mean over the row: dx = (g − m(g) − z·m(g·z))·inverse.
+//
+// Without `extends`, `other` and `narrow` are null.
+template <bool extends>
 struct LayerGradient {
   template <std::size_t Bytes, typename X, typename Y>
   static RINGRUN_INLINE void run(const RowGradient<X, Y>& given) {
@@ -135,13 +140,13 @@ struct LayerGradient {
       }
       if (row.dx == nullptr) continue;
       for (std::size_t k = 0; k < z.kVectors; ++k) g[k] = (g[k] - mean - z[k] * meanOfProducts) * row.statistics.inverse;
-      if (row.other != nullptr) {
+      if (extends && row.other != nullptr) {
         g.template roundTo<X>();
         other.load(row.other + i, left, 0);
         for (std::size_t k = 0; k < z.kVectors; ++k) g[k] += other[k];
       }
       g.store(row.dx + i, left);
-      if (row.narrow != nullptr) g.store(row.narrow + i, left);
+      if (extends && row.narrow != nullptr) g.store(row.narrow + i, left);
     }
   }
 };
@@ -160,12 +165,14 @@ RowStatistics statisticsOf(const X* x, std::size_t count, float epsilon) {
 template <typename X>
 void normalizeRow(const X* x, std::size_t count, const RowStatistics& statistics, const float* weight, const float* bias, X* y,
                   std::uint16_t* narrow) {
-  runVectorised<LayerNormalized>(x, count, statistics, weight, bias, y, narrow);
+  if (narrow != nullptr) return runVectorised<LayerNormalized<true>>(x, count, statistics, weight, bias, y, narrow);
+  if (y != nullptr) runVectorised<LayerNormalized<false>>(x, count, statistics, weight, bias, y, narrow);
 }
 
 template <typename X, typename Y>
 void differentiateRow(const RowGradient<X, Y>& row) {
-  runVectorised<LayerGradient>(row);
+  if (row.other == nullptr && row.narrow == nullptr) return runVectorised<LayerGradient<false>>(row);
+  runVectorised<LayerGradient<true>>(row);
 }
 
 template <typename A, typename B>

@@ -17,7 +17,8 @@ struct RowStatistics {
 template <typename X>
 RowStatistics statisticsOf(const X* x, std::size_t count, float epsilon);
 
-// `weight` and `bias` may be null: 1 and 0. `y` may be `x`. The result is also written to `narrow`, in bfloat16; either may be null.
+// `weight` and `bias` may be null: 1 and 0. `y` may be `x`. The result is also written to `narrow`, in bfloat16. `y` and
+// `narrow` may be null.
 template <typename X>
 void normalizeRow(const X* x, std::size_t count, const RowStatistics& statistics, const float* weight, const float* bias, X* y, std::uint16_t* narrow);
 

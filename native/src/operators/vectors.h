@@ -27,28 +27,70 @@ namespace ringrun {
 
 constexpr std::size_t kLanes = 16;
 
-// Vectors of 16-bit integers as vectors of Bytes with 32-bit integers. g++ 12 has no conversion whose types depend on Bytes.
+// 16-bit integers as the upper halves of the 32-bit integers of a vector of Bytes. `store` ignores the lower halves. g++ 12 has no
+// conversion whose types depend on Bytes, and converts long vectors in parts, so those are shuffled.
 template <std::size_t Bytes>
 struct Halves;
 
-#define RINGRUN_HALVES(bytes)                                                              \
-  template <>                                                                              \
-  struct Halves<bytes> {                                                                   \
-    typedef std::uint16_t Narrow __attribute__((vector_size(bytes / 2)));                  \
-    typedef std::uint32_t Wide __attribute__((vector_size(bytes)));                        \
-    static RINGRUN_INLINE void load(const std::uint16_t* from, Wide& to) {                 \
-      Narrow halves;                                                                       \
-      std::memcpy(&halves, from, sizeof halves);                                           \
-      to = __builtin_convertvector(halves, Wide);                                          \
-    }                                                                                      \
-    static RINGRUN_INLINE void store(const Wide& from, std::uint16_t* to) {                \
-      const Narrow halves = __builtin_convertvector(from, Narrow);                         \
-      std::memcpy(to, &halves, sizeof halves);                                             \
-    }                                                                                      \
+#define RINGRUN_HALVES(bytes)                                              \
+  template <>                                                              \
+  struct Halves<bytes> {                                                   \
+    typedef std::uint16_t Narrow __attribute__((vector_size(bytes / 2)));  \
+    typedef std::uint32_t Wide __attribute__((vector_size(bytes)));        \
+    static RINGRUN_INLINE void load(const std::uint16_t* from, Wide& to) { \
+      Narrow halves;                                                       \
+      std::memcpy(&halves, from, sizeof halves);                           \
+      to = __builtin_convertvector(halves, Wide) << 16;                    \
+    }                                                                      \
+    static RINGRUN_INLINE void store(const Wide& from, std::uint16_t* to) { \
+      const Narrow halves = __builtin_convertvector(from >> 16, Narrow);   \
+      std::memcpy(to, &halves, sizeof halves);                             \
+    }                                                                      \
   };
 RINGRUN_HALVES(16)
+#if defined(__x86_64__) && (defined(__clang__) || __GNUC__ >= 12)
+template <>
+struct Halves<32> {
+  typedef std::uint16_t Narrow __attribute__((vector_size(16)));
+  typedef std::uint16_t Pairs __attribute__((vector_size(32)));
+  typedef std::uint32_t Wide __attribute__((vector_size(32)));
+  static RINGRUN_INLINE void load(const std::uint16_t* from, Wide& to) {
+    Narrow halves;
+    std::memcpy(&halves, from, sizeof halves);
+    const Pairs pairs = __builtin_shufflevector(halves, halves, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    std::memcpy(&to, &pairs, sizeof to);
+    to &= 0xffff0000u;
+  }
+  static RINGRUN_INLINE void store(const Wide& from, std::uint16_t* to) {
+    Pairs pairs;
+    std::memcpy(&pairs, &from, sizeof pairs);
+    const Narrow halves = __builtin_shufflevector(pairs, pairs, 1, 3, 5, 7, 9, 11, 13, 15);
+    std::memcpy(to, &halves, sizeof halves);
+  }
+};
+template <>
+struct Halves<64> {
+  typedef std::uint16_t Narrow __attribute__((vector_size(32)));
+  typedef std::uint16_t Pairs __attribute__((vector_size(64)));
+  typedef std::uint32_t Wide __attribute__((vector_size(64)));
+  static RINGRUN_INLINE void load(const std::uint16_t* from, Wide& to) {
+    Narrow halves;
+    std::memcpy(&halves, from, sizeof halves);
+    const Pairs pairs = __builtin_shufflevector(halves, halves, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15);
+    std::memcpy(&to, &pairs, sizeof to);
+    to &= 0xffff0000u;
+  }
+  static RINGRUN_INLINE void store(const Wide& from, std::uint16_t* to) {
+    Pairs pairs;
+    std::memcpy(&pairs, &from, sizeof pairs);
+    const Narrow halves = __builtin_shufflevector(pairs, pairs, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    std::memcpy(to, &halves, sizeof halves);
+  }
+};
+#else
 RINGRUN_HALVES(32)
 RINGRUN_HALVES(64)
+#endif
 #undef RINGRUN_HALVES
 
 // One element of an array.
@@ -89,7 +131,6 @@ struct Lanes {
     for (std::size_t v = 0; v < kVectors; ++v) {
       Bits bits;
       Halves<Bytes>::load(from + v * (kLanes / kVectors), bits);
-      bits <<= 16;
       std::memcpy(&vectors[v], &bits, Bytes);
     }
   }
@@ -97,10 +138,10 @@ struct Lanes {
     for (std::size_t v = 0; v < kVectors; ++v) {
       Bits bits;
       std::memcpy(&bits, &vectors[v], Bytes);
-      const Bits rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
-      const Bits quiet = bits | 0x00400000u;
-      const Bits chosen = (vectors[v] != vectors[v] ? quiet : rounded) >> 16;
-      Halves<Bytes>::store(chosen, to + v * (kLanes / kVectors));
+      // NaN becomes quiet.
+      const auto isNumber = vectors[v] == vectors[v];
+      const Bits rounded = bits + (isNumber ? ((bits >> 16) & 1u) + 0x7fffu : Bits{});
+      Halves<Bytes>::store(rounded | (isNumber ? Bits{} : Bits{} + 0x00400000u), to + v * (kLanes / kVectors));
     }
   }
 

@@ -190,10 +190,12 @@ describe.each([1, 7, 16, 17, 33, 384, 513, 1030])('rows of %i elements', (width)
       const x = argument('float32', shape, 1, isSpecial);
       const outputs = [result('float32', shape), statistics, result('bfloat16', shape)];
       const call = { op: 'LayerNormalize', inputs: [x, float32([width], 2)], outputs, attributes };
-      const [wide, , narrow] = await computed(call, false);
+      const [wide, numbersOfRows, narrow] = await computed(call, false);
       expect(bitsOf([narrow])).toEqual(bitsOf([await rounded(wide)]));
       const [, alone] = await computed({ ...call, outputs: [undefined, ...outputs.slice(1)] }, false);
       expect(bitsOf([alone])).toEqual(bitsOf([narrow]));
+      const [ofRows] = await computed({ ...call, outputs: [undefined, statistics] }, false);
+      expect(bitsOf([ofRows])).toEqual(bitsOf([numbersOfRows]));
     }
   });
 
