@@ -1,12 +1,26 @@
+import { BFloat16Bits } from '@ringrun/core';
 import { ArgumentError } from './errors/errors.ts';
 
-/** Element types of tensors. Training uses float32; labels and indices are int64, as in torch; comparisons return bool. */
-export type DType = 'float32' | 'int64' | 'bool';
+/**
+ * Element types of tensors. Training uses float32, and bfloat16 inside `autocast`; labels and indices are int64, as in torch;
+ * comparisons return bool.
+ */
+export type DType = FloatDType | 'int64' | 'bool';
+
+/** Element types of tensors that have gradients. */
+export type FloatDType = 'float32' | 'bfloat16';
+
+/** True for a tensor, a value or a type of floating-point elements. */
+export function isFloat({ dtype }: { readonly dtype: DType }): boolean {
+  return dtype === 'float32' || dtype === 'bfloat16';
+}
 
 /** The JavaScript array that holds the elements of a tensor, row-major. */
 export interface ArrayOf {
   /** IEEE 754 binary32. */
   float32: Float32Array;
+  /** The upper half of a float32, which only programs store: elements are numbers that bfloat16 represents. */
+  bfloat16: Float32Array;
   /** Signed, 64 bits; elements are bigints. */
   int64: BigInt64Array;
   /** One byte per element, 0 or 1. */
@@ -37,6 +51,7 @@ export function newArray(dtype: DType, length: number): TensorData {
 function allocate(dtype: DType, length: number): TensorData {
   switch (dtype) {
     case 'float32':
+    case 'bfloat16':
       return new Float32Array(length);
     case 'int64':
       return new BigInt64Array(length);
@@ -50,6 +65,8 @@ export function arrayFrom(dtype: DType, elements: readonly Scalar[]): TensorData
   switch (dtype) {
     case 'float32':
       return Float32Array.from(elements, Number);
+    case 'bfloat16':
+      return BFloat16Bits.fromFloat32(Float32Array.from(elements, Number)).toFloat32();
     case 'int64':
       return BigInt64Array.from(elements, BigInt);
     case 'bool':

@@ -1,3 +1,4 @@
+import { BFloat16Bits } from '@ringrun/core';
 import type { DType, Scalar } from './dtype.ts';
 import { ArgumentError } from './errors/errors.ts';
 
@@ -42,6 +43,8 @@ export function asElement(value: Scalar, dtype: DType): Scalar {
   switch (dtype) {
     case 'float32':
       return asFloat(value);
+    case 'bfloat16':
+      return BFloat16Bits.fromFloat32([Math.fround(asFloat(value))]).toFloat32()[0];
     case 'int64':
       return asInt64(typeof value === 'bigint' ? value : Math.trunc(value));
     case 'bool':

@@ -6,6 +6,11 @@ export interface ValueType {
   readonly shape: readonly number[];
 }
 
+/** The type with bfloat16 replaced by float32. */
+export function inFloat32({ dtype, shape }: ValueType): ValueType {
+  return { dtype: dtype === 'bfloat16' ? 'float32' : dtype, shape };
+}
+
 /** Number of elements of a shape; 1 for a scalar's []. */
 export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((size, dimension) => size * dimension, 1);

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import { isCollective } from '../graph/collective.ts';
 import { isNode, type Node, type Value } from '../graph/node.ts';
@@ -61,7 +62,7 @@ function withGradients(loss: Value): GraphWithGradients {
 
 /** Computes the elements of every float32 value. */
 async function computeAll(order: readonly Node[], options: RunOptions): Promise<Map<Value, Float32Array>> {
-  const values = order.flatMap(({ outputs }) => outputs).filter(({ dtype }) => dtype === 'float32');
+  const values = order.flatMap(({ outputs }) => outputs).filter(isFloat);
   const buffers = values.map((value) => onnxruntimeExecutor.allocate(value));
   await evaluate(values, buffers, options);
   const arrays = await Promise.all(buffers.map(async (buffer) => await onnxruntimeExecutor.download(buffer)));

@@ -1,7 +1,9 @@
 import { isNode, type Node, type Value } from '../graph/node.ts';
 import { sizeOf } from '../value-type.ts';
 import { topologicalOrder } from '../graph/topology.ts';
-import { add } from '../ops/elementwise.ts';
+import { isFloat } from '../dtype.ts';
+import type { MaybeValue } from '../ops/definition.ts';
+import { add, cast, widened } from '../ops/elementwise.ts';
 import { definitionOf } from '../ops/index.ts';
 import { Recomputation } from './recomputation.ts';
 import { expand } from '../ops/shape.ts';
@@ -22,18 +24,19 @@ export function differentiate(
   const order = topologicalOrder([loss]);
   const trainable = trainableDependents(order);
   const recomputation = new Recomputation();
-  const gradients = new Map<Value, Value>([[loss, expand(constant(1), loss.shape)]]);
+  const gradients = new Map<Value, Value>([[loss, cast(expand(constant(1), loss.shape), loss.dtype)]]);
   for (const node of order.toReversed()) {
     const delivered = node.outputs.map((output) => gradients.get(output));
     const isTrained = node.inputs.some((input) => trainable.has(input));
     if (!isTrained || delivered.every((gradient) => gradient === undefined)) continue;
     recomputation.begin(node, delivered[0]);
-    const parts = definitionOf(node).gradient(recomputation.of(node), delivered);
+    const parts = gradientOf(recomputation.of(node), delivered);
     for (const [position, input] of node.inputs.entries()) {
       const part = parts[position];
       if (part === undefined || !trainable.has(input)) continue;
+      const fitting = cast(part, input.dtype);
       const known = gradients.get(input);
-      gradients.set(input, known === undefined ? part : add(known, part));
+      gradients.set(input, known === undefined ? fitting : add(known, fitting));
     }
     visited?.(
       node,
@@ -44,6 +47,17 @@ export function differentiate(
     [...gradients].filter(
       ([{ node }]) => isNode(node, 'Input') && node.attributes.source.parameter !== undefined,
     ),
+  );
+}
+
+/** The gradients of a node's inputs. Those of bfloat16 are computed in float32 from end to end, unless the rule takes them. */
+function gradientOf(node: Node, delivered: readonly MaybeValue[]): readonly MaybeValue[] {
+  const definition = definitionOf(node);
+  if (definition.differentiatesBfloat16 === true) return definition.gradient(node, delivered);
+  const view = { ...node, inputs: node.inputs.map(widened), outputs: node.outputs.map(widened) };
+  return definition.gradient(
+    view,
+    delivered.map((gradient) => gradient && widened(gradient)),
   );
 }
 
@@ -58,7 +72,7 @@ function trainableDependents(order: ReturnType<typeof topologicalOrder>): Set<Va
   return dependent;
 }
 
-/** True if a value can be a loss: one float32 number. */
+/** True if a value can be a loss: one floating-point number. */
 export function isScalar(value: Value): boolean {
-  return value.dtype === 'float32' && sizeOf(value.shape) === 1;
+  return isFloat(value) && sizeOf(value.shape) === 1;
 }

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { inSequence, isCollective } from '../graph/collective.ts';
 import type { Leaf } from '../graph/structure.ts';
 import { isNode, type Node, type Value } from '../graph/node.ts';
@@ -6,6 +7,8 @@ import { inputName, outputName } from '../executor/executor.ts';
 import { GraphBuilder, type Dimension } from '../onnx-format/graph-builder.ts';
 import { dataTypeCode } from '../onnx-format/type-codes.ts';
 import { definitionOf } from '../ops/index.ts';
+import { inFloat32 } from '../value-type.ts';
+import { EmittedNames, viewInFloat32 } from './emitted-names.ts';
 
 export interface NamedValue {
   readonly name: string;
@@ -33,17 +36,19 @@ export function emitNodes(
     ...order.flatMap(({ inputs }) => inputs),
     ...outputs.map(({ value }) => value),
   ]);
-  const names = new Map<Value, string>(leaves.map(({ name, value }) => [value, name]));
+  const names = new EmittedNames(graph);
+  for (const { name, value } of leaves) names.setInFloat32(value, name);
   const requestedNames = new Map(copies ? [] : outputs.map(({ name, value }) => [value, name]));
   for (const node of order) {
     if (isNode(node, 'Input') || names.has(node.outputs[0])) continue;
-    const inputs = node.inputs.map((input) => names.get(input)!);
-    const { omits = [] } = definitionOf(node);
+    const definition = definitionOf(node);
+    const { omits = [], takesBfloat16 = false } = definition;
+    const inputs = node.inputs.map((input) => (takesBfloat16 ? names.of(input) : names.inFloat32(input)));
     const outputNames = node.outputs.map((output, position) => {
       if (!read.has(output)) return omits.includes(position) ? '' : graph.freshName('unread');
-      return requestedNames.get(output) ?? graph.freshName(node.op);
+      const requested = output.dtype === 'bfloat16' ? undefined : requestedNames.get(output);
+      return requested ?? graph.freshName(node.op);
     });
-    for (const [index, output] of node.outputs.entries()) names.set(output, outputNames[index]);
     begins?.(node, inputs, outputNames);
     if (isCollective(node)) {
       const after = token === undefined ? [] : [token];
@@ -57,15 +62,19 @@ export function emitNodes(
         graph.ownNode('RunCall', [...inputs, ...after], received, { call, sends: inputs.length, shapes });
       }
     } else {
-      definitionOf(node).emit(graph, node, inputs, outputNames);
+      definition.emit(graph, takesBfloat16 ? node : viewInFloat32(node), inputs, outputNames);
+    }
+    for (const [index, output] of node.outputs.entries()) {
+      if (takesBfloat16) names.set(output, outputNames[index]);
+      else names.setComputed(output, outputNames[index]);
     }
   }
   // An output may be requested under two names, or be a leaf.
   for (const { name, value } of copies ? outputs.toReversed() : outputs) {
-    const source = names.get(value)!;
+    const source = names.inFloat32(value);
     if (source === name) continue;
     // onnxruntime would remove Identity.
-    if (copies && value.dtype === 'float32') graph.ownNode('AddDependency', [source, source], [name]);
+    if (copies && isFloat(value)) graph.ownNode('AddDependency', [source, source], [name]);
     else graph.node('Identity', [source], [name]);
   }
   return { count: collectives.length, token };
@@ -137,9 +146,10 @@ export function emitModel(
   const results = outputs.map((value, position) => ({ name: outputName(position), value }));
   for (const { name, value } of inputs) {
     const isDynamic = keepsActivations && !isTrained(value);
-    graph.input(name, value.dtype, isDynamic ? withDynamicBatch(value.shape) : value.shape);
+    const { dtype, shape } = inFloat32(value);
+    graph.input(name, dtype, isDynamic ? withDynamicBatch(shape) : shape);
   }
-  for (const { name, value } of results) graph.output(name, value.dtype, value.shape);
+  for (const { name, value } of results) graph.output(name, inFloat32(value).dtype, value.shape);
   // The call of a part changes its outputs while others are computed, which may read the same values: a gradient of
   // batch normalization is part of another gradient, and onnxruntime merges equal nodes.
   const collectives = emitNodes(graph, inputs, results, { copies: parts.length > 1 });
@@ -184,9 +194,9 @@ export function emitStarts(
   };
 }
 
-/** Float32 values that are computed together with a result, if the parameters that it reads may change afterwards. */
+/** Floats that are computed together with a result, if the parameters that it reads may change afterwards. */
 function asNumbers(graph: GraphBuilder, { name, value }: NamedValue): string[] {
-  if (value.dtype === 'float32') return [name];
+  if (isFloat(value)) return [name];
   if (!topologicalOrder([value]).some(({ outputs: [output] }) => isTrained(output))) return [];
   const numbers = graph.freshName('numbers');
   graph.node('Cast', [name], [numbers], { to: dataTypeCode.float32 });
@@ -283,7 +293,7 @@ interface UpdateContext {
 /** A token that is computed after all results. */
 function emitToken(graph: GraphBuilder, results: readonly NamedValue[]): string {
   const token = graph.freshName('token');
-  const numbers = results.filter(({ value }) => value.dtype === 'float32').map(({ name }) => name);
+  const numbers = results.filter(({ value }) => isFloat(value)).map(({ name }) => name);
   graph.ownNode('StartCall', numbers, [token], { call: -1, outputs: [] });
   return token;
 }

@@ -107,9 +107,10 @@ function mayJoin(node: Node): boolean {
   if (count === 0) return false;
   // The operator compares numbers.
   if (isNode(node, 'Equal') && node.inputs.some(isCondition)) return false;
+  if (node.outputs.some(({ dtype }) => dtype === 'bfloat16')) return false;
   return node.inputs.every(({ dtype, shape }) => {
     const size = sizeOf(shape);
-    return dtype !== 'int64' && (size === count || size === 1);
+    return dtype !== 'int64' && dtype !== 'bfloat16' && (size === count || size === 1);
   });
 }
 

@@ -1,7 +1,7 @@
 import type { ActivityDetails } from '@ringrun/core';
 import type { ProgramDefinition } from '../executor/executor.ts';
 import type { Value } from '../graph/node.ts';
-import { sizeOf, type ValueType } from '../value-type.ts';
+import { inFloat32, sizeOf, type ValueType } from '../value-type.ts';
 import type { Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { usesOwnOperators } from '../ops/own/enabled.ts';
@@ -55,8 +55,8 @@ export function definitionOf(
 }
 
 /** The type alone, so that a program does not keep a graph and its arrays. */
-function typeOf({ dtype, shape }: Value): ValueType {
-  return { dtype, shape };
+function typeOf(value: Value): ValueType {
+  return inFloat32(value);
 }
 
 /** With RINGRUN_PLAIN_OPERATORS=1, a graph of ONNX's operators. */

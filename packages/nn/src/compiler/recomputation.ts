@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { isCollective } from '../graph/collective.ts';
 import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
@@ -52,5 +53,5 @@ function copyOf(node: Node, copied: ReadonlyMap<Value, Value>): Node {
 }
 
 function isDelayable({ dtype, shape }: Value): boolean {
-  return dtype === 'float32' && shape.length > 0;
+  return isFloat({ dtype }) && shape.length > 0;
 }

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import type { BufferTensor } from '../tensor/buffer-tensor.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { assignWhenRun, type AssignmentRule } from '../graph/assignment.ts';
@@ -186,7 +187,7 @@ function runningStatisticsRule(
 }
 
 function requireChannels(name: string, { input, running, weight, bias }: BatchNormInputs): void {
-  if (input.dtype !== 'float32' || input.shape.length < 2) {
+  if (!isFloat(input) || input.shape.length < 2) {
     throw new ShapeError(`${name}: expected float32[N,C] or [N,C,…], got ${describeType(input)}.`);
   }
   const [, channels] = input.shape;

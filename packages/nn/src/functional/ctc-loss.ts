@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
@@ -51,7 +52,7 @@ export function ctcLoss(
   const { blank = 0, reduction = 'mean', zeroInfinity = false } = options;
   const isBatch = logProbs.shape.length === 3;
   const [times, count, classes] = isBatch ? logProbs.shape : [logProbs.shape[0], 1, logProbs.shape[1]];
-  if (logProbs.dtype !== 'float32' || (!isBatch && logProbs.shape.length !== 2)) {
+  if (!isFloat(logProbs) || (!isBatch && logProbs.shape.length !== 2)) {
     throw new ShapeError(`ctcLoss: expected float32[T,N,C] or [T,C], got ${describeType(logProbs)}.`);
   }
   const isPadded = targets.shape.length === 2 && targets.shape[0] === count;

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType, sizeOf } from '../value-type.ts';
 import { dropout as dropoutOf } from '../ops/own/dropout.ts';
@@ -30,7 +31,7 @@ export function dropout(input: Tensor, p = 0.5, options: DropoutOptions = {}): T
   requireOptions('dropout', options, dropoutOptions);
   const { training = true } = options;
   requireProbability('dropout', p);
-  if (input.dtype !== 'float32') {
+  if (!isFloat(input)) {
     throw new ShapeError(`dropout: expected float32, got ${describeType(input)}.`);
   }
   if (!training || p === 0) return input;

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
@@ -75,7 +76,7 @@ function requireBags(input: Tensor, weight: Tensor, offsets: Tensor | undefined)
   const fits =
     input.dtype === 'int64' &&
     input.shape.length === (hasOffsets ? 1 : 2) &&
-    weight.dtype === 'float32' &&
+    isFloat(weight) &&
     weight.shape.length === 2 &&
     (!hasOffsets || (offsets.dtype === 'int64' && offsets.shape.length === 1));
   if (fits) return;
@@ -89,7 +90,7 @@ function requireWeights(weights: Tensor, input: Tensor, mode: string): void {
   if (mode !== 'sum') {
     throw new ArgumentError(`embeddingBag: perSampleWeights need the mode 'sum', got '${mode}'.`);
   }
-  if (weights.dtype !== 'float32' || weights.shape.join() !== input.shape.join()) {
+  if (!isFloat(weights) || weights.shape.join() !== input.shape.join()) {
     throw new ShapeError(
       `embeddingBag: expected perSampleWeights float32[${input.shape.join()}], as the rows, got ${describeType(weights)}.`,
     );

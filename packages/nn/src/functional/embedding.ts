@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { gather } from '../ops/table-rows.ts';
@@ -25,7 +26,7 @@ export const embeddingOptions: OptionNames<EmbeddingOptions> = { paddingIdx: tru
 export function embedding(input: Tensor, weight: Tensor, options: EmbeddingOptions = {}): Tensor {
   requireOptions('embedding', options, embeddingOptions);
   const { paddingIdx } = options;
-  if (input.dtype !== 'int64' || weight.dtype !== 'float32' || weight.shape.length !== 2) {
+  if (input.dtype !== 'int64' || !isFloat(weight) || weight.shape.length !== 2) {
     throw new ShapeError(
       `embedding: expected rows int64[…] and a table float32[V,D], got ${describeType(input)} and ${describeType(weight)}.`,
     );

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType, sizeOf } from '../value-type.ts';
 import { layerNormalize } from '../ops/own/layer-normalize.ts';
@@ -31,7 +32,7 @@ export function groupNorm(
   const { shape } = input;
   requirePositiveInteger('groupNorm', { numGroups });
   const isEmpty = shape.slice(1).includes(0);
-  if (input.dtype !== 'float32' || shape.length < 2 || isEmpty || shape[1] % numGroups !== 0) {
+  if (!isFloat(input) || shape.length < 2 || isEmpty || shape[1] % numGroups !== 0) {
     throw new ShapeError(
       `groupNorm: expected float32[N,C,…] with a multiple of ${numGroups} channels, at least one, of at least one element each, got ${describeType(input)}.`,
     );
@@ -55,7 +56,7 @@ export function instanceNorm(
 ): Tensor {
   requireOptions('instanceNorm', options, normOptions);
   const { shape } = input;
-  if (input.dtype !== 'float32' || shape.length < 3) {
+  if (!isFloat(input) || shape.length < 3) {
     throw new ShapeError(`instanceNorm: expected float32[N,C,…], got ${describeType(input)}.`);
   }
   if (shape.slice(2).every((size) => size === 1)) {

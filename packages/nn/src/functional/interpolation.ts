@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
@@ -71,7 +72,7 @@ export function interpolate(input: Tensor, options: InterpolateOptions): Tensor 
     );
   }
   const spatial = input.shape.slice(2);
-  if (input.dtype !== 'float32' || !axesOfMode[mode].includes(spatial.length)) {
+  if (!isFloat(input) || !axesOfMode[mode].includes(spatial.length)) {
     const dimensions = axesOfMode[mode].map((axes) => axes + 2).join(', ');
     throw new ShapeError(
       `interpolate: mode '${mode}' expects float32 with ${dimensions} dimensions, got ${describeType(input)}.`,

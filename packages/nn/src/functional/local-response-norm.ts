@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { cat } from '../tensor/combine.ts';
@@ -35,7 +36,7 @@ export function localResponseNorm(
   requireOptions('localResponseNorm', options, localResponseNormOptions);
   const { alpha = 1e-4, beta = 0.75, k = 1 } = options;
   const { shape } = input;
-  if (input.dtype !== 'float32' || shape.length < 3 || !Number.isInteger(size) || size < 1) {
+  if (!isFloat(input) || shape.length < 3 || !Number.isInteger(size) || size < 1) {
     throw new ShapeError(
       `localResponseNorm: expected float32[N,C,…] of at least 3 dimensions and a size from 1, got ${describeType(input)} and ${size}.`,
     );

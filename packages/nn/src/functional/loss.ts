@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
@@ -88,7 +89,7 @@ export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntro
     throw new ArgumentError(`crossEntropy: labelSmoothing must be from 0 to 1, got ${labelSmoothing}.`);
   }
   if (isOne(logits, target)) return ofOne(crossEntropy, logits, target, options);
-  if (target.dtype === 'float32') return probabilityLoss(logits.value, target.value, options);
+  if (isFloat(target)) return probabilityLoss(logits.value, target.value, options);
   const kind = { labelSmoothing, isLogits: true };
   return lossOfClasses('crossEntropy', logits.value, target.value, { ...options, ...kind });
 }
@@ -129,7 +130,7 @@ export function binaryCrossEntropyWithLogits(
 
 /** True if the input is one sample [C], with its class or with class probabilities. */
 function isOne(input: Tensor, target: Tensor): boolean {
-  const count = target.dtype === 'float32' ? 1 : 0;
+  const count = isFloat(target) ? 1 : 0;
   return input.shape.length === 1 && target.shape.length === count;
 }
 
@@ -191,12 +192,7 @@ function probabilityLoss(logits: Value, target: Value, options: CrossEntropyOpti
 
 function requireTargets(name: string, x: Value, target: Value): void {
   const expected = x.shape.toSpliced(1, 1).join();
-  if (
-    x.dtype !== 'float32' ||
-    x.shape.length < 2 ||
-    target.dtype !== 'int64' ||
-    target.shape.join() !== expected
-  ) {
+  if (!isFloat(x) || x.shape.length < 2 || target.dtype !== 'int64' || target.shape.join() !== expected) {
     throw new ShapeError(
       `${name}: expected float32[N,C] or [N,C,…] and int64[N] or [N,…], got ${describeType(x)} and ${describeType(target)}.`,
     );
@@ -205,7 +201,7 @@ function requireTargets(name: string, x: Value, target: Value): void {
 
 function requireWeight(name: string, weight: Tensor | undefined, x: Value): void {
   if (weight === undefined) return;
-  if (weight.dtype !== 'float32' || weight.shape.join() !== `${x.shape[1]}`) {
+  if (!isFloat(weight) || weight.shape.join() !== `${x.shape[1]}`) {
     throw new ShapeError(
       `${name}: expected a weight per class, float32[${x.shape[1]}] for ${describeType(x)}, got ${describeType(weight)}.`,
     );

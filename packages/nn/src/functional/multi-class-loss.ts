@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
@@ -50,7 +51,7 @@ export function multiMarginLoss(input: Tensor, target: Tensor, options: MultiMar
   const { p = 1, margin = 1, weight, reduction = 'mean' } = options;
   if (![1, 2].includes(p)) throw new ArgumentError(`multiMarginLoss: expected p 1 or 2, got ${String(p)}.`);
   if (
-    input.dtype !== 'float32' ||
+    !isFloat(input) ||
     input.shape.length !== 2 ||
     target.dtype !== 'int64' ||
     target.shape.join() !== String(input.shape[0])

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { layerNormalize } from '../ops/own/layer-normalize.ts';
@@ -32,7 +33,7 @@ export function layerNorm(
   const count = normalizedShape.length;
   if (
     count === 0 ||
-    input.dtype !== 'float32' ||
+    !isFloat(input) ||
     input.shape.length < count ||
     input.shape.slice(-count).join() !== expected
   ) {
@@ -41,7 +42,7 @@ export function layerNorm(
     );
   }
   for (const [name, given] of Object.entries({ weight, bias })) {
-    if (given !== undefined && (given.dtype !== 'float32' || given.shape.join() !== expected)) {
+    if (given !== undefined && (!isFloat(given) || given.shape.join() !== expected)) {
       throw new ShapeError(
         `layerNorm: ${name} must have the normalized shape, float32[${expected}], got ${describeType(given)}.`,
       );

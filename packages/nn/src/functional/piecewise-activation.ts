@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { where } from '../tensor/combine.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
@@ -150,7 +151,7 @@ export function prelu(input: Tensor, weight: Tensor): Tensor {
 
 /** A number in the dtype of the input. */
 function numberLike(name: string, input: Tensor, number: number): number {
-  if (input.dtype === 'float32') return number;
+  if (isFloat(input)) return number;
   if (input.dtype === 'bool') {
     throw new ShapeError(`${name}: expected float32 or int64, got ${describeType(input)}.`);
   }

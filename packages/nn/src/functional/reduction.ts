@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
@@ -28,7 +29,7 @@ export function requireReduction(name: string, reduction: Reduction): void {
 }
 
 export function requireEqualShapes(name: string, input: Tensor, target: Tensor): void {
-  if (input.dtype !== 'float32' || target.dtype !== 'float32' || input.shape.join() !== target.shape.join()) {
+  if (!isFloat(input) || !isFloat(target) || input.shape.join() !== target.shape.join()) {
     throw new ShapeError(
       `${name}: expected two float32 tensors of the same shape, got ${describeType(input)} and ${describeType(target)}.`,
     );

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { attentionWeights, causalMask, requireMask } from '../functional/attention.ts';
 import { dropout, requireProbability } from '../functional/dropout.ts';
 import { linear } from '../functional/linear.ts';
@@ -155,7 +156,7 @@ export class MultiheadAttention extends Module {
 
   #requireSequences(one: Tensor): void {
     const size = this.inProjWeight.shape[1];
-    if (one.dtype === 'float32' && one.shape.length === 3 && one.shape[2] === size) return;
+    if (isFloat(one) && one.shape.length === 3 && one.shape[2] === size) return;
     const expected = this.#batchFirst ? `[N,L,${size}]` : `[L,N,${size}]`;
     throw new ShapeError(`MultiheadAttention: expected float32${expected}, got ${describeType(one)}.`);
   }

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { dropout, requireProbability } from '../functional/dropout.ts';
 import { recurrentLayer, type RecurrentWeights } from '../functional/recurrence.ts';
 import { ShapeError } from '../errors/errors.ts';
@@ -184,7 +185,7 @@ export abstract class RecurrentNetwork extends Module {
     const shape = [count, rows, this.#sizes.hidden];
     if (state === undefined) return expand(constant(0), shape);
     const expected = isBatch ? shape : shape.toSpliced(1, 1);
-    if (state.dtype !== 'float32' || state.shape.join() !== expected.join()) {
+    if (!isFloat(state) || state.shape.join() !== expected.join()) {
       throw new ShapeError(
         `${this.constructor.name}: expected ${index === 0 ? 'a first state' : 'first cells'} float32[${expected.join()}], got ${describeType(state)}.`,
       );
@@ -196,7 +197,7 @@ export abstract class RecurrentNetwork extends Module {
     const { length } = input.shape;
     const fits = (length === 2 || length === 3) && input.shape.at(-1) === this.#sizes.input;
     const steps = input.shape[length === 3 && this.#options.batchFirst ? 1 : 0];
-    if (input.dtype === 'float32' && fits && steps > 0) return;
+    if (isFloat(input) && fits && steps > 0) return;
     const order = this.#options.batchFirst ? 'N,L' : 'L,N';
     throw new ShapeError(
       `${this.constructor.name}: expected float32[${order},${this.#sizes.input}] or float32[L,${this.#sizes.input}] with at least one step, got ${describeType(input)}.`,

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { recurrentLayer } from '../functional/recurrence.ts';
 import type { Value } from '../graph/node.ts';
@@ -62,7 +63,7 @@ export abstract class RecurrentStep extends Module {
   protected step(input: Tensor, states: readonly (Tensor | undefined)[]): Tensor[] {
     const leading = input.shape.slice(0, -1);
     const [, inputSize] = this.weightIh.shape;
-    if (input.dtype !== 'float32' || leading.length > 1 || input.shape.at(-1) !== inputSize) {
+    if (!isFloat(input) || leading.length > 1 || input.shape.at(-1) !== inputSize) {
       throw new ShapeError(
         `${this.constructor.name}: expected float32[N,${inputSize}] or float32[${inputSize}], got ${describeType(input)}.`,
       );
@@ -86,7 +87,7 @@ export abstract class RecurrentStep extends Module {
     const [, size] = this.weightHh.shape;
     if (state === undefined) return expand(constant(0), [rows, size]);
     const expected = [...leading, size];
-    if (state.dtype !== 'float32' || state.shape.join() !== expected.join()) {
+    if (!isFloat(state) || state.shape.join() !== expected.join()) {
       throw new ShapeError(
         `${this.constructor.name}: expected a state float32[${expected.join()}], got ${describeType(state)}.`,
       );

@@ -1,7 +1,7 @@
 // Type codes of ONNX files, without a dependency on protobufjs.
 
 /** onnx.TensorProto.DataType, of the element types that ringrun uses. */
-export const dataTypeCode = { float32: 1, int64: 7, bool: 9 } as const;
+export const dataTypeCode = { float32: 1, bfloat16: 16, int64: 7, bool: 9 } as const;
 
 /** onnx.AttributeProto.AttributeType, for the attribute types of ringrun's operator table. */
 export const attributeTypeCode = {

@@ -1,6 +1,7 @@
+import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { createNode, createValue, type Value } from '../graph/node.ts';
-import { describeType, sizeOf } from '../value-type.ts';
+import { describeType, inFloat32, sizeOf } from '../value-type.ts';
 import { type MaybeValue, type OperatorFamily } from './definition.ts';
 import { add, div, mul, neg, sqrt } from './elementwise.ts';
 import { reduceSum } from './reduction.ts';
@@ -26,7 +27,12 @@ export interface BatchNormalized {
 /** Computes (x − mean) / √(variance + epsilon)·weight + bias, with mean and variance [C] over all axes except the channels. */
 export function batchNormalize(x: Value, weight: Value, bias: Value, epsilon: number): BatchNormalized {
   requireChannels('batchNorm', x, { weight, bias });
-  const node = createNode('BatchNormalize', [x, weight, bias], { epsilon }, [x, weight, weight, x]);
+  const node = createNode('BatchNormalize', [x, weight, bias], { epsilon }, [
+    x,
+    inFloat32(weight),
+    inFloat32(weight),
+    inFloat32(x),
+  ]);
   const [normalized, mean, variance] = node.outputs;
   return { normalized, mean, variance };
 }
@@ -107,10 +113,9 @@ function perChannel(shape: readonly number[], number: number): number[] {
 }
 
 function requireChannels(op: string, x: Value, perChannel: Record<string, Value>): void {
-  const fits = ({ dtype, shape }: Value) =>
-    dtype === 'float32' && shape.length === 1 && shape[0] === x.shape[1];
+  const fits = (value: Value) => isFloat(value) && value.shape.length === 1 && value.shape[0] === x.shape[1];
   for (const [name, value] of Object.entries(perChannel)) {
-    if (x.dtype === 'float32' && x.shape.length >= 2 && fits(value)) continue;
+    if (isFloat(x) && x.shape.length >= 2 && fits(value)) continue;
     throw new ShapeError(
       `${op}: expected float32[N,C,…] with float32[C] as ${name}, got ${describeType(x)} and ${describeType(value)}.`,
     );

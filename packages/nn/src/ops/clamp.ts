@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import type { Value } from '../graph/node.ts';
 import { add, detach, equal, greater, greaterOrEqual, isNaN, min, not, or, where } from './elementwise.ts';
 import { maximum } from './functions.ts';
@@ -8,7 +9,7 @@ import { constant } from './source.ts';
  * limits. The gradient is 0 at the limits and at NaN.
  */
 export function clampToScalars(x: Value, least: Value | undefined, most: Value | undefined): Value {
-  if (x.dtype !== 'float32') return limited(x, least, most);
+  if (!isFloat(x)) return limited(x, least, most);
   // No condition holds for NaN, which therefore passes through the last operand of Where.
   const fixed = limited(detach(x), least, most);
   const below = most === undefined ? x : where(greater(most, x), x, fixed);
@@ -18,7 +19,7 @@ export function clampToScalars(x: Value, least: Value | undefined, most: Value |
 /** Limits elements to tensors (torch.clamp of tensors). An element at a limit shares its gradient with the limit. */
 export function clampToTensors(x: Value, least: Value | undefined, most: Value | undefined): Value {
   const inOrder = limited(x, least, most);
-  if (x.dtype !== 'float32' || least === undefined || most === undefined) return inOrder;
+  if (!isFloat(x) || least === undefined || most === undefined) return inOrder;
   // If both limits are equal, x keeps its whole gradient; if they are in the wrong order, the upper one wins.
   const ofEqual = where(greater(least, x), least, where(greater(x, most), most, x));
   const otherwise = where(equal(least, most), ofEqual, most);

@@ -5,12 +5,13 @@ import { describeType, sizeOf } from '../value-type.ts';
 import type { CollectiveOp } from '../graph/operators.ts';
 import type { CollectiveGroup } from '../graph/attributes.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
-import { add, div, mul, sub } from './elementwise.ts';
+import { add, div, mul, sub, cast, widened } from './elementwise.ts';
 import { concat, expand, reshape, slice } from './shape.ts';
 import { constant } from './source.ts';
 
 /** Sums a value over the ranks of a group. All ranks must call it at the same point of their graphs. */
 export function allReduce(value: Value, group: CollectiveGroup, sequence = nextSequence()): Value {
+  if (value.dtype === 'bfloat16') return cast(allReduce(widened(value), group, sequence), value.dtype);
   if (value.dtype !== 'float32') {
     throw new ShapeError(`allReduce: expected float32, got ${describeType(value)}.`);
   }

@@ -1,3 +1,4 @@
+import { promotedFloat } from './promotion.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { createValue, type Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
@@ -38,7 +39,10 @@ export function conv(data: Value, weight: Value, bias: Value | undefined, attrib
     return Math.floor(room / strides[axis]) + 1;
   });
   const inputs = bias === undefined ? [data, weight] : [data, weight, bias];
-  return createValue('Conv', inputs, attributes, { dtype: 'float32', shape: [n, filters, ...output] });
+  return createValue('Conv', inputs, attributes, {
+    dtype: promotedFloat(data, weight),
+    shape: [n, filters, ...output],
+  });
 }
 
 /**
@@ -78,7 +82,7 @@ export function convTranspose(
     return size - (least - pads[axis] - pads[axis + axes]);
   });
   const inputs = bias === undefined ? [data, weight] : [data, weight, bias];
-  const type = { dtype: 'float32', shape: [n, perGroup * group, ...spatial] } as const;
+  const type = { dtype: promotedFloat(data, weight), shape: [n, perGroup * group, ...spatial] };
   return createValue('ConvTranspose', inputs, { ...attributes, outputPadding }, type);
 }
 
@@ -87,6 +91,7 @@ export const convolution: OperatorFamily<'Conv' | 'ConvTranspose'> = {
     emit: (graph, { attributes }, inputs, outputs) => {
       graph.node('Conv', inputs, outputs, onnxWindow(attributes));
     },
+    differentiatesBfloat16: true,
     gradient: ({ inputs, attributes }, [d]) => {
       if (d === undefined) return [];
       const [data, weight, bias] = inputs as readonly [Value, Value, Value?];
@@ -103,6 +108,7 @@ export const convolution: OperatorFamily<'Conv' | 'ConvTranspose'> = {
       graph.node('ConvTranspose', inputs, outputs, { ...onnxWindow(attributes), output_padding });
     },
     // The transpose of the transpose is Conv, with the roles of the two images exchanged.
+    differentiatesBfloat16: true,
     gradient: ({ inputs, attributes }, [d]) => {
       if (d === undefined) return [];
       const [data, weight, bias] = inputs as readonly [Value, Value, Value?];

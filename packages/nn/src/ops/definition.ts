@@ -16,6 +16,18 @@ export interface OperatorDefinition<Op extends OpName> {
    */
   gradient(node: Node<Op>, gradients: readonly MaybeValue[]): readonly MaybeValue[];
 
+  /**
+   * True if `emit` accepts inputs and outputs of bfloat16, alone or beside float32. Otherwise the node is emitted in float32,
+   * and its results are rounded. Default: false.
+   */
+  readonly takesBfloat16?: boolean;
+
+  /**
+   * True if `gradient` accepts values of bfloat16. Otherwise it receives them in float32, and its results are rounded once.
+   * Default: false.
+   */
+  readonly differentiatesBfloat16?: boolean;
+
   /** Positions of outputs that are computed only if they are read. Default: none. */
   readonly omits?: readonly number[];
 

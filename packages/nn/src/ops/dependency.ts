@@ -23,6 +23,8 @@ export const dependencies: OperatorFamily<'AddDependency' | 'Checkpoint'> = {
     emit: (graph, _, inputs, outputs) => {
       graph.node('Identity', inputs, outputs);
     },
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: (_, [gradient]) => [gradient],
   },
 

@@ -1,4 +1,4 @@
-import type { DType } from '../dtype.ts';
+import { isFloat, type DType } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { createNode, createValue, isNode, type Node, type Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
@@ -7,6 +7,7 @@ import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
 import { dataTypeCode } from '../onnx-format/type-codes.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
 import { emitPlain, noGradient, type MaybeValue, type OperatorFamily } from './definition.ts';
+import { commonDtype } from './promotion.ts';
 import { constant, int64Constant } from './source.ts';
 
 type Binary = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Min' | 'Greater' | 'GreaterOrEqual' | 'Equal';
@@ -29,9 +30,8 @@ export const mul = (a: Value, b: Value): Value => {
   if (isConstant(a, 1)) return b;
   return isConstant(b, 1) ? a : binary('Mul', 'mul', a, b);
 };
-/** The quotient in float32, even of integers. */
-export const div = (a: Value, b: Value): Value =>
-  binary('Div', 'div', cast(a, 'float32'), cast(b, 'float32'));
+/** The quotient of floats, in float32 for integers. */
+export const div = (a: Value, b: Value): Value => binary('Div', 'div', asFloat(a), asFloat(b));
 /** The elementwise maximum. The first of equal operands receives the gradient. */
 export const max = (a: Value, b: Value): Value => {
   if (areConditions(a, b)) return or(a, b);
@@ -43,10 +43,10 @@ export const min = (a: Value, b: Value): Value => {
   return a.dtype === 'int64' ? where(greater(a, b), b, a) : binary('Min', 'minimum', a, b);
 };
 export const greater = (a: Value, b: Value): Value =>
-  areConditions(a, b) ? and(a, not(b)) : binary('Greater', 'gt', a, b, 'bool');
+  areConditions(a, b) ? and(a, not(b)) : comparison('Greater', 'gt', a, b);
 export const greaterOrEqual = (a: Value, b: Value): Value =>
-  areConditions(a, b) ? or(a, not(b)) : binary('GreaterOrEqual', 'ge', a, b, 'bool');
-export const equal = (a: Value, b: Value): Value => binary('Equal', 'eq', a, b, 'bool');
+  areConditions(a, b) ? or(a, not(b)) : comparison('GreaterOrEqual', 'ge', a, b);
+export const equal = (a: Value, b: Value): Value => comparison('Equal', 'eq', a, b);
 export const neg = (a: Value): Value => {
   requireNumbers('neg', a);
   return createValue('Neg', [a], {}, a);
@@ -64,7 +64,7 @@ export function relu(a: Value): Value {
 
 /** True where an element is NaN. */
 export function isNaN(a: Value): Value {
-  if (a.dtype !== 'float32') return not(equal(a, a));
+  if (!isFloat(a)) return not(equal(a, a));
   return createValue('IsNaN', [a], {}, { dtype: 'bool', shape: a.shape });
 }
 
@@ -87,26 +87,44 @@ export function where(condition: Value, whenTrue: Value, whenFalse: Value): Valu
   if (condition.dtype !== 'bool') {
     throw new ShapeError(`where: the condition must be bool, got ${describeType(condition)}.`);
   }
-  requireSameDtype('where', whenTrue, whenFalse);
+  const dtype = requireCommonDtype('where', whenTrue, whenFalse);
   if (areConditions(whenTrue, whenFalse)) {
     return or(and(condition, whenTrue), and(not(condition), whenFalse));
   }
   const shape = broadcastShape('where', whenTrue, whenFalse);
-  const type = { dtype: whenTrue.dtype, shape };
+  const type = { dtype, shape };
   const whole = broadcastShape('where', condition, { ...whenTrue, ...type });
   return createValue('Where', [condition, whenTrue, whenFalse], {}, { ...type, shape: whole });
 }
 
 export function cast(value: Value, to: DType): Value {
-  return value.dtype === to ? value : createValue('Cast', [value], { to }, { dtype: to, shape: value.shape });
+  if (value.dtype === to) return value;
+  const { node } = value;
+  // Exact, because float32 holds every number of bfloat16.
+  if (to === 'bfloat16' && isNode(node, 'Cast') && node.inputs[0].dtype === to) return node.inputs[0];
+  return createValue('Cast', [value], { to }, { dtype: to, shape: value.shape });
+}
+
+/** A value of bfloat16 in float32, which is exact; any other one as it is. */
+export function widened(value: Value): Value {
+  return value.dtype === 'bfloat16' ? cast(value, 'float32') : value;
+}
+
+/** A value of floats as it is, another one in float32. */
+export function asFloat(value: Value): Value {
+  return isFloat(value) ? value : cast(value, 'float32');
 }
 
 export const elementwise: OperatorFamily<
   Binary | Unary | 'Relu' | 'IsNaN' | 'Or' | 'And' | 'Not' | 'Identity' | 'Where' | 'Cast'
 > = {
-  Identity: { emit: emitPlain, gradient: noGradient },
+  Identity: { emit: emitPlain, takesBfloat16: true, gradient: noGradient },
 
-  Add: { emit: emitPlain, gradient: ({ inputs: [a, b] }, [d]) => [fit(d, a), fit(d, b)] },
+  Add: {
+    emit: emitPlain,
+    differentiatesBfloat16: true,
+    gradient: ({ inputs: [a, b] }, [d]) => [fit(d, a), fit(d, b)],
+  },
   Sub: { emit: emitPlain, gradient: ({ inputs: [a, b] }, [d]) => [fit(d, a), fit(d && neg(d), b)] },
   Mul: {
     emit: emitPlain,
@@ -143,7 +161,7 @@ export const elementwise: OperatorFamily<
   Greater: { emit: emitPlain, gradient: noGradient },
   GreaterOrEqual: { emit: emitPlain, gradient: noGradient },
   Equal: { emit: emitPlain, gradient: noGradient },
-  IsNaN: { emit: emitPlain, gradient: noGradient },
+  IsNaN: { emit: emitPlain, takesBfloat16: true, gradient: noGradient },
   Or: { emit: emitPlain, gradient: noGradient },
   And: { emit: emitPlain, gradient: noGradient },
   Not: { emit: emitPlain, gradient: noGradient },
@@ -155,6 +173,7 @@ export const elementwise: OperatorFamily<
   Relu: {
     emit: emitRelu,
     omits: [0, 1],
+    differentiatesBfloat16: true,
     // The gradient is 0 at 0 and passes at NaN, as in torch.
     gradient: ({ outputs: [, flat] }, [d]) => [d && where(flat, constant(0), d)],
   },
@@ -170,19 +189,27 @@ export const elementwise: OperatorFamily<
     emit: (graph, { attributes }, inputs, outputs) => {
       graph.node('Cast', inputs, outputs, { to: dataTypeCode[attributes.to] });
     },
-    gradient: noGradient,
+    takesBfloat16: true,
+    gradient: ({ inputs: [x], outputs: [y] }, [d]) => [isFloat(x) && isFloat(y) ? d : undefined],
   },
 };
 
 /** @param name of the function in messages */
-function binary(op: Binary, name: string, a: Value, b: Value, dtype: DType = a.dtype): Value {
-  requireSameDtype(name, a, b);
+function binary(op: Binary, name: string, a: Value, b: Value): Value {
+  const dtype = requireCommonDtype(name, a, b);
   return createValue(op, [a, b], {}, { dtype, shape: broadcastShape(name, a, b) });
 }
 
-/** A function in float32, even of integers. */
+/** As in torch, a number is rounded to the dtype of the tensor that it is compared with. */
+function comparison(op: Binary, name: string, a: Value, b: Value): Value {
+  const common = requireCommonDtype(name, a, b);
+  const type = { dtype: 'bool', shape: broadcastShape(name, a, b) } as const;
+  return createValue(op, common === 'bfloat16' ? [cast(a, common), cast(b, common)] : [a, b], {}, type);
+}
+
+/** A function of floats, in float32 for integers. */
 function unary(op: Exclude<Unary, 'Neg'>, a: Value): Value {
-  const x = cast(a, 'float32');
+  const x = asFloat(a);
   return createValue(op, [x], {}, x);
 }
 
@@ -199,15 +226,15 @@ function requireNumbers(name: string, a: Value): void {
 
 /** @param name of the function in the message */
 export function requireFloat(name: string, a: Value): void {
-  if (a.dtype !== 'float32') throw new ShapeError(`${name}: expected float32, got ${describeType(a)}.`);
+  if (!isFloat(a)) throw new ShapeError(`${name}: expected float32, got ${describeType(a)}.`);
 }
 
-function requireSameDtype(name: string, a: Value, b: Value): void {
-  if (a.dtype !== b.dtype) {
-    throw new ShapeError(
-      `${name}: both sides must have one dtype, got ${describeType(a)} and ${describeType(b)}.`,
-    );
-  }
+function requireCommonDtype(name: string, a: Value, b: Value): DType {
+  const dtype = commonDtype(a, b);
+  if (dtype !== undefined) return dtype;
+  throw new ShapeError(
+    `${name}: both sides must have one dtype, got ${describeType(a)} and ${describeType(b)}.`,
+  );
 }
 
 /** The gradient of an operand that may have been broadcast. */

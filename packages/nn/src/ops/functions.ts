@@ -1,3 +1,5 @@
+import { promotedFloat } from './promotion.ts';
+import { isFloat } from '../dtype.ts';
 import { createValue, type Node, type Value } from '../graph/node.ts';
 import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
 import { dataTypeCode } from '../onnx-format/type-codes.ts';
@@ -5,7 +7,6 @@ import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
 import {
   and,
-  cast,
   div,
   equal,
   exp,
@@ -20,6 +21,7 @@ import {
   sqrt,
   sub,
   where,
+  asFloat,
 } from './elementwise.ts';
 import { constant } from './source.ts';
 
@@ -41,8 +43,7 @@ export const sigmoid = (x: Value): Value => plain('Sigmoid', x);
 export const softplus = (x: Value): Value => plain('Softplus', x);
 
 /** The elementwise maximum, like `min`: equal operands receive half of the gradient each. */
-export const maximum = (a: Value, b: Value): Value =>
-  a.dtype === 'float32' ? neg(min(neg(a), neg(b))) : max(a, b);
+export const maximum = (a: Value, b: Value): Value => (isFloat(a) ? neg(min(neg(a), neg(b))) : max(a, b));
 
 /** x to a power. Products, a quotient and a root are faster than Pow and replace it where they are equal. */
 export function pow(x: Value, exponent: number): Value {
@@ -64,7 +65,7 @@ export function tensorPower(x: Value, exponent: Value): Value {
     'Power',
     [x, exponent],
     {},
-    { dtype: 'float32', shape: broadcastShape('pow', x, exponent) },
+    { dtype: promotedFloat(x, exponent), shape: broadcastShape('pow', x, exponent) },
   );
 }
 
@@ -169,9 +170,9 @@ function emitSigmoid(
   graph.node('Div', [one, divisor], [y]);
 }
 
-/** A function in float32, even of integers. */
+/** A function of floats, in float32 for integers. */
 function plain(op: Plain, of: Value): Value {
-  const x = cast(of, 'float32');
+  const x = asFloat(of);
   return createValue(op, [x], {}, x);
 }
 

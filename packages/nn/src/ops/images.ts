@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
@@ -13,7 +14,7 @@ const layouts = ['NCL', 'NCHW', 'NCDHW'];
  * @throws ShapeError for any other dtype or number of dimensions, and for axes without elements
  */
 export function requireImages(op: string, value: Value, axes: number): readonly number[] {
-  if (value.dtype !== 'float32' || value.shape.length !== axes + 2) {
+  if (!isFloat(value) || value.shape.length !== axes + 2) {
     throw new ShapeError(
       `${op}${axes}d: expected float32 with ${axes + 2} dimensions (${layouts[axes - 1]}), got ${describeType(value)}.`,
     );

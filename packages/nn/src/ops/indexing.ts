@@ -52,6 +52,8 @@ export const indexing: OperatorFamily<Indexing> = {
         axis,
       });
     },
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: ({ inputs: [x], attributes: { axis, positions } }, [d]) => {
       if (d === undefined) return [];
       const broadcastable = d.shape.map((_, other) => (other === axis ? positions.length : 1));
@@ -63,6 +65,7 @@ export const indexing: OperatorFamily<Indexing> = {
     emit: (graph, { attributes: { axis } }, inputs, outputs) => {
       graph.node('GatherElements', inputs, outputs, { axis });
     },
+    takesBfloat16: true,
     gradient: ({ inputs: [data, positions], attributes: { axis } }, [d]) => [
       d && scatterElements(positions, d, data.shape[axis], axis),
     ],

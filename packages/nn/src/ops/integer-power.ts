@@ -1,15 +1,15 @@
-import type { Scalar } from '../dtype.ts';
+import { isFloat, type Scalar } from '../dtype.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { isInt64 } from '../scalar.ts';
-import { cast, mul } from './elementwise.ts';
+import { cast, mul, asFloat } from './elementwise.ts';
 import { pow } from './functions.ts';
 import { expand } from './shape.ts';
 import { int64Constant } from './source.ts';
 
 /** x to a power that is part of the program, in the dtype of x or a higher one, as in torch's promotion. */
 export function power(x: Value, exponent: Scalar): Value {
-  if (x.dtype === 'float32' || !isInt64(exponent)) return pow(cast(x, 'float32'), Number(exponent));
+  if (isFloat(x) || !isInt64(exponent)) return pow(asFloat(x), Number(exponent));
   if (exponent < 0) {
     throw new ArgumentError(
       `pow: expected an exponent of at least 0 for ${x.dtype}, got ${exponent}. Call float() first for fractions.`,

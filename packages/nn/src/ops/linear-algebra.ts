@@ -1,3 +1,5 @@
+import { promotedFloat } from './promotion.ts';
+import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { createValue, type Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
@@ -22,11 +24,16 @@ export function gemm(a: Value, b: Value, c?: Value, transposition: Transposition
         `expected equal inner dimensions, got ${innerA} and ${innerB}.`,
     );
   }
-  if (c !== undefined && !(c.dtype === 'float32' && c.shape.length === 1 && c.shape[0] === columns)) {
+  if (c !== undefined && !(isFloat(c) && c.shape.length === 1 && c.shape[0] === columns)) {
     throw new ShapeError(`linear: expected a bias float32[${columns}], got ${describeType(c)}.`);
   }
   const inputs = c === undefined ? [a, b] : [a, b, c];
-  return createValue('Gemm', inputs, { transA, transB }, { dtype: 'float32', shape: [rows, columns] });
+  return createValue(
+    'Gemm',
+    inputs,
+    { transA, transB },
+    { dtype: promotedFloat(a, b), shape: [rows, columns] },
+  );
 }
 
 /** Sums the rows of a matrix, [1, columns]. A product, since onnxruntime's ReduceSum over the first axis is 2 to 4 times slower. */
@@ -39,7 +46,7 @@ export function sumOfRows(matrix: Value): Value {
 export function matmul(a: Value, b: Value): Value {
   const [rows, inner] = a.shape.slice(-2);
   const [innerB, columns] = b.shape.slice(-2);
-  const matrices = [a, b].every(({ dtype, shape }) => dtype === 'float32' && shape.length >= 2);
+  const matrices = [a, b].every((value) => isFloat(value) && value.shape.length >= 2);
   if (!matrices || inner !== innerB || !leadingBroadcast(a.shape, b.shape)) {
     throw new ShapeError(
       `matmul: expected float32[…,M,K] and float32[…,K,N] whose leading dimensions broadcast, got ${describeType(a)} and ${describeType(b)}.`,
@@ -47,7 +54,7 @@ export function matmul(a: Value, b: Value): Value {
   }
   const leading = (value: Value): Value => ({ ...value, shape: value.shape.slice(0, -2) });
   const shape = [...broadcastShape('matmul', leading(a), leading(b)), rows, columns];
-  return createValue('MatMul', [a, b], {}, { dtype: 'float32', shape });
+  return createValue('MatMul', [a, b], {}, { dtype: promotedFloat(a, b), shape });
 }
 
 function leadingBroadcast(a: readonly number[], b: readonly number[]): boolean {
@@ -98,6 +105,7 @@ export function overRows(value: Value, compute: (rows: Value) => Value): Value {
 export const linearAlgebra: OperatorFamily<'Gemm' | 'MatMul'> = {
   MatMul: {
     emit: emitPlain,
+    differentiatesBfloat16: true,
     gradient: ({ inputs: [a, b] }, [d]) =>
       d === undefined
         ? []
@@ -110,6 +118,7 @@ export const linearAlgebra: OperatorFamily<'Gemm' | 'MatMul'> = {
     emit: (graph, { attributes: { transA, transB } }, inputs, outputs) => {
       graph.node('Gemm', inputs, outputs, { transA: Number(transA), transB: Number(transB) });
     },
+    differentiatesBfloat16: true,
     gradient: ({ inputs, attributes: { transA, transB } }, [d]) => {
       if (d === undefined) return [];
       const [a, b, c] = inputs as readonly [Value, Value, Value?];
@@ -133,7 +142,7 @@ function transposedMatrices(value: Value): Value {
 
 function orient(matrix: Value, transposed: boolean): readonly [rows: number, columns: number] {
   const [rows, columns] = matrix.shape;
-  if (matrix.dtype !== 'float32' || matrix.shape.length !== 2) {
+  if (!isFloat(matrix) || matrix.shape.length !== 2) {
     throw new ShapeError(`linear: expected matrices of float32, got ${describeType(matrix)}.`);
   }
   return transposed ? [columns, rows] : [rows, columns];

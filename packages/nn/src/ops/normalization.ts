@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { createNode, type Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
@@ -18,13 +19,12 @@ export interface Normalized {
 
 /** Computes (x − mean) / √(variance + epsilon), with mean and variance over the axes. */
 export function normalize(value: Value, givenAxes: readonly number[], epsilon: number): Normalized {
-  if (value.dtype !== 'float32')
-    throw new ShapeError(`layerNorm: expected float32, got ${describeType(value)}.`);
+  if (!isFloat(value)) throw new ShapeError(`layerNorm: expected float32, got ${describeType(value)}.`);
   const axes = normalizeAxes('layerNorm', givenAxes, value);
   const statistic = {
-    dtype: value.dtype,
+    dtype: 'float32',
     shape: value.shape.map((size, axis) => (axes.includes(axis) ? 1 : size)),
-  };
+  } as const;
   const node = createNode('Normalize', [value], { axes, epsilon }, [value, statistic, statistic]);
   const [normalized, mean, variance] = node.outputs;
   return { normalized, mean, variance };

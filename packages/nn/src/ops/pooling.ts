@@ -22,14 +22,17 @@ import { constant, constantTensor } from './source.ts';
  */
 export function maxPool(data: Value, attributes: PoolAttributes): Value {
   const shape = pooledShape('maxPool', data, attributes);
-  const types = [{ dtype: 'float32', shape } as const, { dtype: 'int64', shape } as const];
+  const types = [
+    { dtype: data.dtype, shape },
+    { dtype: 'int64', shape },
+  ] as const;
   return createNode('MaxPool', [data], attributes, types).outputs[0];
 }
 
 /** Mean of each window, as torch.nn.functional.avg_pool2d; shapes as in `maxPool`. */
 export function averagePool(data: Value, attributes: Operators['AveragePool']): Value {
   const shape = pooledShape('avgPool', data, attributes);
-  return createValue('AveragePool', [data], attributes, { dtype: 'float32', shape });
+  return createValue('AveragePool', [data], attributes, { dtype: data.dtype, shape });
 }
 
 /** True if windows do not overlap. */
@@ -50,7 +53,7 @@ export const pooling: OperatorFamily<'MaxPool' | 'ExactMaxPool' | 'AveragePool' 
       if (d === undefined) return [];
       const { shape } = x;
       if (windowsAreDisjoint(attributes)) {
-        return [createValue('MaxUnpool', [d, positions], { shape }, { dtype: 'float32', shape })];
+        return [createValue('MaxUnpool', [d, positions], { shape }, { dtype: d.dtype, shape })];
       }
       return [maxPoolGradient(d, positions, shape)];
     },

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { createValue, type Node, type Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
@@ -32,7 +33,7 @@ export const reduceMin = (value: Value, axes?: readonly number[], keepdims = fal
 /** A function that reverses the order of elements and is its own inverse. −2^63 has no negative in int64. */
 function reversalOf({ dtype }: Value): (value: Value) => Value {
   if (dtype === 'bool') return not;
-  return dtype === 'float32' ? neg : (value) => sub(int64Constant([], [-1]), value);
+  return isFloat({ dtype }) ? neg : (value) => sub(int64Constant([], [-1]), value);
 }
 
 export const reductions: OperatorFamily<Reduction> = {
@@ -67,7 +68,7 @@ function reduce(
   given: readonly number[] | undefined,
   keepdims: boolean,
 ): Value {
-  if (op === 'ReduceMean' && value.dtype !== 'float32') {
+  if (op === 'ReduceMean' && !isFloat(value)) {
     throw new ShapeError(`${name}: expected float32, got ${describeType(value)}. Call float() first.`);
   }
   if (value.dtype === 'bool') {

@@ -1,4 +1,6 @@
-import type { Scalar } from '../dtype.ts';
+import { commonDtype, promotedFloat } from './promotion.ts';
+import { cast } from './elementwise.ts';
+import { isFloat, type Scalar } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { createNode, createValue, type Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
@@ -63,11 +65,11 @@ export function transpose(value: Value, given: readonly number[]): Value {
 
 export function concat(values: readonly Value[], givenAxis: number): Value {
   if (values.length === 0) throw new ShapeError('cat: expected at least one tensor, got none.');
-  const first = values[0];
+  const [first] = values;
   const axis = normalizeAxis('cat', givenAxis, first);
   for (const value of values) {
     const fits =
-      value.dtype === first.dtype &&
+      commonDtype(value, first) !== undefined &&
       value.shape.length === first.shape.length &&
       value.shape.every((size, position) => position === axis || size === first.shape[position]);
     if (!fits) {
@@ -78,11 +80,12 @@ export function concat(values: readonly Value[], givenAxis: number): Value {
   }
   if (values.length === 1) return first;
   const length = values.reduce((sum, value) => sum + value.shape[axis], 0);
+  const dtype = isFloat(first) ? promotedFloat(...values) : first.dtype;
   return createValue(
     'Concat',
-    values,
+    values.map((value) => cast(value, dtype)),
     { axis },
-    { dtype: first.dtype, shape: first.shape.with(axis, length) },
+    { dtype, shape: first.shape.with(axis, length) },
   );
 }
 
@@ -182,12 +185,16 @@ export const shaping: OperatorFamily<Shaping> = {
     emit: (graph, { attributes: { shape } }, [x], [y]) => {
       emitReshape(graph, x, shape, y);
     },
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: ({ inputs: [x] }, [d]) => [d && reshape(d, x.shape)],
   },
   Transpose: {
     emit: (graph, { attributes: { perm } }, inputs, outputs) => {
       graph.node('Transpose', inputs, outputs, { perm });
     },
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: ({ attributes: { perm } }, [d]) => [
       d &&
         transpose(
@@ -200,6 +207,8 @@ export const shaping: OperatorFamily<Shaping> = {
     emit: (graph, { attributes: { axis } }, inputs, outputs) => {
       graph.node('Concat', inputs, outputs, { axis });
     },
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: ({ inputs, attributes: { axis } }, [d]) => {
       let end = 0;
       return inputs.map((part) => {
@@ -213,10 +222,12 @@ export const shaping: OperatorFamily<Shaping> = {
     emit: (graph, { attributes: { axis, parts } }, inputs, outputs) => {
       graph.node('Split', inputs, outputs, { axis, num_outputs: parts });
     },
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: ({ inputs: [x], outputs, attributes: { axis } }, gradients) => {
       const first = gradients.findIndex((d) => d !== undefined);
       const last = gradients.findLastIndex((d) => d !== undefined);
-      const parts = outputs.map((part, index) => gradients[index] ?? expandZero(part.shape));
+      const parts = outputs.map((part, index) => gradients[index] ?? expandZero(part));
       const size = outputs[0].shape[axis];
       const none = x.shape.map(() => 0);
       // Zeros at the ends are padded; onnxruntime would keep expanded zeros as constants.
@@ -231,6 +242,8 @@ export const shaping: OperatorFamily<Shaping> = {
       const { step = 1, ...bounds } = given ?? { start, end };
       emitSlice(graph, inputs, outputs, { ...bounds, axis, step });
     },
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: ({ inputs: [x], attributes: { axis, start, end } }, [d]) => {
       const none = x.shape.map(() => 0);
       // onnxruntime rejects a Pad of no elements.
@@ -242,6 +255,8 @@ export const shaping: OperatorFamily<Shaping> = {
     emit: (graph, { attributes: { axis } }, inputs, outputs) => {
       emitSlice(graph, inputs, outputs, { start: -1, end: -Number.MAX_SAFE_INTEGER, axis, step: -1 });
     },
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: ({ attributes: { axis } }, [d]) => [d && reverse(d, axis)],
   },
   Pad: {
@@ -250,6 +265,7 @@ export const shaping: OperatorFamily<Shaping> = {
       const number = value === undefined ? [] : [graph.constant(dtype, [], [value])];
       graph.node('Pad', [...inputs, pads, ...number], outputs);
     },
+    differentiatesBfloat16: true,
     gradient: ({ inputs: [x], attributes: { before } }, [d]) => [
       d && x.shape.reduce((inner, size, axis) => slice(inner, axis, before[axis], before[axis] + size), d),
     ],
@@ -258,12 +274,14 @@ export const shaping: OperatorFamily<Shaping> = {
     emit: (graph, { attributes: { shape } }, inputs, outputs) => {
       graph.node('Expand', [...inputs, graph.constant('int64', [shape.length], shape)], outputs);
     },
+    differentiatesBfloat16: true,
     gradient: ({ inputs: [x] }, [d]) => [d && sumToShape(d, x.shape)],
   },
   Trilu: {
     emit: (graph, { attributes: { upper, k } }, inputs, outputs) => {
       graph.node('Trilu', [...inputs, graph.constant('int64', [], [k])], outputs, { upper: Number(upper) });
     },
+    differentiatesBfloat16: true,
     gradient: ({ attributes: { upper, k } }, [d]) => [d && trilu(d, k, upper)],
   },
 };
@@ -279,8 +297,8 @@ function emitSlice(
   graph.node('Slice', [...inputs, ...bounds.map((value) => graph.constant('int64', [1], [value]))], outputs);
 }
 
-function expandZero(shape: readonly number[]): Value {
-  return expand(constant(0), shape);
+function expandZero({ dtype, shape }: Value): Value {
+  return cast(expand(constant(0), shape), dtype);
 }
 
 function resolveShape(value: Value, shape: readonly number[]): number[] {

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { createNode, createValue, type Node, type Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
@@ -11,16 +12,14 @@ import { reduceSum } from './reduction.ts';
 
 /** exp x / Σ exp x along an axis. */
 export function softmax(value: Value, givenAxis: number): Value {
-  if (value.dtype !== 'float32')
-    throw new ShapeError(`softmax: expected float32, got ${describeType(value)}.`);
+  if (!isFloat(value)) throw new ShapeError(`softmax: expected float32, got ${describeType(value)}.`);
   const axis = normalizeAxis('softmax', givenAxis, value);
   return createValue('Softmax', [value], { axis }, value);
 }
 
 /** x − log Σ exp x along an axis. */
 export function logSoftmax(value: Value, givenAxis: number): Value {
-  if (value.dtype !== 'float32')
-    throw new ShapeError(`logSoftmax: expected float32, got ${describeType(value)}.`);
+  if (!isFloat(value)) throw new ShapeError(`logSoftmax: expected float32, got ${describeType(value)}.`);
   const axis = normalizeAxis('logSoftmax', givenAxis, value);
   return createValue('LogSoftmax', [value], { axis }, value);
 }
@@ -29,7 +28,7 @@ export function logSoftmax(value: Value, givenAxis: number): Value {
 export function negativeLogLikelihood(logProbabilities: Value, classes: Value, ignoreIndex: number): Value {
   const [n] = logProbabilities.shape;
   const fits =
-    logProbabilities.dtype === 'float32' &&
+    isFloat(logProbabilities) &&
     logProbabilities.shape.length === 2 &&
     classes.dtype === 'int64' &&
     classes.shape.length === 1 &&
@@ -39,8 +38,12 @@ export function negativeLogLikelihood(logProbabilities: Value, classes: Value, i
       `nllLoss: expected float32[N,C] and int64[N], got ${describeType(logProbabilities)} and ${describeType(classes)}.`,
     );
   }
-  const scalar = { dtype: 'float32', shape: [] } as const;
-  const types = [scalar, { dtype: 'int64', shape: classes.shape }, scalar] as const;
+  const { dtype } = logProbabilities;
+  const types = [
+    { dtype, shape: [] },
+    { dtype: 'int64', shape: classes.shape },
+    { dtype: 'float32', shape: [] },
+  ] as const;
   return createNode('NegativeLogLikelihoodLoss', [logProbabilities, classes], { ignoreIndex }, types)
     .outputs[0];
 }

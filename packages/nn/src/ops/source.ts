@@ -45,7 +45,10 @@ export function int64Constant(shape: readonly number[], integers: Iterable<numbe
 }
 
 /** A value without elements. */
-export function emptyConstant({ dtype, shape }: ValueType): Value {
+export function emptyConstant({
+  dtype,
+  shape,
+}: ValueType & { readonly dtype: Exclude<DType, 'bfloat16'> }): Value {
   const attributes = { shape, values: [], ...(dtype !== 'float32' && { dtype }) };
   return createValue('Constant', [], attributes, { dtype, shape });
 }

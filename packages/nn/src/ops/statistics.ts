@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
@@ -121,7 +122,7 @@ export function product(of: Value, axis: number): Value {
 }
 
 function countOf(op: string, value: Value, axes: readonly number[] | undefined): number {
-  if (value.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(value)}.`);
+  if (!isFloat(value)) throw new ShapeError(`${op}: expected float32, got ${describeType(value)}.`);
   const reduced = axes === undefined ? [...value.shape.keys()] : normalizeAxes(op, axes, value);
   return reduced.reduce((count, axis) => count * value.shape[axis], 1);
 }

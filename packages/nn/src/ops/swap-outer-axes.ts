@@ -34,6 +34,8 @@ export const outerAxes: OperatorFamily<'SwapOuterAxes'> = {
         reshape(graph, transposeMatrix(graph, moved, [inner * first, last]), target, y);
       }
     },
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: (_, [d]) => [d && swapOuterAxes(d)],
   },
 };

@@ -14,6 +14,8 @@ export const tableRows: OperatorFamily<'Gather'> = {
     emit: (graph, _, inputs, outputs) => {
       graph.node('Gather', inputs, outputs, { axis: 0 });
     },
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: ({ inputs: [table, rows], attributes: { paddingRow } }, [d]) => [
       d && addRows(rows, d, table.shape[0], paddingRow),
     ],

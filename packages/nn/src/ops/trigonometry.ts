@@ -1,6 +1,6 @@
 import { createValue, type Value } from '../graph/node.ts';
 import { emitPlain, type OperatorFamily } from './definition.ts';
-import { add, cast, div, mul, neg, sqrt, sub } from './elementwise.ts';
+import { add, div, mul, neg, sqrt, sub, asFloat } from './elementwise.ts';
 import { constant } from './source.ts';
 
 // Functions of angles in radians, hyperbolic functions, and their inverses; elementwise.
@@ -57,8 +57,8 @@ export const trigonometry: OperatorFamily<Trigonometric> = {
 
 const square = (x: Value): Value => mul(x, x);
 
-/** A function in float32, even of integers. */
+/** A function of floats, in float32 for integers. */
 function plain(op: Trigonometric, of: Value): Value {
-  const x = cast(of, 'float32');
+  const x = asFloat(of);
   return createValue(op, [x], {}, x);
 }

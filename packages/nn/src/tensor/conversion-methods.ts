@@ -9,11 +9,13 @@ export abstract class ConversionMethods<
 > extends TensorMethods<Tensor> {
   /**
    * The elements in another dtype (torch.Tensor.to). Floats are truncated to integers, and become true unless
-   * they are 0. Only float32 tensors have gradients.
+   * they are 0. Only floats have gradients.
    */
   to(dtype: DType): Tensor {
-    if (!['float32', 'int64', 'bool'].includes(dtype)) {
-      throw new ArgumentError(`to: expected 'float32', 'int64' or 'bool', got ${JSON.stringify(dtype)}.`);
+    if (!['float32', 'bfloat16', 'int64', 'bool'].includes(dtype)) {
+      throw new ArgumentError(
+        `to: expected 'float32', 'bfloat16', 'int64' or 'bool', got ${JSON.stringify(dtype)}.`,
+      );
     }
     return this.of(cast(this.value, dtype));
   }
@@ -21,6 +23,14 @@ export abstract class ConversionMethods<
   /** The elements in float32 (torch.Tensor.float). */
   float(): Tensor {
     return this.to('float32');
+  }
+
+  /**
+   * The elements in bfloat16, rounded to 8 significant bits (torch.Tensor.bfloat16). `array` returns them as float32 numbers,
+   * exactly.
+   */
+  bfloat16(): Tensor {
+    return this.to('bfloat16');
   }
 
   /** The elements in int64 (torch.Tensor.long). */

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
-import type { Scalar } from '../dtype.ts';
+import { isFloat, type Scalar } from '../dtype.ts';
 import { clampToScalars, clampToTensors } from '../ops/clamp.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import * as functions from '../ops/functions.ts';
@@ -265,7 +265,7 @@ export abstract class PointwiseMethods<
 
   /** Replaces NaN and infinities (torch.nan_to_num). Defaults: 0, and the largest and smallest float32. */
   nanToNum(nan = 0, posinf = MAX_FLOAT32, neginf = -MAX_FLOAT32): Tensor {
-    if (this.value.dtype !== 'float32') return this.of(this.value);
+    if (!isFloat(this.value)) return this.of(this.value);
     const finite = this.maskedFill(this.isnan(), nan);
     return finite.maskedFill(finite.eq(Infinity), posinf).maskedFill(finite.eq(-Infinity), neginf);
   }

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
@@ -180,7 +181,7 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
     requireElements('median', this.value, axis);
     const size = this.value.shape[axis];
     const middle = this.kthvalue(Math.floor((size + 1) / 2), dim, keepdims);
-    if (this.value.dtype !== 'float32') return middle;
+    if (!isFloat(this.value)) return middle;
     // NaN counts as the largest element, and is the median if any exists.
     const hasNaN = this.isnan().any([axis], keepdims);
     const indices = this.argmax(axis, keepdims).where(hasNaN, middle.indices);
@@ -193,7 +194,7 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
   nansum(axes?: readonly number[], keepdims = false): Tensor {
     const isNumber = this.isnan().logicalNot();
     const numbers = this.where(isNumber, 0);
-    if (this.value.dtype !== 'float32') return numbers.sum(axes, keepdims);
+    if (!isFloat(this.value)) return numbers.sum(axes, keepdims);
     // A factor, because an infinite gradient is NaN at NaN, as in torch.
     return this.of(withSlopes(numbers.value, [this.value, isNumber.float().value])).sum(axes, keepdims);
   }

@@ -1,8 +1,9 @@
-import type { DType, Scalar } from '../dtype.ts';
+import { isFloat, type DType, type Scalar } from '../dtype.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { int64Number, number } from '../ops/source.ts';
 import { cast } from '../ops/elementwise.ts';
+import { promotedFloat } from '../ops/promotion.ts';
 import { asElement, asFloat, isInt64 } from '../scalar.ts';
 import { describeValue } from '../checks/describe-value.ts';
 
@@ -43,11 +44,22 @@ type Promotable = { readonly value: Value } | Scalar;
 /** From the lowest to the highest. */
 const promotionOrder: readonly DType[] = ['bool', 'int64', 'float32'];
 
-/** The values of operands in their common dtype, promoted as in torch. */
+/**
+ * The values of operands in their common dtype, promoted as in torch. Floats keep their own dtypes, which operators promote by
+ * themselves.
+ */
 export function promoted(...operands: readonly Promotable[]): Value[] {
-  const levels = operands.map((operand) => promotionOrder.indexOf(dtypeOf(operand)));
-  const dtype = promotionOrder[Math.max(...levels)];
-  return operands.map((operand) => valueIn(dtype, operand));
+  const levels = operands.map((operand) => levelOf(dtypeOf(operand)));
+  const level = Math.max(...levels);
+  if (level < levelOf('float32')) return operands.map((operand) => valueIn(promotionOrder[level], operand));
+  const dtype = promotedFloat(...operands.filter(isTensor).map(({ value }) => value));
+  return operands.map((operand) =>
+    isTensor(operand) && isFloat(operand.value) ? operand.value : valueIn(dtype, operand),
+  );
+}
+
+function levelOf(dtype: DType): number {
+  return promotionOrder.indexOf(isFloat({ dtype }) ? 'float32' : dtype);
 }
 
 /** Applies an operator to two operands in their common dtype. */
@@ -69,7 +81,7 @@ function dtypeOf(operand: Promotable): DType {
 
 function valueIn(dtype: DType, operand: Promotable): Value {
   if (isTensor(operand)) return cast(operand.value, dtype);
-  return dtype === 'float32' ? number(asFloat(operand)) : int64Number(operand);
+  return isFloat({ dtype }) ? number(asFloat(operand)) : int64Number(operand);
 }
 
 export function isScalar(operand: unknown): operand is Scalar {

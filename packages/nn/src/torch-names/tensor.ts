@@ -25,7 +25,6 @@ export const tensorNames: TorchNames = {
   arctan: 'x.atan()',
   arctanh: 'x.atanh()',
   argwhere: shapes,
-  bfloat16: 'Tensors are float32, int64 or bool.',
   bitwise_and: 'Use `x.logicalAnd(y)` of bool tensors.',
   bitwise_not: 'Use `x.logicalNot()` of bool tensors.',
   bitwise_or: 'Use `x.logicalOr(y)` of bool tensors.',

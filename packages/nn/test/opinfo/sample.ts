@@ -133,6 +133,7 @@ function arrayOf<D extends DType>(dtype: D, data: string): ArrayOf[D] {
   const { buffer } = new Uint8Array(Buffer.from(data, 'base64'));
   const arrays = {
     float32: () => new Float32Array(buffer),
+    bfloat16: () => new Float32Array(buffer),
     int64: () => new BigInt64Array(buffer),
     bool: () => new Uint8Array(buffer),
   };

@@ -68,7 +68,11 @@ test.each<[what: string, run: () => unknown, message: string]>([
   ['chunk', () => x.chunk(0), 'chunk: expected at least 1 part, got 0.'],
   ['topk', () => x.topk(4), 'topk: expected k from 0 to 3 for dimension -1 of float32[4,3], got 4.'],
   ['clamp', () => x.clamp(), 'clamp: expected min, max or both, got neither.'],
-  ['to', () => x.to('float16' as 'float32'), `to: expected 'float32', 'int64' or 'bool', got "float16".`],
+  [
+    'to',
+    () => x.to('float16' as 'float32'),
+    `to: expected 'float32', 'bfloat16', 'int64' or 'bool', got "float16".`,
+  ],
   [
     'expand',
     () => x.expand(4, 6),

@@ -77,5 +77,6 @@ function residualOf(sum: Node, normalized: Value): Value | undefined {
   if (!isNode(sum, 'Add')) return undefined;
   const other = sum.inputs[0] === normalized ? sum.inputs[1] : sum.inputs[0];
   if (other === normalized) return undefined;
-  return isSameSequence(other.shape, normalized.shape) ? other : undefined;
+  const isAlike = isSameSequence(other.shape, normalized.shape) && sum.outputs[0].dtype === normalized.dtype;
+  return isAlike ? other : undefined;
 }

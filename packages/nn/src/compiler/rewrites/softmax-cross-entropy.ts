@@ -6,7 +6,8 @@ import type { Rewrite } from '../rewrite.ts';
 export const softmaxCrossEntropyOfLogSoftmax: Rewrite = (node) => {
   if (!isNode(node, 'NegativeLogLikelihoodLoss')) return undefined;
   const [{ node: input }, target] = node.inputs;
-  if (!isNode(input, 'LogSoftmax') || input.attributes.axis !== 1) return undefined;
+  if (!isNode(input, 'LogSoftmax') || node.inputs[0].dtype !== 'float32' || input.attributes.axis !== 1)
+    return undefined;
   const { ignoreIndex } = node.attributes;
   return softmaxCrossEntropy(input.inputs[0], target, { ignoreIndex, reduction: 'mean' });
 };

@@ -27,7 +27,7 @@ export function withoutElements(outputs: readonly Value[]): Rewrite {
     if (isShared && !isNode(node, 'TopK')) return undefined;
     if (!node.outputs.some(isEmpty) && !node.inputs.some(isEmpty)) return undefined;
     const results = node.outputs.every(isEmpty) ? node.outputs : valuesOfNothing(node);
-    return results?.map((value) => (isEmpty(value) ? emptyConstant(value) : value));
+    return results?.map((value) => (isEmpty(value) ? emptyLike(value) : value));
   };
 }
 
@@ -61,6 +61,11 @@ const ofNothing: { readonly [Op in OpName]?: OfNothing<Op> } = {
 
 function isEmpty({ shape }: Value): boolean {
   return sizeOf(shape) === 0;
+}
+
+function emptyLike({ dtype, shape }: Value): Value {
+  if (dtype === 'bfloat16') return cast(emptyConstant({ dtype: 'float32', shape }), dtype);
+  return emptyConstant({ dtype, shape });
 }
 
 function filled({ dtype, shape }: Value, element: Scalar): Value {

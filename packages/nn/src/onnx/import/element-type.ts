@@ -56,7 +56,7 @@ export function nameOfCode(code: number): string {
 }
 
 /** The dtype of tensors with these elements. */
-export function dtypeOf(type: ElementType): DType {
+export function dtypeOf(type: ElementType): Exclude<DType, 'bfloat16'> {
   if (type === 'bool') return 'bool';
   return isInteger(type) ? 'int64' : 'float32';
 }

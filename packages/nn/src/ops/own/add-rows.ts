@@ -17,7 +17,7 @@ import { constant, int64Constant } from '../source.ts';
  */
 export function addRows(rows: Value, updates: Value, count: number, paddingRow?: number): Value {
   const attributes = paddingRow === undefined ? { count } : { count, paddingRow };
-  const type = { dtype: 'float32', shape: [count, updates.shape.at(-1)!] } as const;
+  const type = { dtype: updates.dtype, shape: [count, updates.shape.at(-1)!] };
   return createValue('AddRows', [rows, updates], attributes, type);
 }
 

@@ -1,6 +1,6 @@
 import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
 import { isSameSequence } from '../../graph/same-data.ts';
-import { sizeOf } from '../../value-type.ts';
+import { inFloat32, sizeOf } from '../../value-type.ts';
 import { batchNormalize } from '../batch-normalization.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { add, relu } from '../elementwise.ts';
@@ -25,7 +25,7 @@ export function batchNormalizeActivate(
     'BatchNormalizeActivate',
     [x, weight, bias, residual].filter((input) => input !== undefined),
     { epsilon, hasResidual: residual !== undefined, activates },
-    [x, weight, weight, { dtype: 'int64', shape: flagShape(x.shape) }],
+    [x, inFloat32(weight), inFloat32(weight), { dtype: 'int64', shape: flagShape(x.shape) }],
   );
 }
 

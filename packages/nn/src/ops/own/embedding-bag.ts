@@ -36,7 +36,7 @@ export function embeddingBag({ table, rows, offsets, weights, mode, paddingRow }
       hasWeights: weights !== undefined,
       ...(paddingRow !== undefined && { paddingRow }),
     },
-    [{ dtype: 'float32', shape }, ...(mode === 'max' ? [{ dtype: 'int64', shape } as const] : [])],
+    [{ dtype: table.dtype, shape }, ...(mode === 'max' ? [{ dtype: 'int64', shape } as const] : [])],
   ).outputs[0];
 }
 

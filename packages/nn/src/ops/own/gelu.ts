@@ -1,3 +1,4 @@
+import { isFloat } from '../../dtype.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import { createValue, type Value } from '../../graph/node.ts';
 import { describeType } from '../../value-type.ts';
@@ -8,7 +9,7 @@ import { constant } from '../source.ts';
 
 /** x·Φ(x), Φ the standard normal distribution. */
 export function gelu(x: Value): Value {
-  if (x.dtype !== 'float32') throw new ShapeError(`gelu: expected float32, got ${describeType(x)}.`);
+  if (!isFloat(x)) throw new ShapeError(`gelu: expected float32, got ${describeType(x)}.`);
   return createValue('Gelu', [x], {}, x);
 }
 
@@ -20,6 +21,7 @@ export const gelus: OperatorFamily<'Gelu' | 'GeluGradient'> = {
     emit: (graph, _, inputs, outputs) => {
       graph.ownNode('Gelu', inputs, outputs);
     },
+    differentiatesBfloat16: true,
     gradient: ({ inputs: [x] }, [d]) => [d && createValue('GeluGradient', [d, x], {}, x)],
   },
   GeluGradient: {

@@ -46,6 +46,7 @@ export const layerNormalization: OperatorFamily<
       graph.ownNode('LayerNormalize', [x, ...places], outputs, { axes, epsilon: { float: epsilon } });
     },
     omits: [0, 1, 2],
+    differentiatesBfloat16: true,
     gradient: ({ inputs: [x, ...options], outputs: [, statistics], attributes }, [d]) => {
       if (d === undefined) return [];
       const [weight] = withPlaces(options, attributes);

@@ -29,7 +29,7 @@ export function maxPoolActivate(
     [x, ...(bias ? [bias] : [])],
     { kernelShape, hasBias: bias !== undefined, activates },
     [
-      { dtype: 'float32', shape: [...result, n] },
+      { dtype: x.dtype, shape: [...result, n] },
       // Rows of whole vectors of 16 bytes (placesOfRow in native/src/operators/max_pool.h).
       { dtype: 'int64', shape: [...result, 2 * Math.ceil(n / 16)] },
     ],

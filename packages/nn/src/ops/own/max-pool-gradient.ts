@@ -13,7 +13,7 @@ import { reshape } from '../shape.ts';
  */
 export function maxPoolGradient(d: Value, positions: Value, shape: readonly number[]): Value {
   const [images, places] = [d, positions].map((value) => reshape(value, asImages(value.shape)));
-  const type = { dtype: 'float32', shape: asImages(shape) } as const;
+  const type = { dtype: d.dtype, shape: asImages(shape) };
   return reshape(createValue('MaxPoolGradient', [images, places], {}, type), shape);
 }
 

@@ -19,7 +19,7 @@ export function recurrence(
   const { gates, weight, state, cellState, bias, lengths } = given;
   const inputs = [gates, weight, state, cellState, bias, lengths].filter((input) => input !== undefined);
   const attributes = { cell, reverse, hasBias: bias !== undefined, hasLengths: lengths !== undefined };
-  const states = { dtype: 'float32', shape: [...gates.shape.slice(0, 2), weight.shape[1]] } as const;
+  const states = { dtype: state.dtype, shape: [...gates.shape.slice(0, 2), weight.shape[1]] };
   const isLstm = cell === 'lstm';
   const types = [states, state, ...(isLstm ? [state] : []), ...(savesGates(cell) ? [gates, states] : [])];
   const { outputs } = createNode('Recurrence', inputs, attributes, types);

@@ -33,6 +33,7 @@ export const softmaxCrossEntropies: OperatorFamily<'SoftmaxCrossEntropy' | 'Soft
       emitOwn(graph, 'SoftmaxCrossEntropy', [logits, target], options, outputs, attributes);
     },
     omits: [1, 2],
+    differentiatesBfloat16: true,
     gradient: ({ inputs: [logits, ...rest], outputs: [, ...saved], attributes }, [d]) => {
       const [target, ...options] = rest;
       const inputs = [d, logits, target, ...saved, ...options].filter((input) => input !== undefined);

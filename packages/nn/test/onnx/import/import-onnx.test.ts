@@ -93,7 +93,7 @@ describe.each(cases)('$name, exported by PyTorch', (expected) => {
       Object.fromEntries(
         inputs.map((input, index) => [
           model.inputs[index].name,
-          new ort.Tensor(input.dtype, input.elements()!, [...input.shape]),
+          new ort.Tensor(input.dtype as 'float32' | 'int64', input.elements()!, [...input.shape]),
         ]),
       ),
     );

@@ -82,6 +82,7 @@ function reduceOver(
   const shape = x.shape.flatMap((size, axis) => (axes.includes(axis) ? (keepdims ? [1] : []) : [size]));
   const element = {
     float32: ofNone,
+    bfloat16: ofNone,
     int64: BigInt(Number.isFinite(ofNone) ? ofNone : 0),
     bool: Number(ofNone > 0),
   }[x.dtype];

@@ -1,0 +1,25 @@
+import { isFloat, type DType, type FloatDType } from '../dtype.ts';
+import { isNode, type Value } from '../graph/node.ts';
+
+/**
+ * The dtype of a result of floating-point operands, as in torch: float32 if an operand is, otherwise bfloat16. A number does
+ * not count beside a tensor, nor a tensor without dimensions beside one with dimensions.
+ */
+export function promotedFloat(...operands: readonly Value[]): FloatDType {
+  const floats = operands.filter(isFloat);
+  const highest = Math.max(...floats.map(rankOf));
+  const counting = floats.filter((value) => rankOf(value) === highest);
+  return counting.length > 0 && counting.every(({ dtype }) => dtype === 'bfloat16') ? 'bfloat16' : 'float32';
+}
+
+/** The dtype of a result: that of all operands, or `promotedFloat` of floats. Undefined if no dtype fits them. */
+export function commonDtype(a: Value, b: Value): DType | undefined {
+  if (a.dtype === b.dtype) return a.dtype;
+  return isFloat(a) && isFloat(b) ? promotedFloat(a, b) : undefined;
+}
+
+/** 2 for an array, 1 for a tensor without dimensions, 0 for a number. */
+function rankOf({ node, shape }: Value): number {
+  if (shape.length > 0) return 2;
+  return isNode(node, 'Number') || isNode(node, 'Constant') ? 0 : 1;
+}
