@@ -3,6 +3,7 @@
 #include "onnxruntime/operator.h"
 #include "onnxruntime/operators/add_dependency.h"
 #include "onnxruntime/operators/add_rows.h"
+#include "onnxruntime/operators/attention.h"
 #include "onnxruntime/operators/batch_normalize_activate.h"
 #include "onnxruntime/operators/calls.h"
 #include "onnxruntime/operators/check_indices.h"
@@ -51,6 +52,8 @@ const std::vector<const CustomOperator*>& operators() {
     addOverloads<AddDependency, 1>(made);
     addOverloads<AddLayerNormalize, 2>(made);
     addOverloads<AddRows, 1>(made);
+    addOverloads<Attention, 1>(made);
+    addOverloads<AttentionGradient, 1>(made);
     addOverloads<BatchNormalizeActivate, 1>(made);
     addOverloads<BatchNormalizeActivateGradient, 1>(made);
     addOverloads<Dropout, 1>(made);

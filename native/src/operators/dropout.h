@@ -23,4 +23,7 @@ struct DropoutMask {
 template <typename T>
 void dropOut(const DropoutMask& mask, const T* x, T* y, std::size_t begin, std::size_t end);
 
+// to[i] = the factor of element begin + i: the mask's scale, or 0.
+void dropoutFactors(const DropoutMask& mask, std::uint64_t begin, std::size_t count, float* to);
+
 }  // namespace ringrun

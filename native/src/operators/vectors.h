@@ -137,11 +137,8 @@ struct Lanes {
   RINGRUN_INLINE void store(std::uint16_t* to) const {
     for (std::size_t v = 0; v < kVectors; ++v) {
       Bits bits;
-      std::memcpy(&bits, &vectors[v], Bytes);
-      // NaN becomes quiet.
-      const auto isNumber = vectors[v] == vectors[v];
-      const Bits rounded = bits + (isNumber ? ((bits >> 16) & 1u) + 0x7fffu : Bits{});
-      Halves<Bytes>::store(rounded | (isNumber ? Bits{} : Bits{} + 0x00400000u), to + v * (kLanes / kVectors));
+      round(vectors[v], bits);
+      Halves<Bytes>::store(bits, to + v * (kLanes / kVectors));
     }
   }
 
@@ -153,6 +150,19 @@ struct Lanes {
       store(elements);
       load(elements);
     }
+  }
+  // The bits of the nearest bfloat16 numbers, in the upper halves. NaN becomes quiet. The lower halves are arbitrary.
+  static RINGRUN_INLINE void round(const Numbers& from, Bits& to) {
+    Bits bits;
+    std::memcpy(&bits, &from, Bytes);
+    const Bits quiet = bits | 0x00400000u;
+    const Bits rounded = bits + ((bits >> 16) & 1u) + 0x7fffu;
+    to = from == from ? rounded : quiet;
+  }
+  // The same, in the lower halves.
+  static RINGRUN_INLINE void narrow(const Numbers& from, Bits& to) {
+    round(from, to);
+    to >>= 16;
   }
 
   // At most kLanes elements, and `rest` in the other lanes.

@@ -84,7 +84,7 @@ struct Interleave {
       typename Halves<Bytes>::Wide low, high;
       Halves<Bytes>::load(first + i, low);
       Halves<Bytes>::load(second + i, high);
-      low |= high << 16;
+      low = low >> 16 | high;
       std::memcpy(to + i, &low, Bytes);
     }
   }

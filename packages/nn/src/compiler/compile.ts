@@ -11,6 +11,7 @@ import { definitionOf } from './program-definition.ts';
 import { summarizeProgram } from './recompilation-warning.ts';
 import { ProgramCache } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
+import { placeAttention } from './rewrites/attention-places.ts';
 import { removeIdentity } from './rewrites/remove-identity.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { GraphProgram } from './graph-program.ts';
@@ -105,7 +106,7 @@ function forwardOf(values: readonly Value[]) {
     assignments,
     structure,
     shape: () => summarizeProgram(all, structure.leaves),
-    rewritten: () => rewrite(all, [removeIdentity, reluAfterMaxPool]),
+    rewritten: () => placeAttention(rewrite(all, [removeIdentity, reluAfterMaxPool])),
   };
 }
 

@@ -1,11 +1,10 @@
 import type { ProductActivation } from '../graph/attributes.ts';
 import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
 import { isSameSequence } from '../graph/same-data.ts';
-import { topologicalOrder } from '../graph/topology.ts';
+import { onlyReadersOf, topologicalOrder } from '../graph/topology.ts';
 import { matrixProduct, type ProductOperands } from '../ops/own/matrix-product.ts';
 import { reshape } from '../ops/shape.ts';
 import { sizeOf } from '../value-type.ts';
-import { onlyReadersOf } from './readers.ts';
 
 /**
  * Replaces matrix products by an operator of the addon, together with the operators beside them that it computes on the way:

@@ -17,6 +17,7 @@ import { summarizeProgram, type ProgramSummary } from './recompilation-warning.t
 import { ProgramCache, type ProgramKey } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
 import { batchInnermost } from './rewrites/batch-innermost/index.ts';
+import { placeAttention } from './rewrites/attention-places.ts';
 import { fuseBatchNormalization } from './rewrites/fuse-batch-normalization.ts';
 import { plainOperators } from './rewrites/plain-operators.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
@@ -217,7 +218,7 @@ function compileStep(
   const outer = rewrite(forward, [withoutElements(forward), ...own, reluAfterMaxPool]);
   const innermost = rewrite(outer, batchInnermost);
   const rewritten = usesOwnOperators()
-    ? fuseBatchNormalization(innermost)
+    ? placeAttention(fuseBatchNormalization(innermost))
     : rewrite(innermost, [plainOperators]);
   const gradients = differentiate(rewritten[0]);
   // A leaf that affects the loss only through a comparison has a gradient of zeros.

@@ -1,13 +1,15 @@
-import { where } from '../tensor/combine.ts';
 import { ShapeError } from '../errors/errors.ts';
-import { describeType } from '../value-type.ts';
-import { cast } from '../ops/elementwise.ts';
-import { safeSoftmax } from '../ops/own/safe-softmax.ts';
-import { expand, trilu } from '../ops/shape.ts';
-import { constant } from '../ops/source.ts';
+import type { Value } from '../graph/node.ts';
+import { isTracingSizes } from '../graph/size-tracing.ts';
+import { describeType, sizeOf } from '../value-type.ts';
+import { broadcastShape } from '../ops/broadcast.ts';
+import { attention, attentionWeights as weightsOf, type AttentionInputs } from '../ops/own/attention.ts';
+import { usesOwnOperators } from '../ops/own/enabled.ts';
+import { expand } from '../ops/shape.ts';
+import { number } from '../ops/source.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { dropout } from './dropout.ts';
+import { dropout, maskValues, requireProbability } from './dropout.ts';
 
 /** Options of {@link scaledDotProductAttention}. */
 export interface AttentionOptions {
@@ -19,6 +21,11 @@ export interface AttentionOptions {
   isCausal?: boolean;
   /** Factor applied to the scores. Default: 1/√E. */
   scale?: number | undefined;
+  /**
+   * If true, consecutive heads of the query share a head of key and value (grouped-query attention): dimension −3 of the query
+   * is a multiple of theirs. Default: `false`.
+   */
+  enableGqa?: boolean;
 }
 
 const attentionOptions: OptionNames<AttentionOptions> = {
@@ -26,11 +33,15 @@ const attentionOptions: OptionNames<AttentionOptions> = {
   dropoutP: true,
   isCausal: true,
   scale: true,
+  enableGqa: true,
 };
 
 /**
  * softmax(scale·Q·Kᵀ + mask)·V (torch.nn.functional.scaled_dot_product_attention; Vaswani and others, 2017). A query that
  * may attend to no key returns 0 and has gradient 0, as in torch.
+ *
+ * The weights are computed in parts and not kept (Dao, "FlashAttention-2", 2023), so memory grows linearly with L and S.
+ * Only the gradient of an `attnMask` that is trained needs all of them.
  *
  * @param query [..., L, E]
  * @param key [..., S, E]
@@ -44,33 +55,81 @@ export function scaledDotProductAttention(
   options: AttentionOptions = {},
 ): Tensor {
   requireOptions('scaledDotProductAttention', options, attentionOptions);
-  return dropout(attentionWeights(query, key, options), options.dropoutP ?? 0).matmul(value);
+  const { dropoutP = 0, isCausal = false, enableGqa = false, ...others } = options;
+  requireProbability('scaledDotProductAttention', dropoutP);
+  if (enableGqa) {
+    const [keys, values] = [key, value].map((shared) => repeatedHeads(query, shared));
+    return scaledDotProductAttention(query, keys, values, { dropoutP, isCausal, ...others });
+  }
+  const inputs = { ...checkedInputs(query, key, options), value: value.value };
+  const operands = usesOwnOperators() && !isTracingSizes() && dropoutP < 1 ? together(inputs) : undefined;
+  if (operands === undefined) {
+    return dropout(new Tensor(weightsOf(inputs, isCausal)), dropoutP).matmul(value);
+  }
+  return new Tensor(attention({ ...operands, dropout: maskValues(dropoutP) }, isCausal));
+}
+
+/** Each head as often as the query has heads for it. */
+function repeatedHeads(query: Tensor, shared: Tensor): Tensor {
+  const [heads, given] = [query, shared].map(({ shape }) => (shape.length > 2 ? shape.at(-3)! : 0));
+  if (!(given > 0 && heads % given === 0)) {
+    throw new ShapeError(
+      'scaledDotProductAttention: expected a query whose heads (dimension -3) are a multiple of those of key and value with ' +
+        `enableGqa, got ${describeType(query)} and ${describeType(shared)}.`,
+    );
+  }
+  return heads === given ? shared : shared.repeatInterleave(heads / given, -3);
 }
 
 /** softmax(scale·Q·Kᵀ + mask), [..., L, S]; 0 for a query that attends to no key. */
-export function attentionWeights(
+export function attentionWeights(query: Tensor, key: Tensor, options: AttentionOptions): Tensor {
+  return new Tensor(weightsOf(checkedInputs(query, key, options), options.isCausal ?? false));
+}
+
+function checkedInputs(
   query: Tensor,
   key: Tensor,
-  { attnMask, isCausal = false, scale }: AttentionOptions,
-): Tensor {
-  const [length, size] = query.shape.slice(-2);
+  { attnMask, scale }: AttentionOptions,
+): Omit<AttentionInputs, 'value' | 'dropout'> {
+  const size = query.shape.at(-1)!;
   if (query.shape.length < 2 || key.shape.length < 2 || key.shape.at(-1) !== size) {
     throw new ShapeError(
       `scaledDotProductAttention: expected a query […,L,E] and a key […,S,E], got ${describeType(query)} and ${describeType(key)}.`,
     );
   }
   if (attnMask) requireMask('scaledDotProductAttention', 'an attnMask', attnMask);
-  const scores = query.mul(scale ?? 1 / Math.sqrt(size)).matmul(key.transpose(-2, -1));
-  const causal = isCausal ? masked(scores, causalMask(length, key.shape.at(-2)!)) : scores;
-  // Without a mask, each query attends at least to the first key.
-  return attnMask === undefined
-    ? causal.softmax(-1)
-    : new Tensor(safeSoftmax(masked(causal, attnMask).value));
+  return {
+    query: query.value,
+    key: key.value,
+    scale: number(scale ?? 1 / Math.sqrt(size)),
+    mask: attnMask?.value,
+  };
 }
 
-/** [L, S], bool: true where query i may attend to key j, j ≤ i. */
-export function causalMask(length: number, keys: number): Tensor {
-  return new Tensor(cast(trilu(expand(constant(1), [length, keys]), 0, false), 'bool'));
+/** The operands with equal batch dimensions, or undefined if the operator does not apply: for errors and empty arrays. */
+function together(inputs: Omit<AttentionInputs, 'dropout'>): Omit<AttentionInputs, 'dropout'> | undefined {
+  const { query, key, value, mask } = inputs;
+  const operands = [query, key, value];
+  const areMatrices = operands.every(({ dtype, shape }) => dtype === 'float32' && shape.length >= 2);
+  if (!areMatrices || key.shape.at(-2) !== value.shape.at(-2)) return undefined;
+  const scores = [query.shape.at(-2)!, key.shape.at(-2)!];
+  const fits = mask === undefined || fitsTo(mask.shape.slice(-2), scores);
+  if (!fits || operands.some(({ shape }) => sizeOf(shape) === 0)) return undefined;
+  const batches = [...operands, ...(mask ? [mask] : [])].map((one) => ({
+    ...one,
+    shape: one.shape.slice(0, -2),
+  }));
+  const batch = batches.reduce((a, b) => ({
+    ...a,
+    shape: broadcastShape('scaledDotProductAttention', a, b),
+  })).shape;
+  const expanded = (one: Value) => expand(one, [...batch, ...one.shape.slice(-2)]);
+  return { ...inputs, query: expanded(query), key: expanded(key), value: expanded(value) };
+}
+
+/** True if a shape broadcasts to another without changing it. */
+function fitsTo(shape: readonly number[], to: readonly number[]): boolean {
+  return shape.every((size, axis) => size === 1 || size === to[axis + to.length - shape.length]);
 }
 
 /** @param what name of the mask, with its article */
@@ -79,8 +138,4 @@ export function requireMask(name: string, what: string, mask: Tensor): void {
   throw new ShapeError(
     `${name}: expected ${what} of bool or float32, got ${describeType(mask)}. Write mask.ne(0) for a mask of bool.`,
   );
-}
-
-function masked(scores: Tensor, mask: Tensor): Tensor {
-  return mask.dtype === 'bool' ? where(mask, scores, -Infinity) : scores.add(mask);
 }

@@ -1,5 +1,6 @@
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import type { Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
 import { dropout as dropoutOf } from '../ops/own/dropout.ts';
 import { input as inputOf, number } from '../ops/source.ts';
@@ -37,14 +38,28 @@ export function dropout(input: Tensor, p = 0.5, options: DropoutOptions = {}): T
   if (!training || p === 0) return input;
   // As in torch, p = 0 and p = 1 draw no random numbers.
   if (p === 1) return input.mul(0);
-  const key = defaultGenerator.nextKey();
-  const [limit, scale] = [Math.max(1, Math.round((1 - p) * 2 ** 32)) - 1, 1 / (1 - p)];
+  const mask = drawMask(p);
   if (!usesOwnOperators()) {
-    const mask = dropoutMask(sizeOf(input.shape), key, limit, scale);
-    return input.mul(new Tensor(inputOf('float32', input.shape, { data: mask })));
+    const factors = dropoutMask(sizeOf(input.shape), mask.key, mask.limit, mask.scale);
+    return input.mul(new Tensor(inputOf('float32', input.shape, { data: factors })));
   }
+  return new Tensor(dropoutOf(input.value, ...valuesOf(mask)));
+}
+
+/** The mask of one call, as operators of the addon read it: key and limit, scale. Undefined for p = 0. @param p below 1 */
+export function maskValues(p: number): readonly [numbers: Value, scale: Value] | undefined {
+  return p === 0 ? undefined : valuesOf(drawMask(p));
+}
+
+/** Draws a key from the default generator. */
+function drawMask(p: number) {
+  const limit = Math.max(1, Math.round((1 - p) * 2 ** 32)) - 1;
+  return { key: defaultGenerator.nextKey(), limit, scale: 1 / (1 - p) };
+}
+
+function valuesOf({ key, limit, scale }: ReturnType<typeof drawMask>): readonly [Value, Value] {
   const numbers = BigInt64Array.of(BigInt.asIntN(64, key), BigInt(limit));
-  return new Tensor(dropoutOf(input.value, inputOf('int64', [2], { data: numbers }), number(scale)));
+  return [inputOf('int64', [2], { data: numbers }), number(scale)];
 }
 
 export function requireProbability(name: string, p: number): void {

@@ -131,6 +131,38 @@ export interface RecurrenceAttributes {
   hasLengths: boolean;
 }
 
+/** Where the rows of an operand of attention, of adjacent elements, are in its array. */
+export interface HeadLayout {
+  /** Position of the first element. */
+  readonly first: number;
+  /** Distances of the batch dimensions, then of the rows. */
+  readonly strides: readonly number[];
+}
+
+/** Places of the operands of attention in arrays of other shapes, such as the output of a layer for all heads. */
+export interface AttentionPlaces {
+  batch: readonly number[];
+  /** Numbers of queries and of keys. */
+  lengths: readonly [queries: number, keys: number];
+  /** Sizes of a query, and of a value. */
+  sizes: readonly [query: number, value: number];
+  /** Queries, keys, values. */
+  operands: readonly HeadLayout[];
+  result: HeadLayout;
+  /** The number of the array that the gradient of each operand is written to: equal for parts of one array. */
+  targets: readonly number[];
+}
+
+export interface AttentionAttributes {
+  /** True if query i attends only to keys 0 to i. */
+  isCausal: boolean;
+  /** True if there are inputs with a mask, and with key, limit and factor of dropout. */
+  hasMask: boolean;
+  drops: boolean;
+  /** Default: queries, keys, values and result are [..., rows, size]. */
+  places?: AttentionPlaces;
+}
+
 export interface IndexRange {
   /** The smallest index, below 0 if negative ones count from the end. */
   least: number;

@@ -1,5 +1,7 @@
 import type { DType, Scalar } from '../dtype.ts';
 import type {
+  AttentionAttributes,
+  AttentionPlaces,
   BatchNormalizeActivateAttributes,
   BatchNormalizeActivateGradientAttributes,
   ClipNormAttributes,
@@ -292,6 +294,18 @@ export interface Operators {
    * result, the gradients of mean and variance. Outputs: gradients of x, weight, bias and residual.
    */
   BatchNormalizeActivateGradient: BatchNormalizeActivateGradientAttributes;
+
+  /**
+   * An operator of the addon: softmax(scale·Q·Kᵀ + mask)·V without an array of all weights. Inputs: queries, keys, values, the
+   * scale ([]); the optional mask; key and limit of the mask of dropout [2] (int64) and its factor. Outputs: the result; two
+   * numbers of each query, [heads,2,queries], for the gradient.
+   */
+  Attention: AttentionAttributes;
+  /**
+   * Inputs: gradient of the result, the outputs of Attention, its inputs. Outputs: the gradients of queries, keys and values, one
+   * array for those that are parts of one array.
+   */
+  AttentionGradient: AttentionAttributes & { places: AttentionPlaces };
 
   /**
    * An operator of the addon. Inputs: table [V,D], rows (int64): [T] with the offsets of bags [B], or [B,L]; these offsets; the

@@ -1,15 +1,16 @@
 import { isFloat } from '../dtype.ts';
-import { attentionWeights, causalMask, requireMask } from '../functional/attention.ts';
-import { dropout, requireProbability } from '../functional/dropout.ts';
+import { attentionWeights, requireMask, scaledDotProductAttention } from '../functional/attention.ts';
+import { requireProbability } from '../functional/dropout.ts';
 import { linear } from '../functional/linear.ts';
 import { where } from '../tensor/combine.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
+import { causalMask } from '../ops/own/attention.ts';
 import { filledWith } from '../init/constant.ts';
 import { xavierUniform } from '../init/uniform.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
-import type { Tensor } from '../tensor/tensor.ts';
+import { Tensor } from '../tensor/tensor.ts';
 import { Linear } from './linear.ts';
 import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
@@ -115,12 +116,13 @@ export class MultiheadAttention extends Module {
     for (const one of [query, key, value]) this.#requireSequences(one);
     const [q, k, v] = this.#projections(query, key, value).map((one) => this.#intoHeads(one));
     const { isCausal = false } = options;
-    const weights = attentionWeights(q, k, { attnMask: this.#mask(options, q, k), isCausal });
-    const dropped = dropout(weights, this.#dropout, { training: this.training });
-    const joined = dropped.matmul(v).permute(...(this.#batchFirst ? [0, 2, 1, 3] : [2, 0, 1, 3]));
+    const shared = { attnMask: this.#mask(options, q, k), isCausal };
+    const dropoutP = this.training ? this.#dropout : 0;
+    const attended = scaledDotProductAttention(q, k, v, { ...shared, dropoutP });
+    const joined = attended.permute(...(this.#batchFirst ? [0, 2, 1, 3] : [2, 0, 1, 3]));
     return {
       output: this.outProj.forward(joined.flatten(2)),
-      weights: weights.mean([1]),
+      weights: attentionWeights(q, k, shared).mean([1]),
     };
   }
 
@@ -164,7 +166,7 @@ export class MultiheadAttention extends Module {
 
 /** [size, size], float32: 0 where query i may attend to key j, −∞ where j > i (torch.nn.Transformer). */
 export function generateSquareSubsequentMask(size: number): Tensor {
-  return where(causalMask(size, size), 0, -Infinity);
+  return where(new Tensor(causalMask(size, size)), 0, -Infinity);
 }
 
 /** Converts a mask that is true where attention is forbidden to an addend of the scores. */

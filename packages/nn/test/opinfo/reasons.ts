@@ -103,6 +103,11 @@ const excuses: readonly Excuse[] = [
     /^output \d+\[\d+\]: NaN, torch/,
     'Interpolation and adaptive pools of unequal windows are matrix products, in which an infinity makes its row and column NaN; sums of single elements take 1.5 to 20 times as long.',
   ),
+  special(
+    /scaled_dot_product_attention$/,
+    /^output \d+\[\d+\]: NaN, torch 0$/,
+    'Scores of NaN: PyTorch’s fused attention returns 0, its plain one and ringrun NaN.',
+  ),
   special(/conv/i, /NaN|torch -?\d/, 'Infinities and NaN in fast convolutions reach their neighbours.'),
 ];
 

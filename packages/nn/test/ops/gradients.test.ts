@@ -19,6 +19,7 @@ import { fill } from '../support/fill.ts';
 
 import { integers } from '../support/gradient-cases/build.ts';
 import { arrayCases } from '../support/gradient-cases/arrays.ts';
+import { attentionCases } from '../support/gradient-cases/attention.ts';
 import { convolutionCases } from '../support/gradient-cases/convolution.ts';
 import { elementwiseCases } from '../support/gradient-cases/elementwise.ts';
 import { layerCases } from '../support/gradient-cases/layers.ts';
@@ -62,6 +63,7 @@ const own = [
   'MaxPoolGradient',
   'MaxPoolActivateGradient',
   'SoftmaxCrossEntropyGradient',
+  'AttentionGradient',
   'GeluGradient',
   'AddLayerNormalize',
   'LayerNormalizeGradient',
@@ -77,6 +79,7 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
   ...elementwiseCases,
   ...arrayCases,
   ...layerCases,
+  ...attentionCases,
   ...convolutionCases,
 };
 

@@ -64,6 +64,7 @@ type Own =
   | ('MatrixProduct' | 'MaxPoolActivate' | 'MaxPoolActivateGradient')
   | ('BatchNormalizeActivate' | 'BatchNormalizeActivateGradient')
   | ('CheckIndices' | 'CheckProbabilities')
+  | ('Attention' | 'AttentionGradient')
   | (
       | 'SafeSoftmax'
       | 'Gelu'

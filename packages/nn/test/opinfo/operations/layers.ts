@@ -216,12 +216,17 @@ export const layers: Readonly<Record<string, Operation>> = {
     if (classes === -1) throw new NoCounterpart('`num_classes=-1`: shapes are known before elements');
     return F.oneHot(x, classes);
   }),
-  'nn.functional.scaled_dot_product_attention': op('key value attn_mask dropout_p is_causal', (x, g) =>
-    F.scaledDotProductAttention(x, g.tensor('key'), g.tensor('value'), {
-      attnMask: g.optionalTensor('attn_mask'),
-      ...numberOptions(g, { dropout_p: 'dropoutP', scale: 'scale' }),
-      ...options(g, { is_causal: 'isCausal' }),
-    }),
+  'nn.functional.scaled_dot_product_attention': op(
+    'key value attn_mask dropout_p is_causal scale enable_gqa',
+    (x, g) => {
+      if (![undefined, 0, 1].includes(g.number('dropout_p')))
+        throw new NoCounterpart('random numbers of torch');
+      return F.scaledDotProductAttention(x, g.tensor('key'), g.tensor('value'), {
+        attnMask: g.optionalTensor('attn_mask'),
+        ...numberOptions(g, { dropout_p: 'dropoutP', scale: 'scale' }),
+        ...options(g, { is_causal: 'isCausal', enable_gqa: 'enableGqa' }),
+      });
+    },
   ),
   'nn.functional.dropout': channelDropout(F.dropout),
   'nn.functional.dropout2d': channelDropout(F.dropout2d),

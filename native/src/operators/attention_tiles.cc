@@ -1,0 +1,164 @@
+#include "operators/attention_tiles.h"
+
+#include <limits>
+
+namespace ringrun {
+namespace {
+
+#define RINGRUN_INLINE inline __attribute__((always_inline))
+
+// `columns` of rows that are kQueriesOfBlock apart, and the mask's own strides.
+struct ScoresTile {
+  float* scores;
+  std::size_t rows;
+  std::size_t columns;
+  float scale;
+  const float* added;
+  const std::uint8_t* allowed;
+  std::size_t rowStride;
+  std::size_t columnStride;
+};
+
+struct CompleteScores {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const ScoresTile& given) {
+    const ScoresTile tile = given;
+    for (std::size_t row = 0; row < tile.rows; ++row) {
+      float* const x = tile.scores + row * kQueriesOfBlock;
+      const std::size_t first = row * tile.rowStride;
+      if (tile.added != nullptr) {
+        add(x, tile.added + first, tile);
+      } else if (tile.allowed != nullptr) {
+        select(x, tile.allowed + first, tile);
+      } else {
+        for (std::size_t i = 0; i < tile.columns; ++i) x[i] *= tile.scale;
+      }
+    }
+  }
+
+ private:
+  // A loop for each common stride, which compilers vectorise.
+  static RINGRUN_INLINE void add(float* x, const float* mask, const ScoresTile& tile) {
+    if (tile.columnStride == 0) {
+      for (std::size_t i = 0; i < tile.columns; ++i) x[i] = x[i] * tile.scale + *mask;
+    } else if (tile.columnStride == 1) {
+      for (std::size_t i = 0; i < tile.columns; ++i) x[i] = x[i] * tile.scale + mask[i];
+    } else {
+      for (std::size_t i = 0; i < tile.columns; ++i) x[i] = x[i] * tile.scale + mask[i * tile.columnStride];
+    }
+  }
+  static RINGRUN_INLINE void select(float* x, const std::uint8_t* mask, const ScoresTile& tile) {
+    constexpr float kHidden = -std::numeric_limits<float>::infinity();
+    if (tile.columnStride == 0) {
+      for (std::size_t i = 0; i < tile.columns; ++i) x[i] = *mask != 0 ? x[i] * tile.scale : kHidden;
+    } else if (tile.columnStride == 1) {
+      for (std::size_t i = 0; i < tile.columns; ++i) x[i] = mask[i] != 0 ? x[i] * tile.scale : kHidden;
+    } else {
+      for (std::size_t i = 0; i < tile.columns; ++i) x[i] = mask[i * tile.columnStride] != 0 ? x[i] * tile.scale : kHidden;
+    }
+  }
+};
+
+// A panel of rows whose columns from `columns` on, below 16, are 0.
+struct PackRows {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const AttentionRows<const float>& rows, std::size_t inner, std::size_t columns, float* to) {
+    Lanes<Bytes> x;
+    for (std::size_t k = 0; k < inner; ++k) {
+      x.load(rows[k], columns, 0);
+      x.store(to + k * kLanes);
+    }
+  }
+
+  // Pairs of rows in turn; the second of the last pair may be missing.
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const AttentionRows<const std::uint16_t>& rows, std::size_t inner, std::size_t columns, std::uint16_t* to) {
+    typename Lanes<Bytes>::Bits even, odd;
+    constexpr std::size_t kCount = Bytes / sizeof(std::uint32_t);
+    std::uint16_t copies[2][kLanes] = {};
+    for (std::size_t k = 0; k < inner; k += 2) {
+      const std::uint16_t* const first = fullRow(rows[k], columns, copies[0]);
+      const std::uint16_t* const second = k + 1 < inner ? fullRow(rows[k + 1], columns, copies[1]) : fullRow(rows[k], 0, copies[1]);
+      for (std::size_t i = 0; i < kLanes; i += kCount) {
+        Halves<Bytes>::load(first + i, even);
+        Halves<Bytes>::load(second + i, odd);
+        even = even >> 16 | odd;
+        std::memcpy(to + k * kLanes + 2 * i, &even, Bytes);
+      }
+    }
+  }
+
+ private:
+  static RINGRUN_INLINE const std::uint16_t* fullRow(const std::uint16_t* row, std::size_t columns, std::uint16_t (&copy)[kLanes]) {
+    if (columns == kLanes) return row;
+    for (std::size_t i = 0; i < kLanes; ++i) copy[i] = i < columns ? row[i] : 0;
+    return copy;
+  }
+};
+
+struct NarrowRow {
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const float* from, std::size_t count, T* to) {
+    Lanes<Bytes> x;
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      x.load(from + i);
+      x.store(to + i, count - i);
+    }
+  }
+};
+
+#undef RINGRUN_INLINE
+
+}  // namespace
+
+template <typename T>
+void Panels<T>::packRows(const AttentionRows<const T>& rows, std::size_t inner, std::size_t columns) {
+  resize(inner, columns);
+  for (std::size_t p = 0; p < count_; ++p) {
+    const AttentionRows<const T> part{rows[0] + p * kLanes, rows.stride};
+    runVectorised<PackRows>(part, inner, std::min(kLanes, columns - p * kLanes), panel(p));
+    // Rows up to a multiple of 16.
+    const std::size_t packed = roundedUp(inner, kNumbersOfWord<T>);
+    std::fill_n(panel(p) + packed * kLanes, (roundedUp(inner, kLanes) - packed) * kLanes, T{0});
+  }
+}
+
+template class Panels<float>;
+template class Panels<std::uint16_t>;
+
+template <typename T>
+void storeRows(const AttentionRows<float>& from, std::size_t rows, std::size_t size, const AttentionRows<T>& to) {
+  for (std::size_t row = 0; row < rows; ++row) runVectorised<NarrowRow>(static_cast<const float*>(from[row]), size, to[row]);
+}
+
+template <typename T>
+void storeTransposed(const float* from, std::size_t rows, std::size_t size, Scratch<float>& memory, const AttentionRows<T>& to) {
+  const std::size_t width = roundedUp(size, kLanes);
+  float* const transposed = memory.resize(rows * width);
+  transposeWords({from, kQueriesOfBlock * sizeof(float), size, rows}, reinterpret_cast<std::uint32_t*>(transposed), width);
+  storeRows<T>({transposed, width}, rows, size, to);
+}
+
+template void storeRows(const AttentionRows<float>&, std::size_t, std::size_t, const AttentionRows<float>&);
+template void storeRows(const AttentionRows<float>&, std::size_t, std::size_t, const AttentionRows<std::uint16_t>&);
+template void storeTransposed(const float*, std::size_t, std::size_t, Scratch<float>&, const AttentionRows<float>&);
+template void storeTransposed(const float*, std::size_t, std::size_t, Scratch<float>&, const AttentionRows<std::uint16_t>&);
+
+void completeScores(const AttentionScores& scores, const AttentionTile& tile, float* numbers) {
+  const std::size_t at = tile.query * scores.maskQueryStride + tile.key * scores.maskKeyStride;
+  // Without a mask, with the padding: a constant number of columns in most tiles.
+  const std::size_t columns = scores.hasMask() ? tile.rows : roundedUp(tile.rows, kLanes);
+  runVectorised<CompleteScores>(ScoresTile{numbers, tile.keys, columns, scores.scale, scores.added == nullptr ? nullptr : scores.added + at,
+                                           scores.allowed == nullptr ? nullptr : scores.allowed + at, scores.maskKeyStride,
+                                           scores.maskQueryStride});
+}
+
+void dropoutFactorsOf(const AttentionScores& scores, const AttentionTile& tile, float* to) {
+  float row[kKeysOfTile];
+  for (std::size_t q = 0; q < tile.rows; ++q) {
+    dropoutFactors(*scores.dropout, scores.firstWeight + (tile.query + q) * tile.allKeys + tile.key, tile.keys, row);
+    for (std::size_t k = 0; k < tile.keys; ++k) to[k * kQueriesOfBlock + q] = row[k];
+  }
+}
+
+}  // namespace ringrun
