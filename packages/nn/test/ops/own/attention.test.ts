@@ -1,4 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { builtFile } from '../../../../../test/support/built-script.ts';
 import { F, manualSeed, nn, Parameter, tensor, type Tensor } from '../../../src/index.ts';
 import { checkpoint } from '../../../src/functional/activation-checkpoint.ts';
 import { bothWays, onThreads } from '../../support/both-ways.ts';
@@ -218,6 +221,16 @@ test('the weights that a layer returns are those without dropout', async () => {
     const sum = rows.subarray(row * 5, row * 5 + 5).reduce((total, one) => total + one, 0);
     expect(sum).toBeCloseTo(1, 6);
   }
+});
+
+test('memory grows linearly with the number of tokens', () => {
+  const script = fileURLToPath(
+    builtFile(new URL('../../functional/attention-memory.script.ts', import.meta.url)),
+  );
+  const mebibytesOf = (tokens: number) =>
+    Number(execFileSync(process.execPath, [script, String(tokens)], { encoding: 'utf8' }));
+  // The weights of 4 heads would be an array of 256 MiB.
+  expect(mebibytesOf(4096)).toBeLessThan(mebibytesOf(1024) + 100);
 });
 
 test('is bit-identical when a checkpoint computes it twice', async () => {
