@@ -3,12 +3,13 @@ import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
 import { isSameSequence } from '../graph/same-data.ts';
 import { onlyReadersOf, topologicalOrder } from '../graph/topology.ts';
 import { matrixProduct, type ProductOperands } from '../ops/own/matrix-product.ts';
+import { cast } from '../ops/elementwise.ts';
 import { reshape } from '../ops/shape.ts';
 import { sizeOf } from '../value-type.ts';
 
 /**
  * Replaces matrix products by an operator of the addon, together with the operators beside them that it computes on the way:
- * transposes of operands, the sum over leading axes, a bias, GELU and its gradient.
+ * transposes of operands, the sum over leading axes, a bias, GELU and its gradient, conversions between float32 and bfloat16.
  */
 export function fuseProducts(outputs: readonly Value[]): Value[] {
   const order = topologicalOrder(outputs);
@@ -82,6 +83,8 @@ interface Plan {
   readonly bias?: Value | undefined;
   /** The sum over the leading axes. */
   readonly sum?: Value | undefined;
+  /** The product, or the sum, in float32, if it is not read in bfloat16. */
+  readonly widened?: Value | undefined;
   /** The value that the activation reads: the product, or a Reshape of it. */
   readonly before: Value;
   readonly activation?: {
@@ -93,10 +96,24 @@ interface Plan {
 
 function planOf(node: Product, graph: Surroundings): Plan {
   const [result] = node.outputs;
-  if (isNode(node, 'Gemm')) return { node, bias: node.inputs.at(2), ...activationOf(node, result, graph) };
-  const reader = graph.onlyReaderOf(result);
-  if (reader && isSumOverLeading(reader)) return { node, sum: reader.outputs[0], before: result };
-  return { node, ...activationOf(node, result, graph) };
+  const bias = isNode(node, 'Gemm') ? node.inputs.at(2) : undefined;
+  const widened = wideningOf(result, graph);
+  const reader = graph.onlyReaderOf(widened ?? result);
+  if (isNode(node, 'MatMul') && reader && isSumOverLeading(reader)) {
+    const [sum] = reader.outputs;
+    const widenedSum = widened ?? wideningOf(sum, graph);
+    // Sums are added in float32.
+    if (widenedSum || sum.dtype === 'float32') return { node, sum, widened: widenedSum, before: result };
+  }
+  if (widened) return { node, bias, widened, before: result };
+  return { node, bias, ...activationOf(node, result, graph) };
+}
+
+/** A value in float32, if nothing reads it in bfloat16: no result of a product needs to be rounded for it. */
+function wideningOf(value: Value, graph: Surroundings): Value | undefined {
+  const reader = graph.onlyReaderOf(value);
+  const isWidening = reader && isNode(reader, 'Cast') && value.dtype === 'bfloat16';
+  return isWidening && reader.outputs[0].dtype === 'float32' ? reader.outputs[0] : undefined;
 }
 
 /** True if it adds the matrices of all leading axes. */
@@ -129,38 +146,50 @@ function activationOf(
 
 /** The values that the operator replaces. */
 function fused(
-  { node, bias, sum, before, activation }: Plan,
+  { node, bias, sum, widened, before, activation }: Plan,
   current: (value: Value) => Value,
 ): readonly (readonly [Value, Value])[] {
   const [result] = node.outputs;
   const [left, right] = node.inputs.map((operand) => oriented(operand, current));
   const swaps = isNode(node, 'Gemm') ? node.attributes : { transA: false, transB: false };
+  const inBfloat16 = result.dtype === 'bfloat16';
   const argument = activation?.argument && current(activation.argument);
   const operands: ProductOperands = {
-    left: left.value,
-    right: right.value,
-    bias: bias && current(bias),
+    left: inBfloat16 ? withoutRounding(left.value) : asFloat32(left.value),
+    right: inBfloat16 ? withoutRounding(right.value) : asFloat32(right.value),
+    bias: bias && asFloat32(current(bias)),
     argument: argument && shaped(argument, result.shape),
   };
   const attributes = {
     transLeft: left.isTransposed !== swaps.transA,
     transRight: right.isTransposed !== swaps.transB,
+    inBfloat16,
     sums: sum !== undefined,
     activation: activation?.name ?? 'none',
   };
-  const type = sum ?? result;
-  const made = matrixProduct(operands, attributes, sum ? { ...type, shape: summedShape(result, sum) } : type);
-  if (sum)
-    return [
-      [result, made.outputs[0]],
-      [sum, shaped(made.outputs[0], sum.shape)],
-    ];
+  const type = { dtype: (widened ?? result).dtype, shape: sum ? summedShape(result, sum) : result.shape };
+  const made = matrixProduct(operands, attributes, type);
+  const ending = widened ?? sum;
+  if (ending) {
+    const values = [result, ...(sum ? [sum] : []), ...(widened ? [widened] : [])];
+    return values.map((value) => [value, shaped(made.outputs[0], ending.shape)] as const);
+  }
   if (!activation) return [[result, made.outputs[0]]];
   return [
     [result, made.outputs[1]],
     [before, shaped(made.outputs[1], before.shape)],
     [activation.result, shaped(made.outputs[0], activation.result.shape)],
   ];
+}
+
+const asFloat32 = (value: Value): Value => cast(value, 'float32');
+
+/** A leaf that is rounded before a product in bfloat16: the product rounds it while it packs it. */
+function withoutRounding(operand: Value): Value {
+  const { node } = operand;
+  return isNode(node, 'Cast') && isNode(node.inputs[0].node, 'Input') && node.inputs[0].dtype === 'float32'
+    ? node.inputs[0]
+    : operand;
 }
 
 /** With the leading axes as 1, as if they had been kept. */

@@ -61,6 +61,8 @@ export interface MatrixProductAttributes {
   /** True if the last two axes of the operand are swapped. */
   transLeft: boolean;
   transRight: boolean;
+  /** If true, the products of operands in bfloat16, to which float32 operands are rounded. Sums are float32. */
+  inBfloat16: boolean;
   /** If true, the sum of the products over all leading axes. */
   sums: boolean;
   activation: ProductActivation;

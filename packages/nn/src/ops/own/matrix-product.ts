@@ -34,13 +34,15 @@ const activations: Readonly<Record<ProductActivation, number>> = {
 
 export const matrixProducts: OperatorFamily<'MatrixProduct'> = {
   MatrixProduct: {
+    takesBfloat16: true,
     emit: (graph, { outputs: [result], attributes }, [left, right, ...options], outputs) => {
       const { transLeft, transRight, sums, activation, hasBias, hasArgument } = attributes;
       const [bias, argument = ''] = hasBias ? options : ['', ...options];
-      graph.ownNode('MatrixProduct', [left, right, bias, hasArgument ? argument : ''], outputs, {
+      const name = result.dtype === 'bfloat16' ? 'HalfMatrixProduct' : 'MatrixProduct';
+      graph.ownNode(name, [left, right, bias, hasArgument ? argument : ''], outputs, {
         transLeft: Number(transLeft),
         transRight: Number(transRight),
-        halves: 0,
+        halves: Number(attributes.inBfloat16),
         sums: Number(sums),
         ones: sums ? result.shape.length - 2 : 0,
         activation: activations[activation],
