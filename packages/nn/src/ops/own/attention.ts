@@ -4,8 +4,9 @@ import type { Attributes } from '../../onnx-format/graph-builder.ts';
 import { sizeOf, type ValueType } from '../../value-type.ts';
 import { sumToShape } from '../broadcast.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
-import { add, cast, mul, where } from '../elementwise.ts';
+import { add, cast, mul, where, widened } from '../elementwise.ts';
 import { matmul } from '../linear-algebra.ts';
+import { promotedFloat } from '../promotion.ts';
 import { expand, transpose, trilu } from '../shape.ts';
 import { gradientOfSoftmax, softmax } from '../softmax.ts';
 import { constant, number } from '../source.ts';
@@ -30,7 +31,10 @@ export interface AttentionInputs<T = Value> {
 
 /** softmax(scale·query·keyᵀ + mask)·value, [..., L, Ev]; 0 for a query that attends to no key. */
 export function attention(inputs: AttentionInputs, isCausal: boolean): Value {
-  const { query, key, value, scale, mask, dropout } = inputs;
+  const { scale, dropout } = inputs;
+  const dtype = promotedFloat(inputs.query, inputs.key, inputs.value);
+  const [query, key, value] = [inputs.query, inputs.key, inputs.value].map((operand) => cast(operand, dtype));
+  const mask = inputs.mask && widened(inputs.mask);
   const [batch, length] = [query.shape.slice(0, -2), query.shape.at(-2)!];
   return createNode(
     'Attention',
@@ -67,6 +71,8 @@ export function causalMask(length: number, keys: number): Value {
 
 export const attentions: OperatorFamily<'Attention' | 'AttentionGradient'> = {
   Attention: {
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     plain: ({ inputs, attributes: { isCausal, ...given } }) => {
       const named = namesOf(inputs, given);
       const weights = attentionWeights(named, isCausal, plainSafeSoftmax);
@@ -82,6 +88,7 @@ export const attentions: OperatorFamily<'Attention' | 'AttentionGradient'> = {
     gradient: (node, [d]) => (d ? gradientOf(node, d) : []),
   },
   AttentionGradient: {
+    takesBfloat16: true,
     emit: (graph, node, inputs, outputs) => {
       const [d, result, statistics, ...operands] = inputs;
       const { query, key, value, ...options } = namesOf(operands, node.attributes);
