@@ -32,7 +32,7 @@ export {
   randperm,
   type RandomOptions,
 } from './tensor/random-creation.ts';
-export type { ArrayOf, DType, Scalar, TensorData } from './dtype.ts';
+export type { ArrayOf, DType, FloatDType, Scalar, TensorData } from './dtype.ts';
 export { ArgumentError, NnError, ShapeError } from './errors/errors.ts';
 export * as F from './functional/index.ts';
 export type { GradientReceiver } from './graph/source.ts';

@@ -141,7 +141,7 @@ function replaceForward(
   const now = (value: Value) => replacements.get(value)!;
   const [, ...options] = node.inputs;
   const [y, statistics] = node.outputs;
-  const [narrow = { ...y, dtype: 'bfloat16' as typeof y.dtype }] = narrowings.map(
+  const [narrow = { ...y, dtype: 'bfloat16' }] = narrowings.map(
     ({ outputs }) => outputs[0],
   );
   let made: Node;
