@@ -16,15 +16,6 @@ export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((size, dimension) => size * dimension, 1);
 }
 
-/** A type that programs have besides those of arrays in JavaScript. */
-export function isBFloat16({ dtype }: { readonly dtype: string }): boolean {
-  return dtype === 'bfloat16';
-}
-
-export function isFloat(type: { readonly dtype: string }): boolean {
-  return type.dtype === 'float32' || isBFloat16(type);
-}
-
 /** Formats a type for messages: `float32[64,1,28,28]`. */
 export function describeType({ dtype, shape }: ValueType): string {
   return `${dtype}[${shape.join()}]`;

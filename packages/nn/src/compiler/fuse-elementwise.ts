@@ -1,6 +1,7 @@
 import { inSequence } from '../graph/collective.ts';
 import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
-import { isBFloat16, isFloat, sizeOf } from '../value-type.ts';
+import { isFloat } from '../dtype.ts';
+import { sizeOf } from '../value-type.ts';
 import type { ElementwiseOp, ElementwiseProgram } from '../graph/attributes.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { fitsProgram, inArgumentOrder, isCondition } from '../ops/elementwise-program.ts';
@@ -107,10 +108,9 @@ function mayJoin(node: Node): boolean {
   if (count === 0) return false;
   // The operator compares numbers.
   if (isNode(node, 'Equal') && node.inputs.some(isCondition)) return false;
-  if (node.outputs.some(({ dtype }) => dtype === 'bfloat16')) return false;
   return node.inputs.every(({ dtype, shape }) => {
     const size = sizeOf(shape);
-    return dtype !== 'int64' && dtype !== 'bfloat16' && (size === count || size === 1);
+    return dtype !== 'int64' && (size === count || size === 1);
   });
 }
 
@@ -123,7 +123,7 @@ function isConversion(node: Node): boolean {
 const exact = new Set<string>(['Max', 'Min', 'Neg', 'Abs', 'Relu', 'Where']);
 
 function rounds({ op, inputs, outputs: [output] }: Node): boolean {
-  if (!isBFloat16(output)) return false;
+  if (output.dtype !== 'bfloat16') return false;
   return !exact.has(op) || inputs.some(({ dtype }) => dtype === 'float32');
 }
 
@@ -158,7 +158,8 @@ interface Program {
 function programOf(group: Group, isRead: (value: Value) => boolean): Program | undefined {
   const members = new Set(group);
   const computing = group.filter((node) => !isNode(node, 'Reshape'));
-  const isNarrow = (node: Node) => [...node.inputs, ...node.outputs].some(isBFloat16);
+  const isNarrow = (node: Node) =>
+    [...node.inputs, ...node.outputs].some(({ dtype }) => dtype === 'bfloat16');
   if (computing.length < 2 && !computing.some(isNarrow)) return undefined;
   const sourceOf = (value: Value): Value =>
     members.has(value.node) && isNode(value.node, 'Reshape') ? sourceOf(value.node.inputs[0]) : value;
@@ -193,7 +194,7 @@ function programOf(group: Group, isRead: (value: Value) => boolean): Program | u
     if (isNode(node, 'Cast')) {
       const isComputed = operands[0] >= inputs.length;
       // A wider type holds the same number, and the operator rounds what it writes.
-      const isSame = !isBFloat16(output) || !inside.has(output);
+      const isSame = output.dtype !== 'bfloat16' || !inside.has(output);
       if (isComputed && isSame) numbers.set(output, operands[0]);
       else add(output, 'Round', operands);
       continue;

@@ -1,5 +1,6 @@
 import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
-import { isBFloat16, isFloat, sizeOf } from '../value-type.ts';
+import { isFloat } from '../dtype.ts';
+import { sizeOf } from '../value-type.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { isSameSequence } from '../graph/same-data.ts';
 import { elementwiseGroups } from './fuse-elementwise.ts';
@@ -123,13 +124,13 @@ function operandsOf({ inputs, outputs: [sum] }: Node, axes: number): readonly [V
 }
 
 function isNarrowing(node: Node): boolean {
-  return isNode(node, 'Cast') && isBFloat16(node.outputs[0]) && node.inputs[0].dtype === 'float32';
+  return isNode(node, 'Cast') && node.outputs[0].dtype === 'bfloat16' && node.inputs[0].dtype === 'float32';
 }
 
 /** The value that was converted to float32. */
 function withoutWidening(value: Value): Value {
   const { node } = value;
-  const isWidening = isNode(node, 'Cast') && value.dtype === 'float32' && isBFloat16(node.inputs[0]);
+  const isWidening = isNode(node, 'Cast') && value.dtype === 'float32' && node.inputs[0].dtype === 'bfloat16';
   return isWidening ? node.inputs[0] : value;
 }
 
@@ -141,9 +142,7 @@ function replaceForward(
   const now = (value: Value) => replacements.get(value)!;
   const [, ...options] = node.inputs;
   const [y, statistics] = node.outputs;
-  const [narrow = { ...y, dtype: 'bfloat16' }] = narrowings.map(
-    ({ outputs }) => outputs[0],
-  );
+  const [narrow = { ...y, dtype: 'bfloat16' as const }] = narrowings.map(({ outputs }) => outputs[0]);
   let made: Node;
   if (sum) {
     const inputs = operandsOf(sum, node.attributes.axes)!.map((operand) => now(fitting(operand, sum)));
@@ -160,7 +159,7 @@ function replaceForward(
 /** An operand as it was before its conversion, unless the sum would then have the type of both operands. */
 function fitting(operand: Value, sum: Node): Value {
   const given = sum.inputs.map(withoutWidening);
-  const areNarrow = given.every(isBFloat16);
+  const areNarrow = given.every(({ dtype }) => dtype === 'bfloat16');
   return areNarrow && sum.outputs[0].dtype === 'float32' ? operand : withoutWidening(operand);
 }
 

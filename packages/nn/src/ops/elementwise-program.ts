@@ -48,6 +48,7 @@ export const elementwisePrograms: OperatorFamily<'Elementwise'> = {
         shapes: types.flatMap(({ shape }) => [shape.length, ...shape]),
       });
     },
+    takesBfloat16: true,
     gradient: noGradient,
   },
 };

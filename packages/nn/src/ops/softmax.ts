@@ -6,6 +6,7 @@ import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
 import { dataTypeCode } from '../onnx-format/type-codes.ts';
 import { normalizeAxis } from './axes.ts';
 import { type OperatorFamily } from './definition.ts';
+import { usesOwnOperators } from './own/enabled.ts';
 import { exp, mul, sub } from './elementwise.ts';
 import { oneHot } from './indexing.ts';
 import { reduceSum } from './reduction.ts';
@@ -50,9 +51,8 @@ export function negativeLogLikelihood(logProbabilities: Value, classes: Value, i
 
 export const softmaxes: OperatorFamily<'Softmax' | 'LogSoftmax' | 'NegativeLogLikelihoodLoss'> = {
   Softmax: {
-    emit: (graph, { attributes: { axis } }, inputs, outputs) => {
-      graph.node('Softmax', inputs, outputs, { axis });
-    },
+    emit: emitSoftmax,
+    takesBfloat16: true,
     gradient: ({ outputs: [y], attributes: { axis } }, [d]) => {
       if (d === undefined) return [];
       return [gradientOfSoftmax(y, d, axis)];
@@ -74,6 +74,23 @@ export const softmaxes: OperatorFamily<'Softmax' | 'LogSoftmax' | 'NegativeLogLi
     ],
   },
 };
+
+/** onnxruntime's operator is faster, but takes no bfloat16. */
+function emitSoftmax(
+  graph: GraphBuilder,
+  { inputs: [{ dtype, shape }], attributes: { axis } }: Node<'Softmax'>,
+  [x]: readonly string[],
+  [y]: readonly string[],
+): void {
+  if (dtype !== 'bfloat16') graph.node('Softmax', [x], [y], { axis });
+  else if (usesOwnOperators() && axis === shape.length - 1) graph.ownNode('Softmax', [x], [y]);
+  else {
+    const [wide, result] = ['wide', 'softmax'].map((name) => graph.freshName(name));
+    graph.node('Cast', [x], [wide], { to: dataTypeCode.float32 });
+    graph.node('Softmax', [wide], [result], { axis });
+    graph.node('Cast', [result], [y], { to: dataTypeCode.bfloat16 });
+  }
+}
 
 /** Computes the gradient from the result y of a softmax and the gradient of y. */
 export function gradientOfSoftmax(y: Value, d: Value, axis: number): Value {

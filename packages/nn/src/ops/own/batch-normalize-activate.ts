@@ -3,7 +3,7 @@ import { isSameSequence } from '../../graph/same-data.ts';
 import { inFloat32, sizeOf } from '../../value-type.ts';
 import { batchNormalize } from '../batch-normalization.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
-import { add, relu } from '../elementwise.ts';
+import { add, cast, relu, widened } from '../elementwise.ts';
 import { expand } from '../shape.ts';
 import { constant } from '../source.ts';
 
@@ -23,7 +23,7 @@ export function batchNormalizeActivate(
 ): Node<'BatchNormalizeActivate'> {
   return createNode(
     'BatchNormalizeActivate',
-    [x, weight, bias, residual].filter((input) => input !== undefined),
+    [x, widened(weight), widened(bias), residual].filter((input) => input !== undefined),
     { epsilon, hasResidual: residual !== undefined, activates },
     [x, inFloat32(weight), inFloat32(weight), { dtype: 'int64', shape: flagShape(x.shape) }],
   );
@@ -51,9 +51,11 @@ export const batchNormalizeActivations: OperatorFamily<
       });
     },
     omits: [0, 1, 2, 3],
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: ({ inputs: [x, weight], outputs, attributes }, [d, dMean, dVariance]) => {
       const [, mean, variance, flat] = outputs;
-      const [dy, other] = termsOf(d ?? expand(constant(0), x.shape));
+      const [dy, other] = termsOf(d ?? cast(expand(constant(0), x.shape), x.dtype));
       const optional = [attributes.activates ? flat : undefined, other, dMean, dVariance];
       const [hasFlat, hasOther, hasMean, hasVariance] = optional.map((input) => input !== undefined);
       const inputs = [dy, x, mean, variance, weight, ...optional.filter((input) => input !== undefined)];
@@ -76,6 +78,7 @@ export const batchNormalizeActivations: OperatorFamily<
       });
     },
     omits: [0, 1, 2, 3],
+    takesBfloat16: true,
     gradient: noGradient,
   },
 };
@@ -84,6 +87,6 @@ export const batchNormalizeActivations: OperatorFamily<
 function termsOf(d: Value): readonly [Value, Value?] {
   if (!isNode(d.node, 'Add')) return [d];
   const [a, b] = d.node.inputs as [Value, Value];
-  const isWhole = [a, b].every(({ shape }) => isSameSequence(shape, d.shape));
+  const isWhole = [a, b].every(({ dtype, shape }) => dtype === d.dtype && isSameSequence(shape, d.shape));
   return isWhole ? [a, b] : [d];
 }

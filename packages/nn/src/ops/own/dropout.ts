@@ -16,6 +16,7 @@ export const dropouts: OperatorFamily<'Dropout'> = {
     emit: (graph, _, inputs, outputs) => {
       graph.ownNode('Dropout', inputs, outputs);
     },
+    takesBfloat16: true,
     differentiatesBfloat16: true,
     gradient: ({ inputs: [, numbers, scale] }, [d]) => [d && dropout(d, numbers, scale)],
   },

@@ -21,6 +21,7 @@ export const gelus: OperatorFamily<'Gelu' | 'GeluGradient'> = {
     emit: (graph, _, inputs, outputs) => {
       graph.ownNode('Gelu', inputs, outputs);
     },
+    takesBfloat16: true,
     differentiatesBfloat16: true,
     gradient: ({ inputs: [x] }, [d]) => [d && createValue('GeluGradient', [d, x], {}, x)],
   },
@@ -28,6 +29,7 @@ export const gelus: OperatorFamily<'Gelu' | 'GeluGradient'> = {
     emit: (graph, _, inputs, outputs) => {
       graph.ownNode('GeluGradient', inputs, outputs);
     },
+    takesBfloat16: true,
     gradient: noGradient,
   },
 };

@@ -2,7 +2,7 @@ import { createNode, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
 import type { LayerNormalizeAttributes } from '../../graph/attributes.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
-import { add, mul } from '../elementwise.ts';
+import { add, mul, widened } from '../elementwise.ts';
 import { normalize } from '../normalization.ts';
 
 /**
@@ -23,7 +23,7 @@ export function layerNormalize(
   const rows = sizeOf(x.shape.slice(0, -axes));
   return createNode(
     'LayerNormalize',
-    [x, weight, bias].filter((input) => input !== undefined),
+    [x, weight && widened(weight), bias && widened(bias)].filter((input) => input !== undefined),
     { axes, epsilon, hasWeight: weight !== undefined, hasBias: bias !== undefined },
     [x, { dtype: 'float32', shape: [rows, 2] }],
   ).outputs[0];
@@ -46,6 +46,7 @@ export const layerNormalization: OperatorFamily<
       graph.ownNode('LayerNormalize', [x, ...places], outputs, { axes, epsilon: { float: epsilon } });
     },
     omits: [0, 1, 2],
+    takesBfloat16: true,
     differentiatesBfloat16: true,
     gradient: ({ inputs: [x, ...options], outputs: [, statistics], attributes }, [d]) => {
       if (d === undefined) return [];
@@ -66,6 +67,7 @@ export const layerNormalization: OperatorFamily<
       graph.ownNode('AddLayerNormalize', [a, b, ...places], outputs, { axes, epsilon: { float: epsilon } });
     },
     omits: [0, 1, 2],
+    takesBfloat16: true,
     gradient: noGradient,
   },
   LayerNormalizeGradient: {
@@ -75,6 +77,7 @@ export const layerNormalization: OperatorFamily<
       graph.ownNode('LayerNormalizeGradient', inputs, outputs, { axes });
     },
     omits: [0, 1, 2, 3],
+    takesBfloat16: true,
     gradient: noGradient,
   },
 };

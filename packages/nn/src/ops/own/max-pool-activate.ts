@@ -1,7 +1,7 @@
 import { createNode, type Value } from '../../graph/node.ts';
 import type { MaxPoolActivateAttributes } from '../../graph/attributes.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
-import { add, max, relu } from '../elementwise.ts';
+import { add, max, relu, widened } from '../elementwise.ts';
 import { reshape, split } from '../shape.ts';
 import { everyNth } from '../unfold.ts';
 
@@ -26,7 +26,7 @@ export function maxPoolActivate(
   const result = [width / columns, channels, height / rows];
   return createNode(
     'MaxPoolActivate',
-    [x, ...(bias ? [bias] : [])],
+    [x, ...(bias ? [widened(bias)] : [])],
     { kernelShape, hasBias: bias !== undefined, activates },
     [
       { dtype: x.dtype, shape: [...result, n] },
@@ -48,6 +48,8 @@ export const maxPoolActivations: OperatorFamily<'MaxPoolActivate' | 'MaxPoolActi
       graph.ownNode('MaxPoolActivate', inputs, outputs, { rows, columns, activates: Number(activates) });
     },
     omits: [0, 1],
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: ({ inputs, outputs: [, places], attributes }, [d]) =>
       d === undefined ? [] : createNode('MaxPoolActivateGradient', [d, places], attributes, inputs).outputs,
   },
@@ -57,6 +59,7 @@ export const maxPoolActivations: OperatorFamily<'MaxPoolActivate' | 'MaxPoolActi
       graph.ownNode('MaxPoolActivateGradient', inputs, outputs, { rows, columns });
     },
     omits: [0, 1],
+    takesBfloat16: true,
     gradient: noGradient,
   },
 };

@@ -32,6 +32,7 @@ export const maxPoolGradients: OperatorFamily<'MaxPoolGradient'> = {
       const [, , height, width] = shape;
       graph.ownNode('MaxPoolGradient', inputs, outputs, { height, width });
     },
+    takesBfloat16: true,
     gradient: noGradient,
   },
 };

@@ -26,6 +26,7 @@ export const safeSoftmaxes: OperatorFamily<'SafeSoftmax'> = {
     emit: (graph, _, inputs, outputs) => {
       graph.ownNode('SafeSoftmax', inputs, outputs);
     },
+    takesBfloat16: true,
     gradient: ({ inputs: [x], outputs: [y] }, [d]) => [d && gradientOfSoftmax(y, d, x.shape.length - 1)],
   },
 };

@@ -3,6 +3,7 @@ import type { SoftmaxCrossEntropyAttributes } from '../../graph/attributes.ts';
 import type { GraphBuilder } from '../../onnx-format/graph-builder.ts';
 import { classLoss, type ClassLoss } from '../class-loss.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
+import { widened } from '../elementwise.ts';
 import { logSoftmax } from '../softmax.ts';
 
 /**
@@ -17,7 +18,9 @@ export function softmaxCrossEntropy(logits: Value, target: Value, options: Class
   const float32 = (...shape: number[]) => ({ dtype: 'float32', shape }) as const;
   return createNode(
     'SoftmaxCrossEntropy',
-    [logits, target, weight, smoothing].filter((input) => input !== undefined),
+    [logits, target, weight && widened(weight), smoothing && widened(smoothing)].filter(
+      (input) => input !== undefined,
+    ),
     { ignoreIndex, reduction, hasWeight: weight !== undefined, smooths: smoothing !== undefined },
     [reduction === 'none' ? float32(rows) : float32(), float32(rows, 2), float32()],
   ).outputs[0];
@@ -33,6 +36,7 @@ export const softmaxCrossEntropies: OperatorFamily<'SoftmaxCrossEntropy' | 'Soft
       emitOwn(graph, 'SoftmaxCrossEntropy', [logits, target], options, outputs, attributes);
     },
     omits: [1, 2],
+    takesBfloat16: true,
     differentiatesBfloat16: true,
     gradient: ({ inputs: [logits, ...rest], outputs: [, ...saved], attributes }, [d]) => {
       const [target, ...options] = rest;
@@ -45,6 +49,7 @@ export const softmaxCrossEntropies: OperatorFamily<'SoftmaxCrossEntropy' | 'Soft
       const [given, options] = [inputs.slice(0, 5), inputs.slice(5)];
       emitOwn(graph, 'SoftmaxCrossEntropyGradient', given, options, outputs, attributes);
     },
+    takesBfloat16: true,
     gradient: noGradient,
   },
 };
