@@ -50,6 +50,8 @@ export interface NativeBinding {
   usableCpus(): number;
   /** Names of the kernel sets that this processor supports, fastest first; the last one is plain C++. */
   kernelNames(): string[];
+  /** True if this processor has instructions that multiply bfloat16: AVX512_BF16, AMX_BF16, or FEAT_BF16 on arm64. */
+  multipliesBfloat16(): boolean;
   /**
    * `outputs[*][i] = inputs[0][i] ∘ inputs[1][i] ∘ …` with the named kernel set; all arrays have the same dtype and
    * length. A floating-point sum is divided by `divisor`, which is 1 otherwise. float16 and bfloat16 are reduced in

@@ -20,6 +20,7 @@
 #include "binding/process_group.h"
 #include "binding/products.h"
 #include "binding/stacks.h"
+#include "operators/bfloat16_instructions.h"
 #include "reduce/kernels.h"
 
 namespace ringrun {
@@ -32,6 +33,11 @@ Napi::Value kernelNames(const Napi::CallbackInfo& info) {
   Napi::Array names = Napi::Array::New(info.Env(), sets.size());
   for (std::uint32_t i = 0; i < sets.size(); ++i) names.Set(i, sets[i].name);
   return names;
+}
+
+// True if the processor multiplies bfloat16: AVX512_BF16 or AMX_BF16.
+Napi::Value multipliesBfloat16(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), ringrun::hasBfloat16Instructions());
 }
 
 const InstructionSet& setNamed(const Napi::Value& value) {
@@ -96,6 +102,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("ncclUniqueId", Napi::Function::New(env, ncclUniqueIdOf));
   exports.Set("usableCpus", Napi::Function::New(env, usableCpusOf));
   exports.Set("kernelNames", Napi::Function::New(env, kernelNames));
+  exports.Set("multipliesBfloat16", Napi::Function::New(env, multipliesBfloat16));
   exports.Set("reduceWith", Napi::Function::New(env, reduceWith));
   exports.Set("widenWith", Napi::Function::New(env, widenWith));
   exports.Set("narrowWith", Napi::Function::New(env, narrowWith));
