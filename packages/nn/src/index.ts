@@ -4,6 +4,7 @@
  * @module @ringrun/nn
  */
 export type { BackwardOptions } from './engine/autograd.ts';
+export { autocast, isAutocastEnabled, type AutocastOptions } from './tensor/autocast.ts';
 export { BufferTensor } from './tensor/buffer-tensor.ts';
 export { cat, cdist, einsum, meshgrid, stack, where } from './tensor/combine.ts';
 export { checkpoint } from './functional/activation-checkpoint.ts';
@@ -36,6 +37,7 @@ export type { ArrayOf, DType, FloatDType, Scalar, TensorData } from './dtype.ts'
 export { ArgumentError, NnError, ShapeError } from './errors/errors.ts';
 export * as F from './functional/index.ts';
 export type { GradientReceiver } from './graph/source.ts';
+export { GradScaler, type GradScalerOptions } from './optim/grad-scaler.ts';
 export { noGrad } from './tensor/no-grad.ts';
 export * as nn from './nn/index.ts';
 export { exportOnnx, type Exportable } from './onnx/export/export-onnx.ts';

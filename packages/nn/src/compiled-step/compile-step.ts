@@ -1,3 +1,5 @@
+import { autocast, isAutocastEnabled } from '../tensor/autocast.ts';
+import { requireOneOf } from '../checks/require-one-of.ts';
 import { recordedCallsVersion } from '@ringrun/core';
 import type { TensorData } from '../dtype.ts';
 import { BorrowedInputs } from '../engine/borrowed-inputs.ts';
@@ -34,12 +36,18 @@ export interface CompileStepOptions extends ClippingOptions {
    * the call, so that they may be changed at once. Default: true.
    */
   copyInputs?: boolean;
+  /**
+   * 'bfloat16': calls `lossOf` inside `autocast`, so that matrix products, convolutions and attention compute in bfloat16.
+   * Default: none, which computes in the dtypes of the operands.
+   */
+  autocast?: 'bfloat16' | undefined;
 }
 
 const optionNames: OptionNames<CompileStepOptions> = {
   ...clippingOptionNames,
   traceOnce: true,
   copyInputs: true,
+  autocast: true,
 };
 
 /** A compiled training step: see {@link compileStep}. */
@@ -115,7 +123,9 @@ export function compileStep<Arguments extends unknown[]>(
     );
   }
   requireOptions('compileStep', options, optionNames);
-  const { traceOnce = false, copyInputs = true, ...clippingOptions } = options;
+  const { traceOnce = false, copyInputs = true, autocast: dtype, ...clippingOptions } = options;
+  if (dtype !== undefined) requireOneOf('compileStep', 'autocast', dtype, ['bfloat16']);
+  const inDtype = <T>(run: () => T): T => (dtype === undefined ? run() : autocast({ dtype }, run));
   requireBoolean('compileStep: traceOnce', traceOnce);
   requireBoolean('compileStep: copyInputs', copyInputs);
   const stepping = { clipping: clippingOf('compileStep', clippingOptions), copyInputs };
@@ -128,14 +138,14 @@ export function compileStep<Arguments extends unknown[]>(
     called = (call: () => unknown) => call(),
   ): Promise<Tensor> => {
     const version = recordedCallsVersion();
-    const use = elementUseOf(() => called(() => lossOf(...batch)));
+    const use = elementUseOf(() => called(() => inDtype(() => lossOf(...batch))));
     const loss = use.result;
     if (!(loss instanceof Tensor)) {
       throw new ArgumentError(
         `compileStep: expected a function that returns a tensor, got ${describeValue(loss)}. Return the loss; it is not async.`,
       );
     }
-    const record = traceOnce ? RecordedStep.of(loss.value, batch, use, version) : undefined;
+    const record = traceOnce ? RecordedStep.of(loss.value, withMode(batch), use, version) : undefined;
     await run(loss);
     if (record) {
       // Outdated records are never used again.
@@ -147,7 +157,7 @@ export function compileStep<Arguments extends unknown[]>(
 
   const single = async (...batch: Arguments): Promise<Tensor> => {
     for (const known of recorded) {
-      const replacements = known.isCurrent ? known.replacements(batch) : undefined;
+      const replacements = known.isCurrent ? known.replacements(withMode(batch)) : undefined;
       if (replacements === undefined) continue;
       return lossTensor(await stepAgain(known, replacements, optimizer, stepping), known.training.loss);
     }
@@ -183,11 +193,16 @@ export function compileStep<Arguments extends unknown[]>(
   return Object.assign(single, { each });
 }
 
+/** What a graph depends on: the arguments, and whether the step is called inside `autocast`. */
+function withMode(batch: readonly unknown[]): readonly unknown[] {
+  return [...batch, isAutocastEnabled()];
+}
+
 /** For the first batches of a list, as many as one record fits. */
 function leadingReplacements(known: RecordedStep, batches: readonly (readonly unknown[])[]): Replacements[] {
   const leading: Replacements[] = [];
   for (const batch of batches) {
-    const replacements = known.replacements(batch);
+    const replacements = known.replacements(withMode(batch));
     if (replacements === undefined) break;
     leading.push(replacements);
   }

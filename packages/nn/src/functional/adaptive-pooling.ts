@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import type { Value } from '../graph/node.ts';
 import { adaptiveAveragePool, adaptiveMaxPool } from '../ops/adaptive-pooling.ts';
 import { Tensor } from '../tensor/tensor.ts';
@@ -30,7 +31,13 @@ export function adaptiveAvgPool2d(input: Tensor, outputSize: AdaptiveSize<Pair>)
 
 /** Averages volumes of any size to a fixed size (torch.nn.functional.adaptive_avg_pool3d). Windows: see `adaptiveAvgPool2d`. */
 export function adaptiveAvgPool3d(input: Tensor, outputSize: AdaptiveSize<Triple>): Tensor {
-  return poolTo('adaptiveAvgPool3d', 3, input, outputSize, adaptiveAveragePool);
+  return poolTo(
+    'adaptiveAvgPool3d',
+    3,
+    ...autocastTensors('adaptiveAvgPool3d', input),
+    outputSize,
+    adaptiveAveragePool,
+  );
 }
 
 /**

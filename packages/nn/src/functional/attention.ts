@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import { ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
@@ -61,10 +62,17 @@ export function scaledDotProductAttention(
     const [keys, values] = [key, value].map((shared) => repeatedHeads(query, shared));
     return scaledDotProductAttention(query, keys, values, { dropoutP, isCausal, ...others });
   }
-  const inputs = { ...checkedInputs(query, key, options), value: value.value };
+  const [q, k, v, attnMask] = autocastTensors(
+    'scaledDotProductAttention',
+    query,
+    key,
+    value,
+    options.attnMask,
+  );
+  const inputs = { ...checkedInputs(q, k, { ...options, attnMask }), value: v.value };
   const operands = usesOwnOperators() && !isTracingSizes() && dropoutP < 1 ? together(inputs) : undefined;
   if (operands === undefined) {
-    return dropout(new Tensor(weightsOf(inputs, isCausal)), dropoutP).matmul(value);
+    return dropout(new Tensor(weightsOf(inputs, isCausal)), dropoutP).matmul(v);
   }
   return new Tensor(attention({ ...operands, dropout: maskValues(dropoutP) }, isCausal));
 }

@@ -1,3 +1,4 @@
+import { autocast } from '../tensor/autocast.ts';
 import { einsum } from '../tensor/combine.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
@@ -22,6 +23,7 @@ export function bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias?: 
       `bilinear: expected inputs […,in1] and […,in2] and a weight [out,in1,in2], got ${[input1, input2, weight].map(describeType).join(', ')}.`,
     );
   }
-  const product = einsum('...n,onm,...m->...o', input1, weight, input2);
+  // Not in torch's lists.
+  const product = autocast({ enabled: false }, () => einsum('...n,onm,...m->...o', input1, weight, input2));
   return bias === undefined ? product : product.add(bias);
 }

@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { conv } from '../ops/convolution.ts';
 import { Tensor } from '../tensor/tensor.ts';
@@ -68,7 +69,7 @@ export function conv3d(input: Tensor, weight: Tensor, bias?: Tensor, options: Co
 }
 
 function convolve(
-  name: string,
+  name: 'conv1d' | 'conv2d' | 'conv3d',
   axes: number,
   input: Tensor,
   weight: Tensor,
@@ -86,10 +87,11 @@ function convolve(
     dilations,
     group,
   };
+  const [image, kernels, b] = autocastTensors(name, input, weight, bias);
   return overBatch(
-    input,
+    image,
     axes,
-    (batch) => new Tensor(conv(batch.value, weight.value, bias?.value, attributes)),
+    (batch) => new Tensor(conv(batch.value, kernels.value, b?.value, attributes)),
   );
 }
 

@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
@@ -49,6 +50,7 @@ export function ctcLoss(
   options: CTCLossOptions = {},
 ): Tensor {
   requireOptions('ctcLoss', options, ctcLossOptions);
+  [logProbs] = autocastTensors('ctcLoss', logProbs);
   const { blank = 0, reduction = 'mean', zeroInfinity = false } = options;
   const isBatch = logProbs.shape.length === 3;
   const [times, count, classes] = isBatch ? logProbs.shape : [logProbs.shape[0], 1, logProbs.shape[1]];

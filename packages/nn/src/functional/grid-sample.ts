@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import { ones } from '../tensor/creation.ts';
 import { stack, where } from '../tensor/combine.ts';
 import { ShapeError } from '../errors/errors.ts';
@@ -33,6 +34,7 @@ const gridSampleOptions: OptionNames<GridSampleOptions> = {
  */
 export function gridSample(input: Tensor, grid: Tensor, options: GridSampleOptions = {}): Tensor {
   requireOptions('gridSample', options, gridSampleOptions);
+  [input, grid] = autocastTensors('gridSample', input, grid);
   const { mode = 'bilinear', paddingMode = 'zeros', alignCorners = false } = options;
   requireOneOf('gridSample', 'mode', mode, ['bilinear', 'nearest']);
   requireOneOf('gridSample', 'paddingMode', paddingMode, ['zeros', 'border', 'reflection']);

@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { gemm, overRows } from '../ops/linear-algebra.ts';
@@ -18,7 +19,8 @@ export function linear(input: Tensor, weight: Tensor, bias?: Tensor): Tensor {
       `linear: expected an input […,in] and a weight [out,in], got ${describeType(input)} and ${describeType(weight)}.`,
     );
   }
-  return new Tensor(overRows(input.value, (rows) => gemm(rows, weight.value, bias?.value, { transB: true })));
+  const [x, w, b] = autocastTensors('linear', input, weight, bias);
+  return new Tensor(overRows(x.value, (rows) => gemm(rows, w.value, b?.value, { transB: true })));
 }
 
 /** Flattens dimensions `startDim` to `endDim` into one (torch.flatten). Default: 1 to -1, [N, …] to [N, features]. */

@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
@@ -5,7 +6,7 @@ import { describeType } from '../value-type.ts';
 import { dependsOnParameter } from '../graph/topology.ts';
 import { broadcastShape } from '../ops/broadcast.ts';
 import { alongClasses, classLoss } from '../ops/class-loss.ts';
-import { add, mul, neg, sub } from '../ops/elementwise.ts';
+import { add, mul, neg, sub, cast } from '../ops/elementwise.ts';
 import { softplus } from '../ops/functions.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
 import { softmaxCrossEntropy } from '../ops/own/softmax-cross-entropy.ts';
@@ -72,7 +73,8 @@ export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLo
   requireOptions('nllLoss', options, nllLossOptions);
   if (isOne(logProbabilities, target)) return ofOne(nllLoss, logProbabilities, target, options);
   const kind = { labelSmoothing: 0, isLogits: false };
-  return lossOfClasses('nllLoss', logProbabilities.value, target.value, { ...options, ...kind });
+  const [x] = autocastTensors('nllLoss', logProbabilities);
+  return lossOfClasses('nllLoss', x.value, target.value, { ...options, ...kind });
 }
 
 /**
@@ -89,9 +91,10 @@ export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntro
     throw new ArgumentError(`crossEntropy: labelSmoothing must be from 0 to 1, got ${labelSmoothing}.`);
   }
   if (isOne(logits, target)) return ofOne(crossEntropy, logits, target, options);
-  if (isFloat(target)) return probabilityLoss(logits.value, target.value, options);
+  const [x, t] = autocastTensors('crossEntropy', logits, target);
+  if (isFloat(t)) return probabilityLoss(x.value, t.value, options);
   const kind = { labelSmoothing, isLogits: true };
-  return lossOfClasses('crossEntropy', logits.value, target.value, { ...options, ...kind });
+  return lossOfClasses('crossEntropy', x.value, target.value, { ...options, ...kind });
 }
 
 /** (input − target)², reduced (torch.nn.functional.mse_loss); equal shapes. */
@@ -99,7 +102,8 @@ export function mseLoss(input: Tensor, target: Tensor, options: ReductionOptions
   requireOptions('mseLoss', options, reductionOptions);
   const { reduction = 'mean' } = options;
   requireEqualShapes('mseLoss', input, target);
-  const difference = sub(input.value, target.value);
+  const [x, t] = autocastTensors('mseLoss', input, target);
+  const difference = sub(x.value, t.value);
   return reduced('mseLoss', mul(difference, difference), reduction);
 }
 
@@ -121,7 +125,7 @@ export function binaryCrossEntropyWithLogits(
   requireEqualShapes('binaryCrossEntropyWithLogits', logits, target);
   requireBroadcast('weight', weight, logits);
   requireBroadcast('posWeight', posWeight, logits);
-  const [x, t] = [logits.value, target.value];
+  const [x, t] = autocastTensors('binaryCrossEntropyWithLogits', logits, target).map(({ value }) => value);
   const positive = posWeight ? mul(posWeight.value, t) : t;
   const each = add(mul(positive, softplus(neg(x))), mul(sub(constant(1), t), softplus(x)));
   const losses = weight ? mul(each, weight.value) : each;
@@ -165,7 +169,8 @@ function lossOfClasses(
   };
   if (!isLogits) return new Tensor(classLoss(x, classes, options));
   const isTrained = weight !== undefined && dependsOnParameter(weight.value);
-  if (x.shape.length === 2 && !isTrained) return new Tensor(softmaxCrossEntropy(x, classes, options));
+  if (x.shape.length === 2 && !isTrained)
+    return new Tensor(cast(softmaxCrossEntropy(x, classes, options), x.dtype));
   return new Tensor(classLoss(logSoftmax(x, 1), classes, options));
 }
 

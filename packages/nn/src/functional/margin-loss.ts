@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import { inUserFunction } from '../errors/called-function.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
@@ -53,6 +54,7 @@ export function cosineEmbeddingLoss(
   options: MarginLossOptions = {},
 ): Tensor {
   requireOptions('cosineEmbeddingLoss', options, marginLossOptions);
+  [a, b, target] = autocastTensors('cosineEmbeddingLoss', a, b, target);
   const { margin = 0, reduction = 'mean' } = options;
   requireEqualShapes('cosineEmbeddingLoss', a, b);
   // torch adds this to both squares.
@@ -78,6 +80,7 @@ export function tripletMarginLoss(
   options: TripletMarginLossOptions = {},
 ): Tensor {
   requireOptions('tripletMarginLoss', options, tripletMarginLossOptions);
+  [anchor, positive, negative] = autocastTensors('tripletMarginLoss', anchor, positive, negative);
   const { margin = 1, p = 2, eps = 1e-6, swap = false, reduction = 'mean' } = options;
   requireMargin('tripletMarginLoss', margin);
   requireEqualShapes('tripletMarginLoss', anchor, positive);
@@ -141,6 +144,7 @@ export function marginRankingLoss(
   options: MarginLossOptions = {},
 ): Tensor {
   requireOptions('marginRankingLoss', options, marginLossOptions);
+  [a, b, target] = autocastTensors('marginRankingLoss', a, b, target);
   const { margin = 0, reduction = 'mean' } = options;
   if (new Set([a, b, target].map(({ shape }) => shape.length)).size > 1) {
     throw new ShapeError(
@@ -158,6 +162,7 @@ export function marginRankingLoss(
  */
 export function hingeEmbeddingLoss(input: Tensor, target: Tensor, options: MarginLossOptions = {}): Tensor {
   requireOptions('hingeEmbeddingLoss', options, marginLossOptions);
+  [input, target] = autocastTensors('hingeEmbeddingLoss', input, target);
   const { margin = 1, reduction = 'mean' } = options;
   const far = where(target.eq(1), 0, input.neg().add(margin).clamp(0));
   const losses = where(target.eq(-1), 0, input).add(far);
@@ -167,6 +172,7 @@ export function hingeEmbeddingLoss(input: Tensor, target: Tensor, options: Margi
 /** log(1 + exp(−target·input)), reduced (torch.nn.functional.soft_margin_loss). Targets are 1 or −1. */
 export function softMarginLoss(input: Tensor, target: Tensor, options: ReductionOptions = {}): Tensor {
   requireOptions('softMarginLoss', options, reductionOptions);
+  [input, target] = autocastTensors('softMarginLoss', input, target);
   requireEqualShapes('softMarginLoss', input, target);
   const losses = softplus(target.neg().mul(input).value);
   return reduced('softMarginLoss', losses, options.reduction ?? 'mean');

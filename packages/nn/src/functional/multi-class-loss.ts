@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
@@ -48,6 +49,7 @@ export const multilabelSoftMarginLossOptions: OptionNames<MultiLabelSoftMarginLo
  */
 export function multiMarginLoss(input: Tensor, target: Tensor, options: MultiMarginLossOptions = {}): Tensor {
   requireOptions('multiMarginLoss', options, multiMarginLossOptions);
+  [input] = autocastTensors('multiMarginLoss', input);
   const { p = 1, margin = 1, weight, reduction = 'mean' } = options;
   if (![1, 2].includes(p)) throw new ArgumentError(`multiMarginLoss: expected p 1 or 2, got ${String(p)}.`);
   if (

@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import type { Scalar } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
@@ -48,6 +49,8 @@ export function pad(input: Tensor, amounts: readonly number[], options: PadOptio
       `pad: expected two integers for each of the last dimensions, got ${JSON.stringify(given)}.`,
     );
   }
+  if (mode === 'reflect') [input] = autocastTensors('reflectionPad', input);
+  if (mode === 'replicate') [input] = autocastTensors('replicationPad', input);
   const rank = input.shape.length;
   if (amounts.length > 2 * rank) {
     throw new ShapeError(

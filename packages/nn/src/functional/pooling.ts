@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { sizeOf } from '../value-type.ts';
@@ -50,7 +51,7 @@ export function maxPool2d(input: Tensor, kernelSize: Pair, options: MaxPool2dOpt
 
 /** Largest element of each window of [N, C, D, H, W] or [C, D, H, W] (torch.nn.functional.max_pool3d). */
 export function maxPool3d(input: Tensor, kernelSize: Triple, options: MaxPool3dOptions = {}): Tensor {
-  return poolMax('maxPool3d', 3, input, kernelSize, options);
+  return poolMax('maxPool3d', 3, ...autocastTensors('maxPool3d', input), kernelSize, options);
 }
 
 /** Options of {@link avgPool2d} and others, and of `nn.AvgPool2d` and others. */
@@ -94,7 +95,7 @@ export function avgPool2d(input: Tensor, kernelSize: Pair, options: AvgPool2dOpt
 
 /** Mean of each window of [N, C, D, H, W] or [C, D, H, W] (torch.nn.functional.avg_pool3d). */
 export function avgPool3d(input: Tensor, kernelSize: Triple, options: AvgPool3dOptions = {}): Tensor {
-  return poolAverage('avgPool3d', 3, input, kernelSize, options);
+  return poolAverage('avgPool3d', 3, ...autocastTensors('avgPool3d', input), kernelSize, options);
 }
 
 function poolMax(

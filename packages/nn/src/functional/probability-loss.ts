@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { checkElements } from '../graph/element-checks.ts';
 import { isSameSequence } from '../graph/same-data.ts';
@@ -81,6 +82,7 @@ export function binaryCrossEntropy(
   options: BinaryCrossEntropyOptions = {},
 ): Tensor {
   requireOptions('binaryCrossEntropy', options, binaryCrossEntropyOptions);
+  [probabilities, target] = autocastTensors('binaryCrossEntropy', probabilities, target);
   const { weight, reduction = 'mean' } = options;
   requireEqualShapes('binaryCrossEntropy', probabilities, target);
   const [p, t] = [checked('probabilities', probabilities.detach()), checked('targets', target.detach())];
@@ -111,6 +113,7 @@ export function binaryCrossEntropy(
  */
 export function klDiv(input: Tensor, target: Tensor, options: KLDivOptions = {}): Tensor {
   requireOptions('klDiv', options, klDivOptions);
+  [input, target] = autocastTensors('klDiv', input, target);
   const { reduction = 'mean', logTarget = false } = options;
   requireEqualShapes('klDiv', input, target);
   const losses = logTarget
@@ -128,6 +131,7 @@ export function klDiv(input: Tensor, target: Tensor, options: KLDivOptions = {})
  */
 export function poissonNllLoss(input: Tensor, target: Tensor, options: PoissonNLLLossOptions = {}): Tensor {
   requireOptions('poissonNllLoss', options, poissonNllLossOptions);
+  [input, target] = autocastTensors('poissonNllLoss', input, target);
   const { logInput = true, full = false, eps = 1e-8, reduction = 'mean' } = options;
   requireEqualShapes('poissonNllLoss', input, target);
   const losses = logInput ? input.exp().sub(target.mul(input)) : input.sub(target.mul(input.add(eps).log()));

@@ -1,3 +1,4 @@
+import { autocastValues } from '../tensor/autocast.ts';
 import type { Value } from '../graph/node.ts';
 import type { RecurrentCell } from '../graph/attributes.ts';
 import { add } from '../ops/elementwise.ts';
@@ -28,10 +29,20 @@ export type RecurrentState = Pick<RecurrenceInputs, 'state' | 'cellState' | 'len
 export function recurrentLayer(
   cell: RecurrentCell,
   reverse: boolean,
-  input: Value,
-  { weightIh, weightHh, biasIh, biasHh }: RecurrentWeights<Value>,
-  state: RecurrentState,
+  given: Value,
+  weights: RecurrentWeights<Value>,
+  first: RecurrentState,
+  name: 'RNN' | 'LSTM' | 'recurrentProducts' = 'recurrentProducts',
 ): RecurrenceOutputs {
+  const { state: h, cellState: c } = first;
+  const [input, weightIh, weightHh, biasIh, biasHh] = autocastValues('recurrentProducts', [
+    given,
+    weights.weightIh,
+    weights.weightHh,
+    weights.biasIh,
+    weights.biasHh,
+  ] as const);
+  const [state, cellState] = name === 'recurrentProducts' ? [h, c] : autocastValues(name, [h, c] as const);
   // In gru, the last gate multiplies the recurrent bias; otherwise both biases are added once.
   const addsBiases = cell !== 'gru';
   const inputBias = addsBiases && biasIh && biasHh ? add(biasIh, biasHh) : biasIh;
@@ -40,6 +51,8 @@ export function recurrentLayer(
     gates,
     weight: weightHh,
     bias: addsBiases ? undefined : biasHh,
-    ...state,
+    ...first,
+    state,
+    cellState,
   });
 }

@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { convTranspose } from '../ops/convolution.ts';
 import { Tensor } from '../tensor/tensor.ts';
@@ -87,14 +88,15 @@ export function convTranspose3d(
 }
 
 function convolveTransposed(
-  name: string,
+  name: 'convTranspose1d' | 'convTranspose2d' | 'convTranspose3d',
   axes: number,
-  input: Tensor,
-  weight: Tensor,
-  bias: Tensor | undefined,
+  givenInput: Tensor,
+  givenWeight: Tensor,
+  givenBias: Tensor | undefined,
   options: ConvTransposeOptions<Sizes>,
 ): Tensor {
   requireOptions(name, options, convTransposeOptions);
+  const [input, weight, bias] = autocastTensors(name, givenInput, givenWeight, givenBias);
   const strides = requireAtLeast(`${name}: stride`, 1, options.stride ?? 1, axes);
   const dilations = requireAtLeast(`${name}: dilation`, 1, options.dilation ?? 1, axes);
   const padding = requireAtLeast(`${name}: padding`, 0, options.padding ?? 0, axes);

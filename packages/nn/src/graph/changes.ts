@@ -24,6 +24,11 @@ export function recordChange(leaf: Value, change: Change): void {
   if (!(change.at < (lastChange.get(leaf)?.at ?? 0))) lastChange.set(leaf, change);
 }
 
+/** True if the elements of a leaf were changed after a node was created from it. */
+export function isChangedSince(leaf: Value, node: Node): boolean {
+  return node.createdAt < (lastChange.get(leaf)?.at ?? -Infinity);
+}
+
 /** A leaf whose elements were changed before they were read. */
 export interface Outdated {
   /** The parameter or buffer. */

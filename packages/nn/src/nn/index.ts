@@ -25,6 +25,7 @@ export {
   type BatchNorm,
   type BatchNormModuleOptions,
 } from './batch-norm.ts';
+export { autocast, type AutocastOptions } from '../tensor/autocast.ts';
 export { Bilinear } from './bilinear.ts';
 export { AlphaDropout, Dropout1d, Dropout2d, Dropout3d } from './channel-dropout.ts';
 export { ChannelShuffle } from './channel-shuffle.ts';

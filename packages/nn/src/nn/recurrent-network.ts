@@ -1,3 +1,4 @@
+import { cast } from '../ops/elementwise.ts';
 import { isFloat } from '../dtype.ts';
 import { dropout, requireProbability } from '../functional/dropout.ts';
 import { recurrentLayer, type RecurrentWeights } from '../functional/recurrence.ts';
@@ -42,6 +43,9 @@ export const recurrentOptions: OptionNames<RecurrentOptions> = {
   dropout: true,
   bidirectional: true,
 };
+
+/** The names of networks in the lists of `autocast`. */
+const autocastNames = { tanh: 'RNN', relu: 'RNN', lstm: 'LSTM', gru: 'recurrentProducts' } as const;
 
 /** The kinds of parameters of a layer, in torch's order. */
 const kinds = ['weightIh', 'weightHh', 'biasIh', 'biasHh'] as const;
@@ -116,7 +120,7 @@ export abstract class RecurrentNetwork extends Module {
     this.#requireInput(input);
     const swaps = isBatch && !packed && this.#options.batchFirst;
     const sequence = isBatch ? (swaps ? input.transpose(0, 1) : input) : input.unsqueeze(1);
-    const first = states.map((state, index) => this.#firstState(state, sequence.shape[1], isBatch, index));
+    const first = states.map((state, index) => this.#firstState(state, sequence, isBatch, index));
     const lengths = packed && lengthsOf(packed).value;
     const { output, last } = this.#layers(sequence, first, lengths);
     const batched = last.map((parts) => new Tensor(concat(parts, 0)));
@@ -143,11 +147,18 @@ export abstract class RecurrentNetwork extends Module {
           const [state, cellState] = first.map((one) =>
             reshape(slice(one, 0, index, index + 1), one.shape.slice(1)),
           );
-          const results = recurrentLayer(this.#cell, reverse, output.value, this.#weights(suffix), {
-            state,
-            cellState,
-            lengths,
-          });
+          const results = recurrentLayer(
+            this.#cell,
+            reverse,
+            output.value,
+            this.#weights(suffix),
+            {
+              state,
+              cellState,
+              lengths,
+            },
+            autocastNames[this.#cell],
+          );
           for (const [kind, list] of last.entries()) {
             const value = kind === 0 ? results.last : results.lastCell!;
             list.push(reshape(value, [1, ...value.shape]));
@@ -180,10 +191,10 @@ export abstract class RecurrentNetwork extends Module {
     return { weightIh: weightIh!, weightHh: weightHh!, biasIh, biasHh };
   }
 
-  #firstState(state: Tensor | undefined, rows: number, isBatch: boolean, index: number): Value {
+  #firstState(state: Tensor | undefined, input: Tensor, isBatch: boolean, index: number): Value {
     const count = this.#options.numLayers * this.#ways;
-    const shape = [count, rows, this.#sizes.hidden];
-    if (state === undefined) return expand(constant(0), shape);
+    const shape = [count, input.shape[1], this.#sizes.hidden];
+    if (state === undefined) return cast(expand(constant(0), shape), input.dtype);
     const expected = isBatch ? shape : shape.toSpliced(1, 1);
     if (!isFloat(state) || state.shape.join() !== expected.join()) {
       throw new ShapeError(

@@ -1,3 +1,4 @@
+import { cast } from '../ops/elementwise.ts';
 import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { recurrentLayer } from '../functional/recurrence.ts';
@@ -69,7 +70,7 @@ export abstract class RecurrentStep extends Module {
       );
     }
     const rows = leading[0] ?? 1;
-    const [state, cellState] = states.map((one) => this.#stateOf(one, leading, rows));
+    const [state, cellState] = states.map((one) => this.#stateOf(one, input, leading, rows));
     const sequence = reshape(input.value, [1, rows, inputSize]);
     const weights = {
       weightIh: this.weightIh.value,
@@ -77,15 +78,22 @@ export abstract class RecurrentStep extends Module {
       biasIh: this.biasIh?.value,
       biasHh: this.biasHh?.value,
     };
-    const { last, lastCell } = recurrentLayer(this.#cell, false, sequence, weights, { state, cellState });
+    const { last, lastCell } = recurrentLayer(
+      this.#cell,
+      false,
+      sequence,
+      weights,
+      { state, cellState },
+      this.#cell === 'lstm' || this.#cell === 'gru' ? 'recurrentProducts' : 'RNN',
+    );
     return [last, lastCell]
       .filter((one) => one !== undefined)
       .map((one) => new Tensor(reshape(one, [...leading, one.shape[1]])));
   }
 
-  #stateOf(state: Tensor | undefined, leading: readonly number[], rows: number): Value {
+  #stateOf(state: Tensor | undefined, input: Tensor, leading: readonly number[], rows: number): Value {
     const [, size] = this.weightHh.shape;
-    if (state === undefined) return expand(constant(0), [rows, size]);
+    if (state === undefined) return cast(expand(constant(0), [rows, size]), input.dtype);
     const expected = [...leading, size];
     if (!isFloat(state) || state.shape.join() !== expected.join()) {
       throw new ShapeError(

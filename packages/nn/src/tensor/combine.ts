@@ -1,3 +1,4 @@
+import { autocastValues } from './autocast.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { einsum as einsumOf } from '../ops/einsum.ts';
 import * as elementwise from '../ops/elementwise.ts';
@@ -67,12 +68,8 @@ export function where(condition: Tensor, a: Operand, b: Operand): Tensor {
  */
 export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
   if (operands.length === 0) throw new ArgumentError('einsum: expected at least one tensor, got none.');
-  return new Tensor(
-    einsumOf(
-      equation,
-      operands.map(({ value }) => value),
-    ),
-  );
+  const values = operands.map(({ value }) => value);
+  return new Tensor(einsumOf(equation, operands.length > 1 ? autocastValues('einsum', values) : values));
 }
 
 /**
@@ -80,7 +77,8 @@ export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor
  * `p`: 2.
  */
 export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
-  const differences = a.unsqueeze(-2).sub(b.unsqueeze(-3));
+  const [left, right] = autocastValues('cdist', [a.value, b.value] as const).map((one) => new Tensor(one));
+  const differences = left.unsqueeze(-2).sub(right.unsqueeze(-3));
   if (p === Infinity) return largestDistances(differences);
   // Unlike `norm`, as in torch: the gradient of an element that is 0 is 0, and the gradient at NaN is NaN.
   if (p < 1) return differences.where(differences.ne(0), 0).norm(p, [-1]);

@@ -1,3 +1,4 @@
+import { autocastValues } from './autocast.ts';
 import { ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
@@ -15,19 +16,21 @@ export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extend
    * as a row, a vector on the right as a column; the result omits its dimension.
    */
   matmul(other: Tensor): Tensor {
-    return this.of(torchMatmul(this.value, other.value));
+    return this.of(torchMatmul(...autocastValues('matmul', [this.value, other.value] as const)));
   }
 
   /** Product of two matrices (torch.mm): [M, K] and [K, N] give [M, N]. */
   mm(other: Tensor): Tensor {
-    return this.of(product('mm', this.value, other.value, 2, 2));
+    const [a, b] = autocastValues('mm', [this.value, other.value] as const);
+    return this.of(product('mm', a, b, 2, 2));
   }
 
   /** Products of two batches of matrices (torch.bmm): [B, M, K] and [B, K, N] give [B, M, N]. */
   bmm(other: Tensor): Tensor {
     if (this.value.shape[0] !== other.shape[0])
       throw rejected('bmm', this.value, other.value, 'the same number of matrices');
-    return this.of(product('bmm', this.value, other.value, 3, 3));
+    const [a, b] = autocastValues('bmm', [this.value, other.value] as const);
+    return this.of(product('bmm', a, b, 3, 3));
   }
 
   /** Product of a matrix and a vector (torch.mv): [M, K] and [K] give [M]. */
@@ -49,12 +52,14 @@ export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extend
 
   /** beta·x + alpha·a·b for matrices (torch.addmm); x broadcasts. Defaults: `beta` 1, `alpha` 1. */
   addmm(a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: ProductScales = {}): Tensor {
-    return scaledSum(this.of(this.value), a.mm(b), beta, alpha);
+    const [x] = autocastValues('addmm', [this.value] as const);
+    return scaledSum(this.of(x), a.mm(b), beta, alpha);
   }
 
   /** beta·x + alpha·a·b for batches of matrices (torch.baddbmm); x broadcasts. Defaults: `beta` 1, `alpha` 1. */
   baddbmm(a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: ProductScales = {}): Tensor {
-    return scaledSum(this.of(this.value), a.bmm(b), beta, alpha);
+    const [x] = autocastValues('baddbmm', [this.value] as const);
+    return scaledSum(this.of(x), a.bmm(b), beta, alpha);
   }
 
   /** Transposes the last two dimensions (torch.Tensor.mT). */
@@ -110,7 +115,8 @@ export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extend
     if (this.value.shape.length !== 2) {
       throw new ShapeError(`trace: expected a matrix, got ${describeType(this.value)}.`);
     }
-    return this.diagonal().sum();
+    const [x] = autocastValues('trace', [this.value] as const);
+    return this.of(x).diagonal().sum();
   }
 }
 

@@ -1,3 +1,4 @@
+import { autocastValues } from './autocast.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
@@ -132,7 +133,8 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
 
   /** log Σ exp x over `axes`, without overflow (torch.logsumexp). Default: all axes. */
   logsumexp(axes?: readonly number[], keepdims = false): Tensor {
-    return this.of(logSumExp(this.float().value, allIfNone(axes), keepdims));
+    const result = logSumExp(this.float().value, allIfNone(axes), keepdims);
+    return this.of(this.value.dtype === 'bfloat16' ? elementwise.cast(result, 'bfloat16') : result);
   }
 
   /** exp x / Σ exp x along `dim` (torch.softmax). */
@@ -147,9 +149,10 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
 
   /** Product of all elements, or of those along `dim` (torch.prod). */
   prod(dim?: number, keepdims = false): Tensor {
-    if (dim === undefined) return this.of(product(flatten(this.value, 0, -1), 0));
-    const axis = normalizeAxis('prod', dim, this.value);
-    const result = product(this.value, axis);
+    const [x] = autocastValues('prod', [this.value] as const);
+    if (dim === undefined) return this.of(product(flatten(x, 0, -1), 0));
+    const axis = normalizeAxis('prod', dim, x);
+    const result = product(x, axis);
     return this.of(keepdims ? unsqueeze(result, axis) : result);
   }
 

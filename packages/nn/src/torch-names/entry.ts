@@ -5,6 +5,7 @@
  * spells differently throws an error with the right name. Such properties cannot be added to a module namespace, so `F`, `nn` and
  * `optim` are copies here. A copy contains no types, such as `nn.Module`, so index.ts exports the namespaces themselves.
  */
+import { GradScaler } from '../optim/grad-scaler.ts';
 import { nameForwards, nameFunctions } from '../errors/called-function.ts';
 import * as combine from '../tensor/combine.ts';
 import * as functional from '../functional/index.ts';
@@ -40,6 +41,7 @@ answerInPlace(Tensor.prototype, 'x');
 answerNames(Tensor.prototype, 'x', tensorNames);
 answerNames(modules.Module.prototype, 'module', moduleNames);
 answerNames(optimizers.Optimizer.prototype, 'optimizer', optimizerNames);
+answerNames(GradScaler.prototype, 'scaler', { unscale_: 'scaler.unscale(optimizer)' });
 
 /** A copy of a namespace, to which properties can be added. */
 function answering<Namespace extends object>(

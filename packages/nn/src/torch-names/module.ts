@@ -5,7 +5,7 @@ const host = 'Modules are in host memory: remove the call.';
 /** Attributes and methods of torch.nn.Module. */
 export const moduleNames: TorchNames = {
   add_module: 'Assign the module to a property: `this.name = module`.',
-  bfloat16: 'Parameters are float32.',
+  bfloat16: "Parameters are float32. Use autocast({ dtype: 'bfloat16' }, () => …).",
   buffers: 'module.namedBuffers()',
   compile: 'compileStep(optimizer, (batch) => loss)',
   cpu: host,

@@ -166,6 +166,16 @@ export const packageCalls: CallTable = {
 /** Exports of the package without tensor arguments, or that are tested separately. */
 export const notFunctions = [
   ...['ArgumentError', 'NnError', 'ShapeError', 'OnnxModule', 'Tensor', 'F', 'nn', 'optim'],
-  ...['compileStep', 'checkpoint', 'noGrad', 'exportOnnx', 'importOnnx', 'programCache'],
+  ...[
+    'compileStep',
+    'checkpoint',
+    'noGrad',
+    'autocast',
+    'isAutocastEnabled',
+    'GradScaler',
+    'exportOnnx',
+    'importOnnx',
+    'programCache',
+  ],
   ...['defaultGenerator', 'manualSeed'],
 ];

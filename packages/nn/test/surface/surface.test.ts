@@ -1,3 +1,4 @@
+import { isFloat } from '../../src/dtype.ts';
 import { describe, expect, test } from 'vitest';
 import * as all from '../../src/index.ts';
 import {
@@ -26,7 +27,7 @@ const otherShapes = [
   [3, 3],
 ];
 const given: readonly (readonly [DType, readonly number[]])[] = [
-  ...shapes.map((shape) => ['float32', shape] as const),
+  ...shapes.flatMap((shape) => [['float32', shape] as const, ['bfloat16', shape] as const]),
   ...otherShapes.flatMap((shape) => [['int64', shape] as const, ['bool', shape] as const]),
 ];
 
@@ -63,6 +64,7 @@ test('every method of a tensor, every function of F and of the package is called
 });
 
 function leaf(dtype: DType, shape: readonly number[]): Tensor {
+  if (dtype === 'bfloat16') return new Parameter(fill(shape, 1), shape).bfloat16();
   return dtype === 'float32' ? new Parameter(fill(shape, 1), shape) : full(shape, 1, { dtype });
 }
 
@@ -70,7 +72,7 @@ function leaf(dtype: DType, shape: readonly number[]): Tensor {
 async function compute(result: unknown): Promise<void> {
   const tensors = tensorsOf(result);
   for (const one of tensors) expect((await one.array()).length).toBe(one.numel());
-  const trained = tensors.filter((one) => one.dtype === 'float32' && one.requiresGrad);
+  const trained = tensors.filter((one) => isFloat(one) && one.requiresGrad);
   if (trained.length === 0) return;
   await trained
     .map((one) => one.sum())

@@ -6,7 +6,7 @@ import { plainOperators } from '../../compiler/rewrites/plain-operators.ts';
 import { newArray, type DType } from '../../dtype.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { isNode, type Node, type Value } from '../../graph/node.ts';
-import { describeType } from '../../value-type.ts';
+import { describeType, inFloat32 } from '../../value-type.ts';
 import { tracingSizes } from '../../graph/size-tracing.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { Module } from '../../nn/module.ts';
@@ -90,7 +90,7 @@ export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Arra
   });
   writeWithDynamicSizes(graph, { samples, entries }, placesOf(samples, inputs), names);
   for (const [index, name] of names.entries()) {
-    graph.output(name, calls[0].outputs[index].value.dtype, shapeOf(samples, calls, index));
+    graph.output(name, inFloat32(calls[0].outputs[index].value).dtype, shapeOf(samples, calls, index));
   }
   return graph.encode();
 }
