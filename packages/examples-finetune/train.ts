@@ -8,7 +8,7 @@
 // is downloaded. Without a network, use --data FOLDER, or --synthetic. One epoch reaches an accuracy of at least 0.9 on
 // MNIST. All options: node launch packages/examples-finetune/train.ts --help
 
-import { effectiveBatch, integerFrom, outputFile } from '@ringrun/examples-common';
+import { effectiveBatch, integerFrom, outputFile, bf16Help, precisionOf } from '@ringrun/examples-common';
 import { DigitClassifier, DigitsFrom } from '@ringrun/examples-finetune';
 import { F, compileStep, manualSeed, noGrad, optim, tensor, type Tensor } from '@ringrun/nn';
 import { Command, Option } from 'commander';
@@ -23,12 +23,14 @@ const command = new Command('train.ts')
   .option('--batch-size <n>', 'images per step, summed over all ranks', integerFrom(1), 64)
   .option('--images <n>', 'images of MNIST to search; about half of them are used', integerFrom(1), 60000)
   .option('--unfreeze', 'train the encoder too', false)
+  .option('--bf16', bf16Help, false)
   .option('--profile <path>', 'write a trace of some steps', outputFile);
 
 interface Settings extends Record<'epochs' | 'batchSize' | 'images', number> {
   data?: string;
   synthetic: boolean;
   unfreeze: boolean;
+  bf16: boolean;
   profile?: string;
 }
 const settings = command.parse().opts<Settings>();
@@ -62,8 +64,10 @@ log(`not loaded: ${unexpectedKeys.join(', ')}`);
 classifier.encoder.requiresGrad(settings.unfreeze);
 const model = new dist.DistributedDataParallel(classifier.train());
 const optimizer = new optim.Adam(model.parameters(), { lr: 3e-3 });
-const trainStep = compileStep(optimizer, (images: Tensor, labels: Tensor) =>
-  F.crossEntropy(model.forward(images), labels),
+const trainStep = compileStep(
+  optimizer,
+  (images: Tensor, labels: Tensor) => F.crossEntropy(model.forward(images), labels),
+  precisionOf(settings),
 );
 const trained = [...model.parameters()].filter(({ requiresGrad }) => requiresGrad);
 const elements = (parameters: Iterable<{ data: Float32Array }>) =>

@@ -2,13 +2,21 @@
 //
 //   2 processes:  node launch --nproc 2 packages/examples-gpt/train.ts
 //   checkpoints:  node launch --nproc 2 packages/examples-gpt/train.ts --output run   (add --resume to continue)
+//   bfloat16:     node launch --nproc 2 packages/examples-gpt/train.ts --bf16
 //   sampling:     node launch packages/examples-gpt/train.ts --output run --resume --sample 500
 //
 // Without --data, tiny Shakespeare is downloaded (1.1 MB). Without a network, use --data FILE, or --synthetic.
 // 2,000 steps on two ranks reach a validation loss of at most 1.88 per character.
 // All options: node launch packages/examples-gpt/train.ts --help
 
-import { integerFrom, outputFolder, readText, textLocation } from '@ringrun/examples-common';
+import {
+  integerFrom,
+  outputFolder,
+  readText,
+  textLocation,
+  bf16Help,
+  precisionOf,
+} from '@ringrun/examples-common';
 import {
   GPT,
   Windows,
@@ -36,6 +44,7 @@ const command = new Command('train.ts')
   .option('--layers <n>', 'blocks of the model', integerFrom(1), 4)
   .option('--heads <n>', 'attention heads of a block', integerFrom(1), 4)
   .option('--width <n>', 'size of a token in the model, a multiple of --heads', integerFrom(1), 128)
+  .option('--bf16', bf16Help, false)
   .option('--seed <n>', 'random seed for initial parameters and sampling', integerFrom(0), 1)
   .option('--output <location>', 'folder or s3://bucket/prefix for checkpoints', outputFolder)
   .option('--checkpoint-interval <n>', 'steps between checkpoints', integerFrom(1), 500)
@@ -45,6 +54,7 @@ const command = new Command('train.ts')
 interface Settings extends Record<'steps' | 'batchSize' | 'context' | 'layers' | 'heads' | 'width', number> {
   data: string;
   synthetic: boolean;
+  bf16: boolean;
   seed: number;
   output?: string;
   checkpointInterval: number;
@@ -69,6 +79,7 @@ const optimizer = new optim.AdamW(decayedApart(gpt), { lr: 1e-3, betas: [0.9, 0.
 const scheduler = new optim.lrScheduler.LambdaLR(optimizer, (step) => warmupAndCosine(step, steps));
 const trainStep = compileStep(optimizer, (input: Tensor, target: Tensor) => lossOf(model, input, target), {
   clipGradNorm: 1,
+  ...precisionOf(settings),
 });
 
 const checkpoints =

@@ -1,3 +1,4 @@
+import { bf16Help } from './mixed-precision.ts';
 import { Command, Option } from 'commander';
 import { integerFrom, numberFrom0 } from './number-options.ts';
 import { outputFile, outputFolder } from './path-options.ts';
@@ -19,6 +20,8 @@ export interface Settings {
   schedule: ScheduleName;
   warmup: number;
   augment: boolean;
+  /** Train with bfloat16 (autocast). */
+  bf16: boolean;
   workers: number;
   seed: number;
   logInterval: number;
@@ -119,6 +122,7 @@ function commandOf(example: Example): Command {
     .option('--weight-decay <fraction>', 'weight decay', numberFrom0, 0)
     .addOption(choice('--schedule <name>', 'learning rate schedule', schedules, 'constant'))
     .option('--warmup <epochs>', 'epochs of linear learning rate warmup', numberFrom0, 0)
+    .option('--bf16', bf16Help, false)
     .option('--workers <n>', 'data loading threads per rank', integerFrom(0), 0)
     .option('--seed <n>', 'random seed for initial parameters and shuffling', integerFrom(0), 1)
     .option('--log-interval <n>', 'steps between log lines', integerFrom(1), 10)

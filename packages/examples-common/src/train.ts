@@ -1,3 +1,4 @@
+import { precisionOf } from './mixed-precision.ts';
 import { F, compileStep, exportOnnx, manualSeed, tensor, type Tensor } from '@ringrun/nn';
 import {
   Checkpointer,
@@ -40,7 +41,11 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
   const lr = learningRate(settings, batch.global);
   const { optimizer, scheduler } = optimizationOf(model.module, lr, length, settings);
   const lossOf = (images: Tensor, labels: Tensor) => F.nllLoss(model.forward(images), labels);
-  const trainStep = compileStep(optimizer, lossOf, { traceOnce: true, copyInputs: false });
+  const trainStep = compileStep(optimizer, lossOf, {
+    traceOnce: true,
+    copyInputs: false,
+    ...precisionOf(settings),
+  });
   // Random numbers after initialization (dropout) differ between ranks.
   manualSeed(settings.seed + rank);
 
