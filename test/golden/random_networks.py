@@ -149,14 +149,17 @@ class Network(nn.Module):
         return function(*inputs, *args, **options)
 
 
+# With the argument `autocast`, float32 networks compute in it.
+AUTOCAST = "autocast" in sys.argv[1:]
+
 # Methods whose arguments are in another order.
 METHODS = {
     "where": lambda x, condition, other: torch.where(condition, x, other),
 }
 
 
-def computed(network, dtype, moved_by=0.0):
-    """All results, after each parameter and the input have been moved by a part of them."""
+def computed(network, dtype, moved_by=0.0, autocast=False):
+    """All results, after each parameter and the input have been moved by a part of them; optionally with bfloat16."""
     model = Network(network, dtype)
     x = value_of(network["input"], dtype)
     for seed, one in enumerate([x, *model.parameters()]):
@@ -164,8 +167,9 @@ def computed(network, dtype, moved_by=0.0):
             one.data *= 1 + moved_by * fill(one.shape, seed)
     if x.is_floating_point():
         x.requires_grad_()
-    output = model(x)
-    loss = model.call(network["loss"], output)
+    with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+        output = model(x)
+        loss = model.call(network["loss"], output)
     loss.backward()
     trained = ([x] if x.is_floating_point() else []) + list(model.parameters())
     gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in trained]
@@ -187,9 +191,14 @@ def main():
     for network in json.load(sys.stdin):
         try:
             exact = computed(network, torch.float64)
-            others = [computed(network, torch.float32), computed(network, torch.float64, moved_by=2**-23)]
+            single = computed(network, torch.float32, autocast=AUTOCAST)
+            others = [single, computed(network, torch.float64, moved_by=2**-8 if AUTOCAST else 2**-23)]
             found = [
-                {"data": as_json(one), "rounding": max(rounding_of(one, other[i]) for other in others)}
+                {
+                    "data": as_json(one),
+                    "rounding": max(rounding_of(one, other[i]) for other in others),
+                    "dtype": str(single[i].dtype).removeprefix("torch."),
+                }
                 for i, one in enumerate(exact)
             ]
             print(json.dumps({"values": found}))

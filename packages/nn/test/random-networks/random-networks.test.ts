@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { isFull } from '../../../../test/support/extent.ts';
 import { python, torchProblem } from '../../../../test/support/torch-problem.ts';
-import { Parameter, nn } from '../../src/index.ts';
+import { Parameter, autocast, nn } from '../../src/index.ts';
 import { largest } from '../support/numeric.ts';
 import '../support/one-thread.ts';
-import { build } from './build.ts';
+import { build, type Built } from './build.ts';
 import { generate } from './generate.ts';
 import { modules } from './modules.ts';
 import { describeSteps, type Network } from './network.ts';
@@ -20,7 +20,13 @@ const networks = Array.from({ length: isFull ? 400 : 40 }, (_, i) => generate(is
  * What test/golden/random_networks.py prints for a network: loss, output, gradients and state, or the reason why torch cannot.
  */
 type Expected =
-  | { readonly values: readonly { readonly data: readonly (number | string)[]; readonly rounding: number }[] }
+  | {
+      readonly values: readonly {
+        readonly data: readonly (number | string)[];
+        readonly rounding: number;
+        readonly dtype: string;
+      }[];
+    }
   | { readonly error: string };
 
 /**
@@ -42,9 +48,9 @@ const elsewhere = [
 ];
 
 const script = fileURLToPath(new URL('../../../../test/golden/random_networks.py', import.meta.url));
-function resultsOfTorch(): Expected[] {
+function resultsOfTorch(...args: string[]): Expected[] {
   const options = { input: JSON.stringify(networks), encoding: 'utf8', maxBuffer: 2 ** 30 } as const;
-  const { status, stdout, stderr } = spawnSync(python, [script], options);
+  const { status, stdout, stderr } = spawnSync(python, [script, ...args], options);
   if (status !== 0) throw new Error(stderr);
   return stdout
     .trim()
@@ -81,6 +87,35 @@ describe.skipIf(torchProblem() !== undefined)('random networks equal those of Py
   );
 });
 
+describe.skipIf(torchProblem() !== undefined)(
+  'random networks in autocast are as near as those of PyTorch',
+  () => {
+    let results: readonly Expected[];
+    beforeAll(() => {
+      results = resultsOfTorch('autocast');
+    });
+
+    test.each(networks.map((network, index) => ({ title: titleOf(network), network, index })))(
+      '$title',
+      async ({ network, index }) => {
+        const expected = results[index];
+        if ('error' in expected) expect.fail(`${expected.error}\n${JSON.stringify(network)}`);
+        const { output } = autocast({ dtype: 'bfloat16' }, () => build(network));
+        expect(output.dtype).toBe(expected.values[1].dtype);
+        const found = await computed(network, (run) => autocast({ dtype: 'bfloat16' }, run));
+        for (const [i, { name, data }] of found.entries()) {
+          const { data: written, rounding } = expected.values[i];
+          const exact = written.map((one) => Number(String(one).replace('inf', 'Infinity')));
+          // Four times the error of torch's autocast, or of parameters that differ by rounding to bfloat16.
+          const allowed = 4 * Math.max(2 ** -9 * largest(exact.filter(Number.isFinite)), rounding);
+          const worst = exact.reduce((most, one, at) => Math.max(most, differenceOf(one, data[at])), 0);
+          expect(worst, `${name}\n${JSON.stringify(network)}`).toBeLessThanOrEqual(allowed);
+        }
+      },
+    );
+  },
+);
+
 test.runIf(isFull)('every module is in a table, or listed as tested elsewhere', () => {
   const all = Object.entries(nn).flatMap(([name, value]) =>
     typeof value === 'function' && value.prototype instanceof nn.Module ? [name] : [],
@@ -103,8 +138,9 @@ function titleOf({ seed, steps, loss }: Network): string {
 /** In the order of random_networks.py. */
 async function computed(
   network: Network,
+  inMode: (run: () => Built) => Built = (run) => run(),
 ): Promise<{ name: string; data: ArrayLike<number> & Float32Array }[]> {
-  const { input, modules, output, loss } = build(network);
+  const { input, modules, output, loss } = inMode(() => build(network));
   const values = (await output.array()) as Float32Array;
   await loss.backward();
   const item = Float32Array.of(await loss.item());
