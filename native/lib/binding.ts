@@ -50,7 +50,7 @@ export interface NativeBinding {
   usableCpus(): number;
   /** Names of the kernel sets that this processor supports, fastest first; the last one is plain C++. */
   kernelNames(): string[];
-  /** True if this processor has instructions that multiply bfloat16: AVX512_BF16, AMX_BF16, or FEAT_BF16 on arm64. */
+  /** True if products of bfloat16 use instructions of this processor for them: AVX512_BF16 or AMX_BF16. */
   multipliesBfloat16(): boolean;
   /**
    * `outputs[*][i] = inputs[0][i] ∘ inputs[1][i] ∘ …` with the named kernel set; all arrays have the same dtype and
@@ -71,8 +71,6 @@ export interface NativeBinding {
   narrowWith(kernel: string, dtype: number, from: Float32Array, to: NativeTensor): void;
   /** Names of the instruction sets for products of matrices that this processor has, the fastest last (see `panels.h`). */
   productKernelNames(): string[];
-  /** True if this processor has instructions that multiply bfloat16 numbers. */
-  multipliesBFloat16(): boolean;
   /**
    * `to` = `start` + `from`·matrix, with the named instruction set: `from` [rows, inner], the matrix in panels of 16 columns,
    * `start` and `to` [rows, columns]. A `from` of Uint16Array has bfloat16 elements, and `inner` is even.

@@ -20,7 +20,7 @@
 #include "binding/process_group.h"
 #include "binding/products.h"
 #include "binding/stacks.h"
-#include "operators/bfloat16_instructions.h"
+#include "operators/product/panels.h"
 #include "reduce/kernels.h"
 
 namespace ringrun {
@@ -37,7 +37,7 @@ Napi::Value kernelNames(const Napi::CallbackInfo& info) {
 
 // True if the processor multiplies bfloat16: AVX512_BF16 or AMX_BF16.
 Napi::Value multipliesBfloat16(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), ringrun::hasBfloat16Instructions());
+  return Napi::Boolean::New(info.Env(), ringrun::multipliesHalves());
 }
 
 const InstructionSet& setNamed(const Napi::Value& value) {
@@ -111,7 +111,6 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("scaleArrays", Napi::Function::New(env, scaleArraysOf));
   exports.Set("clampArrays", Napi::Function::New(env, clampArraysOf));
   exports.Set("productKernelNames", Napi::Function::New(env, productKernelNames));
-  exports.Set("multipliesBFloat16", Napi::Function::New(env, multipliesBFloat16));
   exports.Set("multiplyPanelsWith", Napi::Function::New(env, multiplyPanelsWith));
   exports.Set("leftFactor", Napi::Function::New(env, leftFactorOf));
   exports.Set("rightFactor", Napi::Function::New(env, rightFactorOf));

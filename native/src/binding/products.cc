@@ -56,8 +56,6 @@ Napi::Value productKernelNames(const Napi::CallbackInfo& info) {
   return names;
 }
 
-Napi::Value multipliesBFloat16(const Napi::CallbackInfo& info) { return Napi::Boolean::New(info.Env(), multipliesHalves()); }
-
 // multiplyPanelsWith(kernel, from, panels, start, to, rows)
 void multiplyPanelsWith(const Napi::CallbackInfo& info) {
   const PanelKernels& kernels = kernelsNamed(info[0]);

@@ -6,7 +6,6 @@ namespace ringrun {
 
 // See native/lib/binding.ts.
 Napi::Value productKernelNames(const Napi::CallbackInfo& info);
-Napi::Value multipliesBFloat16(const Napi::CallbackInfo& info);
 void multiplyPanelsWith(const Napi::CallbackInfo& info);
 
 }  // namespace ringrun

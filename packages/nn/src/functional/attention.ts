@@ -1,4 +1,5 @@
 import { autocastTensors } from './autocast-tensors.ts';
+import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
@@ -118,7 +119,7 @@ function checkedInputs(
 function together(inputs: Omit<AttentionInputs, 'dropout'>): Omit<AttentionInputs, 'dropout'> | undefined {
   const { query, key, value, mask } = inputs;
   const operands = [query, key, value];
-  const areMatrices = operands.every(({ dtype, shape }) => dtype === 'float32' && shape.length >= 2);
+  const areMatrices = operands.every((one) => isFloat(one) && one.shape.length >= 2);
   if (!areMatrices || key.shape.at(-2) !== value.shape.at(-2)) return undefined;
   const scores = [query.shape.at(-2)!, key.shape.at(-2)!];
   const fits = mask === undefined || fitsTo(mask.shape.slice(-2), scores);
