@@ -2,7 +2,6 @@
 
 /** Functions of torch that are not methods of tensors. */
 export const functionNames = {
-  autocast: 'Float32 is as fast on the CPU: see [performance](performance.md).',
   compile: 'compileStep(optimizer, (batch) => loss)',
   as_tensor: 'tensor(data, shape)',
   concat: 'cat(tensors, dim)',
