@@ -1,5 +1,6 @@
 // Shared by the benchmarks.
 import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
@@ -32,9 +33,9 @@ export function run(command, args, environment = {}, folder = root) {
   });
 }
 
-/** Compiles a C program, or with other flags a library, into a folder and returns its path. */
+/** Compiles a C or C++ program, or with other flags a library, into a folder and returns its path. */
 export function compile(source, folder, { compiler = 'cc', flags = ['-march=native'] } = {}) {
-  const program = join(folder, basename(source, '.c'));
+  const program = join(folder, basename(source).replace(/\.\w+$/, ''));
   const args = ['-O3', ...flags, join(root, source), '-o', program];
   const { status, stderr, error } = spawnSync(compiler, args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`${compiler} ${args.join(' ')}: ${error?.message ?? stderr}`);
@@ -69,4 +70,35 @@ export function mean(values) {
 export function packagesOf(checkout) {
   const { resolve } = createRequire(join(checkout, 'package.json'));
   return (name) => import(pathToFileURL(resolve(name)).href);
+}
+
+/** The options of compileStep with which a row computes in bfloat16 where autocast allows it. */
+export function autocastOptions(isBfloat16) {
+  return isBfloat16 ? { autocast: { dtype: 'bfloat16' } } : {};
+}
+
+/** Calls `compute` under the autocast of `nn`, or without. */
+export function withAutocast(nn, isBfloat16, compute) {
+  return isBfloat16 ? nn.autocast({ dtype: 'bfloat16' }, compute) : compute();
+}
+
+/** Peak resident memory of this process, in bytes. `maxRSS` would include the process that started this one. */
+export function peakMemory() {
+  try {
+    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) * 1024;
+  } catch {
+    return process.resourceUsage().maxRSS * 1024;
+  }
+}
+
+/** Whether a row's name contains one of the texts of `--only`, or there are none. */
+export function isChosen(name, only) {
+  return only.length === 0 || only.some((text) => name.includes(text));
+}
+
+/** The message of an error, without the stack that a child printed. */
+export function reasonOf(error) {
+  const lines = error.message.split('\n').map((line) => line.trim());
+  const named = lines.findLast((line) => /^(\w+\.)*\w*(Error|Exception|Unsupported)\b.*:/.test(line));
+  return (named ?? lines[0]).slice(0, 200);
 }

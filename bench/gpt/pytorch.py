@@ -1,7 +1,7 @@
-"""One rank of PyTorch's training step under DDP over gloo: `python3 pytorch.py MODE BATCH CONTEXT STEPS FOLDER`.
+"""One rank of PyTorch's training step: `python3 pytorch.py MODE BATCH CONTEXT LAYERS WIDTH HEADS STEPS FOLDER`.
 
-MODE is eager or compile, with +fused for AdamW's fused update. Writes FOLDER/RANK.json: the duration of each step and the
-processor time of all, in ms.
+MODE is one of ../mode.py. Several ranks use DDP over gloo. Writes FOLDER/RANK.json: the duration of each step and the
+processor time of all in ms, and the peak memory in bytes.
 """
 
 import json
@@ -15,22 +15,27 @@ import torch.distributed as dist
 import torch.nn as nn
 from torch.nn.parallel import DistributedDataParallel
 
+from mode import Mode, peak_memory
 from model import GPT, loss_of, optimizer_of
 
-mode, folder = sys.argv[1], sys.argv[5]
-size, context, steps = map(int, sys.argv[2:5])
+mode, folder = Mode(sys.argv[1]), sys.argv[-1]
+size, context, layers, width, heads, steps = map(int, sys.argv[2:-1])
 torch.set_num_threads(1)
 torch.manual_seed(1)
 dist.init_process_group("gloo")
-model = DistributedDataParallel(GPT(vocab_size=65, context=context, layers=4, heads=4, width=128))
-trained = torch.compile(model) if "compile" in mode else model
-optimizer = optimizer_of(model, **({"fused": True} if "fused" in mode else {}))
+model = GPT(vocab_size=65, context=context, layers=layers, heads=heads, width=width)
+if dist.get_world_size() > 1:
+    model = DistributedDataParallel(model)
+trained = mode.compiled(model)
+optimizer = optimizer_of(model, **mode.optimizer_options)
 batches = [(torch.randint(65, (size, context)), torch.randint(65, (size, context))) for _ in range(4)]
 
 
 def step(i):
     optimizer.zero_grad()
-    loss_of(trained, *batches[i % len(batches)]).backward()
+    with mode.autocast():
+        loss = loss_of(trained, *batches[i % len(batches)])
+    loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
 
@@ -51,7 +56,6 @@ for i in range(steps):
     durations.append((time.perf_counter() - start) * 1e3)
 used = processor_ms() - since
 dist.barrier()
-memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 with open(os.path.join(folder, f"{dist.get_rank()}.json"), "w") as file:
-    json.dump({"durations": durations, "processorMs": used, "memory": memory}, file)
+    json.dump({"durations": durations, "processorMs": used, "memory": peak_memory()}, file)
 dist.destroy_process_group()

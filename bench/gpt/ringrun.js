@@ -1,22 +1,37 @@
-// One rank that trains the GPT of examples-gpt: `node ringrun.js BATCH CONTEXT STEPS FOLDER`, started by run.js through
-// the launcher. Writes FOLDER/RANK.json: the duration of each step and the processor time of all, in ms.
+// One rank that trains the GPT of examples-gpt: `node ringrun.js MODE BATCH CONTEXT LAYERS WIDTH HEADS STEPS FOLDER`, started
+// by run.js through the launcher. MODE is compileStep, with +traceOnce and +bf16 (autocast). Writes FOLDER/RANK.json: the
+// duration of each step and the processor time of all in ms, and the peak memory in bytes.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GPT, decayedApart, lossOf } from '@ringrun/examples-gpt';
 import { compileStep, manualSeed, optim, tensor } from '@ringrun/nn';
-import { DistributedDataParallel, barrier, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';
+import {
+  DistributedDataParallel,
+  barrier,
+  destroyProcessGroup,
+  getRank,
+  getWorldSize,
+  initProcessGroup,
+} from 'ringrun';
+import { autocastOptions, peakMemory } from '../support.js';
 
-const [batch, context, steps] = process.argv.slice(2, 5).map(Number);
-const [folder] = process.argv.slice(5);
-const shape = { vocabSize: 65, context, layers: 4, heads: 4, width: 128 };
+const [mode, ...numbers] = process.argv.slice(2, -1);
+const folder = process.argv.at(-1);
+const [batch, context, layers, width, heads, steps] = numbers.map(Number);
+const shape = { vocabSize: 65, context, layers, heads, width };
+const isTracedOnce = mode.includes('traceOnce');
 
 await initProcessGroup();
 manualSeed(1);
-const model = new DistributedDataParallel(new GPT(shape));
+const gpt = new GPT(shape);
+const model = getWorldSize() > 1 ? new DistributedDataParallel(gpt) : gpt;
 const settings = { lr: 1e-3, betas: [0.9, 0.99], weightDecay: 0.1 };
-const optimizer = new optim.AdamW(decayedApart(model.module), settings);
+const optimizer = new optim.AdamW(decayedApart(gpt), settings);
 const trainStep = compileStep(optimizer, (tokens, targets) => lossOf(model, tokens, targets), {
   clipGradNorm: 1,
+  traceOnce: isTracedOnce,
+  copyInputs: !isTracedOnce,
+  ...autocastOptions(mode.includes('bf16')),
 });
 const batches = Array.from({ length: 4 }, (_, i) => [tokensOf(i), tokensOf(i + 1)]);
 
@@ -31,10 +46,9 @@ for (let i = 0; i < steps; i += 1) {
 }
 const { user, system } = process.cpuUsage(since);
 await barrier();
-const memory = process.resourceUsage().maxRSS * 1024;
 writeFileSync(
   join(folder, `${getRank()}.json`),
-  JSON.stringify({ durations, processorMs: (user + system) / 1000, memory }),
+  JSON.stringify({ durations, processorMs: (user + system) / 1000, memory: peakMemory() }),
 );
 await destroyProcessGroup();
 

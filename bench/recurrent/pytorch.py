@@ -1,4 +1,4 @@
-"""The passes of ringrun.js in PyTorch: `python3 pytorch.py KIND L N INPUT HIDDEN STEPS`."""
+"""The passes of ringrun.js in PyTorch: `python3 pytorch.py MODE KIND L N INPUT HIDDEN STEPS`. MODE is one of ../mode.py."""
 
 import json
 import sys
@@ -7,11 +7,14 @@ import time
 import torch
 import torch.nn as nn
 
-kind = sys.argv[1]
-length, rows, size, hidden, steps = map(int, sys.argv[2:])
+from mode import Mode, peak_memory
+
+mode, kind = Mode(sys.argv[1]), sys.argv[2]
+length, rows, size, hidden, steps = map(int, sys.argv[3:])
 torch.set_num_threads(1)
 torch.manual_seed(1)
 network = getattr(nn, kind)(size, hidden)
+compiled = mode.compiled(network)
 head = nn.Linear(hidden, 4)
 x = torch.sin(torch.arange(length * rows * size).double()).float().reshape(length, rows, size)
 classes = torch.arange(rows) % 4
@@ -20,7 +23,8 @@ classes = torch.arange(rows) % 4
 def one_pass():
     for parameter in [*network.parameters(), *head.parameters()]:
         parameter.grad = None
-    loss = nn.functional.cross_entropy(head(network(x)[0][-1]), classes)
+    with mode.autocast():
+        loss = nn.functional.cross_entropy(head(compiled(x)[0][-1]), classes)
     loss.backward()
     return loss.item()
 
@@ -34,4 +38,5 @@ for _ in range(steps):
     one_pass()
 processor = (time.process_time() - used) * 1e3 / steps
 milliseconds = (time.perf_counter() - began) * 1e3 / steps
-print(json.dumps({"loss": one_pass(), "first": first, "milliseconds": milliseconds, "processor": processor}))
+figures = {"first": first, "milliseconds": milliseconds, "processor": processor, "memory": peak_memory()}
+print(json.dumps({"loss": one_pass(), **figures}))

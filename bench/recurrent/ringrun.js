@@ -1,8 +1,11 @@
-// Forward and backward passes of a recurrent layer: `node ringrun.js KIND L N INPUT HIDDEN STEPS`. Prints JSON: the
-// milliseconds of the first pass, which compiles, and per later pass its milliseconds and those of the processor.
-import { F, manualSeed, nn, tensor } from '@ringrun/nn';
+// Forward and backward passes of a recurrent layer: `node ringrun.js MODE KIND L N INPUT HIDDEN STEPS`. MODE is
+// float32 or bf16 (autocast). Prints JSON: the milliseconds of the first pass, which compiles, per later pass its
+// milliseconds and those of the processor, and the peak memory in bytes.
+import * as ringrunNn from '@ringrun/nn';
+import { peakMemory, withAutocast } from '../support.js';
 
-const [kind, ...numbers] = process.argv.slice(2);
+const { F, manualSeed, nn, tensor } = ringrunNn;
+const [mode, kind, ...numbers] = process.argv.slice(2);
 const [length, rows, input, hidden, steps] = numbers.map(Number);
 manualSeed(1);
 const network = new nn[kind](input, hidden);
@@ -13,8 +16,10 @@ const classes = BigInt64Array.from({ length: rows }, (_, row) => BigInt(row % 4)
 async function pass() {
   network.zeroGrad();
   head.zeroGrad();
-  const [output] = network.forward(tensor(x, [length, rows, input]));
-  const loss = F.crossEntropy(head.forward(output.at(-1)), tensor(classes));
+  const loss = withAutocast(ringrunNn, mode === 'bf16', () => {
+    const [output] = network.forward(tensor(x, [length, rows, input]));
+    return F.crossEntropy(head.forward(output.at(-1)), tensor(classes));
+  });
   await loss.backward();
   return loss.item();
 }
@@ -27,6 +32,5 @@ const [began, used] = [performance.now(), process.cpuUsage()];
 for (let step = 0; step < steps; step += 1) await pass();
 const { user, system } = process.cpuUsage(used);
 const milliseconds = (performance.now() - began) / steps;
-console.log(
-  JSON.stringify({ loss: await pass(), first, milliseconds, processor: (user + system) / 1e3 / steps }),
-);
+const figures = { first, milliseconds, processor: (user + system) / 1e3 / steps, memory: peakMemory() };
+console.log(JSON.stringify({ loss: await pass(), ...figures }));

@@ -1,44 +1,79 @@
 // Forward and backward passes of LSTM, GRU and RNN over 256 steps, compared with PyTorch: `npm run bench:recurrent --
-// [--rounds 3] [--steps 5] [--python PYTHON]...`.
+// [--layers 'LSTM 256 8 64 128']... [--rounds 3] [--steps 5] [--python PYTHON]... [--only TEXT]...`.
 //
-// Each round measures every contender once, on one thread. A row is the median over the rounds: the first pass, which
-// compiles, a later pass, and its time on the processor, which other programs on the machine disturb less.
+// A layer is its kind, the steps, rows, input size and hidden size. Each round measures every row (whose name contains a
+// TEXT) once, on one thread. A row is the median over the rounds: the first pass, which compiles, a later pass, and its time
+// on the processor, which other programs on the machine disturb less.
 import { parseArgs } from 'node:util';
-import { median, run } from '../support.js';
+import { bestLine } from '../best.js';
+import { printMachine } from '../machine.js';
+import { modesOf, pythonEnvironment, torchOf } from '../pytorch.js';
+import { isChosen, median, reasonOf, run } from '../support.js';
+import { shown, tableOf } from '../table.js';
 
 const { values: options } = parseArgs({
   options: {
+    layers: {
+      type: 'string',
+      multiple: true,
+      default: ['LSTM 256 32 128 256', 'LSTM 256 8 64 128', 'GRU 256 32 128 256', 'RNN 256 32 128 256'],
+    },
     rounds: { type: 'string', default: '3' },
     steps: { type: 'string', default: '5' },
     python: { type: 'string', multiple: true, default: ['/usr/bin/python3'] },
+    only: { type: 'string', multiple: true, default: [] },
   },
 });
-/** Kind, steps, rows, input and hidden size. */
-const layers = ['LSTM 256 32 128 256', 'LSTM 256 8 64 128', 'GRU 256 32 128 256', 'RNN 256 32 128 256'];
+const torches = options.python.flatMap((python) => torchOf(python) ?? []);
 const contenders = [
-  { name: 'ringrun', command: [process.execPath, 'bench/recurrent/ringrun.js'] },
-  ...options.python.map((python) => ({
-    name: python,
-    command: [python, 'bench/recurrent/pytorch.py'],
+  ...['float32', 'bf16'].map((mode) => ({
+    name: `ringrun ${mode}`,
+    library: 'ringrun',
+    isBfloat16: mode === 'bf16',
+    command: [process.execPath, 'bench/recurrent/ringrun.js', mode],
   })),
-];
+  ...torches.flatMap((torch) =>
+    modesOf(torch, { fused: false }).map(({ name, isBfloat16 }) => ({
+      name: `PyTorch ${torch.version} ${name}`,
+      library: 'PyTorch',
+      isBfloat16,
+      command: [torch.python, 'bench/recurrent/pytorch.py', name],
+    })),
+  ),
+].filter(({ name }) => isChosen(name, options.only));
 
-for (const layer of layers) {
-  const rounds = contenders.map(() => []);
+printMachine(torches);
+for (const layer of options.layers) await measure(layer);
+
+async function measure(layer) {
+  const rows = contenders.map((contender) => ({ ...contender, times: [], results: [] }));
   for (let round = 0; round < Number(options.rounds); round += 1) {
-    for (const [index, { command }] of contenders.entries()) {
-      const [program, ...args] = command;
-      const output = await run(program, [...args, ...layer.split(' '), options.steps], {
-        OMP_NUM_THREADS: '1',
-      });
-      rounds[index].push(JSON.parse(output));
+    for (const row of round % 2 === 0 ? rows : rows.toReversed()) {
+      if (row.reason !== undefined) continue;
+      const [program, ...args] = [...row.command, ...layer.split(' '), options.steps];
+      try {
+        const result = JSON.parse(await run(program, args, pythonEnvironment));
+        row.results.push(result);
+        row.times.push(result.milliseconds);
+      } catch (error) {
+        row.reason = reasonOf(error);
+      }
     }
   }
-  for (const [index, { name }] of contenders.entries()) {
-    const of = (field, digits = 1) => median(rounds[index].map((result) => result[field])).toFixed(digits);
-    console.log(
-      `${layer.padEnd(22)}${name.padEnd(32)} first ${of('first').padStart(7)} ms   pass ${of('milliseconds').padStart(7)} ms   ` +
-        `processor ${of('processor').padStart(7)} ms   loss ${of('loss', 5)}`,
-    );
-  }
+  const measured = rows.filter(({ times }) => times.length > 0);
+  const column = (head, field, digits) => [
+    head,
+    ({ results }) =>
+      shown(median(results.map((result) => result[field] / (field === 'memory' ? 1e6 : 1))), digits),
+  ];
+  const lines = tableOf(measured, [
+    [layer, ({ name }) => name],
+    column('pass, ms', 'milliseconds', 4),
+    column('processor, ms', 'processor', 4),
+    column('first, ms', 'first', 4),
+    column('MB', 'memory'),
+    column('loss', 'loss', 6),
+  ]);
+  console.log(`\n${lines.join('\n')}\n\n${layer}, ${bestLine(measured)}`);
+  for (const { name, reason } of rows) if (reason !== undefined) console.log(`skipped ${name}: ${reason}`);
 }

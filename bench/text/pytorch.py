@@ -1,8 +1,8 @@
 """One rank of PyTorch's training of packages/examples-text under DDP over gloo: `python3 pytorch.py MODE FILE`.
 
-MODE is eager or compile. FILE is what bench/text/run.js writes. Rank 0 prints JSON: the accuracy on the texts that were
+MODE is one of ../mode.py. FILE is what bench/text/run.js writes. Rank 0 prints JSON: the accuracy on the texts that were
 held back, and of the epochs after the first, in which programs are compiled, the tokens, the seconds, the processor seconds
-of all ranks, and the growth of the resident memory of rank 0 in MiB.
+of all ranks, and of rank 0 the growth of the resident memory in MiB and the peak in bytes.
 """
 
 import json
@@ -17,9 +17,10 @@ import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 
+from mode import Mode, peak_memory
 from models import model_of
 
-mode, file = sys.argv[1:]
+mode, file = Mode(sys.argv[1]), sys.argv[2]
 with open(file) as text:
     task = json.load(text)
 torch.set_num_threads(1)
@@ -49,9 +50,8 @@ def processor_seconds():
 
 torch.manual_seed(task["seed"])
 model = DistributedDataParallel(model_of(task["model"], task["vocabSize"], task["classes"], task["lengths"][-1]))
-trained = torch.compile(model) if mode == "compile" else model
-fused = {"fused": True} if task["fused"] else {}
-optimizer = torch.optim.Adam(model.parameters(), lr=task["lr"], **fused)
+trained = mode.compiled(model)
+optimizer = torch.optim.Adam(model.parameters(), lr=task["lr"], **mode.optimizer_options)
 sampler = DistributedSampler(task["train"], seed=task["seed"])
 loader = DataLoader(task["train"], task["batchSize"] // ranks, sampler=sampler, collate_fn=collate)
 tokens = 0
@@ -62,7 +62,9 @@ for epoch in range(task["epochs"]):
         began, used, resident = time.perf_counter(), processor_seconds(), resident_mib()
     for words, labels in loader:
         optimizer.zero_grad()
-        F.cross_entropy(trained(words), labels).backward()
+        with mode.autocast():
+            loss = F.cross_entropy(trained(words), labels)
+        loss.backward()
         optimizer.step()
         if epoch > 0:
             tokens += int((words != 0).sum())
@@ -80,7 +82,7 @@ if rank == 0:
     total, processor, right = sums.tolist()
     accuracy = right / len(task["heldBack"])
     result = {"tokens": total, "seconds": seconds, "processorSeconds": processor, "growth": growth, "accuracy": accuracy}
-    print(json.dumps(result), flush=True)
+    print(json.dumps({**result, "memory": peak_memory()}), flush=True)
 dist.barrier()
 # Without destructors: gloo's threads abort some processes that end normally ("terminate called without an active exception").
 os._exit(0)

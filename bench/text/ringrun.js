@@ -1,11 +1,13 @@
-// One rank of the training of packages/examples-text: `node launch … bench/text/ringrun.js FILE`. FILE is the output of
-// run.js. Prints the same lines as pytorch.py.
+// One rank of the training of packages/examples-text: `node launch … bench/text/ringrun.js MODE FILE`. MODE is
+// float32 or bf16 (autocast), FILE the output of run.js. Prints the same lines as pytorch.py.
 import { readFileSync } from 'node:fs';
 import { BagOfWords, TextTransformer } from '@ringrun/examples-text';
 import { F, compileStep, manualSeed, noGrad, optim, tensor } from '@ringrun/nn';
 import * as dist from 'ringrun';
+import { autocastOptions, peakMemory } from '../support.js';
 
-const task = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const [mode, file] = process.argv.slice(2);
+const task = JSON.parse(readFileSync(file, 'utf8'));
 await dist.initProcessGroup();
 const [rank, ranks] = [dist.getRank(), dist.getWorldSize()];
 const textsOf = (texts) =>
@@ -21,7 +23,8 @@ const model = new dist.DistributedDataParallel(
     : new TextTransformer(vocabSize, classes, { length: lengths.at(-1) }),
 );
 const optimizer = new optim.Adam(model.parameters(), { lr: task.lr });
-const step = compileStep(optimizer, (tokens, labels) => F.crossEntropy(model.forward(tokens), labels));
+const lossOf = (tokens, labels) => F.crossEntropy(model.forward(tokens), labels);
+const step = compileStep(optimizer, lossOf, autocastOptions(mode === 'bf16'));
 const sampler = new dist.DistributedSampler(train, { seed });
 const collateFn = dist.padTo(lengths, { tokens: 0 });
 const loader = new dist.DataLoader(train, { batchSize: task.batchSize / ranks, sampler, collateFn });
@@ -54,6 +57,6 @@ await dist.allReduce(sums);
 if (rank === 0) {
   const [tokens, processorSeconds, right] = sums;
   const accuracy = right / heldBack.length;
-  console.log(JSON.stringify({ tokens, seconds, processorSeconds, growth, accuracy }));
+  console.log(JSON.stringify({ tokens, seconds, processorSeconds, growth, accuracy, memory: peakMemory() }));
 }
 await dist.destroyProcessGroup();

@@ -1,6 +1,6 @@
 """One rank of PyTorch's training step under DDP over gloo: `python3 pytorch.py MODE MODEL BATCH WARM-UP STEPS FOLDER`.
 
-MODE is eager, channels_last, compile or compile+channels_last. Writes FOLDER/RANK.json: when each step began and ended,
+MODE is one of ../mode.py. Writes FOLDER/RANK.json: when each step began and ended,
 in nanoseconds, and what the process used for the measured steps.
 """
 
@@ -15,27 +15,31 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
 
+from mode import Mode, peak_memory
 from models import MODELS
 
-mode, name, folder = sys.argv[1], sys.argv[2], sys.argv[6]
+mode, name, folder = Mode(sys.argv[1]), sys.argv[2], sys.argv[6]
 batch, warm_up, steps = (int(number) for number in sys.argv[3:6])
 torch.set_num_threads(1)
 torch.manual_seed(1)
 dist.init_process_group("gloo")
 create, shape = MODELS[name]
-layout = torch.channels_last if "channels_last" in mode else torch.contiguous_format
-model = DistributedDataParallel(create().to(memory_format=layout))
-trained = torch.compile(model) if "compile" in mode else model
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.5)
+model = create().to(memory_format=mode.layout)
+if dist.get_world_size() > 1:
+    model = DistributedDataParallel(model)
+trained = mode.compiled(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.5, **mode.optimizer_options)
 batches = [
-    (torch.randn(batch, *shape).to(memory_format=layout), torch.randint(10, (batch,))) for _ in range(4)
+    (torch.randn(batch, *shape).to(memory_format=mode.layout), torch.randint(10, (batch,))) for _ in range(4)
 ]
 
 
 def step(i):
     images, classes = batches[i % len(batches)]
     optimizer.zero_grad()
-    F.nll_loss(trained(images), classes).backward()
+    with mode.autocast():
+        loss = F.nll_loss(trained(images), classes)
+    loss.backward()
     optimizer.step()
 
 
@@ -56,7 +60,7 @@ report = {
     "processorMs": (used.ru_utime + used.ru_stime - since.ru_utime - since.ru_stime) * 1e3,
     "minorFaults": used.ru_minflt - since.ru_minflt,
     "majorFaults": used.ru_majflt - since.ru_majflt,
-    "memory": used.ru_maxrss * 1024,
+    "memory": peak_memory(),
 }
 with open(os.path.join(folder, f"{dist.get_rank()}.json"), "w") as file:
     json.dump(report, file)

@@ -80,22 +80,3 @@ export function speedRatio(rounds, others) {
   const step = (ranks) => mean(ranks.map(({ medianMs }) => medianMs));
   return median(rounds.map((ranks, i) => step(others[i]) / step(ranks)));
 }
-
-/** Lines of aligned columns. `columns`: [head, width, function from a row to its cell]. */
-export function tableOf(rows, columns) {
-  const line = (cells) => cells.map((cell, i) => align(cell, columns[i][1], i === 0)).join('');
-  return [
-    line(columns.map(([head]) => head)),
-    ...rows.map((row) => line(columns.map(([, , cell]) => cell(row)))),
-  ];
-}
-
-function align(text, width, isLeft) {
-  return isLeft ? text.padEnd(width) : text.padStart(width);
-}
-
-/** A number of `digits` digits, or `-`. */
-export function shown(number, digits = 3) {
-  if (number === undefined) return '-';
-  return number >= 10 ** digits ? number.toFixed(0) : Number(number.toPrecision(digits)).toString();
-}

@@ -1,14 +1,15 @@
 // One rank that trains with ringrun: `node ringrun.js WAY MODEL BATCH WARM-UP STEPS FOLDER CHECKOUT`, started by run.js
-// through the launcher of CHECKOUT, whose packages it measures. Writes FOLDER/RANK.json: when each step and each run of
+// through the launcher of CHECKOUT, whose packages it measures. WAY is one of `ways`, with +bf16 for autocast. Writes FOLDER/RANK.json: when each step and each run of
 // onnxruntime began and ended, and the resources that the process used for the measured steps.
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers';
-import { packagesOf } from '../support.js';
+import { autocastOptions, packagesOf, peakMemory } from '../support.js';
 import { createModel, models, randomBatch } from './models.js';
 
-const [way, name, ...rest] = process.argv.slice(2);
+const [mode, name, ...rest] = process.argv.slice(2);
+const [way, autocast] = mode.split('+');
 const [batch, warmUp, steps] = rest.slice(0, 3).map(Number);
 const [folder, checkout] = rest.slice(3);
 const load = packagesOf(checkout);
@@ -60,7 +61,7 @@ const report = {
   minorFaults: used.minorPageFault - since.minorPageFault,
   majorFaults: used.majorPageFault - since.majorPageFault,
   ...(await collections.sums()),
-  memory: process.resourceUsage().maxRSS * 1024,
+  memory: peakMemory(),
 };
 writeFileSync(join(folder, `${getRank()}.json`), JSON.stringify(report));
 await ringrun.destroyProcessGroup();
@@ -79,7 +80,10 @@ function separate(model, average = () => undefined) {
 
 /** A step in one run. Several steps are one call. */
 function together(model, options) {
-  const step = compileStep(sgd(model), (...tensors) => lossOf(model, ...tensors), options);
+  const step = compileStep(sgd(model), (...tensors) => lossOf(model, ...tensors), {
+    ...options,
+    ...autocastOptions(autocast === 'bf16'),
+  });
   return (data) => (data.length === 1 ? step(...tensorsOf(data[0])) : step.each(data.map(tensorsOf)));
 }
 

@@ -1,22 +1,24 @@
 // Training steps of two processes: `npm run bench:train -- [--models mnist,cifar,resnet18] [--batch 64] [--ranks 2]
-// [--rounds 3] [--steps N] [--quick] [--before CHECKOUT] [--python PYTHON]... [--only TEXT] [--json FILE]`.
+// [--rounds 3] [--steps N] [--quick] [--before CHECKOUT] [--python PYTHON]... [--only TEXT]... [--unfused] [--json FILE]`.
 //
-// Each round measures every row (whose name contains TEXT) once, in separate processes; a row is the median over the
+// Each round measures every row (whose name contains a TEXT) once, in separate processes; a row is the median over the
 // rounds. The rows are a ladder of ringrun's communication, the same of another built checkout (`--before`), PyTorch
-// DDP over gloo for every PYTHON with torch (docs/performance.md, "Peers"), and a limit: the time that C processes with
+// DDP over gloo for every PYTHON with torch (docs/performance.md, "Peers") in its modes, and a limit: the time that C processes with
 // equal work lose by waiting for each other (limit_together.c). `--steps` is the number of measured steps of a row, and
-// `--quick` measures one round of a tenth of the steps. The last part is the lateness of a timer while ResNet-18 trains
+// `--quick` measures one round of a tenth of the steps. `--unfused` adds PyTorch's modes without its fused SGD. The last part is the lateness of a timer while ResNet-18 trains
 // on all processors.
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { runTorchRanks, torchOf } from '../pytorch.js';
-import { compile, mean, median, percentile, root, run } from '../support.js';
+import { bestLine } from '../best.js';
+import { commitOf, printMachine } from '../machine.js';
+import { modesOf, runTorchRanks, torchOf } from '../pytorch.js';
+import { compile, isChosen, mean, median, percentile, reasonOf, root, run } from '../support.js';
+import { shown, tableOf } from '../table.js';
 import { models } from './models.js';
-import { roundOf, rowOf, shown, speedRatio, tableOf } from './report.js';
+import { roundOf, rowOf, speedRatio } from './report.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -28,7 +30,8 @@ const { values: options } = parseArgs({
     quick: { type: 'boolean', default: false },
     before: { type: 'string' },
     python: { type: 'string', multiple: true, default: ['/usr/bin/python3'] },
-    only: { type: 'string', default: '' },
+    only: { type: 'string', multiple: true, default: [] },
+    unfused: { type: 'boolean', default: false },
     json: { type: 'string' },
   },
 });
@@ -39,6 +42,7 @@ const rounds = options.quick ? 1 : Number(options.rounds);
  * the 99th percentile.
  */
 const timerSteps = options.quick ? 4 : 30;
+const torches = options.python.flatMap((python) => torchOf(python) ?? []);
 const before = options.before && resolve(options.before);
 const folder = mkdtempSync(join(tmpdir(), 'ringrun-bench-'));
 /** Both sides compute on one thread per rank. */
@@ -50,8 +54,11 @@ try {
 
   const ringrun = (name, way, checkout = root) => ({
     name,
+    library: 'ringrun',
+    isBfloat16: way.endsWith('+bf16'),
+    trainsTogether: !name.startsWith('alone') && checkout === root,
     // Whether a rank waits outside of its runs. The runs of `each` cannot be assigned to steps of equal length.
-    communicates: way !== 'alone' && way !== 'each',
+    communicates: way !== 'alone' && !way.startsWith('each'),
     train: (model, steps, reports) =>
       trainRingrun(
         timedRuns,
@@ -64,25 +71,28 @@ try {
     ringrun('DDP, compileStep', 'compiled'),
     ringrun('DDP, compileStep, traceOnce', 'traced'),
     ringrun('DDP, compileStep, each', 'each'),
+    ringrun('DDP, compileStep+bf16', 'compiled+bf16'),
+    ringrun('DDP, compileStep, traceOnce+bf16', 'traced+bf16'),
+    ringrun('DDP, compileStep, each+bf16', 'each+bf16'),
     ringrun('DDP, compileStep, shareParameters', 'shared'),
     ringrun('alone', 'alone'),
     ringrun('alone + barrier', 'barrier'),
     ringrun('alone + all-reduce', 'all-reduce'),
     ...(before ? [ringrun('DDP before', 'ddp', before), ringrun('alone before', 'alone', before)] : []),
-    ...options.python.flatMap(pytorch),
-  ].filter(({ name }) => name.includes(options.only));
+    ...torches.flatMap(pytorch),
+  ].filter(({ name }) => isChosen(name, options.only));
 
   const commits = { now: commitOf(root), ...(before && { before: commitOf(before) }) };
   const result = { commits, load: loadavg()[0], rounds, ranks, batch, models: {} };
-  const described = Object.entries(commits).map(([name, commit]) => `${name} ${commit}`);
-  console.log(`ringrun ${described.join(', ')}; load ${result.load} on ${availableParallelism()} processors`);
+  printMachine(torches);
+  if (before) console.log(`before: ${commits.before}`);
   const names = options.models.split(',');
   for (const model of contenders.length > 0 ? names : []) {
     result.models[model] = await measure(model, contenders, limit);
     print(model, result.models[model]);
     save(result);
   }
-  if (names.includes('resnet18') && 'timer'.includes(options.only)) {
+  if (names.includes('resnet18') && isChosen('timer', options.only)) {
     result.timer = await measureTimer();
     printTimer(result.timer);
     save(result);
@@ -94,15 +104,21 @@ try {
 async function measure(model, contenders, limit) {
   const steps = stepsOf(model);
   const measured = new Map(contenders.map(({ name }) => [name, []]));
+  const skipped = {};
   const limits = [];
   for (let round = 1; round <= rounds; round += 1) {
     // Alternating directions: a drift of the machine's speed affects all rows alike.
     const order = round % 2 === 0 ? contenders.toReversed() : contenders;
     for (const contender of order) {
       if (!measured.has(contender.name)) continue;
-      const own = await roundOfContender(contender, model, Math.ceil(steps / rounds));
-      if (own === undefined) measured.delete(contender.name);
-      else measured.get(contender.name).push(own);
+      try {
+        const own = await roundOfContender(contender, model, Math.ceil(steps / rounds));
+        measured.get(contender.name).push(own);
+      } catch (error) {
+        if (!contender.isBfloat16 && contender.library === 'ringrun') throw error;
+        skipped[contender.name] = reasonOf(error);
+        measured.delete(contender.name);
+      }
     }
     const alone = measured.get('alone')?.at(-1);
     if (alone) limits.push(await measureLimit(limit, mean(alone.map(({ medianMs }) => medianMs))));
@@ -114,7 +130,12 @@ async function measure(model, contenders, limit) {
     ...rowOf(all),
     relativeToDdp: speedRatio(first, all),
   }));
-  return { steps, rows, ...ratiosOf(measured, limits) };
+  const best = bestLine(
+    contenders
+      .filter(({ name, trainsTogether }) => trainsTogether && measured.has(name))
+      .map((one) => ({ ...one, times: measured.get(one.name).map(stepMsOf) })),
+  );
+  return { steps, rows, best, skipped, ...ratiosOf(measured, limits) };
 }
 
 /** The shares of ringrun's and of the limit's speed that remain when processes wait for each other at every step. */
@@ -127,25 +148,12 @@ function ratiosOf(measured, limits) {
 
 async function roundOfContender(contender, model, steps) {
   const reports = mkdtempSync(join(folder, 'reports-'));
-  try {
-    await contender.train(model, steps, reports);
-  } catch (error) {
-    if (!contender.isPeer) throw error;
-    console.error(`measuring without ${contender.name}: ${error.message}`);
-    return undefined;
-  }
+  await contender.train(model, steps, reports);
   const read = (_, rank) => JSON.parse(readFileSync(join(reports, `${rank}.json`), 'utf8'));
   const own = roundOf(Array.from({ length: ranks }, read), contender);
   const step = own.map(({ medianMs }) => medianMs.toFixed(2)).join(', ');
   console.error(`${model}, ${contender.name}: ${step} ms a step on ranks 0 to ${ranks - 1}`);
   return own;
-}
-
-function commitOf(checkout) {
-  const { stdout } = spawnSync('git', ['-C', checkout, 'describe', '--always', '--dirty'], {
-    encoding: 'utf8',
-  });
-  return stdout?.trim() || 'unknown';
 }
 
 /** Measured steps of a row. */
@@ -161,6 +169,10 @@ function warmUpOf(model, library) {
 
 function inThisForm(steps) {
   return options.quick ? Math.max(2, Math.floor(steps / 10)) : steps;
+}
+
+function stepMsOf(ofRanks) {
+  return mean(ofRanks.map(({ medianMs }) => medianMs));
 }
 
 /** Runs ringrun through its launcher, as users do. */
@@ -195,18 +207,18 @@ function onnxruntimeOf(checkout) {
   return join(bin, api, process.platform, process.arch, 'libonnxruntime.so.1');
 }
 
-/** The modes of a Python's PyTorch. */
-function pytorch(python) {
-  const torch = torchOf(python);
-  if (torch === undefined) return [];
-  const modes = ['eager', 'channels_last', ...(torch.compiles ? ['compile', 'compile+channels_last'] : [])];
+function pytorch(torch) {
   const script = join(root, 'bench/train/pytorch.py');
-  return modes.map((mode) => ({
-    name: `PyTorch ${torch.version} ${mode}`,
-    isPeer: true,
+  return modesOf(torch, { layouts: ['channels_last'], unfused: options.unfused }).map((mode) => ({
+    name: `PyTorch ${torch.version} ${mode.name}`,
+    library: 'PyTorch',
+    isBfloat16: mode.isBfloat16,
+    trainsTogether: true,
     communicates: true,
-    train: (model, steps, reports) =>
-      runTorchRanks(python, [script, mode, model, batch, warmUpOf(model, 'pytorch'), steps, reports], ranks),
+    train: (model, steps, reports) => {
+      const args = [script, mode.name, model, batch, warmUpOf(model, 'pytorch'), steps, reports];
+      return runTorchRanks(torch.python, args, ranks);
+    },
   }));
 }
 
@@ -253,12 +265,12 @@ async function measureTimer() {
   ]);
 }
 
-function print(model, { steps, rows, kept, limit }) {
+function print(model, { steps, rows, best, skipped, kept, limit }) {
   console.log(
     `\n${model}: ${ranks} ranks, batch ${batch} per rank, ${steps} steps in ${rounds} rounds; medians over rounds`,
   );
-  const name = ['', 34, (row) => row.name];
-  const column = (head, value, digits) => [head, 10, (row) => shown(value(row), digits)];
+  const name = [model, (row) => row.name];
+  const column = (head, value, digits) => [head, (row) => shown(value(row), digits)];
   const imagesPerSec = ({ ranks: all }) =>
     all.reduce((sum, { medianMs }) => sum + (1000 * batch) / medianMs, 0);
   const speed = [
@@ -268,6 +280,7 @@ function print(model, { steps, rows, kept, limit }) {
     column('mean', (row) => row.meanMs, 4),
     column('p95', (row) => row.p95Ms, 4),
     column('÷ DDP', (row) => row.relativeToDdp),
+    column('cpu ms', (row) => row.processorMs, 4),
     column('MB', (row) => row.memoryBytes / 1e6),
   ];
   const spent = [
@@ -276,7 +289,6 @@ function print(model, { steps, rows, kept, limit }) {
     column('wait ms', (row) => row.waitMs),
     column('other ms', (row) => row.otherMs),
     column('other %', (row) => row.otherShare && 100 * row.otherShare, 2),
-    column('cpu ms', (row) => row.processorMs, 4),
     column('other cpu', (row) => row.otherProcessorMs),
     column('faults', (row) => row.minorFaults),
     column('major', (row) => row.majorFaults),
@@ -285,7 +297,10 @@ function print(model, { steps, rows, kept, limit }) {
     column('GC ms', (row) => row.collectionMs),
   ];
   console.log(`\n${tableOf(rows, speed).join('\n')}\n`);
-  console.log(tableOf(rows, spent).join('\n'));
+  const ofRingrun = rows.filter(({ kernelMs }) => kernelMs !== undefined);
+  if (ofRingrun.length > 0) console.log(tableOf(ofRingrun, spent).join('\n'));
+  console.log(`\n${model}, ${best}`);
+  for (const [one, reason] of Object.entries(skipped)) console.log(`skipped ${one}: ${reason}`);
   if (kept === undefined) return;
   console.log(
     `\nDDP keeps ${kept.toFixed(3)} of the speed alone, C processes of equal work keep ${limit.toFixed(3)}: ratio ${(kept / limit).toFixed(3)}`,
@@ -294,9 +309,9 @@ function print(model, { steps, rows, kept, limit }) {
 
 function printTimer(rows) {
   console.log('\na timer of 5 ms while ResNet-18 trains on all processors in one process: ms late');
-  const column = (head, key) => [head, 10, (row) => shown(row[key])];
+  const column = (head, key) => [head, (row) => shown(row[key])];
   const columns = [
-    ['', 34, (row) => row.name],
+    ['timer', (row) => row.name],
     column('median', 'medianMs'),
     column('p99', 'p99Ms'),
     column('most', 'maxMs'),
