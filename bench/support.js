@@ -74,7 +74,7 @@ export function packagesOf(checkout) {
 
 /** The options of compileStep with which a row computes in bfloat16 where autocast allows it. */
 export function autocastOptions(isBfloat16) {
-  return isBfloat16 ? { autocast: { dtype: 'bfloat16' } } : {};
+  return isBfloat16 ? { autocast: 'bfloat16' } : {};
 }
 
 /** Calls `compute` under the autocast of `nn`, or without. */

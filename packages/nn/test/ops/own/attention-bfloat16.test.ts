@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { F, manualSeed, Parameter, tensor } from '../../../src/index.ts';
 import { onnxruntimeExecutor } from '../../../src/executor/onnxruntime.ts';
 import { allOnHost } from '../../../src/executor/value-buffer.ts';
 import { isNode, type Node, type Value } from '../../../src/graph/node.ts';
@@ -8,7 +9,7 @@ import { attention, attentions } from '../../../src/ops/own/attention.ts';
 import { input, number } from '../../../src/ops/source.ts';
 import { sizeOf } from '../../../src/value-type.ts';
 import { fill } from '../../support/fill.ts';
-import { onThreads } from '../../support/both-ways.ts';
+import { bothWays, onThreads } from '../../support/both-ways.ts';
 import '../../support/one-thread.ts';
 
 const bfloat16 = 16;
@@ -102,4 +103,36 @@ describe.each([true, false])('causal: %s', (isCausal) => {
 test('results are bit-identical for any number of threads', async () => {
   const compute = () => computed({ queries: 700, keys: 130, size: 24, valueSize: 24 }, true, true);
   expect(await onThreads(3, compute)).toEqual(await onThreads(1, compute));
+});
+
+test('a graph computes tensors of bfloat16 with the operator: masks, dropout, a trained mask, heads of one array', async () => {
+  const compute = async () => {
+    manualSeed(2);
+    const [qkv, mask] = [
+      new Parameter(fill([2, 40, 48], 1), [2, 40, 48]),
+      new Parameter(fill([40, 40], 2), [40, 40]),
+    ];
+    const [query, key, value] = qkv
+      .bfloat16()
+      .chunk(3, -1)
+      .map((part) => part.view(2, 40, 2, 8).transpose(1, 2));
+    const first = F.scaledDotProductAttention(query, key, value, { isCausal: true, dropoutP: 0.2 });
+    const second = F.scaledDotProductAttention(query, key, first, { attnMask: mask });
+    expect([first.dtype, second.dtype]).toEqual(['bfloat16', 'bfloat16']);
+    const joined = second.transpose(1, 2).flatten(2);
+    const result = (await joined.array()) as Float32Array;
+    await joined
+      .float()
+      .mul(tensor(fill([2, 40, 16], 3), [2, 40, 16]))
+      .sum()
+      .backward();
+    return [result, qkv.grad!.slice(), mask.grad!.slice()];
+  };
+  const { own, plain } = await bothWays(compute);
+  for (const [i, name] of ['result', 'qkv', 'mask'].entries()) {
+    const largest = plain[i].reduce((most, one) => Math.max(most, Math.abs(one)), 0);
+    const worst = own[i].reduce((most, one, k) => Math.max(most, Math.abs(one - plain[i][k])), 0);
+    expect(worst / largest, name).toBeLessThan(0.02);
+    expect(largest, name).toBeGreaterThan(0.01);
+  }
 });
