@@ -23,6 +23,7 @@
 #include "onnxruntime/operators/softmax.h"
 #include "onnxruntime/operators/softmax_cross_entropy.h"
 #include "onnxruntime/operators/toom_cook_convolve.h"
+#include "onnxruntime/operators/toom_cook_convolve_2d.h"
 
 namespace ringrun::ort {
 
@@ -68,6 +69,8 @@ const std::vector<const CustomOperator*>& operators() {
     addOverloads<Softmax, 1>(made);
     addOverloads<SoftmaxCrossEntropy, 1>(made);
     addOverloads<SoftmaxCrossEntropyGradient, 1>(made);
+    addOverloads<ToomCookConvolve2d, 1>(made);
+    addOverloads<ToomCookWeightGradient2d, 1>(made);
     return made;
   }();
   return all;

@@ -33,6 +33,12 @@ export interface ToomCookAttributes extends ToomCookWindow {
   transposed: boolean;
 }
 
+/** Window of a convolution by Toom-Cook's algorithm along both axes, with strides and dilations of 1. */
+export interface ToomCook2dAttributes extends ConvAttributes {
+  /** True if this is the transpose of the convolution that has the window. */
+  transposed: boolean;
+}
+
 /** Window of a pool; lists as in `ConvAttributes`. */
 export interface PoolAttributes {
   kernelShape: readonly number[];

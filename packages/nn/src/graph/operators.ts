@@ -18,6 +18,7 @@ import type {
   PoolAttributes,
   RecurrenceAttributes,
   SoftmaxCrossEntropyAttributes,
+  ToomCook2dAttributes,
   ToomCookAttributes,
   ToomCookWindow,
 } from './attributes.ts';
@@ -238,6 +239,9 @@ export interface Operators {
   ToomCookConvolve: ToomCookAttributes;
   /** Inputs: images, gradient of ToomCookConvolve's output, the transforms. Output: gradient of the weight. */
   ToomCookWeightGradient: ToomCookWindow;
+  /** As ToomCookConvolve, with tiles along both axes. Inputs 3 to 5 are the transforms of the height, 6 to 8 those of the width. */
+  ToomCookConvolve2d: ToomCook2dAttributes;
+  ToomCookWeightGradient2d: ConvAttributes;
 
   /** An operator of the addon. Inputs: gradient of MaxPool's maxima, their positions (int64). Output: gradient of its input. */
   MaxPoolGradient: None;

@@ -33,6 +33,7 @@ import { recurrences } from './own/recurrence.ts';
 import { safeSoftmaxes } from './own/safe-softmax.ts';
 import { softmaxCrossEntropies } from './own/softmax-cross-entropy.ts';
 import { toomCookConvolutions } from './own/toom-cook-convolve.ts';
+import { toomCookConvolutions2d } from './own/toom-cook-convolve-2d.ts';
 import { pooling } from './pooling.ts';
 import { reductions } from './reduction.ts';
 import { shaping } from './shape.ts';
@@ -70,6 +71,7 @@ export const operators: OperatorFamily<OpName> = {
   ...probabilityChecks,
   ...normClipping,
   ...toomCookConvolutions,
+  ...toomCookConvolutions2d,
   ...maxPoolGradients,
   ...maxPoolActivations,
   ...sequenceLosses,

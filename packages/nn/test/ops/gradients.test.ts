@@ -71,6 +71,7 @@ const own = [
   'BatchNormalizeActivateGradient',
   'RecurrenceGradient',
   'ToomCookWeightGradient',
+  'ToomCookWeightGradient2d',
   'EmbeddingBagGradient',
 ] as const satisfies readonly OpName[];
 type WithGradient = Exclude<OpName, (typeof withoutGradient | typeof collective | typeof own)[number]>;

@@ -60,6 +60,7 @@ type Own =
   | ('SoftmaxCrossEntropy' | 'SoftmaxCrossEntropyGradient')
   | ('Recurrence' | 'RecurrenceGradient')
   | ('ToomCookConvolve' | 'ToomCookWeightGradient')
+  | ('ToomCookConvolve2d' | 'ToomCookWeightGradient2d')
   | ('EmbeddingBag' | 'EmbeddingBagGradient')
   | ('MatrixProduct' | 'MaxPoolActivate' | 'MaxPoolActivateGradient')
   | ('BatchNormalizeActivate' | 'BatchNormalizeActivateGradient')

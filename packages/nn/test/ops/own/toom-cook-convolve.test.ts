@@ -3,6 +3,7 @@ import type { ConvAttributes } from '../../../src/graph/attributes.ts';
 import { toomCookConvolve } from '../../../src/ops/own/toom-cook-convolve.ts';
 import { Parameter, Tensor, tensor } from '../../../src/index.ts';
 import { bothWays, onThreads } from '../../support/both-ways.ts';
+import { trainedBy } from '../../support/convolutions.ts';
 import { fill } from '../../support/fill.ts';
 import { expectClose } from '../../support/numeric.ts';
 import '../../support/one-thread.ts';
@@ -10,21 +11,7 @@ import '../../support/one-thread.ts';
 const padded: ConvAttributes = { strides: [1, 1], pads: [1, 1, 1, 1], dilations: [1, 1], group: 1 };
 const strided = { ...padded, strides: [2, 2] };
 
-/** The results, and the gradients of image and weight. */
-async function trained(
-  image: readonly number[],
-  weight: readonly number[],
-  window: ConvAttributes,
-): Promise<Float32Array[]> {
-  const [x, w] = [image, weight].map((shape, seed) => new Parameter(fill(shape, seed), shape));
-  const y = new Tensor(toomCookConvolve(x.value, w.value, window));
-  const values = (await y.array()) as Float32Array;
-  await y
-    .mul(tensor(fill(y.shape, 2), y.shape))
-    .sum()
-    .backward();
-  return [values, x.grad!.slice(), w.grad!.slice()];
-}
+const trained = trainedBy(toomCookConvolve);
 
 describe('equals a plain convolution', () => {
   test.each<[string, number[], number[], ConvAttributes]>([

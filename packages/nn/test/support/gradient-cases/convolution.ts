@@ -1,6 +1,7 @@
 import { createValue, type Value } from '../../../src/graph/node.ts';
 import { conv, convTranspose } from '../../../src/ops/convolution.ts';
 import { toomCookConvolve } from '../../../src/ops/own/toom-cook-convolve.ts';
+import { toomCookConvolve2d } from '../../../src/ops/own/toom-cook-convolve-2d.ts';
 import { adaptiveAveragePool } from '../../../src/ops/adaptive-pooling.ts';
 import { averagePool, maxPool } from '../../../src/ops/pooling.ts';
 import { reshape } from '../../../src/ops/shape.ts';
@@ -65,6 +66,14 @@ export const convolutionCases = {
     ),
     'more filters than a panel': of((x, w) => [toomCookConvolve(x, w, window)], [5, 2, 3, 33], [19, 2, 1, 2]),
     'a kernel of width 7': of((x, w) => [toomCookConvolve(x, w, window)], [9, 2, 3, 4], [3, 2, 2, 7]),
+  },
+  ToomCookConvolve2d: {
+    plain: of((x, w) => [toomCookConvolve2d(x, w, window)], [7, 3, 5, 6], [4, 3, 3, 3]),
+    'unequal padding and taps': of(
+      (x, w) => [toomCookConvolve2d(x, w, { ...window, pads: [1, 0, 2, 1] })],
+      [6, 5, 7, 5],
+      [9, 5, 3, 2],
+    ),
   },
   ConvTranspose: {
     plain: of((x, w) => [convTranspose(x, w, window, [5, 5])], [2, 4, 3, 4], [4, 3, 3, 2]),
