@@ -11,6 +11,7 @@
 #include "onnxruntime/operators/clip_norm.h"
 #include "onnxruntime/operators/combine_statistics.h"
 #include "onnxruntime/operators/ctc_loss.h"
+#include "onnxruntime/operators/direct_convolve.h"
 #include "onnxruntime/operators/dropout.h"
 #include "onnxruntime/operators/elementwise.h"
 #include "onnxruntime/operators/embedding_bag.h"
@@ -37,6 +38,8 @@ const std::vector<const CustomOperator*>& operators() {
         customOperator<ClipNormOfParts>(),
         customOperator<CombineStatistics>(),
         customOperator<CtcLoss>(),
+        customOperator<DirectConvolve>(),
+        customOperator<DirectWeightGradient>(),
         customOperator<Elementwise>(),
         customOperator<EmbeddingBag>(),
         customOperator<EmbeddingBagGradient>(),

@@ -5,9 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "operators/product/aligned.h"
-#include "operators/product/kernels.h"
-#include "operators/product/transpose.h"
+#include "operators/product/panels.h"
+#include "operators/transpose.h"
 #include "operators/vectors.h"
 
 namespace ringrun {
@@ -235,7 +234,7 @@ struct TransformGradient {
             lanes.load(from, places.count, 0);
             lanes.store(rowsOfBatch + m * kLanes);
           }
-          transposeWords(rowsOfBatch, kLanes, tile + (i * c.columns.tile + j) * kSquare);
+          transposeWords({rowsOfBatch, kLanes * sizeof(float), kLanes, kLanes}, reinterpret_cast<std::uint32_t*>(tile + (i * c.columns.tile + j) * kSquare), kLanes);
         }
       }
       for (std::size_t place = 0; place < kLanes; ++place) {

@@ -6,7 +6,7 @@
 
 #include "onnxruntime/library.h"
 #include "onnxruntime/operator.h"
-#include "operators/product/aligned.h"
+#include "operators/product/panels.h"
 #include "operators/toom_cook_2d.h"
 
 namespace ringrun::ort {

@@ -7,13 +7,6 @@
 
 namespace ringrun {
 
-void AlignedFloats::resize(std::size_t count) {
-  constexpr std::size_t kAlignment = 64;
-  memory_.resize(std::max(memory_.size(), count + kAlignment / sizeof(float)));
-  const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
-  data_ = memory_.data() + (kAlignment - address % kAlignment) % kAlignment / sizeof(float);
-}
-
 const std::vector<PanelKernels>& panelKernels() {
   static const std::vector<PanelKernels> all = [] {
     std::vector<PanelKernels> kernels = {{"amx-twin", true, multiplyPlain, multiplyAmxTwin}, {"plain", true, multiplyPlain, multiplyPlain}};

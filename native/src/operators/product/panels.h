@@ -1,23 +1,31 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace ringrun {
 
-// Float32 numbers at an address aligned to a cache line.
-class AlignedFloats {
+// Elements at an address aligned to a cache line.
+template <typename T>
+class Aligned {
  public:
   // The contents are not kept. Memory only grows.
-  void resize(std::size_t count);
+  void resize(std::size_t count) {
+    constexpr std::size_t kAlignment = 64;
+    memory_.resize(std::max(memory_.size(), count + kAlignment / sizeof(T)));
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+    data_ = memory_.data() + (kAlignment - address % kAlignment) % kAlignment / sizeof(T);
+  }
 
-  float* data() const { return data_; }
+  T* data() const { return data_; }
 
  private:
-  std::vector<float> memory_;
-  float* data_ = nullptr;
+  std::vector<T> memory_;
+  T* data_ = nullptr;
 };
+using AlignedFloats = Aligned<float>;
 
 // to[r] = start[r] + from[r]·matrix, for `rows` rows and a matrix in panels of 16 columns, from the first to the last of its
 // `inner` rows. `start` and `to` point to 16 elements for each panel. `start` may be null, which is 0, and start[r] may be

@@ -7,6 +7,7 @@ import { describeType, sizeOf } from '../value-type.ts';
 import { broadcastShape } from '../ops/broadcast.ts';
 import { attention, attentionWeights as weightsOf, type AttentionInputs } from '../ops/own/attention.ts';
 import { usesOwnOperators } from '../ops/own/enabled.ts';
+import { promotedFloat } from '../ops/promotion.ts';
 import { expand } from '../ops/shape.ts';
 import { number } from '../ops/source.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
@@ -73,7 +74,8 @@ export function scaledDotProductAttention(
   const inputs = { ...checkedInputs(q, k, { ...options, attnMask }), value: v.value };
   const operands = usesOwnOperators() && !isTracingSizes() && dropoutP < 1 ? together(inputs) : undefined;
   if (operands === undefined) {
-    return dropout(new Tensor(weightsOf(inputs, isCausal)), dropoutP).matmul(v);
+    const result = dropout(new Tensor(weightsOf(inputs, isCausal)), dropoutP).matmul(v);
+    return result.to(promotedFloat(q.value, k.value, v.value));
   }
   return new Tensor(attention({ ...operands, dropout: maskValues(dropoutP) }, isCausal));
 }

@@ -33,8 +33,8 @@ export interface ToomCookAttributes extends ToomCookWindow {
   transposed: boolean;
 }
 
-/** Window of a convolution by Toom-Cook's algorithm along both axes, with strides and dilations of 1. */
-export interface ToomCook2dAttributes extends ConvAttributes {
+/** Window of a convolution or of its transpose. */
+export interface TransposableConvAttributes extends ConvAttributes {
   /** True if this is the transpose of the convolution that has the window. */
   transposed: boolean;
 }

@@ -18,7 +18,7 @@ import type {
   PoolAttributes,
   RecurrenceAttributes,
   SoftmaxCrossEntropyAttributes,
-  ToomCook2dAttributes,
+  TransposableConvAttributes,
   ToomCookAttributes,
   ToomCookWindow,
 } from './attributes.ts';
@@ -240,8 +240,13 @@ export interface Operators {
   /** Inputs: images, gradient of ToomCookConvolve's output, the transforms. Output: gradient of the weight. */
   ToomCookWeightGradient: ToomCookWindow;
   /** As ToomCookConvolve, with tiles along both axes. Inputs 3 to 5 are the transforms of the height, 6 to 8 those of the width. */
-  ToomCookConvolve2d: ToomCook2dAttributes;
+  ToomCookConvolve2d: TransposableConvAttributes;
   ToomCookWeightGradient2d: ConvAttributes;
+
+  /** An operator of the addon. Inputs: bfloat16 images with their batch innermost [W,C,H,N], weight [M,C,kH,kW]. Output: [oW,M,oH,N]. */
+  DirectConvolve: TransposableConvAttributes;
+  /** Inputs: images, gradient of DirectConvolve's output. Output: gradient of the weight. */
+  DirectWeightGradient: ConvAttributes;
 
   /** An operator of the addon. Inputs: gradient of MaxPool's maxima, their positions (int64). Output: gradient of its input. */
   MaxPoolGradient: None;

@@ -32,6 +32,7 @@ import { maxPoolGradients } from './own/max-pool-gradient.ts';
 import { recurrences } from './own/recurrence.ts';
 import { safeSoftmaxes } from './own/safe-softmax.ts';
 import { softmaxCrossEntropies } from './own/softmax-cross-entropy.ts';
+import { directConvolutions } from './own/direct-convolve.ts';
 import { toomCookConvolutions } from './own/toom-cook-convolve.ts';
 import { toomCookConvolutions2d } from './own/toom-cook-convolve-2d.ts';
 import { pooling } from './pooling.ts';
@@ -70,6 +71,7 @@ export const operators: OperatorFamily<OpName> = {
   ...indexChecks,
   ...probabilityChecks,
   ...normClipping,
+  ...directConvolutions,
   ...toomCookConvolutions,
   ...toomCookConvolutions2d,
   ...maxPoolGradients,

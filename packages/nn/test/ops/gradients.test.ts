@@ -72,6 +72,8 @@ const own = [
   'RecurrenceGradient',
   'ToomCookWeightGradient',
   'ToomCookWeightGradient2d',
+  'DirectConvolve',
+  'DirectWeightGradient',
   'EmbeddingBagGradient',
 ] as const satisfies readonly OpName[];
 type WithGradient = Exclude<OpName, (typeof withoutGradient | typeof collective | typeof own)[number]>;

@@ -60,6 +60,7 @@ type Own =
   | ('SoftmaxCrossEntropy' | 'SoftmaxCrossEntropyGradient')
   | ('Recurrence' | 'RecurrenceGradient')
   | ('ToomCookConvolve' | 'ToomCookWeightGradient')
+  | ('DirectConvolve' | 'DirectWeightGradient')
   | ('ToomCookConvolve2d' | 'ToomCookWeightGradient2d')
   | ('EmbeddingBag' | 'EmbeddingBagGradient')
   | ('MatrixProduct' | 'MaxPoolActivate' | 'MaxPoolActivateGradient')

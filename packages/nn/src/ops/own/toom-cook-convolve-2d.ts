@@ -104,6 +104,7 @@ export const toomCookConvolutions2d: OperatorFamily<'ToomCookConvolve2d' | 'Toom
       });
     },
     takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: ({ inputs: [image, weight], attributes }, [d]) => {
       if (d === undefined) return [];
       const { transposed, ...window } = attributes;

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest';
 import type { ConvAttributes } from '../../../src/graph/attributes.ts';
-import { Parameter, Tensor, tensor } from '../../../src/index.ts';
+import { Tensor, tensor } from '../../../src/index.ts';
 import { toomCookConvolve2d } from '../../../src/ops/own/toom-cook-convolve-2d.ts';
 import { bothWays, onThreads } from '../../support/both-ways.ts';
-import { trainedBy } from '../../support/convolutions.ts';
+import { expectCloseInBfloat16, trainedBy, trainedInBfloat16By } from '../../support/convolutions.ts';
 import { fill } from '../../support/fill.ts';
 import { expectClose } from '../../support/numeric.ts';
 import '../../support/one-thread.ts';
 
 const padded: ConvAttributes = { strides: [1, 1], pads: [1, 1, 1, 1], dilations: [1, 1], group: 1 };
 const trained = trainedBy(toomCookConvolve2d);
+const trainedInBfloat16 = trainedInBfloat16By(toomCookConvolve2d);
 
 test.each<[string, number[], number[], ConvAttributes]>([
   ['a step of a residual network', [8, 32, 8, 16], [32, 32, 3, 3], padded],
@@ -33,29 +34,9 @@ test.each<[string, number[], number[], ConvAttributes]>([
 });
 
 test.each([16, 33])('reads and writes bfloat16: a batch of %d', async (batch) => {
-  const [image, weight] = [
-    [7, 20, 9, batch],
-    [18, 20, 3, 3],
-  ];
-  const compute = async () => {
-    const x = new Parameter(fill(image, 1), image);
-    const w = new Parameter(fill(weight, 2), weight);
-    const y = new Tensor(toomCookConvolve2d(x.bfloat16().value, w.bfloat16().value, padded));
-    expect(y.dtype).toBe('bfloat16');
-    await y
-      .mul(tensor(fill(y.shape, 3), y.shape).bfloat16())
-      .float()
-      .sum()
-      .backward();
-    return [(await y.array()) as Float32Array, x.grad!.slice(), w.grad!.slice()];
-  };
+  const compute = () => trainedInBfloat16([7, 20, 9, batch], [18, 20, 3, 3], padded);
   const { own, plain } = await bothWays(compute);
-  // The results are rounded to bfloat16; sums that differ in their last bits may round to neighbours. The gradient of the weight
-  // is a sum in float32.
-  expectClose('y', own[0], [...plain[0]], 2 ** -8);
-  expectClose('gradient of the image', own[1], [...plain[1]], 2 ** -8);
-  expectClose('gradient of the weight', own[2], [...plain[2]], 1e-5);
-  expect(own[0].filter((y, k) => y !== plain[0][k]).length).toBeLessThan(own[0].length / 100);
+  expectCloseInBfloat16(own, plain);
 });
 
 test.each([16, 33])('results are bit-identical for any number of threads: a batch of %d', async (batch) => {
