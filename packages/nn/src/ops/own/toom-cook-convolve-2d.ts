@@ -1,12 +1,18 @@
 import { createValue, isNode, type Value } from '../../graph/node.ts';
 import type { ConvAttributes } from '../../graph/attributes.ts';
-import { conv, convTranspose } from '../convolution.ts';
-import { weightGradient } from '../convolution-weight-gradient.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
-import { cast, widened } from '../elementwise.ts';
-import { constantTensor } from '../source.ts';
-import { swapOuterAxes } from '../swap-outer-axes.ts';
+import { widened } from '../elementwise.ts';
 import { bestTile, pointsOfBothAxes, toomCook } from '../toom-cook.ts';
+import {
+  constantMatrices,
+  gradientsOf,
+  plainConvolution,
+  plainWeightGradient,
+  resultShapeOf,
+  resultSizeOf,
+  type InnermostConvolution,
+  type ResultSize,
+} from './innermost-convolution.ts';
 
 /**
  * A convolution by Toom-Cook's algorithm along both axes, of images with their batch innermost: [W, C, H, N] and [M, C, kH, kW] give
@@ -20,16 +26,8 @@ import { bestTile, pointsOfBothAxes, toomCook } from '../toom-cook.ts';
  * @param window of one group, with strides and dilations of 1, and less padding than taps before the image
  */
 export function toomCookConvolve2d(image: Value, weight: Value, window: ConvAttributes): Value {
-  const [width, , height] = image.shape;
-  const [, , rows, columns] = weight.shape;
-  const [top, left, bottom, right] = window.pads;
-  return convolve(
-    image,
-    beforeRounding(weight),
-    window,
-    [width + left + right - columns + 1, height + top + bottom - rows + 1],
-    false,
-  );
+  const read = beforeRounding(weight);
+  return alongBothAxes.convolve(image, read, window, resultSizeOf(image, read, window), false);
 }
 
 function beforeRounding(weight: Value): Value {
@@ -38,38 +36,30 @@ function beforeRounding(weight: Value): Value {
   return isRounded ? node.inputs[0] : widened(weight);
 }
 
-/**
- * @param weight [M, C, kH, kW] of the map from [W, C, H, N] to [oW, M, oH, N] that has this window
- * @param size of the results: width and height
- * @param transposed if true, `image` is [oW, M, oH, N], and the result is [W, C, H, N]
- */
-function convolve(
-  image: Value,
-  weight: Value,
-  window: ConvAttributes,
-  [width, height]: readonly [number, number],
-  transposed: boolean,
-): Value {
-  const shape = [width, weight.shape[transposed ? 1 : 0], height, image.shape[3]];
-  return createValue(
-    'ToomCookConvolve2d',
-    [image, weight, ...matrices(height, width, weight.shape)],
-    { ...window, transposed },
-    { dtype: image.dtype, shape },
-  );
-}
+const alongBothAxes: InnermostConvolution = {
+  convolve: (image, weight, window, size, transposed) =>
+    createValue(
+      'ToomCookConvolve2d',
+      [image, weight, ...matrices(size, weight.shape)],
+      { ...window, transposed },
+      { dtype: image.dtype, shape: resultShapeOf(image, weight, size, transposed) },
+    ),
+  ofWeight: (image, d, { shape }, window) => {
+    const [width, , height] = d.shape;
+    const inputs = [image, d, ...matrices([width, height], shape)];
+    return createValue('ToomCookWeightGradient2d', inputs, window, { dtype: 'float32', shape });
+  },
+};
 
 /** The transforms of the height and of the width, for results of a size. */
-function matrices(height: number, width: number, [, , rows, columns]: readonly number[]): Value[] {
+function matrices([width, height]: ResultSize, [, , rows, columns]: readonly number[]): Value[] {
   return [...alongAxis(height, rows), ...alongAxis(width, columns)];
 }
 
 function alongAxis(results: number, taps: number): Value[] {
   const tile = Math.min(largestTileOfBothAxes(taps), bestTile(results, taps));
   const { inputTransform, outputTransform, weightTransform } = toomCook(tile, taps, pointsOfBothAxes);
-  return [inputTransform, outputTransform, weightTransform].map((matrix) =>
-    constantTensor([matrix.length, matrix[0].length], matrix.flat()),
-  );
+  return constantMatrices([inputTransform, outputTransform, weightTransform]);
 }
 
 /**
@@ -82,15 +72,9 @@ export function largestTileOfBothAxes(taps: number): number {
 
 export const toomCookConvolutions2d: OperatorFamily<'ToomCookConvolve2d' | 'ToomCookWeightGradient2d'> = {
   ToomCookConvolve2d: {
-    plain: ({ inputs: [image, weight], outputs: [{ shape }], attributes }) => {
-      const { transposed, ...window } = attributes;
-      const [width, , height] = shape;
-      const nchw = widened(swapOuterAxes(image));
-      const result = transposed
-        ? convTranspose(nchw, weight, window, [height, width])
-        : conv(nchw, weight, undefined, window);
-      return [cast(swapOuterAxes(result), image.dtype)];
-    },
+    plain: ({ inputs: [image, weight], outputs: [{ shape }], attributes: { transposed, ...window } }) => [
+      plainConvolution(image, weight, shape, window, transposed),
+    ],
     emit: (graph, { inputs: [, weight], attributes, outputs: [{ shape }] }, inputs, outputs) => {
       const { transposed, pads } = attributes;
       const [, , rows, columns] = weight.shape;
@@ -105,19 +89,12 @@ export const toomCookConvolutions2d: OperatorFamily<'ToomCookConvolve2d' | 'Toom
     },
     takesBfloat16: true,
     differentiatesBfloat16: true,
-    gradient: ({ inputs: [image, weight], attributes }, [d]) => {
-      if (d === undefined) return [];
-      const { transposed, ...window } = attributes;
-      const [width, , height] = image.shape;
-      return [
-        convolve(d, weight, window, [width, height], !transposed),
-        transposed ? ofWeight(d, image, weight, window) : ofWeight(image, d, weight, window),
-      ];
-    },
+    gradient: ({ inputs, attributes: { transposed, ...window } }, [d]) =>
+      d === undefined ? [] : gradientsOf(alongBothAxes, inputs, window, transposed, d),
   },
   ToomCookWeightGradient2d: {
     plain: ({ inputs: [image, d], outputs: [{ shape }], attributes }) => [
-      weightGradient(widened(swapOuterAxes(image)), widened(swapOuterAxes(d)), shape, attributes),
+      plainWeightGradient(image, d, shape, attributes),
     ],
     emit: (graph, { attributes: { pads } }, inputs, outputs) => {
       graph.ownNode('ToomCookWeightGradient2d', inputs, outputs, { top: pads[0], left: pads[1] });
@@ -126,12 +103,3 @@ export const toomCookConvolutions2d: OperatorFamily<'ToomCookConvolve2d' | 'Toom
     gradient: noGradient,
   },
 };
-
-/** The gradient of a weight from the image that it reads and the gradient of the result. */
-function ofWeight(image: Value, d: Value, { shape }: Value, window: ConvAttributes): Value {
-  const [width, , height] = d.shape;
-  return createValue('ToomCookWeightGradient2d', [image, d, ...matrices(height, width, shape)], window, {
-    dtype: 'float32',
-    shape,
-  });
-}

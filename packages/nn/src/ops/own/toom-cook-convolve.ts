@@ -1,11 +1,16 @@
 import { createValue, type Value } from '../../graph/node.ts';
 import type { ConvAttributes } from '../../graph/attributes.ts';
-import { conv, convTranspose } from '../convolution.ts';
-import { weightGradient } from '../convolution-weight-gradient.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
-import { constantTensor } from '../source.ts';
-import { swapOuterAxes } from '../swap-outer-axes.ts';
 import { bestStridedTile, tilesOf, transposedTilesOf, type TileTransforms } from '../toom-cook.ts';
+import {
+  constantMatrices,
+  gradientsOf,
+  plainConvolution,
+  plainWeightGradient,
+  resultShapeOf,
+  resultSizeOf,
+  type InnermostConvolution,
+} from './innermost-convolution.ts';
 
 /**
  * A convolution by Toom-Cook's algorithm of images with their batch innermost: [W, C, H, N] and [M, C, kH, kW] give [oW, M, oH, N].
@@ -15,59 +20,45 @@ import { bestStridedTile, tilesOf, transposedTilesOf, type TileTransforms } from
  * @param window of one group, with a horizontal dilation of 1, and a vertical dilation of 1 if there is a vertical stride
  */
 export function toomCookConvolve(image: Value, weight: Value, window: ConvAttributes): Value {
-  const [width, , height] = image.shape;
-  const [, , rows, columns] = weight.shape;
-  const { strides, pads, dilations } = window;
-  const places = (size: number, axis: number, reach: number) =>
-    Math.floor((size + pads[axis] + pads[axis + 2] - reach - 1) / strides[axis]) + 1;
-  const resultHeight = places(height, 0, (rows - 1) * dilations[0]);
-  return convolve(image, weight, window, [places(width, 1, columns - 1), resultHeight], false);
+  return alongWidth.convolve(image, weight, window, resultSizeOf(image, weight, window), false);
 }
 
-/**
- * @param weight [M, C, kH, kW] of the map from [W, C, H, N] to [oW, M, oH, N] that has this window
- * @param size of the results: width and height. With a stride, several sizes have one transpose.
- * @param transposed if true, `image` is [oW, M, oH, N], and the result is [W, C, H, N]
- */
-function convolve(
-  image: Value,
-  weight: Value,
-  window: ConvAttributes,
-  [width, height]: readonly [number, number],
-  transposed: boolean,
-): Value {
-  const shape = [width, weight.shape[transposed ? 1 : 0], height, image.shape[3]];
-  const taps = weight.shape[3];
-  const { strides, pads } = window;
-  const stride = strides[1];
-  const tiles = transposed
-    ? transposedTilesOf(bestStridedTile(Math.ceil(width / stride), taps, stride), taps, stride, pads[1])
-    : tilesOf(bestStridedTile(width, taps, stride), taps, stride, pads[1]);
-  return createValue(
-    'ToomCookConvolve',
-    [image, weight, ...matrices(tiles)],
-    { ...window, transposed, start: tiles.start },
-    { dtype: 'float32', shape },
-  );
-}
+const alongWidth: InnermostConvolution = {
+  convolve: (image, weight, window, size, transposed) => {
+    const [[width], taps] = [size, weight.shape[3]];
+    const { strides, pads } = window;
+    const stride = strides[1];
+    const tiles = transposed
+      ? transposedTilesOf(bestStridedTile(Math.ceil(width / stride), taps, stride), taps, stride, pads[1])
+      : tilesOf(bestStridedTile(width, taps, stride), taps, stride, pads[1]);
+    return createValue(
+      'ToomCookConvolve',
+      [image, weight, ...matrices(tiles)],
+      { ...window, transposed, start: tiles.start },
+      { dtype: 'float32', shape: resultShapeOf(image, weight, size, transposed) },
+    );
+  },
+  ofWeight: (image, d, { shape }, window) => {
+    const [{ strides, pads }, taps] = [window, shape[3]];
+    const tiles = tilesOf(bestStridedTile(d.shape[0], taps, strides[1]), taps, strides[1], pads[1]);
+    return createValue(
+      'ToomCookWeightGradient',
+      [image, d, ...matrices(tiles)],
+      { ...window, start: tiles.start },
+      { dtype: 'float32', shape },
+    );
+  },
+};
 
 function matrices({ inputTransform, outputTransform, weightTransform }: TileTransforms): Value[] {
-  return [inputTransform, outputTransform, weightTransform].map((matrix) =>
-    constantTensor([matrix.length, matrix[0].length], matrix.flat()),
-  );
+  return constantMatrices([inputTransform, outputTransform, weightTransform]);
 }
 
 export const toomCookConvolutions: OperatorFamily<'ToomCookConvolve' | 'ToomCookWeightGradient'> = {
   ToomCookConvolve: {
-    plain: ({ inputs: [image, weight], outputs: [{ shape }], attributes }) => {
-      const window = asConvolution(attributes);
-      const [width, , height] = shape;
-      const nchw = swapOuterAxes(image);
-      const result = attributes.transposed
-        ? convTranspose(nchw, weight, window, [height, width])
-        : conv(nchw, weight, undefined, window);
-      return [swapOuterAxes(result)];
-    },
+    plain: ({ inputs: [image, weight], outputs: [{ shape }], attributes }) => [
+      plainConvolution(image, weight, shape, asConvolution(attributes), attributes.transposed),
+    ],
     emit: (graph, { attributes, outputs: [{ shape }] }, inputs, outputs) => {
       const { transposed, start } = attributes;
       const [resultWidth, , resultHeight] = shape;
@@ -78,20 +69,14 @@ export const toomCookConvolutions: OperatorFamily<'ToomCookConvolve' | 'ToomCook
         resultHeight,
       });
     },
-    gradient: ({ inputs: [image, weight], attributes }, [d]) => {
-      if (d === undefined) return [];
-      const { transposed } = attributes;
-      const window = asConvolution(attributes);
-      const [width, , height] = image.shape;
-      return [
-        convolve(d, weight, window, [width, height], !transposed),
-        transposed ? ofWeight(d, image, weight, window) : ofWeight(image, d, weight, window),
-      ];
-    },
+    gradient: ({ inputs, attributes }, [d]) =>
+      d === undefined
+        ? []
+        : gradientsOf(alongWidth, inputs, asConvolution(attributes), attributes.transposed, d),
   },
   ToomCookWeightGradient: {
     plain: ({ inputs: [image, d], outputs: [{ shape }], attributes }) => [
-      weightGradient(swapOuterAxes(image), swapOuterAxes(d), shape, asConvolution(attributes)),
+      plainWeightGradient(image, d, shape, asConvolution(attributes)),
     ],
     emit: (graph, { outputs: [{ shape }], attributes }, inputs, outputs) => {
       const rows = shape[2];
@@ -103,18 +88,6 @@ export const toomCookConvolutions: OperatorFamily<'ToomCookConvolve' | 'ToomCook
     gradient: noGradient,
   },
 };
-
-/** The gradient of a weight from the image that it reads and the gradient of the result. */
-function ofWeight(image: Value, d: Value, { shape }: Value, window: ConvAttributes): Value {
-  const [{ strides, pads }, taps] = [window, shape[3]];
-  const tiles = tilesOf(bestStridedTile(d.shape[0], taps, strides[1]), taps, strides[1], pads[1]);
-  return createValue(
-    'ToomCookWeightGradient',
-    [image, d, ...matrices(tiles)],
-    { ...window, start: tiles.start },
-    { dtype: 'float32', shape },
-  );
-}
 
 function asConvolution({ strides, pads, dilations, group }: ConvAttributes): ConvAttributes {
   return { strides, pads, dilations, group };
