@@ -91,6 +91,7 @@ struct LayerGradient {
   template <std::size_t Bytes, typename X, typename Y>
   static RINGRUN_INLINE void run(const RowGradient<X, Y>& given) {
     const RowGradient<X, Y> row = given;
+    const bool isWritten = row.dx != nullptr || (extends && row.narrow != nullptr);
     double sum = 0;
     double products = 0;
     Lanes<Bytes> z, d, g, w;
@@ -105,7 +106,7 @@ struct LayerGradient {
         g[k] = d[k] * w[k];
       }
     };
-    if (row.dx != nullptr) {
+    if (isWritten) {
       for (std::size_t block = 0; block < row.count; block += kRowBlock) {
         const std::size_t end = std::min(row.count, block + kRowBlock);
         Lanes<Bytes> sums, sumsOfProducts;
@@ -138,14 +139,14 @@ struct LayerGradient {
         for (std::size_t k = 0; k < z.kVectors; ++k) total[k] += d[k];
         total.store(row.dBias + i, left);
       }
-      if (row.dx == nullptr) continue;
+      if (!isWritten) continue;
       for (std::size_t k = 0; k < z.kVectors; ++k) g[k] = (g[k] - mean - z[k] * meanOfProducts) * row.statistics.inverse;
       if (extends && row.other != nullptr) {
         g.template roundTo<X>();
         other.load(row.other + i, left, 0);
         for (std::size_t k = 0; k < z.kVectors; ++k) g[k] += other[k];
       }
-      g.store(row.dx + i, left);
+      if (!extends || row.dx != nullptr) g.store(row.dx + i, left);
       if (extends && row.narrow != nullptr) g.store(row.narrow + i, left);
     }
   }

@@ -30,8 +30,8 @@ using SumOf = std::conditional_t<std::is_same_v<A, B>, A, float>;
 template <typename A, typename B>
 void addRow(const A* a, const B* b, std::size_t count, SumOf<A, B>* to);
 
-// Writes the gradient of x, plus `other`, to `dx`, and adds those of weight and bias to `dWeight` and `dBias`, where these are not
-// null. `dx` may be `dy` or `other`.
+// Writes the gradient of x, plus `other`, to `dx` and `narrow`, and adds those of weight and bias to `dWeight` and `dBias`, where
+// these are not null. `dx` may be `dy` or `other`.
 template <typename X, typename Y>
 struct RowGradient {
   const Y* dy;

@@ -143,7 +143,7 @@ struct LayerNormalizeGradient {
     X* const dx = computation.output<X>(0, x.shape);
     float* const dWeight = computation.output<float>(1, shape.weight);
     float* const dBias = computation.output<float>(2, shape.weight);
-    auto* const narrow = dx == nullptr ? nullptr : computation.output<std::uint16_t>(3, x.shape);
+    auto* const narrow = computation.output<std::uint16_t>(3, x.shape);
 
     // Each part has its own sums over rows, which are added in the order of the parts, so bits do not depend on threads.
     const std::size_t parts = partsOf(rows, width);

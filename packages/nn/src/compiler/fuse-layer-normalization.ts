@@ -20,8 +20,6 @@ export function fuseLayerNormalization(outputs: readonly Value[]): Value[] {
   const groups = new Map<Node, Group>();
   const parts = new Map<Node, Parts>();
   for (const node of order) {
-    // With one element there is no pass to save, and onnxruntime 1.30 loses the result in bfloat16.
-    if (sizeOf(node.outputs[0].shape) === 1) continue;
     const found = isNode(node, 'LayerNormalize')
       ? forwardOf(node, graph, groups)
       : isNode(node, 'LayerNormalizeGradient')

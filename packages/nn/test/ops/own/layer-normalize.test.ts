@@ -112,3 +112,18 @@ test('parameters without a gradient, and without weight and bias', async () => {
   const { own, plain } = await bothWays(compute);
   for (const [k, numbers] of own.entries()) expectClose('gradient', numbers, [...plain[k]], 2e-6);
 });
+
+test.each([
+  [1, 1, 1],
+  [2, 4, 9],
+])('a gradient of [%i, %i, %i] that is read in bfloat16 only', async (...shape) => {
+  const count = shape.reduce((product, size) => product * size);
+  const compute = async () => {
+    const x = new Parameter(fill([count], 1), shape);
+    const factors = tensor(fill([count], 2), shape).bfloat16();
+    await F.groupNorm(x.bfloat16(), 1).mul(factors).float().sum().backward();
+    return x.grad!.slice();
+  };
+  const { own, plain } = await bothWays(compute);
+  expectClose('dx', own, plain, 2 ** -8);
+});
