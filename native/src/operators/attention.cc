@@ -121,10 +121,10 @@ template <typename T>
 struct ForwardMemory {
   LeftRows<T> keys;
   Panels<T> pairs;  // while values are transposed
-  Scratch<T> valuesTransposed;
+  Aligned<T> valuesTransposed;
   Panels<T> queries;
   Panels<T> weights;
-  Scratch<float> scores, factors, results, rows;
+  Aligned<float> scores, factors, results, rows;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "operators/attention.h"
 #include "operators/attention_tiles.h"
+#include "operators/weighted_rows.h"
 
 namespace ringrun {
 namespace {
@@ -79,33 +80,19 @@ struct GradientOfScores {
   }
 };
 
-struct ProductOfRows {
-  template <std::size_t Bytes, typename T>
-  static RINGRUN_INLINE void run(const T* left, const T* right, std::size_t count, float& to) {
-    Lanes<Bytes> x, y, sums;
-    sums.fill(0);
-    for (std::size_t i = 0; i < count; i += kLanes) {
-      x.load(left + i, count - i, 0);
-      y.load(right + i, count - i, 0);
-      for (std::size_t v = 0; v < x.kVectors; ++v) sums[v] += x[v] * y[v];
-    }
-    to = static_cast<float>(sums.sum());
-  }
-};
-
 #undef RINGRUN_INLINE
 
 // Memory of a thread.
 template <typename T>
 struct GradientMemory {
   LeftRows<T> keys, values;
-  Scratch<T> keysTransposed;
+  Aligned<T> keysTransposed;
   Panels<T> pairs;  // while keys are transposed
   Panels<T> queries, queriesTransposed, gradients, gradientsTransposed;
   Panels<T> ofScores;
-  Scratch<float> scores, slopes, factors;
-  Scratch<T> weights, scoreGradients;
-  Scratch<float> ofQueries, ofQueriesTransposed, ofKeys, ofValues;
+  Aligned<float> scores, slopes, factors;
+  Aligned<T> weights, scoreGradients;
+  Aligned<float> ofQueries, ofQueriesTransposed, ofKeys, ofValues;
 };
 
 // Σ gradient·result of each query; 0 in the padding.
@@ -113,8 +100,7 @@ template <typename T>
 void prepareDeltas(const AttentionResult<T>& result, std::size_t query, std::size_t rows, std::size_t size, float* deltas) {
   std::fill_n(deltas, kQueries, 0.0f);
   for (std::size_t row = 0; row < rows; ++row) {
-    runVectorised<ProductOfRows>(static_cast<const T*>(result.gradient[query + row]), static_cast<const T*>(result.result[query + row]), size,
-                                 deltas[row]);
+    deltas[row] = innerProduct<T>(result.gradient[query + row], result.result[query + row], size);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "reduce/widen.h"
+
 namespace ringrun {
 namespace {
 
@@ -59,68 +61,27 @@ struct CompleteScores {
   }
 };
 
-// A panel of rows whose columns from `columns` on, below 16, are 0.
-struct PackRows {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const AttentionRows<const float>& rows, std::size_t inner, std::size_t columns, float* to) {
-    Lanes<Bytes> x;
-    for (std::size_t k = 0; k < inner; ++k) {
-      x.load(rows[k], columns, 0);
-      x.store(to + k * kLanes);
-    }
-  }
-
-  // Pairs of rows in turn; the second of the last pair may be missing.
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const AttentionRows<const std::uint16_t>& rows, std::size_t inner, std::size_t columns, std::uint16_t* to) {
-    typename Lanes<Bytes>::Bits even, odd;
-    constexpr std::size_t kCount = Bytes / sizeof(std::uint32_t);
-    std::uint16_t copies[2][kLanes] = {};
-    for (std::size_t k = 0; k < inner; k += 2) {
-      const std::uint16_t* const first = fullRow(rows[k], columns, copies[0]);
-      const std::uint16_t* const second = k + 1 < inner ? fullRow(rows[k + 1], columns, copies[1]) : fullRow(rows[k], 0, copies[1]);
-      for (std::size_t i = 0; i < kLanes; i += kCount) {
-        Halves<Bytes>::load(first + i, even);
-        Halves<Bytes>::load(second + i, odd);
-        even = even >> 16 | odd;
-        std::memcpy(to + k * kLanes + 2 * i, &even, Bytes);
-      }
-    }
-  }
-
- private:
-  static RINGRUN_INLINE const std::uint16_t* fullRow(const std::uint16_t* row, std::size_t columns, std::uint16_t (&copy)[kLanes]) {
-    if (columns == kLanes) return row;
-    for (std::size_t i = 0; i < kLanes; ++i) copy[i] = i < columns ? row[i] : 0;
-    return copy;
-  }
-};
-
-struct NarrowRow {
-  template <std::size_t Bytes, typename T>
-  static RINGRUN_INLINE void run(const float* from, std::size_t count, T* to) {
-    Lanes<Bytes> x;
-    for (std::size_t i = 0; i < count; i += kLanes) {
-      x.load(from + i);
-      x.store(to + i, count - i);
-    }
-  }
-};
-
 #undef RINGRUN_INLINE
 
 }  // namespace
 
 template <typename T>
 void Panels<T>::packRows(const AttentionRows<const T>& rows, std::size_t inner, std::size_t columns) {
+  pack({rows.data, kIsHalf<T>, rows.stride, 1}, inner, columns);
+  // Rows up to a multiple of 16.
+  const std::size_t packed = paddedInner<T>(inner);
+  for (std::size_t p = 0; p < count_; ++p) std::fill_n(panel(p) + packed * kLanes, (roundedUp(inner, kLanes) - packed) * kLanes, T{0});
+}
+
+template <typename T>
+void Panels<T>::packColumns(const AttentionRows<const T>& rows, std::size_t inner, std::size_t columns) {
+  pack({rows.data, kIsHalf<T>, 1, rows.stride}, inner, columns);
+}
+
+template <typename T>
+void Panels<T>::pack(const MatrixOperand& matrix, std::size_t inner, std::size_t columns) {
   resize(inner, columns);
-  for (std::size_t p = 0; p < count_; ++p) {
-    const AttentionRows<const T> part{rows[0] + p * kLanes, rows.stride};
-    runVectorised<PackRows>(part, inner, std::min(kLanes, columns - p * kLanes), panel(p));
-    // Rows up to a multiple of 16.
-    const std::size_t packed = roundedUp(inner, kNumbersOfWord<T>);
-    std::fill_n(panel(p) + packed * kLanes, (roundedUp(inner, kLanes) - packed) * kLanes, T{0});
-  }
+  for (std::size_t p = 0; p < count_; ++p) packPanel(matrix.from(0, p * kLanes), inner, std::min(kLanes, columns - p * kLanes), panel(p));
 }
 
 template class Panels<float>;
@@ -128,11 +89,14 @@ template class Panels<std::uint16_t>;
 
 template <typename T>
 void storeRows(const AttentionRows<float>& from, std::size_t rows, std::size_t size, const AttentionRows<T>& to) {
-  for (std::size_t row = 0; row < rows; ++row) runVectorised<NarrowRow>(static_cast<const float*>(from[row]), size, to[row]);
+  for (std::size_t row = 0; row < rows; ++row) {
+    if constexpr (kIsHalf<T>) narrow(DType::BFloat16, from[row], to[row], size);
+    else std::copy_n(from[row], size, to[row]);
+  }
 }
 
 template <typename T>
-void storeTransposed(const float* from, std::size_t rows, std::size_t size, Scratch<float>& memory, const AttentionRows<T>& to) {
+void storeTransposed(const float* from, std::size_t rows, std::size_t size, Aligned<float>& memory, const AttentionRows<T>& to) {
   const std::size_t width = roundedUp(size, kLanes);
   float* const transposed = memory.resize(rows * width);
   transposeWords({from, kQueriesOfBlock * sizeof(float), size, rows}, reinterpret_cast<std::uint32_t*>(transposed), width);
@@ -141,8 +105,8 @@ void storeTransposed(const float* from, std::size_t rows, std::size_t size, Scra
 
 template void storeRows(const AttentionRows<float>&, std::size_t, std::size_t, const AttentionRows<float>&);
 template void storeRows(const AttentionRows<float>&, std::size_t, std::size_t, const AttentionRows<std::uint16_t>&);
-template void storeTransposed(const float*, std::size_t, std::size_t, Scratch<float>&, const AttentionRows<float>&);
-template void storeTransposed(const float*, std::size_t, std::size_t, Scratch<float>&, const AttentionRows<std::uint16_t>&);
+template void storeTransposed(const float*, std::size_t, std::size_t, Aligned<float>&, const AttentionRows<float>&);
+template void storeTransposed(const float*, std::size_t, std::size_t, Aligned<float>&, const AttentionRows<std::uint16_t>&);
 
 void completeScores(const AttentionScores& scores, const AttentionTile& tile, float* numbers) {
   const std::size_t at = tile.query * scores.maskQueryStride + tile.key * scores.maskKeyStride;

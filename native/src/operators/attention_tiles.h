@@ -4,37 +4,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 #include <vector>
 
 #include "operators/attention.h"
-#include "operators/row_product.h"
+#include "operators/product/pack.h"
+#include "operators/product/panels.h"
 #include "operators/transpose.h"
 #include "operators/vectors.h"
 
-// What forward pass and gradient of attention share: memory, operands packed in panels (operators/row_product.h), masks.
+// What forward pass and gradient of attention share: memory, operands packed in panels (operators/product/panels.h), masks.
 
 namespace ringrun {
 
 constexpr std::size_t roundedUp(std::size_t count, std::size_t to) { return (count + to - 1) / to * to; }
-
-// Numbers along the inner axis that one word of a panel holds.
-template <typename T>
-constexpr std::size_t kNumbersOfWord = sizeof(std::uint32_t) / sizeof(T);
-
-// Elements at an address aligned to a cache line. Contents are not kept; memory only grows.
-template <typename T>
-class Scratch {
- public:
-  T* resize(std::size_t count) {
-    words_.resize((count * sizeof(T) + sizeof(float) - 1) / sizeof(float));
-    return data();
-  }
-  T* data() const { return reinterpret_cast<T*>(words_.data()); }
-
- private:
-  AlignedFloats words_;
-};
 
 // A right operand of products. Element offsets are those of its element type: panel p from row k of the matrix on is at
 // panel(p) + k·16, for k that is a multiple of kNumbersOfWord.
@@ -57,29 +39,12 @@ class Panels {
   }
 
  private:
+  void pack(const MatrixOperand& matrix, std::size_t inner, std::size_t columns);
+
   std::size_t count_ = 0;
   std::size_t panelSize_ = 0;
-  Scratch<T> elements_;
+  Aligned<T> elements_;
 };
-
-template <typename T>
-void Panels<T>::packColumns(const AttentionRows<const T>& rows, std::size_t inner, std::size_t columns) {
-  resize(inner, columns);
-  constexpr std::size_t kPair = kNumbersOfWord<T>;
-  const std::size_t words = inner / kPair;
-  for (std::size_t p = 0; p < count_; ++p) {
-    T* const to = panel(p);
-    const std::size_t width = std::min(kLanes, columns - p * kLanes);
-    if (width < kLanes) std::fill_n(to, roundedUp(inner, kPair) * kLanes, T{0});
-    transposeWords({rows[p * kLanes], rows.stride * sizeof(T), width, words}, reinterpret_cast<std::uint32_t*>(to), kLanes);
-    if (inner % kPair == 0) continue;
-    T* const last = to + words * kPair * kLanes;
-    for (std::size_t j = 0; j < kLanes; ++j) {
-      last[2 * j] = j < width ? rows[p * kLanes + j][inner - 1] : T{0};
-      last[2 * j + 1] = T{0};
-    }
-  }
-}
 
 // Left operands whose rows of `inner` numbers consist of whole words: in place where possible, else copied with zeros.
 template <typename T>
@@ -87,24 +52,19 @@ class LeftRows {
  public:
   void set(const AttentionRows<const T>& rows, std::size_t count, std::size_t inner) {
     rows_ = rows;
-    if (inner % kNumbersOfWord<T> == 0) return;
-    const std::size_t stride = inner + 1;
+    const MatrixOperand left{rows.data, kIsHalf<T>, rows.stride, 1};
+    if (hasRowsInPlace<T>(left, inner)) return;
+    const std::size_t stride = paddedInner<T>(inner);
     T* const to = copies_.resize(count * stride);
-    for (std::size_t row = 0; row < count; ++row) {
-      std::copy_n(rows[row], inner, to + row * stride);
-      to[row * stride + inner] = T{0};
-    }
+    ringrun::packRows(left, count, inner, to);
     rows_ = {to, stride};
   }
   const AttentionRows<const T>& rows() const { return rows_; }
 
  private:
   AttentionRows<const T> rows_{};
-  Scratch<T> copies_;
+  Aligned<T> copies_;
 };
-
-template <typename T>
-using ProductOf = std::conditional_t<std::is_same_v<T, float>, PanelProduct, HalfPanelProduct>;
 
 // Panels from `panel` on, and of each the `inner` rows from `first` on.
 template <typename T>
@@ -133,7 +93,7 @@ void multiplyTile(const PanelPart<T>& part, const AttentionRows<const T>& left, 
         from[r] = left[row + r];
         results[r] = to[row + r] + p * kLanes;
       }
-      multiplyPanels(ProductOf<T>{panels, count, roundedUp(part.inner, kNumbersOfWord<T>), from, adds ? results : nullptr, results, height});
+      multiplyPanels(PanelProductOf<T>{panels, count, paddedInner<T>(part.inner), from, adds ? results : nullptr, results, height});
     }
   }
 }
@@ -168,7 +128,7 @@ void transposeRows(const AttentionRows<const T>& rows, std::size_t count, std::s
 
 // Stores rows of float32 numbers, kQueriesOfBlock apart, transposed as `rows` rows of `size` elements.
 template <typename T>
-void storeTransposed(const float* from, std::size_t rows, std::size_t size, Scratch<float>& memory, const AttentionRows<T>& to);
+void storeTransposed(const float* from, std::size_t rows, std::size_t size, Aligned<float>& memory, const AttentionRows<T>& to);
 
 // Stores rows of float32 numbers with elements up to a multiple of 16.
 template <typename T>

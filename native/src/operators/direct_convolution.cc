@@ -6,6 +6,7 @@
 #include "operators/product/pack.h"
 #include "operators/product/panels.h"
 #include "operators/vectors.h"
+#include "reduce/widen.h"
 
 namespace ringrun {
 namespace {
@@ -25,15 +26,6 @@ const std::uint16_t* withZero(const std::uint16_t* row, std::size_t count, std::
   copy[count] = 0;
   return copy;
 }
-
-struct Round {
-  template <std::size_t Bytes>
-  static inline __attribute__((always_inline)) void run(const float* from, std::size_t count, std::uint16_t* to) {
-    Lanes<Bytes> lanes;
-    lanes.load(from);
-    lanes.store(to, count);
-  }
-};
 
 }  // namespace
 
@@ -109,7 +101,7 @@ void convolvePart(const DirectConvolution& c, const std::uint16_t* packedImage, 
     for (std::size_t i = 0; i < panels.size(); ++i) {
       const std::size_t row = part.firstRow + i / c.panelsOfBatch() * c.rowStep(), begin = i % c.panelsOfBatch() * kLanes;
       std::uint16_t* const own = result + ((part.column * c.filters + m) * c.rows.results + row) * c.batch + begin;
-      runVectorised<Round>(to[m] + i * kLanes, std::min(kLanes, c.batch - begin), own);
+      narrow(DType::BFloat16, to[m] + i * kLanes, own, std::min(kLanes, c.batch - begin));
     }
   }
 }

@@ -7,6 +7,8 @@
 
 #include "operators/inner_products.h"
 #include "operators/row_product.h"
+#include "operators/transform_lanes.h"
+#include "operators/transpose.h"
 #include "operators/vectors.h"
 
 namespace ringrun {
@@ -57,16 +59,8 @@ struct ApplyMap {
       inputs[j] = {};
       if (map.inputs[j] != nullptr) inputs[j].load(map.inputs[j] + map.from + place, lanes, 0);
     }
-    const float* factors = map.matrix;
-    for (std::size_t i = 0; i < map.rows; ++i, factors += Columns) {
-      Lanes<Bytes> sum{};
-#pragma GCC unroll 9
-      for (std::size_t j = 0; j < Columns; ++j) {
-#pragma GCC unroll 4
-        for (std::size_t v = 0; v < Lanes<Bytes>::kVectors; ++v) sum[v] += inputs[j][v] * factors[j];
-      }
-      sum.store(map.outputs[i] + map.to + place, lanes);
-    }
+    transformLanes(map.matrix, map.rows, inputs,
+                   [&](std::size_t i, const Lanes<Bytes>& sum) __attribute__((always_inline)) { sum.store(map.outputs[i] + map.to + place, lanes); });
   }
 };
 
@@ -83,24 +77,6 @@ struct CopyRuns {
     }
   }
 };
-
-// to[j,i] = from[i,j] for 16 rows of `columns` elements, `columns` a multiple of 4.
-void transposeRows(const float* from, std::size_t stride, std::size_t columns, float* to) {
-  typedef float Four __attribute__((vector_size(16)));
-  for (std::size_t j = 0; j < columns; j += 4) {
-    for (std::size_t i = 0; i < kLanes; i += 4) {
-      Four row[4];
-      for (std::size_t r = 0; r < 4; ++r) std::memcpy(&row[r], from + (i + r) * stride + j, sizeof(Four));
-      const Four a = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
-      const Four b = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
-      const Four c = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
-      const Four d = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
-      const Four columnsOf[4] = {__builtin_shufflevector(a, c, 0, 1, 4, 5), __builtin_shufflevector(a, c, 2, 3, 6, 7),
-                                 __builtin_shufflevector(b, d, 0, 1, 4, 5), __builtin_shufflevector(b, d, 2, 3, 6, 7)};
-      for (std::size_t r = 0; r < 4; ++r) std::memcpy(to + (j + r) * kLanes + i, &columnsOf[r], sizeof(Four));
-    }
-  }
-}
 
 std::array<float, kMostPoints * kMostPoints> transposed(const float* matrix, std::size_t rows, std::size_t columns) {
   std::array<float, kMostPoints * kMostPoints> to{};
@@ -306,11 +282,7 @@ void gradientAtPoints(const ToomCookConvolution& c, const float* gradient, const
     }
     for (std::size_t p = 0; p < c.points; ++p) {
       float* const own = to + ((p * panels + panel) * length + begin) * kLanes;
-      const std::size_t whole = count / 4 * 4;
-      transposeRows(&rows[p][0][0], kRun, whole, own);
-      for (std::size_t place = whole; place < count; ++place) {
-        for (std::size_t lane = 0; lane < kLanes; ++lane) own[place * kLanes + lane] = rows[p][lane][place];
-      }
+      transposeWords({&rows[p][0][0], kRun * sizeof(float), kLanes, count}, reinterpret_cast<std::uint32_t*>(own), kLanes);
     }
   }
 }

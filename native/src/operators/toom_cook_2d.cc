@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "operators/product/panels.h"
+#include "operators/transform_lanes.h"
 #include "operators/transpose.h"
 #include "operators/vectors.h"
 
@@ -29,22 +30,7 @@ struct Rows {
   std::size_t stride;
 };
 
-// to[i] = Σ over j of matrix[i,j]·inputs[j].
-template <std::size_t Bytes, std::size_t Columns>
-RINGRUN_INLINE void multiplyLanes(const Matrix& matrix, const Lanes<Bytes>* inputs, const Rows& to) {
-  const float* factors = matrix.elements;
-  for (std::size_t i = 0; i < matrix.rows; ++i, factors += Columns) {
-    Lanes<Bytes> sum{};
-#pragma GCC unroll 9
-    for (std::size_t j = 0; j < Columns; ++j) {
-#pragma GCC unroll 4
-      for (std::size_t v = 0; v < Lanes<Bytes>::kVectors; ++v) sum[v] += inputs[j][v] * factors[j];
-    }
-    sum.store(to.from + i * to.stride);
-  }
-}
-
-// The number of inputs is a compile-time constant, so that they stay in registers. `read(j, lanes)` reads an input.
+// to[i] = Σ over j of matrix[i,j]·inputs[j]. `read(j, lanes)` reads an input.
 template <std::size_t Bytes, std::size_t Columns = 1, typename Read>
 RINGRUN_INLINE void apply(const Matrix& matrix, const Read& read, const Rows& to) {
   if (matrix.columns != Columns) {
@@ -54,7 +40,8 @@ RINGRUN_INLINE void apply(const Matrix& matrix, const Read& read, const Rows& to
   Lanes<Bytes> inputs[Columns];
 #pragma GCC unroll 9
   for (std::size_t j = 0; j < Columns; ++j) read(j, inputs[j]);
-  multiplyLanes<Bytes, Columns>(matrix, inputs, to);
+  transformLanes(matrix.elements, matrix.rows, inputs,
+                 [&](std::size_t i, const Lanes<Bytes>& sum) __attribute__((always_inline)) { sum.store(to.from + i * to.stride); });
 }
 
 struct ReadRows {

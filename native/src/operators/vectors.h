@@ -257,12 +257,17 @@ __attribute__((target("avx2,fma"))) void runWithAvx2(Arguments&&... arguments) {
 }
 #endif
 
+#if defined(__x86_64__)
+inline bool hasFma() { return cpuHas(1, Register::Ecx, 1u << 12); }
+inline bool hasAvx512WithFma() { return hasFma() && Avx512::isHere(); }
+inline bool hasAvx2WithFma() { return hasFma() && Avx2::isHere(); }
+#endif
+
 template <typename Kernel, typename... Arguments>
 void runVectorised(Arguments&&... arguments) {
 #if defined(__x86_64__)
-  static const bool kHasFma = cpuHas(1, Register::Ecx, 1u << 12);
-  static const bool kHasAvx512 = kHasFma && Avx512::isHere();
-  static const bool kHasAvx2 = kHasFma && Avx2::isHere();
+  static const bool kHasAvx512 = hasAvx512WithFma();
+  static const bool kHasAvx2 = hasAvx2WithFma();
   if (kHasAvx512) return runWithAvx512<Kernel>(std::forward<Arguments>(arguments)...);
   if (kHasAvx2) return runWithAvx2<Kernel>(std::forward<Arguments>(arguments)...);
 #endif

@@ -54,8 +54,8 @@ struct AddScaled {
 };
 
 struct InnerProduct {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const float* a, const float* b, std::size_t width, float& to) {
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const T* a, const T* b, std::size_t width, float& to) {
     Lanes<Bytes> x, y, sum;
     sum.fill(0);
     for (std::size_t i = 0; i < width; i += kLanes) {
@@ -77,10 +77,14 @@ void sumOfRows(const float* table, std::size_t width, const std::int64_t* rows, 
 
 void addScaled(const float* from, float scale, std::size_t width, float* to) { runVectorised<AddScaled>(from, scale, width, to); }
 
-float innerProduct(const float* a, const float* b, std::size_t width) {
+template <typename T>
+float innerProduct(const T* a, const T* b, std::size_t width) {
   float result;
   runVectorised<InnerProduct>(a, b, width, result);
   return result;
 }
+
+template float innerProduct(const float*, const float*, std::size_t);
+template float innerProduct(const std::uint16_t*, const std::uint16_t*, std::size_t);
 
 }  // namespace ringrun

@@ -13,7 +13,8 @@ void sumOfRows(const float* table, std::size_t width, const std::int64_t* rows, 
 // to += scale·from
 void addScaled(const float* from, float scale, std::size_t width, float* to);
 
-// Σ a[i]·b[i]
-float innerProduct(const float* a, const float* b, std::size_t width);
+// Σ a[i]·b[i] of float32 (float) or bfloat16 (std::uint16_t) numbers.
+template <typename T>
+float innerProduct(const T* a, const T* b, std::size_t width);
 
 }  // namespace ringrun

@@ -6,6 +6,7 @@
 #include "operators/product/panels.h"
 #include "operators/transpose.h"
 #include "operators/vectors.h"
+#include "reduce/widen.h"
 
 namespace ringrun {
 namespace {
@@ -19,17 +20,6 @@ struct CopyPanel {
       Lanes<Bytes> row;
       row.load(from + k * stride, width, 0);
       row.store(to + k * kLanes);
-    }
-  }
-};
-
-struct Round {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const float* from, std::size_t count, std::uint16_t* to) {
-    for (std::size_t i = 0; i < count; i += kLanes) {
-      Lanes<Bytes> numbers;
-      numbers.load(from + i, count - i, 0);
-      numbers.store(to + i, count - i);
     }
   }
 };
@@ -64,7 +54,7 @@ struct Interleave {
  private:
   template <std::size_t Bytes, typename T>
   static RINGRUN_INLINE void halves(const T* from, std::size_t count, std::uint16_t (&to)[kLanes]) {
-    if constexpr (sizeof(T) == sizeof(std::uint16_t)) {
+    if constexpr (kIsHalf<T>) {
       if (count == kLanes) {
         std::memcpy(to, from, sizeof to);
       } else {
@@ -93,8 +83,6 @@ struct Interleave {
 const float* floatsOf(const MatrixOperand& matrix) { return static_cast<const float*>(matrix.data); }
 const std::uint16_t* halvesOf(const MatrixOperand& matrix) { return static_cast<const std::uint16_t*>(matrix.data); }
 
-void roundRow(const float* from, std::size_t count, std::uint16_t* to) { runVectorised<Round>(from, count, to); }
-
 // Pairs of the rows of a matrix [inner, columns] whose columns are adjacent: pair k/2 is at to + k/2·stride.
 void interleaveRows(const MatrixOperand& matrix, std::size_t inner, std::size_t columns, std::uint32_t* to, std::size_t stride) {
   const auto interleave = [&](const auto* rows) {
@@ -112,7 +100,7 @@ void interleaveRows(const MatrixOperand& matrix, std::size_t inner, std::size_t 
 // One row of a matrix with adjacent columns in bfloat16, with zeros up to a whole pair.
 void copyHalves(const MatrixOperand& row, std::size_t inner, std::uint16_t* to) {
   if (row.isHalf) std::copy_n(halvesOf(row), inner, to);
-  else roundRow(floatsOf(row), inner, to);
+  else narrow(DType::BFloat16, floatsOf(row), to, inner);
   if (inner % 2 != 0) to[inner] = 0;
 }
 

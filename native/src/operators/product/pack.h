@@ -5,6 +5,9 @@
 
 namespace ringrun {
 
+template <typename T>
+constexpr bool kIsHalf = sizeof(T) == sizeof(std::uint16_t);
+
 // A matrix of float32 or bfloat16 numbers. Element (i, j) is element i·rowStride + j·columnStride of `data`; one of the strides
 // is 1.
 struct MatrixOperand {
@@ -19,11 +22,14 @@ struct MatrixOperand {
   }
 };
 
+// Numbers along the inner axis that one word of a panel holds.
+template <typename T>
+constexpr std::size_t kNumbersOfWord = sizeof(std::uint32_t) / sizeof(T);
+
 // Rows of a panel product: bfloat16 numbers are multiplied in pairs, the last one with a zero.
 template <typename T>
 constexpr std::size_t paddedInner(std::size_t inner) {
-  constexpr std::size_t kNumbersOfWord = sizeof(std::uint32_t) / sizeof(T);
-  return (inner + kNumbersOfWord - 1) / kNumbersOfWord * kNumbersOfWord;
+  return (inner + kNumbersOfWord<T> - 1) / kNumbersOfWord<T> * kNumbersOfWord<T>;
 }
 
 // Writes a panel (product/panels.h) of `width` columns and zeros in the others, from a right operand [inner, columns] that
@@ -34,7 +40,7 @@ void packPanel(const MatrixOperand& right, std::size_t inner, std::size_t width,
 // True if panel products can read the rows of a left operand [rows, inner] where they are.
 template <typename T>
 bool hasRowsInPlace(const MatrixOperand& left, std::size_t inner) {
-  return left.columnStride == 1 && left.isHalf == (sizeof(T) == sizeof(std::uint16_t)) && paddedInner<T>(inner) == inner;
+  return left.columnStride == 1 && left.isHalf == kIsHalf<T> && paddedInner<T>(inner) == inner;
 }
 
 // Writes the rows of a left operand one after another, each of paddedInner(inner) numbers.

@@ -11,12 +11,10 @@ const std::vector<PanelKernels>& panelKernels() {
   static const std::vector<PanelKernels> all = [] {
     std::vector<PanelKernels> kernels = {{"amx-twin", true, multiplyPlain, multiplyAmxTwin}, {"plain", true, multiplyPlain, multiplyPlain}};
 #if defined(__x86_64__)
-    const bool hasFma = cpuHas(1, Register::Ecx, 1u << 12);
-    const bool hasAvx512 = hasFma && Avx512::isHere();
-    kernels.push_back({"avx2", hasFma && Avx2::isHere(), multiplyAvx2, multiplyAvx2});
-    kernels.push_back({"avx512", hasAvx512, multiplyAvx512, multiplyAvx512});
-    kernels.push_back({"avx512-bf16", hasAvx512 && hasAvx512BFloat16(), multiplyAvx512, multiplyAvx512BFloat16});
-    kernels.push_back({"amx", hasAvx512 && hasAmx(), multiplyAvx512, multiplyAmx});
+    kernels.push_back({"avx2", hasAvx2WithFma(), multiplyAvx2, multiplyAvx2});
+    kernels.push_back({"avx512", hasAvx512WithFma(), multiplyAvx512, multiplyAvx512});
+    kernels.push_back({"avx512-bf16", hasAvx512BFloat16(), multiplyAvx512, multiplyAvx512BFloat16});
+    kernels.push_back({"amx", hasAvx512WithFma() && hasAmx(), multiplyAvx512, multiplyAmx});
 #endif
     return kernels;
   }();

@@ -11,12 +11,13 @@ namespace ringrun {
 template <typename T>
 class Aligned {
  public:
-  // The contents are not kept. Memory only grows.
-  void resize(std::size_t count) {
+  // The contents are not kept. Memory only grows. Returns data().
+  T* resize(std::size_t count) {
     constexpr std::size_t kAlignment = 64;
     memory_.resize(std::max(memory_.size(), count + kAlignment / sizeof(T)));
     const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
     data_ = memory_.data() + (kAlignment - address % kAlignment) % kAlignment / sizeof(T);
+    return data_;
   }
 
   T* data() const { return data_; }

@@ -4,6 +4,7 @@
 
 #include "operators/gelu.h"
 #include "operators/vectors.h"
+#include "reduce/widen.h"
 
 namespace ringrun {
 namespace {
@@ -72,17 +73,6 @@ struct End {
   }
 };
 
-struct Widen {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const std::uint16_t* from, std::size_t count, float* to) {
-    for (std::size_t i = 0; i < count; i += kLanes) {
-      Lanes<Bytes> numbers;
-      numbers.load(from + i, count - i, 0);
-      numbers.store(to + i, count - i);
-    }
-  }
-};
-
 #undef RINGRUN_INLINE
 
 bool beginsWithSteps(const MatrixProduct& p) {
@@ -96,7 +86,7 @@ bool hasSteps(const MatrixProduct& p) {
 void multiplyByGeluGradient(const MatrixOperand& argument, const SumsOfRow& row) {
   if (!argument.isHalf) return geluGradient(row.sums, static_cast<const float*>(argument.data), row.count, row.sums);
   float widened[kPanels * kLanes];
-  runVectorised<Widen>(static_cast<const std::uint16_t*>(argument.data), row.count, widened);
+  widen(DType::BFloat16, argument.data, widened, row.count);
   geluGradient(row.sums, widened, row.count, row.sums);
 }
 
