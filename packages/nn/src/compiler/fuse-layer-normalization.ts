@@ -4,6 +4,7 @@ import { sizeOf } from '../value-type.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { isSameSequence } from '../graph/same-data.ts';
 import { elementwiseGroups } from './fuse-elementwise.ts';
+import { Readers } from './readers.ts';
 import { replaceGroups, type Group, type Replacements } from './replace-groups.ts';
 
 /**
@@ -16,7 +17,7 @@ export function fuseLayerNormalization(outputs: readonly Value[]): Value[] {
   if (!order.some((node) => isNode(node, 'LayerNormalize') || isNode(node, 'LayerNormalizeGradient'))) {
     return [...outputs];
   }
-  const graph = new Readers(order, outputs);
+  const graph = new Surroundings(order, outputs);
   const groups = new Map<Node, Group>();
   const parts = new Map<Node, Parts>();
   for (const node of order) {
@@ -43,42 +44,13 @@ export function fuseLayerNormalization(outputs: readonly Value[]): Value[] {
   });
 }
 
-/** The readers of values. */
-class Readers {
-  readonly #readers = new Map<Value, Node[]>();
-  readonly #places: ReadonlyMap<Node, number>;
-  readonly #outputs: ReadonlySet<Value>;
+/** The readers of values, and the elementwise programs that additions would be part of. */
+class Surroundings extends Readers {
   readonly #elementwise: ReadonlyMap<Node, Group>;
 
   constructor(order: readonly Node[], outputs: readonly Value[]) {
-    this.#places = new Map(order.map((node, place) => [node, place]));
-    this.#outputs = new Set(outputs);
+    super(order, outputs);
     this.#elementwise = elementwiseGroups(outputs);
-    for (const node of order) {
-      for (const input of new Set(node.inputs)) {
-        const known = this.#readers.get(input);
-        if (known) known.push(node);
-        else this.#readers.set(input, [node]);
-      }
-    }
-  }
-
-  of(value: Value): readonly Node[] {
-    return this.#readers.get(value) ?? [];
-  }
-
-  /** The only reader; undefined if there are others, or if the value is an output. */
-  only(value: Value): Node | undefined {
-    const readers = this.of(value);
-    return readers.length === 1 && !this.isOutput(value) ? readers[0] : undefined;
-  }
-
-  isOutput(value: Value): boolean {
-    return this.#outputs.has(value);
-  }
-
-  isBefore(one: Node, other: Node): boolean {
-    return this.#places.get(one)! < this.#places.get(other)!;
   }
 
   /** True for an addition that no elementwise program would contain together with other operators. */
@@ -103,7 +75,7 @@ interface Parts {
 
 function forwardOf(
   node: Node<'LayerNormalize'>,
-  graph: Readers,
+  graph: Surroundings,
   groups: ReadonlyMap<Node, Group>,
 ): Parts | undefined {
   const [x, ...options] = node.inputs;
@@ -165,7 +137,7 @@ function fitting(operand: Value, sum: Node): Value {
 
 function backwardOf(
   node: Node<'LayerNormalizeGradient'>,
-  graph: Readers,
+  graph: Surroundings,
   groups: ReadonlyMap<Node, Group>,
 ): Parts | undefined {
   if (node.attributes.adds) return undefined;

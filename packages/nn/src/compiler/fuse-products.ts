@@ -1,11 +1,12 @@
 import type { ProductActivation } from '../graph/attributes.ts';
 import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
 import { isSameSequence } from '../graph/same-data.ts';
-import { onlyReadersOf, topologicalOrder } from '../graph/topology.ts';
+import { topologicalOrder } from '../graph/topology.ts';
 import { matrixProduct, type ProductOperands } from '../ops/own/matrix-product.ts';
-import { cast } from '../ops/elementwise.ts';
+import { beforeRounding, widened } from '../ops/elementwise.ts';
 import { reshape } from '../ops/shape.ts';
 import { sizeOf } from '../value-type.ts';
+import { Readers } from './readers.ts';
 
 /**
  * Replaces matrix products by an operator of the addon, together with the operators beside them that it computes on the way:
@@ -14,7 +15,7 @@ import { sizeOf } from '../value-type.ts';
 export function fuseProducts(outputs: readonly Value[]): Value[] {
   const order = topologicalOrder(outputs);
   if (!order.some(isProduct)) return [...outputs];
-  const graph = new Surroundings(order, outputs);
+  const graph = new Readers(order, outputs);
   const replaced = new Map<Value, Value>();
   const current = (value: Value): Value => replaced.get(value) ?? value;
   for (const node of order) {
@@ -44,39 +45,6 @@ function isWorthIt({ outputs: [{ shape }] }: Product): boolean {
 
 const minRows = 4;
 
-/** The places and readers of values. */
-class Surroundings {
-  readonly #places: ReadonlyMap<Node, number>;
-  readonly #onlyReaders: ReadonlyMap<Value, Node | undefined>;
-  readonly #readers = new Map<Value, Node[]>();
-
-  constructor(order: readonly Node[], outputs: readonly Value[]) {
-    this.#places = new Map(order.map((node, place) => [node, place]));
-    this.#onlyReaders = onlyReadersOf(order, outputs);
-    for (const node of order) {
-      for (const input of node.inputs) {
-        const known = this.#readers.get(input);
-        if (known) known.push(node);
-        else this.#readers.set(input, [node]);
-      }
-    }
-  }
-
-  /** The reader of a value that is read once and is not an output. */
-  onlyReaderOf(value: Value): Node | undefined {
-    return this.#onlyReaders.get(value);
-  }
-
-  readersOf(value: Value): readonly Node[] {
-    return this.#readers.get(value) ?? [];
-  }
-
-  /** True if a value is known before a node is computed. */
-  isKnownBefore({ node: producer }: Value, node: Node): boolean {
-    return producer.inputs.length === 0 || this.#places.get(producer)! < this.#places.get(node)!;
-  }
-}
-
 /** A product and the nodes that become part of it. */
 interface Plan {
   readonly node: Product;
@@ -84,7 +52,7 @@ interface Plan {
   /** The sum over the leading axes. */
   readonly sum?: Value | undefined;
   /** The product, or the sum, in float32, if it is not read in bfloat16. */
-  readonly widened?: Value | undefined;
+  readonly inFloat32?: Value | undefined;
   /** The value that the activation reads: the product, or a Reshape of it. */
   readonly before: Value;
   readonly activation?: {
@@ -94,24 +62,25 @@ interface Plan {
   };
 }
 
-function planOf(node: Product, graph: Surroundings): Plan {
+function planOf(node: Product, graph: Readers): Plan {
   const [result] = node.outputs;
   const bias = isNode(node, 'Gemm') ? node.inputs.at(2) : undefined;
-  const widened = wideningOf(result, graph);
-  const reader = graph.onlyReaderOf(widened ?? result);
+  const inFloat32 = wideningOf(result, graph);
+  const reader = graph.only(inFloat32 ?? result);
   if (isNode(node, 'MatMul') && reader && isSumOverLeading(reader)) {
     const [sum] = reader.outputs;
-    const widenedSum = widened ?? wideningOf(sum, graph);
+    const sumInFloat32 = inFloat32 ?? wideningOf(sum, graph);
     // Sums are added in float32.
-    if (widenedSum || sum.dtype === 'float32') return { node, sum, widened: widenedSum, before: result };
+    if (sumInFloat32 || sum.dtype === 'float32')
+      return { node, sum, inFloat32: sumInFloat32, before: result };
   }
-  if (widened) return { node, bias, widened, before: result };
+  if (inFloat32) return { node, bias, inFloat32, before: result };
   return { node, bias, ...activationOf(node, result, graph) };
 }
 
 /** A value in float32, if nothing reads it in bfloat16: no result of a product needs to be rounded for it. */
-function wideningOf(value: Value, graph: Surroundings): Value | undefined {
-  const reader = graph.onlyReaderOf(value);
+function wideningOf(value: Value, graph: Readers): Value | undefined {
+  const reader = graph.only(value);
   const isWidening = reader && isNode(reader, 'Cast') && value.dtype === 'bfloat16';
   return isWidening && reader.outputs[0].dtype === 'float32' ? reader.outputs[0] : undefined;
 }
@@ -125,16 +94,12 @@ function isSumOverLeading(node: Node): boolean {
   return Array.from({ length: leading }, (_, axis) => axis).every((axis) => axes.has(axis));
 }
 
-function activationOf(
-  node: Product,
-  result: Value,
-  graph: Surroundings,
-): Pick<Plan, 'before' | 'activation'> {
-  const reader = graph.onlyReaderOf(result);
+function activationOf(node: Product, result: Value, graph: Readers): Pick<Plan, 'before' | 'activation'> {
+  const reader = graph.only(result);
   const before = reader && isNode(reader, 'Reshape') ? reader.outputs[0] : result;
-  const gelu = graph.readersOf(before).find((one) => isNode(one, 'Gelu'));
+  const gelu = graph.of(before).find((one) => isNode(one, 'Gelu'));
   if (gelu) return { before, activation: { name: 'gelu', result: gelu.outputs[0] } };
-  const gradient = graph.onlyReaderOf(before);
+  const gradient = graph.only(before);
   if (gradient && isNode(gradient, 'GeluGradient')) {
     const [d, argument] = gradient.inputs;
     if (d === before && argument !== before && graph.isKnownBefore(argument, node)) {
@@ -146,7 +111,7 @@ function activationOf(
 
 /** The values that the operator replaces. */
 function fused(
-  { node, bias, sum, widened, before, activation }: Plan,
+  { node, bias, sum, inFloat32, before, activation }: Plan,
   current: (value: Value) => Value,
 ): readonly (readonly [Value, Value])[] {
   const [result] = node.outputs;
@@ -155,9 +120,9 @@ function fused(
   const inBfloat16 = result.dtype === 'bfloat16';
   const argument = activation?.argument && current(activation.argument);
   const operands: ProductOperands = {
-    left: inBfloat16 ? withoutRounding(left.value) : asFloat32(left.value),
-    right: inBfloat16 ? withoutRounding(right.value) : asFloat32(right.value),
-    bias: bias && asFloat32(current(bias)),
+    left: inBfloat16 ? withoutRounding(left.value) : widened(left.value),
+    right: inBfloat16 ? withoutRounding(right.value) : widened(right.value),
+    bias: bias && widened(current(bias)),
     argument: argument && shaped(argument, result.shape),
   };
   const attributes = {
@@ -167,11 +132,11 @@ function fused(
     sums: sum !== undefined,
     activation: activation?.name ?? 'none',
   };
-  const type = { dtype: (widened ?? result).dtype, shape: sum ? summedShape(result, sum) : result.shape };
+  const type = { dtype: (inFloat32 ?? result).dtype, shape: sum ? summedShape(result, sum) : result.shape };
   const made = matrixProduct(operands, attributes, type);
-  const ending = widened ?? sum;
+  const ending = inFloat32 ?? sum;
   if (ending) {
-    const values = [result, ...(sum ? [sum] : []), ...(widened ? [widened] : [])];
+    const values = [result, ...(sum ? [sum] : []), ...(inFloat32 ? [inFloat32] : [])];
     return values.map((value) => [value, shaped(made.outputs[0], ending.shape)] as const);
   }
   if (!activation) return [[result, made.outputs[0]]];
@@ -182,14 +147,10 @@ function fused(
   ];
 }
 
-const asFloat32 = (value: Value): Value => cast(value, 'float32');
-
 /** A leaf that is rounded before a product in bfloat16: the product rounds it while it packs it. */
 function withoutRounding(operand: Value): Value {
-  const { node } = operand;
-  return isNode(node, 'Cast') && isNode(node.inputs[0].node, 'Input') && node.inputs[0].dtype === 'float32'
-    ? node.inputs[0]
-    : operand;
+  const given = beforeRounding(operand);
+  return isNode(given.node, 'Input') ? given : operand;
 }
 
 /** With the leading axes as 1, as if they had been kept. */

@@ -110,6 +110,13 @@ export function widened(value: Value): Value {
   return value.dtype === 'bfloat16' ? cast(value, 'float32') : value;
 }
 
+/** A float32 value that was rounded to bfloat16, as it was before; another value as it is. */
+export function beforeRounding(value: Value): Value {
+  const { node } = value;
+  const isRounded = isNode(node, 'Cast') && value.dtype === 'bfloat16' && node.inputs[0].dtype === 'float32';
+  return isRounded ? node.inputs[0] : value;
+}
+
 /** A value of floats as it is, another one in float32. */
 export function asFloat(value: Value): Value {
   return isFloat(value) ? value : cast(value, 'float32');

@@ -1,11 +1,12 @@
 import type { AttentionPlaces, HeadLayout } from '../../graph/attributes.ts';
 import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
 import { isSameSequence } from '../../graph/same-data.ts';
-import { dependsOnParameter, onlyReadersOf, topologicalOrder } from '../../graph/topology.ts';
+import { dependsOnParameter, topologicalOrder } from '../../graph/topology.ts';
 import { namesOf, placesOf } from '../../ops/own/attention.ts';
 import { usesOwnOperators } from '../../ops/own/enabled.ts';
 import { transpose } from '../../ops/shape.ts';
 import { sizeOf } from '../../value-type.ts';
+import { Readers } from '../readers.ts';
 import { rewrite } from '../rewrite.ts';
 
 /**
@@ -16,10 +17,10 @@ import { rewrite } from '../rewrite.ts';
 export function placeAttention(outputs: readonly Value[]): Value[] {
   const order = topologicalOrder(outputs);
   if (!usesOwnOperators() || !order.some(({ op }) => op === 'Attention')) return [...outputs];
-  const onlyReader = onlyReadersOf(order, outputs);
+  const readers = new Readers(order, outputs);
   return rewrite(outputs, [
     (node, original) =>
-      isNode(node, 'Attention') ? placed(node, onlyReader.get(original.outputs[0])) : undefined,
+      isNode(node, 'Attention') ? placed(node, readers.only(original.outputs[0])) : undefined,
     withoutTransposes,
   ]);
 }

@@ -1,8 +1,9 @@
 import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
-import { onlyReadersOf, topologicalOrder } from '../../graph/topology.ts';
+import { topologicalOrder } from '../../graph/topology.ts';
 import { isSameSequence } from '../../graph/same-data.ts';
 import { batchNormalizeActivate } from '../../ops/own/batch-normalize-activate.ts';
+import { Readers } from '../readers.ts';
 
 /**
  * Replaces batch normalization, the addition of a residual and the following relu by one operator of the addon. Its gradient
@@ -42,20 +43,18 @@ interface Ending {
 }
 
 function endingsOf(order: readonly Node[], outputs: readonly Value[]): Map<Node, Ending> {
-  const onlyReader = onlyReadersOf(order, outputs);
-  const places = new Map(order.map((node, place) => [node, place]));
+  const readers = new Readers(order, outputs);
   const taken = new Set<Node>();
   const endings = new Map<Node, Ending>();
   // If both summands are normalized, the last one adds the other, because the other does not depend on it.
   for (const node of order.toReversed()) {
     if (!isNode(node, 'BatchNormalize') || !isWorthIt(node)) continue;
     const normalized = node.outputs[0];
-    const sum = onlyReader.get(normalized);
+    const sum = readers.only(normalized);
     const residual = sum && !taken.has(sum) ? residualOf(sum, normalized) : undefined;
     // A summand that is computed earlier does not depend on the statistics, which may be read elsewhere.
-    const isEarlier = (other: Node) => other.inputs.length === 0 || places.get(other)! < places.get(node)!;
-    const adds = residual !== undefined && isEarlier(residual.node);
-    const last = adds ? onlyReader.get(sum!.outputs[0]) : sum;
+    const adds = residual !== undefined && readers.isKnownBefore(residual, node);
+    const last = adds ? readers.only(sum!.outputs[0]) : sum;
     const activates = last !== undefined && isNode(last, 'Relu');
     const nodes = [...(adds ? [sum!] : []), ...(activates ? [last] : [])];
     for (const one of nodes) taken.add(one);

@@ -1,7 +1,7 @@
-import { createValue, isNode, type Value } from '../../graph/node.ts';
+import { createValue, type Value } from '../../graph/node.ts';
 import type { ConvAttributes } from '../../graph/attributes.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
-import { widened } from '../elementwise.ts';
+import { beforeRounding, widened } from '../elementwise.ts';
 import { bestTile, pointsOfBothAxes, toomCook } from '../toom-cook.ts';
 import {
   constantMatrices,
@@ -26,14 +26,8 @@ import {
  * @param window of one group, with strides and dilations of 1, and less padding than taps before the image
  */
 export function toomCookConvolve2d(image: Value, weight: Value, window: ConvAttributes): Value {
-  const read = beforeRounding(weight);
+  const read = widened(beforeRounding(weight));
   return alongBothAxes.convolve(image, read, window, resultSizeOf(image, read, window), false);
-}
-
-function beforeRounding(weight: Value): Value {
-  const { node } = weight;
-  const isRounded = isNode(node, 'Cast') && node.inputs[0].dtype === 'float32';
-  return isRounded ? node.inputs[0] : widened(weight);
 }
 
 const alongBothAxes: InnermostConvolution = {
