@@ -70,7 +70,9 @@ export function startWorkers(
   let stopKillTimer: (() => void) | undefined;
   let resolveFailing!: () => void;
   const failing = new Promise<void>((resolve) => (resolveFailing = resolve));
+  const ending = new AbortController();
   const left = new Set<SupervisedWorker>();
+  const started = new Map<number | undefined, Promise<void>>();
   const running = new Map<WorkerPlan, SupervisedWorker>();
   const finished: WorkerPlan[] = [];
   const dismissed = new Map<WorkerPlan, Dismissal>();
@@ -109,6 +111,7 @@ export function startWorkers(
   function follow(decision: Decision): void {
     state = decision.state;
     const { send, sparesSaving = false } = decision;
+    if (state.phase === 'ending') ending.abort();
     if (send) for (const worker of left) if (!sparesSaving || !worker.isSaving()) worker.signalGroup(send);
     if (state.phase === 'ending' && (send !== 'SIGKILL' || sparesSaving)) {
       stopKillTimer?.();
@@ -126,6 +129,10 @@ export function startWorkers(
       if (plan !== first && (await survival.unneeded([...runningPlans(), plan])).length > 0) break;
       const worker = startWorker(plan);
       left.add(worker);
+      started.set(
+        worker.pid,
+        worker.ended.then(() => undefined),
+      );
       running.set(plan, worker);
       const [outcome, replacement]: [WorkerOutcome, WorkerPlan | undefined] = await seeOff(worker, plan);
       outcomes.push(outcome);
@@ -177,8 +184,8 @@ export function startWorkers(
       if (kind !== 'fatal') return replacement;
     }
     if (state.phase === 'running') {
+      await awaitBlamed(outcome, started, clock, ending.signal);
       resolveFailing();
-      await awaitBlamed(outcome, left, clock);
     }
     follow(onWorkerFailed(state, clock.now(), gracePeriodMs));
     return undefined;
