@@ -34,14 +34,17 @@ async function endsWell(command: Command): Promise<string> {
 }
 
 describe.concurrent('a job that was stopped as a whole', () => {
-  test('continues on one node, longer than the timeout of its group', async () => {
-    const folder = mkdtempSync(join(place, 'job-'));
-    const job = launch(['--nproc', '2', script, folder]);
-    await job.sees(/rank 1 works in round 0/);
-    await stopAll([job]);
-    writeFileSync(join(folder, 'changed'), '');
-    expect(await endsWell(job)).not.toMatch(/ringrun/);
-  });
+  test.each(['shm', 'tcp'])(
+    'continues on one node over %s, after the timeout of its group',
+    async (transport) => {
+      const folder = mkdtempSync(join(place, 'job-'));
+      const job = launch(['--nproc', '2', script, folder], { env: { RINGRUN_TRANSPORT: transport } });
+      await job.sees(/rank 1 works in round 0/);
+      await stopAll([job]);
+      writeFileSync(join(folder, 'changed'), '');
+      expect(await endsWell(job)).not.toMatch(/ringrun/);
+    },
+  );
 
   /** A lease of 2 s. */
   const patience = 'keep_alive_interval=0.5,keep_alive_max_attempt=4,last_call_timeout=1';

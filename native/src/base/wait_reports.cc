@@ -39,13 +39,13 @@ std::string describeDuration(double ms) {
 
 }  // namespace
 
-bool WaitReports::isDue(Clock::time_point began, Clock::duration waited) {
+bool WaitReports::isDue(const Deadline& deadline, Clock::duration waited) {
   if (firstMs_ <= 0) return false;
-  if (began != began_) {
-    began_ = began;
+  if (deadline.since() != began_) {
+    began_ = deadline.since();
     written_ = 0;
   }
-  const double waitedMs = std::chrono::duration<double, std::milli>(waited).count();
+  const double waitedMs = std::chrono::duration<double, std::milli>(waited - deadline.stoodStill()).count();
   if (waitedMs < dueMs(written_, firstMs_)) return false;
   ++written_;
   return true;
@@ -59,7 +59,7 @@ void WaitReports::write(int rank, const Call& call, const std::vector<Missing>& 
     line += nameOf(missing[i].rank) + ", " + missing[i].description;
   }
   if (missing.size() > named) line += "; and " + std::to_string(missing.size() - named) + " more";
-  const double waitedMs = std::chrono::duration<double, std::milli>(Clock::now() - call.deadline.since()).count();
+  const double waitedMs = std::chrono::duration<double, std::milli>(call.deadline.waited()).count();
   line += more + " (" + describeDuration(waitedMs) + " of " + describeDuration(call.deadline.timeoutMs()) + ")\n";
   writeLine(line);
 }

@@ -120,10 +120,9 @@ void MessageWaits::reportOldest() {
   const Posted* const first = oldestAwaited(pending);
   if (first == nullptr) return;
   ControlMesh& mesh = connections_.mesh();
-  const Clock::time_point since = first->deadline.since();
-  const auto waited = Clock::now() - since;
+  const auto waited = Clock::now() - first->deadline.since();
   mesh.sendMessageWait(waited >= kLivenessInterval ? std::optional(first->message.fingerprint) : std::nullopt);
-  if (!reports_.isDue(since, waited)) return;
+  if (!reports_.isDue(first->deadline, waited)) return;
   std::vector<WaitReports::Missing> awaited;
   for (const int peer : peersAwaitedBy(*first)) awaited.push_back({peer, mesh.describePeer(peer, 0, {})});
   const std::string more = pending == 1 ? "" : "; " + std::to_string(pending - 1) + " more messages are waiting";

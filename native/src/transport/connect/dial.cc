@@ -46,7 +46,7 @@ void awaitConnecting(Attempt& attempt, Milliseconds timeout) {
 // A host that one rank cannot reach is unreachable for all ranks on that rank's host: the first of them reports it.
 void reportUnanswered(const Directory& directory, int peer, const std::string& where, const Call& call) {
   if (directory.localRanks().front() != directory.rank()) return;
-  if (!call.reports.isDue(call.deadline.since(), Clock::now() - call.deadline.since())) return;
+  if (!call.reports.isDue(call.deadline, Clock::now() - call.deadline.since())) return;
   call.reports.write(directory.rank(), call, {{peer, "which does not answer at " + where}});
 }
 

@@ -49,7 +49,7 @@ std::vector<InvolvedRank> ControlMesh::missingBehind(const std::vector<InvolvedR
 }
 
 void ControlMesh::reportWait(const Call& call, Clock::duration waited, const Awaited& awaited) {
-  if (!call.reports.isDue(call.deadline.since(), waited)) return;
+  if (!call.reports.isDue(call.deadline, waited)) return;
   const std::uint64_t sequence = call.fingerprint.sequence;
   std::vector<InvolvedRank> missing;
   const std::vector<InvolvedRank> known = awaited();
