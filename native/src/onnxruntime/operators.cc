@@ -50,8 +50,6 @@ const std::vector<const CustomOperator*>& operators() {
         customOperator<RecurrenceGradient>(),
         customOperator<RunCall>(),
         customOperator<StartCall>(),
-        customOperator<ToomCookConvolve>(),
-        customOperator<ToomCookWeightGradient>(),
     };
     addOverloads<AddDependency, 1>(made);
     addOverloads<AddLayerNormalize, 2>(made);
@@ -72,7 +70,9 @@ const std::vector<const CustomOperator*>& operators() {
     addOverloads<Softmax, 1>(made);
     addOverloads<SoftmaxCrossEntropy, 1>(made);
     addOverloads<SoftmaxCrossEntropyGradient, 1>(made);
+    addOverloads<ToomCookConvolve, 1>(made);
     addOverloads<ToomCookConvolve2d, 1>(made);
+    addOverloads<ToomCookWeightGradient, 1>(made);
     addOverloads<ToomCookWeightGradient2d, 1>(made);
     return made;
   }();

@@ -19,40 +19,41 @@ namespace {
 constexpr std::size_t kMostPoints = ToomCookConvolution::kMostPoints;
 
 // outputs[i] = Σ over j of matrix[i,j]·inputs[j], elementwise; a null input is 0. At most kMostPoints inputs. All inputs
-// are read from `from` on, and all outputs are written from `to` on.
+// are read from `from` on, and all outputs are written from `to` on. In and Out: float, or std::uint16_t for bfloat16.
+template <typename In, typename Out>
 struct Map {
   const float* matrix;
   std::size_t rows;
   std::size_t columns;
-  const float* const* inputs;
-  float* const* outputs;
+  const In* const* inputs;
+  Out* const* outputs;
   std::size_t count;
   std::size_t from = 0;
   std::size_t to = 0;
 };
 
 struct ApplyMap {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const Map& map) {
+  template <std::size_t Bytes, typename In, typename Out>
+  static RINGRUN_INLINE void run(const Map<In, Out>& map) {
     runFrom<Bytes, 1>(map);
   }
 
  private:
   // The number of inputs is a compile-time constant, so that they stay in registers.
-  template <std::size_t Bytes, std::size_t Columns>
-  static RINGRUN_INLINE void runFrom(const Map& given) {
+  template <std::size_t Bytes, std::size_t Columns, typename In, typename Out>
+  static RINGRUN_INLINE void runFrom(const Map<In, Out>& given) {
     if (given.columns != Columns) {
       if constexpr (Columns < kMostPoints) runFrom<Bytes, Columns + 1>(given);
       return;
     }
-    const Map map = given;
+    const Map<In, Out> map = given;
     const std::size_t whole = map.count / kLanes * kLanes;
     for (std::size_t place = 0; place < whole; place += kLanes) mapLanes<Bytes, Columns>(map, place, kLanes);
     if (whole < map.count) mapLanes<Bytes, Columns>(map, whole, map.count - whole);
   }
 
-  template <std::size_t Bytes, std::size_t Columns>
-  static RINGRUN_INLINE void mapLanes(const Map& map, std::size_t place, std::size_t lanes) {
+  template <std::size_t Bytes, std::size_t Columns, typename In, typename Out>
+  static RINGRUN_INLINE void mapLanes(const Map<In, Out>& map, std::size_t place, std::size_t lanes) {
     Lanes<Bytes> inputs[Columns];
 #pragma GCC unroll 9
     for (std::size_t j = 0; j < Columns; ++j) {
@@ -64,7 +65,10 @@ struct ApplyMap {
   }
 };
 
-void apply(const Map& map) { runVectorised<ApplyMap>(map); }
+template <typename In, typename Out>
+void apply(const Map<In, Out>& map) {
+  runVectorised<ApplyMap>(map);
+}
 
 // Runs of 16 elements, `count` of them, from `from` with stride `fromStride` to `to` with stride `toStride`.
 struct CopyRuns {
@@ -88,11 +92,12 @@ std::array<float, kMostPoints * kMostPoints> transposed(const float* matrix, std
 
 // The rows of one phase of a channel of a tile's columns at the points, for the places of a part and of all taps: outputs of
 // length + reach elements.
-void transformImage(const ToomCookConvolution& c, const float* image, const TilePart& part, std::size_t channel, std::size_t phase,
+template <typename T>
+void transformImage(const ToomCookConvolution& c, const T* image, const TilePart& part, std::size_t channel, std::size_t phase,
                     float* const* outputs) {
   const std::size_t count = part.length() + c.reach(phase);
   const auto height = static_cast<std::ptrdiff_t>(c.height);
-  const float* inputs[kMostPoints];
+  const T* inputs[kMostPoints];
   for (std::size_t j = 0; j < c.span; ++j) {
     const std::ptrdiff_t column = static_cast<std::ptrdiff_t>(part.tile * c.advance + j) + c.start;
     const bool exists = column >= 0 && column < static_cast<std::ptrdiff_t>(c.width);
@@ -107,7 +112,7 @@ void transformImage(const ToomCookConvolution& c, const float* image, const Tile
     const std::ptrdiff_t rows = c.rowStride > 1 || row >= height ? 1 : (isInside ? height : 0) - row;
     const std::size_t length = std::min(static_cast<std::size_t>(rows) * c.batch - begin, count - place);
     if (isInside) {
-      apply({c.inputTransform, c.points, c.span, inputs, outputs, length, static_cast<std::size_t>(row) * c.batch + begin, place});
+      apply(Map<T, float>{c.inputTransform, c.points, c.span, inputs, outputs, length, static_cast<std::size_t>(row) * c.batch + begin, place});
     } else {
       for (std::size_t p = 0; p < c.points; ++p) std::fill_n(outputs[p] + place, length, 0.0f);
     }
@@ -118,10 +123,11 @@ void transformImage(const ToomCookConvolution& c, const float* image, const Tile
 }
 
 // Columns of results of one filter from its products [points] of a part.
-void transformResults(const ToomCookConvolution& c, const float* const* products, const TilePart& part, std::size_t filter, float* result) {
+template <typename T>
+void transformResults(const ToomCookConvolution& c, const float* const* products, const TilePart& part, std::size_t filter, T* result) {
   const std::size_t first = part.tile * c.tile;
   const std::size_t columns = std::min(c.tile, c.resultWidth - first);
-  float* outputs[kMostPoints];
+  T* outputs[kMostPoints];
   for (std::size_t i = 0; i < columns; ++i) outputs[i] = result + ((first + i) * c.filters + filter) * c.resultHeight * c.batch;
   std::size_t begin = part.begin % c.batch;
   std::size_t row = c.firstRow + part.begin / c.batch * c.rowStep;
@@ -129,7 +135,7 @@ void transformResults(const ToomCookConvolution& c, const float* const* products
   while (place < part.length()) {
     const std::size_t left = part.length() - place;
     const std::size_t length = c.rowStep == 1 ? left : std::min(c.batch - begin, left);
-    apply({c.outputTransform, columns, c.points, products, outputs, length, place, row * c.batch + begin});
+    apply(Map<float, T>{c.outputTransform, columns, c.points, products, outputs, length, place, row * c.batch + begin});
     place += length;
     row += c.rowStep;
     begin = 0;
@@ -201,11 +207,12 @@ void weightsAtPoints(const ToomCookConvolution& c, const float* weights, bool is
     float* outputs[kMostPoints];
     for (std::size_t j = 0; j < c.columnTaps; ++j) inputs[j] = taps.data() + ((filter - firstFilter) * c.columnTaps + j) * inner;
     for (std::size_t p = 0; p < c.points; ++p) outputs[p] = to + (p * c.filters + filter) * inner;
-    apply({c.weightTransform, c.points, c.columnTaps, inputs, outputs, inner});
+    apply(Map<float, float>{c.weightTransform, c.points, c.columnTaps, inputs, outputs, inner});
   }
 }
 
-void convolvePart(const ToomCookConvolution& c, const float* image, const float* weightsAtPoints, const TilePart& part, float* result) {
+template <typename T>
+void convolvePart(const ToomCookConvolution& c, const T* image, const float* weightsAtPoints, const TilePart& part, T* result) {
   thread_local AlignedFloats channel, matrices, products;
   thread_local std::vector<const float*> from, panels;
   thread_local std::vector<float*> to;
@@ -249,7 +256,8 @@ void convolvePart(const ToomCookConvolution& c, const float* image, const float*
   }
 }
 
-void imageAtPoints(const ToomCookConvolution& c, const float* image, const TilePart& part, std::size_t channel, float* to) {
+template <typename T>
+void imageAtPoints(const ToomCookConvolution& c, const T* image, const TilePart& part, std::size_t channel, float* to) {
   const std::size_t length = c.imageLength(part.length());
   float* outputs[kMostPoints];
   for (std::size_t phase = 0; phase < c.phases(); ++phase) {
@@ -259,7 +267,8 @@ void imageAtPoints(const ToomCookConvolution& c, const float* image, const TileP
   }
 }
 
-void gradientAtPoints(const ToomCookConvolution& c, const float* gradient, const TilePart& part, std::size_t panel, float* to) {
+template <typename T>
+void gradientAtPoints(const ToomCookConvolution& c, const T* gradient, const TilePart& part, std::size_t panel, float* to) {
   // Places that are transposed at once, in the first-level cache.
   constexpr std::size_t kRun = 64;
   alignas(64) float rows[kMostPoints][kLanes][kRun];
@@ -270,7 +279,7 @@ void gradientAtPoints(const ToomCookConvolution& c, const float* gradient, const
     const std::size_t count = std::min(kRun, length - begin);
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       const std::size_t filter = panel * kLanes + lane;
-      const float* inputs[kMostPoints];
+      const T* inputs[kMostPoints];
       float* outputs[kMostPoints];
       for (std::size_t i = 0; i < c.tile; ++i) {
         const std::size_t column = part.tile * c.tile + i;
@@ -278,7 +287,7 @@ void gradientAtPoints(const ToomCookConvolution& c, const float* gradient, const
         inputs[i] = exists ? gradient + (column * c.filters + filter) * c.places() + part.begin + begin : nullptr;
       }
       for (std::size_t p = 0; p < c.points; ++p) outputs[p] = rows[p][lane];
-      apply({matrix.data(), c.points, c.tile, inputs, outputs, count});
+      apply(Map<T, float>{matrix.data(), c.points, c.tile, inputs, outputs, count});
     }
     for (std::size_t p = 0; p < c.points; ++p) {
       float* const own = to + ((p * panels + panel) * length + begin) * kLanes;
@@ -287,16 +296,17 @@ void gradientAtPoints(const ToomCookConvolution& c, const float* gradient, const
   }
 }
 
-void gradientRowAtPoints(const ToomCookConvolution& c, const float* gradient, const TilePart& part, std::size_t filter, float* to) {
+template <typename T>
+void gradientRowAtPoints(const ToomCookConvolution& c, const T* gradient, const TilePart& part, std::size_t filter, float* to) {
   const auto matrix = transposed(c.outputTransform, c.tile, c.points);
-  const float* inputs[kMostPoints];
+  const T* inputs[kMostPoints];
   float* outputs[kMostPoints];
   for (std::size_t i = 0; i < c.tile; ++i) {
     const std::size_t column = part.tile * c.tile + i;
     inputs[i] = column < c.resultWidth ? gradient + (column * c.filters + filter) * c.places() + part.begin : nullptr;
   }
   for (std::size_t p = 0; p < c.points; ++p) outputs[p] = to + (p * c.filters + filter) * part.length();
-  apply({matrix.data(), c.points, c.tile, inputs, outputs, part.length()});
+  apply(Map<T, float>{matrix.data(), c.points, c.tile, inputs, outputs, part.length()});
 }
 
 void addInnerProducts(const ToomCookConvolution& c, const PartAtPoints& part, std::size_t point, float* lanes) {
@@ -343,7 +353,7 @@ void weightsFromPoints(const ToomCookConvolution& c, const float* sums, std::siz
     float* outputs[kMostPoints];
     for (std::size_t p = 0; p < c.points; ++p) inputs[p] = sums + (p * c.inner() + channel * c.rowTaps + k) * padded;
     for (std::size_t j = 0; j < c.columnTaps; ++j) outputs[j] = taps.data() + (k * c.columnTaps + j) * padded;
-    apply({matrix.data(), c.columnTaps, c.points, inputs, outputs, c.filters});
+    apply(Map<float, float>{matrix.data(), c.columnTaps, c.points, inputs, outputs, c.filters});
   }
   for (std::size_t m = 0; m < c.filters; ++m) {
     float* const own = weights + (m * c.channels + channel) * perPair;
@@ -351,6 +361,16 @@ void weightsFromPoints(const ToomCookConvolution& c, const float* sums, std::siz
   }
 }
 
+#define RINGRUN_OF_TYPE(T)                                                                                       \
+  template void convolvePart(const ToomCookConvolution&, const T*, const float*, const TilePart&, T*);           \
+  template void imageAtPoints(const ToomCookConvolution&, const T*, const TilePart&, std::size_t, float*);       \
+  template void gradientAtPoints(const ToomCookConvolution&, const T*, const TilePart&, std::size_t, float*);    \
+  template void gradientRowAtPoints(const ToomCookConvolution&, const T*, const TilePart&, std::size_t, float*)
+
+RINGRUN_OF_TYPE(float);
+RINGRUN_OF_TYPE(std::uint16_t);
+
+#undef RINGRUN_OF_TYPE
 #undef RINGRUN_INLINE
 
 }  // namespace ringrun

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace ringrun {
 
@@ -13,7 +14,8 @@ namespace ringrun {
 // image = 0 outside. `tile` columns of results depend on `span` columns of the image. The transforms of both lead to
 // `points` products of matrices, in which rows of the height and images of the batch are places of one axis, R·N long. The
 // rows of the image are split into `rowStride` phases: a tap of the height is a shift of the rows of its phase by a multiple of
-// N places. Parts of the places stay in the processor's cache from the image to the result.
+// N places. Parts of the places stay in the processor's cache from the image to the result. Images and results are float32 or
+// bfloat16; everything in between is float32.
 //
 // The transpose of a correlation consists of `rowStride` correlations without a stride: its rows ρ, ρ + rowStride, … use the
 // same taps, in reverse order (transposedRows).
@@ -91,16 +93,21 @@ ToomCookConvolution transposedRows(const ToomCookConvolution& c, std::size_t pha
 // transpose this is, so that their taps are read in reverse order.
 void weightsAtPoints(const ToomCookConvolution& c, const float* weights, bool isTransposed, std::size_t firstFilter, std::size_t endFilter, float* to);
 
-void convolvePart(const ToomCookConvolution& c, const float* image, const float* weightsAtPoints, const TilePart& part, float* result);
+// T: float, or std::uint16_t for bfloat16.
+template <typename T>
+void convolvePart(const ToomCookConvolution& c, const T* image, const float* weightsAtPoints, const TilePart& part, T* result);
 
 // The gradient of the weights has four steps; the first three for each part of each tile.
 //
 // 1. A channel of the image at the points: [points, C, imageLength].
-void imageAtPoints(const ToomCookConvolution& c, const float* image, const TilePart& part, std::size_t channel, float* to);
+template <typename T>
+void imageAtPoints(const ToomCookConvolution& c, const T* image, const TilePart& part, std::size_t channel, float* to);
 // 2. A panel of 16 filters of the results' gradient at the points: [points, panels, length, 16]; or each filter as its own
 //    row, [points, M, length], if the products are few.
-void gradientAtPoints(const ToomCookConvolution& c, const float* gradient, const TilePart& part, std::size_t panel, float* to);
-void gradientRowAtPoints(const ToomCookConvolution& c, const float* gradient, const TilePart& part, std::size_t filter, float* to);
+template <typename T>
+void gradientAtPoints(const ToomCookConvolution& c, const T* gradient, const TilePart& part, std::size_t panel, float* to);
+template <typename T>
+void gradientRowAtPoints(const ToomCookConvolution& c, const T* gradient, const TilePart& part, std::size_t filter, float* to);
 // 3. Adds rows first … end − 1 of the products of both at one point to sums [points, C·K, padded filters].
 struct PartAtPoints {
   const float* image;

@@ -91,10 +91,11 @@ struct ToomCookWindow {
 // Inputs: images [W,C,H,N], weights [M,C,K,J], the three transforms. Output: [O,M,R,N], with the attributes resultWidth (O) and
 // resultHeight (R). With the attribute transposed = 1, the weights are [C,M,K,J] of the map whose transpose this operator
 // computes, and which has the window.
+template <typename T>
 struct ToomCookConvolve {
   static constexpr const char* kName = "ToomCookConvolve";
-  static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32}, Argument{kFloat32}, Argument{kFloat32}, Argument{kFloat32}};
-  static constexpr std::array kOutputs = {Argument{kFloat32}};
+  static constexpr std::array kInputs = {Argument{kTypeOf<T>}, Argument{kFloat32}, Argument{kFloat32}, Argument{kFloat32}, Argument{kFloat32}};
+  static constexpr std::array kOutputs = {Argument{kTypeOf<T>}};
 
   explicit ToomCookConvolve(const Attributes& attributes)
       : window_(attributes),
@@ -103,7 +104,7 @@ struct ToomCookConvolve {
         isTransposed_(attributes.integer("transposed") != 0) {}
 
   void compute(Computation& computation) const {
-    const auto images = computation.input<float>(0);
+    const auto images = computation.input<T>(0);
     const auto weights = computation.input<float>(1);
     if (weights.shape.axes != 4) throw Error("expected weights with 4 axes, got " + describe(weights.shape));
     const auto& sizes = weights.shape.sizes;
@@ -112,7 +113,7 @@ struct ToomCookConvolve {
     if (c.channels != window_.size(sizes[isTransposed_ ? 0 : 1]) || c.columnTaps != window_.size(sizes[3])) {
       throw Error("images " + describe(images.shape) + " do not fit weights " + describe(weights.shape));
     }
-    float* const to = computation.output<float>(0, {4, {resultWidth_, filters, resultHeight_, images.shape.sizes[3]}});
+    T* const to = computation.output<T>(0, {4, {resultWidth_, filters, resultHeight_, images.shape.sizes[3]}});
     if (!isTransposed_) return convolve(computation, c, images.data, weights.data, to);
     for (std::size_t phase = 0; phase < c.rowStride; ++phase) {
       const ToomCookConvolution rows = transposedRows(c, phase);
@@ -124,7 +125,7 @@ struct ToomCookConvolve {
  private:
   static constexpr std::size_t kFilters = 8;
 
-  void convolve(Computation& computation, const ToomCookConvolution& c, const float* images, const float* weights, float* to) const {
+  void convolve(Computation& computation, const ToomCookConvolution& c, const T* images, const float* weights, T* to) const {
     thread_local AlignedFloats atPoints;
     atPoints.resize(c.points * c.filters * c.inner());
     float* const transformed = atPoints.data();
@@ -140,11 +141,11 @@ struct ToomCookConvolve {
   }
 
   // Rows that no tap reaches are 0.
-  static void fillRows(Computation& computation, const ToomCookConvolution& c, float* to) {
+  static void fillRows(Computation& computation, const ToomCookConvolution& c, T* to) {
     computation.parallelFor(c.resultWidth, [&](std::size_t column) {
       for (std::size_t filter = 0; filter < c.filters; ++filter) {
-        float* const own = to + (column * c.filters + filter) * c.resultHeight * c.batch;
-        for (std::size_t i = 0; i < c.resultRows; ++i) std::fill_n(own + (c.firstRow + i * c.rowStep) * c.batch, c.batch, 0.0f);
+        T* const own = to + (column * c.filters + filter) * c.resultHeight * c.batch;
+        for (std::size_t i = 0; i < c.resultRows; ++i) std::fill_n(own + (c.firstRow + i * c.rowStep) * c.batch, c.batch, T{0});
       }
     });
   }
@@ -166,16 +167,17 @@ struct ToomCookConvolve {
 
 // Inputs: images [W,C,H,N], the gradient of the results [O,M,R,N], the three transforms. Output: the gradient of the weights,
 // [M,C,K,J]. Attribute: rows (K).
+template <typename T>
 struct ToomCookWeightGradient {
   static constexpr const char* kName = "ToomCookWeightGradient";
-  static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32}, Argument{kFloat32}, Argument{kFloat32}, Argument{kFloat32}};
+  static constexpr std::array kInputs = {Argument{kTypeOf<T>}, Argument{kTypeOf<T>}, Argument{kFloat32}, Argument{kFloat32}, Argument{kFloat32}};
   static constexpr std::array kOutputs = {Argument{kFloat32}};
 
   explicit ToomCookWeightGradient(const Attributes& attributes) : window_(attributes), rows_(attributes.integer("rows")) {}
 
   void compute(Computation& computation) const {
-    const auto images = computation.input<float>(0);
-    const auto gradient = computation.input<float>(1);
+    const auto images = computation.input<T>(0);
+    const auto gradient = computation.input<T>(1);
     if (gradient.shape.axes != 4) throw Error("expected a gradient with 4 axes, got " + describe(gradient.shape));
     const std::int64_t filters = gradient.shape.sizes[1];
     const auto& sizes = gradient.shape.sizes;

@@ -3,7 +3,7 @@ import type { ConvAttributes } from '../../graph/attributes.ts';
 import { conv, convTranspose } from '../convolution.ts';
 import { weightGradient } from '../convolution-weight-gradient.ts';
 import type { MaybeValue } from '../definition.ts';
-import { cast, widened } from '../elementwise.ts';
+import { beforeRounding, cast, widened } from '../elementwise.ts';
 import { constantTensor } from '../source.ts';
 import { swapOuterAxes } from '../swap-outer-axes.ts';
 
@@ -35,6 +35,11 @@ export function resultShapeOf(
   transposed: boolean,
 ): readonly number[] {
   return [width, weight.shape[transposed ? 1 : 0], height, image.shape[3]];
+}
+
+/** A weight in float32: one that was rounded to bfloat16 is read as it was before. */
+export function unrounded(weight: Value): Value {
+  return widened(beforeRounding(weight));
 }
 
 /** The convolution, or its transpose, by other operators. They compute in float32. */

@@ -1,7 +1,6 @@
 import { createValue, type Value } from '../../graph/node.ts';
 import type { ConvAttributes } from '../../graph/attributes.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
-import { beforeRounding, widened } from '../elementwise.ts';
 import { bestTile, pointsOfBothAxes, toomCook } from '../toom-cook.ts';
 import {
   constantMatrices,
@@ -10,6 +9,7 @@ import {
   plainWeightGradient,
   resultShapeOf,
   resultSizeOf,
+  unrounded,
   type InnermostConvolution,
   type ResultSize,
 } from './innermost-convolution.ts';
@@ -19,14 +19,13 @@ import {
  * [oW, M, oH, N]. 4×4 results of 3×3 taps cost 36 products instead of 144; `toomCookConvolve`, along the width only, has 72. The
  * transforms cost more, so it pays off for many channels.
  *
- * The image may be bfloat16, and the result is then, too. Everything in between is float32, and so is the weight: one that was
- * rounded to bfloat16 is read as it was before.
+ * The image may be bfloat16, and the result is then, too. Everything in between is float32, and so is the weight.
  *
  * @param weight of at most 6 taps along each axis
  * @param window of one group, with strides and dilations of 1, and less padding than taps before the image
  */
 export function toomCookConvolve2d(image: Value, weight: Value, window: ConvAttributes): Value {
-  const read = widened(beforeRounding(weight));
+  const read = unrounded(weight);
   return alongBothAxes.convolve(image, read, window, resultSizeOf(image, read, window), false);
 }
 

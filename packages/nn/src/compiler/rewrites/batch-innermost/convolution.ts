@@ -2,6 +2,7 @@ import { isNode, type Value } from '../../../graph/node.ts';
 import type { ConvAttributes } from '../../../graph/attributes.ts';
 import { dependsOnParameter } from '../../../graph/topology.ts';
 import { conv } from '../../../ops/convolution.ts';
+import { cast, widened } from '../../../ops/elementwise.ts';
 import { gemm, matmul } from '../../../ops/linear-algebra.ts';
 import { concat, reshape, transpose } from '../../../ops/shape.ts';
 import { constantTensor } from '../../../ops/source.ts';
@@ -9,6 +10,7 @@ import { matrixOf } from '../../../ops/resample.ts';
 import { unfoldByTap } from '../../../ops/unfold.ts';
 import { toomCookConvolve } from '../../../ops/own/toom-cook-convolve.ts';
 import { directConvolve } from '../../../ops/own/direct-convolve.ts';
+import { unrounded } from '../../../ops/own/innermost-convolution.ts';
 import { largestTileOfBothAxes, toomCookConvolve2d } from '../../../ops/own/toom-cook-convolve-2d.ts';
 import {
   bestTile,
@@ -30,7 +32,7 @@ export function convolveBatchInnermost(image: Value, weight: Value, window: Conv
   if (usesOwnOperators() && suitsDirectProducts(image, weight, window))
     return directConvolve(image, weight, window);
   const possible = dilations[1] === 1 && noTapReadsOnlyPadding(image, weight, window);
-  if (!possible) return withShiftedColumns(image, weight, window);
+  if (!possible) return inFloat32(withShiftedColumns, image, weight, window);
   // A kernel of width 1 has no multiplications to save.
   const saves = kernelWidth > 1 && largestTile(kernelWidth) >= 2;
   const skipsRowsTwice = strides[0] > 1 && dilations[0] > 1 && kernelHeight > 1;
@@ -42,8 +44,15 @@ export function convolveBatchInnermost(image: Value, weight: Value, window: Conv
     return convolve(image, weight, window);
   }
   return saves && strides[1] === 1 && channels >= minChannels
-    ? withFewerProducts(image, weight, window)
-    : withShiftedColumns(image, weight, window);
+    ? inFloat32(withFewerProducts, image, weight, window)
+    : inFloat32(withShiftedColumns, image, weight, window);
+}
+
+type Convolution = (image: Value, weight: Value, window: ConvAttributes) => Value;
+
+/** Between the image and the result there are several operators of onnxruntime, which has none for bfloat16. */
+function inFloat32(convolve: Convolution, image: Value, weight: Value, window: ConvAttributes): Value {
+  return cast(convolve(widened(image), unrounded(weight), window), image.dtype);
 }
 
 /**
