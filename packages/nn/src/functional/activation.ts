@@ -1,4 +1,4 @@
-import { roundedOnce } from './rounded-once.ts';
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { add, mul, requireFloat } from '../ops/elementwise.ts';
 import { leakyRelu as leakyReluOf, pow, sigmoid as sigmoidOf } from '../ops/functions.ts';
 import { gelu as geluOf } from '../ops/own/gelu.ts';
@@ -32,7 +32,7 @@ export function gelu(input: Tensor, options: GELUOptions = {}): Tensor {
   requireOneOf('gelu', 'approximate', approximate, ['none', 'tanh']);
   const { value: x } = input;
   if (approximate === 'none') return new Tensor(geluOf(x));
-  if (input.dtype === 'bfloat16') return roundedOnce(input, (one) => gelu(one, options));
+  if (isNarrow(input)) return roundedOnce([input], (one) => gelu(one, options));
   const cubic = add(x, mul(pow(x, 3), constant(0.044715)));
   // (1 + tanh u) / 2 is sigmoid(2u), which keeps its precision if the tanh is near −1.
   return new Tensor(mul(x, sigmoidOf(mul(cubic, constant(2 * Math.sqrt(2 / Math.PI))))));
@@ -40,7 +40,7 @@ export function gelu(input: Tensor, options: GELUOptions = {}): Tensor {
 
 /** x·sigmoid(x), also called swish (torch.nn.functional.silu). */
 export function silu(input: Tensor): Tensor {
-  if (input.dtype === 'bfloat16') return roundedOnce(input, silu);
+  if (isNarrow(input)) return roundedOnce([input], silu);
   const { value: x } = input;
   requireFloat('silu', x);
   return new Tensor(mul(x, sigmoidOf(x)));
@@ -48,7 +48,7 @@ export function silu(input: Tensor): Tensor {
 
 /** The first half along `dim` times the sigmoid of the second half (torch.nn.functional.glu; Dauphin and others, 2017). */
 export function glu(input: Tensor, dim = -1): Tensor {
-  if (input.dtype === 'bfloat16') return roundedOnce(input, (x) => glu(x, dim));
+  if (isNarrow(input)) return roundedOnce([input], (x) => glu(x, dim));
   requireFloat('glu', input.value);
   const [values, gates] = input.split((input.shape.at(dim) ?? 0) / 2, dim);
   return values.mul(gates.sigmoid());

@@ -1,3 +1,4 @@
+import { roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import type { Value } from '../graph/node.ts';
 import { adaptiveAveragePool, adaptiveMaxPool } from '../ops/adaptive-pooling.ts';
@@ -17,7 +18,7 @@ export type AdaptiveSize<Size extends Sizes> = Size | { readonly [Axis in keyof 
 
 /** Averages sequences of any length to a fixed length (torch.nn.functional.adaptive_avg_pool1d). Windows: see `adaptiveAvgPool2d`. */
 export function adaptiveAvgPool1d(input: Tensor, outputSize: Single): Tensor {
-  return poolTo('adaptiveAvgPool1d', 1, input, outputSize, adaptiveAveragePool);
+  return averagedTo('adaptiveAvgPool1d', 1, input, outputSize);
 }
 
 /**
@@ -26,18 +27,12 @@ export function adaptiveAvgPool1d(input: Tensor, outputSize: Single): Tensor {
  * makes its whole row and column NaN if windows differ in size.
  */
 export function adaptiveAvgPool2d(input: Tensor, outputSize: AdaptiveSize<Pair>): Tensor {
-  return poolTo('adaptiveAvgPool2d', 2, input, outputSize, adaptiveAveragePool);
+  return averagedTo('adaptiveAvgPool2d', 2, input, outputSize);
 }
 
 /** Averages volumes of any size to a fixed size (torch.nn.functional.adaptive_avg_pool3d). Windows: see `adaptiveAvgPool2d`. */
 export function adaptiveAvgPool3d(input: Tensor, outputSize: AdaptiveSize<Triple>): Tensor {
-  return poolTo(
-    'adaptiveAvgPool3d',
-    3,
-    ...autocastTensors('adaptiveAvgPool3d', input),
-    outputSize,
-    adaptiveAveragePool,
-  );
+  return averagedTo('adaptiveAvgPool3d', 3, ...autocastTensors('adaptiveAvgPool3d', input), outputSize);
 }
 
 /**
@@ -56,6 +51,15 @@ export function adaptiveMaxPool2d(input: Tensor, outputSize: AdaptiveSize<Pair>)
 /** Max-pools volumes of any size to a fixed size (torch.nn.functional.adaptive_max_pool3d). Windows: see `adaptiveAvgPool2d`. */
 export function adaptiveMaxPool3d(input: Tensor, outputSize: AdaptiveSize<Triple>): Tensor {
   return poolTo('adaptiveMaxPool3d', 3, input, outputSize, adaptiveMaxPool);
+}
+
+function averagedTo(
+  name: string,
+  axes: number,
+  input: Tensor,
+  outputSize: Sizes | readonly (number | null)[],
+): Tensor {
+  return roundedOnce([input], (x) => poolTo(name, axes, x, outputSize, adaptiveAveragePool));
 }
 
 function poolTo(

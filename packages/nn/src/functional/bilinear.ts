@@ -1,3 +1,4 @@
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocast } from '../tensor/autocast.ts';
 import { einsum } from '../tensor/combine.ts';
 import { ShapeError } from '../errors/errors.ts';
@@ -14,6 +15,9 @@ import type { Tensor } from '../tensor/tensor.ts';
  * @returns [..., out]
  */
 export function bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias?: Tensor): Tensor {
+  if (isNarrow(input1, input2, weight)) {
+    return roundedOnce([input1, input2, weight], (x, y, w) => bilinear(x, y, w, bias));
+  }
   const fits =
     weight.shape.length === 3 &&
     input1.shape.at(-1) === weight.shape[1] &&

@@ -1,3 +1,4 @@
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { ones } from '../tensor/creation.ts';
@@ -28,6 +29,7 @@ export function dropout3d(input: Tensor, p = 0.5, options: DropoutOptions = {}):
  * Klambauer and others, 2017). Default of `p`: 0.5.
  */
 export function alphaDropout(input: Tensor, p = 0.5, options: DropoutOptions = {}): Tensor {
+  if (isNarrow(input)) return roundedOnce([input], (x) => alphaDropout(x, p, options));
   requireOptions('alphaDropout', options, dropoutOptions);
   requireProbability('alphaDropout', p);
   if (options.training === false || p === 0) return input;
@@ -45,6 +47,7 @@ export function alphaDropout(input: Tensor, p = 0.5, options: DropoutOptions = {
 }
 
 function dropChannels(op: string, input: Tensor, rank: number, p: number, options: DropoutOptions): Tensor {
+  if (isNarrow(input)) return roundedOnce([input], (x) => dropChannels(op, x, rank, p, options));
   requireOptions(op, options, dropoutOptions);
   requireProbability(op, p);
   const { shape } = input;

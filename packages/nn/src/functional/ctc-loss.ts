@@ -1,3 +1,4 @@
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
@@ -51,6 +52,9 @@ export function ctcLoss(
 ): Tensor {
   requireOptions('ctcLoss', options, ctcLossOptions);
   [logProbs] = autocastTensors('ctcLoss', logProbs);
+  if (isNarrow(logProbs)) {
+    return roundedOnce([logProbs], (x) => ctcLoss(x, targets, inputLengths, targetLengths, options));
+  }
   const { blank = 0, reduction = 'mean', zeroInfinity = false } = options;
   const isBatch = logProbs.shape.length === 3;
   const [times, count, classes] = isBatch ? logProbs.shape : [logProbs.shape[0], 1, logProbs.shape[1]];

@@ -1,3 +1,4 @@
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
@@ -25,6 +26,7 @@ export const huberLossOptions: OptionNames<HuberLossOptions> = { reduction: true
 export function l1Loss(input: Tensor, target: Tensor, options: ReductionOptions = {}): Tensor {
   requireOptions('l1Loss', options, reductionOptions);
   [input, target] = autocastTensors('l1Loss', input, target);
+  if (isNarrow(input, target)) return roundedOnce([input, target], (x, t) => l1Loss(x, t, options));
   requireEqualShapes('l1Loss', input, target);
   return reduced('l1Loss', input.sub(target).abs().value, options.reduction ?? 'mean');
 }
@@ -36,6 +38,7 @@ export function l1Loss(input: Tensor, target: Tensor, options: ReductionOptions 
 export function smoothL1Loss(input: Tensor, target: Tensor, options: SmoothL1LossOptions = {}): Tensor {
   requireOptions('smoothL1Loss', options, smoothL1LossOptions);
   [input, target] = autocastTensors('smoothL1Loss', input, target);
+  if (isNarrow(input, target)) return roundedOnce([input, target], (x, t) => smoothL1Loss(x, t, options));
   const { beta = 1, reduction = 'mean' } = options;
   if (!(beta >= 0)) throw new ArgumentError(`smoothL1Loss: beta must be at least 0, got ${beta}.`);
   if (beta === 0) return l1Loss(input, target, { reduction });
@@ -53,6 +56,7 @@ export function smoothL1Loss(input: Tensor, target: Tensor, options: SmoothL1Los
 export function huberLoss(input: Tensor, target: Tensor, options: HuberLossOptions = {}): Tensor {
   requireOptions('huberLoss', options, huberLossOptions);
   [input, target] = autocastTensors('huberLoss', input, target);
+  if (isNarrow(input, target)) return roundedOnce([input, target], (x, t) => huberLoss(x, t, options));
   const { delta = 1, reduction = 'mean' } = options;
   if (!(delta > 0)) throw new ArgumentError(`huberLoss: delta must be above 0, got ${delta}.`);
   requireEqualShapes('huberLoss', input, target);

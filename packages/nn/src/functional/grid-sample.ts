@@ -1,3 +1,4 @@
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { ones } from '../tensor/creation.ts';
 import { stack, where } from '../tensor/combine.ts';
@@ -35,6 +36,7 @@ const gridSampleOptions: OptionNames<GridSampleOptions> = {
 export function gridSample(input: Tensor, grid: Tensor, options: GridSampleOptions = {}): Tensor {
   requireOptions('gridSample', options, gridSampleOptions);
   [input, grid] = autocastTensors('gridSample', input, grid);
+  if (isNarrow(input, grid)) return roundedOnce([input, grid], (x, g) => gridSample(x, g, options));
   const { mode = 'bilinear', paddingMode = 'zeros', alignCorners = false } = options;
   requireOneOf('gridSample', 'mode', mode, ['bilinear', 'nearest']);
   requireOneOf('gridSample', 'paddingMode', paddingMode, ['zeros', 'border', 'reflection']);
@@ -81,6 +83,7 @@ export interface AffineGridOptions {
  */
 export function affineGrid(theta: Tensor, size: readonly number[], options: AffineGridOptions = {}): Tensor {
   requireOptions('affineGrid', options, { alignCorners: true });
+  if (isNarrow(theta)) return roundedOnce([theta], (maps) => affineGrid(maps, size, options));
   const [batch, , height, width] = size;
   if (theta.shape.join() !== `${batch},2,3` || size.length !== 4) {
     throw new ShapeError(

@@ -1,4 +1,4 @@
-import { roundedOnce } from './rounded-once.ts';
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType, sizeOf } from '../value-type.ts';
@@ -29,8 +29,7 @@ export function groupNorm(
   options: NormalizationOptions = {},
 ): Tensor {
   requireOptions('groupNorm', options, normOptions);
-  if (input.dtype === 'bfloat16')
-    return roundedOnce(input, (x) => groupNorm(x, numGroups, weight, bias, options));
+  if (isNarrow(input)) return roundedOnce([input], (x) => groupNorm(x, numGroups, weight, bias, options));
   const { eps = 1e-5 } = options;
   const { shape } = input;
   requirePositiveInteger('groupNorm', { numGroups });
@@ -58,7 +57,7 @@ export function instanceNorm(
   options: NormalizationOptions = {},
 ): Tensor {
   requireOptions('instanceNorm', options, normOptions);
-  if (input.dtype === 'bfloat16') return roundedOnce(input, (x) => instanceNorm(x, weight, bias, options));
+  if (isNarrow(input)) return roundedOnce([input], (x) => instanceNorm(x, weight, bias, options));
   const { shape } = input;
   if (!isFloat(input) || shape.length < 3) {
     throw new ShapeError(`instanceNorm: expected float32[N,C,…], got ${describeType(input)}.`);

@@ -1,3 +1,4 @@
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { rand } from '../tensor/random-creation.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
@@ -24,6 +25,7 @@ const gumbelSoftmaxOptions: OptionNames<GumbelSoftmaxOptions> = { tau: true, har
  */
 export function gumbelSoftmax(logits: Tensor, options: GumbelSoftmaxOptions = {}): Tensor {
   requireOptions('gumbelSoftmax', options, gumbelSoftmaxOptions);
+  if (isNarrow(logits)) return roundedOnce([logits], (x) => gumbelSoftmax(x, options));
   const { tau = 1, hard = false, dim = -1 } = options;
   if (!(tau > 0)) throw new ArgumentError(`gumbelSoftmax: expected tau above 0, got ${String(tau)}.`);
   // In (0, 1), so that both logarithms are finite.

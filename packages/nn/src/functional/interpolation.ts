@@ -1,4 +1,4 @@
-import { roundedOnce } from './rounded-once.ts';
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
@@ -61,7 +61,7 @@ const axesOfMode: Readonly<Record<InterpolationMode, readonly number[]>> = {
  */
 export function interpolate(input: Tensor, options: InterpolateOptions): Tensor {
   requireOptions('interpolate', options, interpolateOptions);
-  if (input.dtype === 'bfloat16') return roundedOnce(input, (x) => interpolate(x, options));
+  if (isNarrow(input)) return roundedOnce([input], (x) => interpolate(x, options));
   const { mode = 'nearest', alignCorners } = options;
   if (!Object.hasOwn(axesOfMode, mode)) {
     throw new ArgumentError(

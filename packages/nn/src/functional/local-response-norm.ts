@@ -1,4 +1,4 @@
-import { roundedOnce } from './rounded-once.ts';
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
@@ -35,7 +35,7 @@ export function localResponseNorm(
   options: LocalResponseNormOptions = {},
 ): Tensor {
   requireOptions('localResponseNorm', options, localResponseNormOptions);
-  if (input.dtype === 'bfloat16') return roundedOnce(input, (x) => localResponseNorm(x, size, options));
+  if (isNarrow(input)) return roundedOnce([input], (x) => localResponseNorm(x, size, options));
   const { alpha = 1e-4, beta = 0.75, k = 1 } = options;
   const { shape } = input;
   if (!isFloat(input) || shape.length < 3 || !Number.isInteger(size) || size < 1) {

@@ -1,3 +1,4 @@
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
@@ -74,6 +75,7 @@ export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLo
   if (isOne(logProbabilities, target)) return ofOne(nllLoss, logProbabilities, target, options);
   const kind = { labelSmoothing: 0, isLogits: false };
   const [x] = autocastTensors('nllLoss', logProbabilities);
+  if (isNarrow(x)) return roundedOnce([x], (one) => nllLoss(one, target, options));
   return lossOfClasses('nllLoss', x.value, target.value, { ...options, ...kind });
 }
 
@@ -92,6 +94,7 @@ export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntro
   }
   if (isOne(logits, target)) return ofOne(crossEntropy, logits, target, options);
   const [x, t] = autocastTensors('crossEntropy', logits, target);
+  if (isNarrow(x, t)) return roundedOnce([x, t], (one, other) => crossEntropy(one, other, options));
   if (isFloat(t)) return probabilityLoss(x.value, t.value, options);
   const kind = { labelSmoothing, isLogits: true };
   return lossOfClasses('crossEntropy', x.value, target.value, { ...options, ...kind });
@@ -103,6 +106,7 @@ export function mseLoss(input: Tensor, target: Tensor, options: ReductionOptions
   const { reduction = 'mean' } = options;
   requireEqualShapes('mseLoss', input, target);
   const [x, t] = autocastTensors('mseLoss', input, target);
+  if (isNarrow(x, t)) return roundedOnce([x, t], (one, other) => mseLoss(one, other, options));
   const difference = sub(x.value, t.value);
   return reduced('mseLoss', mul(difference, difference), reduction);
 }
@@ -125,7 +129,11 @@ export function binaryCrossEntropyWithLogits(
   requireEqualShapes('binaryCrossEntropyWithLogits', logits, target);
   requireBroadcast('weight', weight, logits);
   requireBroadcast('posWeight', posWeight, logits);
-  const [x, t] = autocastTensors('binaryCrossEntropyWithLogits', logits, target).map(({ value }) => value);
+  const given = autocastTensors('binaryCrossEntropyWithLogits', logits, target);
+  if (isNarrow(...given)) {
+    return roundedOnce(given, (one, other) => binaryCrossEntropyWithLogits(one, other, options));
+  }
+  const [x, t] = given.map(({ value }) => value);
   const positive = posWeight ? mul(posWeight.value, t) : t;
   const each = add(mul(positive, softplus(neg(x))), mul(sub(constant(1), t), softplus(x)));
   const losses = weight ? mul(each, weight.value) : each;

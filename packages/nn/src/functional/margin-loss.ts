@@ -1,3 +1,4 @@
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { inUserFunction } from '../errors/called-function.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
@@ -55,6 +56,7 @@ export function cosineEmbeddingLoss(
 ): Tensor {
   requireOptions('cosineEmbeddingLoss', options, marginLossOptions);
   [a, b, target] = autocastTensors('cosineEmbeddingLoss', a, b, target);
+  if (isNarrow(a, b)) return roundedOnce([a, b], (x, y) => cosineEmbeddingLoss(x, y, target, options));
   const { margin = 0, reduction = 'mean' } = options;
   requireEqualShapes('cosineEmbeddingLoss', a, b);
   // torch adds this to both squares.
@@ -81,6 +83,9 @@ export function tripletMarginLoss(
 ): Tensor {
   requireOptions('tripletMarginLoss', options, tripletMarginLossOptions);
   [anchor, positive, negative] = autocastTensors('tripletMarginLoss', anchor, positive, negative);
+  if (isNarrow(anchor, positive, negative)) {
+    return roundedOnce([anchor, positive, negative], (a, p, n) => tripletMarginLoss(a, p, n, options));
+  }
   const { margin = 1, p = 2, eps = 1e-6, swap = false, reduction = 'mean' } = options;
   requireMargin('tripletMarginLoss', margin);
   requireEqualShapes('tripletMarginLoss', anchor, positive);
@@ -122,6 +127,11 @@ export function tripletMarginWithDistanceLoss(
   options: TripletMarginWithDistanceLossOptions = {},
 ): Tensor {
   requireOptions('tripletMarginWithDistanceLoss', options, tripletMarginWithDistanceLossOptions);
+  if (isNarrow(anchor, positive, negative)) {
+    return roundedOnce([anchor, positive, negative], (a, p, n) =>
+      tripletMarginWithDistanceLoss(a, p, n, options),
+    );
+  }
   const { distanceFunction, margin = 1, swap = false, reduction = 'mean' } = options;
   requireMargin('tripletMarginWithDistanceLoss', margin);
   const distance = distanceFunction
@@ -145,6 +155,9 @@ export function marginRankingLoss(
 ): Tensor {
   requireOptions('marginRankingLoss', options, marginLossOptions);
   [a, b, target] = autocastTensors('marginRankingLoss', a, b, target);
+  if (isNarrow(a, b, target)) {
+    return roundedOnce([a, b, target], (x, y, t) => marginRankingLoss(x, y, t, options));
+  }
   const { margin = 0, reduction = 'mean' } = options;
   if (new Set([a, b, target].map(({ shape }) => shape.length)).size > 1) {
     throw new ShapeError(
@@ -163,6 +176,9 @@ export function marginRankingLoss(
 export function hingeEmbeddingLoss(input: Tensor, target: Tensor, options: MarginLossOptions = {}): Tensor {
   requireOptions('hingeEmbeddingLoss', options, marginLossOptions);
   [input, target] = autocastTensors('hingeEmbeddingLoss', input, target);
+  if (isNarrow(input, target)) {
+    return roundedOnce([input, target], (x, t) => hingeEmbeddingLoss(x, t, options));
+  }
   const { margin = 1, reduction = 'mean' } = options;
   const far = where(target.eq(1), 0, input.neg().add(margin).clamp(0));
   const losses = where(target.eq(-1), 0, input).add(far);
@@ -173,6 +189,9 @@ export function hingeEmbeddingLoss(input: Tensor, target: Tensor, options: Margi
 export function softMarginLoss(input: Tensor, target: Tensor, options: ReductionOptions = {}): Tensor {
   requireOptions('softMarginLoss', options, reductionOptions);
   [input, target] = autocastTensors('softMarginLoss', input, target);
+  if (isNarrow(input, target)) {
+    return roundedOnce([input, target], (x, t) => softMarginLoss(x, t, options));
+  }
   requireEqualShapes('softMarginLoss', input, target);
   const losses = softplus(target.neg().mul(input).value);
   return reduced('softMarginLoss', losses, options.reduction ?? 'mean');

@@ -1,3 +1,4 @@
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
@@ -50,6 +51,7 @@ export const multilabelSoftMarginLossOptions: OptionNames<MultiLabelSoftMarginLo
 export function multiMarginLoss(input: Tensor, target: Tensor, options: MultiMarginLossOptions = {}): Tensor {
   requireOptions('multiMarginLoss', options, multiMarginLossOptions);
   [input] = autocastTensors('multiMarginLoss', input);
+  if (isNarrow(input)) return roundedOnce([input], (x) => multiMarginLoss(x, target, options));
   const { p = 1, margin = 1, weight, reduction = 'mean' } = options;
   if (![1, 2].includes(p)) throw new ArgumentError(`multiMarginLoss: expected p 1 or 2, got ${String(p)}.`);
   if (
@@ -92,6 +94,9 @@ export function multilabelSoftMarginLoss(
   options: MultiLabelSoftMarginLossOptions = {},
 ): Tensor {
   requireOptions('multilabelSoftMarginLoss', options, multilabelSoftMarginLossOptions);
+  if (isNarrow(input, target)) {
+    return roundedOnce([input, target], (x, t) => multilabelSoftMarginLoss(x, t, options));
+  }
   const { weight, reduction = 'mean' } = options;
   requireEqualShapes('multilabelSoftMarginLoss', input, target);
   const present = target.mul(logsigmoid(input));

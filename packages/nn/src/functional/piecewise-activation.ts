@@ -1,4 +1,4 @@
-import { roundedOnce } from './rounded-once.ts';
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { isFloat } from '../dtype.ts';
 import { where } from '../tensor/combine.ts';
@@ -13,7 +13,7 @@ import { Tensor } from '../tensor/tensor.ts';
 
 /** x if x > 0, else alpha·(exp x − 1) (torch.nn.functional.elu; Clevert and others, 2016). */
 export function elu(input: Tensor, alpha = 1): Tensor {
-  if (input.dtype === 'bfloat16') return roundedOnce(input, (x) => elu(x, alpha));
+  if (isNarrow(input)) return roundedOnce([input], (x) => elu(x, alpha));
   requireFloat('elu', input.value);
   const isBelow = input.le(0);
   // The unused branch must not overflow: its gradient would be 0·∞. NaN is above: its gradient is 1.
@@ -23,14 +23,14 @@ export function elu(input: Tensor, alpha = 1): Tensor {
 
 /** 1.0507·elu(x, 1.6733), which keeps mean 0 and variance 1 (torch.nn.functional.selu; Klambauer and others, 2017). */
 export function selu(input: Tensor): Tensor {
-  if (input.dtype === 'bfloat16') return roundedOnce(input, (x) => selu(x));
+  if (isNarrow(input)) return roundedOnce([input], (x) => selu(x));
   requireFloat('selu', input.value);
   return elu(input, 1.6732632423543772).mul(1.0507009873554805);
 }
 
 /** x if x > 0, else alpha·(exp(x/alpha) − 1) (torch.nn.functional.celu; Barron, 2017). */
 export function celu(input: Tensor, alpha = 1): Tensor {
-  if (input.dtype === 'bfloat16') return roundedOnce(input, (x) => celu(x, alpha));
+  if (isNarrow(input)) return roundedOnce([input], (x) => celu(x, alpha));
   requireFloat('celu', input.value);
   if (alpha === 0) throw new ArgumentError('celu: alpha must not be 0.');
   const isBelow = input.le(0);
@@ -56,7 +56,7 @@ export function relu6(input: Tensor): Tensor {
 
 /** min(max(x + 3, 0), 6) / 6 (torch.nn.functional.hardsigmoid; Howard and others, 2019). */
 export function hardsigmoid(input: Tensor): Tensor {
-  if (input.dtype === 'bfloat16') return roundedOnce(input, (x) => hardsigmoid(x));
+  if (isNarrow(input)) return roundedOnce([input], (x) => hardsigmoid(x));
   requireFloat('hardsigmoid', input.value);
   const isInside = input.abs().lt(3);
   return where(isInside, input, input.detach().clamp(-3, 3)).add(3).div(6);
@@ -64,7 +64,7 @@ export function hardsigmoid(input: Tensor): Tensor {
 
 /** x·hardsigmoid(x) (torch.nn.functional.hardswish; Howard and others, 2019). The gradient is 0 at −3 and 1 at 3. */
 export function hardswish(input: Tensor): Tensor {
-  if (input.dtype === 'bfloat16') return roundedOnce(input, (x) => hardswish(x));
+  if (isNarrow(input)) return roundedOnce([input], (x) => hardswish(x));
   requireFloat('hardswish', input.value);
   // Without infinities, whose gradient would be 0·∞.
   const inside = where(input.abs().lt(3), input, 0);
@@ -86,7 +86,7 @@ export const softplusOptions: OptionNames<SoftplusOptions> = { beta: true, thres
 /** log(1 + exp(beta·x)) / beta (torch.nn.functional.softplus). */
 export function softplus(input: Tensor, options: SoftplusOptions = {}): Tensor {
   requireOptions('softplus', options, softplusOptions);
-  if (input.dtype === 'bfloat16') return roundedOnce(input, (x) => softplus(x, options));
+  if (isNarrow(input)) return roundedOnce([input], (x) => softplus(x, options));
   requireFloat('softplus', input.value);
   const { beta = 1, threshold: limit = 20 } = options;
   const scaled = input.mul(beta);
@@ -95,25 +95,27 @@ export function softplus(input: Tensor, options: SoftplusOptions = {}): Tensor {
 
 /** x / (1 + |x|) (torch.nn.functional.softsign). */
 export function softsign(input: Tensor): Tensor {
+  if (isNarrow(input)) return roundedOnce([input], softsign);
   return input.div(input.abs().add(1));
 }
 
 /** log(1 / (1 + exp(−x))) (torch.nn.functional.logsigmoid). */
 export function logsigmoid(input: Tensor): Tensor {
-  if (input.dtype === 'bfloat16') return roundedOnce(input, (x) => logsigmoid(x));
+  if (isNarrow(input)) return roundedOnce([input], (x) => logsigmoid(x));
   requireFloat('logsigmoid', input.value);
   return new Tensor(neg(softplusOf(neg(input.value))));
 }
 
 /** x·tanh(softplus(x)) (torch.nn.functional.mish; Misra, 2019). */
 export function mish(input: Tensor): Tensor {
-  if (input.dtype === 'bfloat16') return roundedOnce(input, (x) => mish(x));
+  if (isNarrow(input)) return roundedOnce([input], (x) => mish(x));
   requireFloat('mish', input.value);
   return input.mul(softplus(input).tanh());
 }
 
 /** x − tanh x (torch.nn.functional.tanhshrink). */
 export function tanhshrink(input: Tensor): Tensor {
+  if (isNarrow(input)) return roundedOnce([input], tanhshrink);
   return input.sub(input.tanh());
 }
 

@@ -1,3 +1,4 @@
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { checkElements } from '../graph/element-checks.ts';
@@ -83,6 +84,9 @@ export function binaryCrossEntropy(
 ): Tensor {
   requireOptions('binaryCrossEntropy', options, binaryCrossEntropyOptions);
   [probabilities, target] = autocastTensors('binaryCrossEntropy', probabilities, target);
+  if (isNarrow(probabilities, target)) {
+    return roundedOnce([probabilities, target], (x, t) => binaryCrossEntropy(x, t, options));
+  }
   const { weight, reduction = 'mean' } = options;
   requireEqualShapes('binaryCrossEntropy', probabilities, target);
   const [p, t] = [checked('probabilities', probabilities.detach()), checked('targets', target.detach())];
@@ -114,6 +118,9 @@ export function binaryCrossEntropy(
 export function klDiv(input: Tensor, target: Tensor, options: KLDivOptions = {}): Tensor {
   requireOptions('klDiv', options, klDivOptions);
   [input, target] = autocastTensors('klDiv', input, target);
+  if (isNarrow(input, target)) {
+    return roundedOnce([input, target], (x, t) => klDiv(x, t, options));
+  }
   const { reduction = 'mean', logTarget = false } = options;
   requireEqualShapes('klDiv', input, target);
   const losses = logTarget
@@ -132,6 +139,9 @@ export function klDiv(input: Tensor, target: Tensor, options: KLDivOptions = {})
 export function poissonNllLoss(input: Tensor, target: Tensor, options: PoissonNLLLossOptions = {}): Tensor {
   requireOptions('poissonNllLoss', options, poissonNllLossOptions);
   [input, target] = autocastTensors('poissonNllLoss', input, target);
+  if (isNarrow(input, target)) {
+    return roundedOnce([input, target], (x, t) => poissonNllLoss(x, t, options));
+  }
   const { logInput = true, full = false, eps = 1e-8, reduction = 'mean' } = options;
   requireEqualShapes('poissonNllLoss', input, target);
   const losses = logInput ? input.exp().sub(target.mul(input)) : input.sub(target.mul(input.add(eps).log()));
@@ -157,6 +167,9 @@ export function gaussianNllLoss(
   options: GaussianNLLLossOptions = {},
 ): Tensor {
   requireOptions('gaussianNllLoss', options, gaussianNllLossOptions);
+  if (isNarrow(input, target, variance)) {
+    return roundedOnce([input, target, variance], (x, t, v) => gaussianNllLoss(x, t, v, options));
+  }
   const { full = false, eps = 1e-6, reduction = 'mean' } = options;
   if (!(eps > 0)) throw new ArgumentError(`gaussianNllLoss: eps must be above 0, got ${eps}.`);
   const ofEach = variancesOf(input, variance);

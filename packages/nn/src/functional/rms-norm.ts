@@ -1,4 +1,4 @@
-import { roundedOnce } from './rounded-once.ts';
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
@@ -25,8 +25,7 @@ export function rmsNorm(
   options: RMSNormOptions = {},
 ): Tensor {
   requireOptions('rmsNorm', options, rmsNormOptions);
-  if (input.dtype === 'bfloat16')
-    return roundedOnce(input, (x) => rmsNorm(x, normalizedShape, weight, options));
+  if (isNarrow(input)) return roundedOnce([input], (x) => rmsNorm(x, normalizedShape, weight, options));
   const count = normalizedShape.length;
   if (count === 0 || input.shape.slice(-count).join() !== normalizedShape.join()) {
     throw new ShapeError(

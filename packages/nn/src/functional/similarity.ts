@@ -1,3 +1,4 @@
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { broadcastShape } from '../ops/broadcast.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -35,6 +36,7 @@ export const pairwiseDistanceOptions: OptionNames<PairwiseDistanceOptions> = {
  */
 export function cosineSimilarity(a: Tensor, b: Tensor, options: CosineSimilarityOptions = {}): Tensor {
   requireOptions('cosineSimilarity', options, cosineSimilarityOptions);
+  if (isNarrow(a, b)) return roundedOnce([a, b], (x, y) => cosineSimilarity(x, y, options));
   const { dim = 1, eps = 1e-8 } = options;
   const shape = broadcastShape('cosineSimilarity', a.value, b.value);
   const [left, right] = [a, b].map((vectors) => {
@@ -49,6 +51,7 @@ export function cosineSimilarity(a: Tensor, b: Tensor, options: CosineSimilarity
 /** ‖a − b + eps‖ along the last dimension (torch.nn.functional.pairwise_distance); shapes broadcast. */
 export function pairwiseDistance(a: Tensor, b: Tensor, options: PairwiseDistanceOptions = {}): Tensor {
   requireOptions('pairwiseDistance', options, pairwiseDistanceOptions);
+  if (isNarrow(a, b)) return roundedOnce([a, b], (x, y) => pairwiseDistance(x, y, options));
   const { p = 2, eps = 1e-6, keepdim = false } = options;
   return a.sub(b).add(eps).norm(p, [-1], keepdim);
 }

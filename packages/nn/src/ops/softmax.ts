@@ -6,7 +6,6 @@ import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
 import { dataTypeCode } from '../onnx-format/type-codes.ts';
 import { normalizeAxis } from './axes.ts';
 import { type OperatorFamily } from './definition.ts';
-import { usesOwnOperators } from './own/enabled.ts';
 import { exp, mul, sub } from './elementwise.ts';
 import { oneHot } from './indexing.ts';
 import { reduceSum } from './reduction.ts';
@@ -53,6 +52,8 @@ export const softmaxes: OperatorFamily<'Softmax' | 'LogSoftmax' | 'NegativeLogLi
   Softmax: {
     emit: emitSoftmax,
     takesBfloat16: true,
+    // In float32: onnxruntime's operator takes no bfloat16.
+    plain: ({ inputs: [x], attributes: { axis } }) => [softmax(x, axis)],
     gradient: ({ outputs: [y], attributes: { axis } }, [d]) => {
       if (d === undefined) return [];
       return [gradientOfSoftmax(y, d, axis)];
@@ -83,7 +84,7 @@ function emitSoftmax(
   [y]: readonly string[],
 ): void {
   if (dtype !== 'bfloat16') graph.node('Softmax', [x], [y], { axis });
-  else if (usesOwnOperators() && axis === shape.length - 1) graph.ownNode('Softmax', [x], [y]);
+  else if (axis === shape.length - 1) graph.ownNode('Softmax', [x], [y]);
   else {
     const [wide, result] = ['wide', 'softmax'].map((name) => graph.freshName(name));
     graph.node('Cast', [x], [wide], { to: dataTypeCode.float32 });

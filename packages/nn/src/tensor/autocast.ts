@@ -71,6 +71,13 @@ export function isAutocastEnabled(): boolean {
   return current.getStore()?.casts !== undefined;
 }
 
+const wide = new Set<string>(autocastLists.float32);
+
+/** True if a function computes in float32 inside `autocast`, and is called there. */
+export function isWideInAutocast(name: string): boolean {
+  return isAutocastEnabled() && wide.has(name);
+}
+
 const narrow = new Set<AutocastFunction>(autocastLists.bfloat16);
 
 /** The operands of a function in the dtype of its list, inside `autocast`; elsewhere unchanged. Only floats are cast. */

@@ -1,3 +1,4 @@
+import { isNarrow, roundedOnce } from './rounded-once.ts';
 import { autocastValues } from './autocast.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { einsum as einsumOf } from '../ops/einsum.ts';
@@ -77,7 +78,9 @@ export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor
  * `p`: 2.
  */
 export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
-  const [left, right] = autocastValues('cdist', [a.value, b.value] as const).map((one) => new Tensor(one));
+  const given = autocastValues('cdist', [a.value, b.value] as const).map((one) => new Tensor(one));
+  if (isNarrow(...given)) return roundedOnce(given, (x, y) => cdist(x, y, p));
+  const [left, right] = given;
   const differences = left.unsqueeze(-2).sub(right.unsqueeze(-3));
   if (p === Infinity) return largestDistances(differences);
   // Unlike `norm`, as in torch: the gradient of an element that is 0 is 0, and the gradient at NaN is NaN.

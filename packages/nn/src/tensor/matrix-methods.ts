@@ -1,3 +1,4 @@
+import { roundedOnce } from './rounded-once.ts';
 import { autocastValues } from './autocast.ts';
 import { ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
@@ -127,9 +128,11 @@ function scaledSum<Tensor extends MatrixMethods<Tensor>>(
   beta: number,
   alpha: number,
 ): Tensor {
-  const scaled = product.mul(alpha);
-  const sum = scaled.add(x.mul(beta));
-  return beta === 0 ? scaled.expand(...sum.shape) : sum;
+  return roundedOnce([product, x], (wideProduct, wideX) => {
+    const scaled = wideProduct.mul(alpha);
+    const sum = scaled.add(wideX.mul(beta));
+    return beta === 0 ? scaled.expand(...sum.shape) : sum;
+  });
 }
 
 function product(op: string, a: Value, b: Value, rank: number, otherRank: number): Value {

@@ -1,3 +1,4 @@
+import type { DType } from '../dtype.ts';
 import { requireShape, tensorOf } from './creation.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { sizeOf } from '../value-type.ts';
@@ -21,8 +22,8 @@ export function rand(shape: readonly number[], { generator = defaultGenerator }:
 }
 
 /** Numbers uniform in [0, 1) with the shape of another tensor (torch.rand_like). */
-export function randLike({ shape }: Tensor, options: RandomOptions = {}): Tensor {
-  return rand(shape, options);
+export function randLike({ shape, dtype }: Tensor, options: RandomOptions = {}): Tensor {
+  return likeFloat(dtype, rand(shape, options));
 }
 
 /** Numbers from the normal distribution with mean 0 and variance 1 (torch.randn). */
@@ -31,8 +32,13 @@ export function randn(shape: readonly number[], options: RandomOptions = {}): Te
 }
 
 /** Numbers from the standard normal distribution, with the shape of another tensor (torch.randn_like). */
-export function randnLike({ shape }: Tensor, options: RandomOptions = {}): Tensor {
-  return randn(shape, options);
+export function randnLike({ shape, dtype }: Tensor, options: RandomOptions = {}): Tensor {
+  return likeFloat(dtype, randn(shape, options));
+}
+
+/** Numbers in bfloat16 if a tensor is, otherwise in float32. */
+function likeFloat(dtype: DType, numbers: Tensor): Tensor {
+  return dtype === 'bfloat16' ? numbers.bfloat16() : numbers;
 }
 
 /** Numbers from a normal distribution with the given mean and standard deviation (torch.normal). */

@@ -133,8 +133,7 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
 
   /** log Σ exp x over `axes`, without overflow (torch.logsumexp). Default: all axes. */
   logsumexp(axes?: readonly number[], keepdims = false): Tensor {
-    const result = logSumExp(this.float().value, allIfNone(axes), keepdims);
-    return this.of(this.value.dtype === 'bfloat16' ? elementwise.cast(result, 'bfloat16') : result);
+    return this.of(logSumExp(this.float().value, allIfNone(axes), keepdims));
   }
 
   /** exp x / Σ exp x along `dim` (torch.softmax). */

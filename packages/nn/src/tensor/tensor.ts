@@ -20,6 +20,7 @@ import { requireLength } from '../checks/require-length.ts';
 import { detach } from '../ops/elementwise.ts';
 import { input } from '../ops/source.ts';
 import { MatrixMethods } from './matrix-methods.ts';
+import { roundMethodsOnce } from './composed-methods.ts';
 import { acceptScalars } from './scalars.ts';
 
 /**
@@ -170,6 +171,7 @@ export class Tensor extends MatrixMethods<Tensor> {
   }
 }
 
+roundMethodsOnce(Tensor);
 acceptScalars(Tensor);
 nameCalls(Tensor, ['constructor', 'backward', 'array', 'arraySync', 'item', 'itemSync']);
 

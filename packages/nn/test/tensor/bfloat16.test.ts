@@ -1,10 +1,7 @@
-import { BFloat16Bits } from '@ringrun/core';
 import { describe, expect, test } from 'vitest';
 import { cat, F, full, Parameter, tensor, where, type Tensor } from '../../src/index.ts';
 import { fill } from '../support/fill.ts';
-
-const rounded = (numbers: ArrayLike<number>): Float32Array =>
-  BFloat16Bits.fromFloat32(Float32Array.from(numbers)).toFloat32();
+import { roundedToBfloat16 as rounded } from '../support/rounded-to-bfloat16.ts';
 
 const numbers = fill([3, 4], 1);
 const x = tensor(numbers, [3, 4]);
