@@ -1,7 +1,8 @@
 # Writes torch's own samples. `opinfo.py FOLDER` reads a JSON list of names, such as ["op sum", "module Linear", "optimizer SGD"],
 # from standard input, and writes a file of the folder for each, 0.jsonl and so on: a line of JSON for each sample, with its
 # arguments, and what torch computes of them, values and gradients; or that torch refuses them. `opinfo.py FOLDER 3` writes the
-# first three samples of each kind alone. Prints the version of torch.
+# first three samples of each kind alone. `opinfo.py FOLDER 3 bfloat16` writes the bfloat16 samples of operations, each result also
+# as computed in float64. Prints the version of torch.
 # Needs torch 2.9 or newer with expecttest, numpy and scipy. packages/nn/test/opinfo has the readers.
 
 import base64
@@ -18,8 +19,9 @@ from torch.testing._internal.common_optimizers import optim_db
 
 from common import fill
 
-DTYPES = [torch.float32, torch.int64, torch.bool]
 FEW = int(sys.argv[2]) if len(sys.argv) > 2 else None
+IS_NARROW = "bfloat16" in sys.argv[3:]
+DTYPES = [torch.bfloat16] if IS_NARROW else [torch.float32, torch.int64, torch.bool]
 
 # Larger samples show nothing that smaller ones do not.
 MOST_ELEMENTS = 5_000
@@ -37,13 +39,15 @@ SPECIAL_INTEGERS = [2**24 + 1, 0, -1, 2**53 + 1, 1, -(2**53) - 1, 2**31, 2**63 -
 
 
 def encoded_array(tensor):
+    """bfloat16 as float32."""
+    tensor = tensor.float() if tensor.dtype == torch.bfloat16 else tensor
     return base64.b64encode(tensor.detach().reshape(-1).numpy().tobytes()).decode()
 
 
 def encoded(value):
     """What packages/nn/test/opinfo/sample.ts decodes."""
     if isinstance(value, torch.Tensor):
-        if value.layout != torch.strided or value.dtype not in DTYPES:
+        if value.layout != torch.strided or value.dtype not in [*DTYPES, torch.float32, torch.int64, torch.bool]:
             return {"other": f"a tensor of {value.dtype} ({value.layout})"}
         dtype = str(value.dtype).removeprefix("torch.")
         return {"tensor": dtype, "shape": list(value.shape), "data": encoded_array(value), "grad": value.requires_grad}
@@ -103,7 +107,7 @@ def results(function, arguments):
     if isinstance(outputs, (bool, int, float)):
         found = [torch.tensor(outputs)]
     weighed = [
-        (one * fill(one.shape, 50 + place).to(one.dtype)).sum()
+        (one * fill(one.shape, 50 + place).to(torch.bfloat16 if IS_NARROW else one.dtype).to(one.dtype)).sum()
         for place, one in enumerate(found)
         if one.is_floating_point() and one.requires_grad
     ]
@@ -131,6 +135,8 @@ def with_rounding(single, double):
     result = encoded(single)
     if "tensor" not in result or double is None or not single.is_floating_point() or double.shape != single.shape:
         return result
+    if single.dtype == torch.bfloat16:
+        return {**result, "exact": encoded_array(double.float())}
     rounding = torch.nan_to_num((single.double() - double.double()).abs(), 0, 0, 0).float()
     return {**result, "rounding": encoded_array(rounding)} if rounding.numel() and rounding.max() > 1e-7 else result
 

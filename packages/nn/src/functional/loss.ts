@@ -7,7 +7,7 @@ import { describeType } from '../value-type.ts';
 import { dependsOnParameter } from '../graph/topology.ts';
 import { broadcastShape } from '../ops/broadcast.ts';
 import { alongClasses, classLoss } from '../ops/class-loss.ts';
-import { add, mul, neg, sub, cast } from '../ops/elementwise.ts';
+import { add, cast, mul, neg, sub, widened } from '../ops/elementwise.ts';
 import { softplus } from '../ops/functions.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
 import { softmaxCrossEntropy } from '../ops/own/softmax-cross-entropy.ts';
@@ -170,7 +170,7 @@ function lossOfClasses(
   const classes = checkClasses(name, target, x.shape[1], ignoreIndex);
   requireReduction(name, reduction);
   const options = {
-    weight: weight?.value,
+    weight: weight && widened(weight.value),
     smoothing: labelSmoothing > 0 ? number(labelSmoothing) : undefined,
     ignoreIndex,
     reduction,

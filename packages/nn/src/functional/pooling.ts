@@ -1,3 +1,4 @@
+import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
@@ -139,6 +140,7 @@ function poolAverage(
     if (!isExtended && divisorOverride === undefined) {
       return new Tensor(averagePool(batch.value, { ...window, pads, countIncludePad }));
     }
+    if (isNarrow(batch)) return roundedOnce([batch], (x) => poolAverage(name, axes, x, kernelSize, options));
     const means = averagePool(batch.value, { ...window, pads, countIncludePad: true });
     const size = sizeOf(window.kernelShape);
     if (divisorOverride !== undefined) return new Tensor(mul(means, constant(size / divisorOverride)));

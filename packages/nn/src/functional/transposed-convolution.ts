@@ -1,3 +1,4 @@
+import { roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { convTranspose } from '../ops/convolution.ts';
@@ -120,10 +121,12 @@ function convolveTransposed(
       return new Tensor(convTranspose(batch.value, weight.value, attributes, spatial, bias?.value));
     }
     // onnxruntime rejects an output padding above the stride.
-    const none = [...padding, ...padding].map(() => 0);
-    const whole = new Tensor(convTranspose(batch.value, weight.value, { ...window, pads: none }, full));
-    const amounts = ends.map((end, axis) => [-padding[axis], end]).toReversed();
-    const cut = pad(whole, amounts.flat());
-    return bias ? cut.add(bias.view(-1, ...ends.map(() => 1))) : cut;
+    return roundedOnce([batch, weight], (images, kernels) => {
+      const attributes = { ...window, pads: [...padding, ...padding].map(() => 0) };
+      const whole = new Tensor(convTranspose(images.value, kernels.value, attributes, full));
+      const amounts = ends.map((end, axis) => [-padding[axis], end]).toReversed();
+      const cut = pad(whole, amounts.flat());
+      return bias ? cut.add(bias.view(-1, ...ends.map(() => 1))) : cut;
+    });
   });
 }

@@ -19,7 +19,14 @@ export function commonDtype(a: Value, b: Value): DType | undefined {
 }
 
 /** 2 for an array, 1 for a tensor without dimensions, 0 for a number. */
-function rankOf({ node, shape }: Value): number {
-  if (shape.length > 0) return 2;
-  return isNode(node, 'Number') || isNode(node, 'Constant') ? 0 : 1;
+function rankOf(value: Value): number {
+  if (value.shape.length > 0) return 2;
+  return isNumber(value) ? 0 : 1;
+}
+
+/** True for a number, and for what is computed of numbers alone, such as its negative. */
+function isNumber({ node, shape }: Value): boolean {
+  if (shape.length > 0) return false;
+  if (isNode(node, 'Number') || isNode(node, 'Constant')) return true;
+  return node.inputs.length > 0 && node.inputs.every(isNumber);
 }

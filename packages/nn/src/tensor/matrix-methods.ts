@@ -53,14 +53,29 @@ export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extend
 
   /** beta·x + alpha·a·b for matrices (torch.addmm); x broadcasts. Defaults: `beta` 1, `alpha` 1. */
   addmm(a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: ProductScales = {}): Tensor {
-    const [x] = autocastValues('addmm', [this.value] as const);
-    return scaledSum(this.of(x), a.mm(b), beta, alpha);
+    return this.#scaledSum('addmm', 2, a, b, beta, alpha);
   }
 
   /** beta·x + alpha·a·b for batches of matrices (torch.baddbmm); x broadcasts. Defaults: `beta` 1, `alpha` 1. */
   baddbmm(a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: ProductScales = {}): Tensor {
-    const [x] = autocastValues('baddbmm', [this.value] as const);
-    return scaledSum(this.of(x), a.bmm(b), beta, alpha);
+    return this.#scaledSum('baddbmm', 3, a, b, beta, alpha);
+  }
+
+  /** beta·x + alpha·a·b, rounded once. As in torch, NaN and infinities of x are ignored if beta is 0. */
+  #scaledSum(
+    name: 'addmm' | 'baddbmm',
+    rank: number,
+    a: Tensor,
+    b: Tensor,
+    beta: number,
+    alpha: number,
+  ): Tensor {
+    const given = autocastValues(name, [this.value, a.value, b.value]).map((value) => this.of(value));
+    return roundedOnce(given, (x, left, right) => {
+      const scaled = this.of(product(name, left.value, right.value, rank, rank)).mul(alpha);
+      const sum = scaled.add(x.mul(beta));
+      return beta === 0 ? scaled.expand(...sum.shape) : sum;
+    });
   }
 
   /** Transposes the last two dimensions (torch.Tensor.mT). */
@@ -119,20 +134,6 @@ export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extend
     const [x] = autocastValues('trace', [this.value] as const);
     return this.of(x).diagonal().sum();
   }
-}
-
-/** beta·x + alpha·product. As in torch, NaN and infinities of x are ignored if beta is 0. */
-function scaledSum<Tensor extends MatrixMethods<Tensor>>(
-  x: Tensor,
-  product: Tensor,
-  beta: number,
-  alpha: number,
-): Tensor {
-  return roundedOnce([product, x], (wideProduct, wideX) => {
-    const scaled = wideProduct.mul(alpha);
-    const sum = scaled.add(wideX.mul(beta));
-    return beta === 0 ? scaled.expand(...sum.shape) : sum;
-  });
 }
 
 function product(op: string, a: Value, b: Value, rank: number, otherRank: number): Value {

@@ -1,5 +1,5 @@
 import type { TensorData } from '../../src/index.ts';
-import { elementsOf, roundingOf, type EncodedTensor } from './sample.ts';
+import { elementsOf, exactOf, roundingOf, type EncodedTensor } from './sample.ts';
 
 /**
  * torch.testing's tolerances of float32; and ten times what single precision makes different in torch itself, because other orders
@@ -18,6 +18,7 @@ export function difference(
   if (found.shape.join() !== expected.shape.join()) {
     return `${what}: [${found.shape.join()}], torch [${expected.shape.join()}]`;
   }
+  if (expected.tensor === 'bfloat16') return narrowDifference(what, found.data, expected, isElementwise);
   const exact = elementsOf(expected);
   const rounding = roundingOf(expected);
   const most = rounding === undefined || isElementwise ? 0 : rounding.reduce((a, b) => Math.max(a, b), 0);
@@ -30,6 +31,35 @@ export function difference(
     return `${what}[${at}]: ${String(own)}, torch ${String(one)}`;
   }
   return undefined;
+}
+
+/**
+ * Results of bfloat16 may be as far from the exact ones as one rounding, or as torch's. Those of several products, such as gradients,
+ * may be two units in the last place of the largest element away, or twice as far as torch's.
+ */
+function narrowDifference(
+  what: string,
+  data: TensorData,
+  expected: EncodedTensor,
+  isElementwise: boolean,
+): string | undefined {
+  const [torch, exact] = [elementsOf(expected) as Float32Array, exactOf(expected)];
+  const errors = torch.map((one, at) => (Number.isFinite(one) ? Math.abs(one - exact[at]) : 0));
+  const [worst, largest] = [largestOf(errors), largestOf(exact)];
+  for (const [at, one] of exact.entries()) {
+    const own = Number(data[at]);
+    if (Object.is(own, torch[at]) || own === torch[at]) continue;
+    // Half a unit in the last place, and the error of single precision.
+    const half = 2 ** Math.max(-134, Math.floor(Math.log2(Math.abs(one))) - 8) + 2 ** -20 * largest;
+    const allowed = isElementwise ? Math.max(half, errors[at]) : Math.max(2 ** -6 * largest, 2 * worst);
+    if (Math.abs(own - one) <= allowed) continue;
+    return `${what}[${at}]: ${own}, torch ${torch[at]}, exact ${one}`;
+  }
+  return undefined;
+}
+
+function largestOf(numbers: Float32Array): number {
+  return numbers.reduce((most, one) => (Number.isFinite(one) ? Math.max(most, Math.abs(one)) : most), 0);
 }
 
 function isClose(own: number, one: number, rounding: number): boolean {

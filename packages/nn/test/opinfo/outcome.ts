@@ -1,4 +1,5 @@
-import { NnError, Parameter, type Tensor } from '../../src/index.ts';
+import { isFloat } from '../../src/dtype.ts';
+import { NnError, Parameter, type DType, type Tensor } from '../../src/index.ts';
 import { tensorOf } from '../../src/tensor/creation.ts';
 import { fill } from '../support/fill.ts';
 import { difference } from './compare.ts';
@@ -35,6 +36,9 @@ export async function outcomeOf(sample: Sample): Promise<Outcome> {
   }
 }
 
+/** Operations of a product of products, whose parts torch rounds too. */
+const ofProducts = /scaled_dot_product_attention/;
+
 async function differenceOf(sample: Sample): Promise<string | undefined> {
   if (/\b(an|type) int\b.*\bfloat\b/.test(sample.error ?? '')) {
     throw new NoCounterpart('a float such as 2.0 in place of an integer: JavaScript does not tell it from 2');
@@ -50,7 +54,8 @@ async function differenceOf(sample: Sample): Promise<string | undefined> {
   if (outputs.length < expected.length && !sample.name.startsWith('module')) {
     return `${outputs.length} outputs, torch ${expected.length}`;
   }
-  const isElementwise = sample.values === 'special values';
+  const { name, dtype, values } = sample;
+  const isElementwise = values === 'special values' || (dtype === 'bfloat16' && !ofProducts.test(name));
   const open = openOutputs(sample);
   for (const [place, one] of expected.entries()) {
     if (one === null || typeof one !== 'object' || !('tensor' in one))
@@ -63,7 +68,8 @@ async function differenceOf(sample: Sample): Promise<string | undefined> {
     const how = difference(`output ${place}`, found, one, { isElementwise });
     if (how !== undefined) return how;
   }
-  return gradientDifference(sample, outputs.slice(0, expected.length), trained, isElementwise);
+  const isGradientElementwise = values === 'special values';
+  return gradientDifference(sample, outputs.slice(0, expected.length), trained, isGradientElementwise);
 }
 
 const describe = (value: Encoded): string =>
@@ -110,8 +116,13 @@ async function gradientDifference(
   // torch also chooses which of equal elements receives the gradient.
   if (openOutputs(sample).length > 0) return undefined;
   const weighed = outputs.flatMap((one, place) =>
-    one.dtype === 'float32' && one.requiresGrad
-      ? [one.mul(tensorOf('float32', one.shape, fill(one.shape, 50 + place))).sum()]
+    isFloat(one) && one.requiresGrad
+      ? [
+          one
+            .mul(weightsOf(one.shape, place, sample.dtype).to(one.dtype))
+            .float()
+            .sum(),
+        ]
       : [],
   );
   for (const one of trained) one.zeroGrad();
@@ -119,10 +130,14 @@ async function gradientDifference(
   for (const [place, expected] of gradients.entries()) {
     const { grad, shape } = trained[place];
     const data = grad ?? new Float32Array(expected.shape.reduce((a, b) => a * b, 1));
-    const how = difference(`gradient ${place}`, { dtype: 'float32', shape, data }, expected, {
-      isElementwise,
-    });
+    const found = { dtype: expected.tensor, shape, data };
+    const how = difference(`gradient ${place}`, found, expected, { isElementwise });
     if (how !== undefined) return how;
   }
   return undefined;
+}
+
+function weightsOf(shape: readonly number[], place: number, dtype: DType): Tensor {
+  const weights = tensorOf('float32', shape, fill(shape, 50 + place));
+  return dtype === 'bfloat16' ? weights.bfloat16() : weights;
 }

@@ -25,6 +25,8 @@ export interface EncodedTensor {
   readonly grad: boolean;
   /** Base64 of float32: the error of single precision in torch. Default: 0. */
   readonly rounding?: string;
+  /** Base64 of float32, of a bfloat16 tensor: the result computed in float64 and rounded to float32. */
+  readonly exact?: string;
 }
 
 /** A torch call and its result. */
@@ -117,7 +119,7 @@ function decodeTensor(encoded: EncodedTensor, trained: Parameter[]): Tensor {
   if (!encoded.grad) return tensorOf(encoded.tensor, encoded.shape, data);
   const parameter = new Parameter(data as Float32Array, encoded.shape);
   trained.push(parameter);
-  return parameter;
+  return encoded.tensor === 'bfloat16' ? parameter.bfloat16() : parameter;
 }
 
 export function elementsOf({ tensor, data }: EncodedTensor): TensorData {
@@ -126,6 +128,11 @@ export function elementsOf({ tensor, data }: EncodedTensor): TensorData {
 
 export function roundingOf({ rounding }: EncodedTensor): Float32Array | undefined {
   return rounding === undefined ? undefined : arrayOf('float32', rounding);
+}
+
+/** The result of a bfloat16 call in float64, rounded to float32. Default: the result itself. */
+export function exactOf({ exact, data }: EncodedTensor): Float32Array {
+  return arrayOf('float32', exact ?? data);
 }
 
 function arrayOf<D extends DType>(dtype: D, data: string): ArrayOf[D] {

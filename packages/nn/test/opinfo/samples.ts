@@ -32,10 +32,13 @@ export class Samples {
   /** The version of torch. */
   readonly torch: string;
 
-  /** @param few number of samples of each kind. Default: all. */
-  constructor(names: readonly string[], few?: number) {
+  /**
+   * @param few number of samples of each kind. Default: all.
+   * @param dtype 'bfloat16': samples of operations in bfloat16 alone. Default: samples of all other dtypes.
+   */
+  constructor(names: readonly string[], few = Number.MAX_SAFE_INTEGER, dtype?: 'bfloat16') {
     this.#names = names;
-    const args = [script, this.#folder, ...(few === undefined ? [] : [String(few)])];
+    const args = [script, this.#folder, String(few), ...(dtype === undefined ? [] : [dtype])];
     const options = { input: JSON.stringify(names), encoding: 'utf8' } as const;
     const { status, stdout, stderr } = spawnSync(python, args, options);
     if (status !== 0) throw new Error(`opinfo.py: ${stderr}`);

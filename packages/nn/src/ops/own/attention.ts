@@ -122,12 +122,13 @@ function gradientOf(node: Node<'Attention'>, d: Value): readonly (Value | undefi
   return [...ofOperands, undefined, ...(attributes.places ? [] : [gradientOfMask(node, d)])];
 }
 
-/** Needs an array as large as all weights, like the gradient itself. */
+/** Needs an array as large as all weights, like the gradient itself. In float32, because it sums over broadcast dimensions. */
 function gradientOfMask({ inputs, attributes }: Node<'Attention'>, d: Value): Value | undefined {
   const named = namesOf(inputs, attributes);
   if (named.mask?.dtype !== 'float32') return undefined;
-  const weights = attentionWeights(named, attributes.isCausal);
-  const received = matmul(d, lastTwoSwapped(named.value));
+  const [query, key] = [named.query, named.key].map(widened);
+  const weights = attentionWeights({ ...named, query, key }, attributes.isCausal);
+  const received = widened(matmul(d, lastTwoSwapped(named.value)));
   const ofWeights = named.dropout ? dropout(received, ...named.dropout) : received;
   return sumToShape(gradientOfSoftmax(weights, ofWeights, weights.shape.length - 1), named.mask.shape);
 }
