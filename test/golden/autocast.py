@@ -17,6 +17,7 @@ def x(*shape, dtype):
 def cases(d):
     t = lambda *shape: x(*shape, dtype=d)
     f = lambda *shape: x(*shape, dtype=torch.float32)
+    b = lambda *shape: x(*shape, dtype=torch.bfloat16)
     c = torch.tensor([1, 0])
     sign = torch.tensor([1.0, -1.0]).to(d)
     return {
@@ -144,6 +145,42 @@ def cases(d):
         'nn.TransformerEncoderLayer': lambda: nn.TransformerEncoderLayer(4, 2, 8, dropout=0)(t(3, 1, 4)),
         'nn.BatchNorm1d': lambda: nn.BatchNorm1d(3)(t(2, 3, 4)),
         'nn.LayerNorm': lambda: nn.LayerNorm(3)(t(2, 3)),
+        'localResponseNormImages': lambda: F.local_response_norm(t(1, 3, 4, 4), 2),
+        'interpolateArea': lambda: F.interpolate(t(1, 2, 4, 4), size=(2, 3), mode='area'),
+        'interpolateAreaVolumes': lambda: F.interpolate(t(1, 2, 4, 4, 4), size=(2, 3, 2), mode='area'),
+        'interpolateTrilinear': lambda: F.interpolate(t(1, 2, 4, 4, 4), size=(2, 3, 2), mode='trilinear'),
+        'adaptiveMaxPool3d': lambda: F.adaptive_max_pool3d(t(1, 2, 4, 4, 4), (2, 3, 2)),
+        'padCircular': lambda: F.pad(t(1, 2, 3, 3), [1, 1, 1, 1], mode='circular'),
+        'alphaDropout': lambda: F.alpha_dropout(t(2, 3), 0.5),
+        'dropout2d': lambda: F.dropout2d(t(2, 3, 2, 2), 0.5),
+        'gumbelSoftmax': lambda: F.gumbel_softmax(t(2, 3)),
+        'tripletMarginWithDistanceLoss': lambda: F.triplet_margin_with_distance_loss(t(2, 3), t(2, 3), t(2, 3)),
+        'fmod': lambda: t(2, 3).fmod(0.3),
+        'remainder': lambda: t(2, 3).remainder(0.3),
+        'floorDivide': lambda: t(2, 3).floor_divide(0.3),
+        'lerp': lambda: t(2, 3).lerp(t(2, 3), 0.3),
+        'expm1': lambda: t(2, 3).expm1(),
+        'log1p': lambda: t(2, 3).log1p(),
+        'exp2': lambda: t(2, 3).exp2(),
+        'logit': lambda: t(2, 3).logit(),
+        'logaddexp': lambda: torch.logaddexp(t(2, 3), t(2, 3)),
+        'xlogy': lambda: torch.xlogy(t(2, 3), t(2, 3)),
+        'nanmean': lambda: t(2, 3).nanmean(),
+        'std': lambda: t(2, 3).std(),
+        'frac': lambda: t(2, 3).frac(),
+        'prodAlong': lambda: t(2, 3).prod(1),
+        'randLike': lambda: torch.rand_like(t(2, 3)),
+        'randnLike': lambda: torch.randn_like(t(2, 3)),
+        'nn.GRU last': lambda: nn.GRU(3, 4)(t(2, 1, 3))[1],
+        'nn.GRU narrow state': lambda: nn.GRU(3, 4)(t(2, 1, 3), b(1, 1, 4))[0],
+        'nn.GRU wide state': lambda: nn.GRU(3, 4)(t(2, 1, 3), f(1, 1, 4))[0],
+        'nn.RNN last': lambda: nn.RNN(3, 4)(t(2, 1, 3))[1],
+        'nn.LSTM cells': lambda: nn.LSTM(3, 4)(t(2, 1, 3))[1][1],
+        'nn.LSTM narrow state': lambda: nn.LSTM(3, 4)(t(2, 1, 3), (b(1, 1, 4), b(1, 1, 4)))[0],
+        'nn.LSTMCell cell': lambda: nn.LSTMCell(3, 4)(t(1, 3))[1],
+        'nn.GRUCell narrow state': lambda: nn.GRUCell(3, 4)(t(1, 3), b(1, 4)),
+        'nn.GRUCell wide state': lambda: nn.GRUCell(3, 4)(t(1, 3), f(1, 4)),
+        'nn.MultiheadAttention weights': lambda: nn.MultiheadAttention(4, 2)(t(3, 1, 4), t(3, 1, 4), t(3, 1, 4))[1],
     }
 
 results = {}

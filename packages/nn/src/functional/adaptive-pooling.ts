@@ -50,7 +50,13 @@ export function adaptiveMaxPool2d(input: Tensor, outputSize: AdaptiveSize<Pair>)
 
 /** Max-pools volumes of any size to a fixed size (torch.nn.functional.adaptive_max_pool3d). Windows: see `adaptiveAvgPool2d`. */
 export function adaptiveMaxPool3d(input: Tensor, outputSize: AdaptiveSize<Triple>): Tensor {
-  return poolTo('adaptiveMaxPool3d', 3, input, outputSize, adaptiveMaxPool);
+  return poolTo(
+    'adaptiveMaxPool3d',
+    3,
+    ...autocastTensors('adaptiveMaxPool3d', input),
+    outputSize,
+    adaptiveMaxPool,
+  );
 }
 
 function averagedTo(

@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
@@ -61,8 +62,10 @@ const axesOfMode: Readonly<Record<InterpolationMode, readonly number[]>> = {
  */
 export function interpolate(input: Tensor, options: InterpolateOptions): Tensor {
   requireOptions('interpolate', options, interpolateOptions);
-  if (isNarrow(input)) return roundedOnce([input], (x) => interpolate(x, options));
   const { mode = 'nearest', alignCorners } = options;
+  // torch computes the areas of volumes by an adaptive pool.
+  if (mode === 'area' && input.shape.length === 5) [input] = autocastTensors('adaptiveAvgPool3d', input);
+  if (isNarrow(input)) return roundedOnce([input], (x) => interpolate(x, options));
   if (!Object.hasOwn(axesOfMode, mode)) {
     throw new ArgumentError(
       `interpolate: mode must be one of ${Object.keys(axesOfMode).join(', ')}, got ${JSON.stringify(mode)}.`,

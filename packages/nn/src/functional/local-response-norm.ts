@@ -1,3 +1,4 @@
+import { autocastTensors } from './autocast-tensors.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
@@ -35,6 +36,8 @@ export function localResponseNorm(
   options: LocalResponseNormOptions = {},
 ): Tensor {
   requireOptions('localResponseNorm', options, localResponseNormOptions);
+  // torch averages the channels of images and volumes by avg_pool3d.
+  if (input.shape.length > 3) [input] = autocastTensors('avgPool3d', input);
   if (isNarrow(input)) return roundedOnce([input], (x) => localResponseNorm(x, size, options));
   const { alpha = 1e-4, beta = 0.75, k = 1 } = options;
   const { shape } = input;

@@ -12,7 +12,8 @@ export const autocastLists = {
   ],
   /** In float32. */
   float32: [
-    ...(['avgPool3d', 'maxPool3d', 'adaptiveAvgPool3d', 'reflectionPad', 'replicationPad'] as const),
+    ...(['avgPool3d', 'maxPool3d', 'adaptiveAvgPool3d', 'adaptiveMaxPool3d'] as const),
+    ...(['reflectionPad', 'replicationPad'] as const),
     ...(['gridSample', 'cdist', 'prod', 'trace', 'crossEntropy', 'nllLoss', 'mseLoss'] as const),
     ...(['l1Loss', 'smoothL1Loss', 'huberLoss', 'binaryCrossEntropy'] as const),
     ...(['binaryCrossEntropyWithLogits', 'klDiv', 'poissonNllLoss', 'cosineEmbeddingLoss'] as const),

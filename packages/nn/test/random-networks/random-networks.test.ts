@@ -99,10 +99,15 @@ describe.skipIf(torchProblem() !== undefined)(
       '$title',
       async ({ network, index }) => {
         const expected = results[index];
-        if ('error' in expected) expect.fail(`${expected.error}\n${JSON.stringify(network)}`);
+        const isMixed = 'error' in expected && isRejectedForDtypes(expected.error);
+        if ('error' in expected && !isMixed) expect.fail(`${expected.error}\n${JSON.stringify(network)}`);
+        const found = await computed(network, (run) => autocast({ dtype: 'bfloat16' }, run));
+        if ('error' in expected) {
+          for (const { name, data } of found) expect(data.every(Number.isFinite), name).toBe(true);
+          return;
+        }
         const { output } = autocast({ dtype: 'bfloat16' }, () => build(network));
         expect(output.dtype).toBe(expected.values[1].dtype);
-        const found = await computed(network, (run) => autocast({ dtype: 'bfloat16' }, run));
         for (const [i, { name, data }] of found.entries()) {
           const { data: written, rounding } = expected.values[i];
           const exact = written.map((one) => Number(String(one).replace('inf', 'Infinity')));
@@ -123,6 +128,11 @@ test.runIf(isFull)('every module is in a table, or listed as tested elsewhere', 
   const drawn = [...Object.keys(modules), ...elsewhere];
   expect(all.filter((name) => !name.endsWith('Loss') && !drawn.includes(name))).toEqual([]);
 });
+
+/** True if torch rejects operands of float32 and bfloat16, which ringrun promotes. */
+function isRejectedForDtypes(error: string): boolean {
+  return /the same dtype|expected dtype|to be equal to src\.dtype/.test(error);
+}
 
 /** Infinity and NaN must be equal. */
 function differenceOf(expected: number, actual: number): number {
