@@ -40,7 +40,7 @@ test.each(
         expect(shared.parameters, name).toBe(ranks[0][name].plain.parameters);
       }
     }
-    expect(Object.keys(ranks[0])).toHaveLength(isFull || hosts === 1 ? 20 : 4);
+    expect(Object.keys(ranks[0])).toHaveLength(isFull || hosts === 1 ? 22 : 5);
   },
 );
 
@@ -58,7 +58,7 @@ test('a job is bit-identical when values are in memory of the executor', async (
       expect(Math.min(...Object.values(copies)), name).toBeGreaterThan(100);
       expect(notFreed, name).toBe(0);
     }
-    expect(Object.keys(variants)).toHaveLength(isFull ? 20 : 4);
+    expect(Object.keys(variants)).toHaveLength(isFull ? 22 : 5);
   }
 });
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { expectClose } from '../packages/nn/test/support/numeric.ts';
+import { roundedToBfloat16 } from '../packages/nn/test/support/rounded-to-bfloat16.ts';
 import { expectSummary, type Summary } from '../packages/nn/test/support/summary.ts';
 import { builtScript } from './support/built-script.ts';
 import { ways } from './support/extent.ts';
@@ -83,6 +84,20 @@ describe.each(
       }
     }
   });
+});
+
+test('results of bfloat16 are those of float32 rounded once, with equal statistics', async () => {
+  for (const { narrow, wide } of await scenarios.run<Record<'narrow' | 'wide', Cases>>(3, 'narrow')) {
+    for (const [name, { steps }] of Object.entries(wide)) {
+      for (const [step, { own, common }] of steps.entries()) {
+        const found = narrow[name].steps[step];
+        expect(found.own[0], name).toEqual([...roundedToBfloat16(own[0])]);
+        expectClose(`${name}, gradient of the input`, found.own[1], own[1], 0.02);
+        for (const [place, array] of common.entries())
+          expectClose(`${name}, ${place}`, found.common[place], array, 0.02);
+      }
+    }
+  }
 });
 
 test('BatchNorm without synchronization does not match', async () => {

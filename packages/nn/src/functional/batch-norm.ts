@@ -1,3 +1,4 @@
+import { roundedOnce } from '../tensor/rounded-once.ts';
 import { isFloat } from '../dtype.ts';
 import type { BufferTensor } from '../tensor/buffer-tensor.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
@@ -85,7 +86,9 @@ export interface BatchNormInputs {
 export function normalizeBatch(name: string, inputs: BatchNormInputs): Tensor {
   requireChannels(name, inputs);
   if (!inputs.training) return new Tensor(normalizeByRunning(name, inputs));
-  return new Tensor(inputs.group ? normalizeByGroup(inputs.group, inputs) : normalizeByBatch(name, inputs));
+  const { group } = inputs;
+  if (group === undefined) return new Tensor(normalizeByBatch(name, inputs));
+  return roundedOnce([inputs.input], (input) => new Tensor(normalizeByGroup(group, { ...inputs, input })));
 }
 
 function normalizeByBatch(
