@@ -24,9 +24,8 @@ function rankOf(value: Value): number {
   return isNumber(value) ? 0 : 1;
 }
 
-/** True for a number, and for what is computed of numbers alone, such as its negative. */
-function isNumber({ node, shape }: Value): boolean {
-  if (shape.length > 0) return false;
-  if (isNode(node, 'Number') || isNode(node, 'Constant')) return true;
-  return node.inputs.length > 0 && node.inputs.every(isNumber);
+/** True for a number, also negated or in another dtype. */
+function isNumber({ node }: Value): boolean {
+  if (isNode(node, 'Neg') || isNode(node, 'Cast')) return isNumber(node.inputs[0]);
+  return isNode(node, 'Number') || isNode(node, 'Constant');
 }

@@ -8,7 +8,10 @@ import { Samples, samplesProblem } from './samples.ts';
 // one rounding, or than torch's.
 
 const isFull = process.env['RINGRUN_OPINFO'] === 'full';
-const names = Object.keys(operations).map((name) => `op ${name}`);
+/** The short form has the first sample of every third operation. */
+const names = Object.keys(operations)
+  .filter((_, place) => isFull || place % 3 === 0)
+  .map((name) => `op ${name}`);
 
 describe.skipIf(samplesProblem() !== undefined)("torch's samples in bfloat16", () => {
   let samples: Samples;

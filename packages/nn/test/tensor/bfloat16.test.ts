@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cat, F, full, Parameter, tensor, where, type Tensor } from '../../src/index.ts';
+import { cat, F, full, Parameter, randLike, randnLike, tensor, where, type Tensor } from '../../src/index.ts';
 import { fill } from '../support/fill.ts';
 import { roundedToBfloat16 as rounded } from '../support/rounded-to-bfloat16.ts';
 
@@ -22,6 +22,15 @@ describe('promotion', () => {
   test.each<[string, Tensor, string]>([
     ['a number does not promote', narrow.mul(2.5), 'bfloat16'],
     ['a tensor without dimensions does not promote', narrow.mul(scalar), 'bfloat16'],
+    ['limits of a tensor without dimensions', scalar.bfloat16().clamp(-0.3, 0.3), 'bfloat16'],
+    ['a negative limit of it', scalar.bfloat16().maximum(-0.3), 'bfloat16'],
+    ['fmod by a number', narrow.fmod(0.3), 'bfloat16'],
+    ['lerp to float32', narrow.lerp(x, 0.3), 'float32'],
+    ['a method of several operations', narrow.expm1(), 'bfloat16'],
+    ['a function of several operations', F.klDiv(narrow, narrow), 'bfloat16'],
+    ['unequal windows', F.adaptiveAvgPool1d(narrow.unsqueeze(0), 3), 'bfloat16'],
+    ['random numbers', randLike(narrow), 'bfloat16'],
+    ['normal random numbers', randnLike(narrow), 'bfloat16'],
     ['float32 promotes', narrow.add(x), 'float32'],
     ['float32 promotes on the left', x.sub(narrow), 'float32'],
     ['two tensors without dimensions', scalar.bfloat16().add(scalar), 'float32'],
