@@ -177,7 +177,7 @@ def replaced(values):
     def replace(tensor):
         nonlocal count
         is_float = isinstance(values[0], float)
-        if tensor.dtype != (torch.float32 if is_float else torch.int64):
+        if tensor.dtype != (DTYPES[0] if is_float else torch.int64):
             return tensor
         count += 1
         places = (torch.arange(tensor.numel()) + 4 * (count - 1)) % len(values)
@@ -208,7 +208,7 @@ def operation_samples(name):
                 samples = [(input, without_lists(args), kwargs) for input, args, kwargs in samples]
             for sample in some(samples):
                 yield described(function, sample, **about, values="samples")
-            for values, numbers in SPECIAL.items() if dtype == torch.float32 else []:
+            for values, numbers in SPECIAL.items() if dtype.is_floating_point else []:
                 if values == "special values" and name in WITHOUT_SPECIAL_VALUES:
                     continue
                 for input, args, kwargs in some(samples[:12]):

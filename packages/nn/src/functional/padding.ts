@@ -1,3 +1,4 @@
+import { roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import type { Scalar } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
@@ -79,8 +80,11 @@ export function pad(input: Tensor, amounts: readonly number[], options: PadOptio
   }
   const extend = (value: Value) =>
     grown.reduce((padded, side, axis) => extended(padded, axis, side, mode), value);
-  // As in torch, elements wrap around after negative padding has removed some.
-  return new Tensor(mode === 'circular' ? extend(cut(input.value)) : cut(extend(input.value)));
+  // As in torch, elements wrap around after negative padding has removed some. The gradient adds copies of an element in float32.
+  return roundedOnce(
+    [input],
+    ({ value }) => new Tensor(mode === 'circular' ? extend(cut(value)) : cut(extend(value))),
+  );
 }
 
 function extended(

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { isFloat, type Scalar } from '../dtype.ts';
+import { isFloat, type DType, type Scalar } from '../dtype.ts';
 import { clampToScalars, clampToTensors } from '../ops/clamp.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import * as functions from '../ops/functions.ts';
@@ -11,7 +11,8 @@ import { TrigonometricMethods } from './trigonometric-methods.ts';
 import { withSlopes } from '../ops/with-slope.ts';
 import { apply, isScalar, promoted } from './tensor-methods.ts';
 
-const MAX_FLOAT32 = (2 - 2 ** -23) * 2 ** 127;
+/** The largest finite number of a dtype of floats. */
+const largestOf = (dtype: DType) => (2 - (dtype === 'bfloat16' ? 2 ** -7 : 2 ** -23)) * 2 ** 127;
 
 /** Elementwise functions: arithmetic, powers, exponentials and logarithms, rounding, clamping. */
 export abstract class PointwiseMethods<
@@ -263,8 +264,8 @@ export abstract class PointwiseMethods<
     return this.of((isScalars ? clampToScalars : clampToTensors)(x, least, most));
   }
 
-  /** Replaces NaN and infinities (torch.nan_to_num). Defaults: 0, and the largest and smallest float32. */
-  nanToNum(nan = 0, posinf = MAX_FLOAT32, neginf = -MAX_FLOAT32): Tensor {
+  /** Replaces NaN and infinities (torch.nan_to_num). Defaults: 0, and the largest and smallest finite number of the dtype. */
+  nanToNum(nan = 0, posinf = largestOf(this.value.dtype), neginf = -largestOf(this.value.dtype)): Tensor {
     if (!isFloat(this.value)) return this.of(this.value);
     const finite = this.maskedFill(this.isnan(), nan);
     return finite.maskedFill(finite.eq(Infinity), posinf).maskedFill(finite.eq(-Infinity), neginf);
