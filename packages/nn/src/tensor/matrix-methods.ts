@@ -28,8 +28,6 @@ export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extend
 
   /** Products of two batches of matrices (torch.bmm): [B, M, K] and [B, K, N] give [B, M, N]. */
   bmm(other: Tensor): Tensor {
-    if (this.value.shape[0] !== other.shape[0])
-      throw rejected('bmm', this.value, other.value, 'the same number of matrices');
     const [a, b] = autocastValues('bmm', [this.value, other.value] as const);
     return this.of(product('bmm', a, b, 3, 3));
   }
@@ -140,6 +138,7 @@ function product(op: string, a: Value, b: Value, rank: number, otherRank: number
   if (a.shape.length !== rank || b.shape.length !== otherRank) {
     throw rejected(op, a, b, `${rank} and ${otherRank} dimensions`);
   }
+  if (rank === 3 && a.shape[0] !== b.shape[0]) throw rejected(op, a, b, 'the same number of matrices');
   return torchMatmul(a, b);
 }
 

@@ -24,6 +24,11 @@ test.each<[what: string, run: () => unknown, message: string]>([
     'at: expected a step of at least 1, got -1. To reverse, call flip.',
   ],
   ['mm', () => x.mm(zeros([3])), 'mm: expected 2 and 2 dimensions, got float32[4,3] and float32[3].'],
+  [
+    'baddbmm',
+    () => zeros([2, 4, 4]).baddbmm(zeros([1, 4, 3]), zeros([2, 3, 4])),
+    'baddbmm: expected the same number of matrices, got float32[1,4,3] and float32[2,3,4]',
+  ],
   ['diag', () => zeros([1, 1, 1]).diag(), 'diag: expected 1 or 2 dimensions, got float32[1,1,1].'],
   [
     'kthvalue',
