@@ -49,37 +49,93 @@ function panelsOf(matrix: ArrayLike<number>, inner: number, panels: number, { to
   return make(packed);
 }
 
+/** The largest product of a number of terms: every smaller one has its first rows and panels. */
+interface Largest {
+  readonly left: Float32Array | Uint16Array;
+  readonly panels: Float32Array | Uint16Array;
+  readonly start: Float32Array;
+  /** [rows, columns] in double precision, without the start. */
+  readonly sums: Float64Array;
+}
+
+const largest = { rows: Math.max(...rowCounts), columns: Math.max(...panelCounts) * columnsOfPanel };
+const products = new Map<string, Largest>();
+
+/** Computed once for all kernels. */
+function largestProduct(name: keyof typeof formats, inner: number): Largest {
+  const key = `${name} ${inner}`;
+  const known = products.get(key);
+  if (known) return known;
+  const { rows, columns } = largest;
+  const format = formats[name];
+  const [left, right] = [filled(rows * inner, 1), filled(inner * columns, 2)];
+  const made = format.make(left);
+  const product = {
+    left: made,
+    panels: panelsOf(right, inner, columns / columnsOfPanel, format),
+    start: Float32Array.from(filled(rows * columns, 3)),
+    sums: plainProduct(format.read(made), format.read(format.make(right)), rows, inner, columns),
+  };
+  products.set(key, product);
+  return product;
+}
+
+function plainProduct(
+  left: readonly number[],
+  right: readonly number[],
+  rows: number,
+  inner: number,
+  columns: number,
+) {
+  const sums = new Float64Array(rows * columns);
+  for (let row = 0; row < rows; row += 1) {
+    for (let k = 0; k < inner; k += 1) {
+      const weight = left[row * inner + k];
+      for (let column = 0; column < columns; column += 1) {
+        sums[row * columns + column] += weight * right[k * columns + column];
+      }
+    }
+  }
+  return sums;
+}
+
+/** The first rows and columns of a matrix as wide as the largest product. */
+function corner(matrix: Float32Array, rows: number, columns: number): Float32Array {
+  return Float32Array.from(
+    { length: rows * columns },
+    (_, place) => matrix[Math.floor(place / columns) * largest.columns + (place % columns)],
+  );
+}
+
 describe.each(native.productKernelNames())('products with %s', (kernel) => {
-  describe.each(Object.entries(formats))('in %s', (_, format) => {
-    const product = (
-      left: readonly number[],
-      right: readonly number[],
-      rows: number,
-      start?: Float32Array,
-    ) => {
+  describe.each(['float32', 'bfloat16'] as const)('in %s', (name) => {
+    const format = formats[name];
+    const product = (left: readonly number[], right: readonly number[], rows: number) => {
       const inner = left.length / rows;
-      const columns = start ? start.length / rows : inner === 0 ? columnsOfPanel : right.length / inner;
+      const columns = right.length / inner;
       const to = new Float32Array(rows * columns).fill(7);
       const panels = panelsOf(right, inner, columns / columnsOfPanel, format);
-      native.multiplyPanelsWith(kernel, format.make(left), panels, start, to, rows);
+      native.multiplyPanelsWith(kernel, format.make(left), panels, undefined, to, rows);
       return to;
     };
 
     test.each(innerSizes)('equal sums in double precision, %i terms', (inner) => {
+      const { left, panels: allPanels, start, sums } = largestProduct(name, inner);
       for (const rows of rowCounts) {
         for (const panels of panelCounts) {
           const columns = panels * columnsOfPanel;
-          const [left, right] = [filled(rows * inner, 1), filled(inner * columns, 2)];
-          const [a, b] = [left, right].map((numbers) => format.read(format.make(numbers)));
-          const begin = Float32Array.from(filled(rows * columns, 3));
-          for (const start of inner === 0 ? [begin] : [undefined, begin]) {
-            const found = product(left, right, rows, start);
-            const worst = found.reduce((most, element, place) => {
+          const from = left.slice(0, rows * inner);
+          const packed = allPanels.slice(0, inner * columns);
+          const begin = corner(start, rows, columns);
+          for (const added of inner === 0 ? [begin] : [undefined, begin]) {
+            const found = new Float32Array(rows * columns).fill(7);
+            native.multiplyPanelsWith(kernel, from, packed, added, found, rows);
+            let worst = 0;
+            for (const [place, element] of found.entries()) {
               const [row, column] = [Math.floor(place / columns), place % columns];
-              let sum = start ? start[place] : 0;
-              for (let k = 0; k < inner; k += 1) sum += a[row * inner + k] * b[k * columns + column];
-              return Math.max(most, Math.abs(element - sum));
-            }, 0);
+              const sum = sums[row * largest.columns + column] + (added ? added[place] : 0);
+              worst = Math.max(worst, Math.abs(element - sum));
+            }
             expect(worst, `${rows} rows, ${panels} panels`).toBeLessThan(2e-6 * (1 + Math.sqrt(inner)));
           }
         }
