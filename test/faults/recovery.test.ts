@@ -149,8 +149,8 @@ test.each(runs)(
 
 test('under the launcher the job survives a killed rank, restarts it, and exits with 0', async () => {
   const out = temporaryFolder();
-  const env = { OUT: out, DIE: '1:13:backward', PAUSE_MS: 10 };
-  const args = ['--nproc', '3', '--max-restarts', '1', builtScript('faults/recovery.script'), '500'];
+  const env = { OUT: out, DIE: '1:13:backward', PAUSE_MS: 20 };
+  const args = ['--nproc', '3', '--max-restarts', '1', builtScript('faults/recovery.script'), '250'];
   const { code, stderr, left, timedOut } = await launch(args, { env }).ended;
   expect({ code, left, timedOut }).toEqual({ code: 0, left: [], timedOut: false });
   expect(stderr).toMatch(

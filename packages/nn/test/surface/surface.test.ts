@@ -95,7 +95,7 @@ async function readTogether(tensors: readonly Tensor[]): Promise<TensorData[]> {
   const values = tensors.map(({ value }) => value);
   const buffers = values.map((value) => onnxruntimeExecutor.allocate(value));
   await evaluate(values, buffers);
-  return buffers.map((buffer) => onnxruntimeExecutor.download(buffer));
+  return await Promise.all(buffers.map(async (buffer) => await onnxruntimeExecutor.download(buffer)));
 }
 
 test('every method of a tensor, every function of F and of the package is called', () => {
