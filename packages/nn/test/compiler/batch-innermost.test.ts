@@ -14,6 +14,7 @@ import { reduceMean } from '../../src/ops/reduction.ts';
 import { maxPool } from '../../src/ops/pooling.ts';
 import { F, Parameter, Tensor, tensor } from '../../src/index.ts';
 import { fill } from '../support/fill.ts';
+import { expectClose } from '../support/numeric.ts';
 import { checkGradients, type Differentiable } from '../support/check-gradients.ts';
 
 const window = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], group: 1 } as const;
@@ -274,6 +275,38 @@ describe('windows', () => {
     });
     expect(operators.slice(-2)).not.toEqual(['Input', 'Conv']);
   });
+});
+
+test.each<[string, readonly number[], readonly number[], Partial<ConvAttributes>, OpName]>([
+  ['few channels: along the width', [16, 3, 8, 8], [4, 3, 3, 3], { pads: [1, 1, 1, 1] }, 'ToomCookConvolve'],
+  [
+    'many channels: along both axes',
+    [16, 32, 8, 8],
+    [32, 32, 3, 3],
+    { pads: [1, 1, 1, 1] },
+    'ToomCookConvolve2d',
+  ],
+  [
+    'a stride: direct products',
+    [16, 3, 8, 8],
+    [4, 3, 3, 3],
+    { pads: [1, 1, 1, 1], strides: [2, 2] },
+    'DirectConvolve',
+  ],
+  ['1×1: direct products', [16, 3, 8, 8], [4, 3, 1, 1], {}, 'DirectConvolve'],
+  ['smaller than its image: products in float32', [16, 8, 4, 14], [2, 8, 3, 3], {}, 'Gemm'],
+])('bfloat16, %s', async (_, image, weight, own, operator) => {
+  const [x, w] = [image, weight].map((shape, seed) => new Parameter(fill(shape, seed), shape));
+  const y = conv(x.bfloat16().value, w.bfloat16().value, undefined, { ...window, ...own });
+  const [rewritten] = rewrite([y], batchInnermost);
+  const operators = topologicalOrder([rewritten]).map(({ op }) => op);
+  expect(rewritten.dtype).toBe('bfloat16');
+  expect(operators).toContain(operator);
+  const [actual, expected] = await Promise.all(
+    [rewritten, y].map((value) => new Tensor(value).float().array()),
+  );
+  // Both round once; the sums before may differ in their last bits, or by the rounding of products that are not direct.
+  expectClose('y', actual, [...(expected as Float32Array)], 2 ** -6);
 });
 
 test('a batch of data, without gradient, uses the operator for any output size and one channel', async () => {

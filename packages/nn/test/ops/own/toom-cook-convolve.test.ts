@@ -3,7 +3,7 @@ import type { ConvAttributes } from '../../../src/graph/attributes.ts';
 import { toomCookConvolve } from '../../../src/ops/own/toom-cook-convolve.ts';
 import { Parameter, Tensor, tensor } from '../../../src/index.ts';
 import { bothWays, onThreads } from '../../support/both-ways.ts';
-import { trainedBy } from '../../support/convolutions.ts';
+import { expectCloseInBfloat16, trainedBy, trainedInBfloat16By } from '../../support/convolutions.ts';
 import { fill } from '../../support/fill.ts';
 import { expectClose } from '../../support/numeric.ts';
 import '../../support/one-thread.ts';
@@ -12,6 +12,7 @@ const padded: ConvAttributes = { strides: [1, 1], pads: [1, 1, 1, 1], dilations:
 const strided = { ...padded, strides: [2, 2] };
 
 const trained = trainedBy(toomCookConvolve);
+const trainedInBfloat16 = trainedInBfloat16By(toomCookConvolve);
 
 describe('equals a plain convolution', () => {
   test.each<[string, number[], number[], ConvAttributes]>([
@@ -66,6 +67,17 @@ describe('equals a plain convolution', () => {
       expectClose(name, own[k], [...plain[k]], 1e-5);
     }
   });
+});
+
+test.each<[string, number[], number[], ConvAttributes]>([
+  ['a batch that fills panels', [7, 20, 9, 16], [18, 20, 3, 3], padded],
+  ['a batch of 33', [7, 20, 9, 33], [18, 20, 3, 3], padded],
+  ['few weights', [9, 3, 7, 17], [6, 3, 5, 5], { ...padded, pads: [2, 2, 2, 2] }],
+  ['stride 2', [9, 12, 7, 19], [17, 12, 3, 3], strided],
+  ['rows that no tap reaches', [10, 4, 11, 16], [5, 4, 2, 2], { ...strided, strides: [4, 3] }],
+])('reads and writes bfloat16: %s', async (_, image, weight, window) => {
+  const { own, plain } = await bothWays(() => trainedInBfloat16(image, weight, window));
+  expectCloseInBfloat16(own, plain);
 });
 
 test.each<[string, number, ConvAttributes]>([

@@ -33,8 +33,7 @@ function convolution(node: Node): Value | undefined {
   const [image, weight, bias] = node.inputs as [Value, Value, Value?];
   if (!isImage(image)) return undefined;
   const fits = image.shape[0] >= minBatch && image.shape[3] <= maxColumns;
-  const isNarrow = node.outputs[0].dtype === 'bfloat16';
-  if (node.attributes.group > 1 || !fits || isNarrow) return undefined;
+  if (node.attributes.group > 1 || !fits) return undefined;
   const result = convolveBatchInnermost(toBatchInnermost(image), weight, node.attributes);
   return toNchw(bias === undefined ? result : add(result, reshape(bias, [1, bias.shape[0], 1, 1])));
 }
