@@ -12,9 +12,9 @@ const [folder, way] = process.argv.slice(2);
 const { RANK, RINGRUN_RESTART_COUNT, RINGRUN_STORE } = process.env;
 const rank = Number(RANK);
 const isShrinking = way === 'shrink';
-const stepMs = 50;
+const stepMs = 20;
 const markEveryMs = 500;
-const checkpointEvery = 10;
+const checkpointEvery = 25;
 
 const pipe = openSync(join(folder, 'marks'), 'w');
 const { hostname, port } = new URL(RINGRUN_STORE!);
