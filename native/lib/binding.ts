@@ -50,8 +50,6 @@ export interface NativeBinding {
   usableCpus(): number;
   /** Names of the kernel sets that this processor supports, fastest first; the last one is plain C++. */
   kernelNames(): string[];
-  /** True if products of bfloat16 use instructions of this processor for them: AVX512_BF16 or AMX_BF16. */
-  multipliesBfloat16(): boolean;
   /**
    * `outputs[*][i] = inputs[0][i] ∘ inputs[1][i] ∘ …` with the named kernel set; all arrays have the same dtype and
    * length. A floating-point sum is divided by `divisor`, which is 1 otherwise. float16 and bfloat16 are reduced in
@@ -69,7 +67,10 @@ export interface NativeBinding {
   widenWith(kernel: string, dtype: number, from: NativeTensor, to: Float32Array): void;
   /** Converts float32 to float16 or bfloat16, rounded to nearest, ties to even. */
   narrowWith(kernel: string, dtype: number, from: Float32Array, to: NativeTensor): void;
-  /** Names of the instruction sets for products of matrices that this processor has, the fastest last (see `panels.h`). */
+  /**
+   * Names of the instruction sets for products of matrices that this processor has, the fastest last (see `panels.h`). Only
+   * `avx512-bf16` and `amx` multiply bfloat16; others convert it to float32.
+   */
   productKernelNames(): string[];
   /**
    * `to` = `start` + `from`·matrix, with the named instruction set: `from` [rows, inner], the matrix in panels of 16 columns,

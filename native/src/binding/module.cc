@@ -35,11 +35,6 @@ Napi::Value kernelNames(const Napi::CallbackInfo& info) {
   return names;
 }
 
-// True if the processor multiplies bfloat16: AVX512_BF16 or AMX_BF16.
-Napi::Value multipliesBfloat16(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), ringrun::multipliesHalves());
-}
-
 const InstructionSet& setNamed(const Napi::Value& value) {
   const std::string name = value.ToString();
   for (const auto& set : instructionSets()) {
@@ -102,7 +97,6 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("ncclUniqueId", Napi::Function::New(env, ncclUniqueIdOf));
   exports.Set("usableCpus", Napi::Function::New(env, usableCpusOf));
   exports.Set("kernelNames", Napi::Function::New(env, kernelNames));
-  exports.Set("multipliesBfloat16", Napi::Function::New(env, multipliesBfloat16));
   exports.Set("reduceWith", Napi::Function::New(env, reduceWith));
   exports.Set("widenWith", Napi::Function::New(env, widenWith));
   exports.Set("narrowWith", Napi::Function::New(env, narrowWith));

@@ -27,13 +27,4 @@ const PanelKernels& bestPanelKernels() {
   return best;
 }
 
-bool multipliesHalves() {
-#if defined(__x86_64__)
-  static const bool does = bestPanelKernels().multiplyHalves == multiplyAvx512BFloat16 || bestPanelKernels().multiplyHalves == multiplyAmx;
-  return does;
-#else
-  return false;
-#endif
-}
-
 }  // namespace ringrun

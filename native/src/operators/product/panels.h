@@ -69,7 +69,4 @@ const PanelKernels& bestPanelKernels();
 inline void multiplyPanels(const PanelProduct& product) { bestPanelKernels().multiply(product); }
 inline void multiplyPanels(const HalfPanelProduct& product) { bestPanelKernels().multiplyHalves(product); }
 
-// True if the processor multiplies bfloat16 numbers. Otherwise products in bfloat16 are products in float32.
-bool multipliesHalves();
-
 }  // namespace ringrun

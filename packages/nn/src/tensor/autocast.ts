@@ -1,4 +1,3 @@
-import { loadNative } from '@ringrun/native';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { requireBoolean } from '../checks/require-boolean.ts';
 import { requireOneOf } from '../checks/require-one-of.ts';
@@ -8,6 +7,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { isChangedSince } from '../graph/changes.ts';
 import { isNode, type Value } from '../graph/node.ts';
 import { cast } from '../ops/elementwise.ts';
+import { bfloat16Instructions } from '../ops/own/bfloat16-instructions.ts';
 import { autocastLists, type AutocastFunction } from './autocast-lists.ts';
 
 /** Options of {@link autocast}. */
@@ -54,7 +54,7 @@ let isReported = false;
 function reportMissingInstructions(): void {
   if (isReported) return;
   isReported = true;
-  if (loadNative().multipliesBfloat16()) return;
+  if (bfloat16Instructions() !== undefined) return;
   process.stderr.write(
     'ringrun: autocast: this processor has no bfloat16 instructions (AVX512_BF16 or AMX), so bfloat16 saves memory but no time. (printed once)\n',
   );

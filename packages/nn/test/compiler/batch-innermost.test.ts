@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ways } from '../../../../test/support/extent.ts';
 import { rewrite } from '../../src/compiler/rewrite.ts';
+import { suitsDirectProducts } from '../../src/compiler/rewrites/batch-innermost/convolution.ts';
 import { batchInnermost } from '../../src/compiler/rewrites/batch-innermost/index.ts';
 import { reluAfterMaxPool } from '../../src/compiler/rewrites/relu-after-max-pool.ts';
 import type { Value } from '../../src/graph/node.ts';
@@ -9,7 +10,9 @@ import type { ConvAttributes } from '../../src/graph/attributes.ts';
 import { topologicalOrder } from '../../src/graph/topology.ts';
 import { conv } from '../../src/ops/convolution.ts';
 import { affine, batchNormalize } from '../../src/ops/batch-normalization.ts';
-import { add, mul, relu } from '../../src/ops/elementwise.ts';
+import { add, cast, mul, relu } from '../../src/ops/elementwise.ts';
+import { bfloat16Instructions, type Bfloat16Instructions } from '../../src/ops/own/bfloat16-instructions.ts';
+import type { DType } from '../../src/dtype.ts';
 import { reduceMean } from '../../src/ops/reduction.ts';
 import { maxPool } from '../../src/ops/pooling.ts';
 import { F, Parameter, Tensor, tensor } from '../../src/index.ts';
@@ -277,23 +280,13 @@ describe('windows', () => {
   });
 });
 
+const direct = bfloat16Instructions() === undefined ? 'ToomCookConvolve' : 'DirectConvolve';
+const bothAxes = bfloat16Instructions() === 'amx' ? 'DirectConvolve' : 'ToomCookConvolve2d';
+
 test.each<[string, readonly number[], readonly number[], Partial<ConvAttributes>, OpName]>([
   ['few channels: along the width', [16, 3, 8, 8], [4, 3, 3, 3], { pads: [1, 1, 1, 1] }, 'ToomCookConvolve'],
-  [
-    'many channels: along both axes',
-    [16, 32, 8, 8],
-    [32, 32, 3, 3],
-    { pads: [1, 1, 1, 1] },
-    'ToomCookConvolve2d',
-  ],
-  [
-    'a stride: direct products',
-    [16, 3, 8, 8],
-    [4, 3, 3, 3],
-    { pads: [1, 1, 1, 1], strides: [2, 2] },
-    'DirectConvolve',
-  ],
-  ['1×1: direct products', [16, 3, 8, 8], [4, 3, 1, 1], {}, 'DirectConvolve'],
+  ['many channels: along both axes', [16, 32, 8, 8], [32, 32, 3, 3], { pads: [1, 1, 1, 1] }, bothAxes],
+  ['a stride', [16, 3, 8, 8], [4, 3, 3, 3], { pads: [1, 1, 1, 1], strides: [2, 2] }, direct],
   ['smaller than its image: products in float32', [16, 8, 4, 14], [2, 8, 3, 3], {}, 'Gemm'],
 ])('bfloat16, %s', async (_, image, weight, own, operator) => {
   const [x, w] = [image, weight].map((shape, seed) => new Parameter(fill(shape, seed), shape));
@@ -307,6 +300,22 @@ test.each<[string, readonly number[], readonly number[], Partial<ConvAttributes>
   );
   // Both round once; the sums before may differ in their last bits, or by the rounding of products that are not direct.
   expectClose('y', actual, [...(expected as Float32Array)], 2 ** -6);
+});
+
+test.each<[string, number[], Partial<ConvAttributes>, string[]]>([
+  ['1×1', [4, 3, 1, 1], {}, ['avx512-bf16', 'amx']],
+  ['a stride', [4, 3, 3, 3], { strides: [1, 2] }, ['avx512-bf16', 'amx']],
+  ['3×3', [16, 16, 3, 3], {}, ['amx']],
+  ['few filters', [15, 16, 3, 3], {}, []],
+  ['few channels', [16, 15, 3, 3], {}, []],
+])('direct products in bfloat16, %s', (_, shape, own, expected) => {
+  const weight = new Parameter(fill(shape, 1), shape).value;
+  const images = new Parameter(fill([8, shape[1], 8, 16], 2), [8, shape[1], 8, 16]);
+  const suits = (dtype: DType, instructions: Bfloat16Instructions) =>
+    suitsDirectProducts(cast(images.value, dtype), weight, { ...window, ...own }, instructions);
+  const all = ['avx512-bf16', 'amx'] as const;
+  expect(all.filter((one) => suits('bfloat16', one))).toEqual(expected);
+  expect(all.filter((one) => suits('float32', one))).toEqual([]);
 });
 
 test('a batch of data, without gradient, uses the operator for any output size and one channel', async () => {
