@@ -84,6 +84,7 @@ using ReleaseValue = Entry<96, void(Value*)>;
 using ReleaseRunOptions = Entry<97, void(RunOptions*)>;
 using ReleaseShapeInfo = Entry<99, void(ShapeInfo*)>;
 using ReleaseSessionOptions = Entry<100, void(SessionOptions*)>;
+using ReleaseCustomOpDomain = Entry<101, void(CustomOperatorDomain*)>;
 using RegisterAllocator = Entry<176, Status*(Environment*, struct Allocator*)>;
 using AddSessionConfigEntry = Entry<130, Status*(SessionOptions*, const char* key, const char* value)>;
 // An array attribute: with values null, only its length is returned in count.

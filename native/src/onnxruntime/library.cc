@@ -6,7 +6,6 @@
 
 #include "onnxruntime/library_file.h"
 #include "onnxruntime/operator.h"
-#include "onnxruntime/operators.h"
 
 namespace ringrun::ort {
 namespace {
@@ -47,8 +46,6 @@ Library::Library(const std::string& path) : opened_(prepared(path)) {
   call<CreateEnv>(kFatal, "ringrun", &environment_);
   call<CreateCpuMemoryInfo>(kDeviceAllocator, kDefaultMemory, &hostMemory_);
   if (pool_.isAvailable()) registerPool();
-  call<CreateCustomOpDomain>(kDomain, &operators_);
-  for (const CustomOperator* const op : ort::operators()) call<CustomOpDomainAdd>(operators_, op);
 }
 
 // The library calls the allocator until the process ends.

@@ -33,8 +33,6 @@ class Library {
   const std::string& version() const { return version_; }
   const Environment* environment() const { return environment_; }
   const MemoryInfo* hostMemory() const { return hostMemory_; }
-  // ringrun's own operators (operators.h). Sessions refer to them, so they are never released.
-  CustomOperatorDomain* operators() const { return operators_; }
   // The memory of all sessions. Null if it is not available: then each session has its own arena.
   MemoryPool* memory() const { return pool_.isAvailable() ? &pool_ : nullptr; }
 
@@ -60,7 +58,6 @@ class Library {
   const Table* table_ = nullptr;
   Environment* environment_ = nullptr;
   MemoryInfo* hostMemory_ = nullptr;
-  CustomOperatorDomain* operators_ = nullptr;
 
   // Memory from the pool. If the pool is exhausted, from `others`, the library's malloc, which throws std::bad_alloc to
   // the library: its kernels do not expect null.

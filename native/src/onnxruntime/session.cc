@@ -1,12 +1,23 @@
 #include "onnxruntime/session.h"
 
+#include <string_view>
+
+#include "onnxruntime/operators.h"
+
 namespace ringrun::ort {
+namespace {
+
+// True if the bytes of a model contain the name of an operator.
+bool mayHave(std::string_view model, const CustomOperator* op) { return model.find(op->getName(op)) != std::string_view::npos; }
+
+}  // namespace
 
 Session::Session(const Library& library, const void* model, std::size_t bytes, const Options& options,
                  const std::vector<Slot>& inputs, const std::vector<Slot>& outputs)
     : library_(library),
       inputs_(sideOf(library, inputs)),
       outputs_(sideOf(library, outputs)),
+      operators_(library),
       runOptions_(library),
       session_(library) {
   Owned<SessionOptions, ReleaseSessionOptions> made(library);
@@ -22,7 +33,13 @@ Session::Session(const Library& library, const void* model, std::size_t bytes, c
   library.call<DisableMemoryPattern>(settings);
   if (library.memory() != nullptr) library.call<AddSessionConfigEntry>(settings, "session.use_env_allocators", "1");
   for (const auto& [key, value] : options.entries) library.call<AddSessionConfigEntry>(settings, key.c_str(), value.c_str());
-  library.call<AddCustomOpDomain>(settings, library.operators());
+  library.call<CreateCustomOpDomain>(kDomain, operators_.out());
+  // A program of a product and its gradient compiles in 1.6 ms instead of 3.5 ms with the operators that it may have.
+  const std::string_view text(static_cast<const char*>(model), bytes);
+  for (const CustomOperator* const op : ort::operators()) {
+    if (mayHave(text, op)) library.call<CustomOpDomainAdd>(operators_.get(), op);
+  }
+  library.call<AddCustomOpDomain>(settings, operators_.get());
   library.call<CreateRunOptions>(runOptions_.out());
   library.call<CreateSessionFromArray>(library.environment(), model, bytes, settings,
                                        session_.out());

@@ -63,6 +63,8 @@ class Session {
   const Library& library_;
   Side inputs_;
   Side outputs_;
+  // ringrun's own operators that the model may have.
+  Owned<CustomOperatorDomain, ReleaseCustomOpDomain> operators_;
   Owned<RunOptions, ReleaseRunOptions> runOptions_;
   Owned<OnnxSession, ReleaseSession> session_;
 };
