@@ -21,7 +21,7 @@ class WaitReports {
   // `names`: the name of each rank in the lines, "rank 1 (host node1, pid 4711)". `firstMs`: 0 for no lines.
   WaitReports(std::vector<std::string> names, double firstMs) : names_(std::move(names)), firstMs_(firstMs) {}
 
-  // Returns true if a line is due for the operation with this deadline, which makes no progress since `waited`, and
+  // Returns true if a line is due for the operation with this deadline, which has made no progress for `waited`, and
   // counts it as printed.
   bool isDue(const Deadline& deadline, Clock::duration waited);
 
