@@ -37,6 +37,7 @@ const std::vector<const CustomOperator*>& operators() {
         customOperator<ClipNorm>(),
         customOperator<ClipNormOfParts>(),
         customOperator<CombineStatistics>(),
+        customOperator<Copy>(),
         customOperator<CtcLoss>(),
         customOperator<DirectConvolve>(),
         customOperator<DirectWeightGradient>(),

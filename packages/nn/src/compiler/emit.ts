@@ -74,7 +74,7 @@ export function emitNodes(
     const source = names.inFloat32(value);
     if (source === name) continue;
     // onnxruntime would remove Identity.
-    if (copies && isFloat(value)) graph.ownNode('AddDependency', [source, source], [name]);
+    if (copies && isFloat(value)) graph.ownNode('Copy', [source], [name]);
     else graph.node('Identity', [source], [name]);
   }
   return { count: collectives.length, token };

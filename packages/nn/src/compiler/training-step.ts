@@ -12,6 +12,7 @@ import { usesOwnOperators } from '../ops/own/enabled.ts';
 import { arrivalOf, buffersOf, isAvailable, type BufferOf, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 import { GraphProgram } from './graph-program.ts';
+import { recomputeActivations } from './recompute-activations.ts';
 import { rematerializeParameterMaps } from './rematerialization.ts';
 import { summarizeProgram, type ProgramSummary } from './recompilation-warning.ts';
 import { ProgramCache, type ProgramKey } from './program-cache.ts';
@@ -223,7 +224,8 @@ function compileStep(
   const gradients = differentiate(rewritten[0]);
   // A leaf that affects the loss only through a comparison has a gradient of zeros.
   const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
-  const values = rematerializeParameterMaps([...rewritten, ...trainable.map(gradientOf)]);
+  const computed = rematerializeParameterMaps([...rewritten, ...trainable.map(gradientOf)]);
+  const values = usesOwnOperators() ? recomputeActivations(computed, rewritten.length) : computed;
   return GraphProgram.compile(placed ? 'step' : 'forward and backward', structure, values, {
     keepsActivations: true,
     fuses: true,

@@ -46,7 +46,7 @@ export interface Operators {
   Identity: None;
   /** Inputs: a value, x and a slope. Returns the value; the gradient of x is the value's times the slope. */
   AddSlope: None;
-  /** Inputs: a small float32 value that is not a scalar, and a value that must be computed before the output is read. */
+  /** Inputs: a value that is not a scalar, and a value that must be computed before the output is read. */
   AddDependency: None;
   /** Returns its input: the boundary of a part whose values are computed again in the backward pass (`checkpoint`). */
   Checkpoint: { side: 'input' | 'output' };

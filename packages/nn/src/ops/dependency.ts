@@ -29,26 +29,34 @@ export const dependencies: OperatorFamily<'AddDependency' | 'Checkpoint'> = {
   },
 
   AddDependency: {
-    emit: (graph, { inputs: [, other] }, [value, trigger], [y]) => {
+    emit: (graph, { inputs: [{ dtype }, other] }, [value, trigger], [y]) => {
       // An empty array has no element to depend on, and its readers are empty too.
       if (sizeOf(other.shape) === 0) graph.node('Identity', [value], [y]);
       else if (usesOwnOperators()) graph.ownNode('AddDependency', [value, trigger], [y]);
-      else graph.node('Add', [value, zeroOf(graph, trigger)], [y]);
+      else if (dtype !== 'bfloat16') graph.node('Add', [value, zeroOf(graph, trigger)], [y]);
+      else {
+        const [wide, sum] = [graph.freshName('wide'), graph.freshName('sum')];
+        graph.node('Cast', [value], [wide], { to: dataTypeCode.float32 });
+        graph.node('Add', [wide, zeroOf(graph, trigger)], [sum]);
+        graph.node('Cast', [sum], [y], { to: dataTypeCode.bfloat16 });
+      }
     },
+    takesBfloat16: true,
     gradient: noGradient,
   },
 };
 
 /** A zero, [1], computed from the first element of an array, for every value. */
 function zeroOf(graph: GraphBuilder, array: string): string {
-  const [flat, first, exceeds, zero] = ['flat', 'first', 'exceeds', 'zero'].map((name) =>
+  const [flat, first, number, exceeds, zero] = ['flat', 'first', 'number', 'exceeds', 'zero'].map((name) =>
     graph.freshName(name),
   );
   const position = (at: number) => graph.constant('int64', [1], [at]);
   graph.node('Reshape', [array, position(-1)], [flat]);
   graph.node('Slice', [flat, position(0), position(1)], [first]);
+  graph.node('Cast', [first], [number], { to: dataTypeCode.float32 });
   // Always false, even for NaN.
-  graph.node('Greater', [first, graph.constant('float32', [], [Infinity])], [exceeds]);
+  graph.node('Greater', [number, graph.constant('float32', [], [Infinity])], [exceeds]);
   graph.node('Cast', [exceeds], [zero], { to: dataTypeCode.float32 });
   return zero;
 }
