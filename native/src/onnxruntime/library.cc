@@ -45,7 +45,7 @@ Library::Library(const std::string& path) : opened_(prepared(path)) {
   }
   call<CreateEnv>(kFatal, "ringrun", &environment_);
   call<CreateCpuMemoryInfo>(kDeviceAllocator, kDefaultMemory, &hostMemory_);
-  if (pool_.isAvailable()) registerPool();
+  if (MemoryPool::ofProcess().isAvailable()) registerPool();
 }
 
 // The library calls the allocator until the process ends.
@@ -64,7 +64,7 @@ void Library::registerPool() {
   };
   allocator_.info = [](const Allocator* self) { return static_cast<const PoolAllocator*>(self)->memoryInfo; };
   allocator_.reserve = allocator_.allocate;
-  allocator_.pool = &pool_;
+  allocator_.pool = &MemoryPool::ofProcess();
   allocator_.memoryInfo = hostMemory_;
   call<GetAllocatorWithDefaultOptions>(&allocator_.others);
   call<RegisterAllocator>(environment_, static_cast<Allocator*>(&allocator_));

@@ -34,7 +34,7 @@ class Library {
   const Environment* environment() const { return environment_; }
   const MemoryInfo* hostMemory() const { return hostMemory_; }
   // The memory of all sessions. Null if it is not available: then each session has its own arena.
-  MemoryPool* memory() const { return pool_.isAvailable() ? &pool_ : nullptr; }
+  MemoryPool* memory() const { return allocator_.pool; }
 
   // Calls a function of the API that returns a status. Throws Error with the library's message.
   template <typename Function, typename... Arguments>
@@ -62,11 +62,10 @@ class Library {
   // Memory from the pool. If the pool is exhausted, from `others`, the library's malloc, which throws std::bad_alloc to
   // the library: its kernels do not expect null.
   struct PoolAllocator : Allocator {
-    MemoryPool* pool;
+    MemoryPool* pool = nullptr;
     Allocator* others;
     const MemoryInfo* memoryInfo;
   };
-  mutable MemoryPool pool_;
   PoolAllocator allocator_{};
 };
 

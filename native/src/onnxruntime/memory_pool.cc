@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 
 namespace ringrun::ort {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
+constexpr std::align_val_t kCacheLine{64};
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kGrowth = std::size_t{64} << 20;
 constexpr std::size_t kLeastReserved = std::size_t{1} << 30;
@@ -21,6 +23,11 @@ std::size_t physicalMemory() {
 }
 
 }  // namespace
+
+MemoryPool& MemoryPool::ofProcess() {
+  static auto& pool = *new MemoryPool();
+  return pool;
+}
 
 MemoryPool::MemoryPool() {
   for (reserved_ = roundUp(physicalMemory(), kHugePage); reserved_ >= kLeastReserved; reserved_ /= 2) {
@@ -117,6 +124,18 @@ void MemoryPool::addFree(Offset offset, std::size_t bytes) {
 void MemoryPool::removeFree(std::map<Offset, std::size_t>::iterator block) {
   freeBySize_.erase({block->second, block->first});
   free_.erase(block);
+}
+
+void* allocateScratch(std::size_t bytes) {
+  MemoryPool& pool = MemoryPool::ofProcess();
+  void* const block = pool.isAvailable() ? pool.allocate(bytes) : nullptr;
+  return block == nullptr && bytes > 0 ? ::operator new(bytes, kCacheLine) : block;
+}
+
+void freeScratch(void* block) {
+  MemoryPool& pool = MemoryPool::ofProcess();
+  if (block == nullptr || (pool.isAvailable() && pool.contains(block))) pool.free(block);
+  else ::operator delete(block, kCacheLine);
 }
 
 }  // namespace ringrun::ort

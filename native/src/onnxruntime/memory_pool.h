@@ -19,6 +19,9 @@ namespace ringrun::ort {
 // instead of 6.1 ms. With the strategy kSameAsRequested, an arena for all sessions takes more memory: 979 MB.
 class MemoryPool {
  public:
+  // The pool of all sessions of this process. It is never destroyed, because threads of onnxruntime may outlive static objects.
+  static MemoryPool& ofProcess();
+
   // Reserves addresses for as many bytes as the machine has memory. Memory is taken when it is first written.
   MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
@@ -58,5 +61,10 @@ class MemoryPool {
   std::map<Offset, std::size_t> free_;
   std::set<std::pair<std::size_t, Offset>> freeBySize_;
 };
+
+// Memory aligned to a cache line: from the pool of this process, or from the heap if it has none. Null for 0 bytes. Throws
+// std::bad_alloc.
+void* allocateScratch(std::size_t bytes);
+void freeScratch(void* block);
 
 }  // namespace ringrun::ort

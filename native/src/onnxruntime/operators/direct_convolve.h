@@ -6,6 +6,7 @@
 
 #include "onnxruntime/library.h"
 #include "onnxruntime/operator.h"
+#include "onnxruntime/scratch.h"
 #include "operators/direct_convolution.h"
 #include "operators/product/panels.h"
 
@@ -65,9 +66,7 @@ struct DirectConvolve {
     DirectConvolution c = window_.convolution(images.shape, results, sizes[2], sizes[3]);
     c.isTransposed = isTransposed_;
     std::uint16_t* const to = computation.output<std::uint16_t>(0, results);
-    thread_local Aligned<std::uint16_t> image, taps;
-    image.resize(packedElements(c));
-    taps.resize(c.taps() * c.filters * c.paddedChannels());
+    const Scratch<std::uint16_t> image(packedElements(c)), taps(c.taps() * c.filters * c.paddedChannels());
     std::uint16_t* const packed = image.data();
     std::uint16_t* const rounded = taps.data();
     computation.parallelFor(c.columns.size, [&](std::size_t column) { packColumn(c, images.data, column, packed); });
@@ -106,8 +105,7 @@ struct DirectWeightGradient {
     const auto gradient = computation.input<std::uint16_t>(1);
     const DirectConvolution c = window_.convolution(images.shape, gradient.shape, rowTaps_, columnTaps_);
     float* const to = computation.output<float>(0, {4, {gradient.shape.sizes[1], images.shape.sizes[1], rowTaps_, columnTaps_}});
-    thread_local Aligned<std::uint16_t> panels;
-    panels.resize(packedGradientElements(c));
+    const Scratch<std::uint16_t> panels(packedGradientElements(c));
     std::uint16_t* const packed = panels.data();
     computation.parallelFor(c.columns.results, [&](std::size_t column) { packGradientColumn(c, gradient.data, column, packed); });
     const std::size_t blocks = (c.channels + kChannels - 1) / kChannels;

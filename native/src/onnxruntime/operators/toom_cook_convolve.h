@@ -6,6 +6,7 @@
 
 #include "onnxruntime/library.h"
 #include "onnxruntime/operator.h"
+#include "onnxruntime/scratch.h"
 #include "operators/row_product.h"
 #include "operators/toom_cook.h"
 
@@ -126,8 +127,7 @@ struct ToomCookConvolve {
   static constexpr std::size_t kFilters = 8;
 
   void convolve(Computation& computation, const ToomCookConvolution& c, const T* images, const float* weights, T* to) const {
-    thread_local AlignedFloats atPoints;
-    atPoints.resize(c.points * c.filters * c.inner());
+    const Scratch<float> atPoints(c.points * c.filters * c.inner());
     float* const transformed = atPoints.data();
     computation.parallelFor((c.filters + kFilters - 1) / kFilters, [&](std::size_t block) {
       weightsAtPoints(c, weights, isTransposed_, block * kFilters, std::min(c.filters, (block + 1) * kFilters), transformed);
@@ -190,15 +190,13 @@ struct ToomCookWeightGradient {
       std::fill_n(to, c.filters * c.inner() * c.columnTaps, 0.0f);
       return;
     }
-    thread_local AlignedFloats image, atPoints, sums, lanes;
     const std::size_t most = std::min(c.places(), kPlaces);
     const bool isFew = c.hasFewWeights();
     const std::size_t panels = c.paddedFilters() / kLanes;
-    image.resize(c.points * c.channels * c.imageLength(most));
-    atPoints.resize(c.points * c.paddedFilters() * most);
-    sums.resize(c.points * c.inner() * c.paddedFilters());
-    if (isFew) lanes.resize(c.points * c.inner() * c.filters * kLanes);
-    // Pointers, because other threads have their own thread_local arrays of these names.
+    const Scratch<float> image(c.points * c.channels * c.imageLength(most));
+    const Scratch<float> atPoints(c.points * c.paddedFilters() * most);
+    const Scratch<float> sums(c.points * c.inner() * c.paddedFilters());
+    const Scratch<float> lanes(isFew ? c.points * c.inner() * c.filters * kLanes : 0);
     float* const ofImage = image.data();
     float* const ofGradient = atPoints.data();
     float* const ofWeights = sums.data();

@@ -6,6 +6,7 @@
 
 #include "onnxruntime/library.h"
 #include "onnxruntime/operator.h"
+#include "onnxruntime/scratch.h"
 #include "operators/product/panels.h"
 #include "operators/toom_cook_2d.h"
 
@@ -81,8 +82,7 @@ struct ToomCookConvolve2d {
                           static_cast<std::int64_t>(c.rows.taps), static_cast<std::int64_t>(c.columns.taps)}};
     if (weights.shape != expected) throw Error("expected weights " + describe(expected) + ", got " + describe(weights.shape));
     T* const to = computation.output<T>(0, results);
-    thread_local AlignedFloats atPoints;
-    atPoints.resize(c.points() * c.filters * c.channels);
+    const Scratch<float> atPoints(c.points() * c.filters * c.channels);
     float* const transformed = atPoints.data();
     computation.parallelFor((c.filters + kFilters - 1) / kFilters, [&](std::size_t block) {
       weightsAtPoints(c, weights.data, isTransposed_, block * kFilters, std::min(c.filters, (block + 1) * kFilters), transformed);
@@ -125,12 +125,9 @@ struct ToomCookWeightGradient2d {
       std::fill_n(to, c.filters * c.channels * c.rows.taps * c.columns.taps, 0.0f);
       return;
     }
-    thread_local AlignedFloats image, atPoints, sums;
     const std::size_t most = std::min(c.panels(), kPanels) * kLanes;
-    image.resize(floatsOfImage(c, most));
-    atPoints.resize(floatsOfGradient(c, most));
-    sums.resize(c.points() * c.channels * c.panelsOfFilters() * kLanes);
-    // Pointers, because other threads have their own thread_local arrays of these names.
+    const Scratch<float> image(floatsOfImage(c, most)), atPoints(floatsOfGradient(c, most));
+    const Scratch<float> sums(c.points() * c.channels * c.panelsOfFilters() * kLanes);
     float* const ofImage = image.data();
     float* const ofGradient = atPoints.data();
     float* const ofWeights = sums.data();
