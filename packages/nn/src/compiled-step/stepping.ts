@@ -149,7 +149,7 @@ function sourcesRead(loss: Value, order: readonly Node[]): Source[] {
 }
 
 function readerOf(of: BufferOf, replaced: Replacements): BufferOf {
-  return (leaf) => of(replaced.get(leaf) ?? leaf);
+  return (leaf, memory) => of(replaced.get(leaf) ?? leaf, memory);
 }
 
 function stepOn<Result>(

@@ -1,6 +1,6 @@
 import { registry, timed, type PreparedCollective } from '@ringrun/core';
 import type { GraphCall } from '../executor/executor.ts';
-import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import type { ValueMemory } from '../executor/value-memory.ts';
 import type { CollectiveNode } from '../graph/collective.ts';
 import type { CollectiveGroup } from '../graph/attributes.ts';
 import { messageOf, type CollectiveMessage } from '../ops/collective.ts';
@@ -16,12 +16,15 @@ type Memory = Pick<PreparedCollective, 'input' | 'output'>;
 export class BoundCollective {
   /** Index into the groups that are passed to a run. */
   readonly group: number;
+  readonly #usesHostMemory: boolean;
   readonly #op: string;
   readonly #message: CollectiveMessage;
   readonly #prepared = new WeakMap<CollectiveGroup, PreparedCollective>();
   readonly #memories = new WeakMap<CollectiveGroup, Memory>();
 
-  constructor(node: CollectiveNode, group: number) {
+  /** @param memory of the program that contains it */
+  constructor(node: CollectiveNode, group: number, memory: Pick<ValueMemory, 'usesHostMemory'>) {
+    this.#usesHostMemory = memory.usesHostMemory;
     this.group = group;
     this.#op = node.op;
     this.#message = messageOf(node);
@@ -36,7 +39,7 @@ export class BoundCollective {
   }
 
   #preparedOn(group: CollectiveGroup): PreparedCollective | undefined {
-    if (!group.mayStartCollectives || !onnxruntimeExecutor.usesHostMemory) return undefined;
+    if (!group.mayStartCollectives || !this.#usesHostMemory) return undefined;
     // An observer replaces the methods of the group, to record their calls.
     if (registry.activityObserver !== undefined) return undefined;
     const { name, length } = this.#message;

@@ -1,7 +1,8 @@
 import { NnError } from '../errors/errors.ts';
 import type { GraphCall, Program } from '../executor/executor.ts';
-import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import { selectedExecutor } from '../executor/select.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
+import type { ValueMemory } from '../executor/value-memory.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
 import type { Value } from '../graph/node.ts';
 import type { CollectiveGroup } from '../graph/attributes.ts';
@@ -25,8 +26,8 @@ const updates = new ProgramCache<StructureKey, Program>();
 /** Replaces the groups of the collectives in one run, to record or replay them. Default: the groups themselves. */
 export type ReplaceGroup = (group: CollectiveGroup) => CollectiveGroup;
 
-/** Returns the buffer that a run reads for a leaf. */
-export type BufferOf = (source: Source) => ValueBuffer;
+/** Returns the buffer that a run reads for a leaf, in the memory of its executor. */
+export type BufferOf = (source: Source, memory: ValueMemory) => ValueBuffer;
 
 /** Inputs and groups of one run. Default: the leaves' own elements and the graph's groups. */
 export interface RunOptions {
@@ -40,15 +41,15 @@ export async function evaluate(
   outputs: readonly ValueBuffer[],
   { replaceGroup = (group) => group, bufferOf }: RunOptions = {},
 ): Promise<void> {
-  const { assignments, structure, shape, rewritten } = forwardOf(values);
+  const { executor, assignments, structure, shape, rewritten } = forwardOf(values);
   const { leaves, groups, key } = structure;
   const make = () =>
-    warnIfSlow(forwardPass, shape(), () => GraphProgram.compile('forward', structure, rewritten()));
+    warnIfSlow(forwardPass, shape(), () => GraphProgram.compile(executor, 'forward', structure, rewritten()));
   const run = async (program: GraphProgram) => {
     await arrivalOf(leaves);
-    await assignments.during(async (assigned) => {
+    await assignments.during(executor, async (assigned) => {
       await program.run({
-        inputs: buffersOf(leaves, bufferOf),
+        inputs: buffersOf(leaves, executor, bufferOf),
         outputs: [...outputs, ...assigned],
         groups: groups.map(replaceGroup),
       });
@@ -64,20 +65,20 @@ export async function evaluate(
  * @throws NnError (ERR_NOT_AWAITED) if they depend on a collective, or on elements that are being received
  */
 export function evaluateSync(values: readonly Value[], outputs: readonly ValueBuffer[], where: string): void {
-  const { assignments, structure, shape, rewritten } = forwardOf(values);
+  const { executor, assignments, structure, shape, rewritten } = forwardOf(values);
   const { leaves, groups, key } = structure;
   requireNoOtherRanks(where, leaves, groups);
   const compile = () => {
     const summary = shape();
     const compiled = warnIfSlowSync(forwardPass, summary, () =>
-      GraphProgram.compileSync('forward', leaves, rewritten()),
+      GraphProgram.compileSync(executor, 'forward', leaves, rewritten()),
     );
     programs.addReady(key, compiled, summary);
     return compiled;
   };
   const program = programs.ready(key) ?? compile();
-  assignments.duringSync((assigned) => {
-    program.runSync(buffersOf(leaves), [...outputs, ...assigned]);
+  assignments.duringSync(executor, (assigned) => {
+    program.runSync(buffersOf(leaves, executor), [...outputs, ...assigned]);
   });
 }
 
@@ -103,6 +104,7 @@ function forwardOf(values: readonly Value[]) {
   const all = [...values, ...assignments.values];
   const structure = structureOf(all);
   return {
+    executor: selectedExecutor(),
     assignments,
     structure,
     shape: () => summarizeProgram(all, structure.leaves),
@@ -129,13 +131,17 @@ export function isAvailable({ source }: Leaf): boolean {
 }
 
 /** The buffers that a run reads, one for each leaf. */
-export function buffersOf(leaves: readonly Leaf[], bufferOfLeaf: BufferOf = bufferOf): ValueBuffer[] {
-  return leaves.map(({ source }) => bufferOfLeaf(source));
+export function buffersOf(
+  leaves: readonly Leaf[],
+  memory: ValueMemory,
+  bufferOfLeaf: BufferOf = bufferOf,
+): ValueBuffer[] {
+  return leaves.map(({ source }) => bufferOfLeaf(source, memory));
 }
 
 /** The buffer that a run reads for a leaf. */
-export function bufferOf(source: Source): ValueBuffer {
-  return source.buffer ?? onnxruntimeExecutor.upload(source.data);
+export function bufferOf(source: Source, memory: ValueMemory): ValueBuffer {
+  return source.bufferIn?.(memory) ?? memory.upload(source.data);
 }
 
 /**
@@ -149,16 +155,17 @@ export async function updateInPlace(
   { key, leaves, assignments, shared }: StepUpdate,
   calls: readonly GraphCall[],
 ): Promise<void> {
+  const executor = selectedExecutor();
   const make = () => {
     const outputs = assignments.map(({ value }) => value);
     const update = { leaves, outputs, reads: new Map(), shared };
-    return onnxruntimeExecutor.compile(definitionOf('optimizer.step', [], [], { fuses: true, update }));
+    return executor.compile(definitionOf('optimizer.step', [], [], { fuses: true, update }));
   };
   await updates.use(key, make, async (program: Program) => {
-    const inputs = buffersOf(leaves);
+    const inputs = buffersOf(leaves, executor);
     await program.run(
       inputs,
-      assignments.map(({ into }) => into.forWriting()),
+      assignments.map(({ into }) => into.forWriting(executor)),
       calls,
     );
   });

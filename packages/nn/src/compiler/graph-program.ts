@@ -1,6 +1,5 @@
 import { recordActivity } from '@ringrun/core';
-import type { GraphCall, Program, RunBuffers, Waits } from '../executor/executor.ts';
-import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import type { Executor, GraphCall, Program, RunBuffers, Waits } from '../executor/executor.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { inSequence } from '../graph/collective.ts';
 import type { Value } from '../graph/node.ts';
@@ -35,21 +34,27 @@ export class GraphProgram {
 
   /** @param structure leaves and groups, in the order in which `run` takes them */
   static async compile(
+    executor: Executor,
     name: string,
     { leaves, groups }: Pick<Structure, 'leaves' | 'groups'>,
     outputs: readonly Value[],
     options?: CompileOptions,
   ): Promise<GraphProgram> {
     const collectives = inSequence(topologicalOrder(outputs)).map(
-      (node) => new BoundCollective(node, groups.indexOf(node.attributes.group)),
+      (node) => new BoundCollective(node, groups.indexOf(node.attributes.group), executor),
     );
-    const program = await onnxruntimeExecutor.compile(definitionOf(name, leaves, outputs, options));
+    const program = await executor.compile(definitionOf(name, leaves, outputs, options));
     return new GraphProgram(program, collectives);
   }
 
   /** Blocks the event loop while it compiles a graph without collectives. */
-  static compileSync(name: string, leaves: readonly Leaf[], outputs: readonly Value[]): GraphProgram {
-    return new GraphProgram(onnxruntimeExecutor.compileSync(definitionOf(name, leaves, outputs)), []);
+  static compileSync(
+    executor: Executor,
+    name: string,
+    leaves: readonly Leaf[],
+    outputs: readonly Value[],
+  ): GraphProgram {
+    return new GraphProgram(executor.compileSync(definitionOf(name, leaves, outputs)), []);
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { GradientSink } from '@ringrun/core';
-import type { GraphCall, Waits } from '../executor/executor.ts';
+import type { Executor, GraphCall, Waits } from '../executor/executor.ts';
+import { selectedExecutor } from '../executor/select.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { assignmentsOf, type Assignments } from '../graph/assignment.ts';
 import type { Node, Value } from '../graph/node.ts';
@@ -90,6 +91,8 @@ export class TrainingStep {
   readonly parameters: readonly GradientReceiver[];
   /** The gradients that are received together, in the order in which they are computed. */
   readonly parts: readonly GradientPart[];
+  /** Runs the step. */
+  readonly executor: Executor;
   readonly #forward: readonly Value[];
   readonly #assignments: Assignments;
   readonly #structure: Structure;
@@ -103,6 +106,7 @@ export class TrainingStep {
     const { values } = this.#assignments;
     this.#forward = [loss, ...values];
     this.#structure = values.length === 0 ? structureOf([loss], order) : structureOf(this.#forward);
+    this.executor = selectedExecutor();
     const places = gradientPlacesOf(this.#structure.leaves);
     this.#places = places;
     this.#plan = planOf(loss, this.#structure, places);
@@ -151,7 +155,7 @@ export class TrainingStep {
     const make = () => this.#compile(placed);
     const runWhenArrived = async (compiled: GraphProgram) => {
       await arrivalOf(leaves);
-      return await this.#assignments.during((assigned) => runOn(compiled, assigned));
+      return await this.#assignments.during(this.executor, (assigned) => runOn(compiled, assigned));
     };
     return programs.use(key, make, runWhenArrived, () => this.#summary());
   }
@@ -164,10 +168,10 @@ export class TrainingStep {
     { replaceGroup, bufferOf, later = [] }: StepOptions,
   ): Promise<Waits> {
     const { leaves, groups } = this.#structure;
-    const inputs = buffersOf(leaves, bufferOf);
+    const inputs = buffersOf(leaves, this.executor, bufferOf);
     if (placed) {
-      inputs.push(...buffersOf(placed.ownLeaves));
-      for (const { into } of placed.update.assignments) outputs.push(into.forWriting());
+      inputs.push(...buffersOf(placed.ownLeaves, this.executor));
+      for (const { into } of placed.update.assignments) outputs.push(into.forWriting(this.executor));
     }
     const [, ...written] = outputs;
     return program.run({
@@ -176,7 +180,10 @@ export class TrainingStep {
       groups: replaceGroup ? groups.map(replaceGroup) : groups,
       starts,
       later: later.map((run) => ({
-        inputs: [...buffersOf(leaves, run.bufferOf), ...buffersOf(placed?.ownLeaves ?? [], run.bufferOf)],
+        inputs: [
+          ...buffersOf(leaves, this.executor, run.bufferOf),
+          ...buffersOf(placed?.ownLeaves ?? [], this.executor, run.bufferOf),
+        ],
         outputs: [run.loss, ...written],
       })),
     });
@@ -197,7 +204,7 @@ export class TrainingStep {
   #compile(placed: PlacedUpdate | undefined): Promise<GraphProgram> {
     const what = `forward and backward passes of a loss (${this.#forward[0].node.op})`;
     return warnIfSlow(what, this.#summary(), () =>
-      compileStep(this.#forward, this.#structure, this.trainable, this.parts, placed),
+      compileStep(this.executor, this.#forward, this.#structure, this.trainable, this.parts, placed),
     );
   }
 }
@@ -208,6 +215,7 @@ function planOf(loss: Value, structure: Structure, places: GradientPlaces): Step
 }
 
 function compileStep(
+  executor: Executor,
   forward: readonly Value[],
   structure: Structure,
   trainable: readonly Leaf[],
@@ -226,7 +234,7 @@ function compileStep(
   const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
   const computed = rematerializeParameterMaps([...rewritten, ...trainable.map(gradientOf)]);
   const values = usesOwnOperators() ? recomputeActivations(computed, rewritten.length) : computed;
-  return GraphProgram.compile(placed ? 'step' : 'forward and backward', structure, values, {
+  return GraphProgram.compile(executor, placed ? 'step' : 'forward and backward', structure, values, {
     keepsActivations: true,
     fuses: true,
     details: { gradients: trainable.length },

@@ -5,7 +5,7 @@ import { TrainingStep } from '../compiler/training-step.ts';
 import { newArray, type Scalar, type TensorData } from '../dtype.ts';
 import { recordElementRead } from '../graph/element-checks.ts';
 import { ArgumentError, NnError } from '../errors/errors.ts';
-import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import { selectedExecutor } from '../executor/select.ts';
 import { findOutdated, outdatedError } from '../graph/changes.ts';
 import { isNode, type Node, type Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
@@ -85,9 +85,10 @@ export function readSync(value: Value, name: string): TensorData {
   if (kept !== undefined) return kept.slice();
   requireIdle(`tensor.${name}()`);
   const array = newArray(value.dtype, sizeOf(value.shape));
-  const buffer = onnxruntimeExecutor.keep(array);
+  const executor = selectedExecutor();
+  const buffer = executor.keep(array);
   evaluateSync([remainderOf(value, topologicalOrder([value]), name)], [buffer], `tensor.${name}()`);
-  onnxruntimeExecutor.read(buffer, array);
+  executor.read(buffer, array);
   return array;
 }
 
@@ -116,9 +117,10 @@ async function readNow(
   const kept = cachedElements(value);
   if (kept !== undefined) return kept.slice();
   const remainder = remainderOf(value, order, name);
-  const buffer = onnxruntimeExecutor.allocate(value);
+  const executor = selectedExecutor();
+  const buffer = executor.allocate(value);
   await evaluate([remainder], [buffer], { bufferOf });
-  return await onnxruntimeExecutor.download(buffer);
+  return await executor.download(buffer);
 }
 
 /** The graph that computes a value from the known elements. */

@@ -1,8 +1,8 @@
 import type { TensorData } from '../dtype.ts';
 import { bufferOf } from '../compiler/compile.ts';
 import { freeBuffers } from '../executor/free-buffers.ts';
-import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
+import type { ValueMemory } from '../executor/value-memory.ts';
 import type { Source } from '../graph/source.ts';
 import type { RunInputs } from './run-inputs.ts';
 
@@ -24,9 +24,9 @@ export class CapturedInputs implements RunInputs {
   }
 
   /** The buffer that a run reads for a leaf. */
-  readonly of = (source: Source): ValueBuffer => {
+  readonly of = (source: Source, memory: ValueMemory): ValueBuffer => {
     const copy = this.#copies.get(source);
-    return copy === undefined ? bufferOf(source) : onnxruntimeExecutor.upload(copy);
+    return copy === undefined ? bufferOf(source, memory) : memory.upload(copy);
   };
 
   requireUnchanged(): void {

@@ -2,8 +2,8 @@ import type { GradientPass, GradientSink, PassEnd, StartableOperation } from '@r
 import type { GradientPart } from '../compiler/training-step.ts';
 import type { GraphCall } from '../executor/executor.ts';
 import type { ManagedBuffer } from '../executor/managed-buffer.ts';
-import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
+import type { ValueMemory } from '../executor/value-memory.ts';
 import type { GradientReceiver } from '../graph/source.ts';
 import { insideOperation } from '../executor/operation-queue.ts';
 import { usesOwnOperators } from '../ops/own/enabled.ts';
@@ -12,6 +12,7 @@ import { usesOwnOperators } from '../ops/own/enabled.ts';
 export class Gradients {
   /** The buffers that a run writes. */
   readonly buffers: readonly ValueBuffer[];
+  readonly #usesHostMemory: boolean;
   readonly #memory: readonly ManagedBuffer[];
   readonly #parameters: readonly GradientReceiver[];
   readonly #earlier: readonly (Float32Array | undefined)[];
@@ -23,19 +24,22 @@ export class Gradients {
   /**
    * Begins a pass of each sink. `done` or `abandon` ends it.
    *
+   * @param executor that runs the pass
    * @param updated returns all parameters of the optimizer whose step is the only reader of the gradients. Default: unknown.
    */
   constructor(
+    executor: ValueMemory,
     parameters: readonly GradientReceiver[],
     parts: readonly GradientPart[],
     updated?: () => ReadonlySet<GradientReceiver>,
   ) {
+    this.#usesHostMemory = executor.usesHostMemory;
     this.#parameters = parameters;
     this.#parts = parts;
     this.#earlier = parameters.map(({ grad }) => grad?.slice());
-    this.#passes = parts.length === 0 ? noPasses : beginPasses(parameters, updated);
+    this.#passes = parts.length === 0 ? noPasses : beginPasses(executor, parameters, updated);
     this.#memory = parameters.map(({ gradientMemory }) => gradientMemory);
-    this.buffers = this.#memory.map((memory) => memory.forWriting());
+    this.buffers = this.#memory.map((memory) => memory.forWriting(executor));
     this.#isDelivered = parameters.map(() => false);
   }
 
@@ -52,7 +56,7 @@ export class Gradients {
 
   /** The operations that average each part where the run writes it; undefined if a part needs JavaScript. */
   startable(): (readonly StartableOperation[])[] | undefined {
-    if (!onnxruntimeExecutor.usesHostMemory && this.#parts.length > 0) return undefined;
+    if (!this.#usesHostMemory && this.#parts.length > 0) return undefined;
     if (this.#earlier.some((gradient) => gradient !== undefined)) return undefined;
     const operations = this.#parts.map(({ sink, bucketIndex }) =>
       this.#passes.get(sink)!.startableAt(bucketIndex),
@@ -139,6 +143,7 @@ function endPasses(
 }
 
 function beginPasses(
+  { usesHostMemory }: ValueMemory,
   parameters: readonly GradientReceiver[],
   updated: (() => ReadonlySet<GradientReceiver>) | undefined,
 ): Map<GradientSink, GradientPass> {
@@ -146,7 +151,7 @@ function beginPasses(
   const sinks = new Set<GradientSink>();
   for (const { gradientSink } of parameters) if (gradientSink) sinks.add(gradientSink);
   // An update averages the gradients of one sink, in host memory.
-  const mayAverage = sinks.size === 1 && onnxruntimeExecutor.usesHostMemory && usesOwnOperators();
+  const mayAverage = sinks.size === 1 && usesHostMemory && usesOwnOperators();
   try {
     for (const sink of sinks) {
       const ofSink = (parameter: GradientReceiver) => parameter.gradientSink === sink;

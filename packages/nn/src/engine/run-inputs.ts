@@ -1,11 +1,12 @@
 import type { ValueBuffer } from '../executor/value-buffer.ts';
+import type { ValueMemory } from '../executor/value-memory.ts';
 import { isNode, type Node } from '../graph/node.ts';
 import type { Source } from '../graph/source.ts';
 
 /** The arrays of callers that a run reads, which starts after the call that passed them. */
 export interface RunInputs {
   /** The buffer that the run reads for a leaf. */
-  readonly of: (source: Source) => ValueBuffer;
+  readonly of: (source: Source, memory: ValueMemory) => ValueBuffer;
   /**
    * Call it after a successful run.
    *

@@ -4,8 +4,8 @@ import type { BufferOf, RunOptions } from '../compiler/compile.ts';
 import type { LaterRun, TrainingStep } from '../compiler/training-step.ts';
 import type { TensorData } from '../dtype.ts';
 import { NnError } from '../errors/errors.ts';
-import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
+import type { ValueMemory } from '../executor/value-memory.ts';
 import { Gradients } from './gradients.ts';
 import type { Value } from '../graph/node.ts';
 import type { PartOfStep, PreparedStep } from './prepared-step.ts';
@@ -40,11 +40,11 @@ export async function runStep(
   { bufferOf, later = [], anomalies, part: knownPart }: StepRunOptions,
   optimizerStep?: () => PreparedStep,
 ): Promise<StepResult> {
-  const { parameters } = step;
+  const { executor, parameters } = step;
   const updated = optimizerStep && (() => optimizerStep().parameters());
-  const gradients = new Gradients(parameters, step.parts, updated);
+  const gradients = new Gradients(executor, parameters, step.parts, updated);
   const startable = anomalies ? undefined : gradients.startable();
-  const number = onnxruntimeExecutor.allocate(step.loss);
+  const number = executor.allocate(step.loss);
   let part: PartOfStep | undefined;
   let following: readonly LaterRun[] = [];
   let waitedMs = 0;
@@ -75,7 +75,7 @@ export async function runStep(
   if (processed) await processed;
   part?.ended(passes);
   const isAfterwards = part === undefined && optimizerStep !== undefined;
-  const losses = checked ? [checked] : downloaded([number, ...following.map((run) => run.loss)]);
+  const losses = checked ? [checked] : downloaded(executor, [number, ...following.map((run) => run.loss)]);
   return {
     losses: losses instanceof Promise ? await losses : losses,
     part,
@@ -84,8 +84,11 @@ export async function runStep(
 }
 
 /** Not a promise if the executor's values lie on the host, to keep the number of microtask turns per step low. */
-function downloaded(buffers: readonly ValueBuffer[]): TensorData[] | Promise<TensorData[]> {
-  const arrays = buffers.map((buffer) => onnxruntimeExecutor.download(buffer));
+function downloaded(
+  memory: ValueMemory,
+  buffers: readonly ValueBuffer[],
+): TensorData[] | Promise<TensorData[]> {
+  const arrays = buffers.map((buffer) => memory.download(buffer));
   return arrays.some((array) => array instanceof Promise)
     ? Promise.all(arrays.map(async (array) => await array))
     : (arrays as TensorData[]);
@@ -97,11 +100,11 @@ function followingRuns(step: TrainingStep, part: PartOfStep, later: readonly Buf
   for (const [index, bufferOf] of later.entries()) {
     const numbers = part.numbersOfLater?.(index + 1);
     if (numbers === undefined) break;
-    const ownBufferOf: BufferOf = (source) => {
+    const ownBufferOf: BufferOf = (source, memory) => {
       const number = numbers.get(source);
-      return number ? onnxruntimeExecutor.upload(number) : bufferOf(source);
+      return number ? memory.upload(number) : bufferOf(source, memory);
     };
-    runs.push({ loss: onnxruntimeExecutor.allocate(step.loss), bufferOf: ownBufferOf });
+    runs.push({ loss: step.executor.allocate(step.loss), bufferOf: ownBufferOf });
   }
   return runs;
 }
@@ -116,7 +119,7 @@ async function runDetectingAnomalies(
 ): Promise<TensorData> {
   const log = new CollectiveLog();
   await step.run(output, gradients.buffers, gradients.noCalls(), { ...options, replaceGroup: log.record });
-  const number = await onnxruntimeExecutor.download(output);
+  const number = await step.executor.download(output);
   if ([number, ...gradients.arrays()].every((numbers) => allFinite(numbers as Float32Array))) return number;
   throw new NnError(
     'ERR_NONFINITE',

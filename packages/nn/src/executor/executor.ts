@@ -1,7 +1,7 @@
 import type { ActivityDetails, StartableOperation } from '@ringrun/core';
-import type { TensorData } from '../dtype.ts';
 import type { ValueType } from '../value-type.ts';
 import type { ValueBuffer } from './value-buffer.ts';
+import type { ValueMemory } from './value-memory.ts';
 
 /** A graph in ONNX format; inputs and outputs are named by their positions (`input_0`, `output_0`, …). */
 export interface ProgramDefinition {
@@ -82,27 +82,8 @@ export interface Program {
 /**
  * Compiles and runs graphs, and owns the memory of their values. The only interface between the compiler and onnxruntime.
  */
-export interface Executor {
+export interface Executor extends ValueMemory {
   compile(definition: ProgramDefinition): Promise<Program>;
   /** `compile`, which blocks the event loop until the program is compiled. */
   compileSync(definition: ProgramDefinition): Program;
-  /** Allocates an output of one run, with arbitrary elements. `download` or `move` consumes it afterwards. */
-  allocate(type: ValueType): ValueBuffer;
-  /** Returns an input of one run, with the elements of an array. On the host it is the array itself. */
-  upload(array: TensorData): ValueBuffer;
-  /** Returns the elements of an output of `allocate`, after the run, and frees it. On the host it returns them at once. */
-  download(output: ValueBuffer): TensorData | Promise<TensorData>;
-  /** Copies an output of `allocate` into a buffer of its size, after the run, and frees it. */
-  move(output: ValueBuffer, to: ValueBuffer): void;
-  /**
-   * Returns a buffer with the elements of an array, for any number of runs. It is freed when it is no longer referenced.
-   * On the host it is the array itself, so later changes of the array are visible in the buffer.
-   */
-  keep(array: TensorData): ValueBuffer;
-  /** Copies an array into a buffer of `keep`, for the next run. Nothing is copied if the buffer is the array. */
-  write(buffer: ValueBuffer, array: TensorData): void;
-  /** Copies a buffer of `keep` into an array. Blocks until the buffer has been written by the run that writes it. */
-  read(buffer: ValueBuffer, array: TensorData): void;
-  /** True if buffers are arrays of the host: then native operations may use them where a run has written them. */
-  readonly usesHostMemory: boolean;
 }

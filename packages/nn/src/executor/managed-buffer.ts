@@ -1,15 +1,17 @@
-import { onnxruntimeExecutor } from './onnxruntime.ts';
 import type { ValueBuffer } from './value-buffer.ts';
+import type { ValueMemory } from './value-memory.ts';
 
 /**
- * Elements that both runs and code on the host read and write, such as those of a parameter: a buffer of the executor, and
- * an array of the host. They are copied to the side that needs them, like CUDA managed memory. On the host, the buffer is
- * the array, and nothing is copied.
+ * Elements that both runs and code on the host read and write, such as those of a parameter: a buffer in the memory of the
+ * executor that used them last, and an array of the host. They are copied to the side that needs them, like CUDA managed memory.
+ * On the host, the buffer is the array, and nothing is copied.
  */
 export class ManagedBuffer {
   readonly #array: Float32Array;
   /** The buffer of which this one is a part. */
   readonly #whole: ManagedBuffer | undefined;
+  /** Where the buffer is. */
+  #memory: ValueMemory | undefined;
   #buffer: ValueBuffer | undefined;
   /** A run may have written the buffer since it was copied to the array. */
   #isBufferNewer = false;
@@ -40,31 +42,39 @@ export class ManagedBuffer {
 
   /** Copies the elements to the array, which may then be written until the next run. */
   toHost(): void {
-    if (this.#isBufferNewer) onnxruntimeExecutor.read(this.#buffer!, this.#array);
+    if (this.#isBufferNewer) this.#memory!.read(this.#buffer!, this.#array);
     this.#isBufferNewer = false;
     this.#isArrayNewer = true;
   }
 
-  /** For a run that reads the elements. */
-  forReading(): ValueBuffer {
+  /** For a run that reads the elements in a memory. Copies them if another memory has them. */
+  forReading(memory: ValueMemory): ValueBuffer {
     if (this.#whole) this.#takeFrom(this.#whole);
-    if (this.#buffer === undefined) this.#buffer = onnxruntimeExecutor.keep(this.#array);
-    else if (this.#isArrayNewer) onnxruntimeExecutor.write(this.#buffer, this.#array);
+    if (this.#memory !== memory) return this.#moveTo(memory);
+    if (this.#isArrayNewer) memory.write(this.#buffer!, this.#array);
     this.#isArrayNewer = false;
-    return this.#buffer;
+    return this.#buffer!;
   }
 
-  /** For a run that writes all elements. If it also reads them, call `forReading` first. */
-  forWriting(): ValueBuffer {
-    this.#buffer ??= onnxruntimeExecutor.keep(this.#array);
+  /** For a run that writes all elements in a memory. If it also reads them, call `forReading` first. */
+  forWriting(memory: ValueMemory): ValueBuffer {
+    const buffer = this.#memory === memory ? this.#buffer! : this.#moveTo(memory);
     this.#isArrayNewer = false;
     this.#isBufferNewer = true;
-    return this.#buffer;
+    return buffer;
   }
 
   /** Elements `begin` to `end - 1`. After a run has written them, call the part's `toHost`. */
   part(begin: number, end: number): ManagedBuffer {
     return new ManagedBuffer(this.#array.subarray(begin, end), this);
+  }
+
+  #moveTo(memory: ValueMemory): ValueBuffer {
+    this.toHost();
+    this.#buffer = memory.keep(this.#array);
+    this.#memory = memory;
+    this.#isArrayNewer = false;
+    return this.#buffer;
   }
 
   #takeFrom(whole: ManagedBuffer): void {

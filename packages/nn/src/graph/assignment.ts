@@ -1,6 +1,6 @@
-import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
+import type { ValueMemory } from '../executor/value-memory.ts';
 import { changeBy, recordChange, type Change } from './changes.ts';
 import type { Node, Value } from './node.ts';
 import { topologicalOrder } from './topology.ts';
@@ -38,14 +38,17 @@ export interface Assignments {
   /** The values to assign, computed by the same program as the graph. */
   readonly values: readonly Value[];
   /**
-   * Runs `compute`, which fills one buffer for each value, then assigns them. If it fails, nothing changes and the next run
-   * assigns.
+   * Runs `compute`, which fills one buffer of a memory for each value, then assigns them. If it fails, nothing changes and the
+   * next run assigns.
    *
    * @returns the result of `compute`
    */
-  during<Result>(compute: (buffers: readonly ValueBuffer[]) => Promise<Result>): Promise<Result>;
+  during<Result>(
+    memory: ValueMemory,
+    compute: (buffers: readonly ValueBuffer[]) => Promise<Result>,
+  ): Promise<Result>;
   /** `during`, for a function that blocks until the buffers are filled. */
-  duringSync(compute: (buffers: readonly ValueBuffer[]) => void): void;
+  duringSync(memory: ValueMemory, compute: (buffers: readonly ValueBuffer[]) => void): void;
 }
 
 /** @param order all nodes of the graph, if known */
@@ -66,8 +69,8 @@ export function assignmentsOf(
   }
   return {
     values: [...current.values()],
-    during: async (compute) => {
-      const run = new AssigningRun(pending, changes);
+    during: async (memory, compute) => {
+      const run = new AssigningRun(pending, changes, memory);
       let result;
       try {
         result = await compute(run.buffers);
@@ -78,8 +81,8 @@ export function assignmentsOf(
       run.assign();
       return result;
     },
-    duringSync: (compute) => {
-      const run = new AssigningRun(pending, changes);
+    duringSync: (memory, compute) => {
+      const run = new AssigningRun(pending, changes, memory);
       try {
         compute(run.buffers);
       } catch (error) {
@@ -93,8 +96,8 @@ export function assignmentsOf(
 
 const none: Assignments = {
   values: [],
-  during: (compute) => compute([]),
-  duringSync: (compute) => {
+  during: (_, compute) => compute([]),
+  duringSync: (_, compute) => {
     compute([]);
   },
 };
@@ -117,12 +120,14 @@ class AssigningRun {
   readonly #changes: ReadonlyMap<Assignable, Change>;
   /** Another run of the same graph may have started while this one was compiled. */
   readonly #isFirst: boolean;
+  readonly #memory: ValueMemory;
 
-  constructor(pending: readonly Pending[], changes: ReadonlyMap<Assignable, Change>) {
+  constructor(pending: readonly Pending[], changes: ReadonlyMap<Assignable, Change>, memory: ValueMemory) {
+    this.#memory = memory;
     this.#pending = pending;
     this.#changes = changes;
     this.#isFirst = pending.every(({ done }) => !done);
-    this.buffers = [...changes.keys()].map(({ value }) => onnxruntimeExecutor.allocate(value));
+    this.buffers = [...changes.keys()].map(({ value }) => memory.allocate(value));
     for (const one of pending) one.done = true;
   }
 
@@ -135,7 +140,7 @@ class AssigningRun {
     if (!this.#isFirst) return;
     for (const [index, target] of [...this.#changes.keys()].entries()) {
       const { memory } = target;
-      onnxruntimeExecutor.move(this.buffers[index], memory.forWriting());
+      this.#memory.move(this.buffers[index], memory.forWriting(this.#memory));
       // DistributedDataParallel broadcasts the array, and reads it without a call.
       memory.toHost();
       recordChange(target.value, this.#changes.get(target)!);

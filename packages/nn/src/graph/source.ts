@@ -2,14 +2,15 @@ import type { DistributedParameter } from '@ringrun/core';
 import type { TensorData } from '../dtype.ts';
 import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
+import type { ValueMemory } from '../executor/value-memory.ts';
 
 /** The elements of a leaf when a graph runs. Graphs that differ only in their sources share one program. */
 export interface Source {
   /** Reading it may block until elements have been received from another rank (see `arrived`). */
   readonly data: TensorData;
-  /** The elements in the memory of the executor, for one run; may block like `data`. Default: a copy of `data`. */
-  readonly buffer?: ValueBuffer;
-  /** The elements of `data` and `buffer`, without blocking; may be outdated. Default: `data`. */
+  /** The elements in the memory of an executor, for one run; may block like `data`. Default: a copy of `data`. */
+  bufferIn?(memory: ValueMemory): ValueBuffer;
+  /** The elements of `data` and `bufferIn`, without blocking; may be outdated. Default: `data`. */
   readonly memory?: ManagedBuffer;
   /** Resolves when pending elements have been received; undefined if none are pending. Await it before a run, because `data` blocks. */
   arrived?(): Promise<void> | undefined;

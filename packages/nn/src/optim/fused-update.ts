@@ -5,8 +5,9 @@ import type { BufferAssignment } from '../compiler/buffer-assignment.ts';
 import type { StepUpdate } from '../compiler/step-update.ts';
 import type { GraphCall } from '../executor/executor.ts';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
-import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import { selectedExecutor } from '../executor/select.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
+import type { ValueMemory } from '../executor/value-memory.ts';
 import { inSequence } from '../graph/collective.ts';
 import type { Value } from '../graph/node.ts';
 import type { Source } from '../graph/source.ts';
@@ -106,7 +107,7 @@ export class UpdateGraph {
     );
     this.updates = [...updates, ...(this.clip?.outputs ?? [])];
     this.#collectives = inSequence(topologicalOrder(this.updates.map(({ value }) => value))).map(
-      (node) => new BoundCollective(node, 0),
+      (node) => new BoundCollective(node, 0, selectedExecutor()),
     );
   }
 
@@ -132,7 +133,7 @@ export class UpdateGraph {
 
   /** True if the program contains its barriers; false if its results reach the host only after the run. */
   get #hasBarriers(): boolean {
-    return this.#sharing.sharings.length > 0 && onnxruntimeExecutor.usesHostMemory;
+    return this.#sharing.sharings.length > 0 && selectedExecutor().usesHostMemory;
   }
 
   /** The calls of the updates' program. */
@@ -254,8 +255,8 @@ class ManagedSource implements Source {
     return this.memory.array;
   }
 
-  get buffer(): ValueBuffer {
-    return this.memory.forReading();
+  bufferIn(memory: ValueMemory): ValueBuffer {
+    return this.memory.forReading(memory);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Arrival, DistributedBuffer, DistributedTensor } from '@ringrun/core';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
+import type { ValueMemory } from '../executor/value-memory.ts';
 import { recordChange, type Change } from '../graph/changes.ts';
 import type { Source } from '../graph/source.ts';
 import { input } from '../ops/source.ts';
@@ -71,9 +72,9 @@ class BufferElements implements Source {
     return this.memory.array;
   }
 
-  get buffer(): ValueBuffer {
+  bufferIn(memory: ValueMemory): ValueBuffer {
     this.arrival?.waitSync();
-    return this.memory.forReading();
+    return this.memory.forReading(memory);
   }
 
   get isAvailable(): boolean {

@@ -6,6 +6,7 @@ import {
 } from '@ringrun/core';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
+import type { ValueMemory } from '../executor/value-memory.ts';
 import type { GradientReceiver, Source } from '../graph/source.ts';
 import { recordChange, type Change } from '../graph/changes.ts';
 import type { Value } from '../graph/node.ts';
@@ -196,8 +197,8 @@ class FrozenElements implements Source {
     return this.#elements.data;
   }
 
-  get buffer(): ValueBuffer {
-    return this.#elements.buffer;
+  bufferIn(memory: ValueMemory): ValueBuffer {
+    return this.#elements.bufferIn(memory);
   }
 }
 
@@ -218,8 +219,8 @@ class ParameterElements implements Source {
     return this.memory.array;
   }
 
-  get buffer(): ValueBuffer {
-    return this.memory.forReading();
+  bufferIn(memory: ValueMemory): ValueBuffer {
+    return this.memory.forReading(memory);
   }
 
   replace(data: Float32Array | (() => Float32Array)): void {

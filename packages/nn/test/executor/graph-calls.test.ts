@@ -184,7 +184,7 @@ describe('collectives of a graph', () => {
     const sums = [first, second, third].map((value) => allReduce(exp(neg(value)), group));
     for (const outputs of [sums, sums.toReversed(), [add(mul(sums[2], sums[0]), sums[1])]]) {
       const { leaves, groups } = structureOf(outputs);
-      const program = await GraphProgram.compile('test', { leaves, groups }, outputs);
+      const program = await GraphProgram.compile(onnxruntimeExecutor, 'test', { leaves, groups }, outputs);
       const results = arrays(outputs.length);
       seen.length = 0;
       await program.run({
@@ -206,7 +206,9 @@ describe('collectives of a graph', () => {
     const leaf = input('float32', [4], { data: x });
     const outputs = [neg(leaf), allReduce(leaf, group)];
     const { leaves, groups } = structureOf(outputs);
-    const program = await GraphProgram.compile('test', { leaves, groups }, outputs, { parts: [[0], [1]] });
+    const program = await GraphProgram.compile(onnxruntimeExecutor, 'test', { leaves, groups }, outputs, {
+      parts: [[0], [1]],
+    });
     const started: number[] = [];
     const starts = [0, 1].map((part) => ({ notify: () => void started.push(part, seen.length) }));
     await program.run({ inputs: allOnHost([x]), outputs: allOnHost(arrays(2)), groups, starts });

@@ -147,6 +147,8 @@ test('a buffer on the host is its array', async () => {
   const allocated = onnxruntimeExecutor.allocate({ dtype: 'int64', shape: [2, 3] });
   expect(await onnxruntimeExecutor.download(allocated)).toEqual(new BigInt64Array(6));
   const managed = new ManagedBuffer(array);
-  expect(hostArrays([managed.forReading(), managed.forWriting()])).toEqual([array, array]);
+  expect(
+    hostArrays([managed.forReading(onnxruntimeExecutor), managed.forWriting(onnxruntimeExecutor)]),
+  ).toEqual([array, array]);
   expect(managed.array).toBe(array);
 });

@@ -1,6 +1,7 @@
 import type { CollectiveGroup } from '../../src/graph/attributes.ts';
 import { describe, expect, test } from 'vitest';
 import { GraphProgram } from '../../src/compiler/graph-program.ts';
+import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
 import { allOnHost } from '../../src/executor/value-buffer.ts';
 import { structureOf } from '../../src/graph/structure.ts';
 import { combineStatistics } from '../../src/ops/collective.ts';
@@ -44,7 +45,7 @@ async function combined(ranks: readonly RankStatistics[]): Promise<Float32Array[
   } = combineStatistics({ mean: m, variance: v }, count, groupOf(ranks));
   const values = [all, ofAll, total];
   const { leaves, groups } = structureOf(values);
-  const program = await GraphProgram.compile('test', { leaves, groups }, values);
+  const program = await GraphProgram.compile(onnxruntimeExecutor, 'test', { leaves, groups }, values);
   const outputs = [mean.length, mean.length, 1].map((length) => new Float32Array(length));
   const inputs = allOnHost(leaves.map(({ source }) => source.data));
   try {

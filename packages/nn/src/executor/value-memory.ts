@@ -1,0 +1,28 @@
+import type { TensorData } from '../dtype.ts';
+import type { ValueType } from '../value-type.ts';
+import type { ValueBuffer } from './value-buffer.ts';
+
+/**
+ * The memory of an executor. Elements are row-major, in the array that `dtype.ts` has for the type: those of bfloat16 in float32.
+ */
+export interface ValueMemory {
+  /** Allocates an output of one run, with arbitrary elements. `download` or `move` consumes it afterwards. */
+  allocate(type: ValueType): ValueBuffer;
+  /** Returns an input of one run, with the elements of an array. On the host it is the array itself. */
+  upload(array: TensorData): ValueBuffer;
+  /** Returns the elements of an output of `allocate`, after the run, and frees it. On the host it returns them at once. */
+  download(output: ValueBuffer): TensorData | Promise<TensorData>;
+  /** Copies an output of `allocate` into a buffer of its size, after the run, and frees it. */
+  move(output: ValueBuffer, to: ValueBuffer): void;
+  /**
+   * Returns a buffer with the elements of an array, for any number of runs. It is freed when it is no longer referenced.
+   * On the host it is the array itself, so later changes of the array are visible in the buffer.
+   */
+  keep(array: TensorData): ValueBuffer;
+  /** Copies an array into a buffer of `keep`, for the next run. Nothing is copied if the buffer is the array. */
+  write(buffer: ValueBuffer, array: TensorData): void;
+  /** Copies a buffer of `keep` into an array. Blocks until the buffer has been written by the run that writes it. */
+  read(buffer: ValueBuffer, array: TensorData): void;
+  /** True if buffers are arrays of the host: then native operations may use them where a run has written them. */
+  readonly usesHostMemory: boolean;
+}
