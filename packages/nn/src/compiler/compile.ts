@@ -12,7 +12,6 @@ import { definitionOf } from './program-definition.ts';
 import { summarizeProgram } from './recompilation-warning.ts';
 import { ProgramCache } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
-import { placeAttention } from './rewrites/attention-places.ts';
 import { removeIdentity } from './rewrites/remove-identity.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { GraphProgram } from './graph-program.ts';
@@ -103,12 +102,13 @@ function forwardOf(values: readonly Value[]) {
   const assignments = assignmentsOf(values);
   const all = [...values, ...assignments.values];
   const structure = structureOf(all);
+  const executor = selectedExecutor();
   return {
-    executor: selectedExecutor(),
+    executor,
     assignments,
     structure,
     shape: () => summarizeProgram(all, structure.leaves),
-    rewritten: () => placeAttention(rewrite(all, [removeIdentity, reluAfterMaxPool])),
+    rewritten: () => executor.prepareForward(rewrite(all, [removeIdentity, reluAfterMaxPool]), 'evaluation'),
   };
 }
 
@@ -159,7 +159,7 @@ export async function updateInPlace(
   const make = () => {
     const outputs = assignments.map(({ value }) => value);
     const update = { leaves, outputs, reads: new Map(), shared };
-    return executor.compile(definitionOf('optimizer.step', [], [], { fuses: true, update }));
+    return executor.compile(definitionOf('optimizer.step', [], [], { purpose: 'update', update }));
   };
   await updates.use(key, make, async (program: Program) => {
     const inputs = buffersOf(leaves, executor);

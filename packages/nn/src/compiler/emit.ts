@@ -3,7 +3,8 @@ import { inSequence, isCollective } from '../graph/collective.ts';
 import type { Leaf } from '../graph/structure.ts';
 import { isNode, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
-import { inputName, outputName } from '../executor/executor.ts';
+import { inputName, outputName } from '../executor/cpu/onnx-model.ts';
+import type { ProgramUpdate, SharedUpdate } from '../executor/executor.ts';
 import { GraphBuilder, type Dimension } from '../onnx-format/graph-builder.ts';
 import { dataTypeCode } from '../onnx-format/type-codes.ts';
 import { definitionOf } from '../ops/index.ts';
@@ -108,31 +109,7 @@ export interface ModelOptions {
   readonly keepsActivations?: boolean;
   /** Positions of the outputs that are ready together. Each part has a call, after those of the graph's collectives. */
   readonly parts?: readonly (readonly number[])[];
-  /** Tokens that are computed when the calls of the parts have ended. */
-  readonly update?: ModelUpdate;
-}
-
-/**
- * An update of memory that other ranks read. After the calls of the parts, the program makes the calls of the update's
- * collectives and then a barrier.
- */
-export interface SharedUpdate {
-  /** Leaves that read gradients or parts of them, which other ranks may write. */
-  readonly gradients: readonly Value[];
-  /** True if the first call is another barrier, before the update. If false, the call of the last part is a barrier. */
-  readonly waitsBefore: boolean;
-}
-
-/** In-place changes at the end of a program, such as those of an optimizer. */
-export interface ModelUpdate {
-  /** Additional inputs of the program. */
-  readonly leaves: readonly Leaf[];
-  /** Additional outputs of the program. They may be written to arrays that the program reads. */
-  readonly outputs: readonly Value[];
-  /** Leaves that read an output of the program after its call, by its position. */
-  readonly reads: ReadonlyMap<number, Value>;
-  /** Set if it writes memory that other ranks read. Its calls follow those of the parts. */
-  readonly shared?: SharedUpdate | undefined;
+  readonly update?: ProgramUpdate;
 }
 
 /** Emits the ONNX model of a program that takes the leaves' arrays and computes the outputs. */
@@ -286,7 +263,7 @@ interface UpdateContext {
   readonly inputs: readonly NamedValue[];
   readonly results: readonly NamedValue[];
   readonly parts: readonly (readonly number[])[];
-  readonly update: ModelUpdate;
+  readonly update: ProgramUpdate;
   readonly tokens: Tokens;
 }
 

@@ -1,8 +1,8 @@
+import type { ProgramUpdate, SharedUpdate } from '../executor/executor.ts';
 import type { Value } from '../graph/node.ts';
 import type { GradientReceiver } from '../graph/source.ts';
 import type { Leaf, StructureKey } from '../graph/structure.ts';
 import type { BufferAssignment } from './buffer-assignment.ts';
-import type { ModelUpdate, SharedUpdate } from './emit.ts';
 
 /** The update of parameters as part of a training step. */
 export interface StepUpdate {
@@ -53,16 +53,16 @@ function isPlacedAt({ update, positions }: PlacedUpdate, leaves: readonly Leaf[]
 }
 
 /**
- * Builds the update for the model of a step.
+ * Builds the update for the program of a step.
  *
  * @param trainable the leaves that have a gradient, in the order of the gradients
  * @param firstGradient position of the first gradient among the outputs
  */
-export function modelUpdateOf(
+export function programUpdateOf(
   { update, ownLeaves }: PlacedUpdate,
   trainable: readonly Leaf[],
   firstGradient: number,
-): ModelUpdate {
+): ProgramUpdate {
   const reads = trainable.flatMap(({ source }, position): [number, Value][] => {
     const gradient = update.gradients.get(source.parameter!);
     return gradient === undefined ? [] : [[firstGradient + position, gradient]];

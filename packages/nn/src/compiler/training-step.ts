@@ -14,20 +14,16 @@ import { arrivalOf, buffersOf, isAvailable, type BufferOf, type RunOptions } fro
 import { differentiate } from './differentiate.ts';
 import { GraphProgram } from './graph-program.ts';
 import { recomputeActivations } from './recompute-activations.ts';
-import { rematerializeParameterMaps } from './rematerialization.ts';
 import { summarizeProgram, type ProgramSummary } from './recompilation-warning.ts';
 import { ProgramCache, type ProgramKey } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
-import { batchInnermost } from './rewrites/batch-innermost/index.ts';
-import { placeAttention } from './rewrites/attention-places.ts';
-import { fuseBatchNormalization } from './rewrites/fuse-batch-normalization.ts';
 import { plainOperators } from './rewrites/plain-operators.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { softmaxCrossEntropyOfLogSoftmax } from './rewrites/softmax-cross-entropy.ts';
 import { withoutElements } from './rewrites/without-elements.ts';
 import { warnIfSlow } from './slow-compilation.ts';
 import { gradientPlacesOf, StepPlan, type GradientPlaces } from './step-plan.ts';
-import { modelUpdateOf, placeUpdate, type PlacedUpdate, type StepUpdate } from './step-update.ts';
+import { programUpdateOf, placeUpdate, type PlacedUpdate, type StepUpdate } from './step-update.ts';
 
 /** Programs are found by the plan of a step and the structure of its update. */
 class StepKey implements ProgramKey {
@@ -224,21 +220,17 @@ function compileStep(
 ): Promise<GraphProgram> {
   // Before differentiation, because the gradient of an addon operator is also an addon operator.
   const own = usesOwnOperators() ? [softmaxCrossEntropyOfLogSoftmax] : [plainOperators];
-  const outer = rewrite(forward, [withoutElements(forward), ...own, reluAfterMaxPool]);
-  const innermost = rewrite(outer, batchInnermost);
-  const rewritten = usesOwnOperators()
-    ? placeAttention(fuseBatchNormalization(innermost))
-    : rewrite(innermost, [plainOperators]);
+  const simplified = rewrite(forward, [withoutElements(forward), ...own, reluAfterMaxPool]);
+  const rewritten = executor.prepareForward(simplified, 'training');
   const gradients = differentiate(rewritten[0]);
   // A leaf that affects the loss only through a comparison has a gradient of zeros.
   const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
-  const computed = rematerializeParameterMaps([...rewritten, ...trainable.map(gradientOf)]);
+  const computed = [...rewritten, ...trainable.map(gradientOf)];
   const values = usesOwnOperators() ? recomputeActivations(computed, rewritten.length) : computed;
   return GraphProgram.compile(executor, placed ? 'step' : 'forward and backward', structure, values, {
-    keepsActivations: true,
-    fuses: true,
+    purpose: 'training',
     details: { gradients: trainable.length },
     parts: parts.map(({ positions }) => positions.map((position) => rewritten.length + position)),
-    ...(placed && { update: modelUpdateOf(placed, trainable, rewritten.length) }),
+    ...(placed && { update: programUpdateOf(placed, trainable, rewritten.length) }),
   });
 }

@@ -12,38 +12,26 @@ import { ArgumentError, NnError } from '../errors/errors.ts';
 import { sizeOf, type ValueType } from '../value-type.ts';
 import { dataTypeCode } from '../onnx-format/type-codes.ts';
 import { requireLength } from '../checks/require-length.ts';
-import {
-  inputName,
-  outputName,
-  type Executor,
-  type GraphCall,
-  type Program,
-  type ProgramDefinition,
-  type RunBuffers,
-  type Waits,
-} from './executor.ts';
+import { onnxModelOf, prepareForward } from './cpu/lower.ts';
+import { inputName, outputName, type OnnxModel } from './cpu/onnx-model.ts';
+import type { Executor, GraphCall, Program, RunBuffers, Waits } from './executor.ts';
 import { ProgramBinding } from './program-binding.ts';
 import { hostArrays, onHost, type ValueBuffer } from './value-buffer.ts';
 
 /** Runs graphs on onnxruntime's CPU provider, with values on the host and OMP_NUM_THREADS threads (default: one per core). */
 export const onnxruntimeExecutor: Executor = {
-  async compile(definition) {
-    const { session, fix } = newSession(definition);
-    try {
-      await session.compile(definition.model);
-    } catch (cause) {
-      throw notCompiled(cause, fix);
-    }
-    return new OnnxruntimeProgram(definition, session);
-  },
+  device: 'cpu',
+  prepareForward,
+  compile: (definition) => compileModel(onnxModelOf(definition)),
   compileSync(definition) {
-    const { session, fix } = newSession(definition);
+    const model = onnxModelOf(definition);
+    const { session, fix } = newSession(model);
     try {
-      session.compileSync(definition.model);
+      session.compileSync(model.model);
     } catch (cause) {
       throw notCompiled(cause, fix);
     }
-    return new OnnxruntimeProgram(definition, session);
+    return new OnnxruntimeProgram(model, session);
   },
   allocate: ({ dtype, shape }) => onHost(newArray(dtype, sizeOf(shape))),
   upload: onHost,
@@ -61,21 +49,32 @@ export const onnxruntimeExecutor: Executor = {
   usesHostMemory: true,
 };
 
+/** Creates a program from an ONNX model. */
+export async function compileModel(model: OnnxModel): Promise<Program> {
+  const { session, fix } = newSession(model);
+  try {
+    await session.compile(model.model);
+  } catch (cause) {
+    throw notCompiled(cause, fix);
+  }
+  return new OnnxruntimeProgram(model, session);
+}
+
 function copyElements(from: TensorData, to: TensorData): void {
   // Both have one dtype.
   if (from !== to) (to as Float32Array).set(from as Float32Array);
 }
 
 /** Creates a session without a model. Throws an error with the remedy if the library cannot be used. */
-function newSession(definition: ProgramDefinition): { session: NativeOnnxSession; fix: string } {
+function newSession(model: OnnxModel): { session: NativeOnnxSession; fix: string } {
   const { OnnxSession } = loadNative();
   const library = findOnnxruntime();
   if ('problem' in library) throw unusable(library.problem, library.fix);
   const session = new OnnxSession(
     library.path,
-    definition.inputs.map((type, position) => slot(inputName(position), type)),
-    definition.outputs.map((type, position) => slot(outputName(position), type)),
-    options(definition),
+    model.inputs.map((type, position) => slot(inputName(position), type)),
+    model.outputs.map((type, position) => slot(outputName(position), type)),
+    options(model),
   );
   return { session, fix: library.fix };
 }
@@ -94,14 +93,15 @@ function isAboutTheLibrary(error: unknown): error is Error {
 }
 
 class OnnxruntimeProgram implements Program {
-  readonly #definition: ProgramDefinition;
+  /** Without its bytes. */
+  readonly #model: Omit<OnnxModel, 'model'>;
   readonly #session: NativeOnnxSession;
   /** Weak, because a program that waits for its next run must not keep the arrays of a model. */
   #binding: WeakRef<ProgramBinding> | undefined;
   #pendingRuns = 0;
 
-  constructor(definition: ProgramDefinition, session: NativeOnnxSession) {
-    this.#definition = definition;
+  constructor({ name, details, inputs, outputs, isLong }: OnnxModel, session: NativeOnnxSession) {
+    this.#model = { name, details, inputs, outputs, isLong };
     this.#session = session;
   }
 
@@ -156,14 +156,14 @@ class OnnxruntimeProgram implements Program {
   }
 
   #recordRun(startedAt: number, waitedMs: number): void {
-    const { name, details } = this.#definition;
+    const { name, details } = this.#model;
     recordActivity('compute', name, startedAt, performance.now() - waitedMs, details);
   }
 
   /** An array may have been transferred (and emptied) since its tensor was created. */
   #requireLengths(inputs: readonly TensorData[]): void {
     for (let position = 0; position < inputs.length; position += 1) {
-      if (inputs[position].length === 0) requireLength(inputs[position], this.#definition.inputs[position]);
+      if (inputs[position].length === 0) requireLength(inputs[position], this.#model.inputs[position]);
     }
   }
 
@@ -256,7 +256,7 @@ function slot(name: string, { dtype, shape }: ValueType): NativeOnnxSlot {
   };
 }
 
-function options({ isLong }: ProgramDefinition): NativeOnnxOptions {
+function options({ isLong }: OnnxModel): NativeOnnxOptions {
   return {
     // 0: onnxruntime's default.
     intraOpThreads: threadCount(process.env) ?? 0,

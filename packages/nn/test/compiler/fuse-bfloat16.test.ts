@@ -5,7 +5,7 @@ import { differentiate } from '../../src/compiler/differentiate.ts';
 import { emitModel } from '../../src/compiler/emit.ts';
 import { newArray, type TensorData } from '../../src/dtype.ts';
 import { allOnHost } from '../../src/executor/value-buffer.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { compileModel } from '../../src/executor/onnxruntime.ts';
 import type { Value } from '../../src/graph/node.ts';
 import { structureOf } from '../../src/graph/structure.ts';
 import { topologicalOrder } from '../../src/graph/topology.ts';
@@ -54,7 +54,7 @@ async function computed(values: readonly Value[], outputs: readonly Value[]): Pr
   const inputs = leaves.map(({ value }) => value);
   const model = emitModel(leaves, outputs);
   const definition = { name: 'test', model, inputs, outputs: types, isLong: false };
-  const program = await onnxruntimeExecutor.compile(definition);
+  const program = await compileModel(definition);
   const arrays = types.map(({ dtype, shape }) => newArray(dtype, sizeOf(shape)));
   await program.run(allOnHost(leaves.map(({ source }) => source.data)), allOnHost(arrays));
   await program.release();

@@ -4,7 +4,7 @@ import { differentiate } from '../../src/compiler/differentiate.ts';
 import { emitModel } from '../../src/compiler/emit.ts';
 import { newArray, type TensorData } from '../../src/dtype.ts';
 import { allOnHost } from '../../src/executor/value-buffer.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { compileModel } from '../../src/executor/onnxruntime.ts';
 import type { Value } from '../../src/graph/node.ts';
 import { structureOf } from '../../src/graph/structure.ts';
 import { topologicalOrder } from '../../src/graph/topology.ts';
@@ -28,7 +28,7 @@ async function computed(values: readonly Value[], outputs: readonly Value[]): Pr
   const { leaves } = structureOf(values);
   const inputs = leaves.map(({ value }) => value);
   const model = emitModel(leaves, outputs);
-  const program = await onnxruntimeExecutor.compile({ name: 'test', model, inputs, outputs, isLong: false });
+  const program = await compileModel({ name: 'test', model, inputs, outputs, isLong: false });
   const arrays = outputs.map(({ dtype, shape }) => newArray(dtype, sizeOf(shape)));
   await program.run(allOnHost(leaves.map(({ source }) => source.data)), allOnHost(arrays));
   await program.release();

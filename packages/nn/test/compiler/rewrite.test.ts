@@ -4,7 +4,7 @@ import { emitModel } from '../../src/compiler/emit.ts';
 import { rewrite } from '../../src/compiler/rewrite.ts';
 import { batchInnermost } from '../../src/compiler/rewrites/batch-innermost/index.ts';
 import { reluAfterMaxPool } from '../../src/compiler/rewrites/relu-after-max-pool.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { compileModel } from '../../src/executor/onnxruntime.ts';
 import type { Value } from '../../src/graph/node.ts';
 import { sizeOf } from '../../src/value-type.ts';
 import { structureOf } from '../../src/graph/structure.ts';
@@ -22,7 +22,7 @@ import '../support/one-thread.ts';
 async function computed(value: Value): Promise<Float32Array> {
   const { leaves } = structureOf([value]);
   const inputs = leaves.map((leaf) => leaf.value);
-  const program = await onnxruntimeExecutor.compile({
+  const program = await compileModel({
     name: 'rewritten',
     model: emitModel(leaves, [value]),
     inputs,

@@ -10,7 +10,8 @@ import { isSanitized } from '../../../../test/support/sanitized.ts';
 import { allOnHost } from '../../src/executor/value-buffer.ts';
 import { freeBuffers } from '../../src/executor/free-buffers.ts';
 import type { Program, ProgramDefinition } from '../../src/executor/executor.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxModelOf } from '../../src/executor/cpu/lower.ts';
+import { compileModel, onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
 import { add, mul } from '../../src/ops/elementwise.ts';
 import { gather } from '../../src/ops/table-rows.ts';
 import { reduceSum } from '../../src/ops/reduction.ts';
@@ -152,13 +153,13 @@ test('an idle program retains no arrays', async () => {
 });
 
 test('a model that the library rejects is an error, and later models run', async () => {
-  const definition = definitionOf(2);
-  const compiled = (model: Uint8Array) => onnxruntimeExecutor.compile({ ...definition, model });
-  await expect(compiled(definition.model.subarray(0, 40))).rejects.toMatchObject({
+  const whole = onnxModelOf(definitionOf(2));
+  const compiled = (model: Uint8Array) => compileModel({ ...whole, model });
+  await expect(compiled(whole.model.subarray(0, 40))).rejects.toMatchObject({
     code: 'ERR_EXECUTOR',
     message: expect.stringMatching(/could not compile a graph: .*protobuf/i) as string,
   });
-  expect(await resultOf(await compiled(definition.model))).toEqual(right);
+  expect(await resultOf(await compiled(whole.model))).toEqual(right);
 });
 
 test('a run that fails is an error, and later runs succeed', async () => {

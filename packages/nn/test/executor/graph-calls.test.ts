@@ -4,7 +4,7 @@ import { allOnHost } from '../../src/executor/value-buffer.ts';
 import { emitStarts } from '../../src/compiler/emit.ts';
 import { GraphProgram } from '../../src/compiler/graph-program.ts';
 import type { GraphCall, Program } from '../../src/executor/executor.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { compileModel, onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
 import type { Value } from '../../src/graph/node.ts';
 import type { ValueType } from '../../src/value-type.ts';
 import type { CollectiveGroup } from '../../src/graph/attributes.ts';
@@ -27,7 +27,7 @@ function compiled(inputs: number, outputs: number, build: (graph: GraphBuilder) 
   for (let i = 0; i < outputs; i += 1) graph.output(`output_${i}`, 'float32', four.shape);
   build(graph);
   const types = (count: number) => Array.from({ length: count }, () => four);
-  return onnxruntimeExecutor.compile({
+  return compileModel({
     name: 'test',
     model: graph.encode(),
     inputs: types(inputs),

@@ -1,5 +1,5 @@
 import { allOnHost } from '../../src/executor/value-buffer.ts';
-import { emitModel } from '../../src/compiler/emit.ts';
+import { definitionOf as definitionOfGraph } from '../../src/compiler/program-definition.ts';
 import type { Program, ProgramDefinition } from '../../src/executor/executor.ts';
 import type { Value } from '../../src/graph/node.ts';
 import { structureOf } from '../../src/graph/structure.ts';
@@ -14,10 +14,7 @@ export function definitionOf(size: number): ProgramDefinition {
 }
 
 export function definitionFor(value: Value): ProgramDefinition {
-  const { leaves } = structureOf([value]);
-  const inputs = leaves.map((leaf) => leaf.value);
-  const model = emitModel(leaves, [value]);
-  return { name: 'test', model, inputs, outputs: [value], isLong: false };
+  return definitionOfGraph('test', structureOf([value]).leaves, [value]);
 }
 
 export async function resultOf(program: Program): Promise<Float32Array> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { F, manualSeed, Parameter, tensor } from '../../../src/index.ts';
-import { onnxruntimeExecutor } from '../../../src/executor/onnxruntime.ts';
+import { compileModel } from '../../../src/executor/onnxruntime.ts';
 import { allOnHost } from '../../../src/executor/value-buffer.ts';
 import { isNode, type Node, type Value } from '../../../src/graph/node.ts';
 import { GraphBuilder } from '../../../src/onnx-format/graph-builder.ts';
@@ -68,7 +68,7 @@ async function computed(
     graph.node('Cast', [nameOf(output)], [`output_${i}`], { to: dataTypeCode.float32 });
   }
   const definition = { name: 'test', model: graph.encode(), inputs: leaves, outputs, isLong: false };
-  const program = await onnxruntimeExecutor.compile(definition);
+  const program = await compileModel(definition);
   const results = outputs.map(({ shape }) => new Float32Array(sizeOf(shape)));
   await program.run(allOnHost(shapes.map((shape, seed) => rounded(fill(shape, seed)))), allOnHost(results));
   await program.release();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { allOnHost } from '../../../src/executor/value-buffer.ts';
-import { onnxruntimeExecutor } from '../../../src/executor/onnxruntime.ts';
+import { compileModel } from '../../../src/executor/onnxruntime.ts';
 import { GraphBuilder, type Attributes } from '../../../src/onnx-format/graph-builder.ts';
 import { onThreads } from '../../support/both-ways.ts';
 import { fill } from '../../support/fill.ts';
@@ -66,7 +66,7 @@ async function computed({ op, inputs, outputs, attributes }: Call, widens: boole
   const declared = outputs
     .filter((output) => output !== undefined)
     .map(({ shape }) => ({ dtype: 'float32' as const, shape }));
-  const program = await onnxruntimeExecutor.compile({
+  const program = await compileModel({
     name: op,
     inputs: types,
     outputs: declared,

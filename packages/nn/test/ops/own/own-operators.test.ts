@@ -3,7 +3,7 @@ import { allOnHost } from '../../../src/executor/value-buffer.ts';
 import { emitModel } from '../../../src/compiler/emit.ts';
 import { fuseElementwise } from '../../../src/compiler/fuse-elementwise.ts';
 import { newArray, type TensorData } from '../../../src/dtype.ts';
-import { onnxruntimeExecutor } from '../../../src/executor/onnxruntime.ts';
+import { compileModel } from '../../../src/executor/onnxruntime.ts';
 import type { Value } from '../../../src/graph/node.ts';
 import { sizeOf } from '../../../src/value-type.ts';
 import type { CollectiveGroup } from '../../../src/graph/attributes.ts';
@@ -64,7 +64,7 @@ async function bothWays(values: readonly Value[]): Promise<{ own: TensorData[]; 
 async function computed(leaves: readonly Leaf[], values: readonly Value[], model: Uint8Array) {
   const inputs = leaves.map(({ value }) => value);
   const definition = { name: 'test', model, inputs, outputs: values, isLong: false };
-  const program = await onnxruntimeExecutor.compile(definition);
+  const program = await compileModel(definition);
   const outputs = values.map(({ dtype, shape }) => newArray(dtype, sizeOf(shape)));
   await program.run(allOnHost(leaves.map(({ source }) => source.data)), allOnHost(outputs));
   await program.release();
@@ -97,7 +97,7 @@ describe('an operator of the addon', () => {
     graph.output('output_0', output.dtype, output.shape);
     graph.ownNode('AddDependency', names, ['output_0']);
     const definition = { name: 'test', inputs: types, outputs: [output], isLong: false };
-    return onnxruntimeExecutor.compile({ ...definition, model: graph.encode() });
+    return compileModel({ ...definition, model: graph.encode() });
   };
   const run = async (types: readonly Value[], output: Value, arrays: readonly TensorData[]) => {
     const result = new Float32Array(sizeOf(output.shape));
@@ -248,7 +248,7 @@ describe('Elementwise', () => {
     const model = emitModel(leaves, fused);
     const inputs = leaves.map(({ value }) => value);
     const definition = { name: 'test', model, inputs, outputs: values, isLong: false };
-    await (await onnxruntimeExecutor.compile(definition)).release();
+    await (await compileModel(definition)).release();
   });
 
   test('leaves broadcasting, integers and empty arrays unchanged', () => {
@@ -272,7 +272,7 @@ describe('Elementwise', () => {
       const unused = Array<string>(12).fill('');
       graph.ownNode('Elementwise', [...unused, 'input_0'], [...unused, 'output_0'], { code, ...rest });
       const definition = { name: 'test', inputs: [x], outputs: [y], isLong: false };
-      return onnxruntimeExecutor.compile({ ...definition, model: graph.encode() });
+      return compileModel({ ...definition, model: graph.encode() });
     };
     await expect(compiled([99, 0, 0, 0])).rejects.toThrow('Elementwise: unknown opcode 99');
     await expect(compiled([0, 0, 1, 0])).rejects.toThrow('expected an earlier value, got 1');
