@@ -10,7 +10,8 @@ const all = ['{native,packages/*}/test/**/*.test.ts', 'test/**/*.test.ts'];
 const sweeps = [
   'native/test/kernels.test.ts',
   'packages/nn/test/{opinfo,random-networks,surface}/**',
-  'packages/nn/test/compiler/{batch-innermost,clip-norm}.test.ts',
+  'packages/nn/test/compiler/clip-norm.test.ts',
+  'packages/nn/test/executor/cpu/batch-innermost.test.ts',
   'packages/nn/test/functional/text-lengths.test.ts',
   'packages/nn/test/onnx/export/export-sizes.test.ts',
   'packages/nn/test/ops/gradients.test.ts',

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { ProgramBinding } from '../../src/executor/program-binding.ts';
+import { ProgramBinding } from '../../src/executor/cpu/program-binding.ts';
 import {
   ArgumentError,
   compileStep,

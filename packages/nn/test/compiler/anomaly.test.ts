@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import { F, nn, NnError, Parameter, Tensor, tensor } from '../../src/index.ts';
 import { sqrt } from '../../src/ops/elementwise.ts';
 import '../support/one-thread.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import { F, manualSeed, nn, tensor, type Tensor } from '../../src/index.ts';
 import { fill, fillClasses } from '../support/fill.ts';
 import { gradientSink } from '../support/gradient-sink.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { partElements } from '@ringrun/core';
 import { evaluate } from '../../src/compiler/compile.ts';
 import type { TensorData } from '../../src/dtype.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import type { Value } from '../../src/graph/node.ts';
 import {
   ArgumentError,

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi, type MockInstance } from 'vitest';
 import { padTo, type Batched, type Padded } from '../../../runtime/dist/data/index.js';
 import type { Program } from '../../src/executor/executor.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import { F, nn, optim, programCache, tensor } from '../../src/index.ts';
 import { fill } from '../support/fill.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { allOnHost } from '../../src/executor/value-buffer.ts';
-import { emitModel } from '../../src/compiler/emit.ts';
+import { emitModel } from '../../src/executor/cpu/emit.ts';
 import { rewrite } from '../../src/compiler/rewrite.ts';
-import { batchInnermost } from '../../src/compiler/rewrites/batch-innermost/index.ts';
+import { batchInnermost } from '../../src/executor/cpu/rewrites/batch-innermost/index.ts';
 import { reluAfterMaxPool } from '../../src/compiler/rewrites/relu-after-max-pool.ts';
-import { compileModel } from '../../src/executor/onnxruntime.ts';
+import { compileModel } from '../../src/executor/cpu/onnxruntime.ts';
 import type { Value } from '../../src/graph/node.ts';
 import { sizeOf } from '../../src/value-type.ts';
 import { structureOf } from '../../src/graph/structure.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import { describeCompilation, warnIfSlow } from '../../src/compiler/slow-compilation.ts';
 import { onnxModelOf } from '../../src/executor/cpu/lower.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import { Parameter } from '../../src/index.ts';
 import '../support/one-thread.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { interpret } from '../support/reference.ts';
 import { rewrite } from '../../src/compiler/rewrite.ts';
-import { batchInnermost } from '../../src/compiler/rewrites/batch-innermost/index.ts';
-import { toNchw } from '../../src/compiler/rewrites/batch-innermost/layout.ts';
+import { batchInnermost } from '../../src/executor/cpu/rewrites/batch-innermost/index.ts';
+import { toNchw } from '../../src/executor/cpu/rewrites/batch-innermost/layout.ts';
 import type { Value } from '../../src/graph/node.ts';
 import { sizeOf } from '../../src/value-type.ts';
 import type { PoolAttributes } from '../../src/graph/attributes.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { definitionOf as definitionOfProgram } from '../../src/compiler/program-definition.ts';
 import { newArray, type TensorData } from '../../src/dtype.ts';
 import { allOnHost } from '../../src/executor/value-buffer.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import type { Value } from '../../src/graph/node.ts';
 import { sizeOf } from '../../src/value-type.ts';
 import { structureOf } from '../../src/graph/structure.ts';

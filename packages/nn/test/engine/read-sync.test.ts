@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { separateMemory } from '../../../../test/fixtures/separate-memory.ts';
 import { isSanitized } from '../../../../test/support/sanitized.ts';
 import { describeCompilation, warnIfSlowSync } from '../../src/compiler/slow-compilation.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import type { CollectiveGroup } from '../../src/graph/attributes.ts';
 import {
   compileStep,

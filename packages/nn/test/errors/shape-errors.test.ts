@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi, type MockInstance } from 'vitest';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import {
   ArgumentError,
   BufferTensor,

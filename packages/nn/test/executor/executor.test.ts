@@ -11,7 +11,7 @@ import { allOnHost } from '../../src/executor/value-buffer.ts';
 import { freeBuffers } from '../../src/executor/free-buffers.ts';
 import type { Program, ProgramDefinition } from '../../src/executor/executor.ts';
 import { onnxModelOf } from '../../src/executor/cpu/lower.ts';
-import { compileModel, onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { compileModel, onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import { add, mul } from '../../src/ops/elementwise.ts';
 import { gather } from '../../src/ops/table-rows.ts';
 import { reduceSum } from '../../src/ops/reduction.ts';

@@ -1,10 +1,10 @@
 import { loadNative, nativeOp, nativeReduceOp, type NativePreparedOperation } from '@ringrun/native';
 import { describe, expect, test } from 'vitest';
 import { allOnHost } from '../../src/executor/value-buffer.ts';
-import { emitStarts } from '../../src/compiler/emit.ts';
+import { emitStarts } from '../../src/executor/cpu/emit.ts';
 import { GraphProgram } from '../../src/compiler/graph-program.ts';
 import type { GraphCall, Program } from '../../src/executor/executor.ts';
-import { compileModel, onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { compileModel, onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import type { Value } from '../../src/graph/node.ts';
 import type { ValueType } from '../../src/value-type.ts';
 import type { CollectiveGroup } from '../../src/graph/attributes.ts';

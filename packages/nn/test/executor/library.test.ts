@@ -13,7 +13,7 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { findOnnxruntime, onnxruntimeVersion } from '@ringrun/native';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import { definitionOf } from '../support/executor-programs.ts';
 import '../support/one-thread.ts';
 

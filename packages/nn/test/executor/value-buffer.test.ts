@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { separateMemory } from '../../../../test/fixtures/separate-memory.ts';
 import { ManagedBuffer } from '../../src/executor/managed-buffer.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import { hostArrays, onHost } from '../../src/executor/value-buffer.ts';
 import {
   BufferTensor,

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import { F, nn, Parameter, programCache, tensor } from '../../src/index.ts';
 import { bothWays, onThreads } from '../support/both-ways.ts';
 import { fill, fillClasses } from '../support/fill.ts';

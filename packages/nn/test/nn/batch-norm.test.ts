@@ -1,6 +1,6 @@
 import * as ort from 'onnxruntime-node';
 import { describe, expect, test, vi } from 'vitest';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import { exportOnnx, F, nn, optim, Parameter, tensor, type Tensor } from '../../src/index.ts';
 import { fill } from '../support/fill.ts';
 import { expectClose } from '../support/numeric.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import {
   ArgumentError,
   BufferTensor,

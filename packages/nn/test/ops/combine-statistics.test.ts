@@ -1,7 +1,7 @@
 import type { CollectiveGroup } from '../../src/graph/attributes.ts';
 import { describe, expect, test } from 'vitest';
 import { GraphProgram } from '../../src/compiler/graph-program.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import { allOnHost } from '../../src/executor/value-buffer.ts';
 import { structureOf } from '../../src/graph/structure.ts';
 import { combineStatistics } from '../../src/ops/collective.ts';

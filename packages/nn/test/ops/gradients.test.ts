@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { exactMaxPool } from '../../src/compiler/rewrites/exact-max-pool.ts';
+import { exactMaxPool } from '../../src/executor/cpu/rewrites/exact-max-pool.ts';
 import type { Value } from '../../src/graph/node.ts';
 import type { CollectiveOp, OpName } from '../../src/graph/operators.ts';
 import { topologicalOrder } from '../../src/graph/topology.ts';

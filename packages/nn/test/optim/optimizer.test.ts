@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import { ArgumentError, nn, optim, Parameter, tensor } from '../../src/index.ts';
 import { fill } from '../support/fill.ts';
 import '../support/one-thread.ts';

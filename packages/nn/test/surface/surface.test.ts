@@ -13,7 +13,7 @@ import {
   type TensorData,
 } from '../../src/index.ts';
 import { evaluate } from '../../src/compiler/compile.ts';
-import { onnxruntimeExecutor } from '../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import { fill } from '../support/fill.ts';
 import { functionCalls, notFunctions, packageCalls } from './functions.ts';
 import { notCalled, tensorCalls } from './tensors.ts';

@@ -1,5 +1,5 @@
 import { BufferTensor } from '../../tensor/buffer-tensor.ts';
-import { emitNodes } from '../../compiler/emit.ts';
+import { emitNodes } from '../../executor/cpu/emit.ts';
 import { rewrite } from '../../compiler/rewrite.ts';
 import { removeSlopes } from '../../compiler/rewrites/remove-identity.ts';
 import { plainOperators } from '../../compiler/rewrites/plain-operators.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { F, manualSeed, Parameter, tensor } from '../../../src/index.ts';
-import { compileModel } from '../../../src/executor/onnxruntime.ts';
+import { compileModel } from '../../../src/executor/cpu/onnxruntime.ts';
 import { allOnHost } from '../../../src/executor/value-buffer.ts';
 import { isNode, type Node, type Value } from '../../../src/graph/node.ts';
 import { GraphBuilder } from '../../../src/onnx-format/graph-builder.ts';

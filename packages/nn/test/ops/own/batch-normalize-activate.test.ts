@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fuseBatchNormalization } from '../../../src/compiler/rewrites/fuse-batch-normalization.ts';
+import { fuseBatchNormalization } from '../../../src/executor/cpu/rewrites/fuse-batch-normalization.ts';
 import type { Value } from '../../../src/graph/node.ts';
 import { topologicalOrder } from '../../../src/graph/topology.ts';
 import { batchNormalize } from '../../../src/ops/batch-normalization.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { allOnHost } from '../../../src/executor/value-buffer.ts';
-import { compileModel } from '../../../src/executor/onnxruntime.ts';
+import { compileModel } from '../../../src/executor/cpu/onnxruntime.ts';
 import { GraphBuilder, type Attributes } from '../../../src/onnx-format/graph-builder.ts';
 import { onThreads } from '../../support/both-ways.ts';
 import { fill } from '../../support/fill.ts';

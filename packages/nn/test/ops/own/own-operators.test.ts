@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { allOnHost } from '../../../src/executor/value-buffer.ts';
-import { emitModel } from '../../../src/compiler/emit.ts';
-import { fuseElementwise } from '../../../src/compiler/fuse-elementwise.ts';
+import { emitModel } from '../../../src/executor/cpu/emit.ts';
+import { fuseElementwise } from '../../../src/executor/cpu/fuse-elementwise.ts';
 import { newArray, type TensorData } from '../../../src/dtype.ts';
-import { compileModel } from '../../../src/executor/onnxruntime.ts';
+import { compileModel } from '../../../src/executor/cpu/onnxruntime.ts';
 import type { Value } from '../../../src/graph/node.ts';
 import { sizeOf } from '../../../src/value-type.ts';
 import type { CollectiveGroup } from '../../../src/graph/attributes.ts';

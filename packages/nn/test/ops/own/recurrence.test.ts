@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { onnxModelOf } from '../../../src/executor/cpu/lower.ts';
-import { onnxruntimeExecutor } from '../../../src/executor/onnxruntime.ts';
+import { onnxruntimeExecutor } from '../../../src/executor/cpu/onnxruntime.ts';
 import {
   F,
   manualSeed,

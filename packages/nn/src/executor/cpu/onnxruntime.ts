@@ -7,16 +7,16 @@ import {
   type NativeOnnxSession,
   type NativeOnnxSlot,
 } from '@ringrun/native';
-import { newArray, type TensorData } from '../dtype.ts';
-import { ArgumentError, NnError } from '../errors/errors.ts';
-import { sizeOf, type ValueType } from '../value-type.ts';
-import { dataTypeCode } from '../onnx-format/type-codes.ts';
-import { requireLength } from '../checks/require-length.ts';
-import { onnxModelOf, prepareForward } from './cpu/lower.ts';
-import { inputName, outputName, type OnnxModel } from './cpu/onnx-model.ts';
-import type { Executor, GraphCall, Program, RunBuffers, Waits } from './executor.ts';
+import { newArray, type TensorData } from '../../dtype.ts';
+import { ArgumentError, NnError } from '../../errors/errors.ts';
+import { sizeOf, type ValueType } from '../../value-type.ts';
+import { dataTypeCode } from '../../onnx-format/type-codes.ts';
+import { requireLength } from '../../checks/require-length.ts';
+import { onnxModelOf, prepareForward } from './lower.ts';
+import { inputName, outputName, type OnnxModel } from './onnx-model.ts';
+import type { Executor, GraphCall, Program, RunBuffers, Waits } from '../executor.ts';
 import { ProgramBinding } from './program-binding.ts';
-import { hostArrays, onHost, type ValueBuffer } from './value-buffer.ts';
+import { hostArrays, onHost, type ValueBuffer } from '../value-buffer.ts';
 
 /** Runs graphs on onnxruntime's CPU provider, with values on the host and OMP_NUM_THREADS threads (default: one per core). */
 export const onnxruntimeExecutor: Executor = {

@@ -1,8 +1,8 @@
-import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
-import { sizeOf } from '../../value-type.ts';
-import { topologicalOrder } from '../../graph/topology.ts';
-import { isSameSequence } from '../../graph/same-data.ts';
-import { batchNormalizeActivate } from '../../ops/own/batch-normalize-activate.ts';
+import { createNode, isNode, type Node, type Value } from '../../../graph/node.ts';
+import { sizeOf } from '../../../value-type.ts';
+import { topologicalOrder } from '../../../graph/topology.ts';
+import { isSameSequence } from '../../../graph/same-data.ts';
+import { batchNormalizeActivate } from '../../../ops/own/batch-normalize-activate.ts';
 import { Readers } from '../readers.ts';
 
 /**

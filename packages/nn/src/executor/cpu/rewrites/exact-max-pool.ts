@@ -1,4 +1,4 @@
-import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
+import { createNode, isNode, type Node, type Value } from '../../../graph/node.ts';
 
 /** Must be applied last: other rules and gradients expect MaxPool. */
 export function exactMaxPool(node: Node): readonly Value[] | undefined {

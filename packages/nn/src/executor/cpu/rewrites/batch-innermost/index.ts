@@ -1,9 +1,9 @@
-import { createNode, createValue, isNode, type Node, type Value } from '../../../graph/node.ts';
-import type { ValueType } from '../../../value-type.ts';
-import type { OpName } from '../../../graph/operators.ts';
-import { add } from '../../../ops/elementwise.ts';
-import { reshape } from '../../../ops/shape.ts';
-import type { Rewrite } from '../../rewrite.ts';
+import { createNode, createValue, isNode, type Node, type Value } from '../../../../graph/node.ts';
+import type { ValueType } from '../../../../value-type.ts';
+import type { OpName } from '../../../../graph/operators.ts';
+import { add } from '../../../../ops/elementwise.ts';
+import { reshape } from '../../../../ops/shape.ts';
+import type { Rewrite } from '../../../../compiler/rewrite.ts';
 import { convolveBatchInnermost } from './convolution.ts';
 import { isBatchInnermost, swapped, swappedAxis, toBatchInnermost, toNchw } from './layout.ts';
 import { maxPool, reluOfMaxPool } from './max-pool.ts';

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { fuseElementwise } from '../../src/compiler/fuse-elementwise.ts';
-import { fuseLayerNormalization } from '../../src/compiler/fuse-layer-normalization.ts';
-import { differentiate } from '../../src/compiler/differentiate.ts';
-import { emitModel } from '../../src/compiler/emit.ts';
-import { newArray, type TensorData } from '../../src/dtype.ts';
-import { allOnHost } from '../../src/executor/value-buffer.ts';
-import { compileModel } from '../../src/executor/onnxruntime.ts';
-import type { Value } from '../../src/graph/node.ts';
-import { structureOf } from '../../src/graph/structure.ts';
-import { topologicalOrder } from '../../src/graph/topology.ts';
-import { abs } from '../../src/ops/functions.ts';
+import { fuseElementwise } from '../../../src/executor/cpu/fuse-elementwise.ts';
+import { fuseLayerNormalization } from '../../../src/executor/cpu/fuse-layer-normalization.ts';
+import { differentiate } from '../../../src/compiler/differentiate.ts';
+import { emitModel } from '../../../src/executor/cpu/emit.ts';
+import { newArray, type TensorData } from '../../../src/dtype.ts';
+import { allOnHost } from '../../../src/executor/value-buffer.ts';
+import { compileModel } from '../../../src/executor/cpu/onnxruntime.ts';
+import type { Value } from '../../../src/graph/node.ts';
+import { structureOf } from '../../../src/graph/structure.ts';
+import { topologicalOrder } from '../../../src/graph/topology.ts';
+import { abs } from '../../../src/ops/functions.ts';
 import {
   add,
   cast,
@@ -25,18 +25,18 @@ import {
   sqrt,
   sub,
   where,
-} from '../../src/ops/elementwise.ts';
-import { gelu } from '../../src/ops/own/gelu.ts';
-import { layerNormalize } from '../../src/ops/own/layer-normalize.ts';
-import { matmul } from '../../src/ops/linear-algebra.ts';
-import { reduceSum } from '../../src/ops/reduction.ts';
-import { reshape } from '../../src/ops/shape.ts';
-import { softmax } from '../../src/ops/softmax.ts';
-import { constant, input } from '../../src/ops/source.ts';
-import { inFloat32, sizeOf } from '../../src/value-type.ts';
-import { Parameter } from '../../src/index.ts';
-import { fill } from '../support/fill.ts';
-import '../support/one-thread.ts';
+} from '../../../src/ops/elementwise.ts';
+import { gelu } from '../../../src/ops/own/gelu.ts';
+import { layerNormalize } from '../../../src/ops/own/layer-normalize.ts';
+import { matmul } from '../../../src/ops/linear-algebra.ts';
+import { reduceSum } from '../../../src/ops/reduction.ts';
+import { reshape } from '../../../src/ops/shape.ts';
+import { softmax } from '../../../src/ops/softmax.ts';
+import { constant, input } from '../../../src/ops/source.ts';
+import { inFloat32, sizeOf } from '../../../src/value-type.ts';
+import { Parameter } from '../../../src/index.ts';
+import { fill } from '../../support/fill.ts';
+import '../../support/one-thread.ts';
 
 const special = [NaN, 0, -0, Infinity, -Infinity, 1e-42, -1e-40, 3.39e38, 1, -1];
 const leaf = (shape: readonly number[], seed: number) => {

@@ -1,11 +1,11 @@
-import type { ProductActivation } from '../graph/attributes.ts';
-import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
-import { isSameSequence } from '../graph/same-data.ts';
-import { topologicalOrder } from '../graph/topology.ts';
-import { matrixProduct, type ProductOperands } from '../ops/own/matrix-product.ts';
-import { beforeRounding, widened } from '../ops/elementwise.ts';
-import { reshape } from '../ops/shape.ts';
-import { sizeOf } from '../value-type.ts';
+import type { ProductActivation } from '../../graph/attributes.ts';
+import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
+import { isSameSequence } from '../../graph/same-data.ts';
+import { topologicalOrder } from '../../graph/topology.ts';
+import { matrixProduct, type ProductOperands } from '../../ops/own/matrix-product.ts';
+import { beforeRounding, widened } from '../../ops/elementwise.ts';
+import { reshape } from '../../ops/shape.ts';
+import { sizeOf } from '../../value-type.ts';
 import { Readers } from './readers.ts';
 
 /**

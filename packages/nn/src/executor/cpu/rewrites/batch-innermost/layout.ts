@@ -1,5 +1,5 @@
-import { isNode, type Value } from '../../../graph/node.ts';
-import { swapOuterAxes } from '../../../ops/swap-outer-axes.ts';
+import { isNode, type Value } from '../../../../graph/node.ts';
+import { swapOuterAxes } from '../../../../ops/swap-outer-axes.ts';
 
 /**
  * Images as [W, C, H, N], with the batch innermost.

@@ -1,8 +1,8 @@
-import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
-import { isFloat } from '../dtype.ts';
-import { sizeOf } from '../value-type.ts';
-import { topologicalOrder } from '../graph/topology.ts';
-import { isSameSequence } from '../graph/same-data.ts';
+import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
+import { isFloat } from '../../dtype.ts';
+import { sizeOf } from '../../value-type.ts';
+import { topologicalOrder } from '../../graph/topology.ts';
+import { isSameSequence } from '../../graph/same-data.ts';
 import { elementwiseGroups } from './fuse-elementwise.ts';
 import { Readers } from './readers.ts';
 import { replaceGroups, type Group, type Replacements } from './replace-groups.ts';

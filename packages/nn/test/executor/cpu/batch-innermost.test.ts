@@ -1,24 +1,27 @@
 import { describe, expect, test } from 'vitest';
-import { ways } from '../../../../test/support/extent.ts';
-import { rewrite } from '../../src/compiler/rewrite.ts';
-import { suitsDirectProducts } from '../../src/compiler/rewrites/batch-innermost/convolution.ts';
-import { batchInnermost } from '../../src/compiler/rewrites/batch-innermost/index.ts';
-import { reluAfterMaxPool } from '../../src/compiler/rewrites/relu-after-max-pool.ts';
-import type { Value } from '../../src/graph/node.ts';
-import type { OpName } from '../../src/graph/operators.ts';
-import type { ConvAttributes } from '../../src/graph/attributes.ts';
-import { topologicalOrder } from '../../src/graph/topology.ts';
-import { conv } from '../../src/ops/convolution.ts';
-import { affine, batchNormalize } from '../../src/ops/batch-normalization.ts';
-import { add, cast, mul, relu } from '../../src/ops/elementwise.ts';
-import { bfloat16Instructions, type Bfloat16Instructions } from '../../src/ops/own/bfloat16-instructions.ts';
-import type { DType } from '../../src/dtype.ts';
-import { reduceMean } from '../../src/ops/reduction.ts';
-import { maxPool } from '../../src/ops/pooling.ts';
-import { F, Parameter, Tensor, tensor } from '../../src/index.ts';
-import { fill } from '../support/fill.ts';
-import { expectClose } from '../support/numeric.ts';
-import { checkGradients, type Differentiable } from '../support/check-gradients.ts';
+import { ways } from '../../../../../test/support/extent.ts';
+import { rewrite } from '../../../src/compiler/rewrite.ts';
+import { suitsDirectProducts } from '../../../src/executor/cpu/rewrites/batch-innermost/convolution.ts';
+import { batchInnermost } from '../../../src/executor/cpu/rewrites/batch-innermost/index.ts';
+import { reluAfterMaxPool } from '../../../src/compiler/rewrites/relu-after-max-pool.ts';
+import type { Value } from '../../../src/graph/node.ts';
+import type { OpName } from '../../../src/graph/operators.ts';
+import type { ConvAttributes } from '../../../src/graph/attributes.ts';
+import { topologicalOrder } from '../../../src/graph/topology.ts';
+import { conv } from '../../../src/ops/convolution.ts';
+import { affine, batchNormalize } from '../../../src/ops/batch-normalization.ts';
+import { add, cast, mul, relu } from '../../../src/ops/elementwise.ts';
+import {
+  bfloat16Instructions,
+  type Bfloat16Instructions,
+} from '../../../src/ops/own/bfloat16-instructions.ts';
+import type { DType } from '../../../src/dtype.ts';
+import { reduceMean } from '../../../src/ops/reduction.ts';
+import { maxPool } from '../../../src/ops/pooling.ts';
+import { F, Parameter, Tensor, tensor } from '../../../src/index.ts';
+import { fill } from '../../support/fill.ts';
+import { expectClose } from '../../support/numeric.ts';
+import { checkGradients, type Differentiable } from '../../support/check-gradients.ts';
 
 const window = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], group: 1 } as const;
 const plainConv = (x: Value, w: Value, b?: Value) => conv(x, w, b, window);

@@ -1,14 +1,14 @@
-import { isFloat } from '../dtype.ts';
-import { inSequence, isCollective } from '../graph/collective.ts';
-import type { Leaf } from '../graph/structure.ts';
-import { isNode, type Node, type Value } from '../graph/node.ts';
-import { topologicalOrder } from '../graph/topology.ts';
-import { inputName, outputName } from '../executor/cpu/onnx-model.ts';
-import type { ProgramUpdate, SharedUpdate } from '../executor/executor.ts';
-import { GraphBuilder, type Dimension } from '../onnx-format/graph-builder.ts';
-import { dataTypeCode } from '../onnx-format/type-codes.ts';
-import { definitionOf } from '../ops/index.ts';
-import { inFloat32 } from '../value-type.ts';
+import { isFloat } from '../../dtype.ts';
+import { inSequence, isCollective } from '../../graph/collective.ts';
+import type { Leaf } from '../../graph/structure.ts';
+import { isNode, type Node, type Value } from '../../graph/node.ts';
+import { topologicalOrder } from '../../graph/topology.ts';
+import { inputName, outputName } from './onnx-model.ts';
+import type { ProgramUpdate, SharedUpdate } from '../executor.ts';
+import { GraphBuilder, type Dimension } from '../../onnx-format/graph-builder.ts';
+import { dataTypeCode } from '../../onnx-format/type-codes.ts';
+import { definitionOf } from '../../ops/index.ts';
+import { inFloat32 } from '../../value-type.ts';
 import { EmittedNames, viewInFloat32 } from './emitted-names.ts';
 
 export interface NamedValue {

@@ -1,11 +1,11 @@
-import { inSequence } from '../graph/collective.ts';
-import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
-import { isFloat } from '../dtype.ts';
-import { sizeOf } from '../value-type.ts';
-import type { ElementwiseOp, ElementwiseProgram } from '../graph/attributes.ts';
-import { topologicalOrder } from '../graph/topology.ts';
-import { fitsProgram, inArgumentOrder, isCondition } from '../ops/elementwise-program.ts';
-import { constant } from '../ops/source.ts';
+import { inSequence } from '../../graph/collective.ts';
+import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
+import { isFloat } from '../../dtype.ts';
+import { sizeOf } from '../../value-type.ts';
+import type { ElementwiseOp, ElementwiseProgram } from '../../graph/attributes.ts';
+import { topologicalOrder } from '../../graph/topology.ts';
+import { fitsProgram, inArgumentOrder, isCondition } from '../../ops/elementwise-program.ts';
+import { constant } from '../../ops/source.ts';
 import { producersOf, replaceGroups, type Group, type Groups, type Replacements } from './replace-groups.ts';
 
 /**

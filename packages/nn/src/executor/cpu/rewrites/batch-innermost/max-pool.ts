@@ -1,8 +1,8 @@
-import { isNode, type Node, type Value } from '../../../graph/node.ts';
-import type { PoolAttributes } from '../../../graph/attributes.ts';
-import { isSameData } from '../../../graph/same-data.ts';
-import { maxPlaces, maxPoolActivate } from '../../../ops/own/max-pool-activate.ts';
-import { reshape } from '../../../ops/shape.ts';
+import { isNode, type Node, type Value } from '../../../../graph/node.ts';
+import type { PoolAttributes } from '../../../../graph/attributes.ts';
+import { isSameData } from '../../../../graph/same-data.ts';
+import { maxPlaces, maxPoolActivate } from '../../../../ops/own/max-pool-activate.ts';
+import { reshape } from '../../../../ops/shape.ts';
 import { isBatchInnermost, toBatchInnermost, toNchw } from './layout.ts';
 
 /** The bias of a convolution commutes with the maximum, which leaves a fraction of the elements. */

@@ -4,9 +4,9 @@ import {
   type NativeOnnxBinding,
   type NativeOnnxSession,
 } from '@ringrun/native';
-import type { TensorData } from '../dtype.ts';
-import type { GraphCall, RunBuffers, Waits } from './executor.ts';
-import { hostArrays } from './value-buffer.ts';
+import type { TensorData } from '../../dtype.ts';
+import type { GraphCall, RunBuffers, Waits } from '../executor.ts';
+import { hostArrays } from '../value-buffer.ts';
 
 /** The arrays and calls of the last run of a session. The next run passes on only what differs. */
 export class ProgramBinding {

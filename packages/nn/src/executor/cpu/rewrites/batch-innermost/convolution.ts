@@ -1,26 +1,26 @@
-import { isNode, type Value } from '../../../graph/node.ts';
-import type { ConvAttributes } from '../../../graph/attributes.ts';
-import { dependsOnParameter } from '../../../graph/topology.ts';
-import { conv } from '../../../ops/convolution.ts';
-import { cast, widened } from '../../../ops/elementwise.ts';
-import { gemm, matmul } from '../../../ops/linear-algebra.ts';
-import { concat, reshape, transpose } from '../../../ops/shape.ts';
-import { constantTensor } from '../../../ops/source.ts';
-import { matrixOf } from '../../../ops/resample.ts';
-import { unfoldByTap } from '../../../ops/unfold.ts';
-import { toomCookConvolve } from '../../../ops/own/toom-cook-convolve.ts';
-import { bfloat16Instructions } from '../../../ops/own/bfloat16-instructions.ts';
-import { directConvolve } from '../../../ops/own/direct-convolve.ts';
-import { unrounded } from '../../../ops/own/innermost-convolution.ts';
-import { largestTileOfBothAxes, toomCookConvolve2d } from '../../../ops/own/toom-cook-convolve-2d.ts';
+import { isNode, type Value } from '../../../../graph/node.ts';
+import type { ConvAttributes } from '../../../../graph/attributes.ts';
+import { dependsOnParameter } from '../../../../graph/topology.ts';
+import { conv } from '../../../../ops/convolution.ts';
+import { cast, widened } from '../../../../ops/elementwise.ts';
+import { gemm, matmul } from '../../../../ops/linear-algebra.ts';
+import { concat, reshape, transpose } from '../../../../ops/shape.ts';
+import { constantTensor } from '../../../../ops/source.ts';
+import { matrixOf } from '../../../../ops/resample.ts';
+import { unfoldByTap } from '../../../../ops/unfold.ts';
+import { toomCookConvolve } from '../../../../ops/own/toom-cook-convolve.ts';
+import { bfloat16Instructions } from '../../../../ops/own/bfloat16-instructions.ts';
+import { directConvolve } from '../../../../ops/own/direct-convolve.ts';
+import { unrounded } from '../../../../ops/own/innermost-convolution.ts';
+import { largestTileOfBothAxes, toomCookConvolve2d } from '../../../../ops/own/toom-cook-convolve-2d.ts';
 import {
   bestTile,
   largestStridedTile,
   largestTile,
   toomCook,
   type ToomCook,
-} from '../../../ops/toom-cook.ts';
-import { usesOwnOperators } from '../../../ops/own/enabled.ts';
+} from '../../../../ops/toom-cook.ts';
+import { usesOwnOperators } from '../../../../ops/own/enabled.ts';
 
 /**
  * A convolution of one group over an image with its batch innermost: [W, C, H, N] and [M, C, kH, kW] give [oW, M, oH, N].

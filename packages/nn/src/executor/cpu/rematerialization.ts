@@ -1,7 +1,7 @@
-import { createNode, isNode, type Node, type Value } from '../graph/node.ts';
-import { sizeOf } from '../value-type.ts';
-import { addDependency } from '../ops/dependency.ts';
-import { rewrite } from './rewrite.ts';
+import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
+import { sizeOf } from '../../value-type.ts';
+import { addDependency } from '../../ops/dependency.ts';
+import { rewrite } from '../../compiler/rewrite.ts';
 
 /**
  * Recomputes linear maps of parameters, such as Toom-Cook's transformed kernels, for each reader once its other inputs are
