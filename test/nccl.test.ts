@@ -61,13 +61,20 @@ const digestIn = (stdout: string) => /^parameters identical on \d ranks?: ([0-9a
 /** The number of threads affects the last bits of a step; the launcher divides the processors, and `node` does not. */
 const oneThread = { OMP_NUM_THREADS: 1 };
 
-const endedWell = { code: 0, stderr: '', timedOut: false, left: [] };
+const endedWell = { code: 0, timedOut: false, left: [] };
+
+/** Of LOCAL_RANK 0, once. */
+const computesOnCpu =
+  /^[^\n]*ringrun: models compute on the CPU, and gradients are averaged on the GPU \(cuda:0\) with nccl: [^\n]*\n$/;
 
 /** Trains on this host, each rank on its GPU; resolves with the digest. */
 async function trainOnOneHost(backend: string, ranks: number, data: string): Promise<string | undefined> {
   const args = ['--nproc', String(ranks), script, '--data', data, '--backend', backend];
   const ended = await launch(args, { env: { ...libraries, ...oneThread } }).ended;
-  expect(withoutWaiting(ended)).toMatchObject(endedWell);
+  const { stderr, ...end } = withoutWaiting(ended);
+  expect(end).toMatchObject(endedWell);
+  if (backend === 'nccl') expect(stderr).toMatch(computesOnCpu);
+  else expect(stderr).toBe('');
   return digestIn(ended.stdout);
 }
 
@@ -82,7 +89,11 @@ async function trainOnOneGpu(data: string): Promise<string | undefined> {
       return node(args, { env }).ended;
     }),
   );
-  for (const ended of ends) expect(withoutWaiting(ended)).toMatchObject(endedWell);
+  for (const ended of ends) {
+    const { stderr, ...end } = withoutWaiting(ended);
+    expect(end).toMatchObject(endedWell);
+    expect(stderr).toMatch(computesOnCpu);
+  }
   return digestIn(ends[0].stdout);
 }
 

@@ -38,6 +38,8 @@ export interface ProcessGroup extends Collectives {
   readonly size: number;
   /** `gloo`: CPU; `nccl`: GPU. */
   readonly backend: 'gloo' | 'nccl';
+  /** With backend nccl: index of this rank's GPU among those that CUDA_VISIBLE_DEVICES allows. Otherwise undefined. */
+  readonly device?: number | undefined;
   /** How data is transferred: shared memory within a host, TCP between hosts, both, or NCCL. */
   readonly transport: 'shm' | 'tcp' | 'mixed' | 'nccl';
 

@@ -1,5 +1,4 @@
 import { isFloat } from '../dtype.ts';
-import { selectedExecutor } from '../executor/select.ts';
 import { isCollective } from '../graph/collective.ts';
 import { isNode, type Node, type Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
@@ -63,10 +62,7 @@ function withGradients(loss: Value): GraphWithGradients {
 /** Computes the elements of every float32 value. */
 async function computeAll(order: readonly Node[], options: RunOptions): Promise<Map<Value, Float32Array>> {
   const values = order.flatMap(({ outputs }) => outputs).filter(isFloat);
-  const executor = selectedExecutor();
-  const buffers = values.map((value) => executor.allocate(value));
-  await evaluate(values, buffers, options);
-  const arrays = await Promise.all(buffers.map(async (buffer) => await executor.download(buffer)));
+  const arrays = await evaluate(values, options);
   return new Map(values.map((value, position) => [value, arrays[position] as Float32Array]));
 }
 

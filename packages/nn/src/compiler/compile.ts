@@ -1,6 +1,7 @@
+import type { TensorData } from '../dtype.ts';
 import { NnError } from '../errors/errors.ts';
 import type { GraphCall, Program } from '../executor/executor.ts';
-import { selectedExecutor } from '../executor/select.ts';
+import { executorOf } from '../executor/select.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import type { ValueMemory } from '../executor/value-memory.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
@@ -10,7 +11,7 @@ import type { Source } from '../graph/source.ts';
 import { structureOf, type Leaf, type StructureKey } from '../graph/structure.ts';
 import { definitionOf } from './program-definition.ts';
 import { summarizeProgram } from './recompilation-warning.ts';
-import { ProgramCache } from './program-cache.ts';
+import { ExecutorKey, ProgramCache } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
 import { removeIdentity } from './rewrites/remove-identity.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
@@ -18,9 +19,9 @@ import { GraphProgram } from './graph-program.ts';
 import type { StepUpdate } from './step-update.ts';
 import { warnIfSlow, warnIfSlowSync } from './slow-compilation.ts';
 
-/** By graph structure. */
-const programs = new ProgramCache<StructureKey, GraphProgram>();
-const updates = new ProgramCache<StructureKey, Program>();
+/** By executor and graph structure. */
+const programs = new ProgramCache<ExecutorKey<StructureKey>, GraphProgram>();
+const updates = new ProgramCache<ExecutorKey<StructureKey>, Program>();
 
 /** Replaces the groups of the collectives in one run, to record or replay them. Default: the groups themselves. */
 export type ReplaceGroup = (group: CollectiveGroup) => CollectiveGroup;
@@ -34,14 +35,14 @@ export interface RunOptions {
   readonly bufferOf?: BufferOf | undefined;
 }
 
-/** Computes values from the leaves' current contents into `outputs`, and executes the graph's assignments. */
+/** Computes values from the leaves' current contents, and executes the graph's assignments. Returns the elements. */
 export async function evaluate(
   values: readonly Value[],
-  outputs: readonly ValueBuffer[],
   { replaceGroup = (group) => group, bufferOf }: RunOptions = {},
-): Promise<void> {
-  const { executor, assignments, structure, shape, rewritten } = forwardOf(values);
-  const { leaves, groups, key } = structure;
+): Promise<readonly TensorData[]> {
+  const { executor, assignments, structure, key, shape, rewritten } = forwardOf(values);
+  const { leaves, groups } = structure;
+  const outputs = values.map((value) => executor.allocate(value));
   const make = () =>
     warnIfSlow(forwardPass, shape(), () => GraphProgram.compile(executor, 'forward', structure, rewritten()));
   const run = async (program: GraphProgram) => {
@@ -55,17 +56,18 @@ export async function evaluate(
     });
   };
   await programs.use(key, make, run, shape);
+  return await Promise.all(outputs.map((output) => executor.download(output)));
 }
 
 /**
- * `evaluate`, which blocks the event loop: for values whose elements depend on no collective and no pending operation.
+ * `evaluate` into arrays, which blocks the event loop: for values whose elements depend on no collective and no pending operation.
  *
  * @param where the public method, in errors
  * @throws NnError (ERR_NOT_AWAITED) if they depend on a collective, or on elements that are being received
  */
-export function evaluateSync(values: readonly Value[], outputs: readonly ValueBuffer[], where: string): void {
-  const { executor, assignments, structure, shape, rewritten } = forwardOf(values);
-  const { leaves, groups, key } = structure;
+export function evaluateSync(values: readonly Value[], arrays: readonly TensorData[], where: string): void {
+  const { executor, assignments, structure, key, shape, rewritten } = forwardOf(values);
+  const { leaves, groups } = structure;
   requireNoOtherRanks(where, leaves, groups);
   const compile = () => {
     const summary = shape();
@@ -76,9 +78,11 @@ export function evaluateSync(values: readonly Value[], outputs: readonly ValueBu
     return compiled;
   };
   const program = programs.ready(key) ?? compile();
+  const outputs = arrays.map((array) => executor.keep(array));
   assignments.duringSync(executor, (assigned) => {
     program.runSync(buffersOf(leaves, executor), [...outputs, ...assigned]);
   });
+  for (const [index, array] of arrays.entries()) executor.read(outputs[index], array);
 }
 
 /** Communication with other ranks needs a running event loop. */
@@ -102,9 +106,10 @@ function forwardOf(values: readonly Value[]) {
   const assignments = assignmentsOf(values);
   const all = [...values, ...assignments.values];
   const structure = structureOf(all);
-  const executor = selectedExecutor();
+  const executor = executorOf(structure.leaves);
   return {
     executor,
+    key: new ExecutorKey(executor, structure.key),
     assignments,
     structure,
     shape: () => summarizeProgram(all, structure.leaves),
@@ -155,13 +160,13 @@ export async function updateInPlace(
   { key, leaves, assignments, shared }: StepUpdate,
   calls: readonly GraphCall[],
 ): Promise<void> {
-  const executor = selectedExecutor();
+  const executor = executorOf(leaves);
   const make = () => {
     const outputs = assignments.map(({ value }) => value);
     const update = { leaves, outputs, reads: new Map(), shared };
     return executor.compile(definitionOf('optimizer.step', [], [], { purpose: 'update', update }));
   };
-  await updates.use(key, make, async (program: Program) => {
+  await updates.use(new ExecutorKey(executor, key), make, async (program: Program) => {
     const inputs = buffersOf(leaves, executor);
     await program.run(
       inputs,

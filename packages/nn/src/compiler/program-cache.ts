@@ -1,7 +1,7 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { warnAboutRecompilation, type ProgramSummary } from './recompilation-warning.ts';
 
-/** Holds onnxruntime sessions, whose memory the garbage collector does not free. */
+/** Holds sessions of executors, whose memory the garbage collector does not free. */
 export interface Releasable {
   release(): Promise<void>;
 }
@@ -11,6 +11,25 @@ export interface ProgramKey {
   /** Equal for equal keys. */
   readonly hash: number;
   equals(other: this): boolean;
+}
+
+/** The key of a program of an executor. */
+export class ExecutorKey<Key extends ProgramKey> implements ProgramKey {
+  readonly #executor: object;
+  readonly #key: Key;
+
+  constructor(executor: object, key: Key) {
+    this.#executor = executor;
+    this.#key = key;
+  }
+
+  get hash(): number {
+    return this.#key.hash;
+  }
+
+  equals(other: ExecutorKey<Key>): boolean {
+    return this.#executor === other.#executor && this.#key.equals(other.#key);
+  }
 }
 
 interface Entry<Key, T> {

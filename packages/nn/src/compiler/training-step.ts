@@ -1,6 +1,6 @@
 import type { GradientSink } from '@ringrun/core';
 import type { Executor, GraphCall, Waits } from '../executor/executor.ts';
-import { selectedExecutor } from '../executor/select.ts';
+import { executorOf } from '../executor/select.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { assignmentsOf, type Assignments } from '../graph/assignment.ts';
 import type { Node, Value } from '../graph/node.ts';
@@ -25,13 +25,15 @@ import { warnIfSlow } from './slow-compilation.ts';
 import { gradientPlacesOf, StepPlan, type GradientPlaces } from './step-plan.ts';
 import { programUpdateOf, placeUpdate, type PlacedUpdate, type StepUpdate } from './step-update.ts';
 
-/** Programs are found by the plan of a step and the structure of its update. */
+/** Programs are found by executor, the plan of a step and the structure of its update. */
 class StepKey implements ProgramKey {
   readonly plan: StepPlan;
+  readonly #executor: Executor;
   readonly #update: StructureKey | undefined;
   readonly #positions: readonly number[];
 
-  constructor(plan: StepPlan, placed: PlacedUpdate | undefined) {
+  constructor(executor: Executor, plan: StepPlan, placed: PlacedUpdate | undefined) {
+    this.#executor = executor;
     this.plan = plan;
     this.#update = placed?.update.key;
     this.#positions = placed?.positions ?? [];
@@ -43,7 +45,7 @@ class StepKey implements ProgramKey {
 
   equals(other: StepKey): boolean {
     if (this === other) return true;
-    if (this.plan !== other.plan) return false;
+    if (this.#executor !== other.#executor || this.plan !== other.plan) return false;
     if (this.#update === undefined || other.#update === undefined) return this.#update === other.#update;
     return this.#update.equals(other.#update) && isSameData(this.#positions, other.#positions);
   }
@@ -102,7 +104,7 @@ export class TrainingStep {
     const { values } = this.#assignments;
     this.#forward = [loss, ...values];
     this.#structure = values.length === 0 ? structureOf([loss], order) : structureOf(this.#forward);
-    this.executor = selectedExecutor();
+    this.executor = executorOf(this.#structure.leaves);
     const places = gradientPlacesOf(this.#structure.leaves);
     this.#places = places;
     this.#plan = planOf(loss, this.#structure, places);
@@ -188,7 +190,7 @@ export class TrainingStep {
   #placedUpdate(update: StepUpdate | undefined): KeyedUpdate {
     if (this.#lastUpdate === undefined || this.#lastUpdate.placed?.update !== update) {
       const placed = update && placeUpdate(update, this.#structure.leaves);
-      this.#lastUpdate = { placed, key: new StepKey(this.#plan, placed) };
+      this.#lastUpdate = { placed, key: new StepKey(this.executor, this.#plan, placed) };
     }
     return this.#lastUpdate;
   }

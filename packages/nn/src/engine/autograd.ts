@@ -5,7 +5,6 @@ import { TrainingStep } from '../compiler/training-step.ts';
 import { newArray, type Scalar, type TensorData } from '../dtype.ts';
 import { recordElementRead } from '../graph/element-checks.ts';
 import { ArgumentError, NnError } from '../errors/errors.ts';
-import { selectedExecutor } from '../executor/select.ts';
 import { findOutdated, outdatedError } from '../graph/changes.ts';
 import { isNode, type Node, type Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
@@ -85,10 +84,7 @@ export function readSync(value: Value, name: string): TensorData {
   if (kept !== undefined) return kept.slice();
   requireIdle(`tensor.${name}()`);
   const array = newArray(value.dtype, sizeOf(value.shape));
-  const executor = selectedExecutor();
-  const buffer = executor.keep(array);
-  evaluateSync([remainderOf(value, topologicalOrder([value]), name)], [buffer], `tensor.${name}()`);
-  executor.read(buffer, array);
+  evaluateSync([remainderOf(value, topologicalOrder([value]), name)], [array], `tensor.${name}()`);
   return array;
 }
 
@@ -116,11 +112,8 @@ async function readNow(
   // An earlier operation may have computed the value since the call.
   const kept = cachedElements(value);
   if (kept !== undefined) return kept.slice();
-  const remainder = remainderOf(value, order, name);
-  const executor = selectedExecutor();
-  const buffer = executor.allocate(value);
-  await evaluate([remainder], [buffer], { bufferOf });
-  return await executor.download(buffer);
+  const [elements] = await evaluate([remainderOf(value, order, name)], { bufferOf });
+  return elements;
 }
 
 /** The graph that computes a value from the known elements. */

@@ -1,5 +1,6 @@
 import type { DistributedParameter } from '@ringrun/core';
 import type { TensorData } from '../dtype.ts';
+import type { Device } from '../executor/device.ts';
 import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import type { ValueMemory } from '../executor/value-memory.ts';
@@ -12,6 +13,8 @@ export interface Source {
   bufferIn?(memory: ValueMemory): ValueBuffer;
   /** The elements of `data` and `bufferIn`, without blocking; may be outdated. Default: `data`. */
   readonly memory?: ManagedBuffer;
+  /** Where graphs that read it run. Default: where the graph's other leaves were moved, else the default device. */
+  readonly device?: Device | undefined;
   /** Resolves when pending elements have been received; undefined if none are pending. Await it before a run, because `data` blocks. */
   arrived?(): Promise<void> | undefined;
   /** False while elements are being received into `memory`. Default: true. */

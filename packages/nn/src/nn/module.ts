@@ -3,6 +3,8 @@ import { BufferTensor } from '../tensor/buffer-tensor.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { Parameter } from '../tensor/parameter.ts';
 import { changeBy } from '../graph/changes.ts';
+import type { Device } from '../executor/device.ts';
+import { requireUsable } from '../executor/select.ts';
 import { changeAfterPending, requireNothingPending } from '../executor/operation-queue.ts';
 import {
   loadTensors,
@@ -215,6 +217,22 @@ export abstract class Module implements DistributedModule {
    */
   registerForwardPreHook(hook: ForwardPreHook<this>): RemovableHandle {
     return registerHook('registerForwardPreHook', this, 'before', hook);
+  }
+
+  /**
+   * Lets graphs that read this module's parameters and buffers run on a device (torch.nn.Module.to). Default: see {@link
+   * setDefaultDevice}. Elements move when a graph on the other device first uses them, with the states of the optimizer. Batches and
+   * other tensors are copied to the device of their graph by themselves. Returns this module.
+   *
+   * @param device `cpu`; `cuda`, the GPU of this rank; or `cuda:N`
+   * @throws ArgumentError for another device; NnError (ERR_EXECUTOR) if it cannot be used
+   */
+  to(device: Device): this {
+    const usable = requireUsable(`${this.constructor.name}.to`, device);
+    for (const parameter of this.parameters()) parameter.moveTo(usable);
+    for (const [, buffer] of this.namedBuffers()) buffer.moveTo(usable);
+    invalidateRecordedCalls();
+    return this;
   }
 
   /** Clears the gradients of all parameters (torch.nn.Module.zero_grad). */

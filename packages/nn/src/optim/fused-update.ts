@@ -5,11 +5,12 @@ import type { BufferAssignment } from '../compiler/buffer-assignment.ts';
 import type { StepUpdate } from '../compiler/step-update.ts';
 import type { GraphCall } from '../executor/executor.ts';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
-import { selectedExecutor } from '../executor/select.ts';
+import type { Executor } from '../executor/executor.ts';
+import { executorOf } from '../executor/select.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import type { ValueMemory } from '../executor/value-memory.ts';
 import { inSequence } from '../graph/collective.ts';
-import type { Value } from '../graph/node.ts';
+import { isNode, type Value } from '../graph/node.ts';
 import type { Source } from '../graph/source.ts';
 import { structureOf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
@@ -63,6 +64,8 @@ export class UpdateGraph {
   readonly #sharing: UpdateSharing;
   readonly #exposedGradients: Value[] = [];
   readonly #collectives: readonly BoundCollective[];
+  /** Runs the updates, unless their parameters are moved later. Those that are shared are not. */
+  readonly #executor: Executor;
   readonly #coefficients: readonly Readonly<Record<string, CoefficientInput>>[];
   #stepUpdate: StepUpdate | undefined;
 
@@ -106,9 +109,11 @@ export class UpdateGraph {
       this.#updateOf(update, member, gradient, slots),
     );
     this.updates = [...updates, ...(this.clip?.outputs ?? [])];
-    this.#collectives = inSequence(topologicalOrder(this.updates.map(({ value }) => value))).map(
-      (node) => new BoundCollective(node, 0, selectedExecutor()),
+    const order = topologicalOrder(this.updates.map(({ value }) => value));
+    this.#executor = executorOf(
+      order.filter((node) => isNode(node, 'Input')).map(({ attributes }) => attributes),
     );
+    this.#collectives = inSequence(order).map((node) => new BoundCollective(node, 0, this.#executor));
   }
 
   /** The updates as part of a training step. */
@@ -133,7 +138,7 @@ export class UpdateGraph {
 
   /** True if the program contains its barriers; false if its results reach the host only after the run. */
   get #hasBarriers(): boolean {
-    return this.#sharing.sharings.length > 0 && selectedExecutor().usesHostMemory;
+    return this.#sharing.sharings.length > 0 && this.#executor.usesHostMemory;
   }
 
   /** The calls of the updates' program. */

@@ -1,4 +1,5 @@
 import type { Arrival, DistributedBuffer, DistributedTensor } from '@ringrun/core';
+import type { Device } from '../executor/device.ts';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import type { ValueMemory } from '../executor/value-memory.ts';
@@ -51,6 +52,15 @@ export class BufferTensor extends Tensor implements DistributedTensor, Distribut
     return this.#elements.memory;
   }
 
+  /**
+   * Sets the device of the graphs that read the buffer.
+   *
+   * @internal
+   */
+  moveTo(device: Device): void {
+    this.#elements.device = device;
+  }
+
   expect(arrival: Arrival): void {
     this.#elements.arrival = arrival;
     // The broadcast writes the array.
@@ -61,6 +71,7 @@ export class BufferTensor extends Tensor implements DistributedTensor, Distribut
 /** Elements that another rank may be sending. */
 class BufferElements implements Source {
   arrival: Arrival | undefined;
+  device: Device | undefined;
   readonly memory: ManagedBuffer;
 
   constructor(data: Float32Array) {

@@ -4,6 +4,7 @@ import {
   type DistributedParameter,
   type GradientSink,
 } from '@ringrun/core';
+import type { Device } from '../executor/device.ts';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import type { ValueMemory } from '../executor/value-memory.ts';
@@ -108,6 +109,15 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     this.#elements.replace(data);
   }
 
+  /**
+   * Sets the device of the graphs that read the parameter.
+   *
+   * @internal
+   */
+  moveTo(device: Device): void {
+    this.#elements.device = device;
+  }
+
   /** The gradient accumulated since the last `zeroGrad`; undefined if no backward pass has reached the parameter since. */
   get grad(): Float32Array | undefined {
     return this.#hasGradient ? this.gradientMemory.array : undefined;
@@ -193,6 +203,10 @@ class FrozenElements implements Source {
     return this.#elements.memory;
   }
 
+  get device(): Device | undefined {
+    return this.#elements.device;
+  }
+
   get data(): Float32Array {
     return this.#elements.data;
   }
@@ -204,6 +218,7 @@ class FrozenElements implements Source {
 
 class ParameterElements implements Source {
   parameter: GradientReceiver | undefined;
+  device: Device | undefined;
   #memory: ManagedBuffer | (() => Float32Array);
 
   constructor(data: Float32Array) {

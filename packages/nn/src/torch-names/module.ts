@@ -1,18 +1,16 @@
 import type { TorchNames } from './torch-names.ts';
 
-const host = 'Modules are in host memory: remove the call.';
-
 /** Attributes and methods of torch.nn.Module. */
 export const moduleNames: TorchNames = {
   add_module: 'Assign the module to a property: `this.name = module`.',
   bfloat16: "Parameters are float32. Use autocast({ dtype: 'bfloat16' }, () => …).",
   buffers: 'module.namedBuffers()',
   compile: 'compileStep(optimizer, (batch) => loss)',
-  cpu: host,
-  cuda: host,
+  cpu: "module.to('cpu')",
+  cuda: "module.to('cuda')",
   double: 'Parameters are float32.',
   extra_repr: 'A module is printed with its properties.',
-  float: host,
+  float: 'Parameters are float32.',
   get_buffer: 'Object.fromEntries(module.namedBuffers())[name]',
   get_parameter: 'Object.fromEntries(module.namedParameters())[name]',
   half: 'Parameters are float32.',
@@ -21,6 +19,5 @@ export const moduleNames: TorchNames = {
   register_module: 'Assign the module to a property: `this.name = module`.',
   register_parameter: 'Assign it to a property: `this.name = new Parameter(data, shape)`.',
   share_memory: 'Use `new DistributedDataParallel(module, { shareParameters: true })`.',
-  to: host,
   type: 'Parameters are float32.',
 };

@@ -1,6 +1,6 @@
 import type { TorchNames } from './torch-names.ts';
 
-const gpu = 'Tensors are in host memory: remove the call.';
+const gpu = "Tensors are copied to the device of their model, module.to('cuda'): remove the call.";
 const sparse = 'Tensors are dense.';
 const complex = 'Numbers are real.';
 const shapes = 'Shapes are known before elements: use `where(mask, x, y)` or `x.maskedFill(mask, value)`.';

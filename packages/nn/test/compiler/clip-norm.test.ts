@@ -132,9 +132,7 @@ test.each(clipCases)(
 
 /** The norm and the factor. */
 async function computed({ norm, factor }: { norm: Value; factor: Value }): Promise<TensorData[]> {
-  const buffers = [norm, factor].map((value) => onnxruntimeExecutor.allocate(value));
-  await evaluate([norm, factor], buffers);
-  return Promise.all(buffers.map(async (buffer) => await onnxruntimeExecutor.download(buffer)));
+  return [...(await evaluate([norm, factor]))];
 }
 
 test.each([1, 2, 3.3, Infinity])(

@@ -136,6 +136,22 @@ test('a run fails if its array was transferred since the last, and the next run 
   expect(await resultOf(program)).toEqual(right);
 });
 
+test.each(['compile', 'compileSync'] as const)('a program of %s retains no graph', async (compile) => {
+  const { program, graph } = await (async () => {
+    const definition = definitionOf(2);
+    const [{ value, source }] = definition.leaves;
+    const graph = [definition, definition.outputs[0].node, value, source, source.data];
+    const program = await onnxruntimeExecutor[compile](definition);
+    return { program, graph: graph.map((part) => new WeakRef<object>(part)) };
+  })();
+  for (let collections = 0; collections < 4; collections += 1) {
+    await nextTurn();
+    collectGarbage();
+  }
+  expect(graph.map((part) => part.deref())).toEqual(graph.map(() => undefined));
+  expect(await resultOf(program)).toEqual(right);
+});
+
 test('an idle program retains no arrays', async () => {
   const program = await onnxruntimeExecutor.compile(definitionOf(2));
   const last = await (async () => {

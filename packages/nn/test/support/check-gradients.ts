@@ -1,9 +1,6 @@
 import { expect } from 'vitest';
-import { allOnHost } from '../../src/executor/value-buffer.ts';
 import { evaluate } from '../../src/compiler/compile.ts';
-import { newArray } from '../../src/dtype.ts';
 import type { Value } from '../../src/graph/node.ts';
-import { sizeOf } from '../../src/value-type.ts';
 import { add, mul } from '../../src/ops/elementwise.ts';
 import { reduceSum } from '../../src/ops/reduction.ts';
 import { input } from '../../src/ops/source.ts';
@@ -50,8 +47,7 @@ export async function checkGradients(
 
 /** Checks values against the reference interpreter. */
 export async function checkValues(values: readonly Value[], tolerance = roundingOfSums): Promise<void> {
-  const outputs = values.map(({ dtype, shape }) => newArray(dtype, sizeOf(shape)));
-  await evaluate(values, allOnHost(outputs));
+  const outputs = await evaluate(values);
   for (const [position, expected] of interpret(values).entries()) {
     expectClose(`value ${position}`, outputs[position], expected, tolerance);
   }

@@ -13,9 +13,9 @@ test.each([
   [x, 'x', 'numpy', 'Use await x.array().'],
   [x, 'x', 'add_', 'Operations return new tensors: write x = x.add(…).'],
   [x, 'x', 'masked_fill_', 'Operations return new tensors: write x = x.maskedFill(…).'],
-  [x, 'x', 'cuda', 'Tensors are in host memory: remove the call.'],
+  [x, 'x', 'cuda', "Tensors are copied to the device of their model, module.to('cuda'): remove the call."],
   [layer, 'module', 'state_dict', 'Use module.stateDict.'],
-  [layer, 'module', 'to', 'Modules are in host memory: remove the call.'],
+  [layer, 'module', 'cuda', "Use module.to('cuda')."],
   [optimizer, 'optimizer', 'zero_grad', 'Use optimizer.zeroGrad.'],
   [F, 'F', 'cross_entropy', 'Use F.crossEntropy.'],
   [
@@ -35,15 +35,15 @@ test('other names are undefined, and a module may have properties of these names
   expect(read(x, 'then')).toBeUndefined();
   expect(read(nn, 'Nothing')).toBeUndefined();
   class Net extends nn.Module {
-    to: string;
+    cuda: string;
     double = 2;
     constructor() {
       super();
-      this.to = 'there';
+      this.cuda = 'there';
     }
     forward(): Tensor {
       return ones([1]);
     }
   }
-  expect(new Net()).toMatchObject({ to: 'there', double: 2 });
+  expect(new Net()).toMatchObject({ cuda: 'there', double: 2 });
 });
