@@ -56,7 +56,7 @@ export async function evaluate(
     });
   };
   await programs.use(key, make, run, shape);
-  return await Promise.all(outputs.map((output) => executor.download(output)));
+  return await Promise.all(outputs.map(async (output) => await executor.download(output)));
 }
 
 /**

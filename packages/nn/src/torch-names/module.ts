@@ -10,7 +10,7 @@ export const moduleNames: TorchNames = {
   cuda: "module.to('cuda')",
   double: 'Parameters are float32.',
   extra_repr: 'A module is printed with its properties.',
-  float: 'Parameters are float32.',
+  float: 'Parameters are float32: remove the call.',
   get_buffer: 'Object.fromEntries(module.namedBuffers())[name]',
   get_parameter: 'Object.fromEntries(module.namedParameters())[name]',
   half: 'Parameters are float32.',
