@@ -10,7 +10,11 @@ export interface Unusable {
   readonly problem: string;
 }
 
-/** @param index of the GPU; undefined: that of this rank, LOCAL_RANK modulo the number of GPUs */
+/**
+ * Returns the executor of a GPU: the same object in every call.
+ *
+ * @param index of the GPU; undefined: that of this rank, LOCAL_RANK modulo the number of GPUs
+ */
 type GpuExecutor = (index: number | undefined) => Executor | Unusable;
 
 let gpuExecutor: GpuExecutor = () => ({ problem: 'this version of ringrun computes on the CPU only' });
@@ -77,11 +81,13 @@ export function requireUsable(where: string, device: unknown): Device {
 }
 
 let defaultDevice: Device | undefined;
+/** Backend and GPU of the last default group, without its memory. */
 let lastGroup: DeviceSettings['group'];
 
 function settings(): DeviceSettings {
   // A trained model stays on its device after destroyProcessGroup, and while ranks form the next group.
-  lastGroup = registry.defaultGroup ?? lastGroup;
+  const { defaultGroup } = registry;
+  if (defaultGroup) lastGroup = { backend: defaultGroup.backend, device: defaultGroup.device };
   return { set: defaultDevice, variable: process.env.RINGRUN_DEVICE, group: lastGroup };
 }
 

@@ -6,9 +6,15 @@ import type { ValueBuffer } from './value-buffer.ts';
  * The memory of an executor. Elements are row-major, in the array that `dtype.ts` has for the type: those of bfloat16 in float32.
  */
 export interface ValueMemory {
-  /** Allocates an output of one run, with arbitrary elements. `download` or `move` consumes it afterwards. */
+  /**
+   * Allocates an output of one run, with arbitrary elements. `download` or `move` consumes it after the run. After a run that fails,
+   * neither is called: free it when it is no longer referenced.
+   */
   allocate(type: ValueType): ValueBuffer;
-  /** Returns an input of one run, with the elements of an array. On the host it is the array itself. */
+  /**
+   * Returns an input of one run, or of one later run, with the elements of an array at this time. Freed when the run has ended, even
+   * if it failed. On the host it is the array itself.
+   */
   upload(array: TensorData): ValueBuffer;
   /** Returns the elements of an output of `allocate`, after the run, and frees it. On the host it returns them at once. */
   download(output: ValueBuffer): TensorData | Promise<TensorData>;

@@ -121,6 +121,20 @@ describe('two executors in one process', () => {
     }
   });
 
+  test('steps without JavaScript in between run on the second executor', async () => {
+    const [one, each] = [createModel(), createModel()];
+    const compiledOf = ({ model, optimizer }: typeof one) =>
+      compileStep(optimizer, (x: typeof images) => model.conv.forward(x).pow(2).mean(), { traceOnce: true });
+    const batches = [1, 2, 3, 4].map((seed) => tensor(fill([5, 1, 8, 8], seed), [5, 1, 8, 8]));
+    const step = compiledOf(one);
+    const losses: number[] = [];
+    for (const batch of batches) losses.push(await (await step(batch)).item());
+    each.model.to('cuda');
+    const together = await compiledOf(each).each(batches.map((batch) => [batch] as const));
+    expect(await Promise.all(together.map((loss) => loss.item()))).toEqual(losses);
+    expect([...each.model.conv.weight.data]).toEqual([...one.model.conv.weight.data]);
+  });
+
   test('the default device applies to models that were not moved, and to reads', async () => {
     setDefaultDevice('cuda');
     const created = createModel();

@@ -176,6 +176,7 @@ export const notFunctions = [
     'exportOnnx',
     'importOnnx',
     'programCache',
+    'setDefaultDevice',
   ],
   ...['defaultGenerator', 'manualSeed'],
 ];
