@@ -1,3 +1,4 @@
+import type { GpuDescription, NativeGpuDevice } from './gpu.ts';
 import type { NcclDescription } from './nccl.ts';
 import type { NativeOnnxBinding, NativeOnnxOptions, NativeOnnxSession, NativeOnnxSlot } from './onnx.ts';
 import type { NativeProcessGroup } from './process-group.ts';
@@ -31,6 +32,13 @@ export interface NativeBinding {
   ) => NativeOnnxBinding;
   /** `bytes` of GPU memory. `address`: wraps memory of another library, which must outlive this object. */
   DeviceMemory: new (device: number, bytes: number, address?: bigint) => NativeDeviceMemory;
+  /** Opens the libraries that compute on a GPU and describes them; allocates nothing on a GPU. */
+  describeGpu(): GpuDescription;
+  /**
+   * Opens a GPU. `ordinal`: among the GPUs visible to this process (CUDA_VISIBLE_DEVICES). Throws the `problem` of `describeGpu`
+   * if there is one.
+   */
+  GpuDevice: new (ordinal: number) => NativeGpuDevice;
   /** Opens the CUDA driver and NCCL and describes them; allocates nothing on a GPU. */
   describeNccl(): NcclDescription;
   /** Measures the driver's copies between page-locked memory and a GPU, in bytes per second. Blocks. */

@@ -5,6 +5,24 @@ import type { NcclDescription } from './nccl.ts';
 export type { NativeBinding, OwnConnection } from './binding.ts';
 export { buildNative } from './compile.ts';
 export type { NativeFailure } from './failure.ts';
+export type {
+  GpuAddress,
+  GpuArgument,
+  GpuCommand,
+  GpuConvolution,
+  GpuCopy,
+  GpuDescription,
+  GpuDType,
+  GpuExtent,
+  GpuFill,
+  GpuLaunch,
+  GpuMatrix,
+  GpuProduct,
+  GpuProgramDefinition,
+  NativeGpuDevice,
+  NativeGpuModule,
+  NativeGpuProgram,
+} from './gpu.ts';
 export { nativeDType, nativeOp, nativeReduceOp } from './generated/numbers.ts';
 export { NativeUnavailableError } from './load.ts';
 export type { NativeLibraryDescription, NcclDescription } from './nccl.ts';
