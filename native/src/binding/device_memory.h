@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "nccl/memory.h"
+#include "gpu/memory.h"
 
 namespace ringrun {
 

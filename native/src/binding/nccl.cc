@@ -5,7 +5,7 @@
 
 #include "base/failure.h"
 #include "nccl/describe.h"
-#include "nccl/measure.h"
+#include "gpu/measure.h"
 #include "nccl/nccl.h"
 
 namespace ringrun {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "nccl/run_with_timeout.h"
+#include "base/run_with_timeout.h"
 
 namespace ringrun {
 namespace {

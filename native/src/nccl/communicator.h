@@ -1,9 +1,9 @@
 #pragma once
 
 #include "base/operation.h"
-#include "nccl/device.h"
+#include "gpu/device.h"
 #include "nccl/nccl.h"
-#include "nccl/stream.h"
+#include "gpu/stream.h"
 #include "nccl/watchdog.h"
 
 namespace ringrun {

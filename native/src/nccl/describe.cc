@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "nccl/cuda.h"
+#include "gpu/cuda.h"
 #include "nccl/nccl.h"
 
 namespace ringrun {

@@ -1,6 +1,6 @@
 #include "nccl/nccl.h"
 
-#include "nccl/search.h"
+#include "gpu/library_search.h"
 
 namespace ringrun {
 

@@ -7,7 +7,7 @@
 
 #include "base/failure.h"
 #include "base/operation.h"
-#include "nccl/cuda.h"
+#include "gpu/cuda.h"
 #include "base/dynamic_library.h"
 
 namespace ringrun {

@@ -7,7 +7,7 @@
 #include "collectives/tcp/agree.h"
 #include "collectives/tcp/team_operation.h"
 #include "nccl/pieces.h"
-#include "nccl/memory_pool.h"
+#include "gpu/memory_pool.h"
 
 namespace ringrun {
 namespace {

@@ -8,7 +8,7 @@
 #include "collectives/collectives.h"
 #include "collectives/tcp/scratch.h"
 #include "nccl/communicator.h"
-#include "nccl/memory.h"
+#include "gpu/memory.h"
 #include "nccl/staging.h"
 #include "nccl/watchdog.h"
 #include "transport/connections.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/wait.h"
-#include "nccl/memory_pool.h"
+#include "gpu/memory_pool.h"
 
 namespace ringrun {
 namespace {

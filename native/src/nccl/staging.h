@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "nccl/communicator.h"
-#include "nccl/memory.h"
-#include "nccl/stream.h"
+#include "gpu/memory.h"
+#include "gpu/stream.h"
 #include "nccl/watchdog.h"
 
 namespace ringrun {

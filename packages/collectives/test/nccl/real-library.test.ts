@@ -29,7 +29,7 @@ function versionOfComparedHeader(): string {
     rmSync(built, { recursive: true });
   });
   const program = join(built, 'header');
-  const parts = ['nccl/nccl.cc', 'nccl/search.cc', 'base/dynamic_library.cc', 'base/failure.cc'];
+  const parts = ['nccl/nccl.cc', 'gpu/library_search.cc', 'base/dynamic_library.cc', 'base/failure.cc'];
   const includes = [join(folder, 'cuda'), headers, sources].map((path) => `-I${path}`);
   const files = [join(folder, 'header.cc'), ...parts.map((part) => join(sources, part))];
   const flags = ['-std=c++17', '-pthread', ...includes, ...files, '-ldl', '-o', program];

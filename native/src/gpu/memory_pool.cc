@@ -1,9 +1,9 @@
-#include "nccl/memory_pool.h"
+#include "gpu/memory_pool.h"
 
 #include <memory>
 
-#include "nccl/run_with_timeout.h"
-#include "nccl/memory.h"
+#include "base/run_with_timeout.h"
+#include "gpu/memory.h"
 
 namespace ringrun {
 namespace {

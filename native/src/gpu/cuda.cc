@@ -1,6 +1,6 @@
-#include "nccl/cuda.h"
+#include "gpu/cuda.h"
 
-#include "nccl/search.h"
+#include "gpu/library_search.h"
 
 namespace ringrun {
 

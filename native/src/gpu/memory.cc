@@ -1,4 +1,4 @@
-#include "nccl/memory.h"
+#include "gpu/memory.h"
 
 #include <cstring>
 #include <map>

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "nccl/device.h"
+#include "gpu/device.h"
 
 namespace ringrun {
 

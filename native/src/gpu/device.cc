@@ -1,4 +1,4 @@
-#include "nccl/device.h"
+#include "gpu/device.h"
 
 #include <map>
 #include <mutex>

@@ -1,4 +1,4 @@
-#include "nccl/stream.h"
+#include "gpu/stream.h"
 
 #include <utility>
 

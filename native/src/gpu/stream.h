@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "base/notifier.h"
-#include "nccl/device.h"
+#include "gpu/device.h"
 
 namespace ringrun {
 

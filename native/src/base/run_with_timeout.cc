@@ -1,4 +1,4 @@
-#include "nccl/run_with_timeout.h"
+#include "base/run_with_timeout.h"
 
 #include <poll.h>
 

@@ -1,4 +1,4 @@
-#include "nccl/search.h"
+#include "gpu/library_search.h"
 
 #include <glob.h>
 

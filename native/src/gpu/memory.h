@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "nccl/device.h"
+#include "gpu/device.h"
 
 namespace ringrun {
 

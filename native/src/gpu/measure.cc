@@ -1,12 +1,12 @@
-#include "nccl/measure.h"
+#include "gpu/measure.h"
 
 #include <chrono>
 #include <functional>
 #include <memory>
 
 #include "base/wait.h"
-#include "nccl/memory.h"
-#include "nccl/stream.h"
+#include "gpu/memory.h"
+#include "gpu/stream.h"
 
 namespace ringrun {
 namespace {

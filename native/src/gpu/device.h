@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "nccl/cuda.h"
+#include "gpu/cuda.h"
 
 namespace ringrun {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "nccl/device.h"
+#include "gpu/device.h"
 
 namespace ringrun {
 
