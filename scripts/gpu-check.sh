@@ -34,7 +34,7 @@ case "${1:-}" in
   --fake)
     most=4
     eval "$(node --import tsx --input-type=module --eval "
-      import { fakeGpuLibraries } from './packages/collectives/test/nccl/fake-gpu.ts';
+      import { fakeGpuLibraries } from './native/test/fake-gpu/libraries.ts';
       for (const [name, path] of Object.entries(fakeGpuLibraries())) console.log('export ' + name + '=' + JSON.stringify(path));
     ")"
     ;;

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { fakeGpuLibraries } from '../packages/collectives/test/nccl/fake-gpu.ts';
+import { fakeGpuLibraries } from '../native/test/fake-gpu/libraries.ts';
 import { builtScript } from './support/built-script.ts';
 import { node } from './support/command.ts';
 import type { CommandOptions } from './support/command.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fakeGpuLibraries } from '../packages/collectives/test/nccl/fake-gpu.ts';
+import { fakeGpuLibraries } from '../native/test/fake-gpu/libraries.ts';
 import { builtScript } from './support/built-script.ts';
 import { launch, node } from './support/command.ts';
 import { compiledExample } from './support/compiled-example.ts';

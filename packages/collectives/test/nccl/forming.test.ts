@@ -7,7 +7,7 @@ import type { NcclRankInfo } from '../../src/nccl/rank-info.ts';
 import { checkRankInfos } from '../../src/nccl/rank-info.ts';
 import { chooseDevice } from '../../src/nccl/device.ts';
 import { runRanks } from '../support/ranks.ts';
-import { fakeGpuLibraries } from './fake-gpu.ts';
+import { fakeGpuLibraries } from '../../../../native/test/fake-gpu/libraries.ts';
 
 const isFake = process.env['RINGRUN_GPU_CHECK'] !== '1';
 

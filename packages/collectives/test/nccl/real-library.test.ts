@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runRanks } from '../support/ranks.ts';
-import { fakeGpuLibraries } from './fake-gpu.ts';
+import { fakeGpuLibraries } from '../../../../native/test/fake-gpu/libraries.ts';
 
 // NVIDIA's library on a machine without a GPU: `pip download nvidia-nccl-cu12`, unpack the wheel, and set
 // RINGRUN_NCCL_LIBRARY to its nvidia/nccl/lib/libnccl.so.2.

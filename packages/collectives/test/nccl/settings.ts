@@ -1,6 +1,6 @@
 import { requestedExtent } from '../conformance/extent.ts';
 import type { Setting } from '../conformance/settings.ts';
-import { fakeGpuLibraries } from './fake-gpu.ts';
+import { fakeGpuLibraries } from '../../../../native/test/fake-gpu/libraries.ts';
 
 /**
  * Environment for ranks with backend nccl. If RINGRUN_GPU_CHECK is set (scripts/gpu-check.sh), they use NVIDIA's

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "fake_gpu.h"
-#include "nccl_arithmetic.h"
-#include "nccl_communicator.h"
+#include "nccl/nccl_arithmetic.h"
+#include "nccl/nccl_communicator.h"
 
 namespace fake_nccl {
 namespace {

@@ -4,17 +4,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const folder = fileURLToPath(new URL('fake-gpu/', import.meta.url));
-const cache = fileURLToPath(
-  new URL('../../../../node_modules/.cache/ringrun-nccl-fake-gpu/', import.meta.url),
-);
+const folder = fileURLToPath(new URL('.', import.meta.url));
+const cache = fileURLToPath(new URL('../../../node_modules/.cache/ringrun-fake-gpu/', import.meta.url));
 
 /**
- * Compiles the fake libcuda and libnccl if they have changed, and returns the environment that makes ranks open them
- * instead of NVIDIA's libraries. fake-gpu/fake_gpu.h lists the functions that they implement.
+ * Compiles the fake CUDA driver and the fake NCCL if they have changed, and returns the environment that makes ranks open them
+ * instead of NVIDIA's libraries.
  */
 export function fakeGpuLibraries(): { RINGRUN_CUDA_LIBRARY: string; RINGRUN_NCCL_LIBRARY: string } {
-  return { RINGRUN_CUDA_LIBRARY: compiled('libcuda'), RINGRUN_NCCL_LIBRARY: compiled('libnccl') };
+  return { RINGRUN_CUDA_LIBRARY: compiled('cuda'), RINGRUN_NCCL_LIBRARY: compiled('nccl') };
 }
 
 /**
@@ -23,17 +21,22 @@ export function fakeGpuLibraries(): { RINGRUN_CUDA_LIBRARY: string; RINGRUN_NCCL
  */
 const extraFlags = (process.env['CXXFLAGS'] ?? '').split(/\s+/).filter(Boolean);
 
-/** Written to a temporary name first, because two test files compile at once. */
+/** Compiles all sources of a folder. Written to a temporary name first, because two test files compile at once. */
 function compiled(name: string): string {
-  const library = join(cache, hashOfSources(), `${name}.so`);
+  const library = join(cache, hashOfSources(), `lib${name}.so`);
   if (existsSync(library)) return library;
   mkdirSync(join(library, '..'), { recursive: true });
   const temporary = `${library}.${process.pid}.tmp`;
   const flags = ['-std=c++17', '-O2', '-fPIC', '-shared', '-pthread', '-Wall', '-Wextra', '-Werror'];
   const compiler = process.env['CXX'] ?? 'g++';
+  const sources = readdirSync(join(folder, name)).filter((file) => file.endsWith('.cc'));
   const { status, stderr, error } = spawnSync(
     compiler,
-    [...flags, ...extraFlags, join(folder, `${name}.cc`), '-o', temporary, '-ldl'],
+    [
+      ...[...flags, ...extraFlags, `-I${folder}`],
+      ...sources.map((file) => join(folder, name, file)),
+      ...['-o', temporary, '-ldl'],
+    ],
     { encoding: 'utf8' },
   );
   if (status !== 0) {
@@ -46,6 +49,9 @@ function compiled(name: string): string {
 
 function hashOfSources(): string {
   const hash = createHash('sha256').update(extraFlags.join(' '));
-  for (const name of readdirSync(folder).sort()) hash.update(name).update(readFileSync(join(folder, name)));
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  for (const name of names.filter((one) => /\.(?:cc|h)$/.test(one)).sort()) {
+    hash.update(name).update(readFileSync(join(folder, name)));
+  }
   return hash.digest('hex').slice(0, 16);
 }
