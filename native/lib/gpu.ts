@@ -32,8 +32,8 @@ export interface NativeGpuDevice {
   memory(): { readonly freeBytes: number; readonly totalBytes: number };
 
   /**
-   * Compiles CUDA C++ for this GPU with NVRTC, on a thread of its own. Kernels are declared `extern "C" __global__`. No header
-   * can be included except `cuda_bf16.h`, which NVRTC has built in from CUDA 12.9 on.
+   * Compiles CUDA C++17 for this GPU with NVRTC, on a thread of its own. Kernels are declared `extern "C" __global__`. No header
+   * can be included.
    *
    * @param name The file name in errors, such as `softmax.cu`.
    * @throws (rejects) NVRTC's log, each error with its source line.
@@ -77,8 +77,6 @@ export interface NativeGpuDevice {
 
 /** Compiled kernels, loaded on one GPU. */
 export interface NativeGpuModule {
-  /** Names of the kernels. */
-  readonly kernels: readonly string[];
   /** Resources of a kernel. `localBytes` per thread: more than 0 if registers are spilled or arrays are indexed. */
   resources(kernel: string): {
     readonly registers: number;

@@ -23,6 +23,9 @@ class WorkerThread {
   // Throws std::system_error if no thread can be created for the first task; the task is then not queued.
   void submit(Task task);
 
+  // True on this thread itself.
+  bool isCurrent() const { return thread_.get_id() == std::this_thread::get_id(); }
+
   // Blocks until all submitted tasks have ended.
   void awaitIdle();
 

@@ -29,10 +29,16 @@ DeviceMemoryObject::DeviceMemoryObject(const Napi::CallbackInfo& info) : Napi::O
     data_ = reinterpret_cast<std::uint8_t*>(info[2].As<Napi::BigInt>().Uint64Value(&isExact));
     return;
   }
+  if (info[2].IsExternal()) {
+    owned_ = *info[2].As<Napi::External<Owner>>().Data();
+    data_ = owned_->data();
+    Napi::MemoryManagement::AdjustExternalMemory(info.Env(), static_cast<std::int64_t>(bytes_));
+    return;
+  }
   const std::optional<Failure> failure = failureOf([&] {
     const Device& device = Device::at(index);
     device.makeCurrent();
-    owned_.emplace(device, static_cast<std::size_t>(std::max<std::uint64_t>(bytes_, 1)));
+    owned_ = std::make_shared<const DeviceMemory>(device, static_cast<std::size_t>(std::max<std::uint64_t>(bytes_, 1)));
     data_ = owned_->data();
   });
   if (failure) throw Napi::Error::New(info.Env(), failure->detail);

@@ -3,7 +3,7 @@
 #include <napi.h>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 
 #include "gpu/memory.h"
 
@@ -14,7 +14,9 @@ class DeviceMemoryObject : public Napi::ObjectWrap<DeviceMemoryObject> {
  public:
   static Napi::Function define(Napi::Env env);
 
-  // (device, bytes), or (device, bytes, address) for memory that another library owns.
+  using Owner = std::shared_ptr<const DeviceMemory>;
+
+  // (device, bytes), (device, bytes, address) for memory that another library owns, or (device, bytes, External<Owner>).
   explicit DeviceMemoryObject(const Napi::CallbackInfo& info);
   ~DeviceMemoryObject() override;
 
@@ -24,6 +26,8 @@ class DeviceMemoryObject : public Napi::ObjectWrap<DeviceMemoryObject> {
   // Null after free().
   std::uint8_t* data() const { return data_; }
   std::uint64_t bytes() const { return bytes_; }
+  // Null if another library owns the memory.
+  const Owner& owner() const { return owned_; }
 
  private:
   Napi::Value addressOf(const Napi::CallbackInfo& info);
@@ -31,7 +35,7 @@ class DeviceMemoryObject : public Napi::ObjectWrap<DeviceMemoryObject> {
   void free(const Napi::CallbackInfo& info);
   void release(Napi::Env env);
 
-  std::optional<DeviceMemory> owned_;
+  Owner owned_;
   std::uint8_t* data_ = nullptr;
   std::uint64_t bytes_ = 0;
 };

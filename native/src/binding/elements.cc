@@ -39,7 +39,23 @@ Elements elementsOnDevice(const Napi::Object& tensor, DType dtype) {
   return {memory->data() + offset, count, dtype, true};
 }
 
+// memcpy requires valid addresses even for 0 bytes, and an empty array may have no address.
+void* validAddress(void* data, std::size_t count) {
+  static std::uint8_t nothing;
+  return count == 0 ? &nothing : data;
+}
+
 }  // namespace
+
+ByteSpan bytesOf(const Napi::Value& typedArray) {
+  auto type = static_cast<napi_typedarray_type>(-1);
+  std::size_t count = 0;
+  void* data = nullptr;
+  if (napi_get_typedarray_info(typedArray.Env(), typedArray, &type, &count, &data, nullptr, nullptr) != napi_ok) {
+    throw Napi::TypeError::New(typedArray.Env(), "expected a typed array, got another value");
+  }
+  return {validAddress(data, count), count * bytesPerElementOf(type)};
+}
 
 DType dtypeOf(const Napi::Value& number) {
   constexpr auto kLast = static_cast<std::uint32_t>(DType::BFloat16);
@@ -62,9 +78,7 @@ Elements elementsOf(const Napi::Value& value, DType dtype) {
     throw Napi::TypeError::New(value.Env(), "tensor is " + given + ", expected a typed array with elements of " +
                                                 std::to_string(bytesPerElement(dtype)) + " bytes for its dtype");
   }
-  // memcpy requires valid addresses even for 0 bytes, and an empty array may have no address.
-  static std::uint8_t nothing;
-  return {count == 0 ? &nothing : data, count, dtype, false};
+  return {validAddress(data, static_cast<std::size_t>(count)), count, dtype, false};
 }
 
 }  // namespace ringrun

@@ -2,6 +2,7 @@
 
 #include <napi.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/operation.h"
@@ -15,6 +16,15 @@ struct Elements {
   DType dtype;
   bool onDevice = false;
 };
+
+// The memory of a typed array of any class; valid while that is reachable. `data` is never null.
+struct ByteSpan {
+  void* data;
+  std::size_t bytes;
+};
+
+// Throws TypeError for other values.
+ByteSpan bytesOf(const Napi::Value& typedArray);
 
 // Throws TypeError unless `number` is one of nativeDType in native/lib/generated/numbers.ts.
 DType dtypeOf(const Napi::Value& number);

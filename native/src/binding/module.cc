@@ -10,6 +10,7 @@
 #include "binding/elements.h"
 #include "binding/file_locks.h"
 #include "binding/file_maps.h"
+#include "binding/gpu_classes.h"
 #include "binding/gradients.h"
 #include "binding/images.h"
 #include "binding/low_rank.h"
@@ -89,7 +90,9 @@ void narrowWith(const Napi::CallbackInfo& info) {
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("ProcessGroup", ProcessGroup::define(env));
-  exports.Set("DeviceMemory", DeviceMemoryObject::define(env));
+  const Napi::Function deviceMemory = DeviceMemoryObject::define(env);
+  exports.Set("DeviceMemory", deviceMemory);
+  defineGpu(env, exports, deviceMemory);
   exports.Set("OnnxSession", OnnxSession::define(env));
   exports.Set("OnnxBinding", OnnxBinding::define(env));
   exports.Set("describeNccl", Napi::Function::New(env, describeNcclOf));

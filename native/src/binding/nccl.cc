@@ -4,28 +4,13 @@
 #include <optional>
 
 #include "base/failure.h"
+#include "binding/describe_library.h"
 #include "nccl/describe.h"
 #include "gpu/measure.h"
 #include "nccl/nccl.h"
 
 namespace ringrun {
 namespace {
-
-Napi::Object toJs(Napi::Env env, const LibraryDescription& library) {
-  Napi::Object object = Napi::Object::New(env);
-  object.Set("path", library.path);
-  object.Set("version", library.version);
-  object.Set("problem", library.problem);
-  Napi::Array attempts = Napi::Array::New(env);
-  for (const Attempt& attempt : library.attempts) {
-    Napi::Object one = Napi::Object::New(env);
-    one.Set("place", attempt.place);
-    one.Set("reason", attempt.reason);
-    attempts.Set(attempts.Length(), one);
-  }
-  object.Set("attempts", attempts);
-  return object;
-}
 
 Napi::Object toJs(Napi::Env env, const DeviceDescription& device) {
   Napi::Object object = Napi::Object::New(env);

@@ -3,44 +3,20 @@
 #include <string>
 #include <utility>
 
+#include "binding/elements.h"
 #include "binding/onnx_session.h"
 #include "binding/prepared_operation.h"
 
 namespace ringrun {
 namespace {
 
-std::size_t bytesPerElement(napi_typedarray_type type) {
-  switch (type) {
-    case napi_int16_array:
-    case napi_uint16_array:
-      return 2;
-    case napi_int32_array:
-    case napi_uint32_array:
-    case napi_float32_array:
-      return 4;
-    case napi_float64_array:
-    case napi_bigint64_array:
-    case napi_biguint64_array:
-      return 8;
-    default:
-      return 1;
-  }
-}
-
 // The address of a typed array that has the size of a slot. Throws a TypeError otherwise.
 void* addressOf(const Napi::Value& value, const ort::Slot& slot) {
-  napi_typedarray_type type = napi_int8_array;
-  std::size_t length = 0;
-  void* data = nullptr;
-  const bool isTypedArray = napi_get_typedarray_info(value.Env(), value, &type, &length, &data, nullptr, nullptr) == napi_ok;
-  const std::size_t bytes = length * bytesPerElement(type);
-  if (!isTypedArray || bytes != slot.bytes) {
-    const std::string given = isTypedArray ? std::to_string(bytes) + " bytes" : "no typed array";
-    throw Napi::TypeError::New(value.Env(), slot.name + ": expected a typed array of " + std::to_string(slot.bytes) + " bytes, got " + given);
-  }
-  // The library requires an address even for 0 bytes, and an empty array may have none.
-  static std::uint8_t nothing;
-  return bytes == 0 ? &nothing : data;
+  const bool isTypedArray = value.IsTypedArray();
+  const ByteSpan given = isTypedArray ? bytesOf(value) : ByteSpan{nullptr, 0};
+  if (isTypedArray && given.bytes == slot.bytes) return given.data;
+  const std::string found = isTypedArray ? std::to_string(given.bytes) + " bytes" : "no typed array";
+  throw Napi::TypeError::New(value.Env(), slot.name + ": expected a typed array of " + std::to_string(slot.bytes) + " bytes, got " + found);
 }
 
 // [array, …]

@@ -33,6 +33,7 @@ constexpr CuResult kCudaSuccess = 0;           // CUDA_SUCCESS
 constexpr CuResult kCudaNotReady = 600;        // CUDA_ERROR_NOT_READY
 constexpr unsigned kMemHostAllocPortable = 1;  // CU_MEMHOSTALLOC_PORTABLE: pinned for every context
 constexpr unsigned kStreamNonBlocking = 1;     // CU_STREAM_NON_BLOCKING: does not wait for the legacy default stream
+constexpr unsigned kEventBlockingSync = 1;     // CU_EVENT_BLOCKING_SYNC: waiting threads sleep
 constexpr unsigned kEventDisableTiming = 2;    // CU_EVENT_DISABLE_TIMING
 
 class Cuda {

@@ -17,9 +17,8 @@ const Device& Device::at(int index) {
 Device::Device(int index) : index_(index) {
   const Cuda& cuda = Cuda::ofProcess();
   if (!cuda.problem().empty()) throw Failure(FailureCode::System, {}, cuda.problem());
-  CuDevice device = 0;
-  cuda.call(cuda.deviceGet, name(), &device, index);
-  cuda.call(cuda.primaryContextRetain, name(), &context_, device);
+  cuda.call(cuda.deviceGet, name(), &handle_, index);
+  cuda.call(cuda.primaryContextRetain, name(), &context_, handle_);
 }
 
 void Device::makeCurrent() const {

@@ -18,6 +18,7 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   int index() const { return index_; }
+  CuDevice handle() const { return handle_; }
 
   // "GPU 0"
   std::string name() const { return "GPU " + std::to_string(index_); }
@@ -30,6 +31,7 @@ class Device {
   explicit Device(int index);
 
   int index_;
+  CuDevice handle_ = 0;
   CuContext context_ = nullptr;
 };
 

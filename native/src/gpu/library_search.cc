@@ -10,7 +10,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
+  const char* const value = name == nullptr ? nullptr : std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
@@ -24,13 +24,37 @@ void addMatches(Names& names, const std::string& pattern) {
 }
 
 // pip installs into a folder with the interpreter's version: python3.10, python3.12.
-void addPythonPackages(Names& names, const std::string& root) {
+void addPythonPackages(Names& names, const std::string& root, const std::string& pathInPackages) {
   for (const char* const packages : {"site-packages", "dist-packages"}) {
-    addMatches(names, root + "/lib/python3*/" + packages + "/nvidia/nccl/lib/libnccl.so.2");
+    addMatches(names, root + "/lib/python3*/" + packages + "/" + pathInPackages);
+  }
+}
+
+void addFile(Names& names, const LibrarySearch& search, const std::string& file) {
+  names.push_back(file);
+  const std::string conda = variable("CONDA_PREFIX");
+  const auto addFolder = [&](const std::string& root, const char* folder) {
+    if (!root.empty()) addMatches(names, root + folder + "/" + file);
+  };
+  addFolder(variable(search.homeVariable), "/lib");
+  addFolder(conda, "/lib");
+  addFolder(variable("CUDA_HOME"), "/lib64");
+  addFolder("/usr/local/cuda", "/lib64");
+  for (const std::string& root : {variable("VIRTUAL_ENV"), conda, std::string("/usr/local"), std::string("/usr")}) {
+    if (root.empty()) continue;
+    for (const std::string& wheel : search.wheels) addPythonPackages(names, root, wheel + "/" + file);
   }
 }
 
 }  // namespace
+
+std::vector<std::string> candidatesOf(const LibrarySearch& search) {
+  const std::string named = variable(search.variable);
+  if (!named.empty()) return {named};
+  Names names;
+  for (const std::string& file : search.files) addFile(names, search, file);
+  return names;
+}
 
 std::vector<std::string> cudaCandidates() {
   const std::string named = variable("RINGRUN_CUDA_LIBRARY");
@@ -38,24 +62,6 @@ std::vector<std::string> cudaCandidates() {
   Names names{"libcuda.so.1"};
   for (const char* const folder : {"/usr/local/nvidia/lib64", "/usr/lib/wsl/lib", "/usr/local/cuda/compat"}) {
     addMatches(names, std::string(folder) + "/libcuda.so.1");
-  }
-  return names;
-}
-
-std::vector<std::string> ncclCandidates() {
-  const std::string named = variable("RINGRUN_NCCL_LIBRARY");
-  if (!named.empty()) return {named};
-  Names names{"libnccl.so.2"};
-  const std::string conda = variable("CONDA_PREFIX");
-  const auto addFolder = [&](const std::string& root, const char* folder) {
-    if (!root.empty()) addMatches(names, root + folder + "/libnccl.so.2");
-  };
-  addFolder(variable("NCCL_HOME"), "/lib");
-  addFolder(conda, "/lib");
-  addFolder(variable("CUDA_HOME"), "/lib64");
-  addFolder("/usr/local/cuda", "/lib64");
-  for (const std::string& root : {variable("VIRTUAL_ENV"), conda, std::string("/usr/local"), std::string("/usr")}) {
-    if (!root.empty()) addPythonPackages(names, root);
   }
   return names;
 }

@@ -11,8 +11,8 @@
 namespace ringrun {
 
 // A pool of unused memory. Allocating and freeing wait for all GPU work, even of other groups, and that may
-// wait for a dead rank until this same thread aborts it. One pool for each kind of memory in a process. May be
-// used by any thread.
+// wait for a dead rank until this same thread aborts it. Collectives have one pool for each kind of memory in a
+// process. May be used by any thread.
 template <typename Memory>
 class MemoryPool {
  public:
@@ -29,6 +29,12 @@ class MemoryPool {
     std::optional<Memory> memory(std::move(found->second));
     free_.erase(found);
     return memory;
+  }
+
+  // Frees all unused memory, which waits for the GPU.
+  void clear() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    free_.clear();
   }
 
   void release(const Device& device, Memory memory) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "gpu/cuda_compute.h"
+
 namespace ringrun {
 namespace {
 
@@ -13,9 +15,9 @@ std::string describeCopy(const char* direction, std::size_t bytes) {
 
 }  // namespace
 
-Event::Event(const Device& device) : device_(device) {
+Event::Event(const Device& device, unsigned flags) : device_(device) {
   const Cuda& cuda = Cuda::ofProcess();
-  cuda.call(cuda.eventCreate, device.name(), &handle_, kEventDisableTiming);
+  cuda.call(cuda.eventCreate, device.name(), &handle_, flags);
 }
 
 Event::~Event() {
@@ -29,6 +31,12 @@ bool Event::hasPassed() const {
   if (result == kCudaSuccess) return true;
   if (result == kCudaNotReady) return false;
   throw Failure(FailureCode::System, {}, "work on " + device_.name() + " failed: " + cuda.describe(result));
+}
+
+void Event::await() const {
+  const CudaCompute& cuda = CudaCompute::ofProcess();
+  device_.makeCurrent();
+  cuda.call(cuda.eventSynchronize, "work on " + device_.name(), handle_);
 }
 
 Stream::Stream(const Device& device) : device_(device) {
@@ -56,9 +64,14 @@ void Stream::copyOnDevice(void* to, const void* from, std::size_t bytes) const {
   cuda.call(cuda.memcpyDeviceToDevice, describeCopy("on the GPU", bytes), pointerOf(to), pointerOf(from), bytes, handle_);
 }
 
-void Stream::clear(void* data, std::size_t bytes) const {
+void Stream::fill(void* data, unsigned char value, std::size_t bytes) const {
   const Cuda& cuda = Cuda::ofProcess();
-  cuda.call(cuda.memset8, device_.name(), pointerOf(data), static_cast<unsigned char>(0), bytes, handle_);
+  cuda.call(cuda.memset8, device_.name(), pointerOf(data), value, bytes, handle_);
+}
+
+void Stream::synchronize() const {
+  const CudaCompute& cuda = CudaCompute::ofProcess();
+  cuda.call(cuda.streamSynchronize, "work on " + device_.name(), handle_);
 }
 
 void Stream::record(const Event& event) const {

@@ -37,23 +37,15 @@ DeviceDescription describeDevice(const Cuda& cuda, int index) {
   return {index, name, textOf(uuid), bus, bytes};
 }
 
-// 12040 is 12.4.
-std::string describeCudaVersion(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
 }  // namespace
 
 NcclDescription describeNccl() {
   const Cuda& cuda = Cuda::ofProcess();
   const Nccl& nccl = Nccl::ofProcess();
   NcclDescription description;
-  description.cuda = {cuda.library.path(), "", cuda.problem(), cuda.library.attempts()};
+  description.cuda = describeDriver(cuda.problem());
   description.nccl = {nccl.library.path(), nccl.version() > 0 ? describeNcclVersion(nccl.version()) : "", nccl.problem(),
                       nccl.library.attempts()};
-  int version = 0;
-  const bool isKnown = cuda.driverGetVersion && cuda.driverGetVersion(&version) == kCudaSuccess;
-  if (isKnown) description.cuda.version = describeCudaVersion(version);
   if (!cuda.problem().empty()) return description;
   int count = 0;
   cuda.call(cuda.deviceGetCount, "GPUs of this process", &count);

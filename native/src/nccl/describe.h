@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/dynamic_library.h"
+#include "gpu/describe.h"
 
 namespace ringrun {
 
@@ -15,13 +15,6 @@ struct DeviceDescription {
   std::string uuid;      // "GPU-" and 32 hexadecimal digits in groups, as nvidia-smi -L
   std::string pciBusId;  // "00000000:3b:00.0"
   std::uint64_t memoryBytes;
-};
-
-struct LibraryDescription {
-  std::string path;     // of the loaded library; empty if none was loaded
-  std::string version;  // "12.4", "2.21.5"; empty if unknown
-  std::string problem;  // the reason why it cannot be used; empty if it can
-  std::vector<Attempt> attempts;
 };
 
 struct NcclDescription {

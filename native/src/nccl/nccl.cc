@@ -6,7 +6,7 @@ namespace ringrun {
 
 const Nccl& Nccl::ofProcess() {
   // Never destroyed: the library's threads may use it until the process ends.
-  static const Nccl* const nccl = new Nccl(ncclCandidates());
+  static const Nccl* const nccl = new Nccl(candidatesOf({"RINGRUN_NCCL_LIBRARY", {"libnccl.so.2"}, "NCCL_HOME", {"nvidia/nccl/lib"}}));
   return *nccl;
 }
 

@@ -1,0 +1,44 @@
+#include "binding/gpu_classes.h"
+
+#include "binding/describe_library.h"
+#include "binding/gpu_device.h"
+#include "binding/gpu_module.h"
+#include "binding/gpu_program.h"
+#include "gpu/describe.h"
+
+namespace ringrun {
+namespace {
+
+Napi::Value describeGpuOf(const Napi::CallbackInfo& info) {
+  const GpuDescription description = describeGpu();
+  Napi::Object object = Napi::Object::New(info.Env());
+  object.Set("problem", description.problem);
+  object.Set("cuda", toJs(info.Env(), description.cuda));
+  object.Set("nvrtc", toJs(info.Env(), description.nvrtc));
+  return object;
+}
+
+}  // namespace
+
+// Work of an ending environment uses memory of JavaScript: it ends first.
+GpuClasses::~GpuClasses() {
+  for (const auto& [ordinal, device] : devices) device->awaitIdle();
+}
+
+std::shared_ptr<ComputeDevice> GpuClasses::device(int ordinal) {
+  std::shared_ptr<ComputeDevice>& device = devices[ordinal];
+  if (device == nullptr) device = ComputeDevice::open(ordinal);
+  return device;
+}
+
+void defineGpu(Napi::Env env, Napi::Object exports, const Napi::Function& deviceMemory) {
+  auto* const classes = new GpuClasses;
+  classes->deviceMemory = Napi::Persistent(deviceMemory);
+  classes->module = Napi::Persistent(GpuModuleObject::define(env));
+  classes->program = Napi::Persistent(GpuProgramObject::define(env));
+  env.SetInstanceData(classes);
+  exports.Set("GpuDevice", GpuDeviceObject::define(env));
+  exports.Set("describeGpu", Napi::Function::New(env, describeGpuOf));
+}
+
+}  // namespace ringrun

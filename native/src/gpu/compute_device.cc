@@ -1,0 +1,148 @@
+#include "gpu/compute_device.h"
+
+#include <algorithm>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "gpu/cuda_compute.h"
+
+namespace ringrun {
+namespace {
+
+const Device& usableDevice(int ordinal) {
+  const std::string problem = computeProblem();
+  if (!problem.empty()) throw Failure(FailureCode::System, {}, problem);
+  return Device::at(ordinal);
+}
+
+std::string nameOf(const Device& device) {
+  constexpr int kMaxName = 256;
+  const Cuda& cuda = Cuda::ofProcess();
+  char name[kMaxName] = "";
+  cuda.call(cuda.deviceGetName, device.name(), name, kMaxName, device.handle());
+  return name;
+}
+
+int attributeOf(const Device& device, int attribute) {
+  const CudaCompute& cuda = CudaCompute::ofProcess();
+  int value = 0;
+  cuda.call(cuda.deviceGetAttribute, device.name(), &value, attribute, device.handle());
+  return value;
+}
+
+// Rounded up, so that memory fits later allocations too.
+std::size_t roundedUp(std::size_t bytes) {
+  constexpr std::size_t kUnit = 512;
+  return (std::max<std::size_t>(bytes, 1) + kUnit - 1) / kUnit * kUnit;
+}
+
+}  // namespace
+
+// A thread cannot end itself, so another one does, which nobody waits for.
+std::shared_ptr<ComputeDevice> ComputeDevice::open(int ordinal) {
+  return std::shared_ptr<ComputeDevice>(new ComputeDevice(ordinal), [](ComputeDevice* device) {
+    const bool isOwn = device->adds_.isCurrent() || device->waits_.isCurrent();
+    if (isOwn) std::thread([device] { delete device; }).detach();
+    else delete device;
+  });
+}
+
+ComputeDevice::ComputeDevice(int ordinal)
+    : device_(usableDevice(ordinal)),
+      name_(nameOf(device_)),
+      major_(attributeOf(device_, kComputeCapabilityMajor)),
+      minor_(attributeOf(device_, kComputeCapabilityMinor)) {
+  device_.makeCurrent();
+  stream_.emplace(device_);
+}
+
+ComputeDevice::MemoryInfo ComputeDevice::memory() const {
+  const CudaCompute& cuda = CudaCompute::ofProcess();
+  MemoryInfo info{};
+  device_.makeCurrent();
+  cuda.call(cuda.memGetInfo, device_.name(), &info.free, &info.total);
+  return info;
+}
+
+std::unique_ptr<Event> ComputeDevice::takeEvent() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (events_.empty()) return std::make_unique<Event>(device_, kEventDisableTiming | kEventBlockingSync);
+  std::unique_ptr<Event> event = std::move(events_.back());
+  events_.pop_back();
+  return event;
+}
+
+void ComputeDevice::giveBack(std::unique_ptr<Event> event) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  events_.push_back(std::move(event));
+}
+
+void ComputeDevice::submit(Work work, Done done) {
+  adds_.submit([this, work = std::move(work), done = std::move(done)] {
+    auto event = std::make_shared<std::unique_ptr<Event>>();
+    const std::optional<Failure> failure = failureOf([&] {
+      device_.makeCurrent();
+      work(*stream_);
+      *event = takeEvent();
+      stream_->record(**event);
+    });
+    waits_.submit([this, event, failure, done] {
+      if (failure) return done(failure);
+      const std::optional<Failure> later = failureOf([&] { (*event)->await(); });
+      giveBack(std::move(*event));
+      done(later);
+    });
+  });
+}
+
+void ComputeDevice::submitAndWait(Work work) {
+  std::promise<std::optional<Failure>> ended;
+  submit(std::move(work), [&ended](const std::optional<Failure>& failure) { ended.set_value(failure); });
+  if (const std::optional<Failure> failure = ended.get_future().get()) throw Failure(*failure);
+}
+
+void ComputeDevice::note(const std::optional<Failure>& failure) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!noted_) noted_ = failure;
+}
+
+std::optional<Failure> ComputeDevice::takeNoted() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(noted_, std::nullopt);
+}
+
+void ComputeDevice::awaitIdle() {
+  adds_.awaitIdle();
+  waits_.awaitIdle();
+}
+
+template <typename Memory>
+std::shared_ptr<const Memory> ComputeDevice::acquire(MemoryPool<Memory>& pool, std::size_t bytes) {
+  std::optional<Memory> memory = pool.acquire(device_, roundedUp(bytes));
+  if (!memory) {
+    device_.makeCurrent();
+    const std::optional<Failure> failure = failureOf([&] { memory.emplace(device_, roundedUp(bytes)); });
+    if (failure) {
+      // Perhaps enough memory is unused, but in pieces of other sizes.
+      pool.clear();
+      memory.emplace(device_, roundedUp(bytes));
+    }
+  }
+  // The owner keeps the pool.
+  return std::shared_ptr<const Memory>(new Memory(std::move(*memory)), [self = shared_from_this(), &pool](const Memory* released) {
+    const std::unique_ptr<Memory> owned(const_cast<Memory*>(released));
+    pool.release(self->device_, std::move(*owned));
+  });
+}
+
+std::shared_ptr<const DeviceMemory> ComputeDevice::allocate(std::size_t bytes) {
+  std::shared_ptr<const DeviceMemory> memory;
+  const std::optional<Failure> failure = failureOf([&] { memory = acquire(memory_, bytes); });
+  if (!failure) return memory;
+  throw Failure(failure->code, {}, failure->detail + ". " + withThousandsSeparated(this->memory().free) + " bytes are free");
+}
+
+std::shared_ptr<const PinnedMemory> ComputeDevice::pinned(std::size_t bytes) { return acquire(pinned_, bytes); }
+
+}  // namespace ringrun

@@ -1,0 +1,31 @@
+#include "gpu/describe.h"
+
+#include "gpu/cuda_compute.h"
+#include "gpu/nvrtc.h"
+
+namespace ringrun {
+
+LibraryDescription describeDriver(const std::string& problem) {
+  const Cuda& cuda = Cuda::ofProcess();
+  int version = 0;
+  const bool isKnown = cuda.driverGetVersion && cuda.driverGetVersion(&version) == kCudaSuccess;
+  return {cuda.library.path(), isKnown ? describeCudaVersion(version) : "", problem, cuda.library.attempts()};
+}
+
+GpuDescription describeGpu() {
+  const Nvrtc& nvrtc = Nvrtc::ofProcess();
+  GpuDescription description;
+  description.problem = computeProblem();
+  description.cuda = describeDriver(CudaCompute::ofProcess().problem());
+  description.nvrtc = {nvrtc.library.path(), nvrtc.version(), nvrtc.problem(), nvrtc.library.attempts()};
+  return description;
+}
+
+std::string computeProblem() {
+  const std::string& driver = CudaCompute::ofProcess().problem();
+  if (!driver.empty()) return "the CUDA driver: " + driver;
+  const std::string& compiler = Nvrtc::ofProcess().problem();
+  return compiler.empty() ? "" : "NVRTC: " + compiler;
+}
+
+}  // namespace ringrun

@@ -1,0 +1,8 @@
+import { loadNative, type NativeGpuDevice } from '@ringrun/native';
+import { fakeComputeLibraries } from '../fake-gpu/libraries.ts';
+
+/** A GPU of the fake driver, in this process: one file of tests has one process. */
+export function fakeDevice(): NativeGpuDevice {
+  Object.assign(process.env, fakeComputeLibraries());
+  return new (loadNative().GpuDevice)(0);
+}
