@@ -15,9 +15,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-// Shared by the fake CUDA driver (libcuda.cc) and the fake NCCL (libnccl.cc), which test the code above them on a machine
-// without a GPU. GPU memory is host memory, a stream is a thread, and ranks exchange bytes over local sockets. The fakes
-// are strict about how they are called.
+// Shared by the fakes of NVIDIA's libraries, a folder each, which test the code above them on a machine without a GPU. GPU memory
+// is host memory, a stream is a thread, a kernel is compiled by g++, and ranks exchange bytes over local sockets. The fakes
+// compute what the real libraries compute, and are strict about how they are called.
 //
 // RINGRUN_FAKE_GPU_FAULT=FUNCTION:CALL:FAULT[,…]: the CALL-th call of that function, counted from 1, fails. FAULT is the
 // number that it returns, `hang` (the call or its operation never ends), `async=NUMBER` (it succeeds, and the communicator
@@ -88,7 +88,8 @@ inline bool isNumber(const std::string& text) { return !text.empty() && text.fin
 
 #define FAKE_GPU_EXPORT extern "C" __attribute__((visibility("default")))
 
-// Functions of the fake libcuda that the fake libnccl calls.
+// Functions of the fake driver that the other fakes call.
 struct FakeStream;
-using FakeEnqueue = void (*)(FakeStream* stream, std::function<void()>* task);
+using FakeEnqueue = int (*)(FakeStream* stream, std::function<void()>* task);
+using FakeIsCapturing = int (*)(FakeStream* stream);
 using FakeHostAddress = void* (*)(const void* onDevice, std::size_t bytes);

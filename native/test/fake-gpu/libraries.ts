@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
+const native = fileURLToPath(new URL('../../src/', import.meta.url));
 const cache = fileURLToPath(new URL('../../../node_modules/.cache/ringrun-fake-gpu/', import.meta.url));
+
+/** Sources of the addon that a fake contains. */
+const partsOf: Readonly<Record<string, readonly string[]>> = {
+  cuda: ['base/fiber.cc', 'base/context.cc', 'base/failure.cc'],
+};
 
 /**
  * Compiles the fake CUDA driver and the fake NCCL if they have changed, and returns the environment that makes ranks open them
@@ -13,6 +19,18 @@ const cache = fileURLToPath(new URL('../../../node_modules/.cache/ringrun-fake-g
  */
 export function fakeGpuLibraries(): { RINGRUN_CUDA_LIBRARY: string; RINGRUN_NCCL_LIBRARY: string } {
   return { RINGRUN_CUDA_LIBRARY: compiled('cuda'), RINGRUN_NCCL_LIBRARY: compiled('nccl') };
+}
+
+/** As `fakeGpuLibraries`, for processes that compute on the fake GPU. Compiled kernels are kept from one test to the next. */
+export function fakeComputeLibraries(): Record<string, string> {
+  const kernels = join(cache, hashOfSources(), 'kernels');
+  mkdirSync(kernels, { recursive: true });
+  return {
+    ...fakeGpuLibraries(),
+    RINGRUN_NVRTC_LIBRARY: compiled('nvrtc'),
+    RINGRUN_FAKE_NVRTC_CACHE: kernels,
+    RINGRUN_FAKE_NVRTC_FLAGS: extraFlags.join(' '),
+  };
 }
 
 /**
@@ -33,8 +51,9 @@ function compiled(name: string): string {
   const { status, stderr, error } = spawnSync(
     compiler,
     [
-      ...[...flags, ...extraFlags, `-I${folder}`],
+      ...[...flags, ...extraFlags, `-I${folder}`, `-I${native}`, `-DFAKE_GPU_FOLDER="${folder}"`],
       ...sources.map((file) => join(folder, name, file)),
+      ...(partsOf[name] ?? []).map((part) => join(native, part)),
       ...['-o', temporary, '-ldl'],
     ],
     { encoding: 'utf8' },

@@ -58,6 +58,11 @@ Pointer ofCuda(const char* name) {
   return reinterpret_cast<Pointer>(::dlsym(library, name));
 }
 
+bool isCapturing(FakeStream* stream) {
+  static const auto function = ofCuda<FakeIsCapturing>("fakeGpuIsCapturing");
+  return function(stream) != 0;
+}
+
 void enqueue(FakeStream* stream, std::function<void()> task) {
   static const auto function = ofCuda<FakeEnqueue>("fakeGpuEnqueue");
   function(stream, &task);
@@ -190,7 +195,7 @@ int launch(FakeComm* comm, std::vector<Operation> operations) {
   const auto start = [comm, stream, operations = std::move(operations)] {
     enqueue(stream, [comm, operations] { carryOut(*comm, operations); });
   };
-  if (++comm->launches > 10) {
+  if (isCapturing(stream) || ++comm->launches > 10) {
     start();
     return Success;
   }

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fiber.h"
+#include "kernel_abi.h"
+
+namespace fake_cuda {
+
+// Runs blocks of a kernel on the calling thread. A thread of a block that calls __syncthreads or a warp function runs on a fiber,
+// where it waits for the others. One fiber starts all threads of a block if none waits.
+//
+// Stricter than a GPU: all threads of a block must reach the same __syncthreads, in the same line; likewise all lanes of a
+// warp function, with the same mask.
+class BlockRunner {
+ public:
+  // `staticShared`: the module's static shared memory on this thread of the host.
+  BlockRunner(const fake_gpu_kernel::Module& module, const fake_gpu_kernel::Kernel& kernel, void* staticShared, std::size_t staticBytes,
+              std::size_t dynamicBytes);
+  ~BlockRunner();
+
+  // Returns the reason why the block cannot go on; empty if all of its threads have ended. `isReversed`: its last thread runs
+  // first.
+  std::string run(fake_gpu_kernel::Extent grid, fake_gpu_kernel::Extent block, fake_gpu_kernel::Extent index, void** arguments,
+                  bool isReversed);
+
+ private:
+  struct Waiting;
+  struct Worker;
+
+  static void awaitBlock(fake_gpu_kernel::Block*, int line);
+  static void awaitWarp(fake_gpu_kernel::Block*, unsigned mask, int line);
+
+  void pause(Waiting reason);
+  Worker& idleWorker();
+  std::string resumeReady();
+  std::string problem() const;
+  bool isReady(const Waiting& one) const;
+  bool isWarpReady(const Waiting& one) const;
+
+  const fake_gpu_kernel::Module& module_;
+  const fake_gpu_kernel::Kernel& kernel_;
+  void* const staticShared_;
+  const std::size_t staticBytes_;
+  const std::size_t dynamicBytes_;
+  void** arguments_ = nullptr;
+  std::unique_ptr<fake_gpu_kernel::Block> block_;
+  std::unique_ptr<unsigned char[], void (*)(void*)> dynamic_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<Worker*> idle_;
+  std::vector<Waiting> waiting_;
+  Worker* running_ = nullptr;
+};
+
+}  // namespace fake_cuda
