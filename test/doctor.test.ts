@@ -124,10 +124,10 @@ describe('the libraries of the backend nccl', () => {
   test('that load are reported with versions, paths and GPUs', async () => {
     const findings = await doctor([], { env: { ...libraries, CUDA_VISIBLE_DEVICES: '2,5' } });
     const { gpu, nccl } = findings;
-    expect(words(gpu)).toMatch(/^ok: 2 GPUs \(2 × fake GPU of 17\.2 GB\), driver .* with CUDA 12\.4, /);
+    expect(words(gpu)).toMatch(/^ok: 2 GPUs \(2 × fake GPU of 17\.2 GB\), driver .* with CUDA 13\.0, /);
     expect(gpu.found.endsWith(libraries.RINGRUN_CUDA_LIBRARY)).toBe(true);
     expect(gpu.measured).toMatchObject({
-      cuda: { version: '12.4', path: libraries.RINGRUN_CUDA_LIBRARY },
+      cuda: { version: '13.0', path: libraries.RINGRUN_CUDA_LIBRARY },
       devices: [
         { uuid: 'GPU-5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a02', memoryBytes: 2 ** 34 },
         { uuid: 'GPU-5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a05' },

@@ -114,7 +114,7 @@ test.runIf(isFake)('describes versions, paths and GPUs if the libraries exist', 
   });
   const { RINGRUN_CUDA_LIBRARY, RINGRUN_NCCL_LIBRARY } = fakeGpuLibraries();
   expect(found).toMatchObject({
-    cuda: { path: RINGRUN_CUDA_LIBRARY, version: '12.4', problem: '' },
+    cuda: { path: RINGRUN_CUDA_LIBRARY, version: '13.0', problem: '' },
     nccl: { path: RINGRUN_NCCL_LIBRARY, version: '2.21.5', problem: '' },
     devices: [
       {
