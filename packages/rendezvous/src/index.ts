@@ -1,6 +1,7 @@
 /**
  * How the processes of a job find each other: the key-value store they share (`store/`), the secret that protects it
- * (`secret/`), and how a group forms again after a death (`recovery/`). Launchers also import `@ringrun/rendezvous/rounds`.
+ * (`secret/`), and how a group forms again after a death (`recovery/`). Launchers also import `@ringrun/rendezvous/rounds`
+ * and `@ringrun/rendezvous/nodes`.
  * Scripts import `ringrun`, which re-exports the stores.
  *
  * @module @ringrun/rendezvous

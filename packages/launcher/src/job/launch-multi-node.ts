@@ -4,16 +4,9 @@ import { hostIdentity } from '@ringrun/collectives';
 import { printable, printableLines, RingrunError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { isLoopback } from '@ringrun/rendezvous';
-import { JobStore, Rendezvous, advertisedAddress, describeEvent } from '@ringrun/rendezvous/rounds';
-import type {
-  JobTerms,
-  NodeInfo,
-  RendezvousEnd,
-  RootCause,
-  Round,
-  RunningWorkers,
-  Verdict,
-} from '@ringrun/rendezvous/rounds';
+import { JobStore, Rendezvous, advertisedAddress, describeEvent } from '@ringrun/rendezvous/nodes';
+import type { JobTerms, NodeInfo, RendezvousEnd, RunningWorkers, Verdict } from '@ringrun/rendezvous/nodes';
+import type { RootCause, Round } from '@ringrun/rendezvous/rounds';
 import type { Dashboard } from '../dashboard/dashboard.ts';
 import type { EventLog } from '../dashboard/event-log.ts';
 import { answerStackRequests } from '../stacks/answer-requests.ts';
