@@ -3,15 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { ArgumentError } from '../../errors/errors.ts';
 import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { bindGraph } from './bind.ts';
-import { decodeModel, type OnnxModel } from './decode.ts';
 import { filesBeside, noFiles } from './external-data.ts';
-import { factsOf } from './facts.ts';
-import { operandsOf, withCopies, type IsParameter } from './initializers.ts';
-import { neededValues } from './needed-values.ts';
-import { OnnxModule, type OnnxOutput } from './onnx-module.ts';
-import { inFloat32 } from './in-float32.ts';
-import { requireComputable } from './trial.ts';
+import type { IsParameter } from './initializers.ts';
+import type { OnnxModule, OnnxOutput } from './onnx-module.ts';
 
 /** Options of {@link importOnnx}. */
 export interface ImportOptions {
@@ -52,26 +46,10 @@ export async function importOnnx<Output extends OnnxOutput = Tensor>(
   requireOptions('importOnnx', options, optionNames);
   const path = source instanceof URL ? fileURLToPath(source) : source;
   const isPath = typeof path === 'string';
-  const decoded = decodeModel(isPath ? await bytesOf(path) : path, isPath ? filesBeside(path) : noFiles);
-  return moduleOf(options.toFloat32 ? inFloat32(decoded) : decoded, options.isParameter);
-}
-
-function moduleOf<Output extends OnnxOutput>(decoded: OnnxModel, isParameter: IsParameter | undefined) {
-  const model = { ...decoded, graph: withCopies(decoded.graph) };
-  const bound = bindGraph(model.graph, model.opset);
-  const facts = factsOf(bound);
-  const { leaves, nodes } = neededValues(facts);
-  const neededInputs = model.graph.inputs.map(({ name }) => name).filter((name) => leaves.has(name));
-  const module = new OnnxModule<Output>({
-    bound,
-    operands: operandsOf(model, bound, { needed: leaves, isParameter }),
-    types: facts.types,
-    neededInputs: new Set(neededInputs),
-    neededNodes: nodes,
-  });
-  // Shapes that follow from an input are unknown until it is passed.
-  if (neededInputs.length === 0) requireComputable(module);
-  return module;
+  const bytes = isPath ? await bytesOf(path) : path;
+  // Loaded on demand: few of the programs that import this package import a model.
+  const { moduleOf } = await import('./module-of.ts');
+  return moduleOf<Output>(bytes, isPath ? filesBeside(path) : noFiles, options);
 }
 
 async function bytesOf(path: string): Promise<Uint8Array> {
