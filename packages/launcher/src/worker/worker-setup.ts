@@ -3,6 +3,7 @@ import { isMainThread, Worker } from 'node:worker_threads';
 import { installErrorRecord } from './install-error-record.ts';
 import { launcherPipeVariable, parseLauncherPipe } from './launcher-pipe.ts';
 import type { LauncherWatch } from './launcher-watch.ts';
+import { preloadPackages } from './preload-packages.ts';
 import { reportTimeouts } from '../stacks/report-timeout.ts';
 
 const pipe = process.env[launcherPipeVariable];
@@ -12,6 +13,7 @@ if (isMainThread && pipe !== undefined) {
   Reflect.deleteProperty(process.env, launcherPipeVariable);
   installErrorRecord({ shownByLauncher: true });
   watchLauncher(pipe);
+  preloadPackages(process.argv[1]);
 }
 
 /** Runs on a separate thread, because training may block the event loop indefinitely, for example in a collective. */
