@@ -263,7 +263,7 @@ test.each([
   [{ rank: 0, size: 0 }, /size is 0/],
   [{ rank: 0, size: 1, timeoutMs: -5 }, /timeoutMs is -5/],
   [{ rank: 0, size: 1, transport: 'ib' as never }, /'ib', expected 'shm' or 'tcp'/],
-  [{ rank: 0, size: 2, masterAddress: '256.1.1.1.invalid' }, /set MASTER_ADDR/],
+  [{ rank: 0, size: 2, masterAddress: '256.1.1.1.invalid', timeoutMs: 600 }, /set MASTER_ADDR/],
 ])('createCpuGroup refuses %o', async (settings, message) => {
   const call = createCpuGroup({ store: new HashStore(), ...settings });
   await expect(call).rejects.toThrow(InvalidArgumentError);
