@@ -27,7 +27,7 @@ void ShmCollectives::allReduce(const Call& call, void* data) {
   const bool isEager = bytes <= kEagerBytes;
   auto* const values = static_cast<std::uint8_t*>(data);
   arena_.post(call, placement);
-  if (isEager && !placement.isRegistered()) std::memcpy(arena_.payloadOf(rank_), values, bytes);
+  if (isEager && !placement.isRegistered()) std::memcpy(arena_.payloadOf(rank_, bytes), values, bytes);
   if (!isEager && !placement.isRegistered()) {
     const std::size_t count = std::min(bytes, kPieceBytes) / bytesPerElement(call.fingerprint.dtype);
     stageSharesOfOthers(call.fingerprint, count, values);
@@ -41,7 +41,8 @@ void ShmCollectives::allReduce(const Call& call, void* data) {
 }
 
 void ShmCollectives::allReduceEagerly(const Call& call, void* data) {
-  const Slices payloads = slicesOf(size_, [&](int rank) { return arena_.payloadOf(rank); });
+  const std::size_t bytes = call.fingerprint.bytes();
+  const Slices payloads = slicesOf(size_, [&](int rank) { return arena_.payloadOf(rank, bytes); });
   reduceSlices(call.fingerprint, payloads, &data, 1, call.fingerprint.count);
 }
 

@@ -14,7 +14,7 @@ void BlockTables::publish(const SharedAllocations& allocations, const Blocks& se
   std::uint64_t* const table = tables_.data() + wordsPerTable() * index(rank_);
   std::copy(row.begin(), row.end(), table + 1 + 2 * size_);
   std::memcpy(tableOf(rank_), table, tableBytes());
-  if (fitsPayload(rank_)) packed_.copy(0, packed_.bytes(), arena_.payloadOf(rank_) + tableBytes());
+  if (fitsPayload(rank_)) packed_.copy(0, packed_.bytes(), arena_.payloadOf(rank_, kEagerBytes) + tableBytes());
 }
 
 // Packs the blocks, except those in a shared allocation.
@@ -56,7 +56,7 @@ std::uint8_t* BlockTables::blockFor(int receiver, int sender, const SharedAlloca
   placement.offset = offset;
   placement.allocation = static_cast<std::uint32_t>(allocationOf(receiver, sender));
   if (placement.isRegistered()) return allocations.locate(placement, sender);
-  return arena_.payloadOf(sender) + tableBytes() + offset;
+  return arena_.payloadOf(sender, kEagerBytes) + tableBytes() + offset;
 }
 
 bool BlockTables::isStagedBySome(int receiver) const {

@@ -73,7 +73,7 @@ class BlockTables {
   std::uint64_t allocationOf(int receiver, int sender) const { return words(sender)[2 + 2 * index(receiver)]; }
   bool fitsPayload(int sender) const { return tableBytes() + words(sender)[0] <= kEagerBytes; }
   std::uint8_t* tableOf(int sender) const {
-    return fitInPayload() ? arena_.payloadOf(sender) : arena_.stagingOf(sender);
+    return fitInPayload() ? arena_.payloadOf(sender, kEagerBytes) : arena_.stagingOf(sender);
   }
   void pack(const Blocks& sends, const SharedAllocations* allocations);
 

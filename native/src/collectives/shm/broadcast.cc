@@ -22,9 +22,9 @@ void ShmCollectives::broadcastFrom(int root, const Call& call, void* data) {
 
   if (bytes <= kEagerBytes) {
     arena_.post(call, {});
-    if (isRoot) std::memcpy(arena_.payloadOf(rank_), values, bytes);
+    if (isRoot) std::memcpy(arena_.payloadOf(rank_, bytes), values, bytes);
     arena_.arrive(call);
-    if (!isRoot) std::memcpy(values, arena_.payloadOf(root), bytes);
+    if (!isRoot) std::memcpy(values, arena_.payloadOf(root, bytes), bytes);
     return;
   }
 

@@ -22,11 +22,12 @@ void ShmCollectives::reduce(const Call& call, void* data) {
 
 // The other ranks do not wait for the root: a payload is valid until all ranks arrive at the next operation.
 void ShmCollectives::reduceEagerly(const Call& call, void* data) {
+  const std::size_t bytes = call.fingerprint.bytes();
   arena_.post(call, {});
-  std::memcpy(arena_.payloadOf(rank_), data, call.fingerprint.bytes());
+  std::memcpy(arena_.payloadOf(rank_, bytes), data, bytes);
   arena_.arrive(call);
   if (rank_ != static_cast<int>(call.fingerprint.root)) return;
-  const Slices payloads = slicesOf(size_, [&](int rank) { return arena_.payloadOf(rank); });
+  const Slices payloads = slicesOf(size_, [&](int rank) { return arena_.payloadOf(rank, bytes); });
   reduceSlices(call.fingerprint, payloads, &data, 1, call.fingerprint.count);
 }
 

@@ -75,14 +75,14 @@ void Arena::step(const Call& call) {
 // consistent, so at least one side sees the other. Of several ranks that publish at once, the last one sees the
 // steps of all.
 void Arena::publish() {
-  RankArea& mine = areas_[place_];
+  Post& mine = turnOf(place_).post;
   mine.processor.store(currentProcessor(), std::memory_order_relaxed);
   mine.step.store(++step_, std::memory_order_seq_cst);
   if (header_->sleepers.load(std::memory_order_seq_cst) != 0 && haveAllReached()) wakeRanks();
 }
 
 bool Arena::hasReached(int peer) const {
-  const std::uint32_t theirs = areas_[peer].step.load(std::memory_order_seq_cst);
+  const std::uint32_t theirs = turnOf(peer).post.step.load(std::memory_order_seq_cst);
   return static_cast<std::int32_t>(theirs - step_) >= 0;
 }
 
@@ -98,7 +98,7 @@ void Arena::awaitAll(const Call& call, bool checksAgreement) {
   int next = 0;
   const auto advance = [&] {
     for (; next < size_ && hasReached(next); ++next) {
-      if (checksAgreement) checkAgreementWith(next, call);
+      if (checksAgreement && next != place_) checkAgreementWith(next, call);
     }
     return next == size_;
   };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/mapping.h"
@@ -38,7 +39,11 @@ class Arena {
 
   // The post of the current operation; valid from arrive() until the next one.
   const Post& postOf(int place) const { return turnOf(place).post; }
-  std::uint8_t* payloadOf(int place) const { return turnOf(place).payload; }
+  // `bytes`: the length, equal on all ranks.
+  std::uint8_t* payloadOf(int place, std::size_t bytes) const {
+    Turn& turn = turnOf(place);
+    return bytes <= kPostedBytes ? turn.post.payload : turn.payload;
+  }
 
   // The current half of the staging area; nextStaging() switches to the other half.
   std::uint8_t* stagingOf(int place) const { return areas_[place].staging[stagingTurn_ & 1]; }
@@ -54,7 +59,7 @@ class Arena {
   bool hasReached(int peer) const;
   bool haveAllReached() const;
   bool isMissingPeerOnThisProcessor() const;
-  std::uint32_t processorOf(int place) const { return areas_[place].processor.load(std::memory_order_relaxed); }
+  std::uint32_t processorOf(int place) const { return turnOf(place).post.processor.load(std::memory_order_relaxed); }
   void awaitAll(const Call& call, bool checksAgreement);
   void sleepUntilAllReached(const Call& call);
   void checkWhileWaiting(const Call& call, Clock::time_point began);
