@@ -86,6 +86,8 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Napi::Value asynchronous(const Napi::CallbackInfo& info);
   template <Issue issue>
   void synchronous(const Napi::CallbackInfo& info);
+  static void allReduceSync(const Napi::CallbackInfo& info);
+  void allReduceHere(const Napi::CallbackInfo& info);
 
   // Messages between two ranks: (tensor, dtype, rank, tag, timeoutMs).
   Napi::Value send(const Napi::CallbackInfo& info);

@@ -8,8 +8,25 @@
 
 namespace ringrun {
 
-// Pointers to the same elements on every rank, in the order of the ranks.
-using Slices = std::vector<void*>;
+// Pointers to the same elements on every rank, in the order of the ranks. Those of a few ranks need no memory of their own,
+// because allocating it takes as long as adding a short array.
+class Slices {
+ public:
+  explicit Slices(std::size_t size) : size_(size), many_(size > kFew ? size : 0) {}
+
+  void** data() { return size_ > kFew ? many_.data() : few_; }
+  void* const* data() const { return size_ > kFew ? many_.data() : few_; }
+  std::size_t size() const { return size_; }
+  void*& operator[](std::size_t rank) { return data()[rank]; }
+  void* operator[](std::size_t rank) const { return data()[rank]; }
+
+ private:
+  static constexpr std::size_t kFew = 8;
+
+  std::size_t size_;
+  void* few_[kFew] = {};
+  std::vector<void*> many_;
+};
 
 template <typename Locate>
 Slices slicesOf(int size, Locate locate) {

@@ -1,5 +1,5 @@
 import type { NativePlacedTensor } from '@ringrun/native';
-import { nativeDType } from '@ringrun/native';
+import { nativeDType, nativeReduceOp } from '@ringrun/native';
 
 import { InvalidArgumentError, ReduceOp } from '@ringrun/core';
 import type {
@@ -41,7 +41,10 @@ export function allReduceOperands(
   options: ReduceOpOption,
 ): [...TensorOperand, reduceOp: number] {
   const dtype = checkedDTypeOf(tensor);
-  return [tensor, nativeDType[dtype], checkedReduceOpFor(tensor, options.op ?? ReduceOp.SUM, dtype)];
+  const { op } = options;
+  // Every dtype supports the default, on CPUs and GPUs.
+  const number = op === undefined ? nativeReduceOp.SUM : checkedReduceOpFor(tensor, op, dtype);
+  return [tensor, nativeDType[dtype], number];
 }
 
 export function allReduceCoalescedOperands(

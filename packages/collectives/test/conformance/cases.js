@@ -5,7 +5,8 @@ import { memoryKinds } from './memory.js';
 
 const dtypes = Object.keys(bytesPerElement);
 
-const small = [0, 1, 7, 1000];
+// Shared memory has a separate place for arrays of at most 16 bytes.
+const small = [0, 1, 4, 7, 16, 17, 1000];
 const large = [65_537, 1_000_000];
 export const largest = 1_000_000;
 
