@@ -68,29 +68,41 @@ export const typedArrayClass: { readonly [T in DType]: new (buffer: ArrayBuffer)
   bfloat16: BFloat16Bits,
 };
 
-const dtypeOfTag: ReadonlyMap<string | undefined, DType> = new Map([
-  ['Float32Array', 'float32'],
-  ['Float64Array', 'float64'],
-  ['Int8Array', 'int8'],
-  ['Uint8Array', 'uint8'],
-  ['Int32Array', 'int32'],
-  ['Uint32Array', 'uint32'],
-  ['BigInt64Array', 'int64'],
-  ['BigUint64Array', 'uint64'],
-  ['Float16Array', 'float16'],
-]);
-
 /**
  * The dtype of a typed array, from its class (a Buffer is a Uint8Array). Undefined for values that collectives do not
  * accept, including Uint8ClampedArray and plain Uint16Array.
  */
 export function dtypeOf(value: unknown): DType | undefined {
   if (!ArrayBuffer.isView(value)) return undefined;
-  const { [Symbol.toStringTag]: tag, [dtypeOfBits]: dtype } = value as {
-    [Symbol.toStringTag]?: string;
-    [dtypeOfBits]?: unknown;
-  };
   // Compares the tag because `instanceof` fails for arrays of another realm, such as a vm context.
-  if (tag === 'Uint16Array') return dtype === 'float16' || dtype === 'bfloat16' ? dtype : undefined;
-  return dtypeOfTag.get(tag);
+  const { [Symbol.toStringTag]: tag } = value as { [Symbol.toStringTag]: string };
+  switch (tag) {
+    case 'Float32Array':
+      return 'float32';
+    case 'Float64Array':
+      return 'float64';
+    case 'Int8Array':
+      return 'int8';
+    case 'Uint8Array':
+      return 'uint8';
+    case 'Int32Array':
+      return 'int32';
+    case 'Uint32Array':
+      return 'uint32';
+    case 'BigInt64Array':
+      return 'int64';
+    case 'BigUint64Array':
+      return 'uint64';
+    case 'Float16Array':
+      return 'float16';
+    case 'Uint16Array':
+      return dtypeOfUint16Array(value);
+    default:
+      return undefined;
+  }
+}
+
+function dtypeOfUint16Array(value: object): DType | undefined {
+  const { [dtypeOfBits]: dtype } = value as { [dtypeOfBits]?: unknown };
+  return dtype === 'float16' || dtype === 'bfloat16' ? dtype : undefined;
 }
