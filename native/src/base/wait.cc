@@ -13,8 +13,7 @@ thread_local WhileBlocked* whileBlocked = nullptr;
 
 }  // namespace
 
-WhileBlocked::WhileBlocked(std::function<void()> function)
-    : function_(std::move(function)), next_(Clock::time_point::min()), outer_(std::exchange(whileBlocked, this)) {}
+WhileBlocked::WhileBlocked() : outer_(std::exchange(whileBlocked, this)) {}
 
 WhileBlocked::~WhileBlocked() { whileBlocked = outer_; }
 
@@ -26,7 +25,7 @@ void callWhileBlocked() {
   if (current->next_ == Clock::time_point::min()) current->next_ = now + kLivenessInterval;
   if (now < current->next_) return;
   current->next_ = now + kLivenessInterval;
-  current->function_();
+  current->look();
 }
 
 void sleepWhile(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds timeout) {

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 
 #include "base/deadline.h"
 
@@ -22,24 +21,27 @@ void sleepWhile(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Mill
 // spuriously. Without interests, sleeps for `timeout`.
 std::size_t pollSockets(pollfd* interests, std::size_t count, Milliseconds timeout);
 
-// While it exists, its function is called about every kLivenessInterval in which this thread blocks: in the functions
-// above, and in others that call callWhileBlocked().
+// While it exists, look() is called about every kLivenessInterval in which this thread blocks: in the functions above, and
+// in others that call callWhileBlocked().
 class WhileBlocked {
  public:
-  explicit WhileBlocked(std::function<void()> function);
+  WhileBlocked();
   WhileBlocked(const WhileBlocked&) = delete;
   WhileBlocked& operator=(const WhileBlocked&) = delete;
+
+ protected:
   ~WhileBlocked();
 
  private:
   friend void callWhileBlocked();
 
-  std::function<void()> function_;
-  Clock::time_point next_;
+  virtual void look() = 0;
+
+  Clock::time_point next_ = Clock::time_point::min();
   WhileBlocked* outer_;
 };
 
-// Calls the function of this thread's WhileBlocked if it is due.
+// Calls look() of this thread's WhileBlocked if it is due.
 void callWhileBlocked();
 
 }  // namespace ringrun

@@ -9,7 +9,7 @@ namespace ringrun {
 
 // Cancels the group if this thread's JavaScript is terminated while an operation blocks it: by worker.terminate(), or by
 // the main thread's process.exit(). Both wait for the thread, which would otherwise wait for other ranks.
-class TerminationWatch {
+class TerminationWatch : public WhileBlocked {
  public:
   TerminationWatch(Napi::Env env, Group& group) : env_(env), group_(group) {}
 
@@ -17,12 +17,11 @@ class TerminationWatch {
   bool isTerminating() const { return isTerminating_; }
 
  private:
-  void look();
+  void look() override;
 
   Napi::Env env_;
   Group& group_;
   bool isTerminating_ = false;
-  WhileBlocked blocked_{[this] { look(); }};
 };
 
 }  // namespace ringrun
