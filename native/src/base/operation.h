@@ -102,7 +102,7 @@ class WaitReports;
 // One operation of a rank.
 struct Call {
   Fingerprint fingerprint;
-  Deadline deadline;
+  const Deadline& deadline;
   // Set when the process destroys the group: waits end within kLivenessInterval.
   const std::atomic<bool>& cancelled;
   // Receives reports of long waits.

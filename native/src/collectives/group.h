@@ -67,7 +67,8 @@ class Group {
   template <typename Operate>
   std::optional<OperationFailure> run(const Fingerprint& fingerprint, double timeoutMs, Operate operate) {
     if (failure_) return failure_;
-    const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_, reports_};
+    const Deadline deadline = Deadline::afterFirstLook(timeoutMs);
+    const Call call{fingerprint, deadline, cancelled_, reports_};
     const std::optional<Failure> failure = failureOf([&] { operate(*collectives_, call); });
     if (failure) {
       fail(*failure, fingerprint, timeoutMs);

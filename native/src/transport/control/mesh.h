@@ -134,6 +134,7 @@ class ControlMesh {
   bool owesStatus_ = false;  // another rank has not read enough to be sent the last STATUS
   std::optional<Fingerprint> lastCollective_;  // the last operation known to have begun on all ranks
   Clock::time_point lastReceived_ = Clock::now();
+  std::uint64_t endedOperations_ = 0;
   Clock::time_point nextSilenceCheck_ = Clock::now();
 };
 
