@@ -29,11 +29,15 @@ class Deadline {
   // Starts at the first look, which is at the first wait: reading the clock takes 20 ns, a tenth of a short operation.
   static Deadline afterFirstLook(double milliseconds) { return Deadline(milliseconds); }
 
-  bool passed() const { return look() >= at_; }
+  bool passed() const {
+    const auto now = look();
+    return now >= at_;
+  }
 
   // Remaining time until the next look: at least zero, at most `most` and kLivenessInterval.
   Milliseconds leftWithin(Milliseconds most) const {
-    const auto left = std::chrono::ceil<Milliseconds>(at_ - look());
+    const auto now = look();
+    const auto left = std::chrono::ceil<Milliseconds>(at_ - now);
     return std::clamp(left, Milliseconds{0}, std::min(most, kLivenessInterval));
   }
 
