@@ -24,49 +24,38 @@ struct CopyPanel {
   }
 };
 
-// The pairs of two rows as words. `second` may be null, which is 0.
+// Rows of numbers along the inner axis, at a distance of `stride` elements.
 template <typename T>
-struct PairRows {
-  const T* first;
-  const T* second;
-  std::size_t count;
+struct InnerRows {
+  const T* data;
+  std::size_t stride;
+  std::size_t inner;
+  std::size_t columns;
 };
 
+// Pairs of rows as words: pair k/2 is at to + k/2·toStride. The last row of an odd number is paired with zeros.
 struct Interleave {
   template <std::size_t Bytes, typename T>
-  static RINGRUN_INLINE void run(const PairRows<T>& rows, std::uint32_t* to) {
-    for (std::size_t i = 0; i < rows.count; i += kLanes) {
-      const std::size_t count = std::min(kLanes, rows.count - i);
-      std::uint16_t first[kLanes], second[kLanes];
-      halves<Bytes>(rows.first + i, count, first);
-      if (rows.second == nullptr) std::memset(second, 0, sizeof second);
-      else halves<Bytes>(rows.second + i, count, second);
-      if (count == kLanes) {
-        words<Bytes>(first, second, to + i);
-      } else {
-        std::uint32_t some[kLanes];
-        words<Bytes>(first, second, some);
-        std::copy_n(some, count, to + i);
+  static RINGRUN_INLINE void run(const InnerRows<T>& rows, std::uint32_t* to, std::size_t toStride) {
+    for (std::size_t k = 0; k < rows.inner; k += 2) {
+      const T* const first = rows.data + k * rows.stride;
+      const T* const second = k + 1 < rows.inner ? first + rows.stride : nullptr;
+      std::uint32_t* const pairs = to + k / 2 * toStride;
+      std::size_t i = 0;
+      for (; second != nullptr && i + kLanes <= rows.columns; i += kLanes) words<Bytes>(first + i, second + i, pairs + i);
+      for (; i < rows.columns; i += kLanes) {
+        const std::size_t count = std::min(kLanes, rows.columns - i);
+        T some[2][kLanes] = {};
+        std::copy_n(first + i, count, some[0]);
+        if (second != nullptr) std::copy_n(second + i, count, some[1]);
+        std::uint32_t last[kLanes];
+        words<Bytes>(some[0], some[1], last);
+        std::copy_n(last, count, pairs + i);
       }
     }
   }
 
  private:
-  template <std::size_t Bytes, typename T>
-  static RINGRUN_INLINE void halves(const T* from, std::size_t count, std::uint16_t (&to)[kLanes]) {
-    if constexpr (kIsHalf<T>) {
-      if (count == kLanes) {
-        std::memcpy(to, from, sizeof to);
-      } else {
-        for (std::size_t i = 0; i < kLanes; ++i) to[i] = i < count ? from[i] : std::uint16_t{0};
-      }
-    } else {
-      Lanes<Bytes> numbers;
-      numbers.load(from, count, 0);
-      numbers.store(to);
-    }
-  }
-
   template <std::size_t Bytes>
   static RINGRUN_INLINE void words(const std::uint16_t* first, const std::uint16_t* second, std::uint32_t* to) {
     constexpr std::size_t kWords = Bytes / sizeof(std::uint32_t);
@@ -78,20 +67,30 @@ struct Interleave {
       std::memcpy(to + i, &low, Bytes);
     }
   }
+
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void words(const float* first, const float* second, std::uint32_t* to) {
+    constexpr std::size_t kWords = Bytes / sizeof(std::uint32_t);
+    for (std::size_t i = 0; i < kLanes; i += kWords) {
+      typename Lanes<Bytes>::Numbers number;
+      typename Lanes<Bytes>::Bits low, high;
+      std::memcpy(&number, first + i, Bytes);
+      Lanes<Bytes>::round(number, low);
+      std::memcpy(&number, second + i, Bytes);
+      Lanes<Bytes>::round(number, high);
+      low = low >> 16 | (high & 0xffff0000u);
+      std::memcpy(to + i, &low, Bytes);
+    }
+  }
 };
 
 const float* floatsOf(const MatrixOperand& matrix) { return static_cast<const float*>(matrix.data); }
 const std::uint16_t* halvesOf(const MatrixOperand& matrix) { return static_cast<const std::uint16_t*>(matrix.data); }
 
-// Pairs of the rows of a matrix [inner, columns] whose columns are adjacent: pair k/2 is at to + k/2·stride.
+// For a matrix [inner, columns] whose columns are adjacent: see Interleave.
 void interleaveRows(const MatrixOperand& matrix, std::size_t inner, std::size_t columns, std::uint32_t* to, std::size_t stride) {
-  const auto interleave = [&](const auto* rows) {
-    for (std::size_t k = 0; k < inner; k += 2) {
-      const auto* const first = rows + k * matrix.rowStride;
-      runVectorised<Interleave>(PairRows<std::remove_cv_t<std::remove_pointer_t<decltype(rows)>>>{
-                                    first, k + 1 < inner ? first + matrix.rowStride : nullptr, columns},
-                                to + k / 2 * stride);
-    }
+  const auto interleave = [&](const auto* data) {
+    runVectorised<Interleave>(InnerRows<std::remove_cv_t<std::remove_pointer_t<decltype(data)>>>{data, matrix.rowStride, inner, columns}, to, stride);
   };
   if (matrix.isHalf) interleave(halvesOf(matrix));
   else interleave(floatsOf(matrix));
