@@ -14,9 +14,6 @@
 namespace ringrun {
 namespace {
 
-// Elements of a block. 8 buffers of 2 KiB leave half of a first-level cache of 32 KiB to inputs and outputs.
-constexpr std::size_t kValuesBlock = 512;
-
 #if defined(__x86_64__)
 const ElementwiseKernel* kernels() {
   static const bool kHasAvx2 = Avx2::isHere();
@@ -41,11 +38,15 @@ Signature signatureOf(Opcode op) {
     case Opcode::Mul:
     case Opcode::Div:
     case Opcode::Max:
-    case Opcode::Min: return {2, false, false};
+    case Opcode::Min:
+    case Opcode::GeluGradient:
+    case Opcode::TanhGeluGradient: return {2, false, false};
     case Opcode::Neg:
     case Opcode::Sqrt:
     case Opcode::Abs:
     case Opcode::Relu:
+    case Opcode::Gelu:
+    case Opcode::TanhGelu:
     case Opcode::Round: return {1, false, false};
     case Opcode::Greater:
     case Opcode::GreaterOrEqual:
@@ -112,7 +113,7 @@ void ElementwiseProgram::requireValid() const {
   for (std::size_t k = 0; k < definition_.results.size(); ++k) {
     const std::size_t value = definition_.results[k];
     const bool isExpected = definition_.outputs.isCondition(k);
-    require(value >= inputCount() && value < inputCount() + instructions.size(), "output: expected a computed value, got " + std::to_string(value));
+    require(value < inputCount() + instructions.size(), "output: expected a value, got " + std::to_string(value));
     require(isCondition(value) == isExpected, std::string("output: expected a ") + (isExpected ? "condition" : "number"));
   }
 }
@@ -149,78 +150,100 @@ void ElementwiseProgram::assignBuffers() {
 
 void ElementwiseProgram::compute(const std::vector<ElementwiseInput>& inputs, const std::vector<void*>& outputs, std::size_t begin,
                                  std::size_t end) const {
-  if (inputs.size() != inputCount() || outputs.size() != definition_.results.size()) {
-    throw std::invalid_argument("expected " + std::to_string(inputCount()) + " inputs, got " + std::to_string(inputs.size()));
-  }
-  const ElementwiseKernel* const run = kernels();
-  const auto& instructions = definition_.instructions;
-  // Initialised, because whole vectors are computed beyond the last element.
-  std::vector<float> memory(bufferCount_ * kValuesBlock);
-  std::vector<const float*> values(buffers_.size());
-  for (std::size_t value = 0; value < buffers_.size(); ++value) values[value] = memory.data() + buffers_[value] * kValuesBlock;
-  const auto bufferOf = [&](std::size_t value) { return memory.data() + buffers_[value] * kValuesBlock; };
+  if (inputs.size() != inputCount()) throw std::invalid_argument("expected " + std::to_string(inputCount()) + " inputs, got " + std::to_string(inputs.size()));
+  ElementwiseRun run(*this, inputs, outputs);
+  for (std::size_t block = begin; block < end; block += ElementwiseRun::kMost) run.compute(block, std::min(ElementwiseRun::kMost, end - block));
+}
 
+ElementwiseRun::ElementwiseRun(const ElementwiseProgram& program, const std::vector<ElementwiseInput>& inputs, const std::vector<void*>& outputs)
+    // Initialised, because whole vectors are computed beyond the last element.
+    : program_(program), inputs_(inputs), outputs_(outputs), memory_(program.bufferCount_ * kMost), values_(program.buffers_.size()),
+      targets_(program.buffers_.size(), nullptr) {
+  const auto& definition = program.definition_;
+  if (outputs.size() != definition.results.size()) {
+    throw std::invalid_argument("expected " + std::to_string(definition.results.size()) + " outputs, got " + std::to_string(outputs.size()));
+  }
+  for (std::size_t value = 0; value < values_.size(); ++value) values_[value] = bufferOf(value);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].isScalar) continue;
-    if (isCondition(i)) {
-      const std::vector<std::uint8_t> copies(kValuesBlock, *static_cast<const std::uint8_t*>(inputs[i].data));
-      loadCondition(copies.data(), bufferOf(i), kValuesBlock);
-    } else {
-      const bool isBFloat = definition_.inputs.isBFloat(i);
-      const float number = isBFloat ? BFloat16::widened(*static_cast<const std::uint16_t*>(inputs[i].data)) : *static_cast<const float*>(inputs[i].data);
-      std::fill_n(bufferOf(i), kValuesBlock, number);
-    }
+    if (inputs[i].period != 1) continue;
+    load(i, 0, 1, bufferOf(i));
+    std::fill_n(bufferOf(i), kMost, *bufferOf(i));
   }
-  // Where each value is written: an output in place, unless an input in the same memory is read later.
-  std::vector<float*> targets(buffers_.size(), nullptr);
-  const auto mayWriteInPlace = [&](std::size_t value, const void* output) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].data == output && lastReaders_[i] > value - inputCount()) return false;
-    }
-    return true;
-  };
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const std::size_t value = definition_.results[k];
-    const bool isFloat = !definition_.outputs.isCondition(k) && !definition_.outputs.isBFloat(k);
-    if (isFloat && outputs[k] != nullptr && mayWriteInPlace(value, outputs[k])) targets[value] = static_cast<float*>(outputs[k]);
+    const std::size_t value = definition.results[k];
+    const bool isFloat = !definition.outputs.isCondition(k) && !definition.outputs.isBFloat(k);
+    const bool isComputed = value >= definition.inputs.total();
+    if (isFloat && isComputed && outputs[k] != nullptr && mayWriteInPlace(value, outputs[k])) targets_[value] = static_cast<float*>(outputs[k]);
   }
+}
 
-  for (std::size_t block = begin; block < end; block += kValuesBlock) {
-    const std::size_t count = std::min(kValuesBlock, end - block);
-    const std::size_t rounded = roundedUp(count);
-    const bool isWhole = rounded == count;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].isScalar) continue;
-      if (isCondition(i)) {
-        loadCondition(static_cast<const std::uint8_t*>(inputs[i].data) + block, bufferOf(i), count);
-      } else if (definition_.inputs.isBFloat(i)) {
-        widen(DType::BFloat16, static_cast<const std::uint16_t*>(inputs[i].data) + block, bufferOf(i), count);
-      } else if (const float* const from = static_cast<const float*>(inputs[i].data) + block; isWhole) {
-        values[i] = from;
-      } else {
-        std::copy_n(from, count, bufferOf(i));
-        values[i] = bufferOf(i);
-      }
-    }
-    for (std::size_t i = 0; i < instructions.size(); ++i) {
-      const auto& [op, operands] = instructions[i];
-      const std::size_t value = inputCount() + i;
-      float* const to = isWhole && targets[value] != nullptr ? targets[value] + block : bufferOf(value);
-      const float* const read[kMaxOperands] = {values[operands[0]], values[operands[1]], values[operands[2]]};
-      run[static_cast<std::size_t>(op)](to, read, rounded);
-      values[value] = to;
-    }
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      if (outputs[k] == nullptr) continue;
-      const float* const computed = values[definition_.results[k]];
-      if (definition_.outputs.isCondition(k)) {
-        storeCondition(computed, static_cast<std::uint8_t*>(outputs[k]) + block, count);
-      } else if (definition_.outputs.isBFloat(k)) {
-        narrow(DType::BFloat16, computed, static_cast<std::uint16_t*>(outputs[k]) + block, count);
-      } else if (float* const to = static_cast<float*>(outputs[k]) + block; computed != to) {
-        std::copy_n(computed, count, to);
-      }
-    }
+bool ElementwiseRun::mayWriteInPlace(std::size_t value, const void* output) const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].data == output && program_.lastReaders_[i] > value - program_.inputCount()) return false;
+  }
+  return true;
+}
+
+void ElementwiseRun::load(std::size_t input, std::size_t first, std::size_t count, float* to) const {
+  const void* const data = inputs_[input].data;
+  if (program_.isCondition(input)) {
+    loadCondition(static_cast<const std::uint8_t*>(data) + first, to, count);
+  } else if (program_.definition_.inputs.isBFloat(input)) {
+    widen(DType::BFloat16, static_cast<const std::uint16_t*>(data) + first, to, count);
+  } else {
+    std::memcpy(to, static_cast<const float*>(data) + first, count * sizeof(float));
+  }
+}
+
+const float* ElementwiseRun::loaded(std::size_t input, std::size_t begin, std::size_t count) {
+  const std::size_t period = inputs_[input].period;
+  if (period == 1) return bufferOf(input);
+  const std::size_t first = period == 0 ? begin : begin % period;
+  const bool isInOnePart = period == 0 || first + count <= period;
+  const bool isFloat = !program_.isCondition(input) && !program_.definition_.inputs.isBFloat(input);
+  if (isInOnePart && isFloat && roundedUp(count) == count) return static_cast<const float*>(inputs_[input].data) + first;
+  if (isInOnePart) {
+    load(input, first, count, bufferOf(input));
+    return bufferOf(input);
+  }
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t at = (begin + done) % period;
+    const std::size_t part = std::min(count - done, period - at);
+    load(input, at, part, bufferOf(input) + done);
+    done += part;
+  }
+  return bufferOf(input);
+}
+
+void ElementwiseRun::store(std::size_t output, const float* computed, std::size_t begin, std::size_t count) const {
+  const auto& outputs = program_.definition_.outputs;
+  if (outputs.isCondition(output)) {
+    storeCondition(computed, static_cast<std::uint8_t*>(outputs_[output]) + begin, count);
+  } else if (outputs.isBFloat(output)) {
+    narrow(DType::BFloat16, computed, static_cast<std::uint16_t*>(outputs_[output]) + begin, count);
+  } else if (float* const to = static_cast<float*>(outputs_[output]) + begin; computed != to) {
+    std::copy_n(computed, count, to);
+  }
+}
+
+void ElementwiseRun::compute(std::size_t begin, std::size_t count, const float* last) {
+  static const ElementwiseKernel* const run = kernels();
+  const auto& instructions = program_.definition_.instructions;
+  const std::size_t inputs = program_.inputCount();
+  const std::size_t rounded = roundedUp(count);
+  const bool isWhole = rounded == count;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) values_[i] = loaded(i, begin, count);
+  if (inputs_.size() < inputs) values_[inputs - 1] = last;
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    const auto& [op, operands] = instructions[i];
+    const std::size_t value = inputs + i;
+    float* const to = isWhole && targets_[value] != nullptr ? targets_[value] + begin : bufferOf(value);
+    const float* const read[kMaxOperands] = {values_[operands[0]], values_[operands[1]], values_[operands[2]]};
+    run[static_cast<std::size_t>(op)](to, read, rounded);
+    values_[value] = to;
+  }
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    if (outputs_[k] != nullptr) store(k, values_[program_.definition_.results[k]], begin, count);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "operators/elementwise.h"
+#include "operators/gelu.h"
 #include "reduce/instruction_sets.h"
 
 // The instructions of elementwise programs, for each instruction set. As in reduce/vectorised.h, one body for every
@@ -253,6 +254,13 @@ struct NeonElementwise {
 
 #undef RINGRUN_INLINE
 
+inline void runGelu(float* to, const float* const* operands, std::size_t count) { gelu(operands[0], count, to); }
+inline void runGeluGradient(float* to, const float* const* operands, std::size_t count) { geluGradient(operands[0], operands[1], count, to); }
+inline void runTanhGelu(float* to, const float* const* operands, std::size_t count) { tanhGelu(operands[0], count, to); }
+inline void runTanhGeluGradient(float* to, const float* const* operands, std::size_t count) {
+  tanhGeluGradient(operands[0], operands[1], count, to);
+}
+
 template <typename Set>
 struct ElementwiseKernels {
   // By opcode.
@@ -275,6 +283,10 @@ struct ElementwiseKernels {
       Set::template run<2, OrInstruction>,
       Set::template run<3, WhereInstruction>,
       Set::template run<1, RoundInstruction>,
+      runGelu,
+      runGeluGradient,
+      runTanhGelu,
+      runTanhGeluGradient,
   };
 };
 

@@ -1,5 +1,7 @@
 #include "operators/gelu.h"
 
+#include <limits>
+
 #include "operators/vectors.h"
 
 namespace ringrun {
@@ -71,6 +73,53 @@ struct GeluGradient {
   }
 };
 
+// u ← exp(−2u), from which follow (1 + tanh u) / 2 = 1 / (1 + exp(−2u)) and (1 − tanh u) / 2 without cancellation.
+template <std::size_t Bytes>
+RINGRUN_INLINE void exponentialOf(Lanes<Bytes>& u) {
+  for (auto& vector : u.vectors) vector *= -2.0f;
+  exponentiate(u);
+}
+
+constexpr float kCubic = 0.044715f;
+constexpr float kSlopeAt0 = 0.797884560802865356f;  // √(2/π)
+
+struct TanhGelu {
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const T* from, std::size_t count, T* to) {
+    Lanes<Bytes> x, e;
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      x.load(from + i, count - i, 0);
+      for (std::size_t k = 0; k < x.kVectors; ++k) e[k] = (x[k] + x[k] * x[k] * x[k] * kCubic) * kSlopeAt0;
+      exponentialOf(e);
+      for (std::size_t k = 0; k < x.kVectors; ++k) x[k] *= 1.0f / (e[k] + 1.0f);
+      x.store(to + i, count - i);
+    }
+  }
+};
+
+struct TanhGeluGradient {
+  template <std::size_t Bytes, typename T>
+  static RINGRUN_INLINE void run(const T* dy, const T* from, std::size_t count, T* dx) {
+    Lanes<Bytes> x, d, e;
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      x.load(from + i, count - i, 0);
+      d.load(dy + i, count - i, 0);
+      for (std::size_t k = 0; k < x.kVectors; ++k) e[k] = (x[k] + x[k] * x[k] * x[k] * kCubic) * kSlopeAt0;
+      exponentialOf(e);
+      for (std::size_t k = 0; k < x.kVectors; ++k) {
+        using Numbers = typename Lanes<Bytes>::Numbers;
+        const Numbers share = 1.0f / (e[k] + 1.0f);
+        const Numbers product = e[k] * share;
+        const Numbers rest = e[k] == kInfinity ? 1.0f - Numbers{} : product;
+        const Numbers slope = (x[k] * x[k] * (3 * kCubic) + 1.0f) * (2 * kSlopeAt0);
+        d[k] *= share + x[k] * (share * rest) * slope;
+      }
+      d.store(dx + i, count - i);
+    }
+  }
+};
+
 #undef RINGRUN_INLINE
 
 }  // namespace
@@ -85,9 +134,23 @@ void geluGradient(const T* dy, const T* x, std::size_t count, T* dx) {
   runVectorised<GeluGradient>(dy, x, count, dx);
 }
 
+template <typename T>
+void tanhGelu(const T* x, std::size_t count, T* y) {
+  runVectorised<TanhGelu>(x, count, y);
+}
+
+template <typename T>
+void tanhGeluGradient(const T* dy, const T* x, std::size_t count, T* dx) {
+  runVectorised<TanhGeluGradient>(dy, x, count, dx);
+}
+
 template void gelu(const float*, std::size_t, float*);
 template void gelu(const std::uint16_t*, std::size_t, std::uint16_t*);
 template void geluGradient(const float*, const float*, std::size_t, float*);
 template void geluGradient(const std::uint16_t*, const std::uint16_t*, std::size_t, std::uint16_t*);
+template void tanhGelu(const float*, std::size_t, float*);
+template void tanhGelu(const std::uint16_t*, std::size_t, std::uint16_t*);
+template void tanhGeluGradient(const float*, const float*, std::size_t, float*);
+template void tanhGeluGradient(const std::uint16_t*, const std::uint16_t*, std::size_t, std::uint16_t*);
 
 }  // namespace ringrun

@@ -2,39 +2,34 @@
 
 #include <algorithm>
 #include <array>
-#include <type_traits>
 
 #include "onnxruntime/library.h"
 #include "onnxruntime/operator.h"
+#include "onnxruntime/operators/program_arrays.h"
 #include "operators/product/product.h"
 
 namespace ringrun::ort {
 
 // Matrix products over leading axes that broadcast (operators/product/product.h). Inputs: left […,M,K] or, with transLeft = 1,
-// […,K,M]; right […,K,N] or, with transRight = 1, […,N,K]; a bias [N]; the argument of the activation and a residual, both of
-// the result's shape. The last three are optional. Outputs: the result […,M,N], the values before the activation (optional).
+// […,K,M]; right […,K,N] or, with transRight = 1, […,N,K]; a bias [N] (optional); the arrays of a program (program_arrays.h) but
+// the last, which is the product […,M,N]. Outputs: those of the program. Without instructions, the result is the product.
 //
-// Attributes: halves = 1, products in bfloat16; activation, the number of an Activation; sums = 1, the sum of the products over
-// all leading axes, [M,N] with `ones` axes of size 1 before it.
-//
-// Results in bfloat16 are those of another operator, because onnxruntime infers types of outputs from the operator.
-template <typename T>
+// Attributes: halves = 1, products in bfloat16; sums = 1, the sum of the products over all leading axes.
 struct MatrixProducts {
-  static constexpr bool kIsHalf = std::is_same_v<T, std::uint16_t>;
-  static constexpr int kResult = kIsHalf ? kBFloat16 : kFloat32;
-
-  static constexpr const char* kName = kIsHalf ? "HalfMatrixProduct" : "MatrixProduct";
-  static constexpr std::array kInputs = {Argument{kAnyType}, Argument{kAnyType}, Argument{kFloat32, kOptional}, Argument{kAnyType, kOptional},
-                                         Argument{kAnyType, kOptional}};
-  static constexpr std::array kOutputs = {Argument{kResult}, Argument{kResult, kOptional}};
+  static constexpr const char* kName = "MatrixProduct";
+  static constexpr auto kInputs = programArguments<3>({Argument{kAnyType}, Argument{kAnyType}, Argument{kFloat32, kOptional}});
+  static constexpr auto kOutputs = programArguments();
 
   explicit MatrixProducts(const Attributes& attributes)
       : transLeft_(attributes.integer("transLeft") != 0),
         transRight_(attributes.integer("transRight") != 0),
         inHalves_(attributes.integer("halves") != 0),
         sums_(attributes.integer("sums") != 0),
-        ones_(static_cast<std::size_t>(attributes.integer("ones"))),
-        activation_(static_cast<Activation>(attributes.integer("activation"))) {}
+        arrays_(attributes, true) {
+    const auto& definition = program().definition();
+    isPlain_ = definition.instructions.empty() && definition.results.size() == 1;
+    if (sums_ && !isPlain_) throw Error("expected no instructions after a sum over leading axes");
+  }
 
   void compute(Computation& computation) const {
     const Operand left = operandOf(computation, 0, transLeft_);
@@ -47,14 +42,23 @@ struct MatrixProducts {
     product.inner = left.columns;
     product.columns = right.columns;
     product.inHalves = inHalves_;
-    const Shape shape = resultShape(batches, product);
+    const std::size_t expected = product.rows * product.columns * (sums_ ? 1 : batches.count());
+    if (arrays_.count() != expected) throw Error("expected results of " + std::to_string(expected) + " elements, got " + std::to_string(arrays_.count()));
     const Shape bias{1, {static_cast<std::int64_t>(product.columns)}};
     product.epilogue.bias = computation.optionalInput<float>(2, bias);
-    product.epilogue.activation = activation_;
-    product.epilogue.argument = matrixOf(computation, 3, shape, product.columns);
-    product.epilogue.residual = matrixOf(computation, 4, shape, product.columns);
-    product.to = {computation.output<T>(0, shape), kIsHalf, product.columns};
-    product.epilogue.before = {computation.output<T>(1, shape), kIsHalf, product.columns};
+    const auto inputs = arrays_.inputs(computation, 3);
+    const auto outputs = arrays_.outputs(computation);
+    if (isPlain_) {
+      product.to = {outputs.front(), program().definition().outputs.isBFloat(0), product.columns};
+    } else {
+      for (const auto& input : inputs) {
+        if (input.period > 1 && input.period % product.columns != 0) throw Error("expected whole rows in an array that is repeated");
+      }
+      product.epilogue.program = &program();
+      product.epilogue.inputs = &inputs;
+      product.epilogue.outputs = &outputs;
+      product.epilogue.stride = product.columns;
+    }
     computeAll(computation, product, left, right, batches);
   }
 
@@ -80,11 +84,6 @@ struct MatrixProducts {
     const int type = computation.elementType(index);
     if (type != kFloat32 && type != kBFloat16) throw Error("input " + std::to_string(index) + ": expected float32 or bfloat16");
     return type == kBFloat16;
-  }
-
-  static MatrixOperand matrixOf(const Computation& computation, std::size_t index, const Shape& shape, std::size_t columns) {
-    const std::uint8_t* const data = computation.optionalInput<std::uint8_t>(index, shape);
-    return data == nullptr ? MatrixOperand{} : MatrixOperand{data, isHalfAt(computation, index), columns, 1};
   }
 
   static Shape batchesOf(const Shape& left, const Shape& right) {
@@ -114,18 +113,6 @@ struct MatrixProducts {
       step *= own;
     }
     return position;
-  }
-
-  Shape resultShape(const Shape& batches, const MatrixProduct& product) const {
-    Shape shape = batches;
-    if (sums_) {
-      shape.axes = ones_;
-      std::fill_n(shape.sizes.begin(), ones_, 1);
-    }
-    if (shape.axes + 2 > kMaxAxes) throw Error("expected at most " + std::to_string(kMaxAxes) + " axes");
-    shape.sizes[shape.axes++] = static_cast<std::int64_t>(product.rows);
-    shape.sizes[shape.axes++] = static_cast<std::int64_t>(product.columns);
-    return shape;
   }
 
   static MatrixProduct productOf(const MatrixProduct& first, const Operand& left, const Operand& right, const Shape& batches, std::size_t batch) {
@@ -162,20 +149,20 @@ struct MatrixProducts {
     computation.parallelFor(count, [&](std::size_t batch) {
       MatrixProduct own = productOf(product, left, right, batches, batch);
       const std::size_t offset = batch * product.rows * product.columns;
-      own.to = product.to.from(offset);
-      if (product.epilogue.before.data != nullptr) own.epilogue.before = product.epilogue.before.from(offset);
-      if (product.epilogue.argument.data != nullptr) own.epilogue.argument = matrixAt(product.epilogue.argument, offset);
-      if (product.epilogue.residual.data != nullptr) own.epilogue.residual = matrixAt(product.epilogue.residual, offset);
+      if (isPlain_) own.to = product.to.from(offset);
+      own.epilogue.first = offset;
       multiply(own);
     });
   }
+
+  const ElementwiseProgram& program() const { return arrays_.program(); }
 
   bool transLeft_;
   bool transRight_;
   bool inHalves_;
   bool sums_;
-  std::size_t ones_;
-  Activation activation_;
+  ProgramArrays arrays_;
+  bool isPlain_;
 };
 
 }  // namespace ringrun::ort

@@ -1,10 +1,9 @@
 #include "operators/product/product.h"
 
 #include <algorithm>
+#include <optional>
 
-#include "operators/gelu.h"
 #include "operators/vectors.h"
-#include "reduce/widen.h"
 
 namespace ringrun {
 namespace {
@@ -38,11 +37,10 @@ RINGRUN_INLINE void store(const Lanes<Bytes>& from, const MatrixResult& to, std:
   else from.store(static_cast<float*>(to.data) + at, count);
 }
 
-// Up to the activation.
-struct Begin {
+// Without a program, the sums are stored as results.
+struct Finish {
   template <std::size_t Bytes>
   static RINGRUN_INLINE void run(const MatrixProduct& p, const SumsOfRow& row) {
-    const bool isRelu = p.epilogue.activation == Activation::kRelu;
     for (std::size_t i = 0; i < row.count; i += kLanes) {
       const std::size_t count = std::min(kLanes, row.count - i);
       const std::size_t column = row.column + i;
@@ -50,51 +48,19 @@ struct Begin {
       numbers.load(row.sums + i);
       if (p.adds) add<Bytes>(MatrixOperand{p.to.data, false, p.to.stride}.from(row.row, column), count, numbers);
       if (p.epilogue.bias != nullptr) add<Bytes>(MatrixOperand{p.epilogue.bias + column}, count, numbers);
-      if (p.epilogue.before.data != nullptr) store(numbers, p.epilogue.before, row.row, column, count);
-      if (isRelu) {
-        for (std::size_t v = 0; v < numbers.kVectors; ++v) numbers[v] = numbers[v] < 0 ? decltype(+numbers[v]){} : numbers[v];
-      }
-      numbers.store(row.sums + i);
-    }
-  }
-};
-
-struct End {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const MatrixProduct& p, const SumsOfRow& row) {
-    for (std::size_t i = 0; i < row.count; i += kLanes) {
-      const std::size_t count = std::min(kLanes, row.count - i);
-      const std::size_t column = row.column + i;
-      Lanes<Bytes> numbers;
-      numbers.load(row.sums + i);
-      if (p.epilogue.residual.data != nullptr) add<Bytes>(p.epilogue.residual.from(row.row, column), count, numbers);
-      store(numbers, p.to, row.row, column, count);
+      if (p.epilogue.program != nullptr) numbers.store(row.sums + i);
+      else store(numbers, p.to, row.row, column, count);
     }
   }
 };
 
 #undef RINGRUN_INLINE
 
-bool beginsWithSteps(const MatrixProduct& p) {
-  return p.adds || p.epilogue.bias != nullptr || p.epilogue.before.data != nullptr || p.epilogue.activation == Activation::kRelu;
-}
+bool hasSteps(const MatrixProduct& p) { return p.adds || p.epilogue.bias != nullptr || p.epilogue.program != nullptr || p.to.isHalf; }
 
-bool hasSteps(const MatrixProduct& p) {
-  return beginsWithSteps(p) || p.epilogue.activation != Activation::kNone || p.epilogue.residual.data != nullptr || p.to.isHalf;
-}
-
-void multiplyByGeluGradient(const MatrixOperand& argument, const SumsOfRow& row) {
-  if (!argument.isHalf) return geluGradient(row.sums, static_cast<const float*>(argument.data), row.count, row.sums);
-  float widened[kPanels * kLanes];
-  widen(DType::BFloat16, argument.data, widened, row.count);
-  geluGradient(row.sums, widened, row.count, row.sums);
-}
-
-void finish(const MatrixProduct& p, const SumsOfRow& row) {
-  if (beginsWithSteps(p)) runVectorised<Begin>(p, row);
-  if (p.epilogue.activation == Activation::kGelu) gelu(row.sums, row.count, row.sums);
-  if (p.epilogue.activation == Activation::kGeluGradient) multiplyByGeluGradient(p.epilogue.argument.from(row.row, row.column), row);
-  runVectorised<End>(p, row);
+void finish(const MatrixProduct& p, const SumsOfRow& row, std::optional<ElementwiseRun>& program) {
+  if (!program || p.adds || p.epilogue.bias != nullptr) runVectorised<Finish>(p, row);
+  if (program) program->compute(p.epilogue.first + row.row * p.epilogue.stride + row.column, row.count, row.sums);
 }
 
 template <typename T>
@@ -125,6 +91,8 @@ void multiplyBlockOf(const MatrixProduct& p, const T* packed, const ProductBlock
   }
   const T* const first = isInPlace ? static_cast<const T*>(left.data) : elementsOf<T>(copies);
   const std::size_t stride = isInPlace ? left.rowStride : inner;
+  std::optional<ElementwiseRun> program;
+  if (p.epilogue.program != nullptr) program.emplace(*p.epilogue.program, *p.epilogue.inputs, *p.epilogue.outputs);
   // Sums are results where nothing remains to be done, except those of a panel with fewer columns.
   const std::size_t wholePanels = hasSteps(p) ? 0 : p.columns / kLanes;
   for (std::size_t panel = block.firstPanel; panel < block.endPanel;) {
@@ -143,7 +111,7 @@ void multiplyBlockOf(const MatrixProduct& p, const T* packed, const ProductBlock
         to[r] = isWhole ? static_cast<float*>(p.to.data) + (row + r) * p.to.stride + column : sums[r];
       }
       multiplyPanels(PanelProductOf<T>{panels, count, inner, from, nullptr, to, rows});
-      for (std::size_t r = 0; r < rows && !isWhole; ++r) finish(p, {sums[r], row + r, column, columns});
+      for (std::size_t r = 0; r < rows && !isWhole; ++r) finish(p, {sums[r], row + r, column, columns}, program);
     }
     panel += count;
   }
@@ -199,12 +167,10 @@ std::vector<MatrixProduct> columnGroups(const MatrixProduct& product) {
     MatrixProduct group = product;
     group.columns = std::min(columns, product.columns - column);
     group.right = product.right.from(0, column);
-    group.to = product.to.from(column);
+    if (product.to.data != nullptr) group.to = product.to.from(column);
     ProductEpilogue& epilogue = group.epilogue;
     if (epilogue.bias != nullptr) epilogue.bias += column;
-    if (epilogue.before.data != nullptr) epilogue.before = epilogue.before.from(column);
-    if (epilogue.argument.data != nullptr) epilogue.argument = epilogue.argument.from(0, column);
-    if (epilogue.residual.data != nullptr) epilogue.residual = epilogue.residual.from(0, column);
+    epilogue.first += column;
     groups.push_back(group);
   }
   return groups;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "operators/elementwise.h"
 #include "operators/product/pack.h"
 #include "operators/product/panels.h"
 
@@ -21,16 +22,17 @@ struct MatrixResult {
   }
 };
 
-enum class Activation { kNone, kRelu, kGelu, kGeluGradient };
-
 // The last steps of a product, in this order, in float32, while a block of sums is in the first-level cache.
 struct ProductEpilogue {
   const float* bias = nullptr;  // [columns], added
-  MatrixResult before;          // receives the values before the activation, unless null
-  // kGeluGradient multiplies by the gradient of GELU at `argument`.
-  Activation activation = Activation::kNone;
-  MatrixOperand argument;
-  MatrixOperand residual;  // added, unless null
+  // Null, or computes from the sums, which are its last input, the arrays that are written instead of `to`.
+  const ElementwiseProgram* program = nullptr;
+  // Element (i, j) of the product belongs to element first + i·stride + j of the arrays of the program, whose periods are
+  // multiples of `stride`, or 1.
+  const std::vector<ElementwiseInput>* inputs = nullptr;
+  const std::vector<void*>* outputs = nullptr;
+  std::size_t first = 0;
+  std::size_t stride = 0;
 };
 
 // to = epilogue(left·right), for left [rows, inner] and right [inner, columns].

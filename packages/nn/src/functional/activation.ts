@@ -1,8 +1,7 @@
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
-import { add, mul, requireFloat } from '../ops/elementwise.ts';
-import { leakyRelu as leakyReluOf, pow, sigmoid as sigmoidOf } from '../ops/functions.ts';
+import { mul, requireFloat } from '../ops/elementwise.ts';
+import { leakyRelu as leakyReluOf, sigmoid as sigmoidOf } from '../ops/functions.ts';
 import { gelu as geluOf } from '../ops/own/gelu.ts';
-import { constant } from '../ops/source.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { requireOneOf } from '../checks/require-one-of.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
@@ -30,12 +29,7 @@ export function gelu(input: Tensor, options: GELUOptions = {}): Tensor {
   requireOptions('gelu', options, geluOptions);
   const { approximate = 'none' } = options;
   requireOneOf('gelu', 'approximate', approximate, ['none', 'tanh']);
-  const { value: x } = input;
-  if (approximate === 'none') return new Tensor(geluOf(x));
-  if (isNarrow(input)) return roundedOnce([input], (one) => gelu(one, options));
-  const cubic = add(x, mul(pow(x, 3), constant(0.044715)));
-  // (1 + tanh u) / 2 is sigmoid(2u), which keeps its precision if the tanh is near −1.
-  return new Tensor(mul(x, sigmoidOf(mul(cubic, constant(2 * Math.sqrt(2 / Math.PI))))));
+  return new Tensor(geluOf(input.value, approximate));
 }
 
 /** x·sigmoid(x), also called swish (torch.nn.functional.silu). */

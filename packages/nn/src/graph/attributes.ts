@@ -60,9 +60,6 @@ export interface SoftmaxCrossEntropyAttributes {
   smooths: boolean;
 }
 
-/** The last step of a product. */
-export type ProductActivation = 'none' | 'relu' | 'gelu' | 'geluGradient';
-
 export interface MatrixProductAttributes {
   /** True if the last two axes of the operand are swapped. */
   transLeft: boolean;
@@ -71,9 +68,14 @@ export interface MatrixProductAttributes {
   inBfloat16: boolean;
   /** If true, the sum of the products over all leading axes. */
   sums: boolean;
-  activation: ProductActivation;
   hasBias: boolean;
-  hasArgument: boolean;
+  /** Computes the outputs from the last inputs and the product, which is numbered after them. Default: the output is the product. */
+  program?: ElementwiseProgram | undefined;
+}
+
+/** GELU by the error function, or its approximation by the hyperbolic tangent. */
+export interface GeluAttributes {
+  approximate: 'none' | 'tanh';
 }
 
 export interface LayerNormalizeAttributes {
@@ -203,8 +205,12 @@ export interface ElementwiseProgram {
   results: readonly number[];
 }
 
-/** Operators that an elementwise program may contain. `LessOrEqual` is the mask of Relu; `Round` rounds to bfloat16. */
+/**
+ * Operators that an elementwise program may contain. `LessOrEqual` is the mask of Relu; `Round` rounds to bfloat16; `TanhGelu` is
+ * the approximation of Gelu.
+ */
 export type ElementwiseOp =
   | ('Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Min')
   | ('Neg' | 'Sqrt' | 'Abs' | 'Relu')
+  | ('Gelu' | 'GeluGradient' | 'TanhGelu' | 'TanhGeluGradient')
   | ('Greater' | 'GreaterOrEqual' | 'LessOrEqual' | 'Equal' | 'IsNaN' | 'Or' | 'Where' | 'Round');

@@ -9,6 +9,7 @@ import type {
   ConvAttributes,
   ElementwiseProgram,
   EmbeddingBagAttributes,
+  GeluAttributes,
   IndexRange,
   LayerNormalizeAttributes,
   MatrixProductAttributes,
@@ -270,12 +271,12 @@ export interface Operators {
   /** Inputs: gradient of the loss, logits, classes, the last two outputs of SoftmaxCrossEntropy, its other inputs. Output: [N,C]. */
   SoftmaxCrossEntropyGradient: SoftmaxCrossEntropyAttributes;
   /** An operator of the addon: x·Φ(x), Φ the standard normal distribution. */
-  Gelu: None;
+  Gelu: GeluAttributes;
   /** Inputs: gradient of the result, x. Output: gradient of x. */
-  GeluGradient: None;
+  GeluGradient: GeluAttributes;
   /**
    * An operator of the addon, only in compiled programs. Inputs: […,M,K] and […,K,N], whose leading axes broadcast; optionally a
-   * bias [N] and the argument of the activation. Outputs: the result […,M,N]; the values before the activation.
+   * bias [N]; the inputs of the program but the product. Outputs: those of the program, or the product […,M,N].
    */
   MatrixProduct: MatrixProductAttributes;
   /**

@@ -1,5 +1,5 @@
 import type { Value } from '../graph/node.ts';
-import type { ElementwiseOp } from '../graph/attributes.ts';
+import type { ElementwiseOp, ElementwiseProgram } from '../graph/attributes.ts';
 import type { ValueType } from '../value-type.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 
@@ -26,32 +26,40 @@ const opcodes: Readonly<Record<ElementwiseOp, number>> = {
   Or: 15,
   Where: 16,
   Round: 17,
+  Gelu: 18,
+  GeluGradient: 19,
+  TanhGelu: 20,
+  TanhGeluGradient: 21,
 };
 
 export const elementwisePrograms: OperatorFamily<'Elementwise'> = {
   Elementwise: {
-    emit: (
-      graph,
-      { inputs: values, outputs: types, attributes: { instructions, results } },
-      inputs,
-      outputs,
-    ) => {
-      const code = instructions.flatMap(({ op, operands }) => {
-        const [a, b = 0, c = 0] = operands as [number, number?, number?];
-        return [opcodes[op], a, b, c];
-      });
-      graph.ownNode('Elementwise', withPlaces(inputs, values), withPlaces(outputs, types), {
-        code,
-        inputs: countsOf(values),
-        outputs: countsOf(types),
-        results,
-        shapes: types.flatMap(({ shape }) => [shape.length, ...shape]),
-      });
+    emit: (graph, { inputs: values, outputs: types, attributes }, inputs, outputs) => {
+      graph.ownNode(
+        'Elementwise',
+        inProgramPlaces(inputs, values),
+        inProgramPlaces(outputs, types),
+        programAttributes(values, types, attributes),
+      );
     },
     takesBfloat16: true,
     gradient: noGradient,
   },
 };
+
+/** The attributes of an operator with a program: native/src/onnxruntime/operators/program_arrays.h. */
+export function programAttributes(
+  inputs: readonly ValueType[],
+  outputs: readonly ValueType[],
+  { instructions, results }: ElementwiseProgram,
+): Record<'code' | 'inputs' | 'outputs' | 'results' | 'shapes', readonly number[]> {
+  const code = instructions.flatMap(({ op, operands }) => {
+    const [a, b = 0, c = 0] = operands as [number, number?, number?];
+    return [opcodes[op], a, b, c];
+  });
+  const shapes = outputs.flatMap(({ shape }) => [shape.length, ...shape]);
+  return { code, inputs: countsOf(inputs), outputs: countsOf(outputs), results, shapes };
+}
 
 /** True if the operator has arguments for these arrays. */
 export function fitsProgram(arrays: readonly ValueType[]): boolean {
@@ -71,7 +79,7 @@ function countsOf(arrays: readonly ValueType[]): number[] {
 }
 
 /** The operator has a fixed number of arguments for conditions and for bfloat16; unused ones have an empty name. */
-function withPlaces(names: readonly string[], types: readonly ValueType[]): string[] {
+export function inProgramPlaces(names: readonly string[], types: readonly ValueType[]): string[] {
   return dtypes.flatMap((dtype) => {
     const own = names.filter((_, position) => types[position].dtype === dtype);
     const most = mostArrays[dtype];

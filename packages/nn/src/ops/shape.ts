@@ -2,7 +2,7 @@ import { commonDtype, promotedFloat } from './promotion.ts';
 import { cast } from './elementwise.ts';
 import { isFloat, type Scalar } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
-import { createNode, createValue, type Value } from '../graph/node.ts';
+import { createNode, createValue, isNode, type Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
 import type { Operators } from '../graph/operators.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
@@ -21,6 +21,13 @@ export function reshape(value: Value, shape: readonly number[]): Value {
   const resolved = resolveShape(value, shape);
   if (isSameSequence(resolved, value.shape) && !shape.includes(-1) && !isTracingSizes()) return value;
   return createValue('Reshape', [value], { shape }, { dtype: value.dtype, shape: resolved });
+}
+
+/** The value with the same elements before its Reshapes. */
+export function viewed(value: Value): Value {
+  let source = value;
+  while (isNode(source.node, 'Reshape')) source = source.node.inputs[0];
+  return source;
 }
 
 /** Flattens dimensions `startDim` to `endDim` into one. */

@@ -3,6 +3,7 @@ import { differentiate } from '../../src/compiler/differentiate.ts';
 import { GraphProgram } from '../../src/compiler/graph-program.ts';
 import { recomputeActivations } from '../../src/compiler/recompute-activations.ts';
 import type { DType } from '../../src/dtype.ts';
+import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
 import { allOnHost } from '../../src/executor/value-buffer.ts';
 import type { Value } from '../../src/graph/node.ts';
 import { structureOf } from '../../src/graph/structure.ts';
@@ -41,7 +42,7 @@ function stepOf(dtype: DType): Value[] {
 
 async function computed(outputs: readonly Value[]): Promise<Float32Array[]> {
   const structure = structureOf(outputs);
-  const program = await GraphProgram.compile('test', structure, outputs);
+  const program = await GraphProgram.compile(onnxruntimeExecutor, 'test', structure, outputs);
   const arrays = outputs.map(({ shape }) => new Float32Array(sizeOf(shape)));
   const inputs = allOnHost(structure.leaves.map(({ source }) => source.data));
   await program.run({ inputs, outputs: allOnHost(arrays), groups: [] });

@@ -3,9 +3,11 @@ import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
 import { isFloat } from '../../dtype.ts';
 import { sizeOf } from '../../value-type.ts';
 import type { ElementwiseOp, ElementwiseProgram } from '../../graph/attributes.ts';
+import { isSameSequence } from '../../graph/same-data.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { fitsProgram, inArgumentOrder, isCondition } from '../../ops/elementwise-program.ts';
 import { constant } from '../../ops/source.ts';
+import { viewed } from '../../ops/shape.ts';
 import { producersOf, replaceGroups, type Group, type Groups, type Replacements } from './replace-groups.ts';
 
 /**
@@ -98,10 +100,10 @@ function dependsOnItself(
 
 const instructions = new Set<string>([
   ...(['Add', 'Sub', 'Mul', 'Div', 'Max', 'Min', 'Neg', 'Sqrt', 'Abs', 'Relu'] as const),
-  ...(['Greater', 'GreaterOrEqual', 'Equal', 'IsNaN', 'Or', 'Where'] as const),
+  ...(['Greater', 'GreaterOrEqual', 'Equal', 'IsNaN', 'Or', 'Where', 'Gelu', 'GeluGradient'] as const),
 ] satisfies ElementwiseOp[]);
 
-/** True if each input has as many elements as the output, or one. */
+/** True if each input has as many elements as the output, or those of its last axes. */
 function mayJoin(node: Node): boolean {
   if (!instructions.has(node.op) && !isNode(node, 'Reshape') && !isConversion(node)) return false;
   const count = sizeOf(node.outputs[0].shape);
@@ -110,8 +112,25 @@ function mayJoin(node: Node): boolean {
   if (isNode(node, 'Equal') && node.inputs.some(isCondition)) return false;
   return node.inputs.every(({ dtype, shape }) => {
     const size = sizeOf(shape);
-    return dtype !== 'int64' && (size === count || size === 1);
+    const isPart = size === 1 || (size >= leastPeriod && isOfLastAxes(shape, node.outputs[0].shape));
+    return dtype !== 'int64' && (size === count || isPart);
   });
+}
+
+/** Elements that are repeated are copied in parts. */
+const leastPeriod = 16;
+
+/** True if broadcasting repeats the elements of a shape as they are: a bias [N] in [L, N]. */
+function isOfLastAxes(shape: readonly number[], whole: readonly number[]): boolean {
+  const own = shape.slice(shape.findIndex((size) => size !== 1));
+  return isSameSequence(own, whole.slice(whole.length - own.length));
+}
+
+/** The instruction that computes the first output of a node. */
+function instructionOf(node: Node): ElementwiseOp {
+  const isTanh =
+    (isNode(node, 'Gelu') || isNode(node, 'GeluGradient')) && node.attributes.approximate === 'tanh';
+  return (isTanh ? `Tanh${node.op}` : node.op) as ElementwiseOp;
 }
 
 /** True for a Cast between float32 and bfloat16. */
@@ -152,17 +171,22 @@ interface Program {
 }
 
 /**
- * The program of a group; undefined if the group does not fit the operator, or has fewer than two instructions and no array of
- * bfloat16.
+ * The program of a group; undefined if the group does not fit the operator, or is one node that has no array of bfloat16 and
+ * reads no product, of which the program may become part.
  */
 function programOf(group: Group, isRead: (value: Value) => boolean): Program | undefined {
   const members = new Set(group);
   const computing = group.filter((node) => !isNode(node, 'Reshape'));
   const isNarrow = (node: Node) =>
     [...node.inputs, ...node.outputs].some(({ dtype }) => dtype === 'bfloat16');
-  if (computing.length < 2 && !computing.some(isNarrow)) return undefined;
   const sourceOf = (value: Value): Value =>
     members.has(value.node) && isNode(value.node, 'Reshape') ? sourceOf(value.node.inputs[0]) : value;
+  const readsProduct = computing.some(({ inputs }) =>
+    inputs.some((input) => isNode(viewed(input).node, 'MatrixProduct')),
+  );
+  const hasOperator = ({ op }: Node) => op === 'Gelu' || op === 'GeluGradient';
+  const isWorthIt = computing.some((node) => isNarrow(node) && !hasOperator(node)) || readsProduct;
+  if (computing.length < 2 && !isWorthIt) return undefined;
   // The mask of a Relu is x ≤ 0.
   const masks = new Map<Node, Value>();
   const zero = constant(0);
@@ -199,7 +223,7 @@ function programOf(group: Group, isRead: (value: Value) => boolean): Program | u
       else add(output, 'Round', operands);
       continue;
     }
-    add(output, node.op as ElementwiseOp, operands);
+    add(output, instructionOf(node), operands);
     if (rounds(node) && inside.has(output)) add(output, 'Round', [numberOf(output)]);
     const mask = masks.get(node);
     if (mask) add(mask, 'LessOrEqual', [...operands, numbers.get(zero)!]);

@@ -1,4 +1,3 @@
-import type { ProductActivation } from '../../graph/attributes.ts';
 import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
 import { isSameSequence } from '../../graph/same-data.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
@@ -10,7 +9,7 @@ import { Readers } from './readers.ts';
 
 /**
  * Replaces matrix products by an operator of the addon, together with the operators beside them that it computes on the way:
- * transposes of operands, the sum over leading axes, a bias, GELU and its gradient, conversions between float32 and bfloat16.
+ * transposes of operands, the sum over leading axes, a bias, conversions between float32 and bfloat16.
  */
 export function fuseProducts(outputs: readonly Value[]): Value[] {
   const order = topologicalOrder(outputs);
@@ -53,13 +52,6 @@ interface Plan {
   readonly sum?: Value | undefined;
   /** The product, or the sum, in float32, if it is not read in bfloat16. */
   readonly inFloat32?: Value | undefined;
-  /** The value that the activation reads: the product, or a Reshape of it. */
-  readonly before: Value;
-  readonly activation?: {
-    readonly name: ProductActivation;
-    readonly result: Value;
-    readonly argument?: Value;
-  };
 }
 
 function planOf(node: Product, graph: Readers): Plan {
@@ -71,11 +63,9 @@ function planOf(node: Product, graph: Readers): Plan {
     const [sum] = reader.outputs;
     const sumInFloat32 = inFloat32 ?? wideningOf(sum, graph);
     // Sums are added in float32.
-    if (sumInFloat32 || sum.dtype === 'float32')
-      return { node, sum, inFloat32: sumInFloat32, before: result };
+    if (sumInFloat32 || sum.dtype === 'float32') return { node, sum, inFloat32: sumInFloat32 };
   }
-  if (inFloat32) return { node, bias, inFloat32, before: result };
-  return { node, bias, ...activationOf(node, result, graph) };
+  return { node, bias, inFloat32 };
 }
 
 /** A value in float32, if nothing reads it in bfloat16: no result of a product needs to be rounded for it. */
@@ -94,57 +84,31 @@ function isSumOverLeading(node: Node): boolean {
   return Array.from({ length: leading }, (_, axis) => axis).every((axis) => axes.has(axis));
 }
 
-function activationOf(node: Product, result: Value, graph: Readers): Pick<Plan, 'before' | 'activation'> {
-  const reader = graph.only(result);
-  const before = reader && isNode(reader, 'Reshape') ? reader.outputs[0] : result;
-  const gelu = graph.of(before).find((one) => isNode(one, 'Gelu'));
-  if (gelu) return { before, activation: { name: 'gelu', result: gelu.outputs[0] } };
-  const gradient = graph.only(before);
-  if (gradient && isNode(gradient, 'GeluGradient')) {
-    const [d, argument] = gradient.inputs;
-    if (d === before && argument !== before && graph.isKnownBefore(argument, node)) {
-      return { before, activation: { name: 'geluGradient', result: gradient.outputs[0], argument } };
-    }
-  }
-  return { before: result };
-}
-
 /** The values that the operator replaces. */
 function fused(
-  { node, bias, sum, inFloat32, before, activation }: Plan,
+  { node, bias, sum, inFloat32 }: Plan,
   current: (value: Value) => Value,
 ): readonly (readonly [Value, Value])[] {
   const [result] = node.outputs;
   const [left, right] = node.inputs.map((operand) => oriented(operand, current));
   const swaps = isNode(node, 'Gemm') ? node.attributes : { transA: false, transB: false };
   const inBfloat16 = result.dtype === 'bfloat16';
-  const argument = activation?.argument && current(activation.argument);
   const operands: ProductOperands = {
     left: inBfloat16 ? withoutRounding(left.value) : widened(left.value),
     right: inBfloat16 ? withoutRounding(right.value) : widened(right.value),
     bias: bias && widened(current(bias)),
-    argument: argument && shaped(argument, result.shape),
   };
   const attributes = {
     transLeft: left.isTransposed !== swaps.transA,
     transRight: right.isTransposed !== swaps.transB,
     inBfloat16,
     sums: sum !== undefined,
-    activation: activation?.name ?? 'none',
   };
   const type = { dtype: (inFloat32 ?? result).dtype, shape: sum ? summedShape(result, sum) : result.shape };
   const made = matrixProduct(operands, attributes, type);
-  const ending = inFloat32 ?? sum;
-  if (ending) {
-    const values = [result, ...(sum ? [sum] : []), ...(inFloat32 ? [inFloat32] : [])];
-    return values.map((value) => [value, shaped(made.outputs[0], ending.shape)] as const);
-  }
-  if (!activation) return [[result, made.outputs[0]]];
-  return [
-    [result, made.outputs[1]],
-    [before, shaped(made.outputs[1], before.shape)],
-    [activation.result, shaped(made.outputs[0], activation.result.shape)],
-  ];
+  const ending = inFloat32 ?? sum ?? result;
+  const values = [result, ...(sum ? [sum] : []), ...(inFloat32 ? [inFloat32] : [])];
+  return values.map((value) => [value, shaped(made.outputs[0], ending.shape)] as const);
 }
 
 /** A leaf that is rounded before a product in bfloat16: the product rounds it while it packs it. */

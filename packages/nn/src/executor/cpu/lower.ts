@@ -1,4 +1,5 @@
 import { emitModel } from './emit.ts';
+import { fuseEpilogues } from './fuse-epilogues.ts';
 import { fuseElementwise } from './fuse-elementwise.ts';
 import { fuseLayerNormalization } from './fuse-layer-normalization.ts';
 import { fuseProducts } from './fuse-products.ts';
@@ -9,7 +10,7 @@ import { placeAttention } from './rewrites/attention-places.ts';
 import { batchInnermost } from './rewrites/batch-innermost/index.ts';
 import { fuseBatchNormalization } from './rewrites/fuse-batch-normalization.ts';
 import { plainOperators } from '../../compiler/rewrites/plain-operators.ts';
-import type { Value } from '../../graph/node.ts';
+import { isNode, type Value } from '../../graph/node.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { usesOwnOperators } from '../../ops/own/enabled.ts';
 import { inFloat32, sizeOf } from '../../value-type.ts';
@@ -41,9 +42,9 @@ export function onnxModelOf({
     const exact = rewrite(all, [exactMaxPool]);
     if (!usesOwnOperators()) return exact;
     const withProducts = fuseProducts(exact);
-    return purpose === 'evaluation' || isLong
-      ? withProducts
-      : fuseElementwise(fuseLayerNormalization(withProducts));
+    const hasProducts = topologicalOrder(withProducts).some((node) => isNode(node, 'MatrixProduct'));
+    if (isLong || (purpose === 'evaluation' && !hasProducts)) return withProducts;
+    return fuseEpilogues(fuseElementwise(fuseLayerNormalization(withProducts)));
   };
   return {
     name,

@@ -29,6 +29,10 @@ export class Readers {
     return readers.length === 1 && !this.#outputs.has(value) ? readers[0] : undefined;
   }
 
+  isOutput(value: Value): boolean {
+    return this.#outputs.has(value);
+  }
+
   isBefore(one: Node, other: Node): boolean {
     return this.#places.get(one)! < this.#places.get(other)!;
   }
