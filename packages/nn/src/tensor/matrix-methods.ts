@@ -70,8 +70,9 @@ export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extend
   ): Tensor {
     const given = autocastValues(name, [this.value, a.value, b.value]).map((value) => this.of(value));
     return roundedOnce(given, (x, left, right) => {
-      const scaled = this.of(product(name, left.value, right.value, rank, rank)).mul(alpha);
-      const sum = scaled.add(x.mul(beta));
+      const multiplied = this.of(product(name, left.value, right.value, rank, rank));
+      const scaled = alpha === 1 ? multiplied : multiplied.mul(alpha);
+      const sum = scaled.add(beta === 1 ? x : x.mul(beta));
       return beta === 0 ? scaled.expand(...sum.shape) : sum;
     });
   }

@@ -92,7 +92,8 @@ function fused(
   const [result] = node.outputs;
   const [left, right] = node.inputs.map((operand) => oriented(operand, current));
   const swaps = isNode(node, 'Gemm') ? node.attributes : { transA: false, transB: false };
-  const inBfloat16 = result.dtype === 'bfloat16';
+  // Products of bfloat16 numbers are exact in float32, so a function that computes in float32 may multiply in bfloat16.
+  const inBfloat16 = [left, right].every(({ value }) => value.dtype === 'bfloat16');
   const operands: ProductOperands = {
     left: inBfloat16 ? withoutRounding(left.value) : widened(left.value),
     right: inBfloat16 ? withoutRounding(right.value) : widened(right.value),
@@ -126,16 +127,17 @@ function shaped(value: Value, shape: readonly number[]): Value {
   return isSameSequence(value.shape, shape) ? value : reshape(value, shape);
 }
 
-/** An operand without a Transpose of its last two axes. */
+/** An operand without a Transpose of its last two axes, and before a conversion to float32. */
 function oriented(operand: Value, current: (value: Value) => Value): { value: Value; isTransposed: boolean } {
   const { node } = operand;
-  if (!isNode(node, 'Transpose')) return { value: current(operand), isTransposed: false };
-  const { perm } = node.attributes;
+  if (isNode(node, 'Cast') && operand.dtype === 'float32' && node.inputs[0].dtype === 'bfloat16')
+    return oriented(node.inputs[0], current);
+  if (!isNode(node, 'Transpose') || !swapsLast(node)) return { value: current(operand), isTransposed: false };
+  const { value, isTransposed } = oriented(node.inputs[0], current);
+  return { value, isTransposed: !isTransposed };
+}
+
+function swapsLast({ attributes: { perm } }: Node<'Transpose'>): boolean {
   const last = perm.length - 1;
-  const swaps = perm.every(
-    (axis, place) => axis === (place < last - 1 ? place : place === last ? last - 1 : last),
-  );
-  return swaps
-    ? { value: current(node.inputs[0]), isTransposed: true }
-    : { value: current(operand), isTransposed: false };
+  return perm.every((axis, place) => axis === (place < last - 1 ? place : place === last ? last - 1 : last));
 }
