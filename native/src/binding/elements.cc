@@ -30,13 +30,12 @@ void* validAddress(void* data, std::size_t count) {
 }  // namespace
 
 ByteSpan bytesOf(const Napi::Value& typedArray) {
-  auto type = static_cast<napi_typedarray_type>(-1);
-  std::size_t count = 0;
   void* data = nullptr;
-  if (napi_get_typedarray_info(typedArray.Env(), typedArray, &type, &count, &data, nullptr, nullptr) != napi_ok) {
+  std::size_t bytes = 0;
+  if (!typedArray.IsTypedArray() || napi_get_buffer_info(typedArray.Env(), typedArray, &data, &bytes) != napi_ok) {
     throw Napi::TypeError::New(typedArray.Env(), "expected a typed array, got another value");
   }
-  return {validAddress(data, count), count * bytesPerElementOf(type)};
+  return {validAddress(data, bytes), bytes};
 }
 
 DType dtypeOf(const Napi::Value& number) {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { fuseProducts } from '../../src/compiler/fuse-products.ts';
-import { isNode } from '../../src/graph/node.ts';
-import { topologicalOrder } from '../../src/graph/topology.ts';
-import { autocast, Parameter, tensor, type Tensor } from '../../src/index.ts';
-import { fill } from '../support/fill.ts';
-import '../support/one-thread.ts';
+import { fuseProducts } from '../../../src/executor/cpu/fuse-products.ts';
+import { isNode } from '../../../src/graph/node.ts';
+import { topologicalOrder } from '../../../src/graph/topology.ts';
+import { autocast, Parameter, tensor, type Tensor } from '../../../src/index.ts';
+import { fill } from '../../support/fill.ts';
+import '../../support/one-thread.ts';
 
 /** Numbers that bfloat16 represents. */
 const narrow = (shape: readonly number[], seed: number) =>
