@@ -75,7 +75,7 @@ export const typedArrayClass: { readonly [T in DType]: new (buffer: ArrayBuffer)
 export function dtypeOf(value: unknown): DType | undefined {
   if (!ArrayBuffer.isView(value)) return undefined;
   // Compares the tag because `instanceof` fails for arrays of another realm, such as a vm context.
-  const { [Symbol.toStringTag]: tag } = value as { [Symbol.toStringTag]: string };
+  const { [Symbol.toStringTag]: tag } = value as unknown as { [Symbol.toStringTag]: string };
   switch (tag) {
     case 'Float32Array':
       return 'float32';
