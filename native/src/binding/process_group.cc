@@ -129,27 +129,29 @@ Napi::Value ProcessGroup::connect(const Napi::CallbackInfo& info) {
                info.Env().Undefined());
 }
 
-// (tensor, dtype, reduceOp, timeoutMs)
-ProcessGroup::Work ProcessGroup::allReduceOf(const Napi::CallbackInfo& info) {
+// Calls `use` with the fingerprint, the timeout and the operation of (tensor, dtype, reduceOp, timeoutMs).
+template <typename Use>
+auto ProcessGroup::withAllReduce(const Napi::CallbackInfo& info, Use use) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
   const Fingerprint request = fingerprintOf(Op::AllReduce, reduceOpOf(info[2]), elements.dtype, 0, elements.count);
-  return workOf(placed(info.Env(), request, elements.onDevice), info[3].As<Napi::Number>(),
-                [data = elements.data](Collectives& collectives, const Call& call) { collectives.allReduce(call, data); });
+  const double timeoutMs = info[3].As<Napi::Number>();
+  return use(placed(info.Env(), request, elements.onDevice), timeoutMs,
+             [data = elements.data](Collectives& collectives, const Call& call) { collectives.allReduce(call, data); });
+}
+
+ProcessGroup::Work ProcessGroup::allReduceOf(const Napi::CallbackInfo& info) {
+  return withAllReduce(info, [this](const Fingerprint& fingerprint, double timeoutMs, auto operate) {
+    return workOf(fingerprint, timeoutMs, operate);
+  });
 }
 
 // Like synchronous<&allReduceOf>, but allocates nothing: the operation stays on this stack.
-void ProcessGroup::allReduceSync(const Napi::CallbackInfo& info) { static_cast<ProcessGroup*>(info.Data())->allReduceHere(info); }
-
-void ProcessGroup::allReduceHere(const Napi::CallbackInfo& info) {
-  const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  const Fingerprint request =
-      placed(info.Env(), fingerprintOf(Op::AllReduce, reduceOpOf(info[2]), elements.dtype, 0, elements.count), elements.onDevice);
-  const double timeoutMs = info[3].As<Napi::Number>();
-  const auto run = [&] {
-    return group_.run(group_.numbered(request), timeoutMs,
-                      [&](Collectives& collectives, const Call& call) { collectives.allReduce(call, elements.data); });
-  };
-  runSync(info.Env(), std::cref(run));
+void ProcessGroup::allReduceSync(const Napi::CallbackInfo& info) {
+  auto* const self = static_cast<ProcessGroup*>(info.Data());
+  self->withAllReduce(info, [&](const Fingerprint& fingerprint, double timeoutMs, auto operate) {
+    const auto run = [&] { return self->group_.run(self->group_.numbered(fingerprint), timeoutMs, operate); };
+    return self->runSync(info.Env(), std::cref(run));
+  });
 }
 
 // (tensors, dtype, reduceOp, timeoutMs). The dtype is ignored if there are no tensors.

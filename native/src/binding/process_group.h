@@ -64,6 +64,8 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
 
   // An operation with its JavaScript arguments. It gets its position in the group's order when it is queued.
   using Issue = Work (ProcessGroup::*)(const Napi::CallbackInfo& info);
+  template <typename Use>
+  auto withAllReduce(const Napi::CallbackInfo& info, Use use);
   Work allReduceOf(const Napi::CallbackInfo& info);
   Work allReduceCoalescedOf(const Napi::CallbackInfo& info);
   Work reduceOf(const Napi::CallbackInfo& info);
@@ -87,7 +89,6 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   template <Issue issue>
   void synchronous(const Napi::CallbackInfo& info);
   static void allReduceSync(const Napi::CallbackInfo& info);
-  void allReduceHere(const Napi::CallbackInfo& info);
 
   // Messages between two ranks: (tensor, dtype, rank, tag, timeoutMs).
   Napi::Value send(const Napi::CallbackInfo& info);
