@@ -29,9 +29,13 @@ export class NativeCalls {
     if (this.#firstFailure) throw this.#firstFailure;
   }
 
-  now<Result>(operate: (native: NativeProcessGroup) => Result): Result {
+  /** Calls `operate` with the last two arguments: another function around it would take 8 ns of every operation. */
+  now<Result>(
+    operate: (native: NativeProcessGroup, timeoutMs: number, blocking: true) => Result,
+    timeoutMs = Infinity,
+  ): Result {
     try {
-      return operate(this.#native);
+      return operate(this.#native, timeoutMs, true);
     } catch (error) {
       throw this.#translated(error);
     }

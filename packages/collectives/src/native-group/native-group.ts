@@ -279,7 +279,7 @@ export class NativeGroupBase implements PreparesCollectives {
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
     this.#turns.refuseWhileUnderWay();
-    return this.#calls.now((native) => operate(native, timeoutMs, true));
+    return this.#calls.now(operate, timeoutMs);
   }
 
   /** Runs an operation in its turn, with the timeout of the options or the group. */
