@@ -63,10 +63,7 @@ const sanitizers = {
   thread: {
     flags: ['-fsanitize=thread'],
     runtime: 'libtsan.so',
-    optionsFor: (path) => ({
-      TSAN_OPTIONS: `log_path=${path}:exitcode=0:${stackFormat}`,
-      CXXFLAGS: [...commonFlags, '-fsanitize=thread'].join(' '),
-    }),
+    optionsFor: (path) => ({ TSAN_OPTIONS: `log_path=${path}:exitcode=0:${stackFormat}` }),
     files: ['packages/collectives/test/nccl/faults.test.ts'],
     tests: ofFewRanks,
     faults: ['data race'],
@@ -75,10 +72,10 @@ const sanitizers = {
 
 /**
  * All operations and endings over every transport and algorithm, several groups and Node environments in a process,
- * file locks, image transforms, graphs with their operators, and processes that end during a run.
+ * file locks, image transforms, graphs with their operators, programs of a GPU, and processes that end during a run.
  */
 const filesOfBoth = [
-  ...['collectives', 'tcp', 'images'].map((name) => `native/test/${name}.test.ts`),
+  ...['collectives', 'tcp', 'images', 'gpu/kernels', 'gpu/program'].map((name) => `native/test/${name}.test.ts`),
   ...[
     'conformance/conformance',
     ...['deaths', 'disagreements', 'leaving', 'lifetimes', 'order'].map((name) => `contracts/${name}`),
@@ -121,12 +118,14 @@ function libraryOf(name) {
 }
 
 /** An empty folder for reports, and the environment that makes processes with `binary` write their reports to it. */
-function environmentOf({ runtime, optionsFor }, folder, binary) {
+function environmentOf({ flags, runtime, optionsFor }, folder, binary) {
   const reports = join(folder, 'reports');
   rmSync(reports, { recursive: true, force: true });
   mkdirSync(reports, { recursive: true });
   const env = {
     ...optionsFor(join(reports, 'report')),
+    // For what tests compile: the fakes of NVIDIA's libraries, and kernels.
+    CXXFLAGS: [...commonFlags, ...flags].join(' '),
     LD_PRELOAD: libraryOf(runtime),
     RINGRUN_NATIVE: binary,
     RINGRUN_SANITIZER: 'on',

@@ -240,6 +240,7 @@ export interface NativeGpuProgram {
   /**
    * Uses a part of some memory for a slot, in the next runs. The program keeps the memory until it is replaced.
    *
+   * @param byteOffset A multiple of 16.
    * @throws if the slot's bytes exceed the memory.
    */
   bind(slot: number, memory: NativeDeviceMemory, byteOffset?: number): void;

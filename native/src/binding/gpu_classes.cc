@@ -15,6 +15,7 @@ Napi::Value describeGpuOf(const Napi::CallbackInfo& info) {
   object.Set("problem", description.problem);
   object.Set("cuda", toJs(info.Env(), description.cuda));
   object.Set("nvrtc", toJs(info.Env(), description.nvrtc));
+  object.Set("cublasLt", toJs(info.Env(), description.cublasLt));
   return object;
 }
 

@@ -6,6 +6,7 @@
 
 #include "binding/elements.h"
 #include "binding/gpu_module.h"
+#include "binding/gpu_product.h"
 #include "binding/gpu_values.h"
 #include "gpu/launch_command.h"
 
@@ -64,8 +65,9 @@ std::unique_ptr<GpuCommand> launchOf(const std::string& name, const Napi::Object
   return std::make_unique<LaunchCommand>(name, std::move(launch));
 }
 
-std::unique_ptr<GpuCommand> commandOf(const std::string& name, const Napi::Object& object) {
+std::unique_ptr<GpuCommand> commandOf(const std::string& name, const Napi::Object& object, const Device& device) {
   const std::string kind = object.Get("kind").ToString();
+  if (kind == "product") return productOf(name, object, device);
   if (kind == "launch") return launchOf(name, object);
   if (kind == "copy") {
     return std::make_unique<CopyCommand>(name, addressOf(objectOf(object.Get("from"))), addressOf(objectOf(object.Get("to"))),
@@ -81,7 +83,7 @@ std::unique_ptr<GpuCommand> commandOf(const std::string& name, const Napi::Objec
 
 }  // namespace
 
-GpuDefinition definitionOf(const Napi::Object& object, const Device&) {
+GpuDefinition definitionOf(const Napi::Object& object, const Device& device) {
   GpuDefinition definition{object.Get("name").ToString(), sizeOf(object.Get("arenaBytes")), {}, {}};
   const auto slots = object.Get("slots").As<Napi::Array>();
   for (std::uint32_t i = 0; i < slots.Length(); ++i) definition.slotBytes.push_back(sizeOf(slots.Get(i)));
@@ -89,7 +91,7 @@ GpuDefinition definitionOf(const Napi::Object& object, const Device&) {
   for (std::uint32_t i = 0; i < commands.Length(); ++i) {
     const Napi::Object command = objectOf(commands.Get(i));
     const std::string name = command.Get("name").ToString();
-    const std::optional<Failure> failure = failureOf([&] { definition.commands.push_back(commandOf(name, command)); });
+    const std::optional<Failure> failure = failureOf([&] { definition.commands.push_back(commandOf(name, command, device)); });
     if (failure) throw Napi::Error::New(object.Env(), "program " + definition.name + ", command " + name + ": " + failure->detail);
   }
   return definition;

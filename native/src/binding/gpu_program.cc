@@ -65,6 +65,12 @@ void GpuProgramObject::bind(const Napi::CallbackInfo& info) {
     throw Napi::RangeError::New(info.Env(), "slot " + std::to_string(slot) + ": expected " + std::to_string(created_.slotBytes[slot]) +
                                                 " bytes, got " + std::to_string(memory->bytes()) + " from byte " + std::to_string(offset) + " on");
   }
+  // Products choose their algorithms for this alignment.
+  constexpr std::uintptr_t kAlignment = 16;
+  if (reinterpret_cast<std::uintptr_t>(memory->data() + offset) % kAlignment != 0) {
+    throw Napi::RangeError::New(info.Env(), "slot " + std::to_string(slot) + ": expected an address that is a multiple of 16 bytes, got byteOffset " +
+                                                std::to_string(offset));
+  }
   if (slots_.use_count() > 1) slots_ = std::make_shared<Slots>(*slots_);
   slots_->addresses[slot] = memory->data() + offset;
   slots_->owners[slot] = memory->owner();

@@ -1,5 +1,6 @@
 #include "gpu/describe.h"
 
+#include "gpu/cublaslt.h"
 #include "gpu/cuda_compute.h"
 #include "gpu/nvrtc.h"
 
@@ -18,6 +19,8 @@ GpuDescription describeGpu() {
   description.problem = computeProblem();
   description.cuda = describeDriver(CudaCompute::ofProcess().problem());
   description.nvrtc = {nvrtc.library.path(), nvrtc.version(), nvrtc.problem(), nvrtc.library.attempts()};
+  const CublasLt& cublasLt = CublasLt::ofProcess();
+  description.cublasLt = {cublasLt.library.path(), cublasLt.version(), cublasLt.problem(), cublasLt.library.attempts()};
   return description;
 }
 
@@ -25,7 +28,9 @@ std::string computeProblem() {
   const std::string& driver = CudaCompute::ofProcess().problem();
   if (!driver.empty()) return "the CUDA driver: " + driver;
   const std::string& compiler = Nvrtc::ofProcess().problem();
-  return compiler.empty() ? "" : "NVRTC: " + compiler;
+  if (!compiler.empty()) return "NVRTC: " + compiler;
+  const std::string& products = CublasLt::ofProcess().problem();
+  return products.empty() ? "" : "cuBLASLt: " + products;
 }
 
 }  // namespace ringrun

@@ -19,6 +19,7 @@ struct GpuDescription {
   std::string problem;  // the reason why this process cannot compute on a GPU; empty if it can
   LibraryDescription cuda;
   LibraryDescription nvrtc;
+  LibraryDescription cublasLt;
 };
 
 // Opens the libraries; allocates nothing on a GPU.

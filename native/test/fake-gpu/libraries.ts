@@ -23,11 +23,12 @@ export function fakeGpuLibraries(): { RINGRUN_CUDA_LIBRARY: string; RINGRUN_NCCL
 
 /** As `fakeGpuLibraries`, for processes that compute on the fake GPU. Compiled kernels are kept from one test to the next. */
 export function fakeComputeLibraries(): Record<string, string> {
-  const kernels = join(cache, hashOfSources(), 'kernels');
+  const kernels = join(cache, `kernels-${hashOfSources('nvrtc')}`);
   mkdirSync(kernels, { recursive: true });
   return {
     ...fakeGpuLibraries(),
     RINGRUN_NVRTC_LIBRARY: compiled('nvrtc'),
+    RINGRUN_CUBLASLT_LIBRARY: compiled('cublaslt'),
     RINGRUN_FAKE_NVRTC_CACHE: kernels,
     RINGRUN_FAKE_NVRTC_FLAGS: extraFlags.join(' '),
   };
@@ -41,9 +42,9 @@ const extraFlags = (process.env['CXXFLAGS'] ?? '').split(/\s+/).filter(Boolean);
 
 /** Compiles all sources of a folder. Written to a temporary name first, because two test files compile at once. */
 function compiled(name: string): string {
-  const library = join(cache, hashOfSources(), `lib${name}.so`);
+  const library = join(cache, `lib${name}-${hashOfSources(name)}.so`);
   if (existsSync(library)) return library;
-  mkdirSync(join(library, '..'), { recursive: true });
+  mkdirSync(cache, { recursive: true });
   const temporary = `${library}.${process.pid}.tmp`;
   const flags = ['-std=c++17', '-O2', '-fPIC', '-shared', '-pthread', '-Wall', '-Wextra', '-Werror'];
   const compiler = process.env['CXX'] ?? 'g++';
@@ -66,9 +67,11 @@ function compiled(name: string): string {
   return library;
 }
 
-function hashOfSources(): string {
+/** Of the sources of one fake, and of the headers that all share. */
+function hashOfSources(library: string): string {
   const hash = createHash('sha256').update(extraFlags.join(' '));
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const own = readdirSync(join(folder, library), { recursive: true, encoding: 'utf8' });
+  const names = [...readdirSync(folder), ...own.map((name) => join(library, name))];
   for (const name of names.filter((one) => /\.(?:cc|h)$/.test(one)).sort()) {
     hash.update(name).update(readFileSync(join(folder, name)));
   }

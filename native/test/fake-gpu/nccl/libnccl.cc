@@ -2,14 +2,13 @@
 // data to all others over local sockets (nccl_communicator.h), and reduces in the order of the ranks (nccl_arithmetic.h).
 // AVG multiplies by 1/ranks before it adds, as NCCL does. Sums of 16-bit numbers are kept in float32, where real NCCL also
 // rounds in between, so results are equal only if nothing must be rounded.
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "driver_functions.h"
 #include "fake_gpu.h"
 #include "nccl/nccl_arithmetic.h"
 #include "nccl/nccl_communicator.h"
@@ -52,26 +51,9 @@ struct Operation {
   FakeStream* stream;
 };
 
-template <typename Pointer>
-Pointer ofCuda(const char* name) {
-  static void* const library = ::dlopen(std::getenv("RINGRUN_CUDA_LIBRARY"), RTLD_NOW);
-  return reinterpret_cast<Pointer>(::dlsym(library, name));
-}
-
-bool isCapturing(FakeStream* stream) {
-  static const auto function = ofCuda<FakeIsCapturing>("fakeGpuIsCapturing");
-  return function(stream) != 0;
-}
-
-void enqueue(FakeStream* stream, std::function<void()> task) {
-  static const auto function = ofCuda<FakeEnqueue>("fakeGpuEnqueue");
-  function(stream, &task);
-}
-
-std::uint8_t* hostAddress(const void* onDevice, std::size_t bytes) {
-  static const auto function = ofCuda<FakeHostAddress>("fakeGpuHostAddress");
-  return static_cast<std::uint8_t*>(function(onDevice, bytes));
-}
+using fake_gpu::enqueue;
+using fake_gpu::hostAddress;
+using fake_gpu::isCapturing;
 
 // ---- operations
 
@@ -190,12 +172,19 @@ void carryOut(FakeComm& comm, const std::vector<Operation>& operations) {
 
 // The first launches of a communicator continue in the background, as NCCL's do while it connects.
 int launch(FakeComm* comm, std::vector<Operation> operations) {
-  ++comm->pending;
   FakeStream* const stream = operations.front().stream;
+  if (isCapturing(stream)) {
+    const auto recorded = [comm, operations = std::move(operations)] {
+      ++comm->pending;
+      carryOut(*comm, operations);
+    };
+    return enqueue(stream, recorded) == 0 ? Success : InvalidUsage;
+  }
+  ++comm->pending;
   const auto start = [comm, stream, operations = std::move(operations)] {
     enqueue(stream, [comm, operations] { carryOut(*comm, operations); });
   };
-  if (isCapturing(stream) || ++comm->launches > 10) {
+  if (++comm->launches > 10) {
     start();
     return Success;
   }
