@@ -3,32 +3,31 @@
 import { defaultGroup, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';
 
 const [memory, mode, ...plan] = process.argv.slice(2);
-// Looked up once: `process` is a getter, whose time would be measured too.
+// Once, because these would be measured too: `process` is a getter, and a string from the command line is compared by letters.
 const nanoseconds = process.hrtime.bigint;
+const isSync = mode === 'sync';
 await initProcessGroup();
 const group = defaultGroup();
-await warmUp();
+// Lets V8 compile everything before measuring, the loop that measures too, which it optimises as a whole after several calls.
+for (let i = 0; i < 10; i += 1) await timesOf(new Float32Array(1), 1000);
 for (const step of plan) {
   const [bytes, repetitions] = step.split(':').map(Number);
   const length = bytes / Float32Array.BYTES_PER_ELEMENT;
   const tensor = memory === 'registered' ? group.allocateSync('float32', length) : new Float32Array(length);
-  const times = [];
-  for (let i = -repetitions; i < repetitions; i += 1) {
-    const start = nanoseconds();
-    if (mode === 'sync') group.allReduceSync(tensor);
-    else await group.allReduce(tensor);
-    if (i >= 0) times.push(Number(nanoseconds() - start) / 1000);
-  }
+  const times = await timesOf(tensor, repetitions);
   group.barrierSync();
   if (getRank() === 0) console.log(JSON.stringify({ bytes, times }));
 }
 await destroyProcessGroup();
 
-/** Lets V8 compile everything before measuring; four processes on one processor need some thousand calls. */
-async function warmUp() {
-  const tensor = new Float32Array(1);
-  for (let i = 0; i < 5000; i += 1) {
-    if (mode === 'sync') group.allReduceSync(tensor);
+/** Microseconds of each call, after as many calls that are not measured. */
+async function timesOf(tensor, repetitions) {
+  const times = [];
+  for (let i = -repetitions; i < repetitions; i += 1) {
+    const start = nanoseconds();
+    if (isSync) group.allReduceSync(tensor);
     else await group.allReduce(tensor);
+    if (i >= 0) times.push(Number(nanoseconds() - start) / 1000);
   }
+  return times;
 }
