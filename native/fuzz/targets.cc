@@ -54,7 +54,13 @@ Fingerprint fingerprintOf(Op op, std::uint64_t count) {
 struct Calls {
   std::atomic<bool> cancelled{false};
   WaitReports reports;
-  Call of(const Fingerprint& fingerprint) { return {fingerprint, Deadline::after(kTimeoutMs), cancelled, reports}; }
+  // The deadline is that of the last call.
+  Call of(const Fingerprint& fingerprint) {
+    deadline = Deadline::after(kTimeoutMs);
+    return {fingerprint, deadline, cancelled, reports};
+  }
+
+  Deadline deadline = Deadline::after(kTimeoutMs);
 };
 
 // The addon finds OpenSSL in Node's executable, which does not exist here.
