@@ -8,10 +8,11 @@ import type { Mark } from '../fixtures/mark.ts';
 import { Marks } from './marks.ts';
 import { occupiedBy } from './occupied.ts';
 
-const size = 3;
-
 /** How a job continues after a death: without the rank until its replacement joins, or from a checkpoint. */
 export type Way = 'shrink' | 'restart';
+
+/** Ranks. One survives when the others shrink; after a restart all are new, and one more adds only their start. */
+const sizes: Readonly<Record<Way, number>> = { shrink: 3, restart: 2 };
 
 /** Resources by name, such as `launcher descriptors`. */
 export type Sample = Readonly<Record<string, number>>;
@@ -22,6 +23,7 @@ export class SoakedJob {
   /** Number of killed processes. */
   kills = 0;
 
+  readonly #size: number;
   readonly #folder: string;
   readonly #marks: Marks;
   readonly #launcher: Command;
@@ -30,6 +32,7 @@ export class SoakedJob {
 
   constructor(place: string, way: Way, limitMs: number) {
     this.way = way;
+    this.#size = sizes[way];
     this.#folder = mkdtempSync(join(place, `${way}-`));
     for (const name of ['tmp', 'heaps', 'checkpoints']) mkdirSync(join(this.#folder, name));
     this.#marks = new Marks(this.#folder, (mark) => {
@@ -41,7 +44,7 @@ export class SoakedJob {
     this.#launcher = launch(
       [
         '--nproc',
-        String(size),
+        String(this.#size),
         '--max-restarts',
         '100000',
         builtScript('faults/soak.script'),
@@ -67,17 +70,19 @@ export class SoakedJob {
 
   /** Resolves when all ranks train together. */
   async begin(): Promise<void> {
-    await this.#unlessEnded(this.#marks.next(({ ranks }) => ranks === size));
+    await this.#unlessEnded(this.#marks.next(({ ranks }) => ranks === this.#size));
     await this.#steps();
   }
 
   /** Kills the next rank in turn. Resolves when all ranks train together again, without a trace of its death in progress. */
   async killNext(): Promise<void> {
-    const victims = Array.from({ length: size }, (_, rank) => rank).filter((rank) => rank !== this.#survivor);
+    const victims = Array.from({ length: this.#size }, (_, rank) => rank).filter(
+      (rank) => rank !== this.#survivor,
+    );
     const rank = victims[this.kills % victims.length];
     const { pid } = this.#last.get(rank)!;
     const replaced = this.#marks.next(
-      (mark) => mark.rank === rank && mark.pid !== pid && mark.ranks === size,
+      (mark) => mark.rank === rank && mark.pid !== pid && mark.ranks === this.#size,
     );
     process.kill(pid, 'SIGKILL');
     this.kills += 1;
@@ -121,7 +126,7 @@ export class SoakedJob {
 
   /** Resolves after the next mark of each rank. */
   async #steps(): Promise<void> {
-    const ranks = Array.from({ length: size }, (_, rank) => rank);
+    const ranks = Array.from({ length: this.#size }, (_, rank) => rank);
     await this.#unlessEnded(Promise.all(ranks.map((rank) => this.#marks.next((mark) => mark.rank === rank))));
   }
 
