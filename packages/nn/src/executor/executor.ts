@@ -186,6 +186,9 @@ export interface Executor extends ValueMemory {
    * types of outputs. It is called before differentiation, so the gradients follow the rewritten operators: each must have a rule
    * of differentiation. Leaves must stay the same objects.
    *
+   * This is also the place to replace operators of the addon that the device does not have (`plainOperators`): their gradients are
+   * operators of the addon too, and have no plain form.
+   *
    * @param purpose `training` if the result is differentiated
    */
   prepareForward(outputs: readonly Value[], purpose: 'evaluation' | 'training'): readonly Value[];

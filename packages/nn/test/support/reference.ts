@@ -41,17 +41,18 @@ export function interpret(outputs: readonly Value[], leaves: Leaves = new Map())
   const results = new Map<Value, Reference>();
   const plain = rewrite(outputs, [plainOperators]);
   for (const node of topologicalOrder(plain)) {
-    const arrays = isNode(node, 'Input')
-      ? [leaves.get(node.outputs[0]) ?? Float64Array.from(node.attributes.source.data, Number)]
-      : ruleOf(node)(
-          node,
-          node.inputs.map((input) => results.get(input)!),
-        );
+    const leaf = leaves.get(node.outputs[0]) ?? elementsOf(node);
+    const inputs = node.inputs.map((input) => results.get(input)!);
+    const arrays = leaf ? [leaf] : ruleOf(node)(node, inputs);
     for (const [index, output] of node.outputs.entries()) {
       results.set(output, { shape: output.shape, data: arrays[index] });
     }
   }
   return plain.map((output) => results.get(output)!.data);
+}
+
+function elementsOf(node: Node): Float64Array | undefined {
+  return isNode(node, 'Input') ? Float64Array.from(node.attributes.source.data, Number) : undefined;
 }
 
 /** Operators of the addon. Some are replaced by others before they are interpreted. */

@@ -7,8 +7,14 @@ import { isSameSequence } from '../../graph/same-data.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { fitsProgram, inArgumentOrder, isCondition } from '../../ops/elementwise-program.ts';
 import { constant } from '../../ops/source.ts';
+import {
+  producersOf,
+  replaceGroups,
+  type Group,
+  type Groups,
+  type Replacements,
+} from '../../compiler/replace-groups.ts';
 import { viewed } from '../../ops/shape.ts';
-import { producersOf, replaceGroups, type Group, type Groups, type Replacements } from './replace-groups.ts';
 
 /**
  * Replaces connected elementwise operators over arrays of one size by one node, which computes them in one pass over memory

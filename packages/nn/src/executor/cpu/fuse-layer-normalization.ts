@@ -4,8 +4,8 @@ import { sizeOf } from '../../value-type.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { isSameSequence } from '../../graph/same-data.ts';
 import { elementwiseGroups } from './fuse-elementwise.ts';
-import { Readers } from './readers.ts';
-import { replaceGroups, type Group, type Replacements } from './replace-groups.ts';
+import { Readers } from '../../compiler/readers.ts';
+import { replaceGroups, type Group, type Replacements } from '../../compiler/replace-groups.ts';
 
 /**
  * Makes additions and conversions beside a layer normalization part of it, so that they cost no pass over memory: the addition of

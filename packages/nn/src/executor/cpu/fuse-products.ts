@@ -5,7 +5,7 @@ import { matrixProduct, type ProductOperands } from '../../ops/own/matrix-produc
 import { beforeRounding, widened } from '../../ops/elementwise.ts';
 import { reshape } from '../../ops/shape.ts';
 import { sizeOf } from '../../value-type.ts';
-import { Readers } from './readers.ts';
+import { Readers } from '../../compiler/readers.ts';
 
 /**
  * Replaces matrix products by an operator of the addon, together with the operators beside them that it computes on the way:

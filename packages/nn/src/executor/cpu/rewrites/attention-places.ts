@@ -6,7 +6,7 @@ import { namesOf, placesOf } from '../../../ops/own/attention.ts';
 import { usesOwnOperators } from '../../../ops/own/enabled.ts';
 import { transpose } from '../../../ops/shape.ts';
 import { sizeOf } from '../../../value-type.ts';
-import { Readers } from '../readers.ts';
+import { Readers } from '../../../compiler/readers.ts';
 import { rewrite } from '../../../compiler/rewrite.ts';
 
 /**

@@ -3,7 +3,7 @@ import { sizeOf } from '../../../value-type.ts';
 import { topologicalOrder } from '../../../graph/topology.ts';
 import { isSameSequence } from '../../../graph/same-data.ts';
 import { batchNormalizeActivate } from '../../../ops/own/batch-normalize-activate.ts';
-import { Readers } from '../readers.ts';
+import { Readers } from '../../../compiler/readers.ts';
 
 /**
  * Replaces batch normalization, the addition of a residual and the following relu by one operator of the addon. Its gradient

@@ -1,5 +1,5 @@
-import { createNode, type Node, type Value } from '../../graph/node.ts';
-import { isSameSequence } from '../../graph/same-data.ts';
+import { createNode, type Node, type Value } from '../graph/node.ts';
+import { isSameSequence } from '../graph/same-data.ts';
 
 /** Nodes in topological order that run as one. No input from outside depends on a member. */
 export type Group = readonly Node[];

@@ -1,4 +1,4 @@
-import type { Node, Value } from '../../graph/node.ts';
+import type { Node, Value } from '../graph/node.ts';
 
 /** The nodes of a graph that read its values. */
 export class Readers {
