@@ -1,5 +1,4 @@
 import { BufferTensor } from '../../tensor/buffer-tensor.ts';
-import { emitNodes } from '../../executor/cpu/emit.ts';
 import { rewrite } from '../../compiler/rewrite.ts';
 import { removeSlopes } from '../../compiler/rewrites/remove-identity.ts';
 import { plainOperators } from '../../compiler/rewrites/plain-operators.ts';
@@ -14,6 +13,7 @@ import { input as inputOf } from '../../ops/source.ts';
 import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 import { describeValue } from '../../checks/describe-value.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { emitNodes } from '../../onnx-format/emit-nodes.ts';
 import { GraphBuilder } from '../../onnx-format/graph-builder.ts';
 import { dynamicDimension, writeWithDynamicSizes } from './dynamic-sizes.ts';
 import {

@@ -1,7 +1,7 @@
-import type { Node, Value } from '../../graph/node.ts';
-import type { GraphBuilder } from '../../onnx-format/graph-builder.ts';
-import { dataTypeCode } from '../../onnx-format/type-codes.ts';
-import { inFloat32 } from '../../value-type.ts';
+import type { Node, Value } from '../graph/node.ts';
+import type { GraphBuilder } from './graph-builder.ts';
+import { dataTypeCode } from './type-codes.ts';
+import { inFloat32 } from '../value-type.ts';
 
 /**
  * The names of values in an emitted graph. A value of bfloat16 has up to two: its own elements, and the same numbers in float32
