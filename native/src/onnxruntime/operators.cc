@@ -46,8 +46,6 @@ const std::vector<const CustomOperator*>& operators() {
         customOperator<EmbeddingBagGradient>(),
         customOperator<MatrixProducts>(),
         customOperator<NormParts>(),
-        customOperator<Recurrence>(),
-        customOperator<RecurrenceGradient>(),
         customOperator<RunCall>(),
         customOperator<StartCall>(),
     };
@@ -66,6 +64,8 @@ const std::vector<const CustomOperator*>& operators() {
     addOverloads<MaxPoolActivate, 1>(made);
     addOverloads<MaxPoolActivateGradient, 1>(made);
     addOverloads<MaxPoolGradient, 1>(made);
+    addOverloads<Recurrence, 2>(made);
+    addOverloads<RecurrenceGradient, 2>(made);
     addOverloads<SafeSoftmax, 1>(made);
     addOverloads<Softmax, 1>(made);
     addOverloads<SoftmaxCrossEntropy, 1>(made);

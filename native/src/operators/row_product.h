@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
+#include "operators/product/pack.h"
 #include "operators/product/panels.h"
 
 namespace ringrun {
@@ -13,16 +15,23 @@ class RowProduct {
   // Columns including padding: rows of results need room for them.
   static std::size_t padded(std::size_t columns);
 
-  // Stores the matrix [inner, columns] whose element (k, j) is elements[k·innerStride + j·columnStride].
-  void store(const float* elements, std::size_t inner, std::size_t columns, std::size_t innerStride, std::size_t columnStride);
+  // Stores a matrix [inner, columns]. One of bfloat16 numbers is multiplied in bfloat16, to which rows are rounded.
+  void store(const MatrixOperand& matrix, std::size_t inner, std::size_t columns);
 
   // See PanelProductOf.
   void multiply(const float* const* from, const float* const* start, float* const* to, std::size_t rows) const;
 
  private:
+  template <typename T>
+  void pack(const MatrixOperand& matrix, std::size_t columns, const T** panels, T* to) const;
+
+  bool isHalf_ = false;
   std::size_t inner_ = 0;
+  // One of the two, by isHalf_.
   std::vector<const float*> panels_;
+  std::vector<const std::uint16_t*> halfPanels_;
   AlignedFloats elements_;
+  Aligned<std::uint16_t> halfElements_;
 };
 
 }  // namespace ringrun

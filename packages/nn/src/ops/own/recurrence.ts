@@ -3,6 +3,7 @@ import { sizeOf } from '../../value-type.ts';
 import type { RecurrenceAttributes, RecurrentCell } from '../../graph/attributes.ts';
 import { sumToShape } from '../broadcast.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
+import { cast, widened } from '../elementwise.ts';
 import { gemm } from '../linear-algebra.ts';
 import { reshape } from '../shape.ts';
 import { unrolled, type RecurrenceInputs, type RecurrenceOutputs } from '../unrolled-recurrence.ts';
@@ -10,13 +11,18 @@ import { unrolled, type RecurrenceInputs, type RecurrenceOutputs } from '../unro
 /** Gates of a step, in torch's order: i, f, g, o for lstm; r, z, n for gru. */
 export const gatesOf: Readonly<Record<RecurrentCell, number>> = { tanh: 1, relu: 1, lstm: 4, gru: 3 };
 
-/** All steps of a recurrent network in one direction, as one operator. */
+/**
+ * All steps of a recurrent network in one direction, as one operator. Gates and states may be bfloat16; states are rounded after
+ * each step, and are multiplied in bfloat16 if the weight is.
+ */
 export function recurrence(
   cell: RecurrentCell,
   reverse: boolean,
   given: RecurrenceInputs,
 ): RecurrenceOutputs {
-  const { gates, weight, state, cellState, bias, lengths } = given;
+  const { gates, weight, state, lengths } = given;
+  const cellState = given.cellState && cast(given.cellState, state.dtype);
+  const bias = given.bias && widened(given.bias);
   const inputs = [gates, weight, state, cellState, bias, lengths].filter((input) => input !== undefined);
   const attributes = { cell, reverse, hasBias: bias !== undefined, hasLengths: lengths !== undefined };
   const states = { dtype: state.dtype, shape: [...gates.shape.slice(0, 2), weight.shape[1]] };
@@ -48,6 +54,8 @@ export const recurrences: OperatorFamily<'Recurrence' | 'RecurrenceGradient'> = 
       );
     },
     omits: [2, 3, 4],
+    takesBfloat16: true,
+    differentiatesBfloat16: true,
     gradient: (node, gradients) => gradientOf(node, gradients),
   },
   RecurrenceGradient: {
@@ -61,6 +69,7 @@ export const recurrences: OperatorFamily<'Recurrence' | 'RecurrenceGradient'> = 
       graph.ownNode('RecurrenceGradient', places, outputs, codes(attributes));
     },
     omits: [1, 2, 3, 4],
+    takesBfloat16: true,
     gradient: noGradient,
   },
 };
@@ -80,7 +89,7 @@ function gradientOf(
     'RecurrenceGradient',
     [outputs[0], weight, state, cellState, lengths, ...saved, ...received].filter((one) => one !== undefined),
     { ...attributes, given },
-    [gates, gates, outputs[0], state, state],
+    [gates, gates, { dtype: gates.dtype, shape: outputs[0].shape }, state, state],
   ).outputs;
   const rows = sizeOf(gates.shape.slice(0, 2));
   const products = reshape(cell === 'gru' ? dProducts : dGates, [rows, gates.shape[2]]);
