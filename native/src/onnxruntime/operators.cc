@@ -23,6 +23,7 @@
 #include "onnxruntime/operators/recurrence.h"
 #include "onnxruntime/operators/softmax.h"
 #include "onnxruntime/operators/softmax_cross_entropy.h"
+#include "onnxruntime/operators/sum_rows.h"
 #include "onnxruntime/operators/toom_cook_convolve.h"
 #include "onnxruntime/operators/toom_cook_convolve_2d.h"
 
@@ -48,6 +49,7 @@ const std::vector<const CustomOperator*>& operators() {
         customOperator<NormParts>(),
         customOperator<RunCall>(),
         customOperator<StartCall>(),
+        customOperator<SumRows>(),
     };
     addOverloads<AddDependency, 1>(made);
     addOverloads<AddLayerNormalize, 2>(made);

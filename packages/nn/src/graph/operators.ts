@@ -270,6 +270,8 @@ export interface Operators {
   SoftmaxCrossEntropy: SoftmaxCrossEntropyAttributes;
   /** Inputs: gradient of the loss, logits, classes, the last two outputs of SoftmaxCrossEntropy, its other inputs. Output: [N,C]. */
   SoftmaxCrossEntropyGradient: SoftmaxCrossEntropyAttributes;
+  /** An operator of the addon, only in compiled programs: the sum of bfloat16 […, N] over all axes but the last, float32 [N]. */
+  SumRows: None;
   /** An operator of the addon: x·Φ(x), Φ the standard normal distribution. */
   Gelu: GeluAttributes;
   /** Inputs: gradient of the result, x. Output: gradient of x. */

@@ -16,6 +16,7 @@ import { linearAlgebra } from './linear-algebra.ts';
 import { normalization } from './normalization.ts';
 import { ordering } from './ordering.ts';
 import { rowSums } from './own/add-rows.ts';
+import { sumsOfRows } from './own/sum-rows.ts';
 import { attentions } from './own/attention.ts';
 import { batchNormalizeActivations } from './own/batch-normalize-activate.ts';
 import { indexChecks } from './own/check-indices.ts';
@@ -68,6 +69,7 @@ export const operators: OperatorFamily<OpName> = {
   ...tableRows,
   ...softmaxes,
   ...rowSums,
+  ...sumsOfRows,
   ...indexChecks,
   ...probabilityChecks,
   ...normClipping,

@@ -68,6 +68,7 @@ const own = [
   'AddLayerNormalize',
   'LayerNormalizeGradient',
   'MatrixProduct',
+  'SumRows',
   'BatchNormalizeActivateGradient',
   'RecurrenceGradient',
   'ToomCookWeightGradient',

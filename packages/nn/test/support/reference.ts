@@ -64,7 +64,7 @@ type Own =
   | ('DirectConvolve' | 'DirectWeightGradient')
   | ('ToomCookConvolve2d' | 'ToomCookWeightGradient2d')
   | ('EmbeddingBag' | 'EmbeddingBagGradient')
-  | ('MatrixProduct' | 'MaxPoolActivate' | 'MaxPoolActivateGradient')
+  | ('MatrixProduct' | 'SumRows' | 'MaxPoolActivate' | 'MaxPoolActivateGradient')
   | ('BatchNormalizeActivate' | 'BatchNormalizeActivateGradient')
   | ('CheckIndices' | 'CheckProbabilities')
   | ('Attention' | 'AttentionGradient')

@@ -8,6 +8,7 @@ import { rewrite } from '../../compiler/rewrite.ts';
 import { exactMaxPool } from './rewrites/exact-max-pool.ts';
 import { placeAttention } from './rewrites/attention-places.ts';
 import { batchInnermost } from './rewrites/batch-innermost/index.ts';
+import { sumRowsOfBfloat16 } from './rewrites/sum-rows.ts';
 import { fuseBatchNormalization } from './rewrites/fuse-batch-normalization.ts';
 import { plainOperators } from '../../compiler/rewrites/plain-operators.ts';
 import { isNode, type Value } from '../../graph/node.ts';
@@ -41,7 +42,7 @@ export function onnxModelOf({
   const rewritten = (all: readonly Value[]) => {
     const exact = rewrite(all, [exactMaxPool]);
     if (!usesOwnOperators()) return exact;
-    const withProducts = fuseProducts(exact);
+    const withProducts = rewrite(fuseProducts(exact), [sumRowsOfBfloat16]);
     const hasProducts = topologicalOrder(withProducts).some((node) => isNode(node, 'MatrixProduct'));
     if (isLong || (purpose === 'evaluation' && !hasProducts)) return withProducts;
     return fuseEpilogues(fuseElementwise(fuseLayerNormalization(withProducts)));
