@@ -1,5 +1,5 @@
 import { emitModel } from './emit.ts';
-import { fuseEpilogues } from './fuse-epilogues.ts';
+import { fuseEpilogues, paysOff } from './fuse-epilogues.ts';
 import { fuseElementwise } from './fuse-elementwise.ts';
 import { fuseLayerNormalization } from './fuse-layer-normalization.ts';
 import { fuseProducts } from './fuse-products.ts';
@@ -45,7 +45,7 @@ export function onnxModelOf({
     const withProducts = rewrite(fuseProducts(exact), [sumRowsOfBfloat16]);
     const hasProducts = topologicalOrder(withProducts).some((node) => isNode(node, 'MatrixProduct'));
     if (isLong || (purpose === 'evaluation' && !hasProducts)) return withProducts;
-    return fuseEpilogues(fuseElementwise(fuseLayerNormalization(withProducts)));
+    return fuseEpilogues(fuseElementwise(fuseLayerNormalization(withProducts)), paysOff);
   };
   return {
     name,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { rewrite } from '../../../src/compiler/rewrite.ts';
-import { sumRowsOfBfloat16 } from '../../../src/compiler/rewrites/sum-rows.ts';
+import { sumRowsOfBfloat16 } from '../../../src/executor/cpu/rewrites/sum-rows.ts';
 import { topologicalOrder } from '../../../src/graph/topology.ts';
 import { autocast, F, Parameter, tensor } from '../../../src/index.ts';
 import { cast } from '../../../src/ops/elementwise.ts';
