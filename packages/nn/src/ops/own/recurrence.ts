@@ -1,6 +1,9 @@
+import type { DType } from '../../dtype.ts';
 import { createNode, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
 import type { RecurrenceAttributes, RecurrentCell } from '../../graph/attributes.ts';
+import type { GraphBuilder } from '../../onnx-format/graph-builder.ts';
+import { dataTypeCode } from '../../onnx-format/type-codes.ts';
 import { sumToShape } from '../broadcast.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
 import { cast, widened } from '../elementwise.ts';
@@ -59,13 +62,15 @@ export const recurrences: OperatorFamily<'Recurrence' | 'RecurrenceGradient'> = 
     gradient: (node, gradients) => gradientOf(node, gradients),
   },
   RecurrenceGradient: {
-    emit: (graph, { attributes }, inputs, outputs) => {
+    emit: (graph, { attributes, outputs: [gates] }, inputs, outputs) => {
       const rest = [...inputs];
       const next = (isThere: boolean) => (isThere ? rest.shift()! : '');
       const { cell, hasLengths, given } = attributes;
       const saves = savesGates(cell);
       const first = [next(true), next(true), next(true), next(cell === 'lstm'), next(hasLengths)];
-      const places = [...first, next(saves), next(saves), ...given.map(next)];
+      // onnxruntime infers the dtype of the outputs from an input, so there is one even if nothing reads it.
+      const functions = saves ? next(true) : zero(graph, gates.dtype);
+      const places = [...first, functions, next(saves), ...given.map(next)];
       graph.ownNode('RecurrenceGradient', places, outputs, codes(attributes));
     },
     omits: [1, 2, 3, 4],
@@ -73,6 +78,15 @@ export const recurrences: OperatorFamily<'Recurrence' | 'RecurrenceGradient'> = 
     gradient: noGradient,
   },
 };
+
+/** [1] of this dtype. */
+function zero(graph: GraphBuilder, dtype: DType): string {
+  const number = graph.constant('float32', [1], [0]);
+  if (dtype !== 'bfloat16') return number;
+  const rounded = graph.freshName('zero');
+  graph.node('Cast', [number], [rounded], { to: dataTypeCode.bfloat16 });
+  return rounded;
+}
 
 /** The gradient of the gates is computed step by step; the gradients of the weights are one product over all steps. */
 function gradientOf(
