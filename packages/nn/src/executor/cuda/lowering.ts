@@ -1,0 +1,58 @@
+import type { GpuAddress, GpuArgument, GpuCommand, GpuExtent } from '@ringrun/native';
+import type { Node, Value } from '../../graph/node.ts';
+import type { OpName } from '../../graph/operators.ts';
+
+/** A kernel in CUDA C++. Equal sources are compiled once per device, so one source may have several kernels. */
+export interface Kernel {
+  /** In errors: `softmax.cu`. */
+  readonly file: string;
+  /** Of the function, which is declared `extern "C" __global__`. */
+  readonly name: string;
+  /** CUDA C++17 without includes. */
+  readonly source: string;
+}
+
+/**
+ * The commands of one node. Memory has elements row-major: float32, int64, and bool as one byte, 0 or 1. Values of bfloat16 are
+ * float32 in memory; the executor rounds the outputs of a node that computed them.
+ */
+export interface Lowering {
+  /**
+   * Where the elements of an input or output of the node are. No two outputs overlap, and no output overlaps an input, except for
+   * elementwise nodes. An output that nothing reads has memory too.
+   */
+  at(value: Value): GpuAddress;
+  /** False if no node reads an output, and it is no output of the program: it need not be computed. */
+  isRead(output: Value): boolean;
+  /** Memory that one node uses while it runs, aligned to 256 bytes, with arbitrary contents. */
+  scratch(bytes: number): GpuAddress;
+  /**
+   * A cell (int64) that is 0 when the node begins. If it is not 0 at the end of the run, the run fails with this message.
+   *
+   * @param describe makes the message from the cell
+   */
+  refusal(describe: (found: bigint) => string): GpuAddress;
+  /** Launches a kernel. Not called for a grid without blocks. `sharedBytes` of dynamic shared memory. Default: 0. */
+  launch(
+    kernel: Kernel,
+    grid: GpuExtent,
+    block: GpuExtent,
+    args: readonly GpuArgument[],
+    sharedBytes?: number,
+  ): void;
+  /** Adds a command that is no launch. Its name gets a number. */
+  add(command: GpuCommand): void;
+}
+
+/** Adds the commands that compute a node's outputs. */
+export type LowerNode<Op extends OpName> = (node: Node<Op>, lowering: Lowering) => void;
+
+/** The kernels of one family; a missing member is a type error. */
+export type LoweringFamily<Op extends OpName> = { readonly [O in Op]: LowerNode<O> };
+
+/** An address that is some bytes after another. */
+export function after(address: GpuAddress, bytes: number): GpuAddress {
+  return 'arena' in address
+    ? { arena: address.arena + bytes }
+    : { slot: address.slot, byteOffset: (address.byteOffset ?? 0) + bytes };
+}
