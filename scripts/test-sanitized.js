@@ -75,7 +75,9 @@ const sanitizers = {
  * file locks, image transforms, graphs with their operators, programs of a GPU, and processes that end during a run.
  */
 const filesOfBoth = [
-  ...['collectives', 'tcp', 'images', 'gpu/kernels', 'gpu/program'].map((name) => `native/test/${name}.test.ts`),
+  ...['collectives', 'tcp', 'images', 'gpu/kernels', 'gpu/program'].map(
+    (name) => `native/test/${name}.test.ts`,
+  ),
   ...[
     'conformance/conformance',
     ...['deaths', 'disagreements', 'leaving', 'lifetimes', 'order'].map((name) => `contracts/${name}`),

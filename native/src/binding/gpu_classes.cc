@@ -16,6 +16,7 @@ Napi::Value describeGpuOf(const Napi::CallbackInfo& info) {
   object.Set("cuda", toJs(info.Env(), description.cuda));
   object.Set("nvrtc", toJs(info.Env(), description.nvrtc));
   object.Set("cublasLt", toJs(info.Env(), description.cublasLt));
+  object.Set("cudnn", toJs(info.Env(), description.cudnn));
   return object;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "binding/elements.h"
+#include "binding/gpu_convolution.h"
 #include "binding/gpu_module.h"
 #include "binding/gpu_product.h"
 #include "binding/gpu_values.h"
@@ -68,6 +69,7 @@ std::unique_ptr<GpuCommand> launchOf(const std::string& name, const Napi::Object
 std::unique_ptr<GpuCommand> commandOf(const std::string& name, const Napi::Object& object, const Device& device) {
   const std::string kind = object.Get("kind").ToString();
   if (kind == "product") return productOf(name, object, device);
+  if (kind == "convolution") return convolutionOf(name, object, device);
   if (kind == "launch") return launchOf(name, object);
   if (kind == "copy") {
     return std::make_unique<CopyCommand>(name, addressOf(objectOf(object.Get("from"))), addressOf(objectOf(object.Get("to"))),

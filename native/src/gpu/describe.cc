@@ -2,6 +2,7 @@
 
 #include "gpu/cublaslt.h"
 #include "gpu/cuda_compute.h"
+#include "gpu/cudnn.h"
 #include "gpu/nvrtc.h"
 
 namespace ringrun {
@@ -21,6 +22,8 @@ GpuDescription describeGpu() {
   description.nvrtc = {nvrtc.library.path(), nvrtc.version(), nvrtc.problem(), nvrtc.library.attempts()};
   const CublasLt& cublasLt = CublasLt::ofProcess();
   description.cublasLt = {cublasLt.library.path(), cublasLt.version(), cublasLt.problem(), cublasLt.library.attempts()};
+  const Cudnn& cudnn = Cudnn::ofProcess();
+  description.cudnn = {cudnn.library.path(), cudnn.version(), cudnn.problem(), cudnn.library.attempts()};
   return description;
 }
 

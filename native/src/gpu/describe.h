@@ -20,6 +20,7 @@ struct GpuDescription {
   LibraryDescription cuda;
   LibraryDescription nvrtc;
   LibraryDescription cublasLt;
+  LibraryDescription cudnn;  // only convolutions need it
 };
 
 // Opens the libraries; allocates nothing on a GPU.

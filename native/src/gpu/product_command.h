@@ -7,12 +7,9 @@
 
 #include "gpu/command.h"
 #include "gpu/device.h"
+#include "gpu/gpu_dtype.h"
 
 namespace ringrun {
-
-enum class GpuDType { Float32, BFloat16 };
-
-constexpr std::size_t bytesPerElement(GpuDType dtype) { return dtype == GpuDType::Float32 ? 4 : 2; }
 
 // A matrix in row-major order. Strides in elements.
 struct ProductMatrix {

@@ -29,6 +29,7 @@ export function fakeComputeLibraries(): Record<string, string> {
     ...fakeGpuLibraries(),
     RINGRUN_NVRTC_LIBRARY: compiled('nvrtc'),
     RINGRUN_CUBLASLT_LIBRARY: compiled('cublaslt'),
+    RINGRUN_CUDNN_LIBRARY: compiled('cudnn'),
     RINGRUN_FAKE_NVRTC_CACHE: kernels,
     RINGRUN_FAKE_NVRTC_FLAGS: extraFlags.join(' '),
   };
