@@ -1,11 +1,6 @@
 import { createNode, type Node, type Value } from '../graph/node.ts';
 import { isSameSequence } from '../graph/same-data.ts';
-
-/** Nodes in topological order that run as one. No input from outside depends on a member. */
-export type Group = readonly Node[];
-
-/** The groups of their members. */
-export type Groups = ReadonlyMap<Node, Group>;
+import { producersOf, type Group, type Groups } from '../executor/node-groups.ts';
 
 /** The new values of outputs. */
 export type Replacements = Map<Value, Value>;
@@ -40,10 +35,6 @@ export function replaceGroups(
     for (const member of group) finished.add(member);
   }
   return outputs.map((output) => replacements.get(output)!);
-}
-
-export function producersOf(nodes: readonly Node[]): Node[] {
-  return nodes.flatMap(({ inputs }) => inputs.map((input) => input.node));
 }
 
 /** Keeps a node, or copies it if its inputs were replaced. */

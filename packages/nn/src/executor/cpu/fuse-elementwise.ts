@@ -7,14 +7,9 @@ import { isSameSequence } from '../../graph/same-data.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { fitsProgram, inArgumentOrder, isCondition } from '../../ops/elementwise-program.ts';
 import { constant } from '../../ops/source.ts';
-import {
-  producersOf,
-  replaceGroups,
-  type Group,
-  type Groups,
-  type Replacements,
-} from '../../compiler/replace-groups.ts';
 import { viewed } from '../../ops/shape.ts';
+import { groupsOf, type Group, type Groups } from '../node-groups.ts';
+import { replaceGroups, type Replacements } from '../../compiler/replace-groups.ts';
 
 /**
  * Replaces connected elementwise operators over arrays of one size by one node, which computes them in one pass over memory
@@ -43,65 +38,7 @@ function grouped(outputs: readonly Value[]): { order: readonly Node[]; groups: G
   const before = new Map<Node, Node>(
     collectives.slice(1).map((node, position) => [node, collectives[position]]),
   );
-  return { order, groups: groupsOf(order, before) };
-}
-
-/**
- * The elementwise nodes, and Reshapes between them, which only rename values. A group runs as one node, so a node joins the group of an input only if no external input of the union depends on the
- * union.
- */
-function groupsOf(order: readonly Node[], before: ReadonlyMap<Node, Node>): Groups {
-  const groups = new Map<Node, Group>();
-  const places: Places = { of: new Map(order.map((node, place) => [node, place])), crossed: [] };
-  for (const node of order) {
-    if (!mayJoin(node)) continue;
-    let group: Group = [node];
-    for (const { node: producer } of node.inputs) {
-      const other = groups.get(producer);
-      if (other === undefined || group.includes(producer)) continue;
-      if (sizeOf(producer.outputs[0].shape) !== sizeOf(node.outputs[0].shape)) continue;
-      const union = [...new Set([...other, ...group])].sort((a, b) => places.of.get(a)! - places.of.get(b)!);
-      if (!dependsOnItself(union, groups, places, before)) group = union;
-    }
-    for (const member of group) groups.set(member, group);
-    for (let at = places.of.get(group[0])! + 1; at <= places.of.get(node)!; at += 1)
-      places.crossed[at] = true;
-  }
-  return groups;
-}
-
-interface Places {
-  /** In the topological order. */
-  readonly of: ReadonlyMap<Node, number>;
-  /** True at a place if a group has members before it, and others at it or after. */
-  readonly crossed: boolean[];
-}
-
-/** True if an external input depends on a member, where each of the other groups counts as one node. */
-function dependsOnItself(
-  group: Group,
-  groups: Groups,
-  places: Places,
-  before: ReadonlyMap<Node, Node>,
-): boolean {
-  const members = new Set(group);
-  // Nodes before a place that no group crosses depend only on nodes before it, even through their groups.
-  let first = places.of.get(group[0])!;
-  while (places.crossed[first]) first -= 1;
-  const visited = new Set<Node>();
-  const pending = producersOf(group).filter((node) => !members.has(node));
-  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    if (visited.has(node)) continue;
-    const unit = groups.get(node) ?? [node];
-    for (const member of unit) visited.add(member);
-    if (places.of.get(unit.at(-1)!)! < first) continue;
-    const earlier = before.get(node);
-    for (const producer of earlier === undefined ? producersOf(unit) : [...producersOf(unit), earlier]) {
-      if (members.has(producer)) return true;
-      pending.push(producer);
-    }
-  }
-  return false;
+  return { order, groups: groupsOf(order, mayJoin, before) };
 }
 
 const instructions = new Set<string>([
