@@ -1,0 +1,34 @@
+import { sizeOf } from '../../../value-type.ts';
+import type { Kernel, LoweringFamily } from '../lowering.ts';
+import { int64, kernelsIn, launchElements } from './launches.ts';
+import { philox } from './philox.ts';
+import { sourceOf } from './prelude.ts';
+
+const source = sourceOf(`${philox}
+// A thread has the four elements of a counter.
+extern "C" __global__ void __launch_bounds__(256) dropOut(const float* x, const int64* numbers, const float* factor, float* y, int64 count,
+                                                          int64 counters) {
+  const Mask mask(numbers, factor);
+  for (int64 counter = firstElement(); counter < counters; counter += gridStride()) {
+    const Numbers drawn = numbersOf(mask.key, static_cast<unsigned long long>(counter));
+    const int64 first = counter / 64 * 256 + counter % 64;
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      const int64 i = first + 64 * w;
+      if (i < count) y[i] = x[i] * mask.factorOf(drawn.of[w]);
+    }
+  }
+}
+`);
+
+const kernels = kernelsIn('dropout.cu', source, ['dropOut']);
+
+export const dropoutKernels: readonly Kernel[] = Object.values(kernels);
+
+export const dropouts: LoweringFamily<'Dropout'> = {
+  Dropout: ({ inputs, outputs: [y] }, lowering) => {
+    const count = sizeOf(y.shape);
+    const args = [...inputs.map((input) => lowering.at(input)), lowering.at(y), int64(count)];
+    launchElements(lowering, kernels.dropOut, Math.ceil(count / 256) * 64, args);
+  },
+};

@@ -1,0 +1,164 @@
+import type { GpuArgument } from '@ringrun/native';
+import type { PoolAttributes } from '../../../graph/attributes.ts';
+import type { Value } from '../../../graph/node.ts';
+import { sizeOf } from '../../../value-type.ts';
+import type { Kernel, LoweringFamily } from '../lowering.ts';
+import { int32, int64, kernelsIn, launchElements } from './launches.ts';
+import { sourceOf } from './prelude.ts';
+
+/** Images of one or two axes have leading axes of size 1. */
+const axes = 3;
+
+const source = sourceOf(`
+struct Windows {
+  int size[${axes}], pooled[${axes}], kernel[${axes}], stride[${axes}], before[${axes}], dilation[${axes}];
+};
+
+// A window: its channel among all channels of all images, and where its first element is, which may be in the padding.
+struct Place {
+  int64 channel;
+  int start[${axes}];
+};
+
+__device__ __forceinline__ Place placeOf(const Windows& w, int64 window) {
+  Place place;
+  for (int axis = ${axes - 1}; axis >= 0; --axis) {
+    place.start[axis] = static_cast<int>(window % w.pooled[axis]) * w.stride[axis] - w.before[axis];
+    window /= w.pooled[axis];
+  }
+  place.channel = window;
+  return place;
+}
+
+// Calls body(position) for the elements of a window that are in the image, in order.
+template <typename Body>
+__device__ __forceinline__ void forEachElement(const Windows& w, const Place& place, const Body& body) {
+  for (int i = 0; i < w.kernel[0]; ++i) {
+    const int x = place.start[0] + i * w.dilation[0];
+    if (x < 0 || x >= w.size[0]) continue;
+    for (int j = 0; j < w.kernel[1]; ++j) {
+      const int y = place.start[1] + j * w.dilation[1];
+      if (y < 0 || y >= w.size[1]) continue;
+      for (int k = 0; k < w.kernel[2]; ++k) {
+        const int z = place.start[2] + k * w.dilation[2];
+        if (z >= 0 && z < w.size[2]) body(((place.channel * w.size[0] + x) * w.size[1] + y) * w.size[2] + z);
+      }
+    }
+  }
+}
+
+// The first of the largest elements; the last NaN wins. A window of −∞ has the position of its first element.
+extern "C" __global__ void __launch_bounds__(256) maxPool(const float* images, float* maxima, int64* positions, Windows w, int64 count) {
+  for (int64 window = firstElement(); window < count; window += gridStride()) {
+    float largest = -kInfinity;
+    int64 position = -1;
+    forEachElement(w, placeOf(w, window), [&](int64 at) {
+      const float x = images[at];
+      if (!(x > largest || x != x || position < 0)) return;
+      largest = x;
+      position = at;
+    });
+    maxima[window] = largest;
+    if (positions != nullptr) positions[window] = position;
+  }
+}
+
+// Divides by the elements of the kernel, or by those in the image.
+extern "C" __global__ void __launch_bounds__(256) averagePool(const float* images, float* means, Windows w, int countsPadding, int64 count) {
+  for (int64 window = firstElement(); window < count; window += gridStride()) {
+    float sum = 0.0f;
+    int elements = 0;
+    forEachElement(w, placeOf(w, window), [&](int64 at) {
+      sum += images[at];
+      ++elements;
+    });
+    means[window] = sum / static_cast<float>(countsPadding ? w.kernel[0] * w.kernel[1] * w.kernel[2] : elements);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) maxUnpool(const float* values, const int64* positions, float* images, int64 size, int64 count) {
+  for (int64 window = firstElement(); window < count; window += gridStride()) {
+    const int64 position = positions[window];
+    if (position >= 0 && position < size) images[position] = values[window];
+  }
+}
+
+// The windows of an element as a list: links[size + window] is the next one, links[element] the first; -1 ends a list. Its order
+// depends on timing.
+extern "C" __global__ void __launch_bounds__(256) linkWindows(const int64* positions, int* links, int64 size, int64 count) {
+  for (int64 window = firstElement(); window < count; window += gridStride()) {
+    const int64 position = positions[window];
+    if (position < 0 || position >= size) continue;
+    links[size + window] = atomicExch(links + position, static_cast<int>(window));
+  }
+}
+
+// Adds the gradients of the windows of an element in the order of the windows, whatever the order of its list.
+extern "C" __global__ void __launch_bounds__(256) sumOfWindows(const float* gradients, const int* links, float* images, int64 size) {
+  for (int64 element = firstElement(); element < size; element += gridStride()) {
+    float sum = 0.0f;
+    int last = -1;
+    while (true) {
+      int next = 0x7fffffff;
+      for (int window = links[element]; window >= 0; window = links[size + window]) {
+        if (window > last && window < next) next = window;
+      }
+      if (next == 0x7fffffff) break;
+      sum += gradients[next];
+      last = next;
+    }
+    images[element] = sum;
+  }
+}
+`);
+
+const kernels = kernelsIn('pooling.cu', source, [
+  ...(['maxPool', 'averagePool', 'maxUnpool'] as const),
+  ...(['linkWindows', 'sumOfWindows'] as const),
+]);
+
+export const poolingKernels: readonly Kernel[] = Object.values(kernels);
+
+export const pooling: LoweringFamily<'MaxPool' | 'AveragePool' | 'MaxUnpool' | 'MaxPoolGradient'> = {
+  MaxPool: ({ inputs: [x], outputs: [maxima, positions], attributes }, lowering) => {
+    const places: GpuArgument = lowering.isRead(positions) ? lowering.at(positions) : { uint64: 0 };
+    const args = [lowering.at(x), lowering.at(maxima), places, windowsOf(x, maxima, attributes)];
+    launchElements(lowering, kernels.maxPool, sizeOf(maxima.shape), args);
+  },
+  AveragePool: ({ inputs: [x], outputs: [means], attributes }, lowering) => {
+    const windows = windowsOf(x, means, attributes);
+    const args = [lowering.at(x), lowering.at(means), windows, int32(Number(attributes.countIncludePad))];
+    launchElements(lowering, kernels.averagePool, sizeOf(means.shape), args);
+  },
+  MaxUnpool: ({ inputs: [values, positions], outputs: [images] }, lowering) => {
+    const size = sizeOf(images.shape);
+    if (size > 0) lowering.add({ kind: 'fill', name: 'maxUnpool', at: lowering.at(images), bytes: 4 * size });
+    const args = [lowering.at(values), lowering.at(positions), lowering.at(images), int64(size)];
+    launchElements(lowering, kernels.maxUnpool, sizeOf(values.shape), args);
+  },
+  MaxPoolGradient: ({ inputs: [gradients, positions], outputs: [images] }, lowering) => {
+    const [count, size] = [sizeOf(gradients.shape), sizeOf(images.shape)];
+    if (size === 0) return;
+    const links = lowering.scratch(4 * (count + size));
+    lowering.add({ kind: 'fill', name: 'noWindows', at: links, bytes: 4 * size, value: 0xff });
+    launchElements(lowering, kernels.linkWindows, count, [lowering.at(positions), links, int64(size)]);
+    const args = [lowering.at(gradients), links, lowering.at(images)];
+    launchElements(lowering, kernels.sumOfWindows, size, args);
+  },
+};
+
+/** The struct Windows. */
+function windowsOf(
+  images: Value,
+  pooled: Value,
+  { kernelShape, strides, pads, dilations = [] }: PoolAttributes,
+): GpuArgument {
+  const added = axes - kernelShape.length;
+  const all = (numbers: readonly number[], rest: number) =>
+    Array.from({ length: axes }, (_, axis) => numbers[axis - added] ?? rest);
+  const numbers = [
+    ...[all(images.shape.slice(2), 1), all(pooled.shape.slice(2), 1), all(kernelShape, 1), all(strides, 1)],
+    ...[all(pads.slice(0, kernelShape.length), 0), all(dilations, 1)],
+  ];
+  return { bytes: new Uint8Array(Int32Array.from(numbers.flat()).buffer) };
+}

@@ -1,0 +1,166 @@
+import { expect } from 'vitest';
+import type { GpuAddress, GpuCommand, NativeGpuDevice, NativeGpuModule } from '@ringrun/native';
+import { fakeDevice } from '../../../../../../native/test/gpu/fake-device.ts';
+import type { Lowering, LowerNode } from '../../../../src/executor/cuda/lowering.ts';
+import type { Node, Value } from '../../../../src/graph/node.ts';
+import type { OpName } from '../../../../src/graph/operators.ts';
+import { Tensor } from '../../../../src/index.ts';
+import { sizeOf } from '../../../../src/value-type.ts';
+
+type Elements = Float32Array | BigInt64Array | Uint8Array;
+
+let device: NativeGpuDevice | undefined;
+const modules = new Map<string, NativeGpuModule>();
+
+/** Elements of a value, by the executor for CPUs. */
+export async function onCpu(value: Value): Promise<Elements> {
+  return await new Tensor(value).array();
+}
+
+/**
+ * The outputs of one node over the fake GPU, whose memory has arbitrary contents before. Inputs are computed on the CPU. Runs
+ * twice, first directly and then as a graph, and expects equal bits.
+ *
+ * @param unread indices of outputs that nothing reads
+ */
+export async function onGpu<Op extends OpName>(
+  node: Node<Op>,
+  lower: LowerNode<Op>,
+  unread: readonly number[] = [],
+): Promise<Elements[]> {
+  device ??= fakeDevice();
+  const gpu = device;
+  const inputs = [...new Set(node.inputs)];
+  const values: readonly Value[] = [...inputs, ...node.outputs];
+  const slots = values.map((value) => Math.max(bytesOf(value), 1));
+  const commands: GpuCommand[] = [];
+  const cells: { readonly at: number; readonly describe: (found: bigint) => string }[] = [];
+  let arenaBytes = 256;
+  const reserve = (bytes: number): { arena: number } => {
+    const arena = arenaBytes;
+    arenaBytes += Math.ceil(bytes / 256) * 256;
+    return { arena };
+  };
+  const lowering: Lowering = {
+    at: (value): GpuAddress => {
+      const slot = values.indexOf(value);
+      expect(slot, 'the slot of a value of the node').toBeGreaterThanOrEqual(0);
+      return { slot };
+    },
+    isRead: ({ index }) => !unread.includes(index),
+    scratch: reserve,
+    refusal: (describe) => {
+      const cell = reserve(8);
+      cells.push({ at: cell.arena, describe });
+      return cell;
+    },
+    launch: (kernel, grid, block, args, sharedBytes = 0) => {
+      const key = kernel.source;
+      const module = modules.get(key) ?? gpu.compileSync(kernel.source, kernel.file);
+      modules.set(key, module);
+      commands.push({
+        ...{ kind: 'launch', name: kernel.name, module, kernel: kernel.name, grid, block, sharedBytes },
+        arguments: args,
+      });
+    },
+    add: (command) => {
+      commands.push(command);
+    },
+  };
+  lower(node, lowering);
+  const program = gpu.createProgram({
+    name: node.op,
+    arenaBytes,
+    slots: [...slots, 8 * cells.length + 1],
+    commands: [
+      { kind: 'fill', name: 'arbitrary', at: { arena: 0 }, bytes: arenaBytes, value: 0xff },
+      ...cells.map(({ at }): GpuCommand => ({ kind: 'fill', name: 'zero', at: { arena: at }, bytes: 8 })),
+      ...commands,
+      ...cells.map(({ at }, index): GpuCommand => {
+        return { ...copyTo(values.length, 8 * index), from: { arena: at } };
+      }),
+    ],
+  });
+  const memories = [...slots, 8 * cells.length + 1].map((bytes) => gpu.allocate(bytes));
+  for (const [slot, memory] of memories.entries()) program.bind(slot, memory);
+  for (const [slot, input] of inputs.entries()) {
+    const elements = await onCpu(input);
+    if (elements.length > 0) await gpu.upload(elements, memories[slot]);
+  }
+  const run = async (): Promise<Elements[]> => {
+    for (const [k, output] of node.outputs.entries()) {
+      const bytes = new Uint8Array(Math.max(bytesOf(output), 1)).fill(0xff);
+      await gpu.upload(bytes, memories[inputs.length + k]);
+    }
+    await program.run();
+    const results = node.outputs.map(({ dtype, shape }) => elementsOf(dtype, sizeOf(shape)));
+    for (const [k, result] of results.entries()) {
+      if (result.length > 0) await gpu.download(memories[inputs.length + k], result);
+    }
+    const refused = new BigInt64Array(cells.length);
+    if (cells.length > 0) await gpu.download(memories[values.length], refused);
+    for (const [k, { describe }] of cells.entries())
+      if (refused[k] !== 0n) throw new Error(describe(refused[k]));
+    return results;
+  };
+  try {
+    const first = await run();
+    const second = await run();
+    expect(second.map(bitsOf), 'the second run').toEqual(first.map(bitsOf));
+    return first;
+  } finally {
+    program.release();
+    for (const memory of memories) memory.free();
+  }
+}
+
+/** Expects the outputs that the executor for CPUs computes. Differences are relative to the largest finite element. */
+export async function expectAsOnCpu<Op extends OpName>(
+  node: Node<Op>,
+  lower: LowerNode<Op>,
+  {
+    tolerance = 2e-6,
+    unread = [],
+  }: { readonly tolerance?: number; readonly unread?: readonly number[] } = {},
+): Promise<void> {
+  const found = await onGpu(node, lower, unread);
+  for (const [k, output] of node.outputs.entries()) {
+    if (unread.includes(k)) continue;
+    expectElements(`${node.op}, output ${k}`, found[k], await onCpu(output), tolerance);
+  }
+}
+
+export function expectElements(what: string, found: Elements, expected: Elements, tolerance: number): void {
+  if (!(expected instanceof Float32Array) || tolerance === 0) {
+    expect([...found], what).toEqual([...expected]);
+    return;
+  }
+  expect(found.length, what).toBe(expected.length);
+  const scale = expected.reduce((most, x) => (Number.isFinite(x) ? Math.max(most, Math.abs(x)) : most), 0);
+  for (const [place, right] of expected.entries()) {
+    const got = Number(found[place]);
+    const isClose = Number.isFinite(right)
+      ? Math.abs(got - right) <= tolerance * scale
+      : Object.is(got, right);
+    if (!isClose) {
+      expect.fail(`${what}: element ${place} is ${got}, expected ${right} of at most ${scale}`);
+    }
+  }
+}
+
+function copyTo(slot: number, byteOffset: number) {
+  return { kind: 'copy', name: 'refusal', to: { slot, byteOffset }, bytes: 8 } as const;
+}
+
+function bytesOf({ dtype, shape }: Value): number {
+  return elementsOf(dtype, 0).BYTES_PER_ELEMENT * sizeOf(shape);
+}
+
+function elementsOf(dtype: Value['dtype'], count: number): Elements {
+  if (dtype === 'int64') return new BigInt64Array(count);
+  return dtype === 'bool' ? new Uint8Array(count) : new Float32Array(count);
+}
+
+function bitsOf({ buffer, byteOffset, byteLength }: Elements): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+}
