@@ -57,3 +57,8 @@ export function chooseDevice({ set, variable, group }: DeviceSettings): ChosenDe
   const device: Device = group.device === undefined ? 'cuda' : `cuda:${group.device}`;
   return { device, requiredBy: undefined };
 }
+
+/** Why a device cannot be used, as the end of a sentence. */
+export interface Unusable {
+  readonly problem: string;
+}

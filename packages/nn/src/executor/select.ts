@@ -1,14 +1,17 @@
 import { invalidateRecordedCalls, registry } from '@ringrun/core';
 import { ArgumentError, NnError } from '../errors/errors.ts';
-import { chooseDevice, indexOfGpu, requireDevice, type Device, type DeviceSettings } from './device.ts';
+import {
+  chooseDevice,
+  indexOfGpu,
+  requireDevice,
+  type Device,
+  type DeviceSettings,
+  type Unusable,
+} from './device.ts';
 import type { Executor } from './executor.ts';
 import { onnxruntimeExecutor } from './cpu/onnxruntime.ts';
+import { cudaExecutor } from './cuda/cuda.ts';
 import type { Leaf } from '../graph/structure.ts';
-
-/** Why a device cannot be used, as the end of a sentence. */
-export interface Unusable {
-  readonly problem: string;
-}
 
 /**
  * Returns the executor of a GPU: the same object in every call.
@@ -17,7 +20,7 @@ export interface Unusable {
  */
 type GpuExecutor = (index: number | undefined) => Executor | Unusable;
 
-let gpuExecutor: GpuExecutor = () => ({ problem: 'this version of ringrun computes on the CPU only' });
+let gpuExecutor: GpuExecutor = cudaExecutor;
 
 /** Sets the executors of GPUs. Call it when the module is loaded, or in a test. Returns the earlier function. */
 export function setGpuExecutor(executor: GpuExecutor): GpuExecutor {

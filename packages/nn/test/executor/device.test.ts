@@ -1,8 +1,14 @@
 import { registry, type ProcessGroup } from '@ringrun/core';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { nn, ones, setDefaultDevice, type Device } from '../../src/index.ts';
 import { chooseDevice } from '../../src/executor/device.ts';
+import { setGpuExecutor } from '../../src/executor/select.ts';
 import '../support/one-thread.ts';
+
+const before = setGpuExecutor(() => ({ problem: 'this machine has no GPU' }));
+afterAll(() => {
+  setGpuExecutor(before);
+});
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -37,7 +43,7 @@ const train = () =>
 describe('a device that cannot be used', () => {
   test.each(['cuda', 'cuda:1'])('RINGRUN_DEVICE=%s is an error with the reason', async (device) => {
     vi.stubEnv('RINGRUN_DEVICE', device);
-    const message = `RINGRUN_DEVICE: expected a device that can be used, got ${device}: this version of ringrun computes on the CPU only. Unset it or set it to cpu to compute on the CPU.`;
+    const message = `RINGRUN_DEVICE: expected a device that can be used, got ${device}: this machine has no GPU. Unset it or set it to cpu to compute on the CPU.`;
     await expect(train()).rejects.toMatchObject({ code: 'ERR_EXECUTOR', message });
     expect(() => ones([1]).add(1).arraySync()).toThrow(message);
   });
@@ -52,7 +58,7 @@ describe('a device that cannot be used', () => {
 
   test('is rejected by module.to and setDefaultDevice, which change nothing', async () => {
     const model = new nn.Linear(2, 1);
-    const reason = 'this version of ringrun computes on the CPU only';
+    const reason = 'this machine has no GPU';
     expect(() => model.to('cuda:2')).toThrow(
       `Linear.to: expected a device that can be used, got cuda:2: ${reason}. Use 'cpu' to compute on the CPU.`,
     );
@@ -84,7 +90,7 @@ describe('a device that cannot be used', () => {
     await train();
     await train();
     expect(written.mock.calls.map(([line]) => line)).toEqual([
-      'ringrun: models compute on the CPU, and gradients are averaged on the GPU (cuda:1) with nccl: this version of ringrun computes on the CPU only. RINGRUN_DEVICE=cpu hides this line. (printed once)\n',
+      'ringrun: models compute on the CPU, and gradients are averaged on the GPU (cuda:1) with nccl: this machine has no GPU. RINGRUN_DEVICE=cpu hides this line. (printed once)\n',
     ]);
   });
 });

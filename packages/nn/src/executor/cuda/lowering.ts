@@ -10,6 +10,8 @@ export interface Kernel {
   readonly name: string;
   /** CUDA C++17 without includes. */
   readonly source: string;
+  /** True for a generated kernel, which is compiled together with those of its program. Default: false. */
+  readonly isGenerated?: boolean;
 }
 
 /**
@@ -46,6 +48,9 @@ export interface Lowering {
 
 /** Adds the commands that compute a node's outputs. */
 export type LowerNode<Op extends OpName> = (node: Node<Op>, lowering: Lowering) => void;
+
+/** Where a node reads other values than its inputs, which need not be computed for it. */
+export type ReadsOf<Op extends OpName> = (node: Node<Op>) => readonly Value[];
 
 /** The kernels of one family; a missing member is a type error. */
 export type LoweringFamily<Op extends OpName> = { readonly [O in Op]: LowerNode<O> };

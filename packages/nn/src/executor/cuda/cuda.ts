@@ -1,0 +1,105 @@
+import { loadNative, type NativeGpuDevice } from '@ringrun/native';
+import { NnError } from '../../errors/errors.ts';
+import { onnxruntimeExecutor } from '../cpu/onnxruntime.ts';
+import type { Executor, Program, ProgramDefinition } from '../executor.ts';
+import type { Unusable } from '../device.ts';
+import { lowerProgram } from './lower.ts';
+import { memoryOn } from './memory.ts';
+import { Modules } from './modules.ts';
+import { HostProgram } from './on-host.ts';
+import { CudaProgram } from './program.ts';
+import { unsupportedBy } from './unsupported.ts';
+
+const executors = new Map<number, Executor | Unusable>();
+
+/**
+ * The executor of a GPU, with kernels of NVRTC, products of cuBLASLt and convolutions of cuDNN: the same object in every call.
+ *
+ * @param index of the GPU; undefined: LOCAL_RANK modulo the number of GPUs
+ */
+export function cudaExecutor(index = (ownIndex ??= indexOfRank())): Executor | Unusable {
+  const known = executors.get(index) ?? open(index);
+  executors.set(index, known);
+  return known;
+}
+
+let ownIndex: number | undefined;
+
+function indexOfRank(): number {
+  const count = loadNative().describeNccl().devices.length;
+  return Number(process.env.LOCAL_RANK ?? 0) % Math.max(count, 1);
+}
+
+function open(index: number): Executor | Unusable {
+  const native = loadNative();
+  const { problem } = native.describeGpu();
+  if (problem !== '') return { problem };
+  try {
+    return executorOn(new native.GpuDevice(index));
+  } catch (cause) {
+    return { problem: cause instanceof Error ? cause.message : String(cause) };
+  }
+}
+
+/** The executor of an opened GPU. */
+export function executorOn(device: NativeGpuDevice): Executor {
+  const memory = memoryOn(device);
+  const modules = new Modules(device);
+  return {
+    device: `cuda:${device.ordinal}`,
+    prepareForward: (outputs) => outputs,
+    async compile(definition) {
+      if (mustRunOnHost(definition)) return onHost(await onnxruntimeExecutor.compile(definition), definition);
+      const { name } = definition;
+      const { commands, updateCommands, ...lowered } = lowerProgram(definition);
+      const label = { name, details: definition.details };
+      try {
+        const [own, update] = [
+          await modules.resolve(name, commands),
+          await modules.resolve(`${name} update`, updateCommands),
+        ];
+        return new CudaProgram(device, label, lowered, { own, update });
+      } catch (cause) {
+        throw notCompiled(cause);
+      }
+    },
+    compileSync(definition) {
+      if (mustRunOnHost(definition)) return onHost(onnxruntimeExecutor.compileSync(definition), definition);
+      const { name } = definition;
+      const { commands, updateCommands, ...lowered } = lowerProgram(definition);
+      const label = { name, details: definition.details };
+      try {
+        const own = modules.resolveSync(name, commands);
+        const update = modules.resolveSync(`${name} update`, updateCommands);
+        return new CudaProgram(device, label, lowered, { own, update });
+      } catch (cause) {
+        throw notCompiled(cause);
+      }
+    },
+    ...memory,
+  };
+
+  function onHost(program: Program, definition: ProgramDefinition): Program {
+    return new HostProgram(memory, program, definition);
+  }
+}
+
+function mustRunOnHost(definition: ProgramDefinition): boolean {
+  const reason = unsupportedBy(definition);
+  if (reason !== undefined) reportOnce(definition.name, reason);
+  return reason !== undefined;
+}
+
+function notCompiled(cause: unknown): NnError {
+  return new NnError('ERR_EXECUTOR', `The GPU could not compile a graph: ${String(cause)}`, { cause });
+}
+
+const reported = new Set<string>();
+
+function reportOnce(name: string, reason: string): void {
+  if (reported.has(reason)) return;
+  reported.add(reason);
+  process.stderr.write(
+    `ringrun: ${name} runs on the CPU, because on the GPU ${reason}. Elements are copied for every run. (printed once)\n`,
+  );
+}

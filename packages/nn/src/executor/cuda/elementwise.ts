@@ -1,0 +1,121 @@
+import type { GpuAddress } from '@ringrun/native';
+import { isNode, type Node, type Value } from '../../graph/node.ts';
+import { sizeOf } from '../../value-type.ts';
+import { cTypes, expressionsOf, isElementwise, literalOf } from './elementwise-operators.ts';
+import {
+  blockSize,
+  blocksFor,
+  broadcastStrides,
+  elementIndex,
+  generated,
+  mergedAxes,
+  positionOf,
+} from './generated.ts';
+import type { Lowering } from './lowering.ts';
+import { isView, viewedValue } from './views.ts';
+
+/** Computes a group of elementwise nodes of one number of elements by one kernel, a thread for each element. */
+export function lowerElementwise(nodes: readonly Node[], lowering: Lowering): void {
+  const kernel = new ElementwiseKernel(nodes, lowering);
+  for (const node of nodes) if (isElementwise(node)) kernel.compute(node);
+  kernel.launch();
+}
+
+/** The values that a group reads in memory. */
+export function readsOfElementwise(nodes: readonly Node[]): readonly Value[] {
+  const members = new Set(nodes);
+  return nodes
+    .filter(isElementwise)
+    .flatMap(({ inputs }) => inputs.map((input) => sourceOf(input, members)))
+    .filter((value) => !members.has(value.node) && literalOfValue(value) === undefined);
+}
+
+class ElementwiseKernel {
+  readonly #lowering: Lowering;
+  readonly #members: ReadonlySet<Node>;
+  readonly #nodes: readonly Node[];
+  readonly #count: number;
+  readonly #parameters: string[] = [];
+  readonly #addresses: GpuAddress[] = [];
+  readonly #lines: string[] = [];
+  /** Variables of computed values. */
+  readonly #computed = new Map<Value, string>();
+  /** Parameters of addresses, and variables of loaded elements. */
+  readonly #known = new Map<string, string>();
+
+  constructor(nodes: readonly Node[], lowering: Lowering) {
+    this.#lowering = lowering;
+    this.#nodes = nodes;
+    this.#members = new Set(nodes);
+    this.#count = sizeOf(nodes[0].outputs[0].shape);
+  }
+
+  compute(node: Node): void {
+    const operands = node.inputs.map((input) => this.#operand(input, node.outputs[0].shape));
+    for (const [index, expression] of expressionsOf(node, operands).entries()) {
+      const output = node.outputs[index];
+      const name = `v${this.#computed.size}`;
+      this.#lines.push(`  const ${cTypes[output.dtype]} ${name} = ${expression};`);
+      this.#computed.set(output, name);
+    }
+  }
+
+  launch(): void {
+    const stores: string[] = [];
+    for (const output of this.#nodes.flatMap(({ outputs }) => outputs)) {
+      const name = this.#computed.get(output);
+      if (name === undefined || !this.#lowering.isRead(output)) continue;
+      const parameter = this.#parameter(output, '');
+      stores.push(`  ${parameter}[i] = ${name};`);
+    }
+    const body = [elementIndex(this.#count), ...this.#lines, ...stores].join('\n');
+    const kernel = generated('elementwise', this.#parameters, body);
+    this.#lowering.launch(kernel, blocksFor(this.#count), [blockSize, 1, 1], this.#addresses);
+  }
+
+  #operand(input: Value, shape: readonly number[]): string {
+    const source = sourceOf(input, this.#members);
+    const literal = literalOfValue(source);
+    if (literal !== undefined) return literal;
+    return this.#computed.get(source) ?? this.#loaded(source, input.shape, shape);
+  }
+
+  /** The element of a value in memory, which is repeated to a shape. */
+  #loaded(source: Value, own: readonly number[], shape: readonly number[]): string {
+    const strides = broadcastStrides(own, shape);
+    const axes = mergedAxes(shape.map((size, axis) => ({ size, strides: [strides[axis]] })));
+    const element = `${this.#parameter(source, 'const ')}[${positionOf(axes, 0)}]`;
+    const known = this.#known.get(element);
+    if (known !== undefined) return known;
+    const name = `x${this.#known.size}`;
+    this.#lines.push(`  const ${cTypes[source.dtype]} ${name} = ${element};`);
+    this.#known.set(element, name);
+    return name;
+  }
+
+  #parameter(value: Value, qualifier: 'const ' | ''): string {
+    const address = this.#lowering.at(value);
+    const key = `${qualifier}${JSON.stringify(address)}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const name = `${qualifier === '' ? 'to' : 'from'}${this.#parameters.length}`;
+    this.#parameters.push(`${qualifier}${cTypes[value.dtype]}* ${name}`);
+    this.#addresses.push(address);
+    this.#known.set(key, name);
+    return name;
+  }
+}
+
+/** The value of which a value is a view within the group. */
+function sourceOf(value: Value, members: ReadonlySet<Node>): Value {
+  let source = value;
+  while (members.has(source.node) && isView(source.node)) [source] = source.node.inputs;
+  return source;
+}
+
+/** A number that is part of the program. */
+function literalOfValue(value: Value): string | undefined {
+  const { node, dtype } = viewedValue(value);
+  if (!isNode(node, 'Constant') || node.attributes.values.length !== 1) return undefined;
+  return literalOf(node.attributes.values[0], dtype);
+}

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import type { Kernel } from './lowering.ts';
+
+/** A kernel whose name follows from its body, so that equal kernels of a program are compiled once. */
+export function generated(base: string, parameters: readonly string[], body: string): Kernel {
+  const text = `(${parameters.join(', ')}) {\n${body}\n}\n`;
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 12);
+  const name = `${base}_${hash}`;
+  return {
+    file: 'generated.cu',
+    name,
+    source: `extern "C" __global__ void ${name}${text}`,
+    isGenerated: true,
+  };
+}
+
+/** Threads of a block of kernels that compute one element a thread. */
+export const blockSize = 256;
+
+/** Declares the index `i` of the element of a thread, below `count`. */
+export function elementIndex(count: number): string {
+  const type = count < 2 ** 31 ? 'unsigned' : 'unsigned long long';
+  return `  const ${type} i = (${type})blockIdx.x * ${blockSize}u + threadIdx.x;\n  if (i >= ${count}u) return;`;
+}
+
+/** Blocks for one thread an element. */
+export function blocksFor(count: number): readonly [number, number, number] {
+  return [Math.ceil(count / blockSize), 1, 1];
+}
+
+/** One axis of an array, with the distance of its elements in one or several memories. */
+export interface Axis {
+  readonly size: number;
+  readonly strides: readonly number[];
+}
+
+/** Merges axes whose elements lie behind each other in all memories, and drops those of one element. */
+export function mergedAxes(axes: readonly Axis[]): readonly Axis[] {
+  const merged: Axis[] = [];
+  for (const axis of axes) {
+    if (axis.size === 1) continue;
+    const outer = merged.at(-1);
+    const continues = outer?.strides.every((stride, memory) => stride === axis.strides[memory] * axis.size);
+    if (outer && continues) {
+      merged[merged.length - 1] = { size: outer.size * axis.size, strides: axis.strides };
+    } else merged.push(axis);
+  }
+  return merged;
+}
+
+/** Where element `i` of row-major axes is in a memory, as an expression. */
+export function positionOf(axes: readonly Axis[], memory: number, index = 'i'): string {
+  let inner = 1;
+  const terms: string[] = [];
+  for (const [place, { size, strides }] of [...axes.entries()].reverse()) {
+    const stride = strides[memory];
+    const quotient = inner === 1 ? index : `${index} / ${inner}u`;
+    const coordinate = place === 0 ? quotient : `(${quotient}) % ${size}u`;
+    if (stride !== 0) terms.push(term(coordinate, stride));
+    inner *= size;
+  }
+  return terms.length === 0 ? '0' : terms.join(' + ');
+}
+
+function term(coordinate: string, stride: number): string {
+  if (stride === 1) return coordinate;
+  return stride > 0 ? `(${coordinate}) * ${stride}u` : `(long long)(${coordinate}) * (${stride})`;
+}
+
+/** Row-major distances of the elements along each axis. */
+export function stridesOf(shape: readonly number[]): number[] {
+  const strides = shape.map(() => 1);
+  for (let axis = shape.length - 2; axis >= 0; axis -= 1) strides[axis] = strides[axis + 1] * shape[axis + 1];
+  return strides;
+}
+
+/** Distances in the memory of a value that is repeated to a shape: 0 along repeated axes. */
+export function broadcastStrides(shape: readonly number[], whole: readonly number[]): number[] {
+  const own = stridesOf(shape);
+  const added = whole.length - shape.length;
+  return whole.map((_, axis) => (axis < added || shape[axis - added] === 1 ? 0 : own[axis - added]));
+}

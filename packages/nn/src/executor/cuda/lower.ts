@@ -1,0 +1,191 @@
+import type { GpuAddress } from '@ringrun/native';
+import { arrayFrom } from '../../dtype.ts';
+import { isNode, type Node, type Value } from '../../graph/node.ts';
+import { topologicalOrder } from '../../graph/topology.ts';
+import { inFloat32, sizeOf, type ValueType } from '../../value-type.ts';
+import type { ProgramDefinition } from '../executor.ts';
+import { aligned, planArena, type Lifetime } from './arena.ts';
+import { bytesOf } from './copies.ts';
+import { readsOfElementwise } from './elementwise.ts';
+import type { LoweredProgram, Refusal } from './lowered-program.ts';
+import { NodeLowering } from './node-lowering.ts';
+import { hasCommands, readsOfNode } from './operators.ts';
+import { unitsOf, type Unit } from './units.ts';
+import { isView, viewedValue } from './views.ts';
+
+/** Translates a graph whose operators the GPU computes. */
+export function lowerProgram(definition: ProgramDefinition): LoweredProgram {
+  return new ProgramLowering(definition).lowered();
+}
+
+class ProgramLowering {
+  readonly #inputs: readonly Value[];
+  readonly #outputs: readonly Value[];
+  /** Number of the outputs outside of the update. */
+  readonly #ownOutputs: number;
+  /** Units outside of the update, then those of the update. */
+  readonly #units: readonly Unit[];
+  readonly #updateFrom: number;
+  /** Where values are, by the values that they are views of. */
+  readonly #homes = new Map<Value, GpuAddress>();
+  readonly #constants: { value: Value; offset: number }[] = [];
+  #constantBytes = 0;
+  /** Values that a unit reads in memory, and outputs. */
+  readonly #read = new Set<Value>();
+  /** Outputs that are not where they are computed. */
+  readonly #copies: { from: Value; output: number }[] = [];
+  readonly #refusals: Refusal[] = [];
+
+  constructor({ leaves, outputs, update }: ProgramDefinition) {
+    this.#inputs = [...leaves, ...(update?.leaves ?? [])].map(({ value }) => value);
+    this.#outputs = [...outputs, ...(update?.outputs ?? [])];
+    this.#ownOutputs = outputs.length;
+    const order = topologicalOrder(outputs);
+    const known = new Set(order);
+    const ofUpdate = topologicalOrder(update?.outputs ?? []).filter((node) => !known.has(node));
+    const units = unitsOf(order.filter(hasCommands));
+    this.#units = [...units, ...unitsOf(ofUpdate.filter(hasCommands))];
+    this.#updateFrom = units.length;
+    for (const [slot, value] of this.#inputs.entries()) this.#homes.set(value, { slot });
+    for (const [output, value] of update?.reads ?? []) {
+      this.#homes.set(value, { slot: this.#inputs.length + output });
+    }
+    for (const node of [...order, ...ofUpdate]) if (isNode(node, 'Constant')) this.#addConstant(node);
+  }
+
+  lowered(): LoweredProgram {
+    this.#placeOutputs();
+    const live = this.#liveUnits();
+    const arena = { slot: this.#refusalSlot + 1 };
+    const scratchFrom = this.#placeValues(live, arena.slot);
+    const lowering = new NodeLowering({
+      at: (value) => this.#homes.get(viewedValue(value)),
+      isRead: (value) => this.#read.has(value),
+      scratchFrom,
+      arena,
+      refusalsAt: { slot: this.#refusalSlot },
+      refusals: this.#refusals,
+    });
+    const commandsOf = (from: number, to: number, outputs: (output: number) => boolean) => {
+      for (const unit of this.#units.slice(from, to)) if (live.has(unit)) lowering.lower(unit);
+      for (const { from, output } of this.#copies)
+        if (outputs(output)) this.#copyOutput(lowering, from, output);
+      return lowering.takeCommands();
+    };
+    const commands = commandsOf(0, this.#updateFrom, (output) => output < this.#ownOutputs);
+    const updateCommands = commandsOf(
+      this.#updateFrom,
+      this.#units.length,
+      (output) => output >= this.#ownOutputs,
+    );
+    const types = (values: readonly Value[]) => values.map(inFloat32);
+    return {
+      inputs: types(this.#inputs),
+      outputs: types(this.#outputs),
+      slots: [
+        ...[...this.#inputs, ...this.#outputs].map(memoryOf),
+        this.#constantBytes,
+        8 * this.#refusals.length,
+        lowering.end,
+      ],
+      constants: this.#constantArray(),
+      refusals: this.#refusals,
+      commands,
+      updateCommands,
+    };
+  }
+
+  get #constantSlot(): number {
+    return this.#inputs.length + this.#outputs.length;
+  }
+
+  get #refusalSlot(): number {
+    return this.#constantSlot + 1;
+  }
+
+  #addConstant(node: Node<'Constant'>): void {
+    const [value] = node.outputs;
+    this.#homes.set(value, { slot: this.#constantSlot, byteOffset: this.#constantBytes });
+    this.#constants.push({ value, offset: this.#constantBytes });
+    this.#constantBytes += aligned(memoryOf(value));
+  }
+
+  #constantArray(): Uint8Array {
+    const bytes = new Uint8Array(this.#constantBytes);
+    for (const { value, offset } of this.#constants) {
+      const { values } = (value.node as Node<'Constant'>).attributes;
+      const array = arrayFrom(value.dtype, values);
+      bytes.set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), offset);
+    }
+    return bytes;
+  }
+
+  /** A computed value is written to the first output that it is. An update may write over what the rest reads. */
+  #placeOutputs(): void {
+    const inUpdate = new Set(this.#units.slice(this.#updateFrom).flatMap(({ nodes }) => nodes));
+    for (const [output, value] of this.#outputs.entries()) {
+      const source = viewedValue(value);
+      this.#read.add(source);
+      const isOwn = output < this.#ownOutputs;
+      if (!this.#homes.has(source) && isOwn !== inUpdate.has(source.node)) {
+        this.#homes.set(source, { slot: this.#inputs.length + output });
+      } else this.#copies.push({ from: source, output });
+    }
+  }
+
+  /** Units of which something is read. Marks what they read. */
+  #liveUnits(): ReadonlySet<Unit> {
+    const live = new Set<Unit>();
+    for (const unit of this.#units.toReversed()) {
+      const isLive = unit.nodes.some(({ outputs }) => outputs.some((output) => this.#read.has(output)));
+      if (!isLive || unit.nodes.every(isView)) continue;
+      live.add(unit);
+      for (const value of readsOfUnit(unit)) this.#read.add(value);
+    }
+    return live;
+  }
+
+  /** Places what is neither input nor output into the arena. Returns the offset after it. */
+  #placeValues(live: ReadonlySet<Unit>, slot: number): number {
+    const places = new Map<Value, { bytes: number; first: number; last: number }>();
+    for (const [step, unit] of this.#units.entries()) {
+      if (!live.has(unit)) continue;
+      for (const value of readsOfUnit(unit)) {
+        const place = places.get(value);
+        if (place) place.last = step;
+      }
+      for (const output of unit.nodes.flatMap((node) => (isView(node) ? [] : node.outputs))) {
+        const needsMemory = !unit.isElementwise || this.#read.has(output);
+        if (needsMemory && !this.#homes.has(output)) {
+          places.set(output, { bytes: memoryOf(output), first: step, last: step });
+        }
+      }
+    }
+    for (const { from, output } of this.#copies) {
+      const place = places.get(from);
+      const end = output < this.#ownOutputs ? this.#updateFrom - 1 : this.#units.length;
+      if (place) place.last = Math.max(place.last, end);
+    }
+    const lifetimes: readonly Lifetime[] = [...places.values()];
+    const { offsets, bytes } = planArena(lifetimes);
+    for (const [index, value] of [...places.keys()].entries()) {
+      this.#homes.set(value, { slot, byteOffset: offsets[index] });
+    }
+    return bytes;
+  }
+
+  #copyOutput(lowering: NodeLowering, from: Value, output: number): void {
+    const bytes = memoryOf(from);
+    const to = { slot: this.#inputs.length + output };
+    if (bytes > 0) lowering.add({ kind: 'copy', name: 'output', from: this.#homes.get(from)!, to, bytes });
+  }
+}
+
+function readsOfUnit({ nodes, isElementwise }: Unit): readonly Value[] {
+  const read = isElementwise ? readsOfElementwise(nodes) : nodes.flatMap(readsOfNode);
+  return read.map(viewedValue);
+}
+
+function memoryOf({ dtype, shape }: ValueType): number {
+  return bytesOf(dtype) * sizeOf(shape);
+}

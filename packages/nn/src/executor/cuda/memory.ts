@@ -1,0 +1,63 @@
+import type { NativeGpuDevice } from '@ringrun/native';
+import type { TensorData } from '../../dtype.ts';
+import { sizeOf } from '../../value-type.ts';
+import type { ValueMemory } from '../value-memory.ts';
+import { allocateBytes, DeviceBuffer, deviceBuffer } from './device-buffer.ts';
+import { bytesOf } from './copies.ts';
+
+/** Bytes up to which an input of one run is copied together with the others of the run. */
+export const smallBytes = 4096;
+
+/** The memory of a GPU. Copies and runs happen in the order of the calls. */
+export function memoryOn(device: NativeGpuDevice): ValueMemory {
+  const send = (array: TensorData, to: DeviceBuffer) => {
+    // The next call of the device throws the error too.
+    if (array.byteLength > 0) device.upload(array, to.memory).catch(() => undefined);
+  };
+  return {
+    allocate: (type) => {
+      const memory = allocateBytes(device, bytesOf(type.dtype) * sizeOf(type.shape));
+      return new DeviceBuffer(sizeOf(type.shape), { memory, isOfOneRun: true, type }).value;
+    },
+    upload: (array) => {
+      if (array.byteLength <= smallBytes) {
+        return new DeviceBuffer(array.length, { snapshot: copyOf(array), isOfOneRun: true }).value;
+      }
+      const memory = allocateBytes(device, array.byteLength);
+      const buffer = new DeviceBuffer(array.length, { memory, isOfOneRun: true });
+      send(array, buffer);
+      return buffer.value;
+    },
+    download: async (output) => {
+      const buffer = deviceBuffer(output);
+      const array = buffer.newArray();
+      try {
+        if (array.byteLength > 0) await device.download(buffer.memory, array);
+      } finally {
+        buffer.free();
+      }
+      return array;
+    },
+    move: (output, to) => {
+      const [from, target] = [deviceBuffer(output), deviceBuffer(to)];
+      device.copy(from.memory, target.memory, Math.min(from.memory.bytes, target.memory.bytes));
+      from.free();
+    },
+    keep: (array) => {
+      const buffer = new DeviceBuffer(array.length, { memory: allocateBytes(device, array.byteLength) });
+      send(array, buffer);
+      return buffer.value;
+    },
+    write: (buffer, array) => {
+      send(array, deviceBuffer(buffer));
+    },
+    read: (buffer, array) => {
+      if (array.byteLength > 0) device.downloadSync(deviceBuffer(buffer).memory, array);
+    },
+    usesHostMemory: false,
+  };
+}
+
+function copyOf({ buffer, byteOffset, byteLength }: TensorData): Uint8Array {
+  return new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength));
+}

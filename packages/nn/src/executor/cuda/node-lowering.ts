@@ -1,0 +1,115 @@
+import type { GpuAddress, GpuArgument, GpuCommand, GpuExtent } from '@ringrun/native';
+import type { Value } from '../../graph/node.ts';
+import { sizeOf } from '../../value-type.ts';
+import { aligned } from './arena.ts';
+import { bytesOf } from './copies.ts';
+import { lowerElementwise } from './elementwise.ts';
+import { blockSize, blocksFor, elementIndex, generated } from './generated.ts';
+import type { PendingCommand, Refusal } from './lowered-program.ts';
+import type { Kernel, Lowering } from './lowering.ts';
+import { lowerNode } from './operators.ts';
+import type { Unit } from './units.ts';
+
+interface Places {
+  /** Where a value is; undefined if nothing reads it. */
+  readonly at: (value: Value) => GpuAddress | undefined;
+  readonly isRead: (value: Value) => boolean;
+  /** Offset in the arena of the memory of a running node. */
+  readonly scratchFrom: number;
+  readonly arena: { readonly slot: number };
+  readonly refusalsAt: { readonly slot: number };
+  readonly refusals: Refusal[];
+}
+
+/** Collects the commands of units, one after another. */
+export class NodeLowering implements Lowering {
+  /** Bytes of the arena. */
+  end: number;
+  readonly #places: Places;
+  #scratch: number;
+  #commands: PendingCommand[] = [];
+  #count = 0;
+
+  constructor(places: Places) {
+    this.#places = places;
+    this.#scratch = places.scratchFrom;
+    this.end = places.scratchFrom;
+  }
+
+  lower({ nodes, isElementwise }: Unit): void {
+    this.#scratch = this.#places.scratchFrom;
+    if (isElementwise) {
+      lowerElementwise(nodes, this);
+      return;
+    }
+    for (const node of nodes) {
+      lowerNode(node)(node, this);
+      if (!copying.has(node.op)) for (const output of node.outputs) this.#round(output);
+    }
+  }
+
+  takeCommands(): readonly PendingCommand[] {
+    const commands = this.#commands;
+    this.#commands = [];
+    return commands;
+  }
+
+  at(value: Value): GpuAddress {
+    return this.#places.at(value) ?? this.scratch(bytesOf(value.dtype) * sizeOf(value.shape));
+  }
+
+  isRead(output: Value): boolean {
+    return this.#places.isRead(output);
+  }
+
+  scratch(bytes: number): GpuAddress {
+    const byteOffset = this.#scratch;
+    this.#scratch += aligned(bytes);
+    this.end = Math.max(this.end, this.#scratch);
+    return { ...this.#places.arena, byteOffset };
+  }
+
+  refusal(describe: (found: bigint) => string): GpuAddress {
+    const { refusals, refusalsAt } = this.#places;
+    refusals.push({ describe });
+    const at = { ...refusalsAt, byteOffset: 8 * (refusals.length - 1) };
+    this.add({ kind: 'fill', name: 'refusal', at, bytes: 8 });
+    return at;
+  }
+
+  launch(
+    kernel: Kernel,
+    grid: GpuExtent,
+    block: GpuExtent,
+    args: readonly GpuArgument[],
+    sharedBytes = 0,
+  ): void {
+    if (grid.includes(0)) return;
+    const name = this.#named(kernel.name);
+    this.#commands.push({ kind: 'launch', name, kernel, grid, block, sharedBytes, arguments: args });
+  }
+
+  add(command: GpuCommand): void {
+    if (command.kind === 'launch') throw new Error('A launch is added by launch.');
+    this.#commands.push({ ...command, name: this.#named(command.name) });
+  }
+
+  #named(name: string): string {
+    this.#count += 1;
+    return `${name}_${this.#count}`;
+  }
+
+  #round(output: Value): void {
+    if (output.dtype !== 'bfloat16' || !this.isRead(output)) return;
+    const count = sizeOf(output.shape);
+    const body = `${elementIndex(count)}\n  x[i] = roundedToBfloat16(x[i]);`;
+    const kernel = generated('round', ['float* x'], body);
+    this.launch(kernel, blocksFor(count), [blockSize, 1, 1], [this.at(output)]);
+  }
+}
+
+/** Operators that write elements as they are. */
+const copying = new Set<string>([
+  ...['Transpose', 'SwapOuterAxes', 'Concat', 'Split', 'Slice', 'Flip', 'Pad', 'Trilu', 'IndexSelect'],
+  ...['Gather', 'GatherElements', 'MaxPool', 'ReduceMax'],
+]);
