@@ -3,6 +3,7 @@ import type { PoolAttributes } from '../../../graph/attributes.ts';
 import type { Value } from '../../../graph/node.ts';
 import { sizeOf } from '../../../value-type.ts';
 import type { Kernel, LoweringFamily } from '../lowering.ts';
+import { addElements } from './indexing.ts';
 import { int32, int64, kernelsIn, launchElements } from './launches.ts';
 import { sourceOf } from './prelude.ts';
 
@@ -82,40 +83,9 @@ extern "C" __global__ void __launch_bounds__(256) maxUnpool(const float* values,
     if (position >= 0 && position < size) images[position] = values[window];
   }
 }
-
-// The windows of an element as a list: links[size + window] is the next one, links[element] the first; -1 ends a list. Its order
-// depends on timing.
-extern "C" __global__ void __launch_bounds__(256) linkWindows(const int64* positions, int* links, int64 size, int64 count) {
-  for (int64 window = firstElement(); window < count; window += gridStride()) {
-    const int64 position = positions[window];
-    if (position < 0 || position >= size) continue;
-    links[size + window] = atomicExch(links + position, static_cast<int>(window));
-  }
-}
-
-// Adds the gradients of the windows of an element in the order of the windows, whatever the order of its list.
-extern "C" __global__ void __launch_bounds__(256) sumOfWindows(const float* gradients, const int* links, float* images, int64 size) {
-  for (int64 element = firstElement(); element < size; element += gridStride()) {
-    float sum = 0.0f;
-    int last = -1;
-    while (true) {
-      int next = 0x7fffffff;
-      for (int window = links[element]; window >= 0; window = links[size + window]) {
-        if (window > last && window < next) next = window;
-      }
-      if (next == 0x7fffffff) break;
-      sum += gradients[next];
-      last = next;
-    }
-    images[element] = sum;
-  }
-}
 `);
 
-const kernels = kernelsIn('pooling.cu', source, [
-  ...(['maxPool', 'averagePool', 'maxUnpool'] as const),
-  ...(['linkWindows', 'sumOfWindows'] as const),
-]);
+const kernels = kernelsIn('pooling.cu', source, ['maxPool', 'averagePool', 'maxUnpool']);
 
 export const poolingKernels: readonly Kernel[] = Object.values(kernels);
 
@@ -137,13 +107,9 @@ export const pooling: LoweringFamily<'MaxPool' | 'AveragePool' | 'MaxUnpool' | '
     launchElements(lowering, kernels.maxUnpool, sizeOf(values.shape), args);
   },
   MaxPoolGradient: ({ inputs: [gradients, positions], outputs: [images] }, lowering) => {
-    const [count, size] = [sizeOf(gradients.shape), sizeOf(images.shape)];
-    if (size === 0) return;
-    const links = lowering.scratch(4 * (count + size));
-    lowering.add({ kind: 'fill', name: 'noWindows', at: links, bytes: 4 * size, value: 0xff });
-    launchElements(lowering, kernels.linkWindows, count, [lowering.at(positions), links, int64(size)]);
-    const args = [lowering.at(gradients), links, lowering.at(images)];
-    launchElements(lowering, kernels.sumOfWindows, size, args);
+    const flat = [gradients, images].map((value) => ({ ...value, shape: [sizeOf(value.shape)] }));
+    const arrays = [lowering.at(positions), lowering.at(gradients), lowering.at(images)] as const;
+    addElements(lowering, flat[0], flat[1], 0, ...arrays);
   },
 };
 

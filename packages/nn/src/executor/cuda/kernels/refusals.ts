@@ -13,3 +13,9 @@ export function refusedElement(found: bigint): RefusedElement {
 }
 
 const most = 2 ** 31 - 1;
+
+/** The same for a float32, whose bits were recorded. */
+export function refusedBits(found: bigint): { readonly place: number; readonly number: number } {
+  const [number] = new Float32Array(Int32Array.of(Number(BigInt.asIntN(32, found))).buffer);
+  return { place: most - Number(found >> 32n), number };
+}
