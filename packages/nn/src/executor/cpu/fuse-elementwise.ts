@@ -9,7 +9,7 @@ import { fitsProgram, inArgumentOrder, isCondition } from '../../ops/elementwise
 import { constant } from '../../ops/source.ts';
 import { viewed } from '../../ops/shape.ts';
 import { groupsOf, type Group, type Groups } from '../node-groups.ts';
-import { replaceGroups, type Replacements } from '../../compiler/replace-groups.ts';
+import { replaceGroups, type Replacements } from './replace-groups.ts';
 
 /**
  * Replaces connected elementwise operators over arrays of one size by one node, which computes them in one pass over memory

@@ -6,7 +6,7 @@ import { isSameSequence } from '../../graph/same-data.ts';
 import { elementwiseGroups } from './fuse-elementwise.ts';
 import { Readers } from '../../compiler/readers.ts';
 import type { Group } from '../node-groups.ts';
-import { replaceGroups, type Replacements } from '../../compiler/replace-groups.ts';
+import { replaceGroups, type Replacements } from './replace-groups.ts';
 
 /**
  * Makes additions and conversions beside a layer normalization part of it, so that they cost no pass over memory: the addition of

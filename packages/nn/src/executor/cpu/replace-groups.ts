@@ -1,6 +1,6 @@
-import { createNode, type Node, type Value } from '../graph/node.ts';
-import { isSameSequence } from '../graph/same-data.ts';
-import { producersOf, type Group, type Groups } from '../executor/node-groups.ts';
+import { createNode, type Node, type Value } from '../../graph/node.ts';
+import { isSameSequence } from '../../graph/same-data.ts';
+import { producersOf, type Group, type Groups } from '../node-groups.ts';
 
 /** The new values of outputs. */
 export type Replacements = Map<Value, Value>;
