@@ -35,6 +35,17 @@ export interface NativeBinding {
   /** Opens the libraries that compute on a GPU and describes them; allocates nothing on a GPU. */
   describeGpu(): GpuDescription;
   /**
+   * Compiles CUDA C++ with NVRTC without a GPU. `architecture`: 90 for sm_90. `options`: more options of NVRTC, such as
+   * `--ptxas-options=-v`, which writes registers and spills of each kernel to the log. Blocks. Throws the log of a source that
+   * does not compile.
+   */
+  compileCubin(
+    source: string,
+    name: string,
+    architecture: number,
+    options: readonly string[],
+  ): { cubin: Uint8Array; log: string };
+  /**
    * Opens a GPU. `ordinal`: among the GPUs visible to this process (CUDA_VISIBLE_DEVICES). Throws the `problem` of `describeGpu`
    * if there is one.
    */

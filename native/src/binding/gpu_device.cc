@@ -37,7 +37,7 @@ OnDevice partOf(const Napi::Value& value, const Napi::Value& byteOffset, std::si
 }
 
 std::shared_ptr<const GpuModule> compiledModule(const ComputeDevice& device, const std::string& source, const std::string& name) {
-  const std::string cubin = Nvrtc::ofProcess().compile(source, name, device.architecture());
+  const std::string cubin = Nvrtc::ofProcess().compile(source, name, device.architecture()).cubin;
   device.device().makeCurrent();
   return std::make_shared<const GpuModule>(device.device(), cubin, name);
 }

@@ -26,7 +26,7 @@ std::string CublasLt::findProblem() const {
   return missing.empty() ? "" : library.path() + " lacks " + missing + ". Install cuBLAS 12.0 or later";
 }
 
-// 120402 is 12.4.2; since 13 the minor version has more digits, and 130001 is still 13.0.1.
+// 120402 is 12.4.2.
 std::string CublasLt::version() const {
   if (!getVersion) return "";
   const std::size_t version = getVersion();

@@ -1,8 +1,5 @@
 #include "gpu/nvrtc.h"
 
-#include <cstdlib>
-#include <sstream>
-
 #include "base/failure.h"
 #include "gpu/cuda_compute.h"
 #include "gpu/library_search.h"
@@ -73,32 +70,19 @@ std::string Nvrtc::findProblem() {
 
 std::string Nvrtc::version() const { return major_ == 0 ? "" : std::to_string(major_) + "." + std::to_string(minor_); }
 
-std::string Nvrtc::compile(const std::string& source, const std::string& name, int architecture) const {
+Nvrtc::Compiled Nvrtc::compile(const std::string& source, const std::string& name, int architecture,
+                               const std::vector<std::string>& options) const {
   if (!problem().empty()) throw Failure(FailureCode::System, {}, problem());
   const Program program(*this, source, name);
   const std::string target = "--gpu-architecture=sm_" + std::to_string(architecture);
-  const char* const options[] = {target.c_str(), "--std=c++17"};
-  const NvrtcResult result = compileProgram(program.handle(), 2, options);
+  std::vector<const char*> all{target.c_str(), "--std=c++17"};
+  for (const std::string& option : options) all.push_back(option.c_str());
+  const NvrtcResult result = compileProgram(program.handle(), static_cast<int>(all.size()), all.data());
   if (result == kNvrtcErrorCompilation) {
-    throw Failure(FailureCode::System, {}, name + " does not compile:\n" + logWithSource(program.log(), name, source));
+    throw Failure(FailureCode::System, {}, name + " does not compile:\n" + program.log());
   }
   program.check(compileProgram.name(), result);
-  return program.cubin();
-}
-
-std::string logWithSource(const std::string& log, const std::string& name, const std::string& source) {
-  std::vector<std::string> lines;
-  std::istringstream reader(source);
-  for (std::string line; std::getline(reader, line);) lines.push_back(line);
-  std::istringstream messages(log);
-  std::string text;
-  for (std::string message; std::getline(messages, message);) {
-    text += (text.empty() ? "" : "\n") + message;
-    if (message.compare(0, name.size() + 1, name + "(") != 0) continue;
-    const unsigned long number = std::strtoul(message.c_str() + name.size() + 1, nullptr, 10);
-    if (number >= 1 && number <= lines.size()) text += "\n  " + std::to_string(number) + " | " + lines[number - 1];
-  }
-  return text;
+  return {program.cubin(), program.log()};
 }
 
 }  // namespace ringrun

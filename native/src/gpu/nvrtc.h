@@ -43,10 +43,15 @@ class Nvrtc {
   // "13.0"; empty if unknown.
   std::string version() const;
 
+  struct Compiled {
+    std::string cubin;
+    std::string log;  // warnings, and what the options print
+  };
+
   // Compiles for compute capability 9.0 (`architecture` 90) to a cubin, which the driver loads without another compiler: a
-  // newer NVRTC's PTX would be refused by an older driver. Throws Failure with the log, in which each error is followed by
-  // its line of the source.
-  std::string compile(const std::string& source, const std::string& name, int architecture) const;
+  // newer NVRTC's PTX would be refused by an older driver. `options`: more options, such as --ptxas-options=-v. Throws Failure
+  // with the log, which has the line of the source of each error.
+  Compiled compile(const std::string& source, const std::string& name, int architecture, const std::vector<std::string>& options = {}) const;
 
   // The library of this process. Its version is at most the driver's, which cannot load newer cubins.
   static const Nvrtc& ofProcess();
@@ -58,8 +63,5 @@ class Nvrtc {
   int minor_ = 0;
   std::string problem_ = findProblem();
 };
-
-// The log with the source's line after each line that begins with `name(LINE)`.
-std::string logWithSource(const std::string& log, const std::string& name, const std::string& source);
 
 }  // namespace ringrun

@@ -1,19 +1,20 @@
 import { expect, test } from 'vitest';
 import type { GpuArgument, GpuExtent, NativeGpuModule } from '@ringrun/native';
 import { fakeDevice } from './fake-device.ts';
+import { language, reduction, saxpy } from './sources.ts';
 
 const device = fakeDevice();
 
 /** Launches a kernel once, with arrays as its first arguments, and returns their elements afterwards. */
-async function launched(
+async function launched<T extends Float32Array | Int32Array | Uint32Array | Uint8Array>(
   module: NativeGpuModule,
   kernel: string,
   grid: GpuExtent,
   block: GpuExtent,
-  arrays: readonly Float32Array[],
+  arrays: readonly T[],
   more: readonly GpuArgument[] = [],
   sharedBytes = 0,
-): Promise<Float32Array[]> {
+): Promise<T[]> {
   const memories = arrays.map((array) => device.allocate(array.byteLength));
   const program = device.createProgram({
     name: 'test',
@@ -37,16 +38,10 @@ async function launched(
     program.bind(slot, memories[slot]);
   }
   await program.run();
-  const results = arrays.map((array) => new Float32Array(array.length));
+  const results = arrays.map((array) => array.slice() as T);
   await Promise.all(results.map((result, slot) => device.download(memories[slot], result)));
   return results;
 }
-
-const saxpy = `
-extern "C" __global__ void saxpy(const float* __restrict__ x, float* y, float a, int count) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) y[i] += a * x[i];
-}`;
 
 test('a kernel computes every element', async () => {
   const module = await device.compile(saxpy, 'saxpy.cu');
@@ -63,33 +58,6 @@ test('a kernel computes every element', async () => {
   );
   expect(found).toEqual(y.map((value, i) => value + 2 * x[i]));
 });
-
-const reduction = `
-__device__ float sumOfWarp(float value) {
-  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_down_sync(0xffffffff, value, lanes);
-  return value;
-}
-
-extern "C" __global__ void __launch_bounds__(256) sumOfRows(const float* rows, float* sums, int columns) {
-  __shared__ float ofWarps[8];
-  float sum = 0;
-  for (int i = threadIdx.x; i < columns; i += blockDim.x) sum += rows[blockIdx.x * columns + i];
-  sum = sumOfWarp(sum);
-  if (threadIdx.x % 32 == 0) ofWarps[threadIdx.x / 32] = sum;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    float total = 0;
-    for (int i = 0; i < blockDim.x / 32; ++i) total += ofWarps[i];
-    sums[blockIdx.x] = total;
-  }
-}
-
-extern "C" __global__ void reversed(const float* from, float* to) {
-  extern __shared__ float values[];
-  values[threadIdx.x] = from[threadIdx.x];
-  __syncthreads();
-  to[threadIdx.x] = values[blockDim.x - 1 - threadIdx.x];
-}`;
 
 test('threads of a block meet at barriers and exchange values in warps', async () => {
   const module = await device.compile(reduction, 'reduction.cu');
@@ -121,6 +89,91 @@ test('threads of a block meet at barriers and exchange values in warps', async (
 test('a source that does not compile is refused with the log and the line', async () => {
   const source = 'extern "C" __global__ void wrong(float* x) {\n  x[0] = unknown;\n}';
   await expect(device.compile(source, 'wrong.cu')).rejects.toThrow(
-    /wrong\.cu does not compile:\n(?:.*\n)*wrong\.cu\(2\): error: .*unknown.*\n {2}2 \| {3}x\[0\] = unknown;/,
+    /wrong\.cu does not compile:\n(?:.*\n)*wrong\.cu\(2\): error: .*unknown.*\n.* x\[0\] = unknown;/,
+  );
+});
+
+test('warps exchange values as on a GPU, in both orders of threads', async () => {
+  const module = await device.compile(language, 'language.cu');
+  const threads = 96;
+  const x = Int32Array.from({ length: threads }, (_, i) => ((i * 37) % 23) - 7);
+  const expected = new Int32Array(threads + 2);
+  const atLane = (values: Int32Array, thread: number, lane: number) => values[thread - (thread % 32) + lane];
+  let value = x;
+  const step = (add: (thread: number, lane: number) => number) => {
+    value = value.map((one, thread) => one + add(thread, thread % 32));
+  };
+  step((thread) => atLane(value, thread, 3));
+  step((thread, lane) => 2 * (lane === 0 ? value[thread] : value[thread - 1]));
+  step((thread, lane) => 3 * ((lane % 8) + 2 >= 8 ? value[thread] : value[thread + 2]));
+  step((thread) => 5 * value[thread ^ 4]);
+  step(
+    (thread) =>
+      value.filter((one, i) => Math.floor(i / 32) === Math.floor(thread / 32) && one % 2 === 0).length,
+  );
+  step(() => 1 + 2 + 32 + 1 + 1);
+  expected.set(value);
+  expected.set([threads, Math.max(0, ...value)], threads);
+  for (const order of ['forward', 'reverse']) {
+    process.env['RINGRUN_FAKE_GPU_ORDER'] = order;
+    const [, found] = await launched(
+      module,
+      'warps',
+      [1, 1, 1],
+      [threads, 1, 1],
+      [x, new Int32Array(threads + 2)],
+    );
+    expect(found).toEqual(expected);
+  }
+  delete process.env['RINGRUN_FAKE_GPU_ORDER'];
+});
+
+test('blocks and threads of three dimensions', async () => {
+  const module = await device.compile(language, 'language.cu');
+  const [found] = await launched(module, 'blocks', [2, 3, 2], [4, 2, 3], [new Int32Array(12 * 24)]);
+  expect(found).toEqual(Int32Array.from({ length: 12 * 24 }, (_, i) => 1000 * Math.floor(i / 24) + (i % 24)));
+});
+
+test('vector types have the layout of CUDA', async () => {
+  const module = await device.compile(language, 'language.cu');
+  const from = Float32Array.from({ length: 12 }, (_, i) => i);
+  const bytes = Uint8Array.from({ length: 12 }, (_, i) => i);
+  const [, to, pairs] = await launched<Float32Array | Uint8Array>(
+    module,
+    'vectors',
+    [1, 1, 1],
+    [3, 1, 1],
+    [from, new Float32Array(12), new Float32Array(6), bytes],
+  );
+  expect([...to]).toEqual([3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8]);
+  expect([...pairs]).toEqual([1, 5, 9, 26, 17, 84]);
+});
+
+test('a missing barrier gives other results when the last thread runs first', async () => {
+  const module = await device.compile(
+    `
+extern "C" __global__ void racing(const float* from, float* to) {
+  __shared__ float values[64];
+  values[threadIdx.x] = from[threadIdx.x];
+  to[threadIdx.x] = values[(threadIdx.x + 1) % 64];
+}`,
+    'racing.cu',
+  );
+  const from = Float32Array.from({ length: 64 }, (_, i) => i);
+  const run = () => launched(module, 'racing', [1, 1, 1], [64, 1, 1], [from, new Float32Array(64)]);
+  const [, forward] = await run();
+  process.env['RINGRUN_FAKE_GPU_ORDER'] = 'reverse';
+  const [, reversed] = await run();
+  delete process.env['RINGRUN_FAKE_GPU_ORDER'];
+  // Shared memory is NaN before it is written.
+  expect(forward[0]).toBeNaN();
+  expect(reversed[0]).toBe(1);
+});
+
+test('too much static shared memory is refused', async () => {
+  const source =
+    'extern "C" __global__ void large(float* x) {\n  __shared__ float values[12289];\n  values[0] = 1;\n  x[0] = values[threadIdx.x];\n}';
+  await expect(device.compile(source, 'large.cu')).rejects.toThrow(
+    /Entry function 'large' uses too much shared data/,
   );
 });

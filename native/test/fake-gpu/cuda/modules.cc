@@ -1,10 +1,10 @@
 // Modules, their functions, and launches.
 #include <dlfcn.h>
 #include <link.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <memory>
 
 #include "cubin.h"
@@ -17,7 +17,6 @@ struct FakeFunction;
 
 // Kernels of one module run one at a time, because they have one block in global variables.
 struct FakeModule {
-  int file = -1;
   void* library = nullptr;
   const fake_gpu_kernel::Module* compiled = nullptr;
   std::mutex running;
@@ -41,6 +40,19 @@ struct SharedMemory {
   void* data;
   std::size_t bytes;
 };
+
+// The file has a new name each time, because the dynamic loader knows libraries by their paths. It is removed once it is loaded.
+void* openLibrary(const char* contents, std::uint64_t bytes) {
+  static std::atomic<int> count{0};
+  const char* const folder = std::getenv("TMPDIR");
+  const std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/ringrun-fake-module-" + std::to_string(::getpid()) + "-" +
+                           std::to_string(++count) + ".so";
+  std::ofstream(path, std::ios::binary).write(contents, static_cast<std::streamsize>(bytes));
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) std::fprintf(stderr, "fake CUDA: %s\n", ::dlerror());
+  ::unlink(path.c_str());
+  return library;
+}
 
 // The thread-local variables of a compiled module on this thread: its static shared memory.
 SharedMemory staticSharedOf(const FakeModule& module) {
@@ -132,18 +144,8 @@ FAKE_GPU_EXPORT int cuModuleLoadData(FakeModule** module, const void* image) {
   const auto* const kernels = static_cast<const char*>(image) + sizeof header;
   const char* const library = kernels + header.kernels * sizeof(fake_gpu::CubinKernel);
   auto loaded = std::make_unique<FakeModule>();
-  // The file stays open, because the dynamic loader knows libraries by their paths.
-  loaded->file = ::memfd_create("fake-gpu-module", MFD_CLOEXEC);
-  for (std::uint64_t written = 0; written < header.libraryBytes;) {
-    const ssize_t count = ::write(loaded->file, library + written, header.libraryBytes - written);
-    if (count <= 0) return kOutOfMemory;
-    written += static_cast<std::uint64_t>(count);
-  }
-  loaded->library = ::dlopen(("/proc/self/fd/" + std::to_string(loaded->file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (loaded->library == nullptr) {
-    std::fprintf(stderr, "fake CUDA: %s\n", ::dlerror());
-    return kInvalidImage;
-  }
+  loaded->library = openLibrary(library, header.libraryBytes);
+  if (loaded->library == nullptr) return kInvalidImage;
   loaded->compiled = static_cast<const fake_gpu_kernel::Module*>(::dlsym(loaded->library, "fakeGpuModule"));
   if (loaded->compiled == nullptr || loaded->compiled->version != fake_gpu_kernel::kVersion) return kInvalidImage;
   for (unsigned i = 0; i < loaded->compiled->count; ++i) {
@@ -163,7 +165,6 @@ FAKE_GPU_EXPORT int cuModuleUnload(FakeModule* module) {
   FAKE_GPU_UNSAFE_CALL("cuModuleUnload");
   awaitAllStreams();
   ::dlclose(module->library);
-  ::close(module->file);
   delete module;
   return kSuccess;
 }

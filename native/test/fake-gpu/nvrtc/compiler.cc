@@ -91,7 +91,7 @@ Compiled compile(const std::string& source) {
   const std::string own = base + "." + std::to_string(::getpid()) + "." + std::to_string(++count);
   std::ofstream(own + ".cc") << source;
   std::vector<std::string> words = wordsOf(compiler);
-  for (const char* const word : {"-std=c++17", "-O2", "-fPIC", "-shared", "-w", "-fno-math-errno", "-ffp-contract=off", "-Wl,-Bsymbolic"}) {
+  for (const char* const word : {"-std=c++17", "-O2", "-fPIC", "-shared", "-w", "-fno-math-errno", "-ffp-contract=off", "-fno-gnu-unique", "-Wl,-Bsymbolic"}) {
     words.push_back(word);
   }
   for (const std::string& word : wordsOf(flags)) words.push_back(word);

@@ -34,7 +34,7 @@ unsigned architectureOf(const char* option) {
 int compileProgram(Program& program, unsigned architecture) {
   const std::vector<fake_nvrtc::KernelName> kernels = fake_nvrtc::kernelsIn(program.source);
   const fake_nvrtc::Compiled compiled = fake_nvrtc::compile(fake_nvrtc::translated(program.source, program.name, kernels));
-  program.log = fake_nvrtc::messagesOf(compiled.log);
+  program.log = fake_nvrtc::messagesOf(compiled.log, program.source);
   if (!compiled.succeeded) return CompilationError;
   std::string names = " ";
   for (const auto& kernel : kernels) names += kernel.name + " ";

@@ -1,6 +1,7 @@
 #include "nvrtc/source.h"
 
 #include <regex>
+#include <sstream>
 
 namespace fake_nvrtc {
 namespace {
@@ -79,8 +80,24 @@ std::string translated(const std::string& source, const std::string& name, const
   return text;
 }
 
-std::string messagesOf(const std::string& log) {
-  return std::regex_replace(log, std::regex("(^|\\n)([^\\n:]+):(\\d+):\\d+: "), "$1$2($3): ");
+std::string messagesOf(const std::string& log, const std::string& source) {
+  std::vector<std::string> lines;
+  std::istringstream reader(source);
+  for (std::string line; std::getline(reader, line);) lines.push_back(line);
+  static const std::regex position("^([^:]+):(\\d+):\\d+: (.*)$");
+  std::istringstream messages(log);
+  std::string text;
+  for (std::string message; std::getline(messages, message);) {
+    std::smatch found;
+    if (!std::regex_match(message, found, position)) {
+      text += message + "\n";
+      continue;
+    }
+    text += found[1].str() + "(" + found[2].str() + "): " + found[3].str() + "\n";
+    const std::size_t number = std::stoul(found[2]);
+    if (number <= lines.size()) text += "  " + lines[number - 1] + "\n";
+  }
+  return text;
 }
 
 }  // namespace fake_nvrtc

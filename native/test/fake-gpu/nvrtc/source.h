@@ -18,7 +18,7 @@ std::vector<KernelName> kernelsIn(const std::string& source);
 // The source as g++ can compile it, with the list of its kernels behind it. Lines stay where they are.
 std::string translated(const std::string& source, const std::string& name, const std::vector<KernelName>& kernels);
 
-// g++'s messages in NVRTC's form: `softmax.cu(3): error: …`
-std::string messagesOf(const std::string& log);
+// g++'s messages in NVRTC's form: `softmax.cu(3): error: …`, with the source's line behind each.
+std::string messagesOf(const std::string& log, const std::string& source);
 
 }  // namespace fake_nvrtc

@@ -20,6 +20,7 @@ const problem =
 
 const sources = fileURLToPath(new URL('../../../../native/src/', import.meta.url));
 const folder = fileURLToPath(new URL('real-library/', import.meta.url));
+const shared = fileURLToPath(new URL('../../../../native/test/nvidia-headers/', import.meta.url));
 const headers = join(dirname(library), '../include');
 
 /** Compiles and runs the comparison with nccl.h. Returns the version of the header. */
@@ -30,7 +31,7 @@ function versionOfComparedHeader(): string {
   });
   const program = join(built, 'header');
   const parts = ['nccl/nccl.cc', 'gpu/library_search.cc', 'base/dynamic_library.cc', 'base/failure.cc'];
-  const includes = [join(folder, 'cuda'), headers, sources].map((path) => `-I${path}`);
+  const includes = [join(shared, 'stubs'), shared, headers, sources].map((path) => `-I${path}`);
   const files = [join(folder, 'header.cc'), ...parts.map((part) => join(sources, part))];
   const flags = ['-std=c++17', '-pthread', ...includes, ...files, '-ldl', '-o', program];
   const compiled = spawnSync(process.env['CXX'] ?? 'g++', flags, { encoding: 'utf8' });

@@ -4,35 +4,13 @@
 
 #include <cstddef>
 #include <cstdio>
-#include <type_traits>
 
 #include "nccl/nccl.h"
+#include "same_signature.h"
 
 namespace ringrun {
 
-// Parameters are passed alike: values of one size, and pointers or not. The names of the types differ.
-template <typename Ours, typename Theirs>
-constexpr bool isPassedAlike() {
-  return sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
-         std::is_class_v<Ours> == std::is_class_v<Theirs> && std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
-}
-
-template <typename Ours, typename Theirs>
-struct Signatures : std::false_type {};
-
-template <typename OurResult, typename... Ours, typename TheirResult, typename... Theirs>
-struct Signatures<Function<OurResult(Ours...)>, TheirResult(Theirs...)> {
-  static constexpr bool areAlike() {
-    if constexpr (sizeof...(Ours) != sizeof...(Theirs)) {
-      return false;
-    } else {
-      return isPassedAlike<OurResult, TheirResult>() && (isPassedAlike<Ours, Theirs>() && ...);
-    }
-  }
-};
-
-#define SAME_SIGNATURE(ours, theirs) \
-  static_assert(Signatures<decltype(Nccl::ours), decltype(::theirs)>::areAlike(), #theirs)
+#define SAME_SIGNATURE(ours, theirs) SAME_SIGNATURE_IN(Nccl, ours, theirs)
 
 SAME_SIGNATURE(getVersion, ncclGetVersion);
 SAME_SIGNATURE(getUniqueId, ncclGetUniqueId);

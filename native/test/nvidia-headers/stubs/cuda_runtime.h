@@ -1,4 +1,4 @@
-// What nccl.h needs of CUDA's headers: opaque handles, as in driver_types.h.
+// What nccl.h and cudnn.h need of CUDA's headers: opaque handles, as in driver_types.h.
 #pragma once
 #include <stddef.h>
 typedef struct CUstream_st* cudaStream_t;

@@ -1,2 +1,0 @@
-// nccl.h includes it for users of __half.
-#pragma once
