@@ -70,14 +70,15 @@ const sanitizers = {
   },
 };
 
+/** Programs of a GPU. */
+const gpu = ['kernels', 'program', 'products', 'convolutions', 'ending'].map((name) => `gpu/${name}`);
+
 /**
  * All operations and endings over every transport and algorithm, several groups and Node environments in a process,
- * file locks, image transforms, graphs with their operators, programs of a GPU, and processes that end during a run.
+ * file locks, image transforms, graphs with their operators, GPU programs, and processes that end during a run.
  */
 const filesOfBoth = [
-  ...['collectives', 'tcp', 'images', 'gpu/kernels', 'gpu/program'].map(
-    (name) => `native/test/${name}.test.ts`,
-  ),
+  ...['collectives', 'tcp', 'images', ...gpu].map((name) => `native/test/${name}.test.ts`),
   ...[
     'conformance/conformance',
     ...['deaths', 'disagreements', 'leaving', 'lifetimes', 'order'].map((name) => `contracts/${name}`),

@@ -1,4 +1,5 @@
 import type { NativeBinding } from './binding.ts';
+import type { GpuDescription } from './gpu.ts';
 import { loadBinding, loadBuilt } from './load.ts';
 import type { NcclDescription } from './nccl.ts';
 
@@ -65,6 +66,15 @@ export { findZeromq } from './zeromq.ts';
  */
 export function describeNccl(): NcclDescription {
   return loadNative().describeNccl();
+}
+
+/**
+ * Describes the libraries that compute on a GPU, or why this process cannot compute on one.
+ *
+ * @throws NativeUnavailableError
+ */
+export function describeGpu(): GpuDescription {
+  return loadNative().describeGpu();
 }
 
 let binding: NativeBinding | undefined;

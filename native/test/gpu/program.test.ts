@@ -161,10 +161,10 @@ test('buffers are checked', () => {
 });
 
 test('freed memory is used again, and the memory of a GPU is limited', () => {
-  const first = device.allocate(1000);
+  const first = device.allocate(100_000);
   const { address } = first;
   first.free();
-  expect(device.allocate(900).address).toBe(address);
+  expect(device.allocate(99_000).address).toBe(address);
   expect(() => device.allocate(2 ** 40)).toThrow(/OUT_OF_MEMORY.* bytes are free/);
   expect(device.memory().totalBytes).toBe(2 ** 34);
 });

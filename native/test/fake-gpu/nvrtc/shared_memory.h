@@ -31,7 +31,7 @@ inline std::uint64_t sharedBytesOf(const std::string& library, const std::string
       std::memcpy(&symbol, file + symbols.sh_offset + offset, sizeof symbol);
       if (ELF64_ST_TYPE(symbol.st_info) != STT_TLS) continue;
       const std::string name = reinterpret_cast<const char*>(file + names.sh_offset + symbol.st_name);
-      if (name.find("firstShared") != std::string::npos) continue;
+      if (name.compare(0, 3, "_ZZ") != 0) continue;
       const bool isOwn = name.compare(0, own.size(), own) == 0 || name.compare(0, ownOfC.size(), ownOfC) == 0;
       // The function's name is between _ZZ, with its length for C++ functions, and E.
       std::size_t begin = 3;
