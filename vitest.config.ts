@@ -43,6 +43,8 @@ function startersOfProcesses(): string[] {
 const alone = [
   ...testFiles.filter((file) => readFileSync(file, 'utf8').includes('vi.mock(')),
   'test/{kubernetes,viewers}/**/*.test.ts',
+  // A process opens one CUDA driver, and cannot use it after the first kernel that fails.
+  '{native/test/gpu,packages/nn/test/executor/cuda}/**/*.test.ts',
 ];
 
 function testsIn(folder: string): string[] {
