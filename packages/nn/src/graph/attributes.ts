@@ -20,6 +20,8 @@ export interface ConvAttributes {
   pads: readonly number[];
   dilations: readonly number[];
   group: number;
+  /** True if the gradient of the weight is one operator. Default: false. */
+  hasWeightGradient?: boolean | undefined;
 }
 
 /** Window of a convolution by Toom-Cook's algorithm. */

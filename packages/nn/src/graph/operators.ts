@@ -167,6 +167,8 @@ export interface Operators {
   Conv: ConvAttributes;
   /** The transpose of Conv's linear map: inputs [N,M,h,w], weight [M,C/group,kH,kW], optional bias [C]. */
   ConvTranspose: ConvAttributes & { outputPadding: readonly number[] };
+  /** Only in programs for GPUs. Inputs: images, gradient of Conv's output. Output: gradient of the weight. */
+  ConvWeightGradient: ConvAttributes;
   /** Two outputs: the maxima, and their flat positions (int64) for MaxUnpool. */
   MaxPool: PoolAttributes;
   /**

@@ -1,8 +1,10 @@
-import type { Value } from '../graph/node.ts';
+import { createValue, type Value } from '../graph/node.ts';
 import type { ConvAttributes } from '../graph/attributes.ts';
 import { conv } from './convolution.ts';
+import { noGradient, type OperatorFamily } from './definition.ts';
 import { indexSelect } from './indexing.ts';
 import { matmul, sumOfRows } from './linear-algebra.ts';
+import { promotedFloat } from './promotion.ts';
 import { concat, pad, reshape, slice, split, transpose } from './shape.ts';
 import { unfold } from './unfold.ts';
 
@@ -37,6 +39,35 @@ export function weightGradient(
   const wide = strides[0] === 1 && channels * height >= 16;
   return (wide ? sideBySide : swapped)(large, small, weightShape, attributes);
 }
+
+/**
+ * The gradient of a convolution's weight as one operator, for a device that has it.
+ *
+ * @param large the input of `conv`, [N, C, …]
+ * @param small the gradient of its output, [N, M, …]
+ * @param shape of the weight
+ */
+export function convWeightGradient(
+  large: Value,
+  small: Value,
+  shape: readonly number[],
+  { strides, pads, dilations, group }: ConvAttributes,
+): Value {
+  const type = { dtype: promotedFloat(large, small), shape };
+  return createValue('ConvWeightGradient', [large, small], { strides, pads, dilations, group }, type);
+}
+
+export const convWeightGradients: OperatorFamily<'ConvWeightGradient'> = {
+  ConvWeightGradient: {
+    plain: ({ inputs: [large, small], outputs: [{ shape }], attributes }) => [
+      weightGradient(large, small, shape, attributes),
+    ],
+    emit: () => {
+      throw new Error('ConvWeightGradient has no ONNX form. Replace it by its plain operators.');
+    },
+    gradient: noGradient,
+  },
+};
 
 /** Sequences are images of one column. */
 function ofSequences(

@@ -5,7 +5,7 @@ import { describeType } from '../value-type.ts';
 import type { ConvAttributes } from '../graph/attributes.ts';
 import type { AttributeValue } from '../onnx-format/graph-builder.ts';
 import { type OperatorFamily } from './definition.ts';
-import { weightGradient } from './convolution-weight-gradient.ts';
+import { convWeightGradient, weightGradient } from './convolution-weight-gradient.ts';
 import { requireImages } from './images.ts';
 import { reduceSum } from './reduction.ts';
 
@@ -97,7 +97,7 @@ export const convolution: OperatorFamily<'Conv' | 'ConvTranspose'> = {
       const [data, weight, bias] = inputs as readonly [Value, Value, Value?];
       return [
         convTranspose(d, weight, attributes, data.shape.slice(2)),
-        weightGradient(data, d, weight.shape, attributes),
+        weightGradientOf(attributes)(data, d, weight.shape, attributes),
         bias && sumOfChannels(d),
       ];
     },
@@ -112,16 +112,22 @@ export const convolution: OperatorFamily<'Conv' | 'ConvTranspose'> = {
     gradient: ({ inputs, attributes }, [d]) => {
       if (d === undefined) return [];
       const [data, weight, bias] = inputs as readonly [Value, Value, Value?];
-      const { strides, pads, dilations, group } = attributes;
+      const { strides, pads, dilations, group, hasWeightGradient } = attributes;
       const window = { strides, pads, dilations, group };
       return [
         conv(d, weight, undefined, window),
-        weightGradient(d, data, weight.shape, window),
+        weightGradientOf({ hasWeightGradient })(d, data, weight.shape, window),
         bias && sumOfChannels(d),
       ];
     },
   },
 };
+
+function weightGradientOf({
+  hasWeightGradient = false,
+}: Pick<ConvAttributes, 'hasWeightGradient'>): typeof weightGradient {
+  return hasWeightGradient ? convWeightGradient : weightGradient;
+}
 
 function onnxWindow({ strides, pads, dilations, group }: ConvAttributes): Record<string, AttributeValue> {
   return { strides, pads, dilations, group };

@@ -5,6 +5,7 @@ import { dependencies } from './dependency.ts';
 import { batchNormalization } from './batch-normalization.ts';
 import { collectives } from './collective.ts';
 import { convolution } from './convolution.ts';
+import { convWeightGradients } from './convolution-weight-gradient.ts';
 import { division } from './division.ts';
 import type { OperatorDefinition, OperatorFamily } from './definition.ts';
 import { elementwisePrograms } from './elementwise-program.ts';
@@ -64,6 +65,7 @@ export const operators: OperatorFamily<OpName> = {
   ...batchNormalization,
   ...linearAlgebra,
   ...convolution,
+  ...convWeightGradients,
   ...pooling,
   ...indexing,
   ...tableRows,

@@ -6,7 +6,7 @@ import { copyElements, fillElements } from './copies.ts';
 import { blockSize, blocksFor, elementIndex, generated, stridesOf } from './generated.ts';
 import type { Lowering, LoweringFamily } from './lowering.ts';
 
-export const convolutions: LoweringFamily<'Conv' | 'ConvTranspose'> = {
+export const convolutions: LoweringFamily<'Conv' | 'ConvTranspose' | 'ConvWeightGradient'> = {
   Conv: ({ inputs, outputs: [y], attributes }, lowering) => {
     const [x, weight, bias] = inputs as readonly [Value, Value, Value?];
     const padded = withEqualPads(x.shape, attributes);
@@ -31,6 +31,14 @@ export const convolutions: LoweringFamily<'Conv' | 'ConvTranspose'> = {
       copyElements(lowering, y, { at, first: padded.first, strides: stridesOf(padded.shape) }, to);
     }
     if (bias) addBias(lowering, y, bias);
+  },
+  ConvWeightGradient: ({ inputs: [large, small], outputs: [weight], attributes }, lowering) => {
+    const padded = withEqualPads(large.shape, attributes);
+    addConvolution(lowering, 'weightGradient', attributes, padded.padding, {
+      input: { at: placedInside(lowering, large, padded), shape: padded.shape },
+      weight: { at: lowering.at(weight), shape: weight.shape },
+      output: { at: lowering.at(small), shape: small.shape },
+    });
   },
 };
 

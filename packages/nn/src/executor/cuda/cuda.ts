@@ -8,6 +8,7 @@ import { memoryOn } from './memory.ts';
 import { Modules } from './modules.ts';
 import { HostProgram } from './on-host.ts';
 import { CudaProgram } from './program.ts';
+import { forGpu, forHost, prepareForward } from './rewrites.ts';
 import { unsupportedBy } from './unsupported.ts';
 
 const executors = new Map<number, Executor | Unusable>();
@@ -47,9 +48,10 @@ export function executorOn(device: NativeGpuDevice): Executor {
   const modules = new Modules(device);
   return {
     device: `cuda:${device.ordinal}`,
-    prepareForward: (outputs) => outputs,
-    async compile(definition) {
-      if (mustRunOnHost(definition)) return onHost(await onnxruntimeExecutor.compile(definition), definition);
+    prepareForward,
+    async compile(given) {
+      const definition = forGpu(given);
+      if (mustRunOnHost(definition)) return onHost(await onnxruntimeExecutor.compile(forHost(given)), given);
       const { name } = definition;
       const { commands, updateCommands, ...lowered } = lowerProgram(definition);
       const label = { name, details: definition.details };
@@ -63,8 +65,9 @@ export function executorOn(device: NativeGpuDevice): Executor {
         throw notCompiled(cause);
       }
     },
-    compileSync(definition) {
-      if (mustRunOnHost(definition)) return onHost(onnxruntimeExecutor.compileSync(definition), definition);
+    compileSync(given) {
+      const definition = forGpu(given);
+      if (mustRunOnHost(definition)) return onHost(onnxruntimeExecutor.compileSync(forHost(given)), given);
       const { name } = definition;
       const { commands, updateCommands, ...lowered } = lowerProgram(definition);
       const label = { name, details: definition.details };

@@ -109,7 +109,7 @@ const expressions: { readonly [Op in OpName]?: Expression<Op> } = {
 };
 
 /** True if one kernel may compute the node together with others. */
-export function isElementwise({ op }: Node): boolean {
+export function isElementwise({ op }: Pick<Node, 'op'>): boolean {
   return expressions[op] !== undefined;
 }
 

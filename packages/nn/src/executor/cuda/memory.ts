@@ -58,6 +58,7 @@ export function memoryOn(device: NativeGpuDevice): ValueMemory {
   };
 }
 
+/** Of a detached array: without elements. */
 function copyOf({ buffer, byteOffset, byteLength }: TensorData): Uint8Array {
-  return new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength));
+  return byteLength === 0 ? new Uint8Array() : new Uint8Array(buffer, byteOffset, byteLength).slice();
 }

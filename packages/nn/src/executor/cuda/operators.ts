@@ -21,7 +21,7 @@ const lowerings: Partial<LoweringFamily<OpName>> = {
 const withoutCommands = new Set<OpName>(['Input', 'Number', 'Constant']);
 
 /** True if a GPU computes the operator. */
-export function isComputed(node: Node): boolean {
+export function isComputed(node: Pick<Node, 'op'>): boolean {
   return (
     withoutCommands.has(node.op) || isView(node) || isElementwise(node) || lowerings[node.op] !== undefined
   );

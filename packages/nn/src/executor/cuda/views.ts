@@ -1,7 +1,7 @@
 import type { Node, Value } from '../../graph/node.ts';
 
 /** True if a node returns the elements of its first input in their order, so that it needs no command. */
-export function isView(node: Node): boolean {
+export function isView(node: Pick<Node, 'op'>): boolean {
   return views.has(node.op);
 }
 

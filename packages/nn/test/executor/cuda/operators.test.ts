@@ -7,6 +7,9 @@ import { onnxruntimeExecutor } from '../../../src/executor/cpu/onnxruntime.ts';
 import type { Executor } from '../../../src/executor/executor.ts';
 import type { Value } from '../../../src/graph/node.ts';
 import { conv, convTranspose } from '../../../src/ops/convolution.ts';
+import { convWeightGradient } from '../../../src/ops/convolution-weight-gradient.ts';
+import { forHost } from '../../../src/executor/cuda/rewrites.ts';
+import { affine } from '../../../src/ops/batch-normalization.ts';
 import { add, div, exp, greater, mul, relu, where } from '../../../src/ops/elementwise.ts';
 import { gemm, matmul } from '../../../src/ops/linear-algebra.ts';
 import { reduceMax, reduceMean, reduceSum } from '../../../src/ops/reduction.ts';
@@ -31,7 +34,8 @@ const x = (shape: readonly number[], seed = 1) => input('float32', shape, { data
 
 async function computed(executor: Executor, outputs: readonly Value[]): Promise<number[][]> {
   const { leaves } = structureOf(outputs);
-  const program = await executor.compile(definitionOf('test', leaves, outputs));
+  const definition = definitionOf('test', leaves, outputs);
+  const program = await executor.compile(executor === gpu ? definition : forHost(definition));
   const results: number[][] = [];
   for (let run = 0; run < 3; run += 1) {
     const inputs = leaves.map(({ source }) => executor.upload(source.data));
@@ -95,6 +99,14 @@ const cases: Record<string, () => readonly Value[]> = {
       conv(x([2, 3, 9]), x([4, 3, 3]), x([4]), { strides: [2], pads: [1, 1], dilations: [1], group: 1 }),
       convTranspose(image, x([4, 3, 3, 3]), { ...window, strides: [2, 2] }, [15, 14], x([3])),
       convTranspose(image, x([4, 3, 3, 3]), { ...window, pads: [1, 0, 0, 2] }, [8, 6]),
+      convWeightGradient(image, x([2, 3, 5, 5]), [3, 4, 3, 2], window),
+      convWeightGradient(image, x([2, 6, 4, 5]), [6, 2, 3, 3], {
+        strides: [2, 1],
+        pads: [1, 0, 2, 1],
+        dilations: [1, 1],
+        group: 2,
+      }),
+      affine(image, x([4]), x([4], 2)),
     ];
   },
 };
