@@ -205,7 +205,7 @@ function attributesOf(
 }
 
 /** Strides of queries, keys and batch dimensions of a mask that broadcasts to a shape: 0 for dimensions of size 1. */
-function stridesOfMask({ shape }: ValueType, to: readonly number[]): number[] {
+export function stridesOfMask({ shape }: ValueType, to: readonly number[]): number[] {
   const added = to.length - shape.length;
   const strides = to.map((_, axis) =>
     axis < added || shape[axis - added] === 1 ? 0 : sizeOf(shape.slice(axis - added + 1)),

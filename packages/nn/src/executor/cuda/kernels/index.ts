@@ -1,11 +1,15 @@
 import type { OpName } from '../../../graph/operators.ts';
 import type { Kernel, LoweringFamily } from '../lowering.ts';
+import { attentionKernels, attentions } from './attention.ts';
+import { checkKernels, checks } from './checks.ts';
 import { dropoutKernels, dropouts } from './dropout.ts';
+import { indexing, indexingKernels } from './indexing.ts';
 import { layerNormalization, layerNormalizeKernels } from './layer-normalize.ts';
 import { pooling, poolingKernels } from './pooling.ts';
 import { softmaxCrossEntropies, softmaxCrossEntropyKernels } from './softmax-cross-entropy.ts';
 import { softmaxes, softmaxKernels } from './softmax.ts';
 import { normalization, statisticsKernels } from './statistics.ts';
+import { tableRowKernels, tableRows } from './table-rows.ts';
 
 /**
  * The kernels of the operators. A program with an operator that has no entry runs on the CPU: `executor.ts` says which one.
@@ -17,6 +21,10 @@ export const kernels: Partial<LoweringFamily<OpName>> = {
   ...dropouts,
   ...layerNormalization,
   ...normalization,
+  ...tableRows,
+  ...indexing,
+  ...checks,
+  ...attentions,
 };
 
 /** All hand-written kernels, to compile them for every architecture. */
@@ -27,4 +35,8 @@ export const allKernels: readonly Kernel[] = [
   ...dropoutKernels,
   ...layerNormalizeKernels,
   ...statisticsKernels,
+  ...tableRowKernels,
+  ...indexingKernels,
+  ...checkKernels,
+  ...attentionKernels,
 ];

@@ -30,6 +30,7 @@ struct Mask {
   unsigned limit;
   float scale;
 
+  __device__ __forceinline__ Mask() : key(0), limit(0), scale(1.0f) {}
   __device__ __forceinline__ Mask(const int64* numbers, const float* factor)
       : key(static_cast<unsigned long long>(numbers[0])), limit(static_cast<unsigned>(numbers[1])), scale(*factor) {}
 

@@ -114,36 +114,50 @@ export async function onGpu<Op extends OpName>(
   }
 }
 
-/** Expects the outputs that the executor for CPUs computes. Differences are relative to the largest finite element. */
+export interface Comparison {
+  /** Largest difference, relative to the largest finite element of an output. 0: equal bits. Default: 2e-6. */
+  readonly tolerance?: number;
+  /** Indices of outputs that nothing reads. Default: none. */
+  readonly unread?: readonly number[];
+  /** If true, relative to the largest finite element of all outputs. Default: false. */
+  readonly isJoint?: boolean;
+}
+
+/** Expects the outputs that the executor for CPUs computes. */
 export async function expectAsOnCpu<Op extends OpName>(
   node: Node<Op>,
   lower: LowerNode<Op>,
-  {
-    tolerance = 2e-6,
-    unread = [],
-  }: { readonly tolerance?: number; readonly unread?: readonly number[] } = {},
+  { tolerance = 2e-6, unread = [], isJoint = false }: Comparison = {},
 ): Promise<void> {
   const found = await onGpu(node, lower, unread);
-  for (const [k, output] of node.outputs.entries()) {
-    if (unread.includes(k)) continue;
-    expectElements(`${node.op}, output ${k}`, found[k], await onCpu(output), tolerance);
+  const read = node.outputs.filter(({ index }) => !unread.includes(index));
+  const expected = await Promise.all(read.map(onCpu));
+  const largest = Math.max(...expected.map(largestFinite));
+  for (const [k, { index }] of read.entries()) {
+    const scale = isJoint ? largest : largestFinite(expected[k]);
+    expectElements(`${node.op}, output ${index}`, found[index], expected[k], tolerance * scale);
   }
 }
 
-export function expectElements(what: string, found: Elements, expected: Elements, tolerance: number): void {
-  if (!(expected instanceof Float32Array) || tolerance === 0) {
+function largestFinite(elements: Elements): number {
+  if (!(elements instanceof Float32Array)) return 0;
+  return elements.reduce((most, x) => (Number.isFinite(x) ? Math.max(most, Math.abs(x)) : most), 0);
+}
+
+/** @param most the largest difference of finite elements; 0: equal elements, in which NaN is equal to NaN */
+function expectElements(what: string, found: Elements, expected: Elements, most: number): void {
+  if (!(expected instanceof Float32Array) || most === 0) {
     expect([...found], what).toEqual([...expected]);
     return;
   }
   expect(found.length, what).toBe(expected.length);
-  const scale = expected.reduce((most, x) => (Number.isFinite(x) ? Math.max(most, Math.abs(x)) : most), 0);
   for (const [place, right] of expected.entries()) {
     const got = Number(found[place]);
-    const isClose = Number.isFinite(right)
-      ? Math.abs(got - right) <= tolerance * scale
-      : Object.is(got, right);
+    const isClose = Number.isFinite(right) ? Math.abs(got - right) <= most : Object.is(got, right);
     if (!isClose) {
-      expect.fail(`${what}: element ${place} is ${got}, expected ${right} of at most ${scale}`);
+      expect.fail(
+        `${what}: element ${place} is ${got}, expected ${right}, with a difference of at most ${most}`,
+      );
     }
   }
 }

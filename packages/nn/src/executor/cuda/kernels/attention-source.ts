@@ -1,0 +1,417 @@
+import { philox } from './philox.ts';
+import { sourceOf } from './prelude.ts';
+
+/** Threads of a block: 16 rows of 16. */
+export const attentionThreads = 256;
+
+/** Batch axes of operands. */
+export const attentionBatchAxes = 6;
+
+/** Queries and keys of a tile, for the larger of the sizes of a query and of a value. Undefined: no tile fits into a GPU. */
+export function attentionTile(size: number): number | undefined {
+  return [64, 32, 16].find((tile) => tile * size <= 64 * 128);
+}
+
+/** Elements of a row in shared memory: a multiple of 16, and one that keeps rows in different banks. */
+const strideOf = (size: number): number => 16 * Math.ceil(size / 16) + 1;
+
+/** Bytes of shared memory. */
+export function attentionShared(tile: number, size: number, valueSize: number) {
+  const [width, valueWidth] = [strideOf(size), strideOf(valueSize)];
+  return {
+    forward: 4 * tile * (width + Math.max(width, valueWidth) + tile + 1),
+    gradient: 4 * tile * (2 * width + 2 * valueWidth + tile + 1),
+  };
+}
+
+/** Parameters of kernels that make the struct Weights. */
+const weightParameters =
+  'const float* scale, const float* added, const unsigned char* allowed, const int64* dropout, const float* factor, int isCausal';
+
+/**
+ * Attention of one head and its gradient, in tiles of queries × keys (Dao, "FlashAttention-2", 2023), in float32. The weights are not
+ * kept: the gradient computes them again from the largest score and the inverse sum of each query. Tiles that causal attention
+ * hides are skipped. A thread has rows ty, ty + 16, … and columns tx, tx + 16, … of each product. The gradients of queries, and those
+ * of keys and values, have a kernel each, so that no sum is divided between blocks.
+ */
+export function attentionSource(tile: number, size: number, valueSize: number): string {
+  return sourceOf(`${philox}
+constexpr int kTile = ${tile}, kOwn = ${tile / 16}, kSize = ${size}, kValueSize = ${valueSize};
+constexpr int kStride = ${strideOf(size)}, kValueStride = ${strideOf(valueSize)}, kTileStride = kTile + 1;
+// Columns of a thread.
+constexpr int kColumns = (kSize + 15) / 16, kValueColumns = (kValueSize + 15) / 16;
+
+// Where the rows of an operand are.
+struct Layout {
+  int64 first, row, batch[${attentionBatchAxes}];
+};
+
+struct Heads {
+  int64 queries, keys, batchAxes, batch[${attentionBatchAxes}];
+  // Rows are queries, and \`first\` is the stride of keys.
+  Layout mask;
+  Layout query, key, value, result;
+};
+
+// What decides about the weights. At most one of \`added\` and \`allowed\` is not null; \`dropout\` is null without dropout.
+struct Weights {
+  const float* scale;
+  const float* added;
+  const unsigned char* allowed;
+  const int64* dropout;
+  const float* factor;
+  int isCausal;
+};
+
+__device__ __forceinline__ int64 offsetOf(const Heads& heads, const Layout& layout, int64 head) {
+  int64 offset = 0;
+  for (int axis = static_cast<int>(heads.batchAxes) - 1; axis >= 0; --axis) {
+    offset += head % heads.batch[axis] * layout.batch[axis];
+    head /= heads.batch[axis];
+  }
+  return offset;
+}
+
+// The scores of one head.
+struct Scores {
+  float scale;
+  const float* added;
+  const unsigned char* allowed;
+  int64 queryStride, keyStride, queries, keys;
+  unsigned long long firstWeight;
+  bool isCausal, drops;
+  Mask mask;
+
+  __device__ __forceinline__ Scores(const Heads& heads, const Weights& weights, int64 head)
+      : scale(*weights.scale), queryStride(heads.mask.row), keyStride(heads.mask.first), queries(heads.queries), keys(heads.keys),
+        firstWeight(static_cast<unsigned long long>(head * heads.queries * heads.keys)), isCausal(weights.isCausal != 0),
+        drops(weights.dropout != nullptr), mask(weights.dropout == nullptr ? Mask() : Mask(weights.dropout, weights.factor)) {
+    const int64 offset = offsetOf(heads, heads.mask, head);
+    added = weights.added == nullptr ? nullptr : weights.added + offset;
+    allowed = weights.allowed == nullptr ? nullptr : weights.allowed + offset;
+  }
+
+  __device__ __forceinline__ bool sees(int64 query, int64 key) const { return query < queries && key < keys && (!isCausal || key <= query); }
+  __device__ __forceinline__ float of(float product, int64 query, int64 key) const {
+    const int64 at = query * queryStride + key * keyStride;
+    if (added != nullptr) return product * scale + added[at];
+    return allowed != nullptr && !allowed[at] ? -kInfinity : product * scale;
+  }
+  __device__ __forceinline__ float factorOf(int64 query, int64 key) const {
+    return drops ? mask(firstWeight + static_cast<unsigned long long>(query * keys + key)) : 1.0f;
+  }
+  // Keys that queries below this one attend to.
+  __device__ __forceinline__ int64 seenBelow(int64 query) const { return isCausal && query < keys ? query : keys; }
+};
+
+// Copies rows into shared memory, with zeros behind them and behind their elements.
+template <int kElements, int kRowStride>
+__device__ __forceinline__ void loadRows(const float* from, int64 rowStride, int64 first, int64 rows, float* to) {
+  constexpr int kWidth = kRowStride - 1;
+  for (int i = threadIdx.x; i < kTile * kWidth; i += ${attentionThreads}) {
+    const int row = i / kWidth, element = i % kWidth;
+    const bool exists = first + row < rows && element < kElements;
+    to[row * kRowStride + element] = exists ? from[(first + row) * rowStride + element] : 0.0f;
+  }
+}
+
+// Products of the rows of two tiles.
+template <int kElements, int kRowStride>
+__device__ __forceinline__ void multiplyRows(const float* left, const float* right, float (&products)[kOwn][kOwn]) {
+  const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+    for (int j = 0; j < kOwn; ++j) products[i][j] = 0.0f;
+  }
+#pragma unroll 4
+  for (int k = 0; k < kElements; ++k) {
+    float a[kOwn], b[kOwn];
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      a[i] = left[(16 * i + ty) * kRowStride + k];
+      b[i] = right[(16 * i + tx) * kRowStride + k];
+    }
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+      for (int j = 0; j < kOwn; ++j) products[i][j] += a[i] * b[j];
+    }
+  }
+}
+
+// sums += tile · rows
+template <int kSums, int kRowStride>
+__device__ __forceinline__ void addProducts(const float* tile, const float* rows, float (&sums)[kOwn][kSums]) {
+  const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+#pragma unroll 4
+  for (int k = 0; k < kTile; ++k) {
+    float a[kOwn];
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) a[i] = tile[(16 * i + ty) * kTileStride + k];
+#pragma unroll
+    for (int c = 0; c < kSums; ++c) {
+      const float b = rows[k * kRowStride + 16 * c + tx];
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i) sums[i][c] += a[i] * b;
+    }
+  }
+}
+
+template <int kSums>
+__device__ __forceinline__ void clear(float (&sums)[kOwn][kSums]) {
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+    for (int c = 0; c < kSums; ++c) sums[i][c] = 0.0f;
+  }
+}
+
+// Writes the rows of a tile.
+template <int kElements, int kSums>
+__device__ __forceinline__ void storeRows(const float (&sums)[kOwn][kSums], float* to, int64 rowStride, int64 first, int64 rows) {
+  const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) {
+    const int64 row = first + 16 * i + ty;
+#pragma unroll
+    for (int c = 0; c < kSums; ++c) {
+      if (row < rows && 16 * c + tx < kElements) to[row * rowStride + 16 * c + tx] = sums[i][c];
+    }
+  }
+}
+
+// Over the 16 threads that have a row.
+template <typename Combine>
+__device__ __forceinline__ float ofRow(float value) {
+  const Combine combine;
+  for (int lanes = 8; lanes > 0; lanes /= 2) value = combine(value, __shfl_xor_sync(0xffffffffu, value, lanes));
+  return value;
+}
+
+extern "C" __global__ void __launch_bounds__(${attentionThreads}) attend(const float* query, const float* key, const float* value, float* result,
+                                                                         float* statistics, Heads heads, ${weightParameters}, int tiles) {
+  extern __shared__ float shared[];
+  float* const queryRows = shared;
+  float* const rows = queryRows + kTile * kStride;
+  float* const tile = rows + kTile * (kStride > kValueStride ? kStride : kValueStride);
+  const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+  const int64 head = blockIdx.x / tiles;
+  // Those with most keys first.
+  const int64 first = static_cast<int64>(tiles - 1 - blockIdx.x % tiles) * kTile;
+  const Scores scores(heads, {scale, added, allowed, dropout, factor, isCausal}, head);
+  const int64 seen = scores.seenBelow(min(first + kTile, heads.queries));
+  query += heads.query.first + offsetOf(heads, heads.query, head);
+  key += heads.key.first + offsetOf(heads, heads.key, head);
+  value += heads.value.first + offsetOf(heads, heads.value, head);
+  loadRows<kSize, kStride>(query, heads.query.row, first, heads.queries, queryRows);
+  float largest[kOwn], sums[kOwn], results[kOwn][kValueColumns];
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) {
+    largest[i] = -kInfinity;
+    sums[i] = 0.0f;
+  }
+  clear(results);
+  for (int64 firstKey = 0; firstKey < seen; firstKey += kTile) {
+    loadRows<kSize, kStride>(key, heads.key.row, firstKey, heads.keys, rows);
+    __syncthreads();
+    float products[kOwn][kOwn];
+    multiplyRows<kSize, kStride>(queryRows, rows, products);
+    __syncthreads();
+    loadRows<kValueSize, kValueStride>(value, heads.value.row, firstKey, heads.keys, rows);
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int64 own = first + 16 * i + ty;
+      float most = largest[i];
+#pragma unroll
+      for (int j = 0; j < kOwn; ++j) {
+        const int64 other = firstKey + 16 * j + tx;
+        if (!scores.sees(own, other)) continue;
+        products[i][j] = scores.of(products[i][j], own, other);
+        most = Largest()(most, products[i][j]);
+      }
+      most = ofRow<Largest>(most);
+      // A query with scores of −∞ so far has the weights 0, and NaN stays NaN.
+      const float base = most == -kInfinity ? 0.0f : most;
+      float sum = 0.0f;
+#pragma unroll
+      for (int j = 0; j < kOwn; ++j) {
+        const int64 other = firstKey + 16 * j + tx;
+        const bool isSeen = scores.sees(own, other);
+        const float weight = isSeen ? expf(products[i][j] - base) : 0.0f;
+        sum += weight;
+        tile[(16 * i + ty) * kTileStride + 16 * j + tx] = isSeen ? weight * scores.factorOf(own, other) : 0.0f;
+      }
+      sum = ofRow<Sum>(sum);
+      if (firstKey > 0) {
+        const float rest = expf(largest[i] - base);
+        sum += sums[i] * rest;
+#pragma unroll
+        for (int c = 0; c < kValueColumns; ++c) results[i][c] *= rest;
+      }
+      sums[i] = sum;
+      largest[i] = most;
+    }
+    __syncthreads();
+    addProducts<kValueColumns, kValueStride>(tile, rows, results);
+    __syncthreads();
+  }
+  const bool hasMask = scores.added != nullptr || scores.allowed != nullptr;
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) {
+    // Without a mask, a sum of 0 is that of scores of −∞, whose result is NaN.
+    const bool isBlocked = sums[i] == 0.0f && (hasMask || seen == 0);
+    const float inverse = isBlocked ? 0.0f : 1.0f / sums[i];
+    const int64 own = first + 16 * i + ty;
+    if (tx == 0 && own < heads.queries) {
+      statistics[2 * head * heads.queries + own] = isBlocked ? 0.0f : largest[i];
+      statistics[(2 * head + 1) * heads.queries + own] = inverse;
+    }
+#pragma unroll
+    for (int c = 0; c < kValueColumns; ++c) results[i][c] *= inverse;
+  }
+  storeRows<kValueSize>(results, result + heads.result.first + offsetOf(heads, heads.result, head), heads.result.row, first, heads.queries);
+}
+
+// Σ gradient·result of each query, by a warp.
+extern "C" __global__ void __launch_bounds__(128) sumsOfQueries(const float* gradient, const float* result, float* deltas, Heads heads, int64 count) {
+  const int64 row = static_cast<int64>(blockIdx.x) * 4 + threadIdx.x / 32;
+  if (row >= count) return;
+  const int64 first = heads.result.first + offsetOf(heads, heads.result, row / heads.queries) + row % heads.queries * heads.result.row;
+  float sum = 0.0f;
+  for (int i = threadIdx.x % 32; i < kValueSize; i += 32) sum += gradient[first + i] * result[first + i];
+  sum = combined<32, Sum>(sum);
+  if (threadIdx.x % 32 == 0) deltas[row] = sum;
+}
+
+// Numbers of one query, for its weights and their gradients.
+struct QueryNumbers {
+  float largest, inverse, delta;
+
+  __device__ __forceinline__ QueryNumbers(const float* statistics, const float* deltas, int64 queries, int64 head, int64 query)
+      : largest(0.0f), inverse(0.0f), delta(0.0f) {
+    if (query >= queries) return;
+    largest = statistics[2 * head * queries + query];
+    inverse = statistics[(2 * head + 1) * queries + query];
+    delta = deltas[head * queries + query];
+  }
+};
+
+// From products of queries with keys and of gradients with values: \`products\` becomes the weights with dropout, and \`slopes\` the
+// gradients of the products.
+__device__ __forceinline__ void differentiate(const Scores& scores, const QueryNumbers& numbers, int64 query, int64 key, float& product, float& slope) {
+  if (!scores.sees(query, key)) {
+    product = 0.0f;
+    slope = 0.0f;
+    return;
+  }
+  const float weight = expf(scores.of(product, query, key) - numbers.largest) * numbers.inverse;
+  const float factor = scores.factorOf(query, key);
+  product = scores.drops ? weight * factor : weight;
+  if (scores.drops) slope *= factor;
+  slope = weight * (slope - numbers.delta) * scores.scale;
+}
+
+extern "C" __global__ void __launch_bounds__(${attentionThreads}) queryGradient(const float* gradient, const float* query, const float* key, const float* value,
+                                                                                const float* statistics, const float* deltas, float* to, Heads heads,
+                                                                                ${weightParameters}, int tiles) {
+  extern __shared__ float shared[];
+  float* const queryRows = shared;
+  float* const keyRows = queryRows + kTile * kStride;
+  float* const gradientRows = keyRows + kTile * kStride;
+  float* const valueRows = gradientRows + kTile * kValueStride;
+  float* const tile = valueRows + kTile * kValueStride;
+  const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+  const int64 head = blockIdx.x / tiles;
+  const int64 first = static_cast<int64>(tiles - 1 - blockIdx.x % tiles) * kTile;
+  const Scores scores(heads, {scale, added, allowed, dropout, factor, isCausal}, head);
+  const int64 seen = scores.seenBelow(min(first + kTile, heads.queries));
+  key += heads.key.first + offsetOf(heads, heads.key, head);
+  value += heads.value.first + offsetOf(heads, heads.value, head);
+  const int64 queryOffset = heads.query.first + offsetOf(heads, heads.query, head);
+  loadRows<kSize, kStride>(query + queryOffset, heads.query.row, first, heads.queries, queryRows);
+  const int64 resultOffset = heads.result.first + offsetOf(heads, heads.result, head);
+  loadRows<kValueSize, kValueStride>(gradient + resultOffset, heads.result.row, first, heads.queries, gradientRows);
+  float sums[kOwn][kColumns];
+  clear(sums);
+  for (int64 firstKey = 0; firstKey < seen; firstKey += kTile) {
+    loadRows<kSize, kStride>(key, heads.key.row, firstKey, heads.keys, keyRows);
+    loadRows<kValueSize, kValueStride>(value, heads.value.row, firstKey, heads.keys, valueRows);
+    __syncthreads();
+    float products[kOwn][kOwn], slopes[kOwn][kOwn];
+    multiplyRows<kSize, kStride>(queryRows, keyRows, products);
+    multiplyRows<kValueSize, kValueStride>(gradientRows, valueRows, slopes);
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int64 own = first + 16 * i + ty;
+      const QueryNumbers numbers(statistics, deltas, heads.queries, head, own);
+#pragma unroll
+      for (int j = 0; j < kOwn; ++j) {
+        differentiate(scores, numbers, own, firstKey + 16 * j + tx, products[i][j], slopes[i][j]);
+        tile[(16 * i + ty) * kTileStride + 16 * j + tx] = slopes[i][j];
+      }
+    }
+    __syncthreads();
+    addProducts<kColumns, kStride>(tile, keyRows, sums);
+    __syncthreads();
+  }
+  storeRows<kSize>(sums, to + queryOffset, heads.query.row, first, heads.queries);
+}
+
+extern "C" __global__ void __launch_bounds__(${attentionThreads}) keyGradient(const float* gradient, const float* query, const float* key, const float* value,
+                                                                              const float* statistics, const float* deltas, float* toKey, float* toValue,
+                                                                              Heads heads, ${weightParameters}, int tiles) {
+  extern __shared__ float shared[];
+  float* const queryRows = shared;
+  float* const keyRows = queryRows + kTile * kStride;
+  float* const gradientRows = keyRows + kTile * kStride;
+  float* const valueRows = gradientRows + kTile * kValueStride;
+  float* const tile = valueRows + kTile * kValueStride;
+  const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+  const int64 head = blockIdx.x / tiles;
+  const int64 first = static_cast<int64>(blockIdx.x % tiles) * kTile;
+  const Scores scores(heads, {scale, added, allowed, dropout, factor, isCausal}, head);
+  query += heads.query.first + offsetOf(heads, heads.query, head);
+  gradient += heads.result.first + offsetOf(heads, heads.result, head);
+  const int64 keyOffset = heads.key.first + offsetOf(heads, heads.key, head);
+  const int64 valueOffset = heads.value.first + offsetOf(heads, heads.value, head);
+  loadRows<kSize, kStride>(key + keyOffset, heads.key.row, first, heads.keys, keyRows);
+  loadRows<kValueSize, kValueStride>(value + valueOffset, heads.value.row, first, heads.keys, valueRows);
+  float ofKeys[kOwn][kColumns], ofValues[kOwn][kValueColumns];
+  clear(ofKeys);
+  clear(ofValues);
+  // Earlier queries do not attend to these keys.
+  for (int64 firstQuery = scores.isCausal ? first : 0; firstQuery < heads.queries; firstQuery += kTile) {
+    loadRows<kSize, kStride>(query, heads.query.row, firstQuery, heads.queries, queryRows);
+    loadRows<kValueSize, kValueStride>(gradient, heads.result.row, firstQuery, heads.queries, gradientRows);
+    __syncthreads();
+    float products[kOwn][kOwn], slopes[kOwn][kOwn];
+    multiplyRows<kSize, kStride>(keyRows, queryRows, products);
+    multiplyRows<kValueSize, kValueStride>(valueRows, gradientRows, slopes);
+#pragma unroll
+    for (int j = 0; j < kOwn; ++j) {
+      const int64 other = firstQuery + 16 * j + tx;
+      const QueryNumbers numbers(statistics, deltas, heads.queries, head, other);
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i) {
+        differentiate(scores, numbers, other, first + 16 * i + ty, products[i][j], slopes[i][j]);
+        tile[(16 * i + ty) * kTileStride + 16 * j + tx] = products[i][j];
+      }
+    }
+    __syncthreads();
+    addProducts<kValueColumns, kValueStride>(tile, gradientRows, ofValues);
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+      for (int j = 0; j < kOwn; ++j) tile[(16 * i + ty) * kTileStride + 16 * j + tx] = slopes[i][j];
+    }
+    __syncthreads();
+    addProducts<kColumns, kStride>(tile, queryRows, ofKeys);
+    __syncthreads();
+  }
+  storeRows<kSize>(ofKeys, toKey + keyOffset, heads.key.row, first, heads.keys);
+  storeRows<kValueSize>(ofValues, toValue + valueOffset, heads.value.row, first, heads.keys);
+}
+`);
+}

@@ -1,0 +1,160 @@
+import type { GpuArgument } from '@ringrun/native';
+import { NnError } from '../../../errors/errors.ts';
+import type { AttentionPlaces, HeadLayout } from '../../../graph/attributes.ts';
+import type { Value } from '../../../graph/node.ts';
+import { namesOf, placesOf, stridesOfMask, type AttentionInputs } from '../../../ops/own/attention.ts';
+import { sizeOf } from '../../../value-type.ts';
+import type { Kernel, Lowering, LoweringFamily } from '../lowering.ts';
+import {
+  attentionBatchAxes,
+  attentionShared,
+  attentionSource,
+  attentionThreads,
+  attentionTile,
+} from './attention-source.ts';
+import { addressOf, int32, int64, kernelsIn } from './launches.ts';
+
+const names = ['attend', 'sumsOfQueries', 'queryGradient', 'keyGradient'] as const;
+
+/** The kernels for sizes of a query and of a value. */
+function kernelsFor([size, valueSize]: AttentionPlaces['sizes']) {
+  const tile = attentionTile(Math.max(size, valueSize));
+  if (tile === undefined) {
+    throw new NnError(
+      'ERR_EXECUTOR',
+      `attention on a GPU: expected heads of at most 512 elements, got ${Math.max(size, valueSize)}. Use more heads, or the CPU.`,
+    );
+  }
+  const source = attentionSource(tile, size, valueSize);
+  return {
+    tile,
+    shared: attentionShared(tile, size, valueSize),
+    kernels: kernelsIn(`attention-${size}-${valueSize}.cu`, source, names),
+  };
+}
+
+const usual = [
+  [32, 32],
+  [64, 64],
+  [128, 128],
+  [256, 256],
+  [512, 512],
+] as const;
+
+/** Kernels for usual sizes of heads. */
+export const attentionKernels: readonly Kernel[] = usual.flatMap((sizes) =>
+  Object.values(kernelsFor(sizes).kernels),
+);
+
+export const attentions: LoweringFamily<'Attention' | 'AttentionGradient'> = {
+  Attention: (node, lowering) => {
+    const places = placesOf(node);
+    const { tile, shared, kernels } = kernelsFor(places.sizes);
+    const named = namesOf(node.inputs, node.attributes);
+    const arrays = [named.query, named.key, named.value, ...node.outputs].map((value) => lowering.at(value));
+    const given = argumentsOf(lowering, places, named, node.attributes.isCausal);
+    launchTiles(
+      lowering,
+      kernels.attend,
+      places,
+      places.lengths[0],
+      tile,
+      [...arrays, ...given],
+      shared.forward,
+    );
+  },
+  AttentionGradient: ({ inputs, outputs, attributes }, lowering) => {
+    const { places, isCausal } = attributes;
+    const [queries, keys] = places.lengths;
+    const { tile, shared, kernels } = kernelsFor(places.sizes);
+    const named = namesOf(inputs.slice(3), attributes);
+    const [gradient, result, statistics] = inputs.slice(0, 3).map((value) => lowering.at(value));
+    const operands = [named.query, named.key, named.value].map((value) => lowering.at(value));
+    const [toQuery, toKey, toValue] = places.targets.map((target) => outputs[target]);
+    const rows = sizeOf(places.batch) * queries;
+    const deltas = lowering.scratch(4 * Math.max(1, rows));
+    const given = argumentsOf(lowering, places, named, isCausal);
+    if (rows > 0) {
+      const args = [gradient, result, deltas, given[0], int64(rows)];
+      lowering.launch(kernels.sumsOfQueries, [Math.ceil(rows / 4), 1, 1], [128, 1, 1], args);
+    }
+    const arrays = [gradient, ...operands, statistics, deltas];
+    if (lowering.isRead(toQuery)) {
+      const args = [...arrays, lowering.at(toQuery), ...given];
+      launchTiles(lowering, kernels.queryGradient, places, queries, tile, args, shared.gradient);
+    }
+    if (lowering.isRead(toKey) || lowering.isRead(toValue)) {
+      const args = [...arrays, lowering.at(toKey), lowering.at(toValue), ...given];
+      launchTiles(lowering, kernels.keyGradient, places, keys, tile, args, shared.gradient);
+    }
+  },
+};
+
+/** Launches a block for each tile of rows of each head. */
+function launchTiles(
+  lowering: Lowering,
+  kernel: Kernel,
+  { batch }: AttentionPlaces,
+  rows: number,
+  tile: number,
+  args: readonly GpuArgument[],
+  sharedBytes: number,
+): void {
+  const tiles = Math.ceil(rows / tile);
+  const blocks = sizeOf(batch) * tiles;
+  if (blocks === 0) return;
+  const threads = [attentionThreads, 1, 1] as const;
+  lowering.launch(kernel, [blocks, 1, 1], threads, [...args, int32(tiles)], sharedBytes);
+}
+
+/** The struct Heads, and the parameters of the struct Weights. */
+function argumentsOf(
+  lowering: Lowering,
+  places: AttentionPlaces,
+  { scale, mask, dropout }: AttentionInputs,
+  isCausal: boolean,
+): readonly GpuArgument[] {
+  const [added, allowed] = (['float32', 'bool'] as const).map((dtype) =>
+    addressOf(lowering, mask?.dtype === dtype ? mask : undefined),
+  );
+  const [numbers, factor] = [dropout?.[0], dropout?.[1]].map((value) => addressOf(lowering, value));
+  return [
+    headsOf(places, mask),
+    lowering.at(scale),
+    added,
+    allowed,
+    numbers,
+    factor,
+    int32(Number(isCausal)),
+  ];
+}
+
+function headsOf(
+  { batch, lengths, operands, result }: AttentionPlaces,
+  mask: Value | undefined,
+): GpuArgument {
+  if (batch.length > attentionBatchAxes) {
+    throw new NnError(
+      'ERR_EXECUTOR',
+      `attention on a GPU: expected at most ${attentionBatchAxes} dimensions before the rows, got ${batch.length}. Reshape them, or use the CPU.`,
+    );
+  }
+  const padded = (numbers: readonly number[]) =>
+    Array.from({ length: attentionBatchAxes }, (_, axis) => numbers[axis] ?? 0);
+  const [queryStride, keyStride, ...ofBatch] = mask
+    ? stridesOfMask(mask, [...batch, ...lengths])
+    : [0, 0, ...batch.map(() => 0)];
+  const layoutOf = ({ first, strides }: HeadLayout) => [
+    first,
+    strides.at(-1)!,
+    ...padded(strides.slice(0, -1)),
+  ];
+  const numbers = [
+    ...lengths,
+    batch.length,
+    ...padded(batch),
+    ...[keyStride, queryStride, ...padded(ofBatch)],
+    ...[...operands, result].flatMap(layoutOf),
+  ];
+  return { bytes: new Uint8Array(BigInt64Array.from(numbers, BigInt).buffer) };
+}
