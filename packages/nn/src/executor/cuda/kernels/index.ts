@@ -2,9 +2,12 @@ import type { OpName } from '../../../graph/operators.ts';
 import type { Kernel, LoweringFamily } from '../lowering.ts';
 import { attentionKernels, attentions } from './attention.ts';
 import { checkKernels, checks } from './checks.ts';
+import { classLosses, classLossKernels } from './class-loss.ts';
 import { dropoutKernels, dropouts } from './dropout.ts';
 import { indexing, indexingKernels } from './indexing.ts';
 import { layerNormalization, layerNormalizeKernels } from './layer-normalize.ts';
+import { normKernels, norms } from './norms.ts';
+import { ordering, orderingKernels } from './ordering.ts';
 import { pooling, poolingKernels } from './pooling.ts';
 import { softmaxCrossEntropies, softmaxCrossEntropyKernels } from './softmax-cross-entropy.ts';
 import { softmaxes, softmaxKernels } from './softmax.ts';
@@ -25,6 +28,9 @@ export const kernels: Partial<LoweringFamily<OpName>> = {
   ...indexing,
   ...checks,
   ...attentions,
+  ...norms,
+  ...ordering,
+  ...classLosses,
 };
 
 /** All hand-written kernels, to compile them for every architecture. */
@@ -39,4 +45,7 @@ export const allKernels: readonly Kernel[] = [
   ...indexingKernels,
   ...checkKernels,
   ...attentionKernels,
+  ...normKernels,
+  ...orderingKernels,
+  ...classLossKernels,
 ];

@@ -17,12 +17,15 @@ struct Axes {
   int64 count, size[${mostAxes}], stride[${mostAxes}];
 };
 
-// Where an element of these axes, counted row-major, is in the array.
+// Where an element of these axes, counted row-major, is in the array. Unrolled, because arrays with computed indices would be in
+// local memory.
 __device__ __forceinline__ int64 offsetOf(const Axes& axes, int64 element) {
   if (axes.count == 1) return element * axes.stride[0];
   int64 offset = 0;
   unsigned rest = static_cast<unsigned>(element);
-  for (int axis = static_cast<int>(axes.count) - 1; axis >= 0; --axis) {
+#pragma unroll
+  for (int axis = ${mostAxes - 1}; axis >= 0; --axis) {
+    if (axis >= axes.count) continue;
     const unsigned size = static_cast<unsigned>(axes.size[axis]);
     offset += static_cast<int64>(rest % size) * axes.stride[axis];
     rest /= size;
@@ -33,7 +36,10 @@ __device__ __forceinline__ int64 offsetOf(const Axes& axes, int64 element) {
 // The inverse: the element of these axes that the array has at an index.
 __device__ __forceinline__ int64 elementOf(const Axes& axes, int64 index) {
   int64 element = 0;
-  for (int axis = 0; axis < axes.count; ++axis) element = element * axes.size[axis] + index / axes.stride[axis] % axes.size[axis];
+#pragma unroll
+  for (int axis = 0; axis < ${mostAxes}; ++axis) {
+    if (axis < axes.count) element = element * axes.size[axis] + index / axes.stride[axis] % axes.size[axis];
+  }
   return element;
 }
 
