@@ -7,7 +7,7 @@ import type { ProgramDefinition } from '../executor.ts';
 import { aligned, planArena, type Lifetime } from './arena.ts';
 import { bytesOf } from './copies.ts';
 import { readsOfElementwise } from './elementwise.ts';
-import type { LoweredProgram, Refusal } from './lowered-program.ts';
+import type { LoweredProgram, PendingCommand, Refusal } from './lowered-program.ts';
 import { NodeLowering } from './node-lowering.ts';
 import { hasCommands, readsOfNode } from './operators.ts';
 import { unitsOf, type Unit } from './units.ts';
@@ -90,9 +90,15 @@ class ProgramLowering {
       ],
       constants: this.#constantArray(),
       refusals: this.#refusals,
-      commands,
+      commands: [...this.#cleared(), ...commands],
       updateCommands,
     };
+  }
+
+  /** Sets the cells of all refusals to 0. */
+  #cleared(): readonly PendingCommand[] {
+    const bytes = 8 * this.#refusals.length;
+    return bytes === 0 ? [] : [{ kind: 'fill', name: 'refusals', at: { slot: this.#refusalSlot }, bytes }];
   }
 
   get #constantSlot(): number {

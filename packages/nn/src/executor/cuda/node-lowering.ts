@@ -72,9 +72,7 @@ export class NodeLowering implements Lowering {
   refusal(describe: (found: bigint) => string): GpuAddress {
     const { refusals, refusalsAt } = this.#places;
     refusals.push({ describe });
-    const at = { ...refusalsAt, byteOffset: 8 * (refusals.length - 1) };
-    this.add({ kind: 'fill', name: 'refusal', at, bytes: 8 });
-    return at;
+    return { ...refusalsAt, byteOffset: 8 * (refusals.length - 1) };
   }
 
   launch(
