@@ -4,11 +4,13 @@ import { attentionKernels, attentions } from './attention.ts';
 import { checkKernels, checks } from './checks.ts';
 import { classLosses, classLossKernels } from './class-loss.ts';
 import { dropoutKernels, dropouts } from './dropout.ts';
+import { embeddingBagKernels, embeddingBags } from './embedding-bag.ts';
 import { indexing, indexingKernels } from './indexing.ts';
 import { layerNormalization, layerNormalizeKernels } from './layer-normalize.ts';
 import { normKernels, norms } from './norms.ts';
 import { ordering, orderingKernels } from './ordering.ts';
 import { pooling, poolingKernels } from './pooling.ts';
+import { recurrenceKernels, recurrences } from './recurrence.ts';
 import { softmaxCrossEntropies, softmaxCrossEntropyKernels } from './softmax-cross-entropy.ts';
 import { softmaxes, softmaxKernels } from './softmax.ts';
 import { normalization, statisticsKernels } from './statistics.ts';
@@ -31,6 +33,8 @@ export const kernels: Partial<LoweringFamily<OpName>> = {
   ...norms,
   ...ordering,
   ...classLosses,
+  ...embeddingBags,
+  ...recurrences,
 };
 
 /** All hand-written kernels, to compile them for every architecture. */
@@ -48,4 +52,6 @@ export const allKernels: readonly Kernel[] = [
   ...normKernels,
   ...orderingKernels,
   ...classLossKernels,
+  ...embeddingBagKernels,
+  ...recurrenceKernels,
 ];
