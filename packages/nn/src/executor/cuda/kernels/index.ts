@@ -3,6 +3,7 @@ import type { Kernel, LoweringFamily } from '../lowering.ts';
 import { attentionKernels, attentions } from './attention.ts';
 import { checkKernels, checks } from './checks.ts';
 import { classLosses, classLossKernels } from './class-loss.ts';
+import { ctcLossKernels, sequenceLosses } from './ctc-loss.ts';
 import { dropoutKernels, dropouts } from './dropout.ts';
 import { embeddingBagKernels, embeddingBags } from './embedding-bag.ts';
 import { indexing, indexingKernels } from './indexing.ts';
@@ -35,6 +36,7 @@ export const kernels: Partial<LoweringFamily<OpName>> = {
   ...classLosses,
   ...embeddingBags,
   ...recurrences,
+  ...sequenceLosses,
 };
 
 /** All hand-written kernels, to compile them for every architecture. */
@@ -54,4 +56,5 @@ export const allKernels: readonly Kernel[] = [
   ...classLossKernels,
   ...embeddingBagKernels,
   ...recurrenceKernels,
+  ...ctcLossKernels,
 ];
