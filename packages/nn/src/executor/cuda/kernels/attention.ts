@@ -5,13 +5,8 @@ import type { Value } from '../../../graph/node.ts';
 import { namesOf, placesOf, stridesOfMask, type AttentionInputs } from '../../../ops/own/attention.ts';
 import { sizeOf } from '../../../value-type.ts';
 import type { Kernel, Lowering, LoweringFamily } from '../lowering.ts';
-import {
-  attentionBatchAxes,
-  attentionShared,
-  attentionSource,
-  attentionThreads,
-  attentionTile,
-} from './attention-source.ts';
+import { attentionBatchAxes, attentionShared, attentionSource, attentionTile } from './attention-source.ts';
+import { attentionThreads } from './attention-parameters.ts';
 import { addressOf, int32, int64, kernelsIn } from './launches.ts';
 
 const names = ['attend', 'sumsOfQueries', 'queryGradient', 'keyGradient'] as const;
