@@ -69,6 +69,7 @@ const own = [
   'LayerNormalizeGradient',
   'MatrixProduct',
   'SumRows',
+  'ConvWeightGradient',
   'BatchNormalizeActivateGradient',
   'RecurrenceGradient',
   'ToomCookWeightGradient',

@@ -64,7 +64,7 @@ type Own =
   | ('DirectConvolve' | 'DirectWeightGradient')
   | ('ToomCookConvolve2d' | 'ToomCookWeightGradient2d')
   | ('EmbeddingBag' | 'EmbeddingBagGradient')
-  | ('MatrixProduct' | 'SumRows' | 'MaxPoolActivate' | 'MaxPoolActivateGradient')
+  | ('MatrixProduct' | 'SumRows' | 'ConvWeightGradient' | 'MaxPoolActivate' | 'MaxPoolActivateGradient')
   | ('BatchNormalizeActivate' | 'BatchNormalizeActivateGradient')
   | ('CheckIndices' | 'CheckProbabilities')
   | ('Attention' | 'AttentionGradient')
