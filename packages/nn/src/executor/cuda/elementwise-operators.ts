@@ -25,16 +25,18 @@ __device__ inline float absoluteOf(float x) { return fabsf(x); }
 __device__ inline long long absoluteOf(long long x) { return x < 0 ? -x : x; }
 __device__ inline float sigmoidOf(float x) { return 1.0f / (1.0f + expf(-x)); }
 __device__ inline float softplusOf(float x) { return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x))); }
-__device__ inline float geluOf(float x) { return x * 0.5f * (1.0f + erff(x * 0.70710678f)); }
+__device__ inline float geluOf(float x) { return x * 0.5f * erfcf(x * -0.70710678f); }
 __device__ inline float geluSlope(float x) {
-  return 0.5f * (1.0f + erff(x * 0.70710678f)) + x * 0.39894228f * expf(-0.5f * x * x);
+  return 0.5f * erfcf(x * -0.70710678f) + x * 0.39894228f * expf(-0.5f * x * x);
 }
-__device__ inline float tanhGeluOf(float x) {
-  return 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
+// (1 + tanh u) / 2 is sigmoid(2u), which keeps its precision if the tanh is near -1.
+__device__ inline float tanhGeluShare(float x) {
+  return sigmoidOf(1.5957691f * (x + 0.044715f * x * x * x));
 }
+__device__ inline float tanhGeluOf(float x) { return x * tanhGeluShare(x); }
 __device__ inline float tanhGeluSlope(float x) {
-  float t = tanhf(0.79788456f * (x + 0.044715f * x * x * x));
-  return 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * 0.79788456f * (1.0f + 0.134145f * x * x);
+  float share = tanhGeluShare(x);
+  return share + x * share * (1.0f - share) * 1.5957691f * (1.0f + 0.134145f * x * x);
 }
 __device__ inline float roundedToBfloat16(float x) {
   if (x != x) return x;

@@ -31,7 +31,7 @@ export interface Lowering {
   /**
    * A cell (int64) that is 0 when the node begins. If it is not 0 at the end of the run, the run fails with this message.
    *
-   * @param describe makes the message from the cell
+   * @param describe makes the message from the cell, without the period at its end
    */
   refusal(describe: (found: bigint) => string): GpuAddress;
   /** Launches a kernel. Not called for a grid without blocks. `sharedBytes` of dynamic shared memory. Default: 0. */

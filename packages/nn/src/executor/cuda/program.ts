@@ -127,7 +127,7 @@ export class CudaProgram implements Program {
 
   #throwRefusal(cells: BigInt64Array): void {
     const index = cells.findIndex((cell) => cell !== 0n);
-    if (index >= 0) throw new ArgumentError(this.#lowered.refusals[index].describe(cells[index]));
+    if (index >= 0) throw new ArgumentError(`${this.#lowered.refusals[index].describe(cells[index])}.`);
   }
 
   #checked({ inputs, outputs }: RunBuffers): Run {
