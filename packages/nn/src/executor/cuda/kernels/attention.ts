@@ -11,13 +11,21 @@ import { addressOf, int32, int64, kernelsIn } from './launches.ts';
 
 const names = ['attend', 'sumsOfQueries', 'queryGradient', 'keyGradient'] as const;
 
-/** The kernels for sizes of a query and of a value. */
+/** Why there are no kernels for some places, as the end of a sentence; undefined if there are. */
+export function attentionLimit({ batch, sizes }: AttentionPlaces): string | undefined {
+  const size = Math.max(...sizes);
+  if (attentionTile(size) === undefined) return `attention has heads of ${size} elements, more than 512`;
+  if (batch.length <= attentionBatchAxes) return undefined;
+  return `attention has ${batch.length} dimensions before the rows, more than ${attentionBatchAxes}`;
+}
+
+/** The kernels for sizes of a query and of a value. @throws NnError (ERR_EXECUTOR) beyond `attentionLimit` */
 function kernelsFor([size, valueSize]: AttentionPlaces['sizes']) {
   const tile = attentionTile(Math.max(size, valueSize));
   if (tile === undefined) {
     throw new NnError(
       'ERR_EXECUTOR',
-      `attention on a GPU: expected heads of at most 512 elements, got ${Math.max(size, valueSize)}. Use more heads, or the CPU.`,
+      `expected heads of at most 512 elements, got ${size} and ${valueSize}.`,
     );
   }
   const source = attentionSource(tile, size, valueSize);
@@ -128,12 +136,6 @@ function headsOf(
   { batch, lengths, operands, result }: AttentionPlaces,
   mask: Value | undefined,
 ): GpuArgument {
-  if (batch.length > attentionBatchAxes) {
-    throw new NnError(
-      'ERR_EXECUTOR',
-      `attention on a GPU: expected at most ${attentionBatchAxes} dimensions before the rows, got ${batch.length}. Reshape them, or use the CPU.`,
-    );
-  }
   const padded = (numbers: readonly number[]) =>
     Array.from({ length: attentionBatchAxes }, (_, axis) => numbers[axis] ?? 0);
   const [queryStride, keyStride, ...ofBatch] = mask

@@ -1,6 +1,8 @@
+import { isNode, type Node } from '../../../graph/node.ts';
 import type { OpName } from '../../../graph/operators.ts';
+import { placesOf } from '../../../ops/own/attention.ts';
 import type { Kernel, LoweringFamily } from '../lowering.ts';
-import { attentionKernels, attentions } from './attention.ts';
+import { attentionKernels, attentionLimit, attentions } from './attention.ts';
 import { checkKernels, checks } from './checks.ts';
 import { classLosses, classLossKernels } from './class-loss.ts';
 import { ctcLossKernels, sequenceLosses } from './ctc-loss.ts';
@@ -38,6 +40,12 @@ export const kernels: Partial<LoweringFamily<OpName>> = {
   ...recurrences,
   ...sequenceLosses,
 };
+
+/** Why there is no kernel for a node although there is one for its operator, as the end of a sentence. */
+export function limitOf(node: Node): string | undefined {
+  if (isNode(node, 'Attention')) return attentionLimit(placesOf(node));
+  return isNode(node, 'AttentionGradient') ? attentionLimit(node.attributes.places) : undefined;
+}
 
 /** All hand-written kernels, to compile them for every architecture. */
 export const allKernels: readonly Kernel[] = [

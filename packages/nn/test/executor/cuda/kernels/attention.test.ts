@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { attentions } from '../../../../src/executor/cuda/kernels/attention.ts';
+import { limitOf } from '../../../../src/executor/cuda/kernels/index.ts';
 import type { AttentionPlaces } from '../../../../src/graph/attributes.ts';
 import { createNode, type Node, type Value } from '../../../../src/graph/node.ts';
 import { tensor } from '../../../../src/index.ts';
@@ -103,4 +104,14 @@ test('heads that are parts of one array receive their gradients there', async ()
   );
   await expectAsOnCpu(node, attentions.Attention);
   await expectAsOnCpu(gradientOf(node), attentions.AttentionGradient);
+});
+
+test('heads that do not fit into shared memory have no kernel', () => {
+  const nodeOf = (size: number) => {
+    const x = value([1, size], 1);
+    return attention({ query: x, key: x, value: x, scale }, false).node as Node<'Attention'>;
+  };
+  expect(limitOf(nodeOf(512))).toBeUndefined();
+  expect(limitOf(nodeOf(513))).toBe('attention has heads of 513 elements, more than 512');
+  expect(limitOf(gradientOf(nodeOf(513)))).toBe('attention has heads of 513 elements, more than 512');
 });

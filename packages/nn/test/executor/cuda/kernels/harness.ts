@@ -1,20 +1,33 @@
 import { expect } from 'vitest';
 import type { GpuAddress, GpuCommand, NativeGpuDevice, NativeGpuModule } from '@ringrun/native';
+import { fakeComputeLibraries } from '../../../../../../native/test/fake-gpu/libraries.ts';
 import { fakeDevice } from '../../../../../../native/test/gpu/fake-device.ts';
 import type { Lowering, LowerNode } from '../../../../src/executor/cuda/lowering.ts';
 import type { Node, Value } from '../../../../src/graph/node.ts';
 import type { OpName } from '../../../../src/graph/operators.ts';
+import { sourceOfLeaf } from '../../../../src/graph/source-of-leaf.ts';
 import { Tensor } from '../../../../src/index.ts';
 import { sizeOf } from '../../../../src/value-type.ts';
 
 type Elements = Float32Array | BigInt64Array | Uint8Array;
 
 let device: NativeGpuDevice | undefined;
+let environment: Record<string, string> | undefined;
+
+/** One device for all files of tests of a process, which restores its environment between them. Libraries are opened when needed. */
+function sharedDevice(): NativeGpuDevice {
+  environment ??= fakeComputeLibraries();
+  Object.assign(process.env, environment);
+  device ??= fakeDevice();
+  return device;
+}
+
 const modules = new Map<string, NativeGpuModule>();
 
 /** Elements of a value, by the executor for CPUs. */
 export async function onCpu(value: Value): Promise<Elements> {
-  return await new Tensor(value).array();
+  const known = sourceOfLeaf(value)?.data;
+  return known ?? new Tensor(value).array();
 }
 
 /**
@@ -28,8 +41,7 @@ export async function onGpu<Op extends OpName>(
   lower: LowerNode<Op>,
   unread: readonly number[] = [],
 ): Promise<Elements[]> {
-  device ??= fakeDevice();
-  const gpu = device;
+  const gpu = sharedDevice();
   const inputs = [...new Set(node.inputs)];
   const values: readonly Value[] = [...inputs, ...node.outputs];
   const slots = values.map((value) => Math.max(bytesOf(value), 1));
