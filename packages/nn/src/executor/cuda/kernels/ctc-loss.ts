@@ -94,8 +94,8 @@ extern "C" __global__ void __launch_bounds__(256) ctcLoss(const float* x, const 
     const bool isOver = isIgnored || t >= times;
     // Classes without a state, which never occur: NaN if the target has no probability.
     for (int64 c = thread; c < sizes.classes; c += 256) {
-      const double one = x[t * stride + c];
-      result[c] = isOver ? 0.0f : static_cast<float>(exp(one) - exp(kNever - probability - one));
+      const float never = probability > kNever ? static_cast<float>(exp(static_cast<double>(x[t * stride + c]))) : kNaN;
+      result[c] = isOver ? 0.0f : never;
     }
     if (isOver) continue;
     double* const beta = ends + t % 2 * sizes.mostStates;
