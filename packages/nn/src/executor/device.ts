@@ -50,7 +50,7 @@ export function chooseDevice({ set, variable, group }: DeviceSettings): ChosenDe
     if (isDevice(variable)) return { device: variable, requiredBy: 'RINGRUN_DEVICE' };
     throw new NnError(
       'ERR_EXECUTOR',
-      `RINGRUN_DEVICE: expected cpu, cuda or cuda:N, got ${JSON.stringify(variable)}. Unset it for the default: the GPU of a group with backend nccl, otherwise the CPU.`,
+      `RINGRUN_DEVICE: expected cpu, cuda or cuda:N, got ${JSON.stringify(variable)}. Unset it for the default: the CPU.`,
     );
   }
   if (group?.backend !== 'nccl') return { device: 'cpu', requiredBy: undefined };

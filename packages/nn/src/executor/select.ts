@@ -55,15 +55,20 @@ export function executorOf(leaves: Iterable<Pick<Leaf, 'source'>>): Executor {
 function defaultExecutor(): Executor {
   const { device, requiredBy } = chooseDevice(settings());
   if (requiredBy !== undefined) return requireExecutor(requiredBy, device);
-  const executor = executorAt(device);
-  if (!('problem' in executor)) return executor;
-  reportFallback(device, executor.problem);
+  // A GPU runs no step whose gradients ranks average, so the GPU of a group computes only if it was asked for.
+  if (device !== 'cpu') {
+    const executor = executorAt(device);
+    reportFallback(
+      device,
+      'problem' in executor ? executor.problem : 'it runs no step whose gradients ranks average',
+    );
+  }
   return onnxruntimeExecutor;
 }
 
 /**
  * Sets the device of all graphs whose model was not moved with `module.to` (torch.set_default_device). Default: the device of
- * RINGRUN_DEVICE, else the GPU of the process group with backend nccl, else the CPU.
+ * RINGRUN_DEVICE, else the CPU.
  *
  * Parameters, buffers and optimizer states move when a graph on the other device first uses them. Batches are copied by themselves.
  *

@@ -52,7 +52,7 @@ describe('a device that cannot be used', () => {
     vi.stubEnv('RINGRUN_DEVICE', device);
     await expect(train()).rejects.toMatchObject({
       code: 'ERR_EXECUTOR',
-      message: `RINGRUN_DEVICE: expected cpu, cuda or cuda:N, got "${device}". Unset it for the default: the GPU of a group with backend nccl, otherwise the CPU.`,
+      message: `RINGRUN_DEVICE: expected cpu, cuda or cuda:N, got "${device}". Unset it for the default: the CPU.`,
     });
   });
 
