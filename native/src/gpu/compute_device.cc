@@ -39,7 +39,7 @@ std::size_t roundedUp(std::size_t bytes) {
 
 }  // namespace
 
-// A thread cannot end itself, so another one does, which nobody waits for.
+// A thread of the device cannot join itself, so a detached thread destroys the device.
 std::shared_ptr<ComputeDevice> ComputeDevice::open(int ordinal) {
   return std::shared_ptr<ComputeDevice>(new ComputeDevice(ordinal), [](ComputeDevice* device) {
     const bool isOwn = device->adds_.isCurrent() || device->waits_.isCurrent();
