@@ -2,12 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fuseElementwise } from '../../../src/executor/cpu/fuse-elementwise.ts';
 import { fuseLayerNormalization } from '../../../src/executor/cpu/fuse-layer-normalization.ts';
 import { differentiate } from '../../../src/compiler/differentiate.ts';
-import { emitModel } from '../../../src/executor/cpu/emit.ts';
-import { newArray, type TensorData } from '../../../src/dtype.ts';
-import { allOnHost } from '../../../src/executor/value-buffer.ts';
-import { compileModel } from '../../../src/executor/cpu/onnxruntime.ts';
 import type { Value } from '../../../src/graph/node.ts';
-import { structureOf } from '../../../src/graph/structure.ts';
 import { topologicalOrder } from '../../../src/graph/topology.ts';
 import { abs } from '../../../src/ops/functions.ts';
 import {
@@ -33,8 +28,8 @@ import { reduceSum } from '../../../src/ops/reduction.ts';
 import { reshape } from '../../../src/ops/shape.ts';
 import { softmax } from '../../../src/ops/softmax.ts';
 import { constant, input } from '../../../src/ops/source.ts';
-import { inFloat32, sizeOf } from '../../../src/value-type.ts';
 import { Parameter } from '../../../src/index.ts';
+import { bitsOf, computed } from '../../support/computed-graph.ts';
 import { fill } from '../../support/fill.ts';
 import '../../support/one-thread.ts';
 
@@ -47,26 +42,6 @@ const leaf = (shape: readonly number[], seed: number) => {
 const parameter = (shape: readonly number[], seed: number) =>
   new Parameter(fill(shape, seed), shape).trainedValue;
 const narrow = (value: Value) => cast(value, 'bfloat16');
-
-async function computed(values: readonly Value[], outputs: readonly Value[]): Promise<TensorData[]> {
-  const { leaves } = structureOf(values);
-  const types = outputs.map(inFloat32);
-  const inputs = leaves.map(({ value }) => value);
-  const model = emitModel(leaves, outputs);
-  const definition = { name: 'test', model, inputs, outputs: types, isLong: false };
-  const program = await compileModel(definition);
-  const arrays = types.map(({ dtype, shape }) => newArray(dtype, sizeOf(shape)));
-  await program.run(allOnHost(leaves.map(({ source }) => source.data)), allOnHost(arrays));
-  await program.release();
-  return arrays;
-}
-
-const bitsOf = (arrays: readonly TensorData[]) =>
-  arrays.map((array) =>
-    array instanceof Float32Array
-      ? [...new Uint32Array(array.map((one) => (Number.isNaN(one) ? NaN : one)).buffer)]
-      : Array.from(array, Number),
-  );
 
 const passes = (values: readonly Value[]) =>
   topologicalOrder(values)

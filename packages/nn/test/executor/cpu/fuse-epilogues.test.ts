@@ -1,14 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { differentiate } from '../../../src/compiler/differentiate.ts';
-import { emitModel } from '../../../src/executor/cpu/emit.ts';
 import { fuseElementwise } from '../../../src/executor/cpu/fuse-elementwise.ts';
 import { fuseEpilogues } from '../../../src/executor/cpu/fuse-epilogues.ts';
 import { fuseProducts } from '../../../src/executor/cpu/fuse-products.ts';
-import { newArray, type TensorData } from '../../../src/dtype.ts';
-import { compileModel } from '../../../src/executor/cpu/onnxruntime.ts';
-import { allOnHost } from '../../../src/executor/value-buffer.ts';
 import type { Value } from '../../../src/graph/node.ts';
-import { structureOf } from '../../../src/graph/structure.ts';
 import { topologicalOrder } from '../../../src/graph/topology.ts';
 import { Parameter } from '../../../src/index.ts';
 import { add, cast, div, mul, relu, sub } from '../../../src/ops/elementwise.ts';
@@ -17,7 +12,7 @@ import { gelu } from '../../../src/ops/own/gelu.ts';
 import { reduceSum } from '../../../src/ops/reduction.ts';
 import { reshape, transpose } from '../../../src/ops/shape.ts';
 import { constant, input } from '../../../src/ops/source.ts';
-import { inFloat32, sizeOf } from '../../../src/value-type.ts';
+import { bitsOf, computed } from '../../support/computed-graph.ts';
 import { fill } from '../../support/fill.ts';
 import '../../support/one-thread.ts';
 
@@ -32,26 +27,6 @@ function leaf(shape: readonly number[], seed: number, isSpecial = false): Value 
 }
 
 const narrow = (value: Value) => cast(value, 'bfloat16');
-
-async function computed(values: readonly Value[], outputs: readonly Value[]): Promise<TensorData[]> {
-  const { leaves } = structureOf(values);
-  const types = outputs.map(inFloat32);
-  const inputs = leaves.map(({ value }) => value);
-  const model = emitModel(leaves, outputs);
-  const definition = { name: 'test', model, inputs, outputs: types, isLong: false };
-  const program = await compileModel(definition);
-  const arrays = types.map(({ dtype, shape }) => newArray(dtype, sizeOf(shape)));
-  await program.run(allOnHost(leaves.map(({ source }) => source.data)), allOnHost(arrays));
-  await program.release();
-  return arrays;
-}
-
-const bitsOf = (arrays: readonly TensorData[]) =>
-  arrays.map((array) =>
-    array instanceof Float32Array
-      ? [...new Uint32Array(array.map((one) => (Number.isNaN(one) ? NaN : one)).buffer)]
-      : Array.from(array, Number),
-  );
 
 /** The operators of the fused graph, whose bits are those of products and elementwise operators one after another. */
 async function fused(values: readonly Value[]): Promise<readonly string[]> {

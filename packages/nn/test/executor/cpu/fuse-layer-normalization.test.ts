@@ -1,20 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { fuseLayerNormalization } from '../../../src/executor/cpu/fuse-layer-normalization.ts';
 import { differentiate } from '../../../src/compiler/differentiate.ts';
-import { emitModel } from '../../../src/executor/cpu/emit.ts';
-import { newArray, type TensorData } from '../../../src/dtype.ts';
-import { allOnHost } from '../../../src/executor/value-buffer.ts';
-import { compileModel } from '../../../src/executor/cpu/onnxruntime.ts';
 import type { Value } from '../../../src/graph/node.ts';
-import { structureOf } from '../../../src/graph/structure.ts';
 import { topologicalOrder } from '../../../src/graph/topology.ts';
 import { add, mul } from '../../../src/ops/elementwise.ts';
 import { layerNormalize } from '../../../src/ops/own/layer-normalize.ts';
 import { matmul } from '../../../src/ops/linear-algebra.ts';
 import { reduceSum } from '../../../src/ops/reduction.ts';
 import { input } from '../../../src/ops/source.ts';
-import { sizeOf } from '../../../src/value-type.ts';
 import { Parameter } from '../../../src/index.ts';
+import { computed } from '../../support/computed-graph.ts';
 import { fill } from '../../support/fill.ts';
 import '../../support/one-thread.ts';
 
@@ -23,17 +18,6 @@ const [batch, length, width] = [3, 5, 24];
 const leaf = (shape: readonly number[], seed: number) => input('float32', shape, { data: fill(shape, seed) });
 const parameter = (shape: readonly number[], seed: number) =>
   new Parameter(fill(shape, seed), shape).trainedValue;
-
-async function computed(values: readonly Value[], outputs: readonly Value[]): Promise<TensorData[]> {
-  const { leaves } = structureOf(values);
-  const inputs = leaves.map(({ value }) => value);
-  const model = emitModel(leaves, outputs);
-  const program = await compileModel({ name: 'test', model, inputs, outputs, isLong: false });
-  const arrays = outputs.map(({ dtype, shape }) => newArray(dtype, sizeOf(shape)));
-  await program.run(allOnHost(leaves.map(({ source }) => source.data)), allOnHost(arrays));
-  await program.release();
-  return arrays;
-}
 
 const operators = (values: readonly Value[]) =>
   topologicalOrder(values)
