@@ -1,4 +1,4 @@
-import { loadNative, type NativeGpuDevice } from '@ringrun/native';
+import { loadNative, type GpuCommand, type NativeGpuDevice } from '@ringrun/native';
 import { NnError } from '../../errors/errors.ts';
 import { onnxruntimeExecutor } from '../cpu/onnxruntime.ts';
 import type { Executor, Program, ProgramDefinition } from '../executor.ts';
@@ -52,15 +52,10 @@ export function executorOn(device: NativeGpuDevice): Executor {
     async compile(given) {
       const definition = forGpu(given);
       if (mustRunOnHost(definition)) return onHost(await onnxruntimeExecutor.compile(forHost(given)), given);
-      const { name } = definition;
-      const { commands, updateCommands, ...lowered } = lowerProgram(definition);
-      const label = { name, details: definition.details };
+      const { name, commands, updateCommands, programOf } = lowered(definition);
       try {
-        const [own, update] = [
-          await modules.resolve(name, commands),
-          await modules.resolve(`${name} update`, updateCommands),
-        ];
-        return new CudaProgram(device, label, lowered, { own, update });
+        const own = await modules.resolve(name, commands);
+        return programOf(own, await modules.resolve(`${name} update`, updateCommands));
       } catch (cause) {
         throw notCompiled(cause);
       }
@@ -68,19 +63,24 @@ export function executorOn(device: NativeGpuDevice): Executor {
     compileSync(given) {
       const definition = forGpu(given);
       if (mustRunOnHost(definition)) return onHost(onnxruntimeExecutor.compileSync(forHost(given)), given);
-      const { name } = definition;
-      const { commands, updateCommands, ...lowered } = lowerProgram(definition);
-      const label = { name, details: definition.details };
+      const { name, commands, updateCommands, programOf } = lowered(definition);
       try {
         const own = modules.resolveSync(name, commands);
-        const update = modules.resolveSync(`${name} update`, updateCommands);
-        return new CudaProgram(device, label, lowered, { own, update });
+        return programOf(own, modules.resolveSync(`${name} update`, updateCommands));
       } catch (cause) {
         throw notCompiled(cause);
       }
     },
     ...memory,
   };
+
+  function lowered(definition: ProgramDefinition) {
+    const { name, details } = definition;
+    const { commands, updateCommands, ...program } = lowerProgram(definition);
+    const programOf = (own: readonly GpuCommand[], update: readonly GpuCommand[]) =>
+      new CudaProgram(device, { name, details }, program, { own, update });
+    return { name, commands, updateCommands, programOf };
+  }
 
   function onHost(program: Program, definition: ProgramDefinition): Program {
     return new HostProgram(memory, program, definition);
