@@ -174,6 +174,8 @@ test('threads that do not reach a barrier end the run, and all later ones', asyn
   const program = define([commands[0], launch('diverging', [{ slot: 0 }])]);
   program.bind(0, uploaded(0));
   program.bind(1, uploaded(0));
+  // The promises of these uploads would reject too.
+  await device.synchronize();
   await expect(program.run()).rejects.toThrow(/^program test, command diverging_0: .*LAUNCH_FAILED/);
   await expect(device.synchronize()).rejects.toThrow(/LAUNCH_FAILED/);
 });
