@@ -50,7 +50,7 @@ while (ranksByStep.length < Number(steps) || ranksByStep.at(-1)!.length < ranksA
   await setTimeout(pauses.stepMs);
 }
 
-mark('exit');
+mark('exit', { store: process.env['RINGRUN_STORE']!, worker: process.env['RINGRUN_WORKER_ID']! });
 await destroyProcessGroup();
 mark('left');
 await setTimeout(pauses.resultMs[rank] ?? 0);

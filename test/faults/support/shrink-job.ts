@@ -1,7 +1,13 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
+import {
+  connectStore,
+  firstJob,
+  parseEndpoint,
+  PrefixStore,
+} from '../../../packages/rendezvous/src/index.ts';
 import { builtScript } from '../../support/built-script.ts';
 import { launch } from '../../support/command.ts';
 import type { Ended } from '../../support/command.ts';
@@ -22,7 +28,11 @@ const delaysMs = {
 } satisfies Partial<Record<Phase, number>>;
 type KillPhase = keyof typeof delaysMs;
 
-const limitMs = 90_000;
+const limitMs = 60_000;
+
+/** So that this process may read the store of a job. */
+const secret = 'secret of jobs that shrink';
+vi.stubEnv('RINGRUN_SECRET', secret);
 
 /** A process that receives SIGKILL, or SIGSTOP until the launcher ends it. */
 export interface Victim {
@@ -124,14 +134,18 @@ class Trial {
         ...['--nproc', String(this.#plan.size), '--max-restarts', String(this.#plan.maxRestarts)],
         ...[builtScript('faults/shrink.script'), this.#folder, String(this.#plan.steps)],
       ],
-      { env: { TMPDIR: join(this.#folder, 'tmp'), RINGRUN_RESTART_BACKOFF: 0 }, limitMs },
+      {
+        env: { TMPDIR: join(this.#folder, 'tmp'), RINGRUN_RESTART_BACKOFF: 0, RINGRUN_SECRET: secret },
+        limitMs,
+      },
     ).ended;
     this.stderr = ended.stderr;
     return ended;
   }
 
   /** Kills the process of the mark if it is the next victim of its rank. */
-  #follow({ rank, pid, phase, step = 0 }: Mark): void {
+  #follow(mark: Mark): void {
+    const { rank, pid, phase, step = 0 } = mark;
     // A job does not survive a death before all ranks have wrapped their model.
     const begun = this.#marks.all.filter((mark) => mark.phase === 'step').map((mark) => mark.rank);
     if (new Set(begun).size < this.#plan.size || this.#killed.has(pid)) return;
@@ -143,14 +157,36 @@ class Trial {
     void delay(victim.delayMs).then(() => {
       const last = this.#marks.last(pid)?.phase;
       if (last === 'done') return;
+      const signal = last === 'left' ? 'SIGKILL' : victim.signal;
       try {
-        process.kill(pid, last === 'left' ? 'SIGKILL' : victim.signal);
+        process.kill(pid, signal);
       } catch {
         return;
       }
       this.#killed.add(pid);
+      if (signal === 'SIGSTOP' && phase === 'exit') void this.#endIfDeparted(mark);
       this.phases.push(this.#marks.last(pid)?.phase ?? phase);
     });
+  }
+
+  /**
+   * Ends a stopped rank that has recorded its departure, but not yet written its mark: like one that is stopped in the phase
+   * `left`, it looks like one that writes a long result.
+   */
+  async #endIfDeparted({ pid, store: endpoint = '', worker = '' }: Mark): Promise<void> {
+    const at = parseEndpoint(endpoint, 'RINGRUN_STORE');
+    const store = await connectStore({ ...at, log: () => undefined });
+    try {
+      const keys = new PrefixStore('restart/0', store);
+      const job = await firstJob(keys, limitMs);
+      const { timeoutMs } = this.#plan.pauses;
+      await keys.wait([`recovery/${job!.id}/departed/${worker}`], { timeoutMs });
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has not departed, or the launcher has ended it or the job.
+    } finally {
+      await store.close();
+    }
   }
 
   check({ code, signal, left, timedOut }: Ended): void {
