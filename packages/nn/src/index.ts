@@ -9,6 +9,7 @@ export { BufferTensor } from './tensor/buffer-tensor.ts';
 export { cat, cdist, einsum, meshgrid, stack, where } from './tensor/combine.ts';
 export { checkpoint } from './functional/activation-checkpoint.ts';
 export { compileStep, type CompiledStep, type CompileStepOptions } from './compiled-step/compile-step.ts';
+export type { Auxiliary, StepResult } from './compiled-step/step-result.ts';
 export type { Device } from './executor/device.ts';
 export { setDefaultDevice } from './executor/select.ts';
 export { programCache } from './compiler/program-cache.ts';

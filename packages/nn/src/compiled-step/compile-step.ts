@@ -6,6 +6,7 @@ import { BorrowedInputs } from '../engine/borrowed-inputs.ts';
 import { elementUseOf } from '../graph/element-checks.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { ValueType } from '../value-type.ts';
+import type { Value } from '../graph/node.ts';
 import type { Source } from '../graph/source.ts';
 import { sourceOfLeaf } from '../graph/source-of-leaf.ts';
 import { calledByOperation, enqueue } from '../executor/operation-queue.ts';
@@ -13,6 +14,7 @@ import { input } from '../ops/source.ts';
 import { clippingOf, clippingOptionNames, type ClippingOptions } from '../optim/clipping.ts';
 import { Optimizer } from '../optim/optimizer.ts';
 import { RecordedStep, type Replacements } from './recorded-step.ts';
+import { openResult, type OpenedResult, type StepResult } from './step-result.ts';
 import { requireBoolean } from '../checks/require-boolean.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { step, stepAgain, stepNow, stepsNow } from './stepping.ts';
@@ -51,9 +53,9 @@ const optionNames: OptionNames<CompileStepOptions> = {
 };
 
 /** A compiled training step: see {@link compileStep}. */
-export interface CompiledStep<Arguments extends unknown[]> {
-  /** Computes one step. Resolves with the loss when the parameters are updated. */
-  (...batch: Arguments): Promise<Tensor>;
+export interface CompiledStep<Arguments extends unknown[], Result extends StepResult = Tensor> {
+  /** Computes one step. Resolves with what its function returned, when the parameters are updated. */
+  (...batch: Arguments): Promise<Result>;
   /**
    * Computes one step for each batch, one after another, with the same results as awaited single calls. With `traceOnce`,
    * the steps run without JavaScript in between, and the event loop stays free: a small model's step
@@ -65,11 +67,11 @@ export interface CompiledStep<Arguments extends unknown[]> {
    * settings of the optimizer.
    *
    * @param batches the arguments of each step
-   * @returns the losses, when all steps have ended
+   * @returns what the function returned for each batch, when all steps have ended
    * @throws ArgumentError if `batches` is not a list of lists; NnError (ERR_NOT_AWAITED) if an array was changed during the
    *   call; any error of a single call. The steps before the one that fails may have changed the parameters.
    */
-  each(batches: readonly Arguments[]): Promise<Tensor[]>;
+  each(batches: readonly Arguments[]): Promise<Result[]>;
 }
 
 /** Recorded graphs that a step keeps at most. */
@@ -96,22 +98,27 @@ const maxRecorded = 16;
  * `join`, `faultTolerance` or `errorIfNonfinite`, or if the loss does not depend on all parameters, the step takes several
  * runs. If a collective fails, some parameters may have been updated.
  *
+ * The function may return more than the loss: `[loss, { accuracy, logits }]`, or another list or object of tensors in the
+ * second place (`has_aux` of jax.value_and_grad). The same run computes them, before the update. A step then resolves with a
+ * list of the same form.
+ *
  * @param optimizer holds the parameters to update
- * @param lossOf returns the loss: one float32 number. Called synchronously.
+ * @param lossOf returns the loss (one float32 number), or a list of the loss and other tensors. Called synchronously.
  * @param options gradient clipping (default: none), how often `lossOf` runs, and whether arrays are copied
- * @returns a function that resolves with the loss when the parameters are updated; its method `each` computes several steps.
+ * @returns a function that resolves with the result of `lossOf` when the parameters are updated. Its tensors have known elements
+ * and no gradient. Its method `each` computes several steps.
  * Calls run in order, even if they are not awaited. Await earlier calls before one that runs `lossOf`: an update that finishes
  * after its graph was recorded makes the graph outdated (ERR_OUTDATED). Reading the loss (`await loss.item()`) costs nothing.
  * @throws ArgumentError if an argument is not an optimizer or a function, and from the returned function if `lossOf` does
- *   not return a tensor; ArgumentError for invalid options
+ *   not return tensors; ArgumentError for invalid options
  * @throws NnError (ERR_NONFINITE) from the returned function with `errorIfNonfinite`, without changing a parameter;
  *   (ERR_NOT_AWAITED) with `copyInputs: false`, if an array was changed during the step
  */
-export function compileStep<Arguments extends unknown[]>(
+export function compileStep<Arguments extends unknown[], Result extends StepResult = Tensor>(
   optimizer: Optimizer,
-  lossOf: (...batch: Arguments) => Tensor,
+  lossOf: (...batch: Arguments) => Result,
   options: CompileStepOptions = {},
-): CompiledStep<Arguments> {
+): CompiledStep<Arguments, Result> {
   if (!(optimizer instanceof Optimizer)) {
     throw new ArgumentError(
       `compileStep: expected an optimizer, got ${describeValue(optimizer)}. Pass new optim.SGD(…), then the function that returns the loss.`,
@@ -129,65 +136,63 @@ export function compileStep<Arguments extends unknown[]>(
   requireBoolean('compileStep: traceOnce', traceOnce);
   requireBoolean('compileStep: copyInputs', copyInputs);
   const stepping = { clipping: clippingOf('compileStep', clippingOptions), copyInputs };
-  const recorded: RecordedStep[] = [];
+  const recorded: Recorded<Result>[] = [];
 
   /** A call without a matching record. */
   const trace = async (
     batch: Arguments,
-    run: (loss: Tensor) => Promise<void>,
+    run: (values: readonly Value[]) => Promise<readonly TensorData[]>,
     called = (call: () => unknown) => call(),
-  ): Promise<Tensor> => {
+  ): Promise<Result> => {
     const version = recordedCallsVersion();
-    const use = elementUseOf(() => called(() => inDtype(() => lossOf(...batch))));
-    const loss = use.result;
-    if (!(loss instanceof Tensor)) {
-      throw new ArgumentError(
-        `compileStep: expected a function that returns a tensor, got ${describeValue(loss)}. Return the loss; it is not async.`,
-      );
-    }
-    const record = traceOnce ? RecordedStep.of(loss.value, withMode(batch), use, version) : undefined;
-    await run(loss);
+    const use = elementUseOf(() => called(() => inDtype(() => lossOf(...batch))) as Result);
+    const { tensors, close } = openResult(use.result);
+    const values = tensors.map(({ value }) => value);
+    const record = traceOnce ? RecordedStep.of(values, withMode(batch), use, version) : undefined;
+    const auxiliary = await run(values);
     if (record) {
       // Outdated records are never used again.
-      const current = recorded.filter(({ isCurrent }) => isCurrent);
-      recorded.splice(0, recorded.length, ...current.slice(1 - maxRecorded), record);
+      const current = recorded.filter((one) => one.record.isCurrent);
+      recorded.splice(0, recorded.length, ...current.slice(1 - maxRecorded), { record, close });
     }
-    return loss;
+    return close([tensors[0], ...auxiliary.map((elements, index) => known(elements, values[1 + index]))]);
   };
 
-  const single = async (...batch: Arguments): Promise<Tensor> => {
-    for (const known of recorded) {
-      const replacements = known.isCurrent ? known.replacements(withMode(batch)) : undefined;
+  const single = async (...batch: Arguments): Promise<Result> => {
+    for (const one of recorded) {
+      const { record } = one;
+      const replacements = record.isCurrent ? record.replacements(withMode(batch)) : undefined;
       if (replacements === undefined) continue;
-      return lossTensor(await stepAgain(known, replacements, optimizer, stepping), known.training.loss);
+      return resultOf(one, await stepAgain(record, replacements, optimizer, stepping));
     }
-    return await trace(batch, (loss) => step(loss.value, optimizer, stepping));
+    return await trace(batch, (values) => step(values, optimizer, stepping));
   };
 
   /** The next steps of a list, inside an operation: those that repeat one graph, or one that is traced. */
-  const nextSteps = async (batches: readonly Arguments[]): Promise<Tensor[]> => {
+  const nextSteps = async (batches: readonly Arguments[]): Promise<Result[]> => {
     const { clipping } = stepping;
-    for (const known of recorded) {
-      const replaced = known.isCurrent ? leadingReplacements(known, batches) : [];
+    for (const one of recorded) {
+      const { record } = one;
+      const replaced = record.isCurrent ? leadingReplacements(record, batches) : [];
       if (replaced.length === 0) continue;
-      const losses = await stepsNow(known, replaced, optimizer, clipping);
-      return losses.map((loss) => lossTensor(loss, known.training.loss));
+      const ended = await stepsNow(record, replaced, optimizer, clipping);
+      return ended.map((elements) => resultOf(one, elements));
     }
-    return [await trace(batches[0], (loss) => stepNow(loss.value, optimizer, clipping), calledByOperation)];
+    return [await trace(batches[0], (values) => stepNow(values, optimizer, clipping), calledByOperation)];
   };
 
-  const each = async (batches: readonly Arguments[]): Promise<Tensor[]> => {
+  const each = async (batches: readonly Arguments[]): Promise<Result[]> => {
     requireBatches(batches);
     const inputs = new BorrowedInputs(sourcesGiven(batches), 'step.each');
     const operation = { name: 'step.each()', changes: true, memory: () => optimizer.memory() };
-    const losses = await enqueue(operation, async () => {
-      const ended: Tensor[] = [];
+    const results = await enqueue(operation, async () => {
+      const ended: Result[] = [];
       while (ended.length < batches.length)
         for (const one of await nextSteps(batches.slice(ended.length))) ended.push(one);
       return ended;
     });
     inputs.requireUnchanged();
-    return losses;
+    return results;
   };
 
   return Object.assign(single, { each });
@@ -224,7 +229,20 @@ function requireBatches(batches: unknown): void {
   );
 }
 
-/** A loss whose number is known, and from which no gradient can be computed again. */
-function lossTensor(data: TensorData, { shape }: ValueType): Tensor {
-  return new Tensor(input('float32', shape, { data }));
+/** A recorded graph, and how its values make a result. */
+interface Recorded<Result extends StepResult> {
+  readonly record: RecordedStep;
+  readonly close: OpenedResult<Result>['close'];
+}
+
+function resultOf<Result extends StepResult>(
+  { record, close }: Recorded<Result>,
+  elements: readonly TensorData[],
+): Result {
+  return close(record.values.map((value, index) => known(elements[index], value)));
+}
+
+/** A tensor whose elements are known, and from which no gradient can be computed again. */
+function known(data: TensorData, { dtype, shape }: ValueType): Tensor {
+  return new Tensor(input(dtype, shape, { data }));
 }

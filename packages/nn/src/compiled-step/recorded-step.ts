@@ -18,9 +18,10 @@ export type Replacements = ReadonlyMap<Source, Source>;
 
 /** The graph of one call of a function that returns a loss, for later calls with other tensors of the same types. */
 export class RecordedStep {
-  /** All nodes of the loss. */
+  /** All nodes of the loss and of the auxiliary values. */
   readonly order: readonly Node[];
-  readonly #loss: Value;
+  /** The loss, then the auxiliary values. */
+  readonly values: readonly Value[];
   readonly #arguments: readonly unknown[];
   /** The leaves that are replaced. */
   readonly #checks: readonly ElementCheck[];
@@ -30,13 +31,13 @@ export class RecordedStep {
   part: PartOfStep | undefined;
 
   private constructor(
-    loss: Value,
+    values: readonly Value[],
     given: readonly unknown[],
     checks: readonly ElementCheck[],
     version: number,
   ) {
-    this.#loss = loss;
-    this.order = topologicalOrder([loss]);
+    this.values = values;
+    this.order = topologicalOrder(values);
     this.#arguments = given;
     this.#checks = checks;
     this.#version = version;
@@ -46,10 +47,11 @@ export class RecordedStep {
    * Undefined if the graph shows that another call with the same argument types could have a different graph or effect:
    * it has arrays that the function itself made, such as dropout keys, running statistics, or collectives.
    *
+   * @param values the loss, then auxiliary values
    * @param version `recordedCallsVersion()` before the call
    */
   static of(
-    loss: Value,
+    values: readonly Value[],
     given: readonly unknown[],
     { checks, readsElements }: ElementUse<unknown>,
     version: number,
@@ -64,8 +66,8 @@ export class RecordedStep {
       const source = sourceOfLeaf(node.outputs[0]);
       return source === undefined || source.memory !== undefined || sources.includes(source);
     };
-    const order = topologicalOrder([loss]);
-    if (!order.every(isRepeatable) || assignmentsOf([loss], order).values.length > 0) return undefined;
+    const order = topologicalOrder(values);
+    if (!order.every(isRepeatable) || assignmentsOf(values, order).values.length > 0) return undefined;
     // Leaves without elements, so that the batch of this call can be freed.
     const places = new Map<Source | undefined, Source>(
       sources.map((source) => [source, { data: source!.data.slice(0, 0) }]),
@@ -78,7 +80,7 @@ export class RecordedStep {
     };
     for (const { outputs } of order) placeOf(outputs[0]);
     const recorded = given.map((one) => (one instanceof Tensor ? new Tensor(placeOf(one.value)) : one));
-    const [emptied] = substitute([loss], replaced);
+    const emptied = substitute(values, replaced);
     const repeated = checks.flatMap(({ source, check }) => {
       const place = places.get(source);
       return place ? [{ source: place, check }] : [];
@@ -115,7 +117,8 @@ export class RecordedStep {
   }
 
   get training(): TrainingStep {
-    return (this.#training ??= new TrainingStep(this.#loss, this.order));
+    const [loss, ...auxiliary] = this.values;
+    return (this.#training ??= new TrainingStep(loss, this.order, auxiliary));
   }
 }
 

@@ -12,7 +12,7 @@ import type { Optimizer } from '../optim/optimizer.ts';
 import type { PreparedStep } from '../engine/prepared-step.ts';
 import type { RecordedStep, Replacements } from './recorded-step.ts';
 import { sourcesOf, type RunInputs } from '../engine/run-inputs.ts';
-import { runStep, type StepResult } from '../engine/run-step.ts';
+import { runStep, type RunResult } from '../engine/run-step.ts';
 import { uncachedPartOf } from '../engine/value-cache.ts';
 
 /** Settings of a compiled step. */
@@ -27,17 +27,23 @@ type SteppedOptimizer = Pick<Optimizer, 'memory' | 'prepareStep' | 'zeroGradNow'
 /**
  * Clears the gradients of an optimizer, runs forward, backward and the optimizer's step, and keeps the value of the loss:
  * in one run if the result is the same as with several.
+ *
+ * @param values the loss, then values that the same run computes
+ * @returns the elements of the values after the loss
  */
 export async function step(
-  loss: Value,
+  values: readonly Value[],
   optimizer: SteppedOptimizer,
   { clipping, copyInputs }: SteppingOptions,
-): Promise<void> {
-  const order = topologicalOrder([loss]);
-  const inputs = inputsOf(sourcesRead(loss, order), copyInputs);
+): Promise<readonly TensorData[]> {
+  const order = topologicalOrder(values);
+  const inputs = inputsOf(sourcesRead(values, order), copyInputs);
   try {
-    await stepOn(order, optimizer, clipping, (update) => backwardNow(loss, order, inputs, {}, () => update));
+    const others = await stepOn(order, optimizer, clipping, (update) =>
+      backwardNow(values, order, inputs, {}, () => update),
+    );
     inputs.requireUnchanged();
+    return others;
   } finally {
     inputs.release();
   }
@@ -45,40 +51,43 @@ export async function step(
 
 /** `step` inside a running operation. Reads the arrays of callers until it has ended. */
 export async function stepNow(
-  loss: Value,
+  values: readonly Value[],
   optimizer: SteppedOptimizer,
   clipping: Clipping | undefined,
-): Promise<void> {
-  const order = topologicalOrder([loss]);
-  const inputs = new BorrowedInputs(sourcesRead(loss, order));
+): Promise<readonly TensorData[]> {
+  const order = topologicalOrder(values);
+  const inputs = new BorrowedInputs(sourcesRead(values, order));
   const update = optimizer.prepareStep(clipping);
-  await withoutGradients(optimizer, () => backwardNow(loss, order, inputs, {}, () => update));
+  const others = await withoutGradients(optimizer, () =>
+    backwardNow(values, order, inputs, {}, () => update),
+  );
   inputs.requireUnchanged();
+  return others;
 }
 
 /**
  * `step` for the graph of an earlier call.
  *
  * @param replaced replacements for the leaves of that call
- * @returns the elements of the loss
+ * @returns the elements of the values of its `TrainingStep`
  */
 export async function stepAgain(
   recorded: RecordedStep,
   replaced: Replacements,
   optimizer: SteppedOptimizer,
   { clipping, copyInputs }: SteppingOptions,
-): Promise<TensorData> {
+): Promise<readonly TensorData[]> {
   const inputs = inputsOf(replaced.values(), copyInputs);
   const ownBufferOf = readerOf(inputs.of, replaced);
   const { order, part } = recorded;
   const atOnce = part && beginAtOnce(stepOperation(order, () => optimizer.memory()));
   try {
     if (!atOnce) {
-      const [loss] = await stepOn(order, optimizer, clipping, (update) =>
+      const [values] = await stepOn(order, optimizer, clipping, (update) =>
         runAgain(recorded, [ownBufferOf], update),
       );
       inputs.requireUnchanged();
-      return loss;
+      return values;
     }
     // Fewer promises than in `stepOn`, because each takes a turn of V8's queue.
     const again = part.prepareAgain!() ? part : undefined;
@@ -89,7 +98,7 @@ export async function stepAgain(
     if (result.updateAfterwards) await result.updateAfterwards();
     keepPart(recorded, result);
     inputs.requireUnchanged();
-    return result.losses[0];
+    return result.values[0];
   } catch (error) {
     atOnce?.fail(error);
     throw error;
@@ -104,38 +113,38 @@ export async function stepAgain(
  * without JavaScript in between. Reads the arrays of callers until it has ended.
  *
  * @param batches replacements for the leaves of that call
- * @returns the elements of the losses
+ * @returns for each step, the elements of the values of its `TrainingStep`
  */
 export async function stepsNow(
   recorded: RecordedStep,
   batches: readonly Replacements[],
   optimizer: SteppedOptimizer,
   clipping: Clipping | undefined,
-): Promise<readonly TensorData[]> {
+): Promise<readonly (readonly TensorData[])[]> {
   const update = optimizer.prepareStep(clipping);
   const readers = batches.map((replaced) => readerOf(bufferOf, replaced));
-  const losses: TensorData[] = [];
-  while (losses.length < batches.length) {
-    const next = readers.slice(losses.length);
-    for (const loss of await withoutGradients(optimizer, () => runAgain(recorded, next, update)))
-      losses.push(loss);
+  const ended: (readonly TensorData[])[] = [];
+  while (ended.length < batches.length) {
+    const next = readers.slice(ended.length);
+    for (const values of await withoutGradients(optimizer, () => runAgain(recorded, next, update)))
+      ended.push(values);
   }
-  return losses;
+  return ended;
 }
 
-/** Runs at least the first step. Returns the losses of the steps that ran. */
+/** Runs at least the first step. Returns the values of the steps that ran. */
 async function runAgain(
   recorded: RecordedStep,
   [first, ...later]: readonly BufferOf[],
   update: PreparedStep,
-): Promise<readonly TensorData[]> {
+): Promise<readonly (readonly TensorData[])[]> {
   const result = await runStep(recorded.training, { bufferOf: first, later }, () => update);
   await result.updateAfterwards?.();
   keepPart(recorded, result);
-  return result.losses;
+  return result.values;
 }
 
-function keepPart(recorded: RecordedStep, { part }: StepResult): void {
+function keepPart(recorded: RecordedStep, { part }: RunResult): void {
   recorded.part = part?.prepareAgain ? part : undefined;
 }
 
@@ -143,9 +152,9 @@ function inputsOf(sources: Iterable<Source>, copyInputs: boolean): RunInputs {
   return copyInputs ? new CapturedInputs(sources) : new BorrowedInputs(sources);
 }
 
-/** The leaves that a run for a loss reads. */
-function sourcesRead(loss: Value, order: readonly Node[]): Source[] {
-  return sourcesOf(uncachedPartOf(loss, order, 'differentiate').nodes);
+/** The leaves that a run for a loss, and values after it, reads. */
+function sourcesRead(values: readonly Value[], order: readonly Node[]): Source[] {
+  return sourcesOf(uncachedPartOf(values, order, 'differentiate').nodes);
 }
 
 function readerOf(of: BufferOf, replaced: Replacements): BufferOf {

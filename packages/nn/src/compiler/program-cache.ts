@@ -94,13 +94,19 @@ export class ProgramCache<Key extends ProgramKey, T extends Releasable> {
     this.#push({ key, made: Promise.resolve(program), program, shape, users: 0, evicted: false });
   }
 
+  /** Releases the programs whose keys have this property, which are not needed again. */
+  release(hasProperty: (key: Key) => boolean): void {
+    for (const entry of this.#entries.filter(({ key }) => hasProperty(key))) {
+      this.#entries.splice(this.#entries.indexOf(entry), 1);
+      evict(entry);
+    }
+  }
+
   /** Releases the least recently used programs. */
   shrinkTo(size: number, added?: ProgramSummary): void {
     while (this.#entries.length > size) {
       if (added) warnAboutRecompilation(added, this.#shapes(), size);
-      const entry = this.#entries.shift()!;
-      entry.evicted = true;
-      void releaseIfUnused(entry);
+      evict(this.#entries.shift()!);
     }
   }
 
@@ -151,6 +157,11 @@ export class ProgramCache<Key extends ProgramKey, T extends Releasable> {
 
 function isEntryOf<Key extends ProgramKey>({ key: known }: Entry<Key, unknown>, key: Key): boolean {
   return key.hash === known.hash && key.equals(known);
+}
+
+function evict(entry: Entry<unknown, Releasable>): void {
+  entry.evicted = true;
+  void releaseIfUnused(entry);
 }
 
 async function releaseIfUnused({ evicted, users, program, made }: Entry<unknown, Releasable>): Promise<void> {

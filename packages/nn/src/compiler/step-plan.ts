@@ -1,8 +1,9 @@
 import type { GradientSink } from '@ringrun/core';
-import { isNode, type Value } from '../graph/node.ts';
+import { isNode, type Node, type Value } from '../graph/node.ts';
 import type { Leaf, Structure, StructureKey } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { isSameSequence } from '../graph/same-data.ts';
+import { keptUnasked, type ValuePosition } from './kept-values.ts';
 
 /** Destinations of the gradients of a graph's parameters. */
 export interface GradientPlaces {
@@ -45,18 +46,32 @@ export class StepPlan {
    * of the sinks. So all ranks start a group's averages in the same order, whichever parameters their losses depend on.
    */
   readonly parts: readonly PlannedPart[];
+  /** The values that the program writes besides the loss: `keptUnasked`, and those that were read after an earlier step. */
+  kept: readonly ValuePosition[];
+  /** False until the first run. */
+  hasRun = false;
   readonly #structure: StructureKey;
   readonly #places: readonly number[];
 
-  constructor(loss: Value, { leaves, key }: Structure, { numbers }: GradientPlaces) {
+  /**
+   * @param written the loss, then the values that are written anyway
+   * @param order all of their nodes
+   */
+  constructor(
+    written: readonly Value[],
+    order: readonly Node[],
+    { leaves, key }: Structure,
+    { numbers }: GradientPlaces,
+  ) {
     this.#structure = key;
     this.#places = numbers;
-    const isTrained = isTrainableBy(loss);
+    const isTrained = isTrainableBy(written[0]);
     this.trainable = [...leaves.keys()]
       .filter((position) => isTrained(leaves[position]))
       .reverse()
       .sort((a, b) => numbers[2 * a + 1] - numbers[2 * b + 1]);
     this.parts = partsOf(this.trainable, numbers);
+    this.kept = keptUnasked(written, order);
   }
 
   get hash(): number {

@@ -13,6 +13,7 @@ import { usesOwnOperators } from '../ops/own/enabled.ts';
 import { arrivalOf, buffersOf, isAvailable, type BufferOf, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 import { GraphProgram } from './graph-program.ts';
+import type { ValuePosition } from './kept-values.ts';
 import { recomputeActivations } from './recompute-activations.ts';
 import { summarizeProgram, type ProgramSummary } from './recompilation-warning.ts';
 import { ProgramCache, type ProgramKey } from './program-cache.ts';
@@ -25,9 +26,10 @@ import { warnIfSlow } from './slow-compilation.ts';
 import { gradientPlacesOf, StepPlan, type GradientPlaces } from './step-plan.ts';
 import { programUpdateOf, placeUpdate, type PlacedUpdate, type StepUpdate } from './step-update.ts';
 
-/** Programs are found by executor, the plan of a step and the structure of its update. */
+/** Programs are found by executor, the plan of a step, the values that it keeps, and the structure of its update. */
 class StepKey implements ProgramKey {
   readonly plan: StepPlan;
+  readonly #kept: readonly ValuePosition[];
   readonly #executor: Executor;
   readonly #update: StructureKey | undefined;
   readonly #positions: readonly number[];
@@ -35,6 +37,7 @@ class StepKey implements ProgramKey {
   constructor(executor: Executor, plan: StepPlan, placed: PlacedUpdate | undefined) {
     this.#executor = executor;
     this.plan = plan;
+    this.#kept = plan.kept;
     this.#update = placed?.update.key;
     this.#positions = placed?.positions ?? [];
   }
@@ -45,9 +48,15 @@ class StepKey implements ProgramKey {
 
   equals(other: StepKey): boolean {
     if (this === other) return true;
-    if (this.#executor !== other.#executor || this.plan !== other.plan) return false;
+    if (this.#executor !== other.#executor || this.plan !== other.plan || this.#kept !== other.#kept)
+      return false;
     if (this.#update === undefined || other.#update === undefined) return this.#update === other.#update;
     return this.#update.equals(other.#update) && isSameData(this.#positions, other.#positions);
+  }
+
+  /** False if the plan keeps more values since. */
+  get isCurrent(): boolean {
+    return this.plan.kept === this.#kept;
   }
 }
 
@@ -76,7 +85,8 @@ export interface StepOptions extends RunOptions {
 
 /** A run of the same step that writes the same gradients and parameters. */
 export interface LaterRun {
-  readonly loss: ValueBuffer;
+  /** Buffers for `values`. */
+  readonly values: readonly ValueBuffer[];
   /** Buffers for the leaves of the step and of its update. */
   readonly bufferOf: BufferOf;
 }
@@ -91,33 +101,49 @@ export class TrainingStep {
   readonly parts: readonly GradientPart[];
   /** Runs the step. */
   readonly executor: Executor;
+  /** The values that `run` writes: the loss, then the auxiliary values, then those of `kept`. */
+  readonly values: readonly Value[];
+  /** Values that a program reads after the step. */
+  readonly kept: readonly ValuePosition[];
+  /** Of this structure. */
+  readonly plan: StepPlan;
   readonly #forward: readonly Value[];
   readonly #assignments: Assignments;
   readonly #structure: Structure;
   readonly #places: GradientPlaces;
-  readonly #plan: StepPlan;
   #lastUpdate: KeyedUpdate | undefined;
 
-  /** @param order all nodes of the loss */
-  constructor(loss: Value, order: readonly Node[]) {
-    this.#assignments = assignmentsOf([loss], order);
-    const { values } = this.#assignments;
-    this.#forward = [loss, ...values];
-    this.#structure = values.length === 0 ? structureOf([loss], order) : structureOf(this.#forward);
+  /**
+   * @param order all nodes of the loss and of the auxiliary values
+   * @param auxiliary values that each run writes too. Default: none.
+   */
+  constructor(loss: Value, order: readonly Node[], auxiliary: readonly Value[] = []) {
+    const wanted = [loss, ...auxiliary];
+    this.#assignments = assignmentsOf(wanted, order);
+    const { values: assigned } = this.#assignments;
+    this.#structure =
+      assigned.length === 0 ? structureOf(wanted, order) : structureOf([...wanted, ...assigned]);
     this.executor = executorOf(this.#structure.leaves);
     const places = gradientPlacesOf(this.#structure.leaves);
     this.#places = places;
-    this.#plan = planOf(loss, this.#structure, places);
-    this.trainable = this.#plan.trainable.map((position) => this.#structure.leaves[position]);
+    this.plan = planOf(wanted, order, this.#structure, places);
+    this.kept = this.plan.kept;
+    this.values = [...wanted, ...this.kept.map(({ node, output }) => order[node].outputs[output])];
+    this.#forward = [...this.values, ...assigned];
+    this.trainable = this.plan.trainable.map((position) => this.#structure.leaves[position]);
     this.parameters = this.trainable.map(({ source }) => source.parameter!);
-    this.parts = this.#plan.parts.map(({ sink, bucketIndex, positions }) => {
+    this.parts = this.plan.parts.map(({ sink, bucketIndex, positions }) => {
       return { sink: places.sinks[sink], bucketIndex, positions };
     });
   }
 
-  /** The values that `run` computes first. */
   get loss(): Value {
-    return this.#forward[0];
+    return this.values[0];
+  }
+
+  /** The leaves that a run reads. */
+  get leaves(): readonly Leaf[] {
+    return this.#structure.leaves;
   }
 
   /** False if the gradients have a different destination since. */
@@ -131,22 +157,23 @@ export class TrainingStep {
   }
 
   /**
-   * Runs forward, loss and backward, writes the loss and each gradient into its buffer, and executes the graph's
+   * Runs forward, loss and backward, writes `values` and each gradient into their buffers, and executes the graph's
    * assignments. Starts a call for each part when its gradients have been written, after the graph's collectives have
    * ended.
    *
    * @returns how long the runs waited for calls
    */
   run(
-    loss: ValueBuffer,
+    values: readonly ValueBuffer[],
     gradients: readonly ValueBuffer[],
     starts: readonly GraphCall[],
     options: StepOptions = {},
   ): Promise<Waits> {
     const { leaves } = this.#structure;
     const { placed, key } = this.#placedUpdate(options.update);
+    this.plan.hasRun = true;
     const runOn = (program: GraphProgram, assigned: readonly ValueBuffer[] = []) =>
-      this.#runOn(program, [loss, ...assigned, ...gradients], starts, placed, options);
+      this.#runOn(program, [...values, ...assigned, ...gradients], starts, placed, options);
     const isReady = this.#assignments.values.length === 0 && leaves.every(isAvailable);
     const program = isReady ? programs.ready(key) : undefined;
     if (program) return runOn(program);
@@ -171,7 +198,7 @@ export class TrainingStep {
       inputs.push(...buffersOf(placed.ownLeaves, this.executor));
       for (const { into } of placed.update.assignments) outputs.push(into.forWriting(this.executor));
     }
-    const [, ...written] = outputs;
+    const written = outputs.slice(this.values.length);
     return program.run({
       inputs,
       outputs,
@@ -182,7 +209,7 @@ export class TrainingStep {
           ...buffersOf(leaves, this.executor, run.bufferOf),
           ...buffersOf(placed?.ownLeaves ?? [], this.executor, run.bufferOf),
         ],
-        outputs: [run.loss, ...written],
+        outputs: [...run.values, ...written],
       })),
     });
   }
@@ -190,7 +217,7 @@ export class TrainingStep {
   #placedUpdate(update: StepUpdate | undefined): KeyedUpdate {
     if (this.#lastUpdate === undefined || this.#lastUpdate.placed?.update !== update) {
       const placed = update && placeUpdate(update, this.#structure.leaves);
-      this.#lastUpdate = { placed, key: new StepKey(this.executor, this.#plan, placed) };
+      this.#lastUpdate = { placed, key: new StepKey(this.executor, this.plan, placed) };
     }
     return this.#lastUpdate;
   }
@@ -200,16 +227,28 @@ export class TrainingStep {
   }
 
   #compile(placed: PlacedUpdate | undefined): Promise<GraphProgram> {
-    const what = `forward and backward passes of a loss (${this.#forward[0].node.op})`;
+    programs.release(({ plan, isCurrent }) => plan === this.plan && !isCurrent);
+    const what = `forward and backward passes of a loss (${this.loss.node.op})`;
     return warnIfSlow(what, this.#summary(), () =>
       compileStep(this.executor, this.#forward, this.#structure, this.trainable, this.parts, placed),
     );
   }
 }
 
-function planOf(loss: Value, structure: Structure, places: GradientPlaces): StepPlan {
+function planOf(
+  written: readonly Value[],
+  order: readonly Node[],
+  structure: Structure,
+  places: GradientPlaces,
+): StepPlan {
   const known = programs.findKey(({ plan }) => plan.isOf(structure.key, places));
-  return known?.plan ?? new StepPlan(loss, structure, places);
+  return known?.plan ?? new StepPlan(written, order, structure, places);
+}
+
+/** Later steps of a plan also write this value. Its program is compiled again. */
+export function keepValue(plan: StepPlan, wanted: ValuePosition): void {
+  if (plan.kept.some(({ node, output }) => node === wanted.node && output === wanted.output)) return;
+  plan.kept = [...plan.kept, wanted];
 }
 
 function compileStep(

@@ -1,5 +1,5 @@
 import { CapturedInputs } from './captured-inputs.ts';
-import { evaluate, evaluateSync } from '../compiler/compile.ts';
+import { arrivalOf, evaluate, evaluateSync, type BufferOf } from '../compiler/compile.ts';
 import { isScalar } from '../compiler/differentiate.ts';
 import { TrainingStep } from '../compiler/training-step.ts';
 import { newArray, type Scalar, type TensorData } from '../dtype.ts';
@@ -12,12 +12,20 @@ import { topologicalOrder } from '../graph/topology.ts';
 import {
   cacheElements,
   cachedElements,
+  differentiatedNodes,
   uncachedPartOf,
   withCachedLeaves,
   type UncachedPart,
 } from './value-cache.ts';
 import { sourcesOf, type RunInputs } from './run-inputs.ts';
 import { runStep } from './run-step.ts';
+import {
+  computeBeforeUpdate,
+  isOfStep,
+  keepFromNowOn,
+  readFromSteps,
+  rememberStep,
+} from './values-of-steps.ts';
 import type { PreparedStep } from './prepared-step.ts';
 import { enqueue, requireIdle, type Operation } from '../executor/operation-queue.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
@@ -42,10 +50,10 @@ const optionNames: OptionNames<BackwardOptions> = { detectAnomaly: true };
 export async function backward(loss: Value, options: BackwardOptions = {}): Promise<void> {
   requireOptions('backward', options, optionNames);
   const order = topologicalOrder([loss]);
-  const inputs = new CapturedInputs(sourcesOf(uncachedPartOf(loss, order, 'differentiate').nodes));
+  const inputs = new CapturedInputs(sourcesOf(uncachedPartOf([loss], order, 'differentiate').nodes));
   try {
     await enqueue(operationOn(order, 'loss.backward()', true), () =>
-      backwardNow(loss, order, inputs, options),
+      backwardNow([loss], order, inputs, options),
     );
   } finally {
     inputs.release();
@@ -60,7 +68,7 @@ export async function backward(loss: Value, options: BackwardOptions = {}): Prom
  */
 export async function read(value: Value, name: string): Promise<TensorData> {
   const order = topologicalOrder([value]);
-  const inputs = new CapturedInputs(sourcesOf(uncachedPartOf(value, order, 'read').nodes));
+  const inputs = new CapturedInputs(sourcesOf(uncachedPartOf([value], order, 'read').nodes));
   try {
     return await enqueue(operationOn(order, `tensor.${name}()`, false), () =>
       readNow(value, order, name, inputs),
@@ -73,7 +81,7 @@ export async function read(value: Value, name: string): Promise<TensorData> {
 /** Computes and keeps the number of a value with one element. */
 export async function readNumber(value: Value): Promise<number> {
   const number = cachedElements(value) ?? (await read(value, 'item'));
-  cacheElements(value, number);
+  cacheElements(value, number.slice());
   return exactNumber(number[0]);
 }
 
@@ -83,8 +91,10 @@ export function readSync(value: Value, name: string): TensorData {
   const kept = cachedElements(value);
   if (kept !== undefined) return kept.slice();
   requireIdle(`tensor.${name}()`);
+  const order = topologicalOrder([value]);
+  keepFromNowOn(readFromSteps([value], computed(uncachedPartOf([value], order, 'read'))));
   const array = newArray(value.dtype, sizeOf(value.shape));
-  evaluateSync([remainderOf(value, topologicalOrder([value]), name)], [array], `tensor.${name}()`);
+  evaluateSync([remainderOf(value, order, name)], [array], `tensor.${name}()`);
   return array;
 }
 
@@ -99,7 +109,7 @@ function exactNumber(element: Scalar): number {
 /** `readNumber`, which blocks the event loop. */
 export function readNumberSync(value: Value): number {
   const number = readSync(value, 'itemSync');
-  cacheElements(value, number);
+  cacheElements(value, number.slice());
   return exactNumber(number[0]);
 }
 
@@ -112,13 +122,24 @@ async function readNow(
   // An earlier operation may have computed the value since the call.
   const kept = cachedElements(value);
   if (kept !== undefined) return kept.slice();
+  const nodes = computed(uncachedPartOf([value], order, 'read'));
+  await keepRead(readFromSteps([value], nodes), nodes, bufferOf);
+  const elementsNow = cachedElements(value);
+  if (elementsNow !== undefined) return elementsNow.slice();
   const [elements] = await evaluate([remainderOf(value, order, name)], { bufferOf });
   return elements;
 }
 
+/** Keeps values of earlier steps from now on, and computes those that an update has made outdated. */
+async function keepRead(values: readonly Value[], nodes: readonly Node[], bufferOf: BufferOf): Promise<void> {
+  if (values.length === 0) return;
+  keepFromNowOn(values);
+  if (findOutdated(nodes) !== undefined) await computeBeforeUpdate(values, bufferOf);
+}
+
 /** The graph that computes a value from the known elements. */
 function remainderOf(value: Value, order: readonly Node[], name: string): Value {
-  const remainder = uncachedPartOf(value, order, 'read');
+  const remainder = uncachedPartOf([value], order, 'read');
   const outdated = findOutdated(computed(remainder));
   if (outdated) {
     throw outdatedError(
@@ -127,7 +148,7 @@ function remainderOf(value: Value, order: readonly Node[], name: string): Value 
       'Read it before the change and continue with the numbers: tensor(await x.array(), x.shape).',
     );
   }
-  return withCachedLeaves(value, remainder);
+  return withCachedLeaves([value], remainder)[0];
 }
 
 function computed({ nodes, isCached }: UncachedPart): readonly Node[] {
@@ -145,21 +166,29 @@ export function operationOn(order: readonly Node[], name: string, changes: boole
   };
 }
 
-/** `backward` inside a running operation, followed by the optimizer's step that `optimizerStep` returns. Default: no step. */
+/**
+ * `backward` inside a running operation, followed by the optimizer's step that `optimizerStep` returns. Default: no step.
+ *
+ * @param values the loss, then values that the same run computes
+ * @param order all of their nodes
+ * @returns the elements of the values after the loss
+ */
 export async function backwardNow(
-  written: Value,
+  values: readonly Value[],
   order: readonly Node[],
   { of: bufferOf }: RunInputs,
   { detectAnomaly = false }: BackwardOptions,
   optimizerStep?: () => PreparedStep,
-): Promise<void> {
+): Promise<readonly TensorData[]> {
+  const [written] = values;
   if (!isScalar(written)) {
     throw new NnError(
       'ERR_BACKWARD',
       `backward: expected a loss of one float32 number, got ${describeType(written)}. Reduce it first with sum() or mean().`,
     );
   }
-  const remainder = uncachedPartOf(written, order, 'differentiate');
+  if (order.some(isOfStep)) await keepConstants(values, order, bufferOf);
+  const remainder = uncachedPartOf(values, order, 'differentiate');
   const outdated = findOutdated(computed(remainder));
   if (outdated) {
     throw outdatedError(
@@ -168,13 +197,59 @@ export async function backwardNow(
       'Call backward before the change, or recompute the loss. Write a constant part as tensor(await x.array(), x.shape).',
     );
   }
-  const loss = withCachedLeaves(written, remainder);
-  const step = new TrainingStep(loss, loss === written ? remainder.nodes : topologicalOrder([loss]));
+  const { loss, auxiliary, nodes, writtenNodes } = differentiable(values, remainder);
+  const step = new TrainingStep(loss, nodes, auxiliary);
   if (step.trainable.length === 0) throw new NnError('ERR_BACKWARD', noGradientReason(written));
+  const pending = step.plan.hasRun ? undefined : arrivalOf(step.leaves);
+  if (pending) await pending;
+  rememberStep(step, writtenNodes);
   const anomalies = detectAnomaly ? loss : undefined;
   const result = await runStep(step, { bufferOf, anomalies }, optimizerStep);
-  cacheElements(written, result.losses[0]);
+  const [[number, ...others]] = result.values;
+  const kept = others.splice(auxiliary.length);
+  cacheElements(written, number);
+  for (const [index, { node, output }] of step.kept.entries()) {
+    cacheElements(writtenNodes[node].outputs[output], kept[index]);
+  }
   await result.updateAfterwards?.();
+  return others;
+}
+
+/** Keeps values of earlier steps that a loss reads through `detach`. */
+async function keepConstants(
+  values: readonly Value[],
+  order: readonly Node[],
+  bufferOf: BufferOf,
+): Promise<void> {
+  const differentiated = differentiatedNodes(values[0]);
+  const needed = computed(uncachedPartOf(values, order, 'differentiate'));
+  const constants = readFromSteps(values, needed).filter(({ node }) => !differentiated.has(node));
+  await keepRead(constants, needed, bufferOf);
+}
+
+/** A loss and the values computed with it, with cached elements in place of their nodes. */
+interface Differentiable {
+  readonly loss: Value;
+  readonly auxiliary: readonly Value[];
+  /** All of their nodes. */
+  readonly nodes: readonly Node[];
+  /** For each of `nodes`, the node of the program's own graph. */
+  readonly writtenNodes: readonly Node[];
+}
+
+function differentiable(written: readonly Value[], remainder: UncachedPart): Differentiable {
+  const originals = computed(remainder);
+  const { nodes } = remainder;
+  if (originals.length === nodes.length) {
+    const [loss, ...auxiliary] = written;
+    return { loss, auxiliary, nodes, writtenNodes: nodes };
+  }
+  const all = [...written, ...originals.map(({ outputs }) => outputs[0])];
+  const rebuilt = withCachedLeaves(all, remainder);
+  const [loss, ...auxiliary] = rebuilt.slice(0, written.length);
+  const originalOf = new Map(originals.map((node, index) => [rebuilt[written.length + index].node, node]));
+  const order = topologicalOrder([loss, ...auxiliary]);
+  return { loss, auxiliary, nodes: order, writtenNodes: order.map((node) => originalOf.get(node) ?? node) };
 }
 
 function noGradientReason(loss: Value): string {

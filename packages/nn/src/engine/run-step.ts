@@ -21,9 +21,9 @@ interface StepRunOptions extends RunOptions {
 }
 
 /** The results of a step, and the work that remains. */
-export interface StepResult {
-  /** Losses of the first run and of those that followed. */
-  readonly losses: readonly TensorData[];
+export interface RunResult {
+  /** The elements of `TrainingStep.values`, of the first run and of those that followed. */
+  readonly values: readonly (readonly TensorData[])[];
   /** The optimizer's step, if it was part of the run. */
   readonly part: PartOfStep | undefined;
   /** The optimizer's step, if it was not part of the run. */
@@ -39,18 +39,18 @@ export async function runStep(
   step: TrainingStep,
   { bufferOf, later = [], anomalies, part: knownPart }: StepRunOptions,
   optimizerStep?: () => PreparedStep,
-): Promise<StepResult> {
+): Promise<RunResult> {
   const { executor, parameters } = step;
   const updated = optimizerStep && (() => optimizerStep().parameters());
   const gradients = new Gradients(executor, parameters, step.parts, updated);
   const startable = anomalies ? undefined : gradients.startable();
-  const number = executor.allocate(step.loss);
+  const values = step.values.map((value) => executor.allocate(value));
   let part: PartOfStep | undefined;
   let following: readonly LaterRun[] = [];
   let waitedMs = 0;
-  let checked: TensorData | undefined;
+  let checked: readonly TensorData[] | undefined;
   try {
-    if (anomalies) checked = await runDetectingAnomalies(anomalies, step, number, gradients, { bufferOf });
+    if (anomalies) checked = await runDetectingAnomalies(anomalies, step, values, gradients, { bufferOf });
     else {
       const starts = startable?.map((operations) => ({ operations })) ?? gradients.deliveries();
       part =
@@ -62,7 +62,7 @@ export async function runStep(
       part?.begins();
       const calls = part && part.calls.length > 0 ? [...starts, ...part.calls] : starts;
       const options = { bufferOf, update: part?.update, later: following };
-      ({ waitedMs } = await step.run(number, gradients.buffers, calls, options));
+      ({ waitedMs } = await step.run(values, gradients.buffers, calls, options));
     }
   } catch (error) {
     const reported = gradients.abandon(error, 1 + following.length);
@@ -75,23 +75,34 @@ export async function runStep(
   if (processed) await processed;
   part?.ended(passes);
   const isAfterwards = part === undefined && optimizerStep !== undefined;
-  const losses = checked ? [checked] : downloaded(executor, [number, ...following.map((run) => run.loss)]);
+  const written = checked
+    ? [checked]
+    : downloadedRuns(executor, [values, ...following.map((run) => run.values)]);
   return {
-    losses: losses instanceof Promise ? await losses : losses,
+    values: written instanceof Promise ? await written : written,
     part,
     updateAfterwards: isAfterwards ? () => optimizerStep().run(gradients.areAveragedByUpdate) : undefined,
   };
 }
 
 /** Not a promise if the executor's values lie on the host, to keep the number of microtask turns per step low. */
-function downloaded(
+function downloadedRuns(
   memory: ValueMemory,
-  buffers: readonly ValueBuffer[],
-): TensorData[] | Promise<TensorData[]> {
-  const arrays = buffers.map((buffer) => memory.download(buffer));
-  return arrays.some((array) => array instanceof Promise)
-    ? Promise.all(arrays.map(async (array) => await array))
-    : (arrays as TensorData[]);
+  runs: readonly (readonly ValueBuffer[])[],
+): MaybePromise<TensorData[][]> {
+  return together(runs.map((buffers) => downloaded(memory, buffers)));
+}
+
+function downloaded(memory: ValueMemory, buffers: readonly ValueBuffer[]): MaybePromise<TensorData[]> {
+  return together(buffers.map((buffer) => memory.download(buffer)));
+}
+
+type MaybePromise<T> = T | Promise<T>;
+
+function together<T>(all: readonly MaybePromise<T>[]): MaybePromise<T[]> {
+  return all.some((one) => one instanceof Promise)
+    ? Promise.all(all.map(async (one) => await one))
+    : (all as T[]);
 }
 
 /** The runs that can follow the first one of a step with its calls. */
@@ -104,23 +115,24 @@ function followingRuns(step: TrainingStep, part: PartOfStep, later: readonly Buf
       const number = numbers.get(source);
       return number ? memory.upload(number) : bufferOf(source, memory);
     };
-    runs.push({ loss: step.executor.allocate(step.loss), bufferOf: ownBufferOf });
+    runs.push({ values: step.values.map((value) => step.executor.allocate(value)), bufferOf: ownBufferOf });
   }
   return runs;
 }
 
-/** Delivers no gradients: all of them are checked first. Returns the loss. */
+/** Delivers no gradients: all of them are checked first. Returns the step's values. */
 async function runDetectingAnomalies(
   loss: Value,
   step: TrainingStep,
-  output: ValueBuffer,
+  outputs: readonly ValueBuffer[],
   gradients: Gradients,
   options: RunOptions,
-): Promise<TensorData> {
+): Promise<readonly TensorData[]> {
   const log = new CollectiveLog();
-  await step.run(output, gradients.buffers, gradients.noCalls(), { ...options, replaceGroup: log.record });
-  const number = await step.executor.download(output);
-  if ([number, ...gradients.arrays()].every((numbers) => allFinite(numbers as Float32Array))) return number;
+  await step.run(outputs, gradients.buffers, gradients.noCalls(), { ...options, replaceGroup: log.record });
+  const values = await downloaded(step.executor, outputs);
+  if ([values[0], ...gradients.arrays()].every((numbers) => allFinite(numbers as Float32Array)))
+    return values;
   throw new NnError(
     'ERR_NONFINITE',
     `backward: ${await explainAnomaly(loss, { ...options, replaceGroup: log.replay })}`,

@@ -5,13 +5,13 @@ import { substitute } from '../graph/substitute.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { input } from '../ops/source.ts';
 
-/** Elements of values that have been computed: losses of backward passes and results of `item`. */
+/** Elements of values that have been computed: values of backward passes that their program wrote, and results of `item`. */
 const cache = new WeakMap<Value, TensorData>();
 
-/** Caches a value with one element. Later changes of its inputs do not affect it. */
-export function cacheElements(value: Value, number: TensorData): void {
+/** Keeps the elements of a value, in this array. Later changes of the value's inputs do not affect it. */
+export function cacheElements(value: Value, elements: TensorData): void {
   // A leaf always reads its array.
-  if (!isNode(value.node, 'Input')) cache.set(value, number.slice());
+  if (!isNode(value.node, 'Input')) cache.set(value, elements);
 }
 
 /** The elements, if they are known and nothing changes them. */
@@ -32,31 +32,51 @@ export interface UncachedPart {
   readonly isCached: (node: Node) => boolean;
 }
 
-/** @param order all nodes of the graph, which is walked once in a training step */
-export function uncachedPartOf(value: Value, order: readonly Node[], purpose: Purpose): UncachedPart {
+/**
+ * @param values to compute; for 'differentiate', the first is the loss
+ * @param order all nodes of the graph, which is walked once in a training step
+ */
+export function uncachedPartOf(
+  values: readonly Value[],
+  order: readonly Node[],
+  purpose: Purpose,
+): UncachedPart {
   if (!order.some(hasCachedOutput)) return { nodes: order, isCached: () => false };
-  const differentiated =
-    purpose === 'read'
-      ? new Set<Node>()
-      : new Set(topologicalOrder([value], (node) => !isNode(node, 'Identity')));
-  const isCached = (node: Node) => hasCachedOutput(node) && !differentiated.has(node);
-  return { nodes: topologicalOrder([value], (node) => !isCached(node)), isCached };
+  const replaceable = nodesWithCachedValues(values, order);
+  for (const node of purpose === 'read' ? [] : differentiatedNodes(values[0])) replaceable.delete(node);
+  const isCached = (node: Node) => replaceable.has(node);
+  return { nodes: topologicalOrder(values, (node) => !isCached(node)), isCached };
 }
 
-/** The graph of a value in which cached nodes are leaves. */
-export function withCachedLeaves(value: Value, { nodes, isCached }: UncachedPart): Value {
-  const leaves = nodes.filter(isCached).map(({ outputs: [output] }) => {
-    return [output, input(output.dtype, output.shape, { data: cache.get(output)! })] as const;
-  });
-  return leaves.length === 0 ? value : substitute([value], new Map(leaves))[0];
+/** The nodes that a gradient of the value passes through. */
+export function differentiatedNodes(value: Value): Set<Node> {
+  return new Set(topologicalOrder([value], (node) => !isNode(node, 'Identity')));
 }
 
-/** True if the node's only output is cached, so that its inputs are not needed. */
-function hasCachedOutput(node: Node): boolean {
-  return (node.outputs.length === 1 || hasOutputsForGradients(node)) && cache.has(node.outputs[0]);
+/** The nodes whose inputs are not needed, because each of their values that the graph reads is cached. */
+function nodesWithCachedValues(values: readonly Value[], order: readonly Node[]): Set<Node> {
+  const found = new Set(order.filter(hasCachedOutput));
+  for (const read of [...values, ...order.flatMap(({ inputs }) => inputs)]) {
+    if (!cache.has(read)) found.delete(read.node);
+  }
+  return found;
 }
 
-/** True if only the node's gradient reads the outputs after the first. */
-function hasOutputsForGradients(node: Node): boolean {
-  return isNode(node, 'NegativeLogLikelihoodLoss') || isNode(node, 'Relu');
+/** The graph of values in which cached nodes are leaves. */
+export function withCachedLeaves(
+  values: readonly Value[],
+  { nodes, isCached }: UncachedPart,
+): readonly Value[] {
+  const leaves = nodes.filter(isCached).flatMap(({ outputs }) =>
+    outputs.flatMap((output) => {
+      const data = cache.get(output);
+      return data ? [[output, input(output.dtype, output.shape, { data })] as const] : [];
+    }),
+  );
+  return leaves.length === 0 ? values : substitute(values, new Map(leaves));
+}
+
+function hasCachedOutput({ outputs }: Node): boolean {
+  for (const output of outputs) if (cache.has(output)) return true;
+  return false;
 }

@@ -48,7 +48,7 @@ function describeElements(value: Value): string {
 
 /** True if reading the value would throw ERR_OUTDATED. */
 function isOutdated(value: Value): boolean {
-  const { nodes, isCached } = uncachedPartOf(value, topologicalOrder([value]), 'read');
+  const { nodes, isCached } = uncachedPartOf([value], topologicalOrder([value]), 'read');
   return findOutdated(nodes.filter((node) => !isCached(node))) !== undefined;
 }
 

@@ -31,8 +31,8 @@ import { acceptScalars } from './scalars.ts';
  *
  * Backward passes, optimizer steps and reads run in call order, even if they are not awaited. Reading a tensor
  * after a parameter or buffer that it was computed from has changed, for example by `optimizer.step()`, is an error
- * (ERR_OUTDATED). The exceptions are known numbers: the loss of a backward pass, results of `item`, and values computed from
- * these.
+ * (ERR_OUTDATED). The exceptions are known values, and values computed from these: results of `item`; and of a backward pass the
+ * loss, its parts, outputs of the model up to 2^18 elements, and tensors that were read after an earlier pass of the same structure.
  */
 export class Tensor extends MatrixMethods<Tensor> {
   /**

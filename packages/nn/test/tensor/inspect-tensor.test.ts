@@ -22,18 +22,18 @@ test('console.log prints the path of a parameter and the parameters of a module'
 });
 
 test('console.log of a computed tensor prints cached elements and computes nothing', async () => {
-  const weight = new Parameter(Float32Array.of(3), [1]);
+  const weight = new Parameter(Float32Array.of(1, 2), [2]);
   const hidden = weight.mul(2);
   const loss = hidden.sum();
   expect(inspect(loss)).toBe('Tensor float32[] (not computed yet: await x.array())');
   await loss.backward();
   expect(inspect(loss)).toBe('Tensor float32[] [6]');
-  expect(inspect(hidden)).toBe('Tensor float32[1] (not computed yet: await x.array())');
+  expect(inspect(hidden)).toBe('Tensor float32[2] (not computed yet: await x.array())');
   await new optim.SGD([weight], { lr: 1 }).step();
   expect(inspect(loss)).toBe('Tensor float32[] [6]');
   expect(inspect(loss.mul(2))).toBe('Tensor float32[] (not computed yet: await x.array())');
   expect(inspect(hidden)).toBe(
-    'Tensor float32[1] (outdated: its parameters have changed since; compute it again)',
+    'Tensor float32[2] (outdated: its parameters have changed since; compute it again)',
   );
 });
 
