@@ -5,7 +5,7 @@ export type CollectiveGroup = Pick<ProcessGroup, 'rank' | 'size' | 'allReduce' |
   Partial<PreparesCollectives>;
 
 export interface CollectiveAttributes {
-  /** The participating ranks. Graphs that differ only in their groups share one program. */
+  /** The participating ranks. Graphs that differ only in their groups, of equal sizes, share one program. */
   group: CollectiveGroup;
   /** Sequence number, which orders the collectives of a graph (see `inSequence`). */
   sequence: number;

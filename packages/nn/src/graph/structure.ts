@@ -23,7 +23,7 @@ export interface Structure {
 
 /**
  * What two graphs must share to be one program: operators, attributes, shapes and edges, the order of collectives, and the
- * assignment of collectives to groups; everything except the leaves' arrays and the collectives' groups.
+ * assignment of collectives to groups, of which each has a size; everything except the arrays of leaves and the groups themselves.
  */
 export class StructureKey {
   /** Equal for equal keys. */
@@ -79,6 +79,7 @@ export function structureOf(
       addTypeOfLeaf(key, node.outputs[0], source);
     } else if (isCollective(node)) {
       key.addNumber(groups.indexOf(node.attributes.group));
+      key.addNumber(node.attributes.group.size);
       key.addNumber(collectives.indexOf(node));
       key.addAttributes({ ...node.attributes, group: undefined, sequence: undefined });
     } else key.addAttributes(node.attributes);

@@ -106,7 +106,8 @@ export function messageOf(node: CollectiveNode): CollectiveMessage {
   return { name: 'allGather', length, count: node.attributes.count, refusal };
 }
 
-function tooFewValues(counts: readonly number[]): ShapeError {
+/** The error of statistics of fewer than 2 values. @param counts of the ranks */
+export function tooFewValues(counts: readonly number[]): ShapeError {
   const described = counts.map((count, rank) => `${count} of rank ${rank}`).join(', ');
   return new ShapeError(
     'SyncBatchNorm: expected more than 1 value per channel over all ranks of the group in training, ' +

@@ -4,6 +4,7 @@ import { onnxruntimeExecutor } from '../cpu/onnxruntime.ts';
 import type { Executor, Program, ProgramDefinition } from '../executor.ts';
 import type { Unusable } from '../device.ts';
 import { lowerProgram } from './lower.ts';
+import type { LoweredProgram } from './lowered-program.ts';
 import { memoryOn } from './memory.ts';
 import { Modules } from './modules.ts';
 import { HostProgram } from './on-host.ts';
@@ -52,10 +53,11 @@ export function executorOn(device: NativeGpuDevice): Executor {
     async compile(given) {
       const definition = forGpu(given);
       if (mustRunOnHost(definition)) return onHost(await onnxruntimeExecutor.compile(forHost(given)), given);
-      const { name, commands, updateCommands, programOf } = lowered(definition);
+      const { layout, pieces } = lowered(definition);
       try {
-        const own = await modules.resolve(name, commands);
-        return programOf(own, await modules.resolve(`${name} update`, updateCommands));
+        const resolved: GpuCommand[] = [];
+        for (const { name, commands } of pieces) resolved.push(...(await modules.resolve(name, commands)));
+        return programOf(definition, layout, resolved);
       } catch (cause) {
         throw notCompiled(cause);
       }
@@ -63,10 +65,10 @@ export function executorOn(device: NativeGpuDevice): Executor {
     compileSync(given) {
       const definition = forGpu(given);
       if (mustRunOnHost(definition)) return onHost(onnxruntimeExecutor.compileSync(forHost(given)), given);
-      const { name, commands, updateCommands, programOf } = lowered(definition);
+      const { layout, pieces } = lowered(definition);
       try {
-        const own = modules.resolveSync(name, commands);
-        return programOf(own, modules.resolveSync(`${name} update`, updateCommands));
+        const resolved = pieces.flatMap(({ name, commands }) => modules.resolveSync(name, commands));
+        return programOf(definition, layout, resolved);
       } catch (cause) {
         throw notCompiled(cause);
       }
@@ -74,17 +76,38 @@ export function executorOn(device: NativeGpuDevice): Executor {
     ...memory,
   };
 
-  function lowered(definition: ProgramDefinition) {
-    const { name, details } = definition;
-    const { commands, updateCommands, ...program } = lowerProgram(definition);
-    const programOf = (own: readonly GpuCommand[], update: readonly GpuCommand[]) =>
-      new CudaProgram(device, { name, details }, program, { own, update });
-    return { name, commands, updateCommands, programOf };
+  function programOf(
+    { name, details }: ProgramDefinition,
+    { sections, ...layout }: LoweredProgram,
+    resolved: readonly GpuCommand[],
+  ): Program {
+    let from = 0;
+    const withKernels = sections.map(({ commands, ...section }) => {
+      const own = resolved.slice(from, from + commands.length);
+      from += commands.length;
+      return { ...section, commands: own };
+    });
+    return new CudaProgram(device, { name, details }, layout, withKernels);
   }
 
   function onHost(program: Program, definition: ProgramDefinition): Program {
     return new HostProgram(memory, program, definition);
   }
+}
+
+/** The commands outside of the update, and those of the update: the generated kernels of each are compiled together. */
+function lowered(definition: ProgramDefinition) {
+  const { name } = definition;
+  const layout = lowerProgram(definition);
+  const { sections } = layout;
+  const updateFrom = 1 + sections.findIndex(({ boundary }) => boundary?.kind === 'update');
+  const end = updateFrom === 0 ? sections.length : updateFrom;
+  const commandsOf = (some: typeof sections) => some.flatMap(({ commands }) => commands);
+  const pieces = [
+    { name, commands: commandsOf(sections.slice(0, end)) },
+    { name: `${name} update`, commands: commandsOf(sections.slice(end)) },
+  ];
+  return { layout, pieces };
 }
 
 function mustRunOnHost(definition: ProgramDefinition): boolean {

@@ -1,16 +1,18 @@
 import type { GpuAddress } from '@ringrun/native';
 import { arrayFrom } from '../../dtype.ts';
 import { isNode, type Node, type Value } from '../../graph/node.ts';
+import { inSequence, isCollective } from '../../graph/collective.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { inFloat32, sizeOf, type ValueType } from '../../value-type.ts';
 import type { ProgramDefinition } from '../executor.ts';
 import { aligned, planArena, type Lifetime } from './arena.ts';
 import { bytesOf } from './copies.ts';
-import { readsOfElementwise } from './elementwise.ts';
-import type { LoweredProgram, PendingCommand, Refusal } from './lowered-program.ts';
+import type { LoweredProgram, PendingCommand } from './lowered-program.ts';
+import type { Refusal } from './lowering.ts';
 import { NodeLowering } from './node-lowering.ts';
-import { hasCommands, readsOfNode } from './operators.ts';
-import { unitsOf, type Unit } from './units.ts';
+import { hasCommands } from './operators.ts';
+import { Parts } from './parts.ts';
+import { readsOfUnit, unitsOf, type Unit } from './units.ts';
 import { isView, viewedValue } from './views.ts';
 
 /** Translates a graph whose operators the GPU computes. */
@@ -35,17 +37,21 @@ class ProgramLowering {
   /** Outputs that are not where they are computed. */
   readonly #copies: { from: Value; output: number }[] = [];
   readonly #refusals: Refusal[] = [];
+  readonly #parts: Parts;
+  readonly #hasUpdate: boolean;
 
-  constructor({ leaves, outputs, update }: ProgramDefinition) {
+  constructor({ leaves, outputs, parts, update }: ProgramDefinition) {
     this.#inputs = [...leaves, ...(update?.leaves ?? [])].map(({ value }) => value);
     this.#outputs = [...outputs, ...(update?.outputs ?? [])];
     this.#ownOutputs = outputs.length;
-    const order = topologicalOrder(outputs);
+    this.#hasUpdate = update !== undefined;
+    const order = orderOf(outputs, parts);
     const known = new Set(order);
     const ofUpdate = topologicalOrder(update?.outputs ?? []).filter((node) => !known.has(node));
     const units = unitsOf(order.filter(hasCommands));
     this.#units = [...units, ...unitsOf(ofUpdate.filter(hasCommands))];
     this.#updateFrom = units.length;
+    this.#parts = new Parts(parts, this.#outputs, units);
     for (const [slot, value] of this.#inputs.entries()) this.#homes.set(value, { slot });
     for (const [output, value] of update?.reads ?? []) {
       this.#homes.set(value, { slot: this.#inputs.length + output });
@@ -66,18 +72,16 @@ class ProgramLowering {
       refusalsAt: { slot: this.#refusalSlot },
       refusals: this.#refusals,
     });
-    const commandsOf = (from: number, to: number, outputs: (output: number) => boolean) => {
-      for (const unit of this.#units.slice(from, to)) if (live.has(unit)) lowering.lower(unit);
-      for (const { from, output } of this.#copies)
-        if (outputs(output)) this.#copyOutput(lowering, from, output);
-      return lowering.takeCommands();
-    };
-    const commands = commandsOf(0, this.#updateFrom, (output) => output < this.#ownOutputs);
-    const updateCommands = commandsOf(
-      this.#updateFrom,
-      this.#units.length,
-      (output) => output >= this.#ownOutputs,
-    );
+    this.#lowerParts(lowering, -1);
+    for (const [step, unit] of this.#units.entries()) {
+      if (step === this.#updateFrom) this.#endOwn(lowering);
+      if (live.has(unit)) lowering.lower(unit);
+      if (step < this.#updateFrom) this.#lowerParts(lowering, step);
+    }
+    if (this.#updateFrom === this.#units.length) this.#endOwn(lowering);
+    this.#copyOutputs(lowering, (output) => output >= this.#ownOutputs);
+    lowering.endSection(undefined);
+    const [first, ...others] = lowering.sections;
     const types = (values: readonly Value[]) => values.map(inFloat32);
     return {
       inputs: types(this.#inputs),
@@ -90,9 +94,28 @@ class ProgramLowering {
       ],
       constants: this.#constantArray(),
       refusals: this.#refusals,
-      commands: [...this.#cleared(), ...commands],
-      updateCommands,
+      sections: [{ ...first, commands: [...this.#cleared(), ...first.commands] }, ...others],
     };
+  }
+
+  /** Ends the sections outside of the update. */
+  #endOwn(lowering: NodeLowering): void {
+    const isApart = (output: number) => this.#parts.of(output) === undefined;
+    this.#copyOutputs(lowering, (output) => output < this.#ownOutputs && isApart(output));
+    if (this.#hasUpdate) lowering.endSection({ kind: 'update' });
+  }
+
+  /** Ends a section for each part that is complete after a step. */
+  #lowerParts(lowering: NodeLowering, step: number): void {
+    for (const index of this.#parts.completeAfter(step)) {
+      this.#copyOutputs(lowering, (output) => this.#parts.of(output) === index);
+      lowering.endSection({ kind: 'part', index });
+    }
+  }
+
+  #copyOutputs(lowering: NodeLowering, isCopied: (output: number) => boolean): void {
+    for (const { from, output } of this.#copies)
+      if (isCopied(output)) this.#copyOutput(lowering, from, output);
   }
 
   /** Sets the cells of all refusals to 0. */
@@ -126,14 +149,19 @@ class ProgramLowering {
     return bytes;
   }
 
-  /** A computed value is written to the first output that it is. An update may write over what the rest reads. */
+  /**
+   * A computed value is written to the first output that it is. An update may write over what the rest reads, and so may the call
+   * of a part.
+   */
   #placeOutputs(): void {
     const inUpdate = new Set(this.#units.slice(this.#updateFrom).flatMap(({ nodes }) => nodes));
     for (const [output, value] of this.#outputs.entries()) {
       const source = viewedValue(value);
       this.#read.add(source);
       const isOwn = output < this.#ownOutputs;
-      if (!this.#homes.has(source) && isOwn !== inUpdate.has(source.node)) {
+      const isExclusive =
+        this.#parts.of(output) === undefined ? !this.#parts.has(source) : this.#parts.owns(source, output);
+      if (!this.#homes.has(source) && isOwn !== inUpdate.has(source.node) && isExclusive) {
         this.#homes.set(source, { slot: this.#inputs.length + output });
       } else this.#copies.push({ from: source, output });
     }
@@ -143,7 +171,9 @@ class ProgramLowering {
   #liveUnits(): ReadonlySet<Unit> {
     const live = new Set<Unit>();
     for (const unit of this.#units.toReversed()) {
-      const isLive = unit.nodes.some(({ outputs }) => outputs.some((output) => this.#read.has(output)));
+      const isLive = unit.nodes.some(
+        (node) => isCollective(node) || node.outputs.some((output) => this.#read.has(output)),
+      );
       if (!isLive || unit.nodes.every(isView)) continue;
       live.add(unit);
       for (const value of readsOfUnit(unit)) this.#read.add(value);
@@ -169,7 +199,8 @@ class ProgramLowering {
     }
     for (const { from, output } of this.#copies) {
       const place = places.get(from);
-      const end = output < this.#ownOutputs ? this.#updateFrom - 1 : this.#units.length;
+      const ofPart = this.#parts.lastStepOf(output);
+      const end = ofPart ?? (output < this.#ownOutputs ? this.#updateFrom - 1 : this.#units.length);
       if (place) place.last = Math.max(place.last, end);
     }
     const lifetimes: readonly Lifetime[] = [...places.values()];
@@ -187,9 +218,15 @@ class ProgramLowering {
   }
 }
 
-function readsOfUnit({ nodes, isElementwise }: Unit): readonly Value[] {
-  const read = isElementwise ? readsOfElementwise(nodes) : nodes.flatMap(readsOfNode);
-  return read.map(viewedValue);
+/** All nodes, topological: what is in no part, then the collectives, then the parts. */
+function orderOf(outputs: readonly Value[], parts: ProgramDefinition['parts']): readonly Node[] {
+  const inParts = new Set(parts.flat());
+  const collectives = inSequence(topologicalOrder(outputs));
+  return topologicalOrder([
+    ...outputs.filter((_, output) => !inParts.has(output)),
+    ...collectives.map(({ outputs: [first] }) => first),
+    ...outputs,
+  ]);
 }
 
 function memoryOf({ dtype, shape }: ValueType): number {

@@ -1,15 +1,28 @@
 import type { GpuCommand, GpuLaunch } from '@ringrun/native';
 import type { ValueType } from '../../value-type.ts';
-import type { Kernel } from './lowering.ts';
+import type { CollectiveMessage, Kernel, Refusal } from './lowering.ts';
 
 /** A launch whose kernel is not compiled yet. */
 export type PendingLaunch = Omit<GpuLaunch, 'module' | 'kernel'> & { readonly kernel: Kernel };
 
 export type PendingCommand = Exclude<GpuCommand, GpuLaunch> | PendingLaunch;
 
-/** A cell that makes a run fail if it is not 0. */
-export interface Refusal {
-  readonly describe: (found: bigint) => string;
+/** What follows a section. */
+export type Boundary =
+  /** The collectives of a graph, in their order. */
+  | ({ readonly kind: 'collective' } & CollectiveMessage)
+  /** All outputs of a part are complete. Parts follow all collectives. */
+  | { readonly kind: 'part'; readonly index: number }
+  /** The update begins, which reads outputs of the parts. */
+  | { readonly kind: 'update' };
+
+/** Commands without communication between them. */
+export interface Section<Command> {
+  readonly commands: readonly Command[];
+  /** Number of the cells that this section and those before it may set: the first ones. */
+  readonly refusals: number;
+  /** Undefined after the last section. */
+  readonly boundary: Boundary | undefined;
 }
 
 /** The memory of a program, without a reference to the graph. */
@@ -25,7 +38,5 @@ export interface ProgramLayout {
 
 /** A program for a GPU, whose kernels are not compiled. */
 export interface LoweredProgram extends ProgramLayout {
-  /** Everything outside of the update, then the update. */
-  readonly commands: readonly PendingCommand[];
-  readonly updateCommands: readonly PendingCommand[];
+  readonly sections: readonly Section<PendingCommand>[];
 }

@@ -14,6 +14,22 @@ export interface Kernel {
   readonly isGenerated?: boolean;
 }
 
+/** A cell that makes a run fail if it is not 0. */
+export interface Refusal {
+  /** The error, or the message of an ArgumentError without the period at its end. */
+  readonly describe: (found: bigint) => string | Error;
+}
+
+/** What a collective of a program sends and receives: float32 numbers. */
+export interface CollectiveMessage {
+  readonly name: 'allReduce' | 'allGather';
+  readonly send: GpuAddress;
+  /** Of an all-reduce, `send`. Of an all-gather, the numbers of all ranks in their order. */
+  readonly receive: GpuAddress;
+  /** Numbers that each rank sends. */
+  readonly length: number;
+}
+
 /**
  * The commands of one node. Memory has elements row-major: float32, int64, and bool as one byte, 0 or 1. Values of bfloat16 are
  * float32 in memory; the executor rounds the outputs of a node that computed them.
@@ -29,11 +45,12 @@ export interface Lowering {
   /** Memory that one node uses while it runs, aligned to 256 bytes, with arbitrary contents. */
   scratch(bytes: number): GpuAddress;
   /**
-   * A cell (int64) that is 0 when the node begins. If it is not 0 at the end of the run, the run fails with this message.
+   * A cell (int64) that is 0 when the node begins. If it is not 0 after the node, the run fails before its next collective and
+   * before its update.
    *
-   * @param describe makes the message from the cell, without the period at its end
+   * @param describe makes the error from the cell, or the message of an ArgumentError without the period at its end
    */
-  refusal(describe: (found: bigint) => string): GpuAddress;
+  refusal(describe: Refusal['describe']): GpuAddress;
   /** Launches a kernel. Not called for a grid without blocks. `sharedBytes` of dynamic shared memory. Default: 0. */
   launch(
     kernel: Kernel,
@@ -44,6 +61,8 @@ export interface Lowering {
   ): void;
   /** Adds a command that is no launch. Its name gets a number. */
   add(command: GpuCommand): void;
+  /** Exchanges numbers with other ranks, after the commands so far and before those that follow. */
+  exchange(message: CollectiveMessage): void;
 }
 
 /** Adds the commands that compute a node's outputs. */

@@ -5,8 +5,8 @@ import { aligned } from './arena.ts';
 import { bytesOf } from './copies.ts';
 import { lowerElementwise } from './elementwise.ts';
 import { blockSize, blocksFor, elementIndex, generated } from './generated.ts';
-import type { PendingCommand, Refusal } from './lowered-program.ts';
-import type { Kernel, Lowering } from './lowering.ts';
+import type { Boundary, PendingCommand, Section } from './lowered-program.ts';
+import type { CollectiveMessage, Kernel, Lowering, Refusal } from './lowering.ts';
 import { lowerNode } from './operators.ts';
 import type { Unit } from './units.ts';
 
@@ -27,6 +27,7 @@ export class NodeLowering implements Lowering {
   end: number;
   readonly #places: Places;
   #scratch: number;
+  readonly #sections: Section<PendingCommand>[] = [];
   #commands: PendingCommand[] = [];
   #count = 0;
 
@@ -48,10 +49,19 @@ export class NodeLowering implements Lowering {
     }
   }
 
-  takeCommands(): readonly PendingCommand[] {
-    const commands = this.#commands;
+  /** Ends a section. */
+  endSection(boundary: Boundary | undefined): void {
+    const refusals = this.#places.refusals.length;
+    this.#sections.push({ commands: this.#commands, refusals, boundary });
     this.#commands = [];
-    return commands;
+  }
+
+  get sections(): readonly Section<PendingCommand>[] {
+    return this.#sections;
+  }
+
+  exchange(message: CollectiveMessage): void {
+    this.endSection({ kind: 'collective', ...message });
   }
 
   at(value: Value): GpuAddress {
@@ -69,7 +79,7 @@ export class NodeLowering implements Lowering {
     return { ...this.#places.arena, byteOffset };
   }
 
-  refusal(describe: (found: bigint) => string): GpuAddress {
+  refusal(describe: Refusal['describe']): GpuAddress {
     const { refusals, refusalsAt } = this.#places;
     refusals.push({ describe });
     return { ...refusalsAt, byteOffset: 8 * (refusals.length - 1) };

@@ -1,7 +1,11 @@
+import { inSequence } from '../../graph/collective.ts';
 import { isNode, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
 import { groupsOf, producersOf, type Group, type Groups } from '../node-groups.ts';
 import { isElementwise } from './elementwise-operators.ts';
+import { readsOfElementwise } from './elementwise.ts';
+import { readsOfNode } from './operators.ts';
+import { viewedValue } from './views.ts';
 
 /** Nodes that run as one: a group of elementwise nodes and of views of their values, or one other node. */
 export interface Unit {
@@ -11,18 +15,20 @@ export interface Unit {
 }
 
 /**
- * Divides nodes into units, in an order of computation.
+ * Divides nodes into units, in an order of computation. Collectives are in the order of `inSequence`.
  *
  * @param order the nodes, topological
  */
 export function unitsOf(order: readonly Node[]): readonly Unit[] {
+  const collectives = inSequence(order);
+  const before = new Map<Node, Node>(collectives.slice(1).map((node, index) => [node, collectives[index]]));
   const groups = groupsOf(
     order,
     (node) => mayFuse(node),
-    new Map(),
+    before,
     (group) => group.length <= mostNodes && arraysOf(group) <= mostArrays,
   );
-  return inOrder(order, groups).map((nodes) => ({ nodes, isElementwise: nodes.some(isElementwise) }));
+  return inOrder(order, groups, before).map((nodes) => ({ nodes, isElementwise: nodes.some(isElementwise) }));
 }
 
 /** Views of other kinds are boundaries. */
@@ -43,8 +49,8 @@ function arraysOf(group: Group): number {
   return new Set<Value>(read).size + group.length;
 }
 
-/** Each unit after those that it reads. */
-function inOrder(order: readonly Node[], groups: Groups): Group[] {
+/** Each unit after those that it reads, and each node after the one that `before` has for it. */
+function inOrder(order: readonly Node[], groups: Groups, before: ReadonlyMap<Node, Node>): Group[] {
   const units: Group[] = [];
   const known = new Set(order);
   const finished = new Set<Node>();
@@ -54,7 +60,8 @@ function inOrder(order: readonly Node[], groups: Groups): Group[] {
     for (let node = pending.at(-1); node !== undefined; node = pending.at(-1)) {
       const unit = groups.get(node) ?? [node];
       const members = new Set(unit);
-      const missing = producersOf(unit).filter(
+      const earlier = before.get(node);
+      const missing = [...producersOf(unit), ...(earlier ? [earlier] : [])].filter(
         (producer) => known.has(producer) && !finished.has(producer) && !members.has(producer),
       );
       if (!finished.has(node) && missing.length > 0) {
@@ -68,4 +75,10 @@ function inOrder(order: readonly Node[], groups: Groups): Group[] {
     }
   }
   return units;
+}
+
+/** Where a unit reads elements: the values that its inputs are views of. */
+export function readsOfUnit({ nodes, isElementwise: isFused }: Unit): readonly Value[] {
+  const read = isFused ? readsOfElementwise(nodes) : nodes.flatMap(readsOfNode);
+  return read.map(viewedValue);
 }

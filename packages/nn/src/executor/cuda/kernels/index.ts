@@ -4,6 +4,7 @@ import { placesOf } from '../../../ops/own/attention.ts';
 import type { Kernel, LoweringFamily } from '../lowering.ts';
 import { attentionKernels, attentionLimit, attentions } from './attention.ts';
 import { checkKernels, checks } from './checks.ts';
+import { collectiveKernels, collectives } from './collectives.ts';
 import { classLosses, classLossKernels } from './class-loss.ts';
 import { ctcLossKernels, sequenceLosses } from './ctc-loss.ts';
 import { dropoutKernels, dropouts } from './dropout.ts';
@@ -39,6 +40,7 @@ export const kernels: Partial<LoweringFamily<OpName>> = {
   ...embeddingBags,
   ...recurrences,
   ...sequenceLosses,
+  ...collectives,
 };
 
 /** Why there is no kernel for a node although there is one for its operator, as the end of a sentence. */
@@ -49,6 +51,7 @@ export function limitOf(node: Node): string | undefined {
 
 /** All hand-written kernels, to compile them for every architecture. */
 export const allKernels: readonly Kernel[] = [
+  ...collectiveKernels,
   ...softmaxKernels,
   ...softmaxCrossEntropyKernels,
   ...poolingKernels,

@@ -19,16 +19,21 @@ const elementThreads = 256;
 /** Blocks that fill the largest GPU several times. Kernels loop over the elements beyond them. */
 const mostBlocks = 132 * 32;
 
-/** Launches a kernel that loops over elements from `firstElement()` in steps of `gridStride()`. */
+/**
+ * Launches a kernel that loops over elements from `firstElement()` in steps of `gridStride()`.
+ *
+ * @param last the last argument. Default: `count`.
+ */
 export function launchElements(
   lowering: Lowering,
   kernel: Kernel,
   count: number,
   args: readonly GpuArgument[],
+  last = count,
 ): void {
   if (count === 0) return;
   const blocks = Math.min(Math.ceil(count / elementThreads), mostBlocks);
-  lowering.launch(kernel, [blocks, 1, 1], [elementThreads, 1, 1], [...args, int64(count)]);
+  lowering.launch(kernel, [blocks, 1, 1], [elementThreads, 1, 1], [...args, int64(last)]);
 }
 
 /** Two kernels for rows of the same length: a warp or a block for each row. */

@@ -46,7 +46,7 @@ export async function onGpu<Op extends OpName>(
   const values: readonly Value[] = [...inputs, ...node.outputs];
   const slots = values.map((value) => Math.max(bytesOf(value), 1));
   const commands: GpuCommand[] = [];
-  const cells: { readonly at: number; readonly describe: (found: bigint) => string }[] = [];
+  const cells: { readonly at: number; readonly describe: (found: bigint) => string | Error }[] = [];
   let arenaBytes = 256;
   const reserve = (bytes: number): { arena: number } => {
     const arena = arenaBytes;
@@ -77,6 +77,9 @@ export async function onGpu<Op extends OpName>(
     },
     add: (command) => {
       commands.push(command);
+    },
+    exchange: () => {
+      throw new Error('One node communicates with no other rank.');
     },
   };
   lower(node, lowering);
@@ -112,7 +115,7 @@ export async function onGpu<Op extends OpName>(
     const refused = new BigInt64Array(cells.length);
     if (cells.length > 0) await gpu.download(memories[values.length], refused);
     for (const [k, { describe }] of cells.entries())
-      if (refused[k] !== 0n) throw new Error(describe(refused[k]));
+      if (refused[k] !== 0n) throw errorOf(describe(refused[k]));
     return results;
   };
   try {
@@ -189,4 +192,8 @@ function elementsOf(dtype: Value['dtype'], count: number): Elements {
 
 function bitsOf({ buffer, byteOffset, byteLength }: Elements): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+}
+
+function errorOf(described: string | Error): Error {
+  return described instanceof Error ? described : new Error(described);
 }
