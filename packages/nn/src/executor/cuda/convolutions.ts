@@ -3,6 +3,7 @@ import type { ConvAttributes } from '../../graph/attributes.ts';
 import type { Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
 import { copyElements, fillElements } from './copies.ts';
+import { bytesOf, gpuDType, memoryTypes } from './element-types.ts';
 import { blockSize, blocksFor, elementIndex, generated, stridesOf } from './generated.ts';
 import type { Lowering, LoweringFamily } from './lowering.ts';
 
@@ -10,7 +11,7 @@ export const convolutions: LoweringFamily<'Conv' | 'ConvTranspose' | 'ConvWeight
   Conv: ({ inputs, outputs: [y], attributes }, lowering) => {
     const [x, weight, bias] = inputs as readonly [Value, Value, Value?];
     const padded = withEqualPads(x.shape, attributes);
-    addConvolution(lowering, 'forward', attributes, padded.padding, {
+    addConvolution(lowering, 'forward', y, attributes, padded.padding, {
       input: { at: placedInside(lowering, x, padded), shape: padded.shape },
       weight: { at: lowering.at(weight), shape: weight.shape },
       output: { at: lowering.at(y), shape: y.shape },
@@ -20,8 +21,8 @@ export const convolutions: LoweringFamily<'Conv' | 'ConvTranspose' | 'ConvWeight
   ConvTranspose: ({ inputs, outputs: [y], attributes }, lowering) => {
     const [x, weight, bias] = inputs as readonly [Value, Value, Value?];
     const padded = withEqualPads(y.shape, attributes);
-    const at = padded.isSame ? lowering.at(y) : lowering.scratch(4 * sizeOf(padded.shape));
-    addConvolution(lowering, 'inputGradient', attributes, padded.padding, {
+    const at = padded.isSame ? lowering.at(y) : lowering.scratch(bytesOf(y.dtype) * sizeOf(padded.shape));
+    addConvolution(lowering, 'inputGradient', y, attributes, padded.padding, {
       input: { at, shape: padded.shape },
       weight: { at: lowering.at(weight), shape: weight.shape },
       output: { at: lowering.at(x), shape: x.shape },
@@ -34,7 +35,7 @@ export const convolutions: LoweringFamily<'Conv' | 'ConvTranspose' | 'ConvWeight
   },
   ConvWeightGradient: ({ inputs: [large, small], outputs: [weight], attributes }, lowering) => {
     const padded = withEqualPads(large.shape, attributes);
-    addConvolution(lowering, 'weightGradient', attributes, padded.padding, {
+    addConvolution(lowering, 'weightGradient', weight, attributes, padded.padding, {
       input: { at: placedInside(lowering, large, padded), shape: padded.shape },
       weight: { at: lowering.at(weight), shape: weight.shape },
       output: { at: lowering.at(small), shape: small.shape },
@@ -69,8 +70,8 @@ function withEqualPads(shape: readonly number[], { pads, strides }: ConvAttribut
 /** Where the larger images are, with zeros around those of a value. */
 function placedInside(lowering: Lowering, x: Value, { isSame, shape, first }: PaddedImages): GpuAddress {
   if (isSame) return lowering.at(x);
-  const at = lowering.scratch(4 * sizeOf(shape));
-  fillElements(lowering, at, { dtype: 'float32', shape }, 0);
+  const at = lowering.scratch(bytesOf(x.dtype) * sizeOf(shape));
+  fillElements(lowering, at, { dtype: x.dtype, shape }, 0);
   const from = { at: lowering.at(x), first: 0, strides: stridesOf(x.shape) };
   copyElements(lowering, x, from, { at, first, strides: stridesOf(shape) });
   return at;
@@ -81,6 +82,7 @@ type Arrays = Pick<GpuConvolution, 'input' | 'weight' | 'output'>;
 function addConvolution(
   lowering: Lowering,
   pass: GpuConvolution['pass'],
+  result: Value,
   { strides, dilations, group }: ConvAttributes,
   padding: readonly number[],
   arrays: Arrays,
@@ -93,7 +95,7 @@ function addConvolution(
     shape: [...shape.slice(0, 2), ...withRow(shape.slice(2), 1)],
   });
   lowering.add({
-    ...{ kind: 'convolution', name: 'convolution', pass, dtype: 'float32', groups: group },
+    ...{ kind: 'convolution', name: 'convolution', pass, dtype: gpuDType(result), groups: group },
     input: asImages(arrays.input),
     weight: asImages(arrays.weight),
     output: asImages(arrays.output),
@@ -107,7 +109,11 @@ function addConvolution(
 function addBias(lowering: Lowering, y: Value, bias: Value): void {
   const count = sizeOf(y.shape);
   const [, channels, ...spatial] = y.shape;
-  const body = `${elementIndex(count)}\n  to[i] += bias[i / ${sizeOf(spatial)}u % ${channels}u];`;
-  const kernel = generated('addBias', ['float* to', 'const float* bias'], body);
+  const body = `${elementIndex(count)}\n  to[i] = to[i] + bias[i / ${sizeOf(spatial)}u % ${channels}u];`;
+  const kernel = generated(
+    'addBias',
+    [`${memoryTypes[y.dtype]}* to`, `const ${memoryTypes[bias.dtype]}* bias`],
+    body,
+  );
   lowering.launch(kernel, blocksFor(count), [blockSize, 1, 1], [lowering.at(y), lowering.at(bias)]);
 }

@@ -1,8 +1,9 @@
 import type { GpuAddress } from '@ringrun/native';
-import { newArray, type DType } from '../../dtype.ts';
+import type { DType } from '../../dtype.ts';
 import type { Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
-import { cTypes, literalOf } from './elementwise-operators.ts';
+import { bytesOf, memoryTypes } from './element-types.ts';
+import { literalOf } from './elementwise-operators.ts';
 import {
   blockSize,
   blocksFor,
@@ -39,15 +40,10 @@ export function copyElements(
     lowering.add({ kind: 'copy', name: 'copy', from: start[0], to: start[1], bytes: bytes * count });
     return;
   }
-  const type = cTypes[dtype];
+  const type = memoryTypes[dtype];
   const body = `${elementIndex(count)}\n  to[${positionOf(axes, 1)}] = from[${positionOf(axes, 0)}];`;
   const kernel = generated('copy', [`const ${type}* from`, `${type}* to`], body);
   lowering.launch(kernel, blocksFor(count), [blockSize, 1, 1], start);
-}
-
-/** Of an element in memory. */
-export function bytesOf(dtype: DType): number {
-  return newArray(dtype, 0).BYTES_PER_ELEMENT;
 }
 
 /** Writes one number to all elements. */
@@ -64,7 +60,7 @@ export function fillElements(
     return;
   }
   const body = `${elementIndex(count)}\n  to[i] = ${literalOf(value, dtype)};`;
-  const kernel = generated('fill', [`${cTypes[dtype]}* to`], body);
+  const kernel = generated('fill', [`${memoryTypes[dtype]}* to`], body);
   lowering.launch(kernel, blocksFor(count), [blockSize, 1, 1], [at]);
 }
 
@@ -120,7 +116,7 @@ export const copies: LoweringFamily<Copying> = {
   Trilu: ({ inputs: [x], outputs: [y], attributes: { upper, k } }, lowering) => {
     const count = sizeOf(x.shape);
     const [rows, columns] = x.shape.slice(-2);
-    const type = cTypes[x.dtype];
+    const type = memoryTypes[x.dtype];
     const body = `${elementIndex(count)}
   const long long distance = (long long)(i % ${columns}u) - (long long)(i / ${columns}u % ${rows}u) - (${k});
   to[i] = distance ${upper ? '>=' : '<='} 0 ? from[i] : (${type})0;`;
@@ -128,7 +124,7 @@ export const copies: LoweringFamily<Copying> = {
     lowering.launch(kernel, blocksFor(count), [blockSize, 1, 1], [lowering.at(x), lowering.at(y)]);
   },
   IndexSelect: ({ inputs: [x], outputs: [y], attributes: { axis, positions } }, lowering) => {
-    const type = cTypes[x.dtype];
+    const type = memoryTypes[x.dtype];
     const inner = sizeOf(x.shape.slice(axis + 1));
     const count = sizeOf(y.shape);
     const body = `  static const int positions[] = {${positions.join()}};

@@ -1,20 +1,14 @@
-import type { DType } from '../../dtype.ts';
+import { arrayFrom, type DType } from '../../dtype.ts';
 import { isNode, type Node } from '../../graph/node.ts';
 import type { OpName } from '../../graph/operators.ts';
-
-/** Of an element in memory. */
-export const cTypes: Readonly<Record<DType, string>> = {
-  float32: 'float',
-  bfloat16: 'float',
-  int64: 'long long',
-  bool: 'unsigned char',
-};
+import { bfloat16Source, registerTypes } from './element-types.ts';
 
 /** The expression of an element of a node's first output. */
 type Expression<Op extends OpName> = (operands: readonly string[], node: Node<Op>) => string;
 
 /** Functions that the expressions use, before the kernels of a program. */
-export const elementwisePrelude = `
+export const elementwisePrelude = `${bfloat16Source}
+__device__ inline float roundedToBfloat16(float x) { return bfloat16(x); }
 __device__ inline float greaterOf(float a, float b) { return a != a || a > b ? a : b; }
 __device__ inline long long greaterOf(long long a, long long b) { return a > b ? a : b; }
 __device__ inline unsigned char greaterOf(unsigned char a, unsigned char b) { return a > b ? a : b; }
@@ -37,11 +31,6 @@ __device__ inline float tanhGeluOf(float x) { return x * tanhGeluShare(x); }
 __device__ inline float tanhGeluSlope(float x) {
   float share = tanhGeluShare(x);
   return share + x * share * (1.0f - share) * 1.5957691f * (1.0f + 0.134145f * x * x);
-}
-__device__ inline float roundedToBfloat16(float x) {
-  if (x != x) return x;
-  unsigned bits = __float_as_uint(x);
-  return __uint_as_float((bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u);
 }
 `;
 
@@ -115,7 +104,7 @@ export function isElementwise({ op }: Pick<Node, 'op'>): boolean {
   return expressions[op] !== undefined;
 }
 
-/** The expression of an element of each output that the node has. */
+/** The expression of an element of each output that the node has. Results of bfloat16 are rounded. */
 export function expressionsOf(node: Node, operands: readonly string[]): readonly string[] {
   const expression = expressions[node.op] as Expression<OpName>;
   const value = expression(operands, node);
@@ -124,7 +113,7 @@ export function expressionsOf(node: Node, operands: readonly string[]): readonly
 }
 
 function castOf(a: string, { inputs: [x], outputs: [y] }: Node): string {
-  return y.dtype === 'bool' && x.dtype !== 'bool' ? `${a} != 0` : `(${cTypes[y.dtype]})${a}`;
+  return y.dtype === 'bool' && x.dtype !== 'bool' ? `${a} != 0` : `(${registerTypes[y.dtype]})${a}`;
 }
 
 /** A number in CUDA C++, with the same bits. */
@@ -134,6 +123,6 @@ export function literalOf(value: number | bigint, dtype: DType): string {
     return integer === -(2n ** 63n) ? '(-9223372036854775807LL - 1)' : `${integer}LL`;
   }
   if (dtype === 'bool') return String(Number(value));
-  const [bits] = new Uint32Array(Float32Array.of(Number(value)).buffer);
+  const [bits] = new Uint32Array((arrayFrom(dtype, [value]) as Float32Array<ArrayBuffer>).buffer);
   return `__uint_as_float(0x${bits.toString(16)}u)`;
 }

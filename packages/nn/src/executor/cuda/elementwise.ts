@@ -1,7 +1,8 @@
 import type { GpuAddress } from '@ringrun/native';
 import { isNode, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
-import { cTypes, expressionsOf, isElementwise, literalOf } from './elementwise-operators.ts';
+import { memoryTypes, registerTypes } from './element-types.ts';
+import { expressionsOf, isElementwise, literalOf } from './elementwise-operators.ts';
 import {
   blockSize,
   blocksFor,
@@ -12,7 +13,7 @@ import {
   positionOf,
 } from './generated.ts';
 import type { Lowering } from './lowering.ts';
-import { isView, viewedValue } from './views.ts';
+import { isView, unwidened, viewedValue } from './views.ts';
 
 /** Computes a group of elementwise nodes of one number of elements by one kernel, a thread for each element. */
 export function lowerElementwise(nodes: readonly Node[], lowering: Lowering): void {
@@ -55,7 +56,7 @@ class ElementwiseKernel {
     for (const [index, expression] of expressionsOf(node, operands).entries()) {
       const output = node.outputs[index];
       const name = `v${this.#computed.size}`;
-      this.#lines.push(`  const ${cTypes[output.dtype]} ${name} = ${expression};`);
+      this.#lines.push(`  const ${registerTypes[output.dtype]} ${name} = ${expression};`);
       this.#computed.set(output, name);
     }
   }
@@ -88,7 +89,7 @@ class ElementwiseKernel {
     const known = this.#known.get(element);
     if (known !== undefined) return known;
     const name = `x${this.#known.size}`;
-    this.#lines.push(`  const ${cTypes[source.dtype]} ${name} = ${element};`);
+    this.#lines.push(`  const ${registerTypes[source.dtype]} ${name} = ${element};`);
     this.#known.set(element, name);
     return name;
   }
@@ -99,18 +100,18 @@ class ElementwiseKernel {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const name = `${qualifier === '' ? 'to' : 'from'}${this.#parameters.length}`;
-    this.#parameters.push(`${qualifier}${cTypes[value.dtype]}* ${name}`);
+    this.#parameters.push(`${qualifier}${memoryTypes[value.dtype]}* ${name}`);
     this.#addresses.push(address);
     this.#known.set(key, name);
     return name;
   }
 }
 
-/** The value of which a value is a view within the group. */
+/** The value that a kernel reads for another one: the one of which it is a view within the group, before it was widened. */
 function sourceOf(value: Value, members: ReadonlySet<Node>): Value {
   let source = value;
   while (members.has(source.node) && isView(source.node)) [source] = source.node.inputs;
-  return source;
+  return members.has(source.node) ? source : unwidened(source);
 }
 
 /** A number that is part of the program. */

@@ -1,12 +1,11 @@
 import type { GpuAddress } from '@ringrun/native';
-import { arrayFrom } from '../../dtype.ts';
 import { isNode, type Node, type Value } from '../../graph/node.ts';
 import { inSequence, isCollective } from '../../graph/collective.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
-import { inFloat32, sizeOf, type ValueType } from '../../value-type.ts';
+import { sizeOf, type ValueType } from '../../value-type.ts';
 import type { ProgramDefinition } from '../executor.ts';
 import { aligned, planArena, type Lifetime } from './arena.ts';
-import { bytesOf } from './copies.ts';
+import { bytesFrom, bytesOf } from './element-types.ts';
 import type { LoweredProgram, PendingCommand } from './lowered-program.ts';
 import type { Refusal } from './lowering.ts';
 import { NodeLowering } from './node-lowering.ts';
@@ -15,7 +14,7 @@ import { Parts } from './parts.ts';
 import { readsOfUnit, unitsOf, type Unit } from './units.ts';
 import { isView, viewedValue } from './views.ts';
 
-/** Translates a graph whose operators the GPU computes. */
+/** Translates a graph whose operators the GPU computes, and whose inputs and outputs are not bfloat16. */
 export function lowerProgram(definition: ProgramDefinition): LoweredProgram {
   return new ProgramLowering(definition).lowered();
 }
@@ -82,7 +81,7 @@ class ProgramLowering {
     this.#copyOutputs(lowering, (output) => output >= this.#ownOutputs);
     lowering.endSection(undefined);
     const [first, ...others] = lowering.sections;
-    const types = (values: readonly Value[]) => values.map(inFloat32);
+    const types = (values: readonly Value[]) => values.map(({ dtype, shape }) => ({ dtype, shape }));
     return {
       inputs: types(this.#inputs),
       outputs: types(this.#outputs),
@@ -143,8 +142,7 @@ class ProgramLowering {
     const bytes = new Uint8Array(this.#constantBytes);
     for (const { value, offset } of this.#constants) {
       const { values } = (value.node as Node<'Constant'>).attributes;
-      const array = arrayFrom(value.dtype, values);
-      bytes.set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), offset);
+      bytes.set(bytesFrom(value.dtype, values), offset);
     }
     return bytes;
   }

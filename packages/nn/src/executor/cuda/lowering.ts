@@ -31,8 +31,7 @@ export interface CollectiveMessage {
 }
 
 /**
- * The commands of one node. Memory has elements row-major: float32, int64, and bool as one byte, 0 or 1. Values of bfloat16 are
- * float32 in memory; the executor rounds the outputs of a node that computed them.
+ * The commands of one node. Memory has elements row-major: float32, bfloat16 of 2 bytes, int64, and bool as one byte, 0 or 1.
  */
 export interface Lowering {
   /**

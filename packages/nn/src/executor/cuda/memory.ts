@@ -1,9 +1,9 @@
 import type { NativeGpuDevice } from '@ringrun/native';
 import type { TensorData } from '../../dtype.ts';
-import { sizeOf } from '../../value-type.ts';
+import { inFloat32, sizeOf } from '../../value-type.ts';
 import type { ValueMemory } from '../value-memory.ts';
 import { allocateBytes, DeviceBuffer, deviceBuffer } from './device-buffer.ts';
-import { bytesOf } from './copies.ts';
+import { bytesOf } from './element-types.ts';
 
 /** Bytes up to which an input of one run is copied together with the others of the run. */
 export const smallBytes = 4096;
@@ -16,7 +16,7 @@ export function memoryOn(device: NativeGpuDevice): ValueMemory {
   };
   return {
     allocate: (type) => {
-      const memory = allocateBytes(device, bytesOf(type.dtype) * sizeOf(type.shape));
+      const memory = allocateBytes(device, bytesOf(inFloat32(type).dtype) * sizeOf(type.shape));
       return new DeviceBuffer(sizeOf(type.shape), { memory, isOfOneRun: true, type }).value;
     },
     upload: (array) => {

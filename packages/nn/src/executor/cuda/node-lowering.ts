@@ -2,9 +2,8 @@ import type { GpuAddress, GpuArgument, GpuCommand, GpuExtent } from '@ringrun/na
 import type { Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
 import { aligned } from './arena.ts';
-import { bytesOf } from './copies.ts';
+import { bytesOf } from './element-types.ts';
 import { lowerElementwise } from './elementwise.ts';
-import { blockSize, blocksFor, elementIndex, generated } from './generated.ts';
 import type { Boundary, PendingCommand, Section } from './lowered-program.ts';
 import type { CollectiveMessage, Kernel, Lowering, Refusal } from './lowering.ts';
 import { lowerNode } from './operators.ts';
@@ -43,10 +42,7 @@ export class NodeLowering implements Lowering {
       lowerElementwise(nodes, this);
       return;
     }
-    for (const node of nodes) {
-      lowerNode(node)(node, this);
-      if (!copying.has(node.op)) for (const output of node.outputs) this.#round(output);
-    }
+    for (const node of nodes) lowerNode(node)(node, this);
   }
 
   /** Ends a section. */
@@ -106,18 +102,4 @@ export class NodeLowering implements Lowering {
     this.#count += 1;
     return `${name}_${this.#count}`;
   }
-
-  #round(output: Value): void {
-    if (output.dtype !== 'bfloat16' || !this.isRead(output)) return;
-    const count = sizeOf(output.shape);
-    const body = `${elementIndex(count)}\n  x[i] = roundedToBfloat16(x[i]);`;
-    const kernel = generated('round', ['float* x'], body);
-    this.launch(kernel, blocksFor(count), [blockSize, 1, 1], [this.at(output)]);
-  }
 }
-
-/** Operators that write elements as they are. */
-const copying = new Set<string>([
-  ...['Transpose', 'SwapOuterAxes', 'Concat', 'Split', 'Slice', 'Flip', 'Pad', 'Trilu', 'IndexSelect'],
-  ...['Gather', 'GatherElements', 'MaxPool', 'ReduceMax'],
-]);

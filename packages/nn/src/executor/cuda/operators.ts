@@ -6,7 +6,7 @@ import { isElementwise } from './elementwise-operators.ts';
 import { kernels } from './kernels/index.ts';
 import type { LowerNode, LoweringFamily, ReadsOf } from './lowering.ts';
 import { products, readsOfMatMul } from './products.ts';
-import { reductions } from './reductions.ts';
+import { readsOfReduction, reductions } from './reductions.ts';
 import { isView } from './views.ts';
 
 const lowerings: Partial<LoweringFamily<OpName>> = {
@@ -37,7 +37,12 @@ export function lowerNode(node: Node): LowerNode<OpName> {
   return lowerings[node.op] as LowerNode<OpName>;
 }
 
-const readsOf: { readonly [Op in OpName]?: ReadsOf<Op> } = { MatMul: readsOfMatMul };
+const readsOf: { readonly [Op in OpName]?: ReadsOf<Op> } = {
+  MatMul: readsOfMatMul,
+  ReduceSum: readsOfReduction,
+  ReduceMean: readsOfReduction,
+  ReduceMax: readsOfReduction,
+};
 
 /** The values that the commands of a node read. */
 export function readsOfNode(node: Node): readonly Value[] {

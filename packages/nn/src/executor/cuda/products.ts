@@ -1,6 +1,7 @@
-import type { GpuMatrix } from '@ringrun/native';
+import type { GpuMatrix, GpuProduct } from '@ringrun/native';
 import { isNode, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
+import { bytesOf, gpuDType } from './element-types.ts';
 import { after, type Lowering, type LoweringFamily, type ReadsOf } from './lowering.ts';
 
 /** A factor, or the value that has its matrices transposed. */
@@ -14,7 +15,7 @@ export const products: LoweringFamily<'Gemm' | 'MatMul'> = {
     const [a, b, bias] = inputs as readonly [Value, Value, Value?];
     const [m, n] = y.shape;
     lowering.add({
-      ...{ kind: 'product', name: 'gemm', dtype: 'float32', m, n, k: a.shape[transA ? 0 : 1] },
+      ...{ kind: 'product', name: 'gemm', ...dtypesOf(a, y), m, n, k: a.shape[transA ? 0 : 1] },
       left: { at: lowering.at(a), transposed: transA },
       right: { at: lowering.at(b), transposed: transB },
       result: { at: lowering.at(y) },
@@ -35,9 +36,8 @@ export const products: LoweringFamily<'Gemm' | 'MatMul'> = {
       ofLeft.every((stride) => stride !== 0)
     ) {
       const rows = m * sizeOf(batch);
-      addProduct(lowering, { m: rows, n, k, batch: 1 }, [matrix(lowering, left), matrix(lowering, right)], {
-        at: lowering.at(y),
-      });
+      const size = { m: rows, n, k, batch: 1, ...dtypesOf(left.value, y) };
+      addProduct(lowering, size, [matrix(lowering, left), matrix(lowering, right)], { at: lowering.at(y) });
       return;
     }
     addBatches(lowering, { m, n, k }, { left, right, y }, batch, [ofLeft, ofRight]);
@@ -46,6 +46,13 @@ export const products: LoweringFamily<'Gemm' | 'MatMul'> = {
 
 /** Transposed matrices are read by the product. */
 export const readsOfMatMul: ReadsOf<'MatMul'> = ({ inputs }) => inputs.map((input) => factorOf(input).value);
+
+type Dtypes = Pick<GpuProduct, 'dtype' | 'resultDtype'>;
+
+/** Of a product of factors like this one. */
+function dtypesOf(factor: Value, result: Value): Dtypes {
+  return { dtype: gpuDType(factor), resultDtype: gpuDType(result) };
+}
 
 type Size = Readonly<Record<'m' | 'n' | 'k', number>>;
 
@@ -65,27 +72,28 @@ function addBatches(
     axis -= 1;
   }
   const outer = batch.slice(0, axis + 1);
+  const [factorBytes, resultBytes] = [left.value, y].map(({ dtype }) => bytesOf(dtype));
   for (let index = 0; index < sizeOf(outer); index += 1) {
     const at = strides.map((own) => placeOf(index, outer, own));
     addProduct(
       lowering,
-      { ...size, batch: inner },
+      { ...size, batch: inner, ...dtypesOf(left.value, y) },
       [left, right].map((factor, side) => ({
-        ...matrix(lowering, factor, 4 * at[side] * matrixSize(factor)),
+        ...matrix(lowering, factor, factorBytes * at[side] * matrixSize(factor)),
         batchStride: step[side] * matrixSize(factor),
       })),
-      { at: after(lowering.at(y), 4 * index * inner * size.m * size.n) },
+      { at: after(lowering.at(y), resultBytes * index * inner * size.m * size.n) },
     );
   }
 }
 
 function addProduct(
   lowering: Lowering,
-  size: Size & { readonly batch: number },
+  size: Size & Dtypes & { readonly batch: number },
   [left, right]: readonly GpuMatrix[],
   result: GpuMatrix,
 ): void {
-  lowering.add({ kind: 'product', name: 'matmul', dtype: 'float32', ...size, left, right, result });
+  lowering.add({ kind: 'product', name: 'matmul', ...size, left, right, result });
 }
 
 /** Matrices from one to the next along each axis of the batch; 0 where a matrix is repeated. */

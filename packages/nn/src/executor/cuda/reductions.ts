@@ -1,6 +1,6 @@
 import type { Node } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
-import { cTypes } from './elementwise-operators.ts';
+import { memoryTypes, registerTypes } from './element-types.ts';
 import {
   blockSize,
   blocksFor,
@@ -10,7 +10,8 @@ import {
   positionOf,
   stridesOf,
 } from './generated.ts';
-import type { Lowering, LoweringFamily } from './lowering.ts';
+import type { Lowering, LoweringFamily, ReadsOf } from './lowering.ts';
+import { unwidened } from './views.ts';
 
 type Reduction = 'ReduceSum' | 'ReduceMean' | 'ReduceMax';
 
@@ -19,6 +20,9 @@ export const reductions: LoweringFamily<Reduction> = {
   ReduceMean: lowerReduction,
   ReduceMax: lowerReduction,
 };
+
+/** Kernels widen what they load. */
+export const readsOfReduction: ReadsOf<Reduction> = ({ inputs: [x] }) => [unwidened(x)];
 
 /**
  * Reduces in a fixed order: a thread for each result, or, for a few long sums, a block of threads. Thread `t` of a block takes
@@ -38,13 +42,14 @@ function lowerReduction(node: Node<Reduction>, lowering: Lowering): void {
   const outer = [...x.shape.keys()].filter((axis) => !isReduced.has(axis));
   const count = sizeOf(inner.map((axis) => x.shape[axis]));
   const results = sizeOf(y.shape);
-  const type = cTypes[x.dtype];
+  const source = unwidened(x);
+  const type = registerTypes[x.dtype];
   const [start, combine] = operationOf(node);
   const end = node.op === 'ReduceMean' ? `value / ${count}.0f` : 'value';
   const element = `from[first + ${positionOf(ofAxes(inner), 0, 'r')}]`;
   const first = (index: string) => `const unsigned long long first = ${positionOf(ofAxes(outer), 0, index)};`;
-  const parameters = [`const ${type}* from`, `${type}* to`];
-  const args = [lowering.at(x), lowering.at(y)];
+  const parameters = [`const ${memoryTypes[source.dtype]}* from`, `${memoryTypes[y.dtype]}* to`];
+  const args = [lowering.at(source), lowering.at(y)];
   if (count <= mostOfThread || results >= manyResults) {
     const body = `${elementIndex(results)}
   ${first('i')}

@@ -2,10 +2,13 @@ import { plainOperators } from '../../compiler/rewrites/plain-operators.ts';
 import { rewrite, type Rewrite } from '../../compiler/rewrite.ts';
 import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
 import type { OpName } from '../../graph/operators.ts';
+import type { Leaf } from '../../graph/structure.ts';
 import { alongChannels } from '../../ops/batch-normalization.ts';
 import { definitionOf, operators } from '../../ops/index.ts';
-import { add, mul } from '../../ops/elementwise.ts';
+import { add, cast, mul, widened } from '../../ops/elementwise.ts';
+import { inFloat32 as typeInFloat32 } from '../../value-type.ts';
 import type { Executor, ProgramDefinition } from '../executor.ts';
+import { takesBfloat16 } from './bfloat16.ts';
 import { isComputed } from './operators.ts';
 
 /** The operators of a forward pass for which there are kernels, also of their gradients. */
@@ -46,24 +49,71 @@ const asElementwise: Rewrite = (node) => {
   return add(mul(x, alongChannels(scale, x)), alongChannels(shift, x));
 };
 
-/** A definition without operators that become part of a fused kernel as several others. */
+/**
+ * A definition without operators that become part of a fused kernel as several others, with inputs and outputs of float32 instead
+ * of bfloat16, and with bfloat16 only where there are kernels for it.
+ */
 export function forGpu(definition: ProgramDefinition): ProgramDefinition {
-  return rewritten(definition, asElementwise);
+  const { leaves, update } = definition;
+  const wide = new Map<Value, Value>();
+  const widenedLeaf = (value: Value): Value => {
+    if (value.dtype !== 'bfloat16') return value;
+    const known = wide.get(value) ?? leafInFloat32(value);
+    wide.set(value, known);
+    return known;
+  };
+  const widenedLeaves = (all: readonly Leaf[]) =>
+    all.map((leaf) => ({ ...leaf, value: widenedLeaf(leaf.value) }));
+  const withInputs: Rewrite = ({ outputs: [value] }) =>
+    isLeaf(value) && value.dtype === 'bfloat16' ? cast(widenedLeaf(value), 'bfloat16') : undefined;
+  return rewritten(
+    {
+      ...definition,
+      leaves: widenedLeaves(leaves),
+      outputs: definition.outputs.map(widened),
+      update: update && {
+        ...update,
+        leaves: widenedLeaves(update.leaves),
+        outputs: update.outputs.map(widened),
+        reads: new Map(Array.from(update.reads, ([output, value]) => [output, widenedLeaf(value)])),
+      },
+    },
+    [withInputs, asElementwise, inFloat32],
+  );
 }
+
+function isLeaf({ node }: Value): boolean {
+  return isNode(node, 'Input') || isNode(node, 'Number');
+}
+
+function leafInFloat32({ node, shape }: Value): Value {
+  return createNode(node.op, [], node.attributes, [{ dtype: 'float32', shape }]).outputs[0];
+}
+
+/** An operator whose kernels do not take bfloat16 computes in float32, and its results are rounded. */
+const inFloat32: Rewrite = (node) => {
+  const isNarrow = [...node.inputs, ...node.outputs].some(({ dtype }) => dtype === 'bfloat16');
+  if (!isNarrow || takesBfloat16(node)) return undefined;
+  const types = node.outputs.map(typeInFloat32);
+  const { outputs } = createNode(node.op, node.inputs.map(widened), node.attributes, types);
+  return outputs.map((output, index) => cast(output, node.outputs[index].dtype));
+};
 
 /** The definition for the CPU, which lacks the operators of GPUs. */
 export function forHost(definition: ProgramDefinition): ProgramDefinition {
-  return rewritten(definition, withoutWeightGradient);
+  return rewritten(definition, [withoutWeightGradient]);
 }
 
 const withoutWeightGradient: Rewrite = (node) =>
   isNode(node, 'ConvWeightGradient') ? plainOperators(node) : undefined;
 
-function rewritten(definition: ProgramDefinition, rule: Rewrite): ProgramDefinition {
+/** Rewrites all outputs together, because the update may read what else is computed. */
+function rewritten(definition: ProgramDefinition, rules: readonly Rewrite[]): ProgramDefinition {
   const { outputs, update } = definition;
+  const all = rewrite([...outputs, ...(update?.outputs ?? [])], rules);
   return {
     ...definition,
-    outputs: rewrite(outputs, [rule]),
-    update: update && { ...update, outputs: rewrite(update.outputs, [rule]) },
+    outputs: all.slice(0, outputs.length),
+    update: update && { ...update, outputs: all.slice(outputs.length) },
   };
 }

@@ -1,14 +1,10 @@
 import { expect, test } from 'vitest';
 import { fakeDevice } from '../../../../../native/test/gpu/fake-device.ts';
-import { structureOf } from '../../../src/graph/structure.ts';
-import { definitionOf } from '../../../src/compiler/program-definition.ts';
 import { executorOn } from '../../../src/executor/cuda/cuda.ts';
 import { onnxruntimeExecutor } from '../../../src/executor/cpu/onnxruntime.ts';
-import type { Executor } from '../../../src/executor/executor.ts';
 import type { Value } from '../../../src/graph/node.ts';
 import { conv, convTranspose } from '../../../src/ops/convolution.ts';
 import { convWeightGradient } from '../../../src/ops/convolution-weight-gradient.ts';
-import { forHost } from '../../../src/executor/cuda/rewrites.ts';
 import { affine } from '../../../src/ops/batch-normalization.ts';
 import { add, div, exp, greater, mul, relu, where } from '../../../src/ops/elementwise.ts';
 import { gemm, matmul } from '../../../src/ops/linear-algebra.ts';
@@ -25,27 +21,12 @@ import {
   trilu,
 } from '../../../src/ops/shape.ts';
 import { constant, constantTensor, input } from '../../../src/ops/source.ts';
-import { numbers } from '../../support/cuda.ts';
+import { computedBy, numbers } from '../../support/cuda.ts';
 import '../../support/one-thread.ts';
 
 const gpu = executorOn(fakeDevice());
 
 const x = (shape: readonly number[], seed = 1) => input('float32', shape, { data: numbers(shape, seed) });
-
-async function computed(executor: Executor, outputs: readonly Value[]): Promise<number[][]> {
-  const { leaves } = structureOf(outputs);
-  const definition = definitionOf('test', leaves, outputs);
-  const program = await executor.compile(executor === gpu ? definition : forHost(definition));
-  const results: number[][] = [];
-  for (let run = 0; run < 3; run += 1) {
-    const inputs = leaves.map(({ source }) => executor.upload(source.data));
-    const places = outputs.map((output) => executor.allocate(output));
-    await program.run(inputs, places);
-    const arrays = await Promise.all(places.map(async (place) => await executor.download(place)));
-    results.splice(0, results.length, ...arrays.map((array) => Array.from(array, Number)));
-  }
-  return results;
-}
 
 const a = x([3, 4, 5]);
 const image = x([2, 4, 7, 6]);
@@ -113,7 +94,7 @@ const cases: Record<string, () => readonly Value[]> = {
 
 test.each(Object.keys(cases))('%s have the results of the CPU', async (name) => {
   const outputs = cases[name]();
-  const [found, expected] = [await computed(gpu, outputs), await computed(onnxruntimeExecutor, outputs)];
+  const [found, expected] = [await computedBy(gpu, outputs), await computedBy(onnxruntimeExecutor, outputs)];
   for (const [output, elements] of expected.entries()) {
     expect(found[output].length).toBe(elements.length);
     for (const [index, element] of elements.entries()) {

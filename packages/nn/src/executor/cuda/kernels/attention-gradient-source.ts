@@ -3,7 +3,7 @@ import { attentionThreads, weightParameters } from './attention-parameters.ts';
 /** The kernels of the gradient. attention-source.ts has what they share with the result. */
 export const attentionGradient = `
 // Σ gradient·result of each query, by a warp.
-extern "C" __global__ void __launch_bounds__(128) sumsOfQueries(const float* gradient, const float* result, float* deltas, Heads heads, int64 count) {
+extern "C" __global__ void __launch_bounds__(128) sumsOfQueries(const T* gradient, const T* result, float* deltas, Heads heads, int64 count) {
   const int64 row = static_cast<int64>(blockIdx.x) * 4 + threadIdx.x / 32;
   if (row >= count) return;
   const int64 first = heads.result.first + offsetOf(heads, heads.result, row / heads.queries) + row % heads.queries * heads.result.row;
@@ -41,8 +41,8 @@ __device__ __forceinline__ void differentiate(const Scores& scores, const QueryN
   slope = weight * (slope - numbers.delta) * scores.scale;
 }
 
-extern "C" __global__ void __launch_bounds__(${attentionThreads}) queryGradient(const float* gradient, const float* query, const float* key, const float* value,
-                                                                                const float* statistics, const float* deltas, float* to, Heads heads,
+extern "C" __global__ void __launch_bounds__(${attentionThreads}) queryGradient(const T* gradient, const T* query, const T* key, const T* value,
+                                                                                const float* statistics, const float* deltas, T* to, Heads heads,
                                                                                 ${weightParameters}, int tiles) {
   extern __shared__ float shared[];
   float* const queryRows = shared;
@@ -87,8 +87,8 @@ extern "C" __global__ void __launch_bounds__(${attentionThreads}) queryGradient(
   storeRows<kSize>(sums, to + queryOffset, heads.query.row, first, heads.queries);
 }
 
-extern "C" __global__ void __launch_bounds__(${attentionThreads}) keyGradient(const float* gradient, const float* query, const float* key, const float* value,
-                                                                              const float* statistics, const float* deltas, float* toKey, float* toValue,
+extern "C" __global__ void __launch_bounds__(${attentionThreads}) keyGradient(const T* gradient, const T* query, const T* key, const T* value,
+                                                                              const float* statistics, const float* deltas, T* toKey, T* toValue,
                                                                               Heads heads, ${weightParameters}, int tiles) {
   extern __shared__ float shared[];
   float* const queryRows = shared;

@@ -1,7 +1,6 @@
 import { attentionGradient } from './attention-gradient-source.ts';
 import { attentionThreads, weightParameters } from './attention-parameters.ts';
 import { philox } from './philox.ts';
-import { sourceOf } from './prelude.ts';
 
 /** Batch axes of operands. */
 export const attentionBatchAxes = 6;
@@ -26,11 +25,11 @@ export function attentionShared(tile: number, size: number, valueSize: number) {
 /**
  * Attention of one head and its gradient, in tiles of queries × keys (Dao, "FlashAttention-2", 2023), in float32. The weights are not
  * kept: the gradient computes them again from the largest score and the inverse sum of each query. Tiles that causal attention
- * hides are skipped. A thread has rows ty, ty + 16, … and columns tx, tx + 16, … of each product. The gradients of queries, and those
- * of keys and values, have a kernel each, so that no sum is divided between blocks.
+ * hides are skipped. A thread has rows ty, ty + 16, … and columns tx, tx + 16, … of each product. The gradients of queries, and those of
+ * keys and values, have a kernel each, so that no sum is divided between blocks.
  */
-export function attentionSource(tile: number, size: number, valueSize: number): string {
-  return sourceOf(`${philox}
+export function attentionBody(tile: number, size: number, valueSize: number): string {
+  return `${philox}
 constexpr int kTile = ${tile}, kOwn = ${tile / 16}, kSize = ${size}, kValueSize = ${valueSize};
 constexpr int kStride = ${strideOf(size)}, kValueStride = ${strideOf(valueSize)}, kTileStride = kTile + 1;
 // Columns of a thread.
@@ -100,13 +99,13 @@ struct Scores {
 };
 
 // Copies rows into shared memory, with zeros behind them and behind their elements.
-template <int kElements, int kRowStride>
-__device__ __forceinline__ void loadRows(const float* from, int64 rowStride, int64 first, int64 rows, float* to) {
+template <int kElements, int kRowStride, typename Element>
+__device__ __forceinline__ void loadRows(const Element* from, int64 rowStride, int64 first, int64 rows, float* to) {
   constexpr int kWidth = kRowStride - 1;
   for (int i = threadIdx.x; i < kTile * kWidth; i += ${attentionThreads}) {
     const int row = i / kWidth, element = i % kWidth;
     const bool exists = first + row < rows && element < kElements;
-    to[row * kRowStride + element] = exists ? from[(first + row) * rowStride + element] : 0.0f;
+    to[row * kRowStride + element] = exists ? static_cast<float>(from[(first + row) * rowStride + element]) : 0.0f;
   }
 }
 
@@ -163,8 +162,8 @@ __device__ __forceinline__ void clear(float (&sums)[kOwn][kSums]) {
 }
 
 // Writes the rows of a tile.
-template <int kElements, int kSums>
-__device__ __forceinline__ void storeRows(const float (&sums)[kOwn][kSums], float* to, int64 rowStride, int64 first, int64 rows) {
+template <int kElements, int kSums, typename Element>
+__device__ __forceinline__ void storeRows(const float (&sums)[kOwn][kSums], Element* to, int64 rowStride, int64 first, int64 rows) {
   const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
@@ -184,7 +183,7 @@ __device__ __forceinline__ float ofRow(float value) {
   return value;
 }
 
-extern "C" __global__ void __launch_bounds__(${attentionThreads}) attend(const float* query, const float* key, const float* value, float* result,
+extern "C" __global__ void __launch_bounds__(${attentionThreads}) attend(const T* query, const T* key, const T* value, T* result,
                                                                          float* statistics, Heads heads, ${weightParameters}, int tiles) {
   extern __shared__ float shared[];
   float* const queryRows = shared;
@@ -268,5 +267,5 @@ extern "C" __global__ void __launch_bounds__(${attentionThreads}) attend(const f
   storeRows<kValueSize>(results, result + heads.result.first + offsetOf(heads, heads.result, head), heads.result.row, first, heads.queries);
 }
 
-${attentionGradient}`);
+${attentionGradient}`;
 }

@@ -1,13 +1,14 @@
 import type { GpuArgument } from '@ringrun/native';
+import type { DType } from '../../../dtype.ts';
 import { NnError } from '../../../errors/errors.ts';
 import type { AttentionPlaces, HeadLayout } from '../../../graph/attributes.ts';
 import type { Value } from '../../../graph/node.ts';
 import { namesOf, placesOf, stridesOfMask, type AttentionInputs } from '../../../ops/own/attention.ts';
 import { sizeOf } from '../../../value-type.ts';
 import type { Kernel, Lowering, LoweringFamily } from '../lowering.ts';
-import { attentionBatchAxes, attentionShared, attentionSource, attentionTile } from './attention-source.ts';
+import { attentionBatchAxes, attentionBody, attentionShared, attentionTile } from './attention-source.ts';
 import { attentionThreads } from './attention-parameters.ts';
-import { addressOf, int32, int64, kernelsIn } from './launches.ts';
+import { addressOf, int32, int64, typedKernels } from './launches.ts';
 
 const names = ['attend', 'sumsOfQueries', 'queryGradient', 'keyGradient'] as const;
 
@@ -20,7 +21,7 @@ export function attentionLimit({ batch, sizes }: AttentionPlaces): string | unde
 }
 
 /** The kernels for sizes of a query and of a value. @throws NnError (ERR_EXECUTOR) beyond `attentionLimit` */
-function kernelsFor([size, valueSize]: AttentionPlaces['sizes']) {
+function kernelsFor([size, valueSize]: AttentionPlaces['sizes'], T: DType) {
   const tile = attentionTile(Math.max(size, valueSize));
   if (tile === undefined) {
     throw new NnError(
@@ -28,11 +29,11 @@ function kernelsFor([size, valueSize]: AttentionPlaces['sizes']) {
       `expected heads of at most 512 elements, got ${size} and ${valueSize}.`,
     );
   }
-  const source = attentionSource(tile, size, valueSize);
+  const file = `attention-${size}-${valueSize}`;
   return {
     tile,
     shared: attentionShared(tile, size, valueSize),
-    kernels: kernelsIn(`attention-${size}-${valueSize}.cu`, source, names),
+    kernels: typedKernels(file, ['T'], attentionBody(tile, size, valueSize), names).of({ T }),
   };
 }
 
@@ -46,14 +47,14 @@ const usual = [
 
 /** Kernels for usual sizes of heads. */
 export const attentionKernels: readonly Kernel[] = usual.flatMap((sizes) =>
-  Object.values(kernelsFor(sizes).kernels),
+  (['float32', 'bfloat16'] as const).flatMap((dtype) => Object.values(kernelsFor(sizes, dtype).kernels)),
 );
 
 export const attentions: LoweringFamily<'Attention' | 'AttentionGradient'> = {
   Attention: (node, lowering) => {
     const places = placesOf(node);
-    const { tile, shared, kernels } = kernelsFor(places.sizes);
     const named = namesOf(node.inputs, node.attributes);
+    const { tile, shared, kernels } = kernelsFor(places.sizes, named.query.dtype);
     const arrays = [named.query, named.key, named.value, ...node.outputs].map((value) => lowering.at(value));
     const given = argumentsOf(lowering, places, named, node.attributes.isCausal);
     launchTiles(
@@ -69,8 +70,8 @@ export const attentions: LoweringFamily<'Attention' | 'AttentionGradient'> = {
   AttentionGradient: ({ inputs, outputs, attributes }, lowering) => {
     const { places, isCausal } = attributes;
     const [queries, keys] = places.lengths;
-    const { tile, shared, kernels } = kernelsFor(places.sizes);
     const named = namesOf(inputs.slice(3), attributes);
+    const { tile, shared, kernels } = kernelsFor(places.sizes, named.query.dtype);
     const [gradient, result, statistics] = inputs.slice(0, 3).map((value) => lowering.at(value));
     const operands = [named.query, named.key, named.value].map((value) => lowering.at(value));
     const [toQuery, toKey, toValue] = places.targets.map((target) => outputs[target]);

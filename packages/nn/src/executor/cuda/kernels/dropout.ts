@@ -1,12 +1,11 @@
 import { sizeOf } from '../../../value-type.ts';
-import type { Kernel, LoweringFamily } from '../lowering.ts';
-import { int64, kernelsIn, launchElements } from './launches.ts';
+import type { LoweringFamily } from '../lowering.ts';
+import { int64, launchElements, typedKernels } from './launches.ts';
 import { philox } from './philox.ts';
-import { sourceOf } from './prelude.ts';
 
-const source = sourceOf(`${philox}
+const body = `${philox}
 // A thread has the four elements of a counter.
-extern "C" __global__ void __launch_bounds__(256) dropOut(const float* x, const int64* numbers, const float* factor, float* y, int64 count,
+extern "C" __global__ void __launch_bounds__(256) dropOut(const T* x, const int64* numbers, const float* factor, T* y, int64 count,
                                                           int64 counters) {
   const Mask mask(numbers, factor);
   for (int64 counter = firstElement(); counter < counters; counter += gridStride()) {
@@ -19,16 +18,16 @@ extern "C" __global__ void __launch_bounds__(256) dropOut(const float* x, const 
     }
   }
 }
-`);
+`;
 
-const kernels = kernelsIn('dropout.cu', source, ['dropOut']);
+const kernels = typedKernels('dropout', ['T'], body, ['dropOut']);
 
-export const dropoutKernels: readonly Kernel[] = Object.values(kernels);
+export const dropoutKernels = kernels.all([{ T: 'float32' }, { T: 'bfloat16' }]);
 
 export const dropouts: LoweringFamily<'Dropout'> = {
   Dropout: ({ inputs, outputs: [y] }, lowering) => {
     const count = sizeOf(y.shape);
     const args = [...inputs.map((input) => lowering.at(input)), lowering.at(y), int64(count)];
-    launchElements(lowering, kernels.dropOut, Math.ceil(count / 256) * 64, args);
+    launchElements(lowering, kernels.of({ T: y.dtype }).dropOut, Math.ceil(count / 256) * 64, args);
   },
 };

@@ -159,7 +159,15 @@ export const embeddingBags: LoweringFamily<'EmbeddingBag' | 'EmbeddingBagGradien
       lowering.launch(kernels.ownersOfPlaces, [Math.ceil(bags / 4), 1, 1], [128, 1, 1], args);
     }
     if (lowering.isRead(dTable)) {
-      const updates = { rows: at, count, updates: d, owners, scales, table: lowering.at(dTable) };
+      const updates = {
+        rows: at,
+        dtype: dTable.dtype,
+        count,
+        updates: d,
+        owners,
+        scales,
+        table: lowering.at(dTable),
+      };
       addToRows(lowering, { ...updates, tableRows: rowCount, width, paddingRow, name: 'embeddingBag' });
     }
     if (!hasWeights || count === 0 || !lowering.isRead(dWeights)) return;

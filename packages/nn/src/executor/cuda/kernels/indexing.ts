@@ -2,17 +2,19 @@ import type { GpuAddress } from '@ringrun/native';
 import type { DType } from '../../../dtype.ts';
 import type { Value } from '../../../graph/node.ts';
 import { sizeOf } from '../../../value-type.ts';
+import { bytesOf, registerTypes } from '../element-types.ts';
 import type { Kernel, Lowering, LoweringFamily } from '../lowering.ts';
 import { float32, int64, kernelsIn, launchElements } from './launches.ts';
 import { sourceOf } from './prelude.ts';
 import { refusedElement } from './refusals.ts';
 
 /**
- * Elements at positions along an axis. An array is [outer, size, inner] around the axis, and positions are [outer, count, inner];
+ * Elements (`T`) at positions along an axis. An array is [outer, size, inner] around the axis, and positions are [outer, count, inner];
  * negative ones count from the end.
  */
-const bodyOf = (element: string) => `
-typedef ${element} T;
+const bodyOf = (total: string) => `
+// Of sums of elements.
+typedef ${total} Total;
 
 struct Along {
   int64 size, count, inner;
@@ -50,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(256) addByScan(const int64* positio
   for (int64 element = firstElement(); element < size; element += gridStride()) {
     const int64 own = element / along.inner % along.size;
     const int64 first = element / (along.size * along.inner) * along.count * along.inner + element % along.inner;
-    T sum = 0;
+    Total sum = 0;
     for (int64 k = 0; k < along.count; ++k) {
       const int64 i = first + k * along.inner;
       const int64 position = positions[i];
@@ -75,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(256) linkUpdates(const int64* posit
 // Adds the updates of an element in their order, whatever the order of its list.
 extern "C" __global__ void __launch_bounds__(256) addByLists(const T* updates, const int* links, T* result, int64 size) {
   for (int64 element = firstElement(); element < size; element += gridStride()) {
-    T sum = 0;
+    Total sum = 0;
     int last = -1;
     while (true) {
       int next = 0x7fffffff;
@@ -93,14 +95,14 @@ extern "C" __global__ void __launch_bounds__(256) addByLists(const T* updates, c
 
 const names = ['gatherElements', 'writeElements', 'addByScan', 'linkUpdates', 'addByLists'] as const;
 
-const kernelsOf = (element: string) => kernelsIn(`indexing-${element}.cu`, sourceOf(bodyOf(element)), names);
+const kernelsFor = (dtype: DType) =>
+  kernelsIn(`indexing-${dtype}.cu`, sourceOf(bodyOf(registerTypes[dtype]), { T: dtype }), names);
 
-const [ofFloats, ofIntegers, ofFlags] = ['float', 'long long', 'unsigned char'].map(kernelsOf);
 const kernels = {
-  float32: ofFloats,
-  bfloat16: ofFloats,
-  int64: ofIntegers,
-  bool: ofFlags,
+  float32: kernelsFor('float32'),
+  bfloat16: kernelsFor('bfloat16'),
+  int64: kernelsFor('int64'),
+  bool: kernelsFor('bool'),
 } as const satisfies Record<DType, unknown>;
 
 const oneHot = kernelsIn(
@@ -117,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(256) oneHot(const int64* classes, f
 );
 
 export const indexingKernels: readonly Kernel[] = [
-  ...[ofFloats, ofIntegers, ofFlags].flatMap((all) => Object.values(all)),
+  ...Object.values(kernels).flatMap((all) => Object.values(all)),
   ...Object.values(oneHot),
 ];
 
@@ -132,7 +134,7 @@ export const indexing: LoweringFamily<'GatherElements' | 'ScatterElements' | 'Sc
     addElements(lowering, positions, result, axis, ...arrays);
   },
   Scatter: ({ inputs: [data, positions, updates], outputs: [result], attributes: { axis } }, lowering) => {
-    const bytes = sizeOf(data.shape) * bytesOf[data.dtype];
+    const bytes = sizeOf(data.shape) * bytesOf(data.dtype);
     if (bytes === 0) return;
     const to = lowering.at(result);
     lowering.add({ kind: 'copy', name: 'scatter', from: lowering.at(data), to, bytes });
@@ -173,8 +175,6 @@ export function addElements(
   launchElements(lowering, linkUpdates, count, [at, links, refused, around, int64(size)]);
   launchElements(lowering, addByLists, size, [updates, links, to]);
 }
-
-const bytesOf: Readonly<Record<DType, number>> = { float32: 4, bfloat16: 4, int64: 8, bool: 1 };
 
 /** The struct Along of an array and of positions in it. */
 function along(data: Pick<Value, 'shape'>, positions: Pick<Value, 'shape'>, axis: number) {

@@ -1,5 +1,7 @@
 import type { GpuArgument, GpuExtent } from '@ringrun/native';
+import type { DType } from '../../../dtype.ts';
 import type { Kernel, Lowering } from '../lowering.ts';
+import { sourceOf } from './prelude.ts';
 
 /** The kernels of one source, by name. */
 export function kernelsIn<Name extends string>(
@@ -11,6 +13,32 @@ export function kernelsIn<Name extends string>(
     names.map((name) => [name, { file, name, source }]),
   );
   return kernels;
+}
+
+/** The dtypes of the types that a source names. */
+export type ElementTypes<Type extends string> = Readonly<Record<Type, DType>>;
+
+/**
+ * The kernels of one source, whose elements in memory have the named types: those for some dtypes, and all for a list of them.
+ *
+ * @param body without the prelude
+ */
+export function typedKernels<Name extends string, Type extends string>(
+  file: string,
+  types: readonly Type[],
+  body: string,
+  names: readonly Name[],
+) {
+  const made = new Map<string, Readonly<Record<Name, Kernel>>>();
+  const of = (dtypes: ElementTypes<Type>): Readonly<Record<Name, Kernel>> => {
+    const key = [file, ...types.map((type) => dtypes[type])].join('-');
+    const known = made.get(key) ?? kernelsIn(`${key}.cu`, sourceOf(body, dtypes), names);
+    made.set(key, known);
+    return known;
+  };
+  const all = (forms: readonly ElementTypes<Type>[]): readonly Kernel[] =>
+    forms.flatMap((dtypes) => Object.values<Kernel>(of(dtypes)));
+  return { of, all };
 }
 
 /** Threads of a block of `launchElements`. */

@@ -1,31 +1,31 @@
 import type { LayerNormalizeAttributes } from '../../../graph/attributes.ts';
 import type { Value } from '../../../graph/node.ts';
 import { sizeOf } from '../../../value-type.ts';
-import type { Kernel, LoweringFamily } from '../lowering.ts';
+import type { LoweringFamily } from '../lowering.ts';
 import {
   addressOf,
   float32,
   int32,
   int64,
-  kernelsIn,
   launchElements,
   launchRows,
   nullPointer,
   rowKernelsText,
+  typedKernels,
 } from './launches.ts';
-import { sourceOf } from './prelude.ts';
 
 /**
  * y = z·weight + bias with z = (x − mean)·inverse, inverse = 1 / √(variance + epsilon). With g = dy·weight and m the mean over a
- * row: dx = (g − m(g) − z·m(g·z))·inverse + other; the weight receives Σ dy·z and the bias Σ dy over the rows.
+ * row: dx = (g − m(g) − z·m(g·z))·inverse + other; the weight receives Σ dy·z and the bias Σ dy over the rows. All but the weight,
+ * the bias and their gradients are `T`.
  */
-const source = sourceOf(`
+const body = `
 template <int kThreads>
-__device__ __forceinline__ void layerNormalize(const float* x, const float* weight, const float* bias, float* y, float* statistics, int64 width,
+__device__ __forceinline__ void layerNormalize(const T* x, const float* weight, const float* bias, T* y, float* statistics, int64 width,
                                                float epsilon, int64 row) {
   const int thread = threadIdx.x % kThreads;
-  const float* const from = x + row * width;
-  float* const to = y + row * width;
+  const T* const from = x + row * width;
+  T* const to = y + row * width;
   float sum = 0.0f;
   for (int64 i = thread; i < width; i += kThreads) sum += from[i];
   const float mean = combined<kThreads, Sum>(sum) / static_cast<float>(width);
@@ -44,11 +44,11 @@ __device__ __forceinline__ void layerNormalize(const float* x, const float* weig
   statistics[2 * row + 1] = inverse;
 }
 ${rowKernelsText('layerNormalize', [
-  ...['const float* x', 'const float* weight', 'const float* bias', 'float* y', 'float* statistics'],
+  ...['const T* x', 'const float* weight', 'const float* bias', 'T* y', 'float* statistics'],
   ...['int64 width', 'float epsilon'],
 ])}
 template <int kThreads>
-__device__ __forceinline__ void rowGradient(const float* dy, const float* x, const float* statistics, const float* weight, const float* other, float* dx,
+__device__ __forceinline__ void rowGradient(const T* dy, const T* x, const float* statistics, const float* weight, const T* other, T* dx,
                                             int64 width, int64 row) {
   const int thread = threadIdx.x % kThreads;
   const int64 first = row * width;
@@ -69,17 +69,11 @@ __device__ __forceinline__ void rowGradient(const float* dy, const float* x, con
   }
 }
 ${rowKernelsText('rowGradient', [
-  ...[
-    'const float* dy',
-    'const float* x',
-    'const float* statistics',
-    'const float* weight',
-    'const float* other',
-  ],
-  ...['float* dx', 'int64 width'],
+  ...['const T* dy', 'const T* x', 'const float* statistics', 'const float* weight', 'const T* other'],
+  ...['T* dx', 'int64 width'],
 ])}
 // Sums of a part of the rows, [parts, 2, width]: a block has 32 columns of one part.
-extern "C" __global__ void __launch_bounds__(256) sumsOfRows(const float* dy, const float* x, const float* statistics, float* sums, int64 rows,
+extern "C" __global__ void __launch_bounds__(256) sumsOfRows(const T* dy, const T* x, const float* statistics, float* sums, int64 rows,
                                                              int64 width) {
   __shared__ float ofWeight[8][32], ofBias[8][32];
   const int lane = threadIdx.x, warp = threadIdx.y;
@@ -117,14 +111,14 @@ extern "C" __global__ void __launch_bounds__(256) sumOfParts(const float* sums, 
     dBias[column] = static_cast<float>(ofBias);
   }
 }
-`);
+`;
 
-const kernels = kernelsIn('layer-normalize.cu', source, [
+const kernels = typedKernels('layer-normalize', ['T'], body, [
   ...(['layerNormalizeByWarp', 'layerNormalizeByBlock', 'rowGradientByWarp', 'rowGradientByBlock'] as const),
   ...(['sumsOfRows', 'sumOfParts'] as const),
 ]);
 
-export const layerNormalizeKernels: readonly Kernel[] = Object.values(kernels);
+export const layerNormalizeKernels = kernels.all([{ T: 'float32' }, { T: 'bfloat16' }]);
 
 export const layerNormalization: LoweringFamily<'LayerNormalize' | 'LayerNormalizeGradient'> = {
   LayerNormalize: ({ inputs: [x, ...options], outputs: [y, statistics], attributes }, lowering) => {
@@ -133,18 +127,20 @@ export const layerNormalization: LoweringFamily<'LayerNormalize' | 'LayerNormali
     const { hasWeight, hasBias, epsilon } = attributes;
     const weight = hasWeight ? lowering.at(options[0]) : nullPointer;
     const bias = addressOf(lowering, hasBias ? options.at(-1) : undefined);
-    const forRows = { warp: kernels.layerNormalizeByWarp, block: kernels.layerNormalizeByBlock };
+    const typed = kernels.of({ T: x.dtype });
+    const forRows = { warp: typed.layerNormalizeByWarp, block: typed.layerNormalizeByBlock };
     const arrays = [lowering.at(x), weight, bias, lowering.at(y), lowering.at(statistics)];
     launchRows(lowering, forRows, rows, width, [...arrays, int64(width), float32(epsilon)]);
   },
   LayerNormalizeGradient: ({ inputs, outputs: [dx, dWeight, dBias], attributes }, lowering) => {
     const [dy, x, statistics] = inputs.map((input) => lowering.at(input));
+    const typed = kernels.of({ T: inputs[1].dtype });
     const [rows, width] = rowsOf(inputs[1], attributes);
     if (width === 0) return;
     if (lowering.isRead(dx)) {
       const weight = attributes.hasWeight ? lowering.at(inputs[3]) : nullPointer;
       const other = addressOf(lowering, attributes.adds ? inputs.at(-1) : undefined);
-      const forRows = { warp: kernels.rowGradientByWarp, block: kernels.rowGradientByBlock };
+      const forRows = { warp: typed.rowGradientByWarp, block: typed.rowGradientByBlock };
       const arrays = [dy, x, statistics, weight, other, lowering.at(dx)];
       launchRows(lowering, forRows, rows, width, [...arrays, int64(width)]);
     }
@@ -153,9 +149,9 @@ export const layerNormalization: LoweringFamily<'LayerNormalize' | 'LayerNormali
     const parts = partsOf(rows, blocks);
     const sums = lowering.scratch(8 * parts * width);
     const args = [dy, x, statistics, sums, int64(rows), int64(width)];
-    if (parts > 0) lowering.launch(kernels.sumsOfRows, [blocks, parts, 1], [32, 8, 1], args);
+    if (parts > 0) lowering.launch(typed.sumsOfRows, [blocks, parts, 1], [32, 8, 1], args);
     const totals = [sums, lowering.at(dWeight), lowering.at(dBias), int32(parts)];
-    launchElements(lowering, kernels.sumOfParts, width, totals);
+    launchElements(lowering, typed.sumOfParts, width, totals);
   },
 };
 

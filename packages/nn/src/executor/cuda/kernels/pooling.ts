@@ -2,15 +2,16 @@ import type { GpuArgument } from '@ringrun/native';
 import type { PoolAttributes } from '../../../graph/attributes.ts';
 import type { Value } from '../../../graph/node.ts';
 import { sizeOf } from '../../../value-type.ts';
-import type { Kernel, LoweringFamily } from '../lowering.ts';
+import { bytesOf } from '../element-types.ts';
+import type { LoweringFamily } from '../lowering.ts';
 import { addElements } from './indexing.ts';
-import { int32, int64, kernelsIn, launchElements } from './launches.ts';
-import { sourceOf } from './prelude.ts';
+import { int32, int64, launchElements, typedKernels } from './launches.ts';
 
 /** Images of one or two axes have leading axes of size 1. */
 const axes = 3;
 
-const source = sourceOf(`
+/** Images are `T`. */
+const body = `
 struct Windows {
   int size[${axes}], pooled[${axes}], kernel[${axes}], stride[${axes}], before[${axes}], dilation[${axes}];
 };
@@ -49,7 +50,7 @@ __device__ __forceinline__ void forEachElement(const Windows& w, const Place& pl
 }
 
 // The first of the largest elements; the last NaN wins. A window of −∞ has the position of its first element.
-extern "C" __global__ void __launch_bounds__(256) maxPool(const float* images, float* maxima, int64* positions, Windows w, int64 count) {
+extern "C" __global__ void __launch_bounds__(256) maxPool(const T* images, T* maxima, int64* positions, Windows w, int64 count) {
   for (int64 window = firstElement(); window < count; window += gridStride()) {
     float largest = -kInfinity;
     int64 position = -1;
@@ -65,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(256) maxPool(const float* images, f
 }
 
 // Divides by the elements of the kernel, or by those in the image.
-extern "C" __global__ void __launch_bounds__(256) averagePool(const float* images, float* means, Windows w, int countsPadding, int64 count) {
+extern "C" __global__ void __launch_bounds__(256) averagePool(const T* images, T* means, Windows w, int countsPadding, int64 count) {
   for (int64 window = firstElement(); window < count; window += gridStride()) {
     float sum = 0.0f;
     int elements = 0;
@@ -77,34 +78,35 @@ extern "C" __global__ void __launch_bounds__(256) averagePool(const float* image
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) maxUnpool(const float* values, const int64* positions, float* images, int64 size, int64 count) {
+extern "C" __global__ void __launch_bounds__(256) maxUnpool(const T* values, const int64* positions, T* images, int64 size, int64 count) {
   for (int64 window = firstElement(); window < count; window += gridStride()) {
     const int64 position = positions[window];
     if (position >= 0 && position < size) images[position] = values[window];
   }
 }
-`);
+`;
 
-const kernels = kernelsIn('pooling.cu', source, ['maxPool', 'averagePool', 'maxUnpool']);
+const kernels = typedKernels('pooling', ['T'], body, ['maxPool', 'averagePool', 'maxUnpool']);
 
-export const poolingKernels: readonly Kernel[] = Object.values(kernels);
+export const poolingKernels = kernels.all([{ T: 'float32' }, { T: 'bfloat16' }]);
 
 export const pooling: LoweringFamily<'MaxPool' | 'AveragePool' | 'MaxUnpool' | 'MaxPoolGradient'> = {
   MaxPool: ({ inputs: [x], outputs: [maxima, positions], attributes }, lowering) => {
     const places: GpuArgument = lowering.isRead(positions) ? lowering.at(positions) : { uint64: 0 };
     const args = [lowering.at(x), lowering.at(maxima), places, windowsOf(x, maxima, attributes)];
-    launchElements(lowering, kernels.maxPool, sizeOf(maxima.shape), args);
+    launchElements(lowering, kernels.of({ T: x.dtype }).maxPool, sizeOf(maxima.shape), args);
   },
   AveragePool: ({ inputs: [x], outputs: [means], attributes }, lowering) => {
     const windows = windowsOf(x, means, attributes);
     const args = [lowering.at(x), lowering.at(means), windows, int32(Number(attributes.countIncludePad))];
-    launchElements(lowering, kernels.averagePool, sizeOf(means.shape), args);
+    launchElements(lowering, kernels.of({ T: x.dtype }).averagePool, sizeOf(means.shape), args);
   },
   MaxUnpool: ({ inputs: [values, positions], outputs: [images] }, lowering) => {
     const size = sizeOf(images.shape);
-    if (size > 0) lowering.add({ kind: 'fill', name: 'maxUnpool', at: lowering.at(images), bytes: 4 * size });
+    const bytes = bytesOf(images.dtype) * size;
+    if (bytes > 0) lowering.add({ kind: 'fill', name: 'maxUnpool', at: lowering.at(images), bytes });
     const args = [lowering.at(values), lowering.at(positions), lowering.at(images), int64(size)];
-    launchElements(lowering, kernels.maxUnpool, sizeOf(values.shape), args);
+    launchElements(lowering, kernels.of({ T: values.dtype }).maxUnpool, sizeOf(values.shape), args);
   },
   MaxPoolGradient: ({ inputs: [gradients, positions], outputs: [images] }, lowering) => {
     const flat = [gradients, images].map((value) => ({ ...value, shape: [sizeOf(value.shape)] }));

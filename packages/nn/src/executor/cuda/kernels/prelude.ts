@@ -1,10 +1,13 @@
+import type { DType } from '../../../dtype.ts';
+import { bfloat16Source, memoryTypes } from '../element-types.ts';
+
 /**
  * The beginning of every hand-written kernel. NVRTC can include no header, so everything that kernels share is here.
  *
  * Sums have an order that depends only on shapes, so their bits are equal in every run: threads of a row add their elements in
  * order, then lanes by halves, then warps in order.
  */
-const prelude = `
+const prelude = `${bfloat16Source}
 typedef long long int64;
 
 #define kInfinity __int_as_float(0x7f800000)
@@ -49,7 +52,12 @@ __device__ __forceinline__ int64 firstElement() { return static_cast<int64>(bloc
 __device__ __forceinline__ int64 gridStride() { return static_cast<int64>(gridDim.x) * blockDim.x; }
 `;
 
-/** A source that begins with the prelude. */
-export function sourceOf(body: string): string {
-  return prelude + body;
+/**
+ * A source that begins with the prelude.
+ *
+ * @param types names of types in the body, of elements in memory. Default: none.
+ */
+export function sourceOf(body: string, types: Readonly<Record<string, DType>> = {}): string {
+  const typedefs = Object.entries(types).map(([name, dtype]) => `typedef ${memoryTypes[dtype]} ${name};\n`);
+  return prelude + typedefs.join('') + body;
 }

@@ -1,25 +1,25 @@
 import type { SoftmaxCrossEntropyAttributes } from '../../../graph/attributes.ts';
 import type { Value } from '../../../graph/node.ts';
-import type { Kernel, Lowering, LoweringFamily } from '../lowering.ts';
+import type { Lowering, LoweringFamily } from '../lowering.ts';
 import {
   addressOf,
   int32,
   int64,
-  kernelsIn,
   launchBlock,
   launchRows,
   nullPointer,
   rowKernelsText,
+  typedKernels,
 } from './launches.ts';
-import { sourceOf } from './prelude.ts';
 import { refusedElement } from './refusals.ts';
 
 /**
  * With p = softmax(x[n]), t the class of the row, w the weights, s the smoothing and C the number of classes, a row that is not
  * ignored has the loss −(1 − s)·w[t]·log p[t] − s/C·Σ w[c]·log p[c], and with g its gradient the logits have
- * g·((1 − s)·w[t]·(p[c] − [c = t]) + s/C·(p[c]·Σ w − w[c])). A class out of range is reported in `refused`.
+ * g·((1 − s)·w[t]·(p[c] − [c = t]) + s/C·(p[c]·Σ w − w[c])). A class out of range is reported in `refused`. Logits and their
+ * gradient are `T`.
  */
-const source = sourceOf(`
+const body = `
 constexpr int kReductionThreads = 256;
 
 template <int kThreads>
@@ -33,12 +33,12 @@ __device__ __forceinline__ double sumOfWeights(const float* weights, int64 count
 __device__ __forceinline__ bool isInRange(int64 label, int64 count) { return label >= 0 && label < count; }
 
 template <int kThreads>
-__device__ __forceinline__ void classLoss(const float* logits, const int64* classes, const float* weights, const float* smoothing, double* losses,
+__device__ __forceinline__ void classLoss(const T* logits, const int64* classes, const float* weights, const float* smoothing, double* losses,
                                           float* statistics, unsigned long long* refused, int64 count, int64 ignored, int64 row) {
   const int thread = threadIdx.x % kThreads;
-  const float* const x = logits + row * count;
+  const T* const x = logits + row * count;
   float largest = -kInfinity;
-  for (int64 i = thread; i < count; i += kThreads) largest = Largest()(largest, x[i]);
+  for (int64 i = thread; i < count; i += kThreads) largest = Largest()(largest, static_cast<float>(x[i]));
   largest = combined<kThreads, Largest>(largest);
   float part = 0.0f;
   for (int64 i = thread; i < count; i += kThreads) part += expf(x[i] - largest);
@@ -73,7 +73,7 @@ __device__ __forceinline__ void classLoss(const float* logits, const int64* clas
   losses[row] = loss;
 }
 ${rowKernelsText('classLoss', [
-  ...['const float* logits', 'const int64* classes', 'const float* weights', 'const float* smoothing'],
+  ...['const T* logits', 'const int64* classes', 'const float* weights', 'const float* smoothing'],
   ...['double* losses', 'float* statistics', 'unsigned long long* refused', 'int64 count', 'int64 ignored'],
 ])}
 // reduction: 0 none, 1 sum, 2 mean.
@@ -96,12 +96,12 @@ extern "C" __global__ void __launch_bounds__(kReductionThreads) reduceLosses(con
 }
 
 template <int kThreads>
-__device__ __forceinline__ void classLossGradient(const float* gradient, const float* logits, const int64* classes, const float* statistics,
-                                                  const float* divisor, const float* weights, const float* smoothing, float* result, int64 count,
+__device__ __forceinline__ void classLossGradient(const float* gradient, const T* logits, const int64* classes, const float* statistics,
+                                                  const float* divisor, const float* weights, const float* smoothing, T* result, int64 count,
                                                   int64 ignored, int reduction, int64 row) {
   const int thread = threadIdx.x % kThreads;
-  const float* const x = logits + row * count;
-  float* const to = result + row * count;
+  const T* const x = logits + row * count;
+  T* const to = result + row * count;
   const float largest = statistics[2 * row];
   const double inverse = statistics[2 * row + 1];
   const int64 label = classes[row];
@@ -128,12 +128,12 @@ __device__ __forceinline__ void classLossGradient(const float* gradient, const f
   }
 }
 ${rowKernelsText('classLossGradient', [
-  ...['const float* gradient', 'const float* logits', 'const int64* classes', 'const float* statistics'],
-  ...['const float* divisor', 'const float* weights', 'const float* smoothing', 'float* result'],
+  ...['const float* gradient', 'const T* logits', 'const int64* classes', 'const float* statistics'],
+  ...['const float* divisor', 'const float* weights', 'const float* smoothing', 'T* result'],
   ...['int64 count', 'int64 ignored', 'int reduction'],
-])}`);
+])}`;
 
-const kernels = kernelsIn('softmax-cross-entropy.cu', source, [
+const kernels = typedKernels('softmax-cross-entropy', ['T'], body, [
   'classLossByWarp',
   'classLossByBlock',
   'reduceLosses',
@@ -141,7 +141,7 @@ const kernels = kernelsIn('softmax-cross-entropy.cu', source, [
   'classLossGradientByBlock',
 ]);
 
-export const softmaxCrossEntropyKernels: readonly Kernel[] = Object.values(kernels);
+export const softmaxCrossEntropyKernels = kernels.all([{ T: 'float32' }, { T: 'bfloat16' }]);
 
 const reductions = { none: 0, sum: 1, mean: 2 } as const;
 
@@ -159,20 +159,23 @@ export const softmaxCrossEntropies: LoweringFamily<SoftmaxCrossEntropy> = {
     });
     const [x, labels] = [lowering.at(logits), lowering.at(classes)];
     const own = [int64(count), int64(attributes.ignoreIndex)];
-    const forRows = { warp: kernels.classLossByWarp, block: kernels.classLossByBlock };
+    const { classLossByWarp, classLossByBlock, reduceLosses } = kernels.of({ T: logits.dtype });
+    const forRows = { warp: classLossByWarp, block: classLossByBlock };
     const arrays = [x, labels, weights, smoothing, losses, statistics, refused];
     launchRows(lowering, forRows, rows, count, [...arrays, ...own]);
     const reduction = int32(reductions[attributes.reduction]);
     const reduced = [losses, labels, weights, loss, divisor, int64(rows), ...own, reduction];
-    launchBlock(lowering, kernels.reduceLosses, 256, reduced);
+    launchBlock(lowering, reduceLosses, 256, reduced);
   },
   SoftmaxCrossEntropyGradient: ({ inputs, outputs: [result], attributes }, lowering) => {
     const [rows, count] = result.shape;
     const arrays = inputs.slice(0, 5).map((input) => lowering.at(input));
     const options = optionsOf(inputs.slice(5), attributes, lowering);
     const own = [int64(count), int64(attributes.ignoreIndex), int32(reductions[attributes.reduction])];
-    const forRows = { warp: kernels.classLossGradientByWarp, block: kernels.classLossGradientByBlock };
-    launchRows(lowering, forRows, rows, count, [...arrays, ...options, lowering.at(result), ...own]);
+    const { classLossGradientByWarp: warp, classLossGradientByBlock: block } = kernels.of({
+      T: result.dtype,
+    });
+    launchRows(lowering, { warp, block }, rows, count, [...arrays, ...options, lowering.at(result), ...own]);
   },
 };
 

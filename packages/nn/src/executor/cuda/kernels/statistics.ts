@@ -1,18 +1,17 @@
 import type { GpuAddress, GpuArgument } from '@ringrun/native';
 import type { Value } from '../../../graph/node.ts';
 import { sizeOf } from '../../../value-type.ts';
-import type { Kernel, Lowering, LoweringFamily } from '../lowering.ts';
-import { float32, int32, int64, kernelsIn, launchElements, nullPointer } from './launches.ts';
-import { sourceOf } from './prelude.ts';
+import type { Lowering, LoweringFamily } from '../lowering.ts';
+import { float32, int32, int64, launchElements, nullPointer, typedKernels } from './launches.ts';
 
 /** Axes that are left when neighbours that lie one behind the other in memory are one. Shapes of 12 axes have at most 6. */
 const mostAxes = 6;
 
 /**
  * Mean and variance over some axes of an array, in parts: those of each part are computed in two passes, and combined in order
- * (Chan, Golub and LeVeque, 1979).
+ * (Chan, Golub and LeVeque, 1979). The array and the normalized one are `T`.
  */
-const source = sourceOf(`
+const body = `
 struct Axes {
   int64 count, size[${mostAxes}], stride[${mostAxes}];
 };
@@ -44,8 +43,8 @@ __device__ __forceinline__ int64 elementOf(const Axes& axes, int64 index) {
 }
 
 // Mean and sum of squared distances from it for each part of the elements of a statistic: [statistics, parts, 2].
-extern "C" __global__ void __launch_bounds__(256) statisticsOfParts(const float* x, float* parts, Axes kept, Axes reduced, int64 count) {
-  const float* const from = x + offsetOf(kept, blockIdx.x);
+extern "C" __global__ void __launch_bounds__(256) statisticsOfParts(const T* x, float* parts, Axes kept, Axes reduced, int64 count) {
+  const T* const from = x + offsetOf(kept, blockIdx.x);
   const int64 begin = count * blockIdx.y / gridDim.y, end = count * (blockIdx.y + 1) / gridDim.y;
   float sum = 0.0f;
   for (int64 i = begin + threadIdx.x; i < end; i += 256) sum += from[offsetOf(reduced, i)];
@@ -80,8 +79,8 @@ extern "C" __global__ void __launch_bounds__(256) combineParts(const float* part
 }
 
 // (x − mean) / √(variance + epsilon)·weight + bias, and x − mean, unless they are null.
-extern "C" __global__ void __launch_bounds__(256) normalizeElements(const float* x, const float* means, const float* variances, const float* weights,
-                                                                    const float* biases, float* normalized, float* centered, Axes kept, float epsilon,
+extern "C" __global__ void __launch_bounds__(256) normalizeElements(const T* x, const float* means, const float* variances, const float* weights,
+                                                                    const float* biases, T* normalized, float* centered, Axes kept, float epsilon,
                                                                     int64 count) {
   for (int64 i = firstElement(); i < count; i += gridStride()) {
     const int64 statistic = elementOf(kept, i);
@@ -94,28 +93,28 @@ extern "C" __global__ void __launch_bounds__(256) normalizeElements(const float*
 }
 
 // x·scale + shift for each channel.
-extern "C" __global__ void __launch_bounds__(256) affine(const float* x, const float* scale, const float* shift, float* y, int64 channels, int64 inner,
+extern "C" __global__ void __launch_bounds__(256) affine(const T* x, const float* scale, const float* shift, T* y, int64 channels, int64 inner,
                                                          int64 count) {
   for (int64 i = firstElement(); i < count; i += gridStride()) {
     const int64 channel = i / inner % channels;
     y[i] = x[i] * scale[channel] + shift[channel];
   }
 }
-`);
+`;
 
-const kernels = kernelsIn('statistics.cu', source, [
+const kernels = typedKernels('statistics', ['T'], body, [
   ...(['statisticsOfParts', 'combineParts'] as const),
   ...(['normalizeElements', 'affine'] as const),
 ]);
 
-export const statisticsKernels: readonly Kernel[] = Object.values(kernels);
+export const statisticsKernels = kernels.all([{ T: 'float32' }, { T: 'bfloat16' }]);
 
 export const normalization: LoweringFamily<'Normalize' | 'BatchNormalize' | 'Affine'> = {
   Normalize: ({ inputs: [x], outputs: [y, mean, variance], attributes: { axes, epsilon } }, lowering) => {
     const kept = addStatistics(lowering, x, axes, mean, variance);
     const arrays = [lowering.at(x), lowering.at(mean), lowering.at(variance), nullPointer, nullPointer];
     const args = [...arrays, lowering.at(y), nullPointer, kept, float32(epsilon)];
-    launchElements(lowering, kernels.normalizeElements, sizeOf(x.shape), args);
+    launchElements(lowering, kernels.of({ T: x.dtype }).normalizeElements, sizeOf(x.shape), args);
   },
   BatchNormalize: ({ inputs, outputs: [y, mean, variance, centered], attributes: { epsilon } }, lowering) => {
     const [x] = inputs;
@@ -124,13 +123,17 @@ export const normalization: LoweringFamily<'Normalize' | 'BatchNormalize' | 'Aff
     const [at, weight, bias] = inputs.map((input) => lowering.at(input));
     const distances = lowering.isRead(centered) ? lowering.at(centered) : nullPointer;
     const arrays = [at, lowering.at(mean), lowering.at(variance), weight, bias, lowering.at(y), distances];
-    launchElements(lowering, kernels.normalizeElements, sizeOf(x.shape), [...arrays, kept, float32(epsilon)]);
+    launchElements(lowering, kernels.of({ T: x.dtype }).normalizeElements, sizeOf(x.shape), [
+      ...arrays,
+      kept,
+      float32(epsilon),
+    ]);
   },
   Affine: ({ inputs, outputs: [y] }, lowering) => {
     const { shape } = y;
     const arrays = [...inputs.map((input) => lowering.at(input)), lowering.at(y)];
     const args = [...arrays, int64(shape[1]), int64(sizeOf(shape.slice(2)))];
-    launchElements(lowering, kernels.affine, sizeOf(shape), args);
+    launchElements(lowering, kernels.of({ T: y.dtype }).affine, sizeOf(shape), args);
   },
 };
 
@@ -154,9 +157,10 @@ function addStatistics(
   const parts = Math.max(1, Math.min(Math.ceil(528 / count), Math.ceil(elements / 2048)));
   const ofParts: GpuAddress = lowering.scratch(8 * count * parts);
   const args = [lowering.at(x), ofParts, kept, reduced, int64(elements)];
-  lowering.launch(kernels.statisticsOfParts, [count, parts, 1], [256, 1, 1], args);
+  const { statisticsOfParts, combineParts } = kernels.of({ T: x.dtype });
+  lowering.launch(statisticsOfParts, [count, parts, 1], [256, 1, 1], args);
   const results = [lowering.at(mean), lowering.at(variance), int32(parts), int64(elements)];
-  launchElements(lowering, kernels.combineParts, count, [ofParts, ...results]);
+  launchElements(lowering, combineParts, count, [ofParts, ...results]);
   return kept;
 }
 

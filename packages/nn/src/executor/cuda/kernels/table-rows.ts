@@ -1,19 +1,19 @@
 import type { GpuAddress } from '@ringrun/native';
+import type { DType } from '../../../dtype.ts';
 import { sizeOf } from '../../../value-type.ts';
-import { after, type Kernel, type Lowering, type LoweringFamily } from '../lowering.ts';
-import { int64, kernelsIn, launchElements } from './launches.ts';
-import { sourceOf } from './prelude.ts';
+import { after, type Lowering, type LoweringFamily } from '../lowering.ts';
+import { int64, launchElements, typedKernels } from './launches.ts';
 import { refusedElement } from './refusals.ts';
 
 /**
- * Rows of tables. Sums of updates by row have the order of the updates: the rank of an update is the number of earlier ones of the
+ * Rows of tables of `T`. Sums of updates by row have the order of the updates: the rank of an update is the number of earlier ones of the
  * same row, so each finds its place without a sort. Comparing all pairs of 8,192 updates takes a GPU few microseconds.
  */
-const source = sourceOf(`
+const body = `
 // Negative rows count from the end; -1 for one that does not exist.
 __device__ __forceinline__ int64 tableRow(int64 row, int64 count) { return row < -count || row >= count ? -1 : row < 0 ? row + count : row; }
 
-extern "C" __global__ void __launch_bounds__(256) gatherRows(const float* table, const int64* rows, float* result, unsigned long long* refused,
+extern "C" __global__ void __launch_bounds__(256) gatherRows(const T* table, const int64* rows, T* result, unsigned long long* refused,
                                                              int64 rowCount, int64 width, int64 count) {
   for (int64 i = firstElement(); i < count; i += gridStride()) {
     const int64 at = i / width;
@@ -64,8 +64,8 @@ extern "C" __global__ void __launch_bounds__(256) placeUpdates(const int64* rows
 }
 
 // A block has a row of the table. Update u is scales[u]·updates[u / perUpdate]; scales may be null.
-extern "C" __global__ void __launch_bounds__(256) sumRows(const float* updates, const float* scales, const int* owners, const int* counts,
-                                                          const int* starts, const int* updatesOfRows, float* table, int64 width) {
+extern "C" __global__ void __launch_bounds__(256) sumRows(const T* updates, const float* scales, const int* owners, const int* counts,
+                                                          const int* starts, const int* updatesOfRows, T* table, int64 width) {
   const int64 row = blockIdx.x;
   const int count = counts[row];
   const int* const own = updatesOfRows + (count > 0 ? starts[row] : 0);
@@ -79,18 +79,20 @@ extern "C" __global__ void __launch_bounds__(256) sumRows(const float* updates, 
     table[row * width + column] = sum;
   }
 }
-`);
+`;
 
-const kernels = kernelsIn('table-rows.cu', source, [
+const kernels = typedKernels('table-rows', ['T'], body, [
   ...(['gatherRows', 'rankUpdates', 'placeRows', 'placeUpdates', 'sumRows'] as const),
 ]);
 
-export const tableRowKernels: readonly Kernel[] = Object.values(kernels);
+export const tableRowKernels = kernels.all([{ T: 'float32' }, { T: 'bfloat16' }]);
 
 /** Updates that are added to rows of a table of zeros. */
 export interface RowUpdates {
   /** int64, negative ones from the end. */
   readonly rows: GpuAddress;
+  /** Of the updates and of the table. */
+  readonly dtype: DType;
   /** Number of updates. */
   readonly count: number;
   /** Rows of updates: update u is that of `owners[u]`, times `scales[u]`. Default: u, and 1. */
@@ -108,23 +110,36 @@ export interface RowUpdates {
 
 /** Adds the commands that sum updates in their order. Launches nothing for an empty table. */
 export function addToRows(lowering: Lowering, given: RowUpdates): void {
-  const { rows, count, updates, owners, scales, table, tableRows, width, paddingRow = -1, name } = given;
+  const {
+    rows,
+    dtype,
+    count,
+    updates,
+    owners,
+    scales,
+    table,
+    tableRows,
+    width,
+    paddingRow = -1,
+    name,
+  } = given;
   if (tableRows * width === 0) return;
   const integers = (length: number) => lowering.scratch(4 * Math.max(1, length));
   const [counts, starts, ranks, updatesOfRows] = [tableRows + 1, tableRows, count, count].map(integers);
+  const { rankUpdates, placeRows, placeUpdates, sumRows } = kernels.of({ T: dtype });
   const own = [int64(tableRows), int64(paddingRow)];
   lowering.add({ kind: 'fill', name: 'noUpdates', at: counts, bytes: 4 * (tableRows + 1) });
   if (count > 0) {
     const refused = refusalOfRows(lowering, name, tableRows);
     const args = [rows, ranks, counts, refused, ...own, int64(count)];
-    lowering.launch(kernels.rankUpdates, [Math.ceil(count / 256), 1, 1], [256, 1, 1], args);
-    launchElements(lowering, kernels.placeRows, tableRows, [counts, starts, after(counts, 4 * tableRows)]);
-    launchElements(lowering, kernels.placeUpdates, count, [rows, ranks, starts, updatesOfRows, ...own]);
+    lowering.launch(rankUpdates, [Math.ceil(count / 256), 1, 1], [256, 1, 1], args);
+    launchElements(lowering, placeRows, tableRows, [counts, starts, after(counts, 4 * tableRows)]);
+    launchElements(lowering, placeUpdates, count, [rows, ranks, starts, updatesOfRows, ...own]);
   }
   const threads = Math.min(256, 32 * Math.ceil(width / 32));
   const none = { uint64: 0 };
   const arrays = [updates, scales ?? none, owners ?? none, counts, starts, updatesOfRows, table];
-  lowering.launch(kernels.sumRows, [tableRows, 1, 1], [threads, 1, 1], [...arrays, int64(width)]);
+  lowering.launch(sumRows, [tableRows, 1, 1], [threads, 1, 1], [...arrays, int64(width)]);
 }
 
 function refusalOfRows(lowering: Lowering, name: string, count: number): GpuAddress {
@@ -139,11 +154,16 @@ export const tableRows: LoweringFamily<'Gather' | 'AddRows'> = {
     const [count, width] = table.shape;
     const arrays = [table, rows, result].map((value) => lowering.at(value));
     const args = [...arrays, refusalOfRows(lowering, 'gather', count), int64(count), int64(width)];
-    launchElements(lowering, kernels.gatherRows, sizeOf(result.shape), args);
+    launchElements(lowering, kernels.of({ T: table.dtype }).gatherRows, sizeOf(result.shape), args);
   },
   AddRows: ({ inputs: [rows, updates], outputs: [table], attributes: { count, paddingRow } }, lowering) => {
     addToRows(lowering, {
-      ...{ rows: lowering.at(rows), count: sizeOf(rows.shape), updates: lowering.at(updates) },
+      ...{
+        rows: lowering.at(rows),
+        dtype: table.dtype,
+        count: sizeOf(rows.shape),
+        updates: lowering.at(updates),
+      },
       ...{
         table: lowering.at(table),
         tableRows: count,
