@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -22,6 +23,12 @@ inline std::uint16_t floatToBfloat16(float value) {
   std::memcpy(&bits, &value, sizeof bits);
   if (value != value) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
   return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+// NVIDIA's libraries do not use TF32 with this variable, whatever the program allows.
+inline bool isTf32Off() {
+  const char* const value = std::getenv("NVIDIA_TF32_OVERRIDE");
+  return value != nullptr && std::strcmp(value, "0") == 0;
 }
 
 // float32 with the 10 bits of mantissa of TF32.

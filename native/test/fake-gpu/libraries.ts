@@ -21,7 +21,10 @@ export function fakeGpuLibraries(): { RINGRUN_CUDA_LIBRARY: string; RINGRUN_NCCL
   return { RINGRUN_CUDA_LIBRARY: compiled('cuda'), RINGRUN_NCCL_LIBRARY: compiled('nccl') };
 }
 
-/** As `fakeGpuLibraries`, for processes that compute on the fake GPU. Compiled kernels are kept from one test to the next. */
+/**
+ * As `fakeGpuLibraries`, for processes that compute on the fake GPU. Compiled kernels are kept from one test to the next. Without
+ * TF32, because most tests compare float32 with the CPU: those of TF32 delete NVIDIA_TF32_OVERRIDE.
+ */
 export function fakeComputeLibraries(): Record<string, string> {
   const kernels = join(cache, `kernels-${hashOfSources('nvrtc')}`);
   mkdirSync(kernels, { recursive: true });
@@ -30,6 +33,7 @@ export function fakeComputeLibraries(): Record<string, string> {
     RINGRUN_NVRTC_LIBRARY: compiled('nvrtc'),
     RINGRUN_CUBLASLT_LIBRARY: compiled('cublaslt'),
     RINGRUN_CUDNN_LIBRARY: compiled('cudnn'),
+    NVIDIA_TF32_OVERRIDE: '0',
     RINGRUN_FAKE_NVRTC_CACHE: kernels,
     RINGRUN_FAKE_NVRTC_FLAGS: extraFlags.join(' '),
   };

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { GpuConvolution } from '@ringrun/native';
 import { fakeDevice } from './fake-device.ts';
 
@@ -146,6 +146,7 @@ test.each(cases)('a convolution %s, and its gradients', async (_, one) => {
 });
 
 test('TF32 only where it is allowed', async () => {
+  vi.stubEnv('NVIDIA_TF32_OVERRIDE', undefined);
   const one: Case = {
     ...{ input: [1, 1, 1, 1], weight: [1, 1, 1, 1] },
     ...{ padding: [0, 0], stride: [1, 1], dilation: [1, 1] },

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { GpuProduct, NativeTensor } from '@ringrun/native';
 import { fakeDevice } from './fake-device.ts';
 
@@ -132,6 +132,7 @@ test('bfloat16 with a result of float32 or bfloat16, and TF32', async () => {
   expect(wide).toEqual(expected);
   const narrow = await multiply([...halves, new Uint16Array(m * n)], { m, n, k, dtype: 'bfloat16' });
   expect(fromBfloat16(narrow as Uint16Array)).toEqual(expected);
+  vi.stubEnv('NVIDIA_TF32_OVERRIDE', undefined);
   const inexact = new Float32Array([1 + 2 ** -12]);
   const one = new Float32Array([1]);
   const rounded = await multiply([inexact, one, new Float32Array(1)], { tf32: true });

@@ -11,6 +11,12 @@ export { checkpoint } from './functional/activation-checkpoint.ts';
 export { compileStep, type CompiledStep, type CompileStepOptions } from './compiled-step/compile-step.ts';
 export type { Auxiliary, StepResult } from './compiled-step/step-result.ts';
 export type { Device } from './executor/device.ts';
+export {
+  backends,
+  getFloat32MatmulPrecision,
+  setFloat32MatmulPrecision,
+  type Float32MatmulPrecision,
+} from './executor/precision.ts';
 export { setDefaultDevice } from './executor/select.ts';
 export { programCache } from './compiler/program-cache.ts';
 export {

@@ -123,7 +123,7 @@ struct Multiplication {
 };
 
 void multiply(const Multiplication& one) {
-  const bool rounds = one.desc.compute == ComputeTf32;
+  const bool rounds = one.desc.compute == ComputeTf32 && !fake_gpu::isTf32Off();
   const std::size_t m = one.d.rows;
   const std::size_t n = one.d.columns;
   for (std::int32_t batch = 0; batch < one.d.batch; ++batch) {

@@ -112,7 +112,7 @@ std::vector<int> outputShape(const Tensor& x, const Tensor& w, const Convolution
 }
 
 void convolve(Pass pass, const Operands& of, const Convolution& convolution) {
-  const bool rounds = convolution.mathType == 0;
+  const bool rounds = convolution.mathType == 0 && !fake_gpu::isTf32Off();
   const auto values = [rounds](const Tensor& tensor, const std::uint8_t* data) { return read(tensor, data, rounds); };
   if (pass == Pass::Forward) {
     const std::vector<float> x = values(of.x, of.xData), w = values(of.w, of.wData);

@@ -1,4 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
+import type { Executor } from '../executor/executor.ts';
 import { warnAboutRecompilation, type ProgramSummary } from './recompilation-warning.ts';
 
 /** Holds sessions of executors, whose memory the garbage collector does not free. */
@@ -13,13 +14,17 @@ export interface ProgramKey {
   equals(other: this): boolean;
 }
 
-/** The key of a program of an executor. */
+type Compiler = Pick<Executor, 'settings'>;
+
+/** The key of a program of an executor and of its settings. */
 export class ExecutorKey<Key extends ProgramKey> implements ProgramKey {
-  readonly #executor: object;
+  readonly #executor: Compiler;
+  readonly #settings: string | undefined;
   readonly #key: Key;
 
-  constructor(executor: object, key: Key) {
+  constructor(executor: Compiler, key: Key) {
     this.#executor = executor;
+    this.#settings = executor.settings?.();
     this.#key = key;
   }
 
@@ -28,7 +33,8 @@ export class ExecutorKey<Key extends ProgramKey> implements ProgramKey {
   }
 
   equals(other: ExecutorKey<Key>): boolean {
-    return this.#executor === other.#executor && this.#key.equals(other.#key);
+    const isSame = this.#executor === other.#executor && this.#settings === other.#settings;
+    return isSame && this.#key.equals(other.#key);
   }
 }
 

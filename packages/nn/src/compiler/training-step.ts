@@ -26,16 +26,18 @@ import { warnIfSlow } from './slow-compilation.ts';
 import { gradientPlacesOf, StepPlan, type GradientPlaces } from './step-plan.ts';
 import { programUpdateOf, placeUpdate, type PlacedUpdate, type StepUpdate } from './step-update.ts';
 
-/** Programs are found by executor, the plan of a step, the values that it keeps, and the structure of its update. */
+/** Programs are found by executor and its settings, the plan of a step, the values that it keeps, and its update. */
 class StepKey implements ProgramKey {
   readonly plan: StepPlan;
   readonly #kept: readonly ValuePosition[];
   readonly #executor: Executor;
+  readonly #settings: string | undefined;
   readonly #update: StructureKey | undefined;
   readonly #positions: readonly number[];
 
   constructor(executor: Executor, plan: StepPlan, placed: PlacedUpdate | undefined) {
     this.#executor = executor;
+    this.#settings = executor.settings?.();
     this.plan = plan;
     this.#kept = plan.kept;
     this.#update = placed?.update.key;
@@ -50,6 +52,7 @@ class StepKey implements ProgramKey {
     if (this === other) return true;
     if (this.#executor !== other.#executor || this.plan !== other.plan || this.#kept !== other.#kept)
       return false;
+    if (this.#settings !== other.#settings) return false;
     if (this.#update === undefined || other.#update === undefined) return this.#update === other.#update;
     return this.#update.equals(other.#update) && isSameData(this.#positions, other.#positions);
   }

@@ -182,6 +182,11 @@ export interface Executor extends ValueMemory {
   /** The device in messages and in `tensor.device`: `cpu`, `cuda:0`. */
   readonly device: string;
   /**
+   * The settings on which compiled programs depend, such as those of TF32. A program that was compiled with other ones is not
+   * used again. Default: none.
+   */
+  readonly settings?: () => string;
+  /**
    * Rewrites the outputs of a forward pass into the operators and layouts that are fast on this device, with equal shapes and
    * types of outputs. It is called before differentiation, so the gradients follow the rewritten operators: each must have a rule
    * of differentiation. Leaves must stay the same objects.

@@ -177,6 +177,7 @@ export const notFunctions = [
     'importOnnx',
     'programCache',
     'setDefaultDevice',
+    ...['setFloat32MatmulPrecision', 'getFloat32MatmulPrecision', 'backends'],
   ],
   ...['defaultGenerator', 'manualSeed'],
 ];

@@ -96,6 +96,7 @@ function addConvolution(
   });
   lowering.add({
     ...{ kind: 'convolution', name: 'convolution', pass, dtype: gpuDType(result), groups: group },
+    tf32: lowering.tf32.convolutions,
     input: asImages(arrays.input),
     weight: asImages(arrays.weight),
     output: asImages(arrays.output),

@@ -3,6 +3,7 @@ import { NnError } from '../../errors/errors.ts';
 import { onnxruntimeExecutor } from '../cpu/onnxruntime.ts';
 import type { Executor, Program, ProgramDefinition } from '../executor.ts';
 import type { Unusable } from '../device.ts';
+import { tf32 } from '../precision.ts';
 import { lowerProgram } from './lower.ts';
 import type { LoweredProgram } from './lowered-program.ts';
 import { memoryOn } from './memory.ts';
@@ -49,6 +50,7 @@ export function executorOn(device: NativeGpuDevice): Executor {
   const modules = new Modules(device);
   return {
     device: `cuda:${device.ordinal}`,
+    settings: () => JSON.stringify(tf32()),
     prepareForward,
     async compile(given) {
       const definition = forGpu(given);
@@ -98,7 +100,7 @@ export function executorOn(device: NativeGpuDevice): Executor {
 /** The commands outside of the update, and those of the update: the generated kernels of each are compiled together. */
 function lowered(definition: ProgramDefinition) {
   const { name } = definition;
-  const layout = lowerProgram(definition);
+  const layout = lowerProgram(definition, tf32());
   const { sections } = layout;
   const updateFrom = 1 + sections.findIndex(({ boundary }) => boundary?.kind === 'update');
   const end = updateFrom === 0 ? sections.length : updateFrom;

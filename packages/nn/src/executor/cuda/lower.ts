@@ -4,6 +4,7 @@ import { inSequence, isCollective } from '../../graph/collective.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { sizeOf, type ValueType } from '../../value-type.ts';
 import type { ProgramDefinition } from '../executor.ts';
+import type { Tf32 } from '../precision.ts';
 import { aligned, planArena, type Lifetime } from './arena.ts';
 import { bytesFrom, bytesOf } from './element-types.ts';
 import type { LoweredProgram, PendingCommand } from './lowered-program.ts';
@@ -15,8 +16,8 @@ import { readsOfUnit, unitsOf, type Unit } from './units.ts';
 import { isView, viewedValue } from './views.ts';
 
 /** Translates a graph whose operators the GPU computes, and whose inputs and outputs are not bfloat16. */
-export function lowerProgram(definition: ProgramDefinition): LoweredProgram {
-  return new ProgramLowering(definition).lowered();
+export function lowerProgram(definition: ProgramDefinition, tf32: Tf32): LoweredProgram {
+  return new ProgramLowering(definition).lowered(tf32);
 }
 
 class ProgramLowering {
@@ -58,7 +59,7 @@ class ProgramLowering {
     for (const node of [...order, ...ofUpdate]) if (isNode(node, 'Constant')) this.#addConstant(node);
   }
 
-  lowered(): LoweredProgram {
+  lowered(tf32: Tf32): LoweredProgram {
     this.#placeOutputs();
     const live = this.#liveUnits();
     const arena = { slot: this.#refusalSlot + 1 };
@@ -70,6 +71,7 @@ class ProgramLowering {
       arena,
       refusalsAt: { slot: this.#refusalSlot },
       refusals: this.#refusals,
+      tf32,
     });
     this.#lowerParts(lowering, -1);
     for (const [step, unit] of this.#units.entries()) {

@@ -1,5 +1,6 @@
 import type { GpuAddress, GpuArgument, GpuCommand, GpuExtent } from '@ringrun/native';
 import type { Value } from '../../graph/node.ts';
+import type { Tf32 } from '../precision.ts';
 import { sizeOf } from '../../value-type.ts';
 import { aligned } from './arena.ts';
 import { bytesOf } from './element-types.ts';
@@ -18,6 +19,7 @@ interface Places {
   readonly arena: { readonly slot: number };
   readonly refusalsAt: { readonly slot: number };
   readonly refusals: Refusal[];
+  readonly tf32: Tf32;
 }
 
 /** Collects the commands of units, one after another. */
@@ -58,6 +60,10 @@ export class NodeLowering implements Lowering {
 
   exchange(message: CollectiveMessage): void {
     this.endSection({ kind: 'collective', ...message });
+  }
+
+  get tf32(): Tf32 {
+    return this.#places.tf32;
   }
 
   at(value: Value): GpuAddress {

@@ -15,7 +15,7 @@ export const products: LoweringFamily<'Gemm' | 'MatMul'> = {
     const [a, b, bias] = inputs as readonly [Value, Value, Value?];
     const [m, n] = y.shape;
     lowering.add({
-      ...{ kind: 'product', name: 'gemm', ...dtypesOf(a, y), m, n, k: a.shape[transA ? 0 : 1] },
+      ...{ kind: 'product', name: 'gemm', ...precisionOf(lowering, a, y), m, n, k: a.shape[transA ? 0 : 1] },
       left: { at: lowering.at(a), transposed: transA },
       right: { at: lowering.at(b), transposed: transB },
       result: { at: lowering.at(y) },
@@ -36,7 +36,7 @@ export const products: LoweringFamily<'Gemm' | 'MatMul'> = {
       ofLeft.every((stride) => stride !== 0)
     ) {
       const rows = m * sizeOf(batch);
-      const size = { m: rows, n, k, batch: 1, ...dtypesOf(left.value, y) };
+      const size = { m: rows, n, k, batch: 1, ...precisionOf(lowering, left.value, y) };
       addProduct(lowering, size, [matrix(lowering, left), matrix(lowering, right)], { at: lowering.at(y) });
       return;
     }
@@ -47,11 +47,11 @@ export const products: LoweringFamily<'Gemm' | 'MatMul'> = {
 /** Transposed matrices are read by the product. */
 export const readsOfMatMul: ReadsOf<'MatMul'> = ({ inputs }) => inputs.map((input) => factorOf(input).value);
 
-type Dtypes = Pick<GpuProduct, 'dtype' | 'resultDtype'>;
+type Precision = Pick<GpuProduct, 'dtype' | 'resultDtype' | 'tf32'>;
 
 /** Of a product of factors like this one. */
-function dtypesOf(factor: Value, result: Value): Dtypes {
-  return { dtype: gpuDType(factor), resultDtype: gpuDType(result) };
+function precisionOf({ tf32 }: Lowering, factor: Value, result: Value): Precision {
+  return { dtype: gpuDType(factor), resultDtype: gpuDType(result), tf32: tf32.products };
 }
 
 type Size = Readonly<Record<'m' | 'n' | 'k', number>>;
@@ -77,7 +77,7 @@ function addBatches(
     const at = strides.map((own) => placeOf(index, outer, own));
     addProduct(
       lowering,
-      { ...size, batch: inner, ...dtypesOf(left.value, y) },
+      { ...size, batch: inner, ...precisionOf(lowering, left.value, y) },
       [left, right].map((factor, side) => ({
         ...matrix(lowering, factor, factorBytes * at[side] * matrixSize(factor)),
         batchStride: step[side] * matrixSize(factor),
@@ -89,7 +89,7 @@ function addBatches(
 
 function addProduct(
   lowering: Lowering,
-  size: Size & Dtypes & { readonly batch: number },
+  size: Size & Precision & { readonly batch: number },
   [left, right]: readonly GpuMatrix[],
   result: GpuMatrix,
 ): void {

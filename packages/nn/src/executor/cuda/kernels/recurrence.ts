@@ -149,7 +149,15 @@ export const recurrences: LoweringFamily<'Recurrence' | 'RecurrenceGradient'> = 
       return `expected lengths from 0 to ${steps}, got ${got}`;
     });
     const product: GpuProduct = {
-      ...{ kind: 'product', name: 'recurrence', dtype: 'float32', m: rows, n: width, k: size },
+      ...{
+        kind: 'product',
+        name: 'recurrence',
+        dtype: 'float32',
+        tf32: lowering.tf32.products,
+        m: rows,
+        n: width,
+        k: size,
+      },
       ...{
         left: { at: last },
         right: { at: lowering.at(weight), transposed: true },
@@ -198,6 +206,7 @@ export const recurrences: LoweringFamily<'Recurrence' | 'RecurrenceGradient'> = 
       launchElements(lowering, kernels.stepBackward, count, args);
       lowering.add({
         ...{ kind: 'product', name: 'recurrenceGradient', dtype: 'float32', m: rows, n: size, k: width },
+        tf32: lowering.tf32.products,
         left: { at: after(cell === 'gru' ? dProducts : dGates, 4 * time * rows * width) },
         ...{ right: { at: weight }, result: { at: dState }, start: { at: dState } },
       });

@@ -54,6 +54,7 @@ export async function onGpu<Op extends OpName>(
     return { arena };
   };
   const lowering: Lowering = {
+    tf32: { products: false, convolutions: false },
     at: (value): GpuAddress => {
       const slot = values.indexOf(value);
       expect(slot, 'the slot of a value of the node').toBeGreaterThanOrEqual(0);

@@ -1,0 +1,69 @@
+import { invalidateRecordedCalls } from '@ringrun/core';
+import { requireBoolean } from '../checks/require-boolean.ts';
+import { requireOneOf } from '../checks/require-one-of.ts';
+
+/** How products of float32 matrices are computed on a GPU: see `setFloat32MatmulPrecision`. */
+export type Float32MatmulPrecision = 'highest' | 'high' | 'medium';
+
+/** Where float32 factors may be rounded to TF32. */
+export interface Tf32 {
+  readonly products: boolean;
+  readonly convolutions: boolean;
+}
+
+let precision: Float32MatmulPrecision = 'highest';
+let convolutions = true;
+
+/** The present settings. Programs that were compiled with other ones are not used again. */
+export function tf32(): Tf32 {
+  return { products: precision !== 'highest', convolutions };
+}
+
+/**
+ * Sets how products of float32 matrices are computed on a GPU (torch.set_float32_matmul_precision). Default: `highest`, as in
+ * torch. It changes neither convolutions (`backends.cudnn.allowTf32`) nor results on the CPU. The next runs compile again.
+ *
+ * @param given `highest`: in float32. `high` and `medium`: tensor cores may round factors to TF32, which has 10 bits of mantissa
+ * instead of 23; sums are float32.
+ * @throws ArgumentError for another precision
+ */
+export function setFloat32MatmulPrecision(given: Float32MatmulPrecision): void {
+  requireOneOf('setFloat32MatmulPrecision', 'precision', given, ['highest', 'high', 'medium']);
+  precision = given;
+  invalidateRecordedCalls();
+}
+
+/** The argument of the last `setFloat32MatmulPrecision` (torch.get_float32_matmul_precision). */
+export function getFloat32MatmulPrecision(): Float32MatmulPrecision {
+  return precision;
+}
+
+/** Settings of the libraries that compute (torch.backends). */
+export const backends = {
+  cuda: {
+    matmul: {
+      /** True unless the precision of `setFloat32MatmulPrecision` is `highest`; `true` sets `high`. Default: false. */
+      get allowTf32(): boolean {
+        return precision !== 'highest';
+      },
+      set allowTf32(allowed: boolean) {
+        requireBoolean('backends.cuda.matmul.allowTf32', allowed);
+        setFloat32MatmulPrecision(allowed ? 'high' : 'highest');
+      },
+    },
+  },
+  cudnn: {
+    /**
+     * True if convolutions of float32 on a GPU may round their factors to TF32 (torch.backends.cudnn.allow_tf32). Default: true,
+     * as in torch. The next runs compile again.
+     */
+    get allowTf32(): boolean {
+      return convolutions;
+    },
+    set allowTf32(allowed: boolean) {
+      requireBoolean('backends.cudnn.allowTf32', allowed);
+      convolutions = allowed;
+      invalidateRecordedCalls();
+    },
+  },
+};
