@@ -3,23 +3,34 @@ import { isNode, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
 import { memoryTypes, registerTypes } from './element-types.ts';
 import { expressionsOf, isElementwise, literalOf } from './elementwise-operators.ts';
-import {
-  blockSize,
-  blocksFor,
-  broadcastStrides,
-  elementIndex,
-  generated,
-  mergedAxes,
-  positionOf,
-} from './generated.ts';
+import { broadcastStrides, mergedAxes, positionOf } from './generated.ts';
 import type { Lowering } from './lowering.ts';
 import { isView, unwidened, viewedValue } from './views.ts';
 
-/** Computes a group of elementwise nodes of one number of elements by one kernel, a thread for each element. */
-export function lowerElementwise(nodes: readonly Node[], lowering: Lowering): void {
-  const kernel = new ElementwiseKernel(nodes, lowering);
-  for (const node of nodes) if (isElementwise(node)) kernel.compute(node);
-  kernel.launch();
+/** Statements that compute element `i` of arrays. */
+export interface ElementwiseProgram {
+  /** Number of elements. */
+  readonly count: number;
+  readonly parameters: readonly ArrayParameter[];
+  /** One for each of the parameters. */
+  readonly addresses: readonly GpuAddress[];
+  readonly body: string;
+}
+
+export interface ArrayParameter {
+  /** Of a pointer to the elements: `const float*`. */
+  readonly type: string;
+  readonly name: string;
+}
+
+/** The program of a group of elementwise nodes of one number of elements. */
+export function elementwiseProgram(
+  nodes: readonly Node[],
+  lowering: Pick<Lowering, 'at' | 'isRead'>,
+): ElementwiseProgram {
+  const statements = new ElementwiseStatements(nodes, lowering);
+  for (const node of nodes) if (isElementwise(node)) statements.compute(node);
+  return statements.program();
 }
 
 /** The values that a group reads in memory. */
@@ -31,12 +42,12 @@ export function readsOfElementwise(nodes: readonly Node[]): readonly Value[] {
     .filter((value) => !members.has(value.node) && literalOfValue(value) === undefined);
 }
 
-class ElementwiseKernel {
-  readonly #lowering: Lowering;
+class ElementwiseStatements {
+  readonly #lowering: Pick<Lowering, 'at' | 'isRead'>;
   readonly #members: ReadonlySet<Node>;
   readonly #nodes: readonly Node[];
   readonly #count: number;
-  readonly #parameters: string[] = [];
+  readonly #parameters: ArrayParameter[] = [];
   readonly #addresses: GpuAddress[] = [];
   readonly #lines: string[] = [];
   /** Variables of computed values. */
@@ -44,7 +55,7 @@ class ElementwiseKernel {
   /** Parameters of addresses, and variables of loaded elements. */
   readonly #known = new Map<string, string>();
 
-  constructor(nodes: readonly Node[], lowering: Lowering) {
+  constructor(nodes: readonly Node[], lowering: Pick<Lowering, 'at' | 'isRead'>) {
     this.#lowering = lowering;
     this.#nodes = nodes;
     this.#members = new Set(nodes);
@@ -61,7 +72,7 @@ class ElementwiseKernel {
     }
   }
 
-  launch(): void {
+  program(): ElementwiseProgram {
     const stores: string[] = [];
     for (const output of this.#nodes.flatMap(({ outputs }) => outputs)) {
       const name = this.#computed.get(output);
@@ -69,9 +80,8 @@ class ElementwiseKernel {
       const parameter = this.#parameter(output, '');
       stores.push(`  ${parameter}[i] = ${name};`);
     }
-    const body = [elementIndex(this.#count), ...this.#lines, ...stores].join('\n');
-    const kernel = generated('elementwise', this.#parameters, body);
-    this.#lowering.launch(kernel, blocksFor(this.#count), [blockSize, 1, 1], this.#addresses);
+    const body = [...this.#lines, ...stores].join('\n');
+    return { count: this.#count, parameters: this.#parameters, addresses: this.#addresses, body };
   }
 
   #operand(input: Value, shape: readonly number[]): string {
@@ -100,7 +110,7 @@ class ElementwiseKernel {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const name = `${qualifier === '' ? 'to' : 'from'}${this.#parameters.length}`;
-    this.#parameters.push(`${qualifier}${memoryTypes[value.dtype]}* ${name}`);
+    this.#parameters.push({ type: `${qualifier}${memoryTypes[value.dtype]}*`, name });
     this.#addresses.push(address);
     this.#known.set(key, name);
     return name;

@@ -7,6 +7,7 @@ import type { ProgramDefinition } from '../executor.ts';
 import type { Tf32 } from '../precision.ts';
 import { aligned, planArena, type Lifetime } from './arena.ts';
 import { bytesFrom, bytesOf } from './element-types.ts';
+import { joinEqualUnits } from './equal-units.ts';
 import type { LoweredProgram, PendingCommand } from './lowered-program.ts';
 import type { Refusal } from './lowering.ts';
 import { NodeLowering } from './node-lowering.ts';
@@ -49,7 +50,7 @@ class ProgramLowering {
     const known = new Set(order);
     const ofUpdate = topologicalOrder(update?.outputs ?? []).filter((node) => !known.has(node));
     const units = unitsOf(order.filter(hasCommands));
-    this.#units = [...units, ...unitsOf(ofUpdate.filter(hasCommands))];
+    this.#units = [...units, ...joinEqualUnits(unitsOf(ofUpdate.filter(hasCommands)))];
     this.#updateFrom = units.length;
     this.#parts = new Parts(parts, this.#outputs, units);
     for (const [slot, value] of this.#inputs.entries()) this.#homes.set(value, { slot });

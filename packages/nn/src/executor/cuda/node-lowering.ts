@@ -4,7 +4,7 @@ import type { Tf32 } from '../precision.ts';
 import { sizeOf } from '../../value-type.ts';
 import { aligned } from './arena.ts';
 import { bytesOf } from './element-types.ts';
-import { lowerElementwise } from './elementwise.ts';
+import { lowerElementwise } from './launch-elementwise.ts';
 import type { Boundary, PendingCommand, Section } from './lowered-program.ts';
 import type { CollectiveMessage, Kernel, Lowering, Refusal } from './lowering.ts';
 import { lowerNode } from './operators.ts';
@@ -38,10 +38,10 @@ export class NodeLowering implements Lowering {
     this.end = places.scratchFrom;
   }
 
-  lower({ nodes, isElementwise }: Unit): void {
+  lower({ nodes, isElementwise, groups }: Unit): void {
     this.#scratch = this.#places.scratchFrom;
     if (isElementwise) {
-      lowerElementwise(nodes, this);
+      lowerElementwise(groups, this);
       return;
     }
     for (const node of nodes) lowerNode(node)(node, this);

@@ -12,6 +12,8 @@ export interface Unit {
   readonly nodes: Group;
   /** True for elementwise nodes, which one kernel computes. */
   readonly isElementwise: boolean;
+  /** The nodes by connected group. Several groups are independent of each other. */
+  readonly groups: readonly Group[];
 }
 
 /**
@@ -28,7 +30,11 @@ export function unitsOf(order: readonly Node[]): readonly Unit[] {
     before,
     (group) => group.length <= mostNodes && arraysOf(group) <= mostArrays,
   );
-  return inOrder(order, groups, before).map((nodes) => ({ nodes, isElementwise: nodes.some(isElementwise) }));
+  return inOrder(order, groups, before).map((nodes) => ({
+    nodes,
+    isElementwise: nodes.some(isElementwise),
+    groups: [nodes],
+  }));
 }
 
 /** Views of other kinds are boundaries. */
