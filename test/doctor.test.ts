@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { fakeGpuLibraries } from '../native/test/fake-gpu/libraries.ts';
+import { fakeComputeLibraries } from '../native/test/fake-gpu/libraries.ts';
 import { builtScript } from './support/built-script.ts';
 import { node } from './support/command.ts';
 import type { CommandOptions } from './support/command.ts';
@@ -117,9 +117,9 @@ describe('on a machine', () => {
   });
 });
 
-// Fake libcuda and libnccl, whose names and GPU names contain "fake". On a machine with GPUs they hide NVIDIA's.
-describe('the libraries of the backend nccl', () => {
-  const libraries = fakeGpuLibraries();
+// Fakes of NVIDIA's libraries, whose names and GPU names contain "fake". On a machine with GPUs they hide NVIDIA's.
+describe('the libraries of GPUs', () => {
+  const libraries = fakeComputeLibraries();
 
   test('that load are reported with versions, paths and GPUs', async () => {
     const findings = await doctor([], { env: { ...libraries, CUDA_VISIBLE_DEVICES: '2,5' } });
@@ -136,7 +136,56 @@ describe('the libraries of the backend nccl', () => {
     expect(nccl.found).toContain(`NCCL 2.21.5, ${libraries.RINGRUN_NCCL_LIBRARY}`);
     expect(nccl.measured).toMatchObject({ version: '2.21.5', path: libraries.RINGRUN_NCCL_LIBRARY });
     expect(nccl.found).toContain('fake');
-    expect(findings).toHaveProperty('cuda provider');
+    for (const [check, name] of Object.entries({
+      nvrtc: 'NVRTC 13.0',
+      cublaslt: 'cuBLASLt 13.0',
+      cudnn: 'cuDNN 9.0',
+    })) {
+      expect(words(findings[check])).toBe(
+        `ok: ${name}, ${libraries[`RINGRUN_${check.toUpperCase()}_LIBRARY`]}`,
+      );
+    }
+  });
+
+  test('that compute are used on each GPU, whose users are reported', async () => {
+    const smi = join(folder, 'nvidia-smi');
+    const uuid = (index: number) => `GPU-5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a0${index}`;
+    writeFileSync(smi, `#!/bin/sh\necho '${uuid(1)}, 4242, 1520, python3'\n`);
+    chmodSync(smi, 0o700);
+    const env = { ...libraries, RINGRUN_FAKE_GPU_GPUS: 2, PATH: `${folder}:${process.env['PATH']}` };
+    const findings = await doctor(['--backend', 'nccl'], { env });
+    const right = "model.to('cuda') works: a kernel, a product and a convolution as on the host";
+    expect(words(findings['gpu 0'])).toMatch(
+      /^ok: fake GPU \(compute capability 9\.0\), .* GB free; no other process uses it; /,
+    );
+    expect(words(findings['gpu 0'])).toContain(right);
+    expect(words(findings['gpu 1'])).toContain('also used by process 4242 (python3, 1.59 GB)');
+    expect(findings).not.toHaveProperty('gpu 2');
+  });
+
+  test('that fail on a GPU do not end the doctor', async () => {
+    const env = { ...libraries, RINGRUN_FAKE_GPU_GPUS: 1, RINGRUN_FAKE_GPU_FAULT: 'cuLaunchKernel:1:719' };
+    const findings = await doctor([], { env });
+    expect(words(findings['gpu 0'])).toMatch(
+      /^problem: it does not compute: Error: program .*cuLaunchKernel .*\(719\) → run nvidia-smi/,
+    );
+    const withoutConvolutions = {
+      ...libraries,
+      RINGRUN_FAKE_GPU_GPUS: 1,
+      RINGRUN_CUDNN_LIBRARY: '/nowhere/cudnn.so',
+    };
+    const { cudnn, ...others } = await doctor([], { env: withoutConvolutions });
+    expect(words(cudnn)).toMatch(
+      /^warning: .*models with convolutions cannot .* → RINGRUN_CUDNN_LIBRARY is \/nowhere/,
+    );
+    expect(words(others['gpu 0'])).toMatch(/^ok: .* works: a kernel and a product as on the host/);
+  });
+
+  test('that a job with the backend nccl lacks are problems', async () => {
+    const env = { RINGRUN_CUDA_LIBRARY: '/nowhere/cuda.so', RINGRUN_NCCL_LIBRARY: '/nowhere/nccl.so' };
+    const findings = await doctor(['--backend', 'nccl'], { env });
+    const levels = ['gpu', 'nccl'].map((check) => findings[check].level);
+    expect(levels).toEqual(['problem', 'problem']);
   });
 
   test('that are missing or too old are reported with the paths tried and the variable to set', async () => {
@@ -149,7 +198,7 @@ describe('the libraries of the backend nccl', () => {
     expect(words(missing['nccl'])).toMatch(
       /^warning: .*\(\/nowhere\/nccl\.so: cannot open .*\) → RINGRUN_NCCL_LIBRARY is \/nowhere\/nccl\.so, /,
     );
-    expect(missing).not.toHaveProperty('cuda provider');
+    expect(missing).not.toHaveProperty('gpu 0');
     expect(words(outdated['nccl'])).toMatch(/^warning: .*is NCCL 2\.7\.8, expected 2\.14\.0 or later.* → /);
   });
 

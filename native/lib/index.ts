@@ -6,6 +6,7 @@ import type { NcclDescription } from './nccl.ts';
 export type { NativeBinding, OwnConnection } from './binding.ts';
 export { buildNative } from './compile.ts';
 export type { NativeFailure } from './failure.ts';
+export { howToInstall, whyGpuIsUnusable, type GpuLibrary } from './gpu-libraries.ts';
 export type {
   GpuAddress,
   GpuArgument,

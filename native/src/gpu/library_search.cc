@@ -40,7 +40,8 @@ void addFile(Names& names, const LibrarySearch& search, const std::string& file)
   addFolder(conda, "/lib");
   addFolder(variable("CUDA_HOME"), "/lib64");
   addFolder("/usr/local/cuda", "/lib64");
-  for (const std::string& root : {variable("VIRTUAL_ENV"), conda, std::string("/usr/local"), std::string("/usr")}) {
+  const std::string home = variable("HOME");
+  for (const std::string& root : {variable("VIRTUAL_ENV"), conda, home.empty() ? "" : home + "/.local", std::string("/usr/local"), std::string("/usr")}) {
     if (root.empty()) continue;
     for (const std::string& wheel : search.wheels) addPythonPackages(names, root, wheel + "/" + file);
   }

@@ -15,7 +15,8 @@ struct LibrarySearch {
 
 // Only the file in the search's variable if that is set. Otherwise, for each file name: the name for the dynamic loader
 // (LD_LIBRARY_PATH, ld.so.cache, system folders), then the files that exist in $HOME_VARIABLE/lib, $CONDA_PREFIX/lib,
-// $CUDA_HOME/lib64, /usr/local/cuda/lib64, and in pip's packages of $VIRTUAL_ENV, $CONDA_PREFIX, /usr/local and /usr.
+// $CUDA_HOME/lib64, /usr/local/cuda/lib64, and in pip's packages of $VIRTUAL_ENV, $CONDA_PREFIX, $HOME/.local, /usr/local and
+// /usr.
 std::vector<std::string> candidatesOf(const LibrarySearch& search);
 
 // Places to search for libcuda.so.1, the driver: only the file in RINGRUN_CUDA_LIBRARY if that is set; else the

@@ -1,3 +1,4 @@
+import { howToInstall } from '@ringrun/native';
 import type { NcclDescription } from '@ringrun/native';
 
 import { RingrunError } from '@ringrun/core';
@@ -27,7 +28,19 @@ export function requireNccl(description: NcclDescription): void {
   if (why === undefined) return;
   throw new RingrunError(
     'ERR_NCCL_UNAVAILABLE',
-    `backend nccl is not available: ${why}. Install NVIDIA's driver and libnccl2 (or pip's nvidia-nccl-cu12), ` +
-      'or use backend gloo, which needs no GPU',
+    `backend nccl is not available: ${why}. ${cureOf(description)}, or use backend gloo, which needs no GPU. ` +
+      'ringrun doctor --backend nccl lists everything that is missing',
   );
+}
+
+/** Without a driver, an image cannot help. */
+function cureOf({ cuda, nccl }: NcclDescription): string {
+  const cures = [
+    ...(cuda.path === ''
+      ? ["install NVIDIA's driver on the host, and start the container with GPU access"]
+      : []),
+    ...(nccl.problem === '' ? [] : [`run ${howToInstall(['nccl'], cuda.version)}`]),
+  ];
+  const text = cures.length === 0 ? 'check the driver with nvidia-smi' : cures.join('; ');
+  return text[0].toUpperCase() + text.slice(1);
 }

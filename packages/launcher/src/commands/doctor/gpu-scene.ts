@@ -1,8 +1,9 @@
 import { statfsSync } from 'node:fs';
-import type { NcclDescription } from '@ringrun/collectives';
 import { namesIn, readText } from '../../host/host-files.ts';
+import type { DoctorOptions } from './options.ts';
 import { runProbe } from './probe.ts';
 import type { ProbeResult } from './probe.ts';
+import type { GpusAnswer } from './probes/gpus.ts';
 
 /** NVIDIA devices, driver and libraries of this machine. */
 export interface GpuScene {
@@ -12,9 +13,11 @@ export interface GpuScene {
   models: readonly string[];
   /** GPUs in /dev that this container may use, such as `nvidia0`. WSL has no such files. */
   deviceFiles: readonly string[];
-  /** Versions and GPUs that libcuda.so.1 and libnccl.so.2 report, opened as the nccl backend opens them. */
-  found: ProbeResult<NcclDescription>;
+  /** Versions and GPUs that NVIDIA's libraries report, opened as training opens them. */
+  found: ProbeResult<GpusAnswer>;
   settings: GpuSettings;
+  /** --backend nccl: without a GPU or a library the job fails or computes on CPUs. */
+  needsGpu: boolean;
   /** Capacity of /dev/shm in bytes: NCCL uses it between processes of one host. Undefined if it does not exist. */
   sharedMemoryBytes: number | undefined;
 }
@@ -22,20 +25,27 @@ export interface GpuScene {
 /** Environment variables that change which libraries and GPUs are found. Undefined: not set. */
 export interface GpuSettings {
   RINGRUN_CUDA_LIBRARY?: string | undefined;
+  RINGRUN_NVRTC_LIBRARY?: string | undefined;
+  RINGRUN_CUBLASLT_LIBRARY?: string | undefined;
+  RINGRUN_CUDNN_LIBRARY?: string | undefined;
   RINGRUN_NCCL_LIBRARY?: string | undefined;
   CUDA_VISIBLE_DEVICES?: string | undefined;
 }
 
 /** A separate process opens the libraries: a driver that does not match its kernel module may crash or hang. */
-export async function readGpuScene(timeoutMs: number, settings: GpuSettings): Promise<GpuScene> {
+export async function readGpuScene(
+  { timeoutMs, backend }: Pick<DoctorOptions, 'timeoutMs' | 'backend'>,
+  settings: GpuSettings,
+): Promise<GpuScene> {
   return {
     driver: parseDriverVersion(readText('/proc/driver/nvidia/version')),
     models: namesIn('/proc/driver/nvidia/gpus').flatMap((bus) =>
       parseModel(readText(`/proc/driver/nvidia/gpus/${bus}/information`)),
     ),
     deviceFiles: namesIn('/dev').filter((name) => /^nvidia\d+$/.test(name)),
-    found: await runProbe<NcclDescription>('nccl', { timeoutMs }),
+    found: await runProbe<GpusAnswer>('gpus', { timeoutMs }),
     settings,
+    needsGpu: backend === 'nccl',
     sharedMemoryBytes: sizeOf('/dev/shm'),
   };
 }
@@ -43,7 +53,12 @@ export async function readGpuScene(timeoutMs: number, settings: GpuSettings): Pr
 /** True if a driver, a device or the CUDA library was found, or if a variable names a library. */
 export function hasSomethingOfGpus({ driver, deviceFiles, found, settings }: GpuScene): boolean {
   if (driver !== undefined || deviceFiles.length > 0) return true;
-  if (settings.RINGRUN_CUDA_LIBRARY || settings.RINGRUN_NCCL_LIBRARY) return true;
+  if (
+    Object.entries(settings).some(
+      ([name, file]) => /^RINGRUN_(CUDA|NCCL|NVRTC|CUBLASLT|CUDNN)_LIBRARY$/.test(name) && file,
+    )
+  )
+    return true;
   if (found.kind === 'answer') return found.answer.cuda.path !== '';
   // Without the addon no library was opened; the check `addon` reports that.
   return !found.stderr.includes('NativeUnavailableError');

@@ -1,6 +1,7 @@
 import { examineAddon } from './checks/addon.ts';
 import { examineClock } from './checks/clock.ts';
-import { examineCudaProvider } from './checks/cuda-provider.ts';
+import { judgeGpuCompute } from './checks/gpu-compute.ts';
+import { computeLibraries, judgeComputeLibrary } from './checks/gpu-libraries.ts';
 import { judgeGpu } from './checks/gpu.ts';
 import { judgeNccl } from './checks/nccl.ts';
 import { examineNode } from './checks/node-version.ts';
@@ -10,7 +11,11 @@ import { examineSharedMemory } from './checks/shared-memory.ts';
 import { examineThreads } from './checks/threads.ts';
 import type { Finding, NamedFinding } from './finding.ts';
 import { hasSomethingOfGpus, readGpuScene } from './gpu-scene.ts';
+import { readGpuUsers } from './gpu-users.ts';
 import type { DoctorOptions } from './options.ts';
+import { runProbe } from './probe.ts';
+import type { GpuComputeAnswer } from './probes/gpu-compute.ts';
+import type { GpusAnswer } from './probes/gpus.ts';
 
 type Examine = (options: DoctorOptions) => Finding | Promise<Finding>;
 
@@ -30,12 +35,37 @@ export async function* examineMachine(options: DoctorOptions): AsyncGenerator<Na
   yield* examineGpus(options);
 }
 
-/** NCCL is checked only if traces of a GPU exist, onnxruntime's CUDA provider only if a GPU is usable. */
+/**
+ * The libraries are checked only if traces of a GPU exist or the job needs one, and GPUs compute only if the libraries are
+ * usable.
+ */
 async function* examineGpus(options: DoctorOptions): AsyncGenerator<NamedFinding> {
-  const scene = await readGpuScene(options.timeoutMs, process.env);
+  const scene = await readGpuScene(options, process.env);
   yield { check: 'gpu', ...judgeGpu(scene) };
-  if (scene.found.kind === 'failure' || !hasSomethingOfGpus(scene)) return;
-  yield { check: 'nccl', ...judgeNccl(scene, scene.found.answer) };
-  if (scene.found.answer.cuda.problem !== '') return;
-  yield { check: 'cuda provider', ...(await examineCudaProvider(options)) };
+  const { found, needsGpu } = scene;
+  if (found.kind === 'failure' || !(needsGpu || hasSomethingOfGpus(scene))) return;
+  for (const library of computeLibraries) {
+    yield { check: library.check, ...judgeComputeLibrary(library, scene, found.answer) };
+  }
+  yield { check: 'nccl', ...judgeNccl(scene, found.answer) };
+  if (found.answer.compute.problem === '') yield* examineComputing(options, found.answer);
+}
+
+/** Each GPU computes in a process of its own, all of them at the same time. */
+async function* examineComputing(
+  { timeoutMs }: DoctorOptions,
+  { devices, compute }: GpusAnswer,
+): AsyncGenerator<NamedFinding> {
+  // Before the probes, which are users too.
+  const users = await readGpuUsers(timeoutMs);
+  const convolution = compute.cudnn.problem === '' ? ['convolution'] : [];
+  const running = devices.map(async ({ index, uuid }) => {
+    const result = await runProbe<GpuComputeAnswer>('gpu-compute', {
+      timeoutMs,
+      arguments: [String(index), ...convolution],
+    });
+    const finding = judgeGpuCompute({ uuid, result, nvrtc: compute.nvrtc.version, users });
+    return { check: `gpu ${index}`, ...finding };
+  });
+  for (const finding of running) yield await finding;
 }

@@ -1,7 +1,7 @@
-import type { NcclDescription } from '@ringrun/collectives';
+import type { NativeLibraryDescription } from '@ringrun/native';
 
-/** An NVIDIA library, as found by the nccl backend. */
-export type OpenedLibrary = NcclDescription['cuda'];
+/** An NVIDIA library, as training finds it. */
+export type OpenedLibrary = NativeLibraryDescription;
 
 /** Why the library cannot be used. If it could not be opened: each path tried, with the loader's error. */
 export function whyUnusable({ problem, path, attempts }: OpenedLibrary): string {

@@ -15,11 +15,16 @@ export interface DoctorOptions {
   /** Milliseconds: the limit of each check, and of the wait for a name, a port and a second doctor. */
   timeoutMs: number;
   json: boolean;
+  /** --backend of the job: with nccl, GPUs and their libraries are required. Undefined: not set. */
+  backend: (typeof backends)[number] | undefined;
   /** --secret-file. */
   secretFile: string | undefined;
 }
 
+const backends = ['gloo', 'cpu', 'nccl'] as const;
+
 interface ParsedOptions {
+  backend?: (typeof backends)[number];
   masterAddr?: string;
   masterPort: number;
   nodeRank?: number;
@@ -33,6 +38,7 @@ Examples:
   ringrun doctor                                  check this machine
   ringrun doctor --master-addr train-master-0     also check the network path to the master. To measure the link, run the
                                                   same command on two nodes at the same time, one of them the master
+  ringrun doctor --backend nccl                   also require GPUs, and the libraries that compute and communicate on them
 
 In a pod, the master is read from the variables that the operator sets.
 Exit code: 1 if a check reports a problem, otherwise 0. Warnings do not change the exit code.`;
@@ -61,6 +67,7 @@ export function parseDoctorOptions(argv: readonly string[], env: NodeJS.ProcessE
     nodes: maxNodes(env['PET_NNODES']),
     timeoutMs: options.timeout * 1000,
     json: options.json,
+    backend: options.backend,
     secretFile: options.secretFile,
   };
 }
@@ -88,6 +95,12 @@ function doctorCommand(): Command {
         .argParser((text) =>
           integerIn(text, 1, longestTimeoutSeconds, `whole seconds from 1 to ${longestTimeoutSeconds}`),
         ),
+    )
+    .addOption(
+      new Option(
+        '--backend <name>',
+        'backend of the job: with nccl, a missing GPU or library is a problem',
+      ).choices(backends),
     )
     .option('--secret-file <path>', 'file with the secret of the job (default: RINGRUN_SECRET)')
     .option('--json', 'print all findings as one JSON object', false)

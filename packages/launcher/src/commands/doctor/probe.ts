@@ -68,5 +68,7 @@ function lastLine(text: string): string {
  */
 export function firstErrorLine(stderr: string): string | undefined {
   const lines = stderr.split('\n').map((line) => line.trim());
-  return lines.find((line) => /^(\[?\w*Error\b|Error:)/.test(line)) ?? lines.filter(Boolean).at(-1);
+  const line = lines.find((one) => /^(\[?\w*Error\b|Error:)/.test(one)) ?? lines.filter(Boolean).at(-1);
+  // An error without a stack, as the addon throws it, is printed in brackets.
+  return line?.replace(/^\[(\w*Error\b.*)\](?: \{)?$/, '$1');
 }

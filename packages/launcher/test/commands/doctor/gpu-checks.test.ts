@@ -1,11 +1,14 @@
-import type { NcclDescription } from '@ringrun/collectives';
 import { describe, expect, test } from 'vitest';
-import { judgeCudaProvider } from '../../../src/commands/doctor/checks/cuda-provider.ts';
+import { judgeGpuCompute } from '../../../src/commands/doctor/checks/gpu-compute.ts';
+import { computeLibraries, judgeComputeLibrary } from '../../../src/commands/doctor/checks/gpu-libraries.ts';
 import { judgeGpu } from '../../../src/commands/doctor/checks/gpu.ts';
 import { judgeNccl } from '../../../src/commands/doctor/checks/nccl.ts';
 import { parseDriverVersion, parseModel } from '../../../src/commands/doctor/gpu-scene.ts';
 import type { GpuScene } from '../../../src/commands/doctor/gpu-scene.ts';
 import type { OpenedLibrary } from '../../../src/commands/doctor/opened-library.ts';
+import { parseGpuUsers } from '../../../src/commands/doctor/gpu-users.ts';
+import type { GpuComputeAnswer } from '../../../src/commands/doctor/probes/gpu-compute.ts';
+import type { GpusAnswer } from '../../../src/commands/doctor/probes/gpus.ts';
 import { words } from './words.ts';
 
 describe('GPUs', () => {
@@ -25,16 +28,26 @@ describe('GPUs', () => {
     ],
   });
   const device = { name: 'NVIDIA H100 80GB HBM3', uuid: 'GPU-0', pciBusId: '', memoryBytes: 85e9 };
-  const usable: NcclDescription = {
-    cuda: opened('/usr/lib/libcuda.so.1', '12.4'),
+  const cuda = opened('/usr/lib/libcuda.so.1', '12.4');
+  const usable: GpusAnswer = {
+    cuda,
+    compute: {
+      ...{ problem: '', cuda },
+      nvrtc: opened('/usr/lib/libnvrtc.so.12', '12.9'),
+      cublasLt: opened('/usr/lib/libcublasLt.so.12', '12.9'),
+      cudnn: opened('/usr/lib/libcudnn.so.9', '9.28'),
+    },
     nccl: opened('/usr/lib/libnccl.so.2', '2.21.5'),
     devices: [
       { ...device, index: 0 },
       { ...device, index: 1 },
     ],
   };
-  const noDriver: NcclDescription = { cuda: missing('no driver'), nccl: missing('no NCCL'), devices: [] };
-  const answer = (found: NcclDescription) => ({ kind: 'answer', answer: found, stderr: '' }) as const;
+  const noDriver: GpusAnswer = {
+    ...{ cuda: missing('no driver'), nccl: missing('no NCCL'), devices: [] },
+    compute: { ...usable.compute, problem: 'no driver', cuda: missing('no driver') },
+  };
+  const answer = (found: GpusAnswer) => ({ kind: 'answer', answer: found, stderr: '' }) as const;
   const failure = (stderr: string) => ({ kind: 'failure', why: 'it was killed by SIGSEGV', stderr }) as const;
   const none: GpuScene = {
     driver: undefined,
@@ -42,6 +55,7 @@ describe('GPUs', () => {
     deviceFiles: [],
     found: answer(noDriver),
     settings: {},
+    needsGpu: false,
     sharedMemoryBytes: 64 * 1024 * 1024,
   };
   const two: GpuScene = {
@@ -50,6 +64,7 @@ describe('GPUs', () => {
     deviceFiles: ['nvidia0', 'nvidia1'],
     found: answer(usable),
     settings: {},
+    needsGpu: false,
     sharedMemoryBytes: 2 ** 31,
   };
   const unusable = (problem: string) => answer({ ...usable, cuda: { ...usable.cuda, problem }, devices: [] });
@@ -85,7 +100,7 @@ describe('GPUs', () => {
     [
       'a driver that crashes',
       { ...two, found: failure('') },
-      /^problem: .* failed: it was killed by SIGSEGV → .*nvidia-smi.*RINGRUN_CUDA_LIBRARY and RINGRUN_NCCL_LIBRARY to/,
+      /^problem: .* failed: it was killed by SIGSEGV → .*nvidia-smi.*RINGRUN_CUDA_LIBRARY and the variables of the other libraries to/,
     ],
     ['the same without a GPU', { ...none, found: failure('') }, /^warning: .* SIGSEGV → /],
     [
@@ -107,7 +122,7 @@ describe('GPUs', () => {
     expect(words(judgeNccl(two, usable))).toBe('ok: NCCL 2.21.5, /usr/lib/libnccl.so.2');
     const without = { ...usable, nccl: missing('no NCCL') };
     expect(words(judgeNccl(two, without))).toMatch(
-      /^warning: the nccl backend cannot be used: no NCCL \(lib.so: no such file; .*\) → apt-get install libnccl2 .*RINGRUN_NCCL_LIBRARY to the file$/,
+      /^warning: the nccl backend cannot be used: no NCCL \(lib.so: no such file; .*\) → pip install nvidia-nccl-cu12, or apt-get install libnccl2 from .*RINGRUN_NCCL_LIBRARY to the file$/,
     );
     const named = { ...two, settings: { RINGRUN_NCCL_LIBRARY: '/opt/lib.so' } };
     expect(words(judgeNccl(named, without))).toMatch(/ → RINGRUN_NCCL_LIBRARY is \/opt\/lib.so, /);
@@ -116,12 +131,135 @@ describe('GPUs', () => {
     expect(judgeNccl(small, { ...usable, devices: usable.devices.slice(1) }).level).toBe('ok');
   });
 
-  test('a missing CUDA provider of onnxruntime is a warning with the missing library', () => {
-    const stderr =
-      'node:internal\n\nError: Failed to load shared library: libcudnn.so.9: cannot open\n    at x.js:1:1';
-    expect(words(judgeCudaProvider({ kind: 'failure', why: 'exit code 1', stderr }))).toMatch(
-      /^warning: .*GPU: Error: Failed to load shared library: libcudnn.so.9: cannot open → .*onnxruntime-node-install=cuda12/,
-    );
+  test.each<[string, GpuScene, RegExp]>([
+    ['no GPU', none, /^problem: no driver \(.*\), and \/dev\/nvidia0 does not exist/],
+    [
+      'a driver for CUDA 11',
+      {
+        ...two,
+        found: answer({
+          ...usable,
+          compute: { ...usable.compute, cuda: { ...cuda, problem: 'the driver is for CUDA 11.4' } },
+        }),
+      },
+      /^problem: 2 GPUs .* models cannot compute there: the driver is for CUDA 11.4 → install driver 525/,
+    ],
+    ['two GPUs', two, /^ok: 2 GPUs/],
+  ])('with --backend nccl: %s', (_, scene, expected) => {
+    expect(words(judgeGpu({ ...scene, needsGpu: true }))).toMatch(expected);
+  });
+
+  describe('the library', () => {
+    const scene = { settings: {}, needsGpu: false };
+    const [nvrtc, cublasLt, cudnn] = computeLibraries;
+    const without = (key: 'nvrtc' | 'cublasLt' | 'cudnn', driver: string): GpusAnswer => ({
+      ...usable,
+      compute: { ...usable.compute, cuda: { ...cuda, version: driver }, [key]: missing('not found') },
+    });
+
+    test('that is usable is reported with its version and path', () => {
+      expect(computeLibraries.map((library) => words(judgeComputeLibrary(library, scene, usable)))).toEqual([
+        'ok: NVRTC 12.9, /usr/lib/libnvrtc.so.12',
+        'ok: cuBLASLt 12.9, /usr/lib/libcublasLt.so.12',
+        'ok: cuDNN 9.28, /usr/lib/libcudnn.so.9',
+      ]);
+    });
+
+    test.each([
+      [
+        nvrtc,
+        '12.4',
+        "'cuda') are errors → pip install nvidia-cuda-nvrtc-cu12, or apt-get install cuda-nvrtc-12-4 from",
+      ],
+      [
+        cublasLt,
+        '13.1',
+        "'cuda') are errors → pip install nvidia-cublas, or apt-get install libcublas-13-1 from",
+      ],
+      [
+        cudnn,
+        '13.0',
+        'models with convolutions cannot compute on the GPU → pip install nvidia-cudnn-cu13, or apt-get install libcudnn9-cuda-13 from',
+      ],
+      [
+        cudnn,
+        '',
+        'cannot compute on the GPU → pip install nvidia-cudnn-cu12, or apt-get install libcudnn9-cuda-12 from',
+      ],
+    ])('$name is missing beside a driver for CUDA %s', (library, driver, expected) => {
+      const found = words(judgeComputeLibrary(library, scene, without(library.key, driver)));
+      expect(found).toContain(
+        'warning: not found (lib.so: no such file; /opt/lib.so: wrong class). Without it, ',
+      );
+      expect(found).toContain(expected);
+      const required = judgeComputeLibrary(
+        library,
+        { ...scene, needsGpu: true },
+        without(library.key, driver),
+      );
+      expect(required.level).toBe('problem');
+    });
+
+    test('NVRTC that is newer than the driver cannot be used', () => {
+      const newer = {
+        ...usable,
+        compute: { ...usable.compute, nvrtc: opened('/opt/libnvrtc.so.13', '13.0') },
+      };
+      expect(words(judgeComputeLibrary(nvrtc, scene, newer))).toMatch(
+        /^warning: NVRTC 13.0 is newer than the driver, which is for CUDA 12.4 .* → install a driver for CUDA 13 or later, or pip install nvidia-cuda-nvrtc-cu12,/,
+      );
+    });
+  });
+
+  describe('a GPU that computes', () => {
+    const right: GpuComputeAnswer = {
+      ...{ name: 'NVIDIA H100', capability: [9, 0], freeBytes: 84e9, totalBytes: 85e9, milliseconds: 812 },
+      results: [
+        { what: 'a kernel', expected: [1, 2], got: [1, 2] },
+        { what: 'a product', expected: [3], got: [3] },
+      ],
+    };
+    const gpu = { uuid: 'GPU-1', nvrtc: '12.9', users: undefined };
+    const judged = (change: Partial<GpuComputeAnswer>, users?: ReturnType<typeof parseGpuUsers>) =>
+      words(
+        judgeGpuCompute({
+          ...gpu,
+          users,
+          result: { kind: 'answer', answer: { ...right, ...change }, stderr: '' },
+        }),
+      );
+    const failed = (stderr: string) =>
+      words(judgeGpuCompute({ ...gpu, result: { kind: 'failure', why: 'exit code 1', stderr } }));
+
+    test('is reported with its capability, free memory and users', () => {
+      const users = parseGpuUsers(
+        'GPU-1, 42, 1520, /usr/bin/python3\nGPU-2, 43, 1, other\nGPU-1, 44, [N/A], a, b\nNo running processes found\n',
+      );
+      expect(judged({})).toBe(
+        "ok: NVIDIA H100 (compute capability 9.0), 84 GB of 85 GB free; model.to('cuda') works: a kernel and a product as on the host in 812 ms",
+      );
+      expect(judged({}, [])).toContain('free; no other process uses it; model');
+      expect(judged({}, users)).toContain(
+        '; also used by processes 42 (/usr/bin/python3, 1.59 GB), 44 (a, b); model',
+      );
+      expect(judged({ freeBytes: 2e9 }, users)).toMatch(
+        /^warning: .* 2 GB of 85 GB free; also used by .* → end the other/,
+      );
+    });
+
+    test('that computes something else, or fails, is a problem', () => {
+      const wrong = [{ what: 'a product', expected: [3, 4], got: [3, Number.NaN] }];
+      expect(judged({ results: wrong })).toMatch(
+        /^problem: .*: a product is wrong: element 1 is NaN, expected 4 → /,
+      );
+      expect(failed('Error: nvrtc: error: invalid value for --gpu-architecture (-arch)')).toMatch(
+        /^problem: .*: NVRTC 12.9 does not compile for this GPU → use another version of NVRTC/,
+      );
+      expect(failed('Error: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY: out of memory (2)')).toMatch(
+        / → end the processes/,
+      );
+      expect(failed('')).toMatch(/^problem: it does not compute: exit code 1 → run nvidia-smi/);
+    });
   });
 
   test("the driver's version and model lines are parsed", () => {

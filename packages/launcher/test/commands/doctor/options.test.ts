@@ -52,6 +52,11 @@ test('arguments, with dashes or underscores, override the environment', () => {
   });
 });
 
+test('--backend accepts the backends of initProcessGroup', () => {
+  expect(parseDoctorOptions(['--backend', 'nccl'], {}).backend).toBe('nccl');
+  expect(() => parseDoctorOptions(['--backend', 'mpi'], {})).toThrow("argument 'mpi' is invalid");
+});
+
 test('--secret-file is read like that of the launcher', async () => {
   expect(parseDoctorOptions(['--secret-file', '/run/secret'], {}).secretFile).toBe('/run/secret');
   const missing = runDoctor(['--secret-file', '/nowhere/secret']);

@@ -1,4 +1,4 @@
-import { loadNative, type GpuCommand, type NativeGpuDevice } from '@ringrun/native';
+import { loadNative, whyGpuIsUnusable, type GpuCommand, type NativeGpuDevice } from '@ringrun/native';
 import { NnError } from '../../errors/errors.ts';
 import { onnxruntimeExecutor } from '../cpu/onnxruntime.ts';
 import type { Executor, Program, ProgramDefinition } from '../executor.ts';
@@ -35,8 +35,8 @@ function indexOfRank(): number {
 
 function open(index: number): Executor | Unusable {
   const native = loadNative();
-  const { problem } = native.describeGpu();
-  if (problem !== '') return { problem };
+  const problem = whyGpuIsUnusable(native.describeGpu());
+  if (problem !== undefined) return { problem };
   try {
     return executorOn(new native.GpuDevice(index));
   } catch (cause) {

@@ -1,10 +1,11 @@
-import type { NcclDescription } from '@ringrun/collectives';
+import type { NcclDescription } from '@ringrun/native';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 import { hasSomethingOfGpus } from '../gpu-scene.ts';
 import type { GpuScene } from '../gpu-scene.ts';
 import { fixOfSearch, whyUnusable } from '../opened-library.ts';
 import { firstErrorLine } from '../probe.ts';
+import type { GpusAnswer } from '../probes/gpus.ts';
 import { formatBytes } from '../units.ts';
 
 /** Checks for GPUs, and that the nccl backend can use them. */
@@ -17,17 +18,29 @@ export function judgeGpu(scene: GpuScene): Finding {
 }
 
 function judge(scene: GpuScene): Finding {
+  const { needsGpu } = scene;
+  if (!needsGpu && !hasSomethingOfGpus(scene)) return ok('no GPU found: training runs on the CPU');
+  const finding = judgeFound(scene);
+  // The backend nccl cannot do without.
+  return needsGpu && finding.level === 'warning' ? { ...finding, level: 'problem' } : finding;
+}
+
+function judgeFound(scene: GpuScene): Finding {
   const { found, deviceFiles } = scene;
-  if (!hasSomethingOfGpus(scene)) return ok('no GPU found: training runs on the CPU');
   if (found.kind === 'failure') return ofFailure(scene, found);
-  if (found.answer.cuda.problem === '') return ok(ofUsable(scene, found.answer));
+  if (found.answer.cuda.problem === '') return ofUsable(scene, found.answer);
   return deviceFiles.length === 0 ? withoutGpu(scene, found.answer) : withoutDriver(scene, found.answer);
 }
 
 /** `2 GPUs (2 × NVIDIA H100 80GB HBM3 of 85 GB), driver 550.54.15 with CUDA 12.4, /usr/lib/libcuda.so.1` */
-function ofUsable({ driver }: GpuScene, { cuda, devices }: NcclDescription): string {
+function ofUsable({ driver }: GpuScene, { cuda, devices, compute }: GpusAnswer): Finding {
   const versions = `driver ${driver ?? 'of unknown version'} with CUDA ${cuda.version}`;
-  return `${countGpus(devices.length)} (${describeDevices(devices)}), ${versions}, ${cuda.path}`;
+  const found = `${countGpus(devices.length)} (${describeDevices(devices)}), ${versions}, ${cuda.path}`;
+  if (compute.cuda.problem === '') return ok(found);
+  return warning(
+    `${found}. Collectives run on GPUs, but models cannot compute there: ${compute.cuda.problem}`,
+    'install driver 525 or later on the host; an image cannot replace the driver',
+  );
 }
 
 /** Names each model once, because nodes usually have several GPUs of one model. */
@@ -45,8 +58,8 @@ function ofFailure({ deviceFiles }: GpuScene, { why, stderr }: { why: string; st
   const words = firstErrorLine(stderr);
   const judged = deviceFiles.length === 0 ? warning : problem;
   return judged(
-    `a process that opened libcuda.so.1 and libnccl.so.2 failed: ${why}${words ? `: ${words}` : ''}`,
-    'if the check "addon" passed, one of these libraries is broken: run nvidia-smi to test the driver without ringrun, or set RINGRUN_CUDA_LIBRARY and RINGRUN_NCCL_LIBRARY to other files',
+    `a process that opened libcuda.so.1 and NVIDIA's other libraries failed: ${why}${words ? `: ${words}` : ''}`,
+    'if the check "addon" passed, one of these libraries is broken: run nvidia-smi to test the driver without ringrun, or set RINGRUN_CUDA_LIBRARY and the variables of the other libraries to other files',
   );
 }
 

@@ -1,5 +1,6 @@
-import type { NcclDescription } from '@ringrun/collectives';
-import { ok, warning } from '../finding.ts';
+import { howToInstall } from '@ringrun/native';
+import type { NcclDescription } from '@ringrun/native';
+import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 import type { GpuScene } from '../gpu-scene.ts';
 import { fixOfSearch, whyUnusable } from '../opened-library.ts';
@@ -9,17 +10,25 @@ import { formatBytes } from '../units.ts';
 const enoughSharedMemory = 1e9;
 
 /**
- * Reports the NCCL library that the nccl backend would use. Only a warning if it is missing: training on the CPU does
- * not need it.
+ * Reports the NCCL library that the nccl backend would use. If it is missing, that is a problem only if the job needs
+ * it: training on the CPU does not.
  */
 export function judgeNccl(
-  { settings, sharedMemoryBytes }: Pick<GpuScene, 'settings' | 'sharedMemoryBytes'>,
-  { nccl, devices }: NcclDescription,
+  { settings, needsGpu, sharedMemoryBytes }: Pick<GpuScene, 'settings' | 'needsGpu' | 'sharedMemoryBytes'>,
+  { cuda, nccl, devices }: NcclDescription,
 ): Finding {
   const measured = { ...nccl, sharedMemoryBytes };
   if (nccl.problem !== '') {
-    const fix = fixOfSearch('RINGRUN_NCCL_LIBRARY', settings.RINGRUN_NCCL_LIBRARY, whereNcclComesFrom);
-    return warning(`the nccl backend cannot be used: ${whyUnusable(nccl)}`, fix, measured);
+    const fix = fixOfSearch(
+      'RINGRUN_NCCL_LIBRARY',
+      settings.RINGRUN_NCCL_LIBRARY,
+      howToInstall(['nccl'], cuda.version),
+    );
+    return (needsGpu ? problem : warning)(
+      `the nccl backend cannot be used: ${whyUnusable(nccl)}`,
+      fix,
+      measured,
+    );
   }
   const what = `NCCL ${nccl.version}, ${nccl.path}`;
   if (devices.length > 1 && sharedMemoryBytes !== undefined && sharedMemoryBytes < enoughSharedMemory) {
@@ -31,6 +40,3 @@ export function judgeNccl(
   }
   return ok(what, measured);
 }
-
-const whereNcclComesFrom =
-  'apt-get install libnccl2 from the CUDA repository, or pip install nvidia-nccl-cu12, or use the image of deploy/Dockerfile.gpu';
