@@ -3,11 +3,11 @@
 #
 #   scripts/build-images.sh            builds ringrun:<version> from deploy/Dockerfile, and from it the image of a folder
 #                                      for which `ringrun deploy` writes the Dockerfile
-#   scripts/build-images.sh --gpu      also builds ringrun-gpu:<version> from deploy/Dockerfile.gpu; downloads 2 GB
+#   scripts/build-images.sh --gpu      also builds ringrun-gpu:<version> from deploy/Dockerfile.gpu; downloads 1.7 GB
 #
 # Needs root, buildah and debootstrap (apt-get install buildah debootstrap), Node.js with npm, and access to Debian's
-# mirror and to npm; --gpu also needs Python 3 with venv, and PyPI. The base images have the names in the Dockerfiles, but
-# are built here from Debian, this machine's Node.js and, for CUDA, NVIDIA's packages on PyPI. They are kept for the next
+# mirror and to npm; --gpu also needs PyPI. The base images have the names in the Dockerfiles, but are built here from Debian and
+# this machine's Node.js. They are kept for the next
 # run in RINGRUN_IMAGES (default: /var/tmp/ringrun-images), which grows to 3 GB, or 10 GB with --gpu. DEBIAN_MIRROR
 # (default: http://deb.debian.org/debian) selects the mirror.
 set -eu
@@ -44,8 +44,8 @@ main() {
   train "ringrun:$version"
   deploy_folder
   $gpu || return 0
-  cuda_base "docker.io/nvidia/cuda:$(sed -n 's/^ARG CUDA=//p' deploy/Dockerfile.gpu)"
-  build_gpu
+  python_base docker.io/library/python:3.12-slim-bookworm
+  try_build Dockerfile.gpu "ringrun-gpu:$version" || failed_build Dockerfile.gpu
   train "ringrun-gpu:$version"
 }
 
@@ -127,34 +127,14 @@ trust_own_certificates() {
   in_storage config --env NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt "$container"
 }
 
-# cuda_base IMAGE: Debian with the libraries of CUDA 12.8, cuDNN and NCCL that NVIDIA publishes on PyPI.
-cuda_base() {
+# python_base IMAGE: Debian with Python and pip, as in the official images of Python.
+python_base() {
   exists "$1" && return
   image=$1
-  start_base
-  [ -d "$folder/venv" ] || python3 -m venv "$folder/venv"
-  "$folder/venv/bin/pip" download --quiet --no-deps --only-binary=:all: --dest "$folder/wheels" \
-    'nvidia-cuda-runtime-cu12==12.8.*' 'nvidia-cublas-cu12==12.8.*' 'nvidia-curand-cu12==10.3.9.*' \
-    'nvidia-cufft-cu12==11.3.3.*' 'nvidia-cudnn-cu12==9.8.*' 'nvidia-nccl-cu12==2.26.*'
-  for wheel in "$folder"/wheels/nvidia_*.whl; do
-    python3 -m zipfile --extract "$wheel" "$folder/unpacked"
-  done
-  mkdir -p "$files/usr/local/cuda/lib64"
-  mv "$folder"/unpacked/nvidia/*/lib/*.so.* "$files/usr/local/cuda/lib64"
-  rm -r "$folder/unpacked"
-  echo /usr/local/cuda/lib64 > "$files/etc/ld.so.conf.d/cuda.conf"
-  chroot "$files" ldconfig
+  start_base ca-certificates python3-pip
+  trust_own_certificates
   finish_base "$image"
-  report "made $image from Debian and NVIDIA's packages on PyPI"
-}
-
-# Without NuGet, the stage that downloads the CUDA provider is replaced by its base: the image has everything else.
-build_gpu() {
-  try_build Dockerfile.gpu "ringrun-gpu:$version" && return
-  reason=$(grep --max-count 1 'api.nuget.org' "$folder/Dockerfile.gpu.log") || failed_build Dockerfile.gpu
-  echo "build-images.sh: NuGet cannot be reached ($reason), so the image lacks onnxruntime's CUDA provider"
-  try_build Dockerfile.gpu "ringrun-gpu:$version" --build-context "provider=container-image://localhost/ringrun:$version" ||
-    failed_build Dockerfile.gpu
+  report "made $image from Debian and its Python"
 }
 
 # try_build DOCKERFILE IMAGE [options of buildah]

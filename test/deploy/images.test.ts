@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { howToInstall } from '../../native/lib/gpu-libraries.ts';
 import { findingsOf } from '../support/doctor.ts';
 import { syntheticMnist } from '../support/synthetic-mnist.ts';
 import { repository } from '../support/environment.ts';
@@ -14,6 +14,9 @@ import { readDockerfile } from './dockerfile.ts';
 /** `gpu` also builds the image for GPUs. */
 const extent = process.env['RINGRUN_IMAGE'] ?? '';
 const builds = extent !== '';
+const { version } = JSON.parse(readFileSync(join(repository, 'packages/runtime/package.json'), 'utf8')) as {
+  version: string;
+};
 
 describe('the build context', () => {
   const context = filesInContext();
@@ -63,8 +66,13 @@ describe.each(['Dockerfile', 'Dockerfile.gpu'])('%s', (name) => {
     instructions.filter((instruction) => instruction.name === kind).map(({ text }) => text);
 
   test('runs ringrun as a numeric user that is not root', () => {
-    expect(texts('ENTRYPOINT')).toEqual(['["ringrun"]']);
     expect(texts('USER').at(-1)).toBe('1000:1000');
+    if (name === 'Dockerfile.gpu') {
+      expect(texts('FROM').at(-1)).toBe('${RINGRUN}');
+      expect(texts('ARG')).toContain(`RINGRUN=ringrun:${version}`);
+      return;
+    }
+    expect(texts('ENTRYPOINT')).toEqual(['["ringrun"]']);
     const last = instructions.slice(instructions.findLastIndex((instruction) => instruction.name === 'FROM'));
     expect(last.map((instruction) => instruction.name)).toEqual(
       expect.arrayContaining(['USER', 'WORKDIR', 'ENTRYPOINT', 'CMD']),
@@ -81,7 +89,9 @@ describe.each(['Dockerfile', 'Dockerfile.gpu'])('%s', (name) => {
     const commands = texts('RUN').join('\n');
     for (const [, script] of commands.matchAll(/node (deploy\/\S+)/g))
       expect(filesInContext()).toContain(script);
-    expect(commands).toContain('ln -s /opt/ringrun/packages/runtime/bin/ringrun.js /usr/local/bin/ringrun');
+    // The image for GPUs has it from the first image.
+    if (name === 'Dockerfile')
+      expect(commands).toContain('ln -s /opt/ringrun/packages/runtime/bin/ringrun.js /usr/local/bin/ringrun');
     const bin = JSON.parse(readFileSync(join(repository, 'packages/runtime/package.json'), 'utf8')) as {
       bin: Record<string, string>;
     };
@@ -89,30 +99,19 @@ describe.each(['Dockerfile', 'Dockerfile.gpu'])('%s', (name) => {
   });
 });
 
-test("Dockerfile.gpu's setting makes onnxruntime-node download the CUDA provider of its version", () => {
+test('Dockerfile.gpu has the wheels that ringrun names for missing libraries, of fixed versions', () => {
   const gpu = readDockerfile('Dockerfile.gpu');
-  const place = gpu.find(({ name, text }) => name === 'WORKDIR' && text.includes('onnxruntime-node'))!.text;
-  const folder = place.replace('/opt/ringrun/', repository);
-  const command = gpu.find(({ text }) => text.includes('ONNXRUNTIME_NODE_INSTALL'))!.text;
-  const [, word, script, ...files] =
-    /ONNXRUNTIME_NODE_INSTALL=(\w+) node (\S+) && test -s (\S+) && rm (\S+)/.exec(command)!;
-  expect(existsSync(join(folder, script))).toBe(true);
-  const require = createRequire(join(folder, script));
-  const { version } = require('../package.json') as { version: string };
-  const metadata = require('./install-metadata.js') as {
-    requirements: Record<string, string[]>;
-    manifests: Record<string, Record<string, { package: string }>>;
-    packages: Record<string, { name: string; versions: { version: string }[] }>;
-  };
-  expect(metadata.requirements['linux/x64']).toContain(word);
-  const manifest = metadata.manifests[`linux/x64:${word}`];
-  for (const file of files)
-    expect(Object.keys(manifest)).toContain(`./${file.slice(dirname(file).length + 1)}`);
-  const [{ package: name }] = Object.values(manifest);
-  expect(metadata.packages[name]).toMatchObject({
-    name: 'Microsoft.ML.OnnxRuntime.Gpu.Linux',
-    versions: [{ version }],
-  });
+  const wheels = /^WHEELS="(.*)"$/
+    .exec(gpu.find(({ text }) => text.startsWith('WHEELS='))!.text)![1]
+    .split(' ');
+  for (const wheel of wheels) expect(wheel).toMatch(/^[\w-]+==\d+(\.\d+)+$/);
+  const names = wheels.map((wheel) => wheel.split('==')[0]);
+  const all = ['nvrtc', 'cublasLt', 'cudnn', 'nccl'] as const;
+  expect(howToInstall(all, '12.0')).toContain(`pip install ${names.join(' ')},`);
+  const ofCuda13 = /^#\s+--build-arg WHEELS='(.*)'$/m.exec(
+    readFileSync(join(repository, 'deploy/Dockerfile.gpu'), 'utf8'),
+  )![1];
+  expect(howToInstall(all, '13.0')).toContain(`pip install ${ofCuda13},`);
 });
 
 // Builds the image's files without Docker; takes minutes and downloads npm packages. RINGRUN_IMAGE=1 (npm run
