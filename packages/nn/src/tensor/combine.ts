@@ -5,13 +5,13 @@ import { einsum as einsumOf } from '../ops/einsum.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import { concat } from '../ops/shape.ts';
 import { withSlopes } from '../ops/with-slope.ts';
-import { apply } from './tensor-methods.ts';
+import { apply, promoted } from './tensor-methods.ts';
 import type { Operand } from './tensor-types.ts';
 import { Tensor } from './tensor.ts';
 
 /**
- * Concatenates tensors along a dimension (torch.cat). All other dimensions must match. As in torch, an empty tensor [0] joins
- * tensors of any shape.
+ * Concatenates tensors along a dimension (torch.cat). All other dimensions must match; dtypes are promoted as in torch (see
+ * {@link Operand}). As in torch, an empty tensor [0] joins tensors of any shape.
  *
  * @param dim negative values count from the last dimension. Default: 0.
  */
@@ -22,12 +22,7 @@ export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
   }
   const isEmpty = ({ shape }: Tensor) => shape.join() === '0';
   const others = tensors.filter((one) => !isEmpty(one));
-  return new Tensor(
-    concat(
-      (others.length > 0 ? others : tensors).map(({ value }) => value),
-      dim,
-    ),
-  );
+  return new Tensor(concat(promoted(...(others.length > 0 ? others : tensors)), dim));
 }
 
 /** Stacks tensors of one shape along a new dimension `dim` (torch.stack): two of [3, 4] give [2, 3, 4]. Default: 0. */

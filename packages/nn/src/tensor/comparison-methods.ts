@@ -1,11 +1,12 @@
 import type { Scalar } from '../dtype.ts';
-import { ArgumentError } from '../errors/errors.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import { abs } from '../ops/functions.ts';
 import { constant } from '../ops/source.ts';
 import type { Value } from '../graph/node.ts';
 import { IndexingMethods } from './indexing-methods.ts';
-import { apply, promoted } from './tensor-methods.ts';
+import { apply, promoted, type Promotable } from './tensor-methods.ts';
 
 /**
  * Elementwise comparisons that return bool tensors; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}):
@@ -15,32 +16,32 @@ export abstract class ComparisonMethods<
   Tensor extends ComparisonMethods<Tensor>,
 > extends IndexingMethods<Tensor> {
   /** True where elements are equal (torch.eq). */
-  eq(other: Tensor | Scalar): Tensor {
+  eq(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply(elementwise.equal, this, other));
   }
 
   /** True where elements differ (torch.ne). */
-  ne(other: Tensor | Scalar): Tensor {
+  ne(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply((a, b) => elementwise.not(elementwise.equal(a, b)), this, other));
   }
 
   /** True where elements are smaller (torch.lt). */
-  lt(other: Tensor | Scalar): Tensor {
+  lt(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply((a, b) => elementwise.greater(b, a), this, other));
   }
 
   /** True where elements are smaller or equal (torch.le). */
-  le(other: Tensor | Scalar): Tensor {
+  le(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply((a, b) => elementwise.greaterOrEqual(b, a), this, other));
   }
 
   /** True where elements are larger (torch.gt). */
-  gt(other: Tensor | Scalar): Tensor {
+  gt(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply(elementwise.greater, this, other));
   }
 
   /** True where elements are larger or equal (torch.ge). */
-  ge(other: Tensor | Scalar): Tensor {
+  ge(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply(elementwise.greaterOrEqual, this, other));
   }
 
@@ -63,6 +64,27 @@ export abstract class ComparisonMethods<
   /** True where elements are false or 0 (torch.logical_not). */
   logicalNot(): Tensor {
     return this.of(elementwise.not(condition(this.value)));
+  }
+
+  /** `logicalAnd` of bool tensors (torch.bitwise_and, Python's &). */
+  bitwiseAnd(other: Tensor | boolean): Tensor {
+    return this.of(elementwise.and(...conditions('bitwiseAnd', this, other)));
+  }
+
+  /** `logicalOr` of bool tensors (torch.bitwise_or, Python's |). */
+  bitwiseOr(other: Tensor | boolean): Tensor {
+    return this.of(elementwise.or(...conditions('bitwiseOr', this, other)));
+  }
+
+  /** `logicalXor` of bool tensors (torch.bitwise_xor, Python's ^). */
+  bitwiseXor(other: Tensor | boolean): Tensor {
+    const [a, b] = conditions('bitwiseXor', this, other);
+    return this.of(elementwise.not(elementwise.equal(a, b)));
+  }
+
+  /** `logicalNot` of a bool tensor (torch.bitwise_not, Python's ~). */
+  bitwiseNot(): Tensor {
+    return this.of(elementwise.not(conditions('bitwiseNot', this, true)[0]));
   }
 
   /** True where elements are NaN (torch.isnan). */
@@ -96,6 +118,13 @@ export abstract class ComparisonMethods<
       .logicalAnd(other.isfinite())
       .logicalOr(this.eq(other));
   }
+}
+
+/** Both operands of a bitwise function, which must be bool: programs have no bits of integers. */
+function conditions(name: string, ...operands: readonly Promotable[]): [Value, Value] {
+  const [a, b] = promoted(...operands);
+  if (a.dtype === 'bool') return [a, b];
+  throw new ShapeError(`${name}: expected bool, got ${describeType(a)}. Compare first, as in x.gt(0).`);
 }
 
 function condition(value: Value): Value {

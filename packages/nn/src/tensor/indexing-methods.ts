@@ -88,7 +88,7 @@ export abstract class IndexingMethods<
    * tensor at least as long as `index` in every dimension, or a number, as in `maskedFill`. If a position occurs twice, one
    * of its elements is written, and all of them receive the gradient.
    */
-  scatter(dim: number, index: Tensor, source: Tensor | Scalar): Tensor {
+  scatter(dim: number, index: Tensor, source: Tensor | Scalar | boolean): Tensor {
     const axis = normalizeAxis('scatter', dim, this.value);
     requireEqualRank('scatter', this.value, index.value);
     requireInside('scatter', this.value, axis, index.value);
@@ -117,7 +117,7 @@ export abstract class IndexingMethods<
   }
 
   /** This tensor where the condition is true, else `other` (torch.Tensor.where). All three broadcast; dtypes are promoted. */
-  where(condition: Tensor, other: Tensor | Scalar): Tensor {
+  where(condition: Tensor, other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply((a, b) => where(condition.value, a, b), this, other));
   }
 
@@ -127,7 +127,7 @@ export abstract class IndexingMethods<
    *
    * @throws ArgumentError for int64, if the number is NaN or out of range
    */
-  maskedFill(mask: Tensor, value: Scalar): Tensor {
+  maskedFill(mask: Tensor, value: Scalar | boolean): Tensor {
     return this.of(where(mask.value, fillValue(this.value.dtype, value), this.value));
   }
 

@@ -9,6 +9,7 @@ import { indexSelect } from '../ops/indexing.ts';
 import { torchMatmul } from '../ops/linear-algebra.ts';
 import { flatten, pad, reshape, slice, transpose, unsqueeze } from '../ops/shape.ts';
 import { ReductionMethods } from './reduction-methods.ts';
+import { promoted } from './tensor-methods.ts';
 
 /** Matrices and vectors. */
 export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extends ReductionMethods<Tensor> {
@@ -46,7 +47,8 @@ export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extend
   outer(other: Tensor): Tensor {
     if (this.value.shape.length !== 1 || other.shape.length !== 1)
       throw rejected('outer', this.value, other.value, 'two vectors');
-    return this.of(elementwise.mul(unsqueeze(this.value, 1), unsqueeze(other.value, 0)));
+    const [a, b] = promoted(this, other);
+    return this.of(elementwise.mul(unsqueeze(a, 1), unsqueeze(b, 0)));
   }
 
   /** beta·x + alpha·a·b for matrices (torch.addmm); x broadcasts. Defaults: `beta` 1, `alpha` 1. */

@@ -1,15 +1,16 @@
-import { ArgumentError } from '../errors/errors.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { describeType } from '../value-type.ts';
 import { isFloat, type DType, type Scalar } from '../dtype.ts';
 import { clampToScalars, clampToTensors } from '../ops/clamp.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import * as functions from '../ops/functions.ts';
 import { floorDivide, fmod, remainder, truncate } from '../ops/division.ts';
-import { power } from '../ops/integer-power.ts';
+import { power, powerOfTensor } from '../ops/integer-power.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import { TrigonometricMethods } from './trigonometric-methods.ts';
 import { withSlopes } from '../ops/with-slope.ts';
-import { apply, isScalar, promoted } from './tensor-methods.ts';
+import { apply, asNumber, dtypeOf, isScalar, promoted, type Promotable } from './tensor-methods.ts';
 
 /** The largest finite number of a dtype of floats. */
 const largestOf = (dtype: DType) => (2 - (dtype === 'bfloat16' ? 2 ** -7 : 2 ** -23)) * 2 ** 127;
@@ -22,27 +23,32 @@ export abstract class PointwiseMethods<
    * Sum, elementwise; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}). A different number
    * does not recompile the graph. Sums of int64 wrap around at 2^63.
    */
-  add(other: Tensor | Scalar): Tensor {
+  add(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply(elementwise.add, this, other));
   }
 
-  /** Difference, elementwise; see `add`. */
-  sub(other: Tensor | Scalar): Tensor {
+  /**
+   * Difference, elementwise; see `add`.
+   *
+   * @throws ShapeError if an operand is bool, as in torch
+   */
+  sub(other: Tensor | Scalar | boolean): Tensor {
+    for (const operand of [this, other]) requireNumbers(operand);
     return this.of(apply(elementwise.sub, this, other));
   }
 
   /** Product, elementwise; see `add`. */
-  mul(other: Tensor | Scalar): Tensor {
+  mul(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply(elementwise.mul, this, other));
   }
 
   /** Quotient in float32, even of integers, like torch's `/`; shapes broadcast. `floorDivide` divides integers exactly. */
-  div(other: Tensor | Scalar): Tensor {
+  div(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply(elementwise.div, this, other));
   }
 
   /** ⌊x / other⌋ (torch.floor_divide, Python's //), for float32 or int64. Without a gradient. Divisors of 0: see `remainder`. */
-  floorDivide(other: Tensor | Scalar): Tensor {
+  floorDivide(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply(floorDivide, this, other));
   }
 
@@ -53,12 +59,12 @@ export abstract class PointwiseMethods<
    * @throws ArgumentError if an int64 divisor that is a number or a tensor made by `tensor(…)` is 0; torch raises
    *   ZeroDivisionError
    */
-  remainder(other: Tensor | Scalar): Tensor {
+  remainder(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply(remainder, this, other));
   }
 
   /** Remainder with the sign of this tensor (torch.fmod), for float32 or int64. Divisors of 0: see `remainder`. */
-  fmod(other: Tensor | Scalar): Tensor {
+  fmod(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply(fmod, this, other));
   }
 
@@ -85,7 +91,7 @@ export abstract class PointwiseMethods<
   /**
    * x + weight·(end − x) (torch.lerp). As in torch, interpolates from the nearer end, so that a weight of 1 gives `end` exactly.
    */
-  lerp(end: Tensor, weight: Tensor | Scalar): Tensor {
+  lerp(end: Tensor, weight: Tensor | Scalar | boolean): Tensor {
     const [start, stop, share] = promoted(this, end, weight);
     const rest = elementwise.sub(constant(1), share);
     const difference = elementwise.sub(stop, start);
@@ -97,13 +103,15 @@ export abstract class PointwiseMethods<
   }
 
   /**
-   * Raises each element to a power. The exponent is part of the compiled graph. A power of int64 with an integer is exact, and
-   * wraps around at 2^63.
+   * Raises each element to a power (torch.pow); shapes broadcast and dtypes are promoted as in torch (see {@link Operand}). An
+   * exponent that is a number is part of the compiled graph. A power of int64 with an integer is exact, and wraps around at
+   * 2^63; an exponent above 63 in a tensor counts as 62 or 63, which keeps its sign.
    *
-   * @throws ArgumentError for a negative integer exponent of int64, as in torch
+   * @throws ArgumentError for a negative integer exponent of int64 that is a number, as in torch
    */
-  pow(exponent: Scalar): Tensor {
-    return this.of(power(this.value, exponent));
+  pow(exponent: Tensor | Scalar | boolean): Tensor {
+    const isNumber = typeof exponent === 'number' || typeof exponent === 'bigint';
+    return this.of(isNumber ? power(this.value, exponent) : apply(powerOfTensor, this, exponent));
   }
 
   /** x² */
@@ -172,7 +180,7 @@ export abstract class PointwiseMethods<
   }
 
   /** x·log y, 0 where x is 0 (torch.xlogy). */
-  xlogy(other: Tensor): Tensor {
+  xlogy(other: Tensor | Scalar | boolean): Tensor {
     const [x, y] = promoted(this.float(), other);
     const isZero = elementwise.equal(x, constant(0));
     const isEdge = elementwise.and(isZero, elementwise.greaterOrEqual(constant(0), y));
@@ -238,12 +246,12 @@ export abstract class PointwiseMethods<
   }
 
   /** Elementwise maximum (torch.maximum). Equal elements receive half of the gradient each. */
-  maximum(other: Tensor | Scalar): Tensor {
+  maximum(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply(functions.maximum, this, other));
   }
 
   /** Elementwise minimum (torch.minimum). Equal elements receive half of the gradient each. */
-  minimum(other: Tensor | Scalar): Tensor {
+  minimum(other: Tensor | Scalar | boolean): Tensor {
     return this.of(apply(elementwise.min, this, other));
   }
 
@@ -252,12 +260,12 @@ export abstract class PointwiseMethods<
    * NaN, as an element or a limit, gives NaN. The gradient is 0 outside of the limits, and at a limit that is a number; a limit
    * that is a tensor shares it with the element. If `min` is above `max`, all elements are `max`.
    */
-  clamp(min: Tensor | Scalar | null = null, max: Tensor | Scalar | null = null): Tensor {
+  clamp(min: Tensor | Scalar | boolean | null = null, max: Tensor | Scalar | boolean | null = null): Tensor {
     if (min === null && max === null) {
       throw new ArgumentError('clamp: expected min, max or both, got neither.');
     }
     const isScalars = [min, max].every((limit) => limit === null || isScalar(limit));
-    const [lower, upper] = isScalars ? inOrder(min as Scalar | null, max as Scalar | null) : [min, max];
+    const [lower, upper] = isScalars ? inOrder(asLimit(min), asLimit(max)) : [min, max];
     const [x, ...limits] = promoted(this, ...[lower, upper].filter((limit) => limit !== null));
     const least = lower === null ? undefined : limits[0];
     const most = upper === null ? undefined : limits.at(-1);
@@ -270,6 +278,18 @@ export abstract class PointwiseMethods<
     const finite = this.maskedFill(this.isnan(), nan);
     return finite.maskedFill(finite.eq(Infinity), posinf).maskedFill(finite.eq(-Infinity), neginf);
   }
+}
+
+function requireNumbers(operand: Promotable): void {
+  if (dtypeOf(operand) !== 'bool') return;
+  const got = isScalar(operand) ? String(operand) : describeType(operand.value);
+  throw new ShapeError(
+    `sub: expected float32, bfloat16 or int64, got ${got}. Call logicalNot() to invert a condition, logicalXor(y) for differences, or float() for numbers.`,
+  );
+}
+
+function asLimit(limit: unknown): Scalar | null {
+  return limit === null ? null : asNumber(limit as Scalar | boolean);
 }
 
 /** Limits that may be applied in any order with the same result; both are NaN if one is. */

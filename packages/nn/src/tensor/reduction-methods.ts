@@ -15,7 +15,7 @@ import { logSoftmax, softmax } from '../ops/softmax.ts';
 import { logSumExp, norm, product, standardDeviation, variance } from '../ops/statistics.ts';
 import { withSlopes } from '../ops/with-slope.ts';
 import { ShapeMethods } from './shape-methods.ts';
-import { allIfNone } from './tensor-methods.ts';
+import { allIfNone, apply } from './tensor-methods.ts';
 
 /** Elements and their positions (int64). */
 export interface ValuesAndIndices<Tensor> {
@@ -214,7 +214,7 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
 
   /** The p-norm of the difference to another tensor (torch.dist). Default of `p`: 2. */
   dist(other: Tensor, p = 2): Tensor {
-    return this.of(norm(elementwise.sub(this.value, other.value), p, undefined, false));
+    return this.of(norm(apply(elementwise.sub, this, other), p, undefined, false));
   }
 
   /**

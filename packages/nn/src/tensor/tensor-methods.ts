@@ -39,7 +39,7 @@ export abstract class TensorMethods<Tensor extends TensorMethods<Tensor>> {
 }
 
 /** Operand of {@link promoted}; `this` in methods of a tensor. */
-type Promotable = { readonly value: Value } | Scalar;
+export type Promotable = { readonly value: Value } | Scalar | boolean;
 
 /** From the lowest to the highest. */
 const promotionOrder: readonly DType[] = ['bool', 'int64', 'float32'];
@@ -69,32 +69,43 @@ export function apply(operator: (a: Value, b: Value) => Value, a: Promotable, b:
 }
 
 /** A fill value for a tensor of this dtype, as an input of the program; see `asElement`. */
-export function fillValue(dtype: DType, scalar: Scalar): Value {
-  const element = asElement(requireScalar(scalar), dtype);
+export function fillValue(dtype: DType, scalar: Scalar | boolean): Value {
+  const element = asElement(asNumber(requireScalar(scalar)), dtype);
   return dtype === 'int64' ? int64Number(element) : cast(number(Number(element)), dtype);
 }
 
-function dtypeOf(operand: Promotable): DType {
+/** The dtype of an operand; that of a number is int64 or float32. */
+export function dtypeOf(operand: Promotable): DType {
   if (isTensor(operand)) return operand.value.dtype;
-  return typeof operand === 'bigint' || isInt64(requireScalar(operand)) ? 'int64' : 'float32';
+  if (typeof operand === 'boolean') return 'bool';
+  return typeof operand === 'bigint' || isInt64(asNumber(requireScalar(operand))) ? 'int64' : 'float32';
 }
 
 function valueIn(dtype: DType, operand: Promotable): Value {
   if (isTensor(operand)) return cast(operand.value, dtype);
-  return isFloat({ dtype }) ? number(asFloat(operand)) : int64Number(operand);
+  const scalar = asNumber(operand);
+  if (isFloat({ dtype })) return number(asFloat(scalar));
+  return dtype === 'bool' ? cast(number(Number(scalar)), dtype) : int64Number(scalar);
 }
 
-export function isScalar(operand: unknown): operand is Scalar {
-  return typeof operand === 'number' || typeof operand === 'bigint';
+export function isScalar(operand: unknown): operand is Scalar | boolean {
+  return typeof operand === 'number' || typeof operand === 'bigint' || typeof operand === 'boolean';
 }
 
-function isTensor(operand: Promotable): operand is Exclude<Promotable, Scalar> {
+/** A boolean as 0 or 1. */
+export function asNumber(scalar: Scalar | boolean): Scalar {
+  return typeof scalar === 'boolean' ? Number(scalar) : scalar;
+}
+
+function isTensor(operand: Promotable): operand is Exclude<Promotable, Scalar | boolean> {
   return operand instanceof TensorMethods;
 }
 
-function requireScalar(given: unknown): Scalar {
+function requireScalar(given: unknown): Scalar | boolean {
   if (isScalar(given)) return given;
-  throw new ArgumentError(`operand: expected a tensor, a number or a bigint, got ${describeValue(given)}.`);
+  throw new ArgumentError(
+    `operand: expected a tensor, a number, a bigint or a boolean, got ${describeValue(given)}.`,
+  );
 }
 
 /** The axes of a reduction: an empty list means all, as in torch. */

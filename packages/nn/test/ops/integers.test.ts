@@ -220,7 +220,7 @@ describe('dtypes are promoted', () => {
 
   test('and gradients reach the float32 operand', async () => {
     const weight = new Parameter(Float32Array.of(0.5, 1), [2]);
-    await weight.mul(I(3, 4)).sub(mask).sum().backward();
+    await weight.mul(I(3, 4)).add(mask).sum().backward();
     expect(weight.grad).toEqual(Float32Array.of(3, 4));
   });
 });
@@ -234,7 +234,7 @@ test.each<[what: string, run: () => unknown, message: string]>([
   ['NaN in int64', () => I(1).maskedFill(mask, NaN), 'expected an integer from -2^63 to 2^63 - 1, got NaN'],
   ['infinity in int64', () => full([1], Infinity, { dtype: 'int64' }), 'got Infinity'],
   ['a negative power', () => I(2).pow(-1), 'pow: expected an exponent of at least 0 for int64, got -1'],
-  ['a text', () => f(1).add('2' as never), 'add: expected a tensor, a number or a bigint, got 2.'],
+  ['a text', () => f(1).add('2' as never), 'add: expected a tensor, a number, a bigint or a boolean, got 2.'],
 ])('rejects %s', (_, run, message) => {
   expect(run).toThrow(message);
 });

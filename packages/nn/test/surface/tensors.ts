@@ -62,6 +62,8 @@ export const tensorCalls: CallTable = {
   ...forEach(['logicalAnd', 'logicalOr', 'logicalXor', 'isclose', 'logaddexp', 'xlogy', 'dist'], (name) => [
     (x) => x[name](x),
   ]),
+  ...forEach(['bitwiseAnd', 'bitwiseOr', 'bitwiseXor'], (name) => [(x) => x[name](x), (x) => x[name](true)]),
+  bitwiseNot: [(x) => x.bitwiseNot()],
   ...forEach(['viewAs', 'reshapeAs', 'expandAs'], (name) => [(x) => x[name](zerosLike(x))]),
   ...forEach(['softmax', 'logSoftmax', 'cumsum', 'unsqueeze'], (name) => [
     (x) => x[name](0),
@@ -89,7 +91,7 @@ export const tensorCalls: CallTable = {
     (x) => x[name](stacked(x)),
     (x) => x[name](zeros([x.shape.at(-1) ?? 1])),
   ]),
-  pow: [0, 0.5, 2, -1, 1.7].map((exponent) => (x) => x.pow(exponent)),
+  pow: [(x) => x.pow(x), ...[0, 0.5, 2, -1, 1.7].map((exponent) => (x: Tensor) => x.pow(exponent))],
   norm: [0, 0.5, 1, 2, 3, Infinity].flatMap((p) => [(x) => x.norm(p), (x) => x.norm(p, [0])]),
   countNonzero: [(x) => x.countNonzero(), (x) => x.countNonzero([0])],
   view: [(x) => x.view(-1), (x) => x.view(0, 3), (x) => x.view(3, 2)],
