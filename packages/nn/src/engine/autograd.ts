@@ -206,10 +206,9 @@ export async function backwardNow(
   const anomalies = detectAnomaly ? loss : undefined;
   const result = await runStep(step, { bufferOf, anomalies }, optimizerStep);
   const [[number, ...others]] = result.values;
-  const kept = others.splice(auxiliary.length);
   cacheElements(written, number);
   for (const [index, { node, output }] of step.kept.entries()) {
-    cacheElements(writtenNodes[node].outputs[output], kept[index]);
+    cacheElements(writtenNodes[node].outputs[output], result.kept[index]);
   }
   await result.updateAfterwards?.();
   return others;

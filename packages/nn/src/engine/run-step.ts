@@ -2,13 +2,14 @@ import { allFinite, explainAnomaly } from '../compiler/anomaly.ts';
 import { CollectiveLog } from '../compiler/collective-log.ts';
 import type { BufferOf, RunOptions } from '../compiler/compile.ts';
 import type { LaterRun, TrainingStep } from '../compiler/training-step.ts';
-import type { TensorData } from '../dtype.ts';
+import { newArray, type TensorData } from '../dtype.ts';
 import { NnError } from '../errors/errors.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import type { ValueMemory } from '../executor/value-memory.ts';
 import { Gradients } from './gradients.ts';
 import type { Value } from '../graph/node.ts';
 import type { PartOfStep, PreparedStep } from './prepared-step.ts';
+import { inFloat32, sizeOf } from '../value-type.ts';
 import { recordReached } from './unlisted-parameters.ts';
 
 interface StepRunOptions extends RunOptions {
@@ -22,8 +23,10 @@ interface StepRunOptions extends RunOptions {
 
 /** The results of a step, and the work that remains. */
 export interface RunResult {
-  /** The elements of `TrainingStep.values`, of the first run and of those that followed. */
+  /** The elements of the loss and the auxiliary values, of the first run and of those that followed. */
   readonly values: readonly (readonly TensorData[])[];
+  /** Return the elements of `TrainingStep.kept`, of the first run. */
+  readonly kept: readonly (() => TensorData)[];
   /** The optimizer's step, if it was part of the run. */
   readonly part: PartOfStep | undefined;
   /** The optimizer's step, if it was not part of the run. */
@@ -44,7 +47,7 @@ export async function runStep(
   const updated = optimizerStep && (() => optimizerStep().parameters());
   const gradients = new Gradients(executor, parameters, step.parts, updated);
   const startable = anomalies ? undefined : gradients.startable();
-  const values = step.values.map((value) => executor.allocate(value));
+  const values = allocated(step);
   let part: PartOfStep | undefined;
   let following: readonly LaterRun[] = [];
   let waitedMs = 0;
@@ -75,11 +78,22 @@ export async function runStep(
   if (processed) await processed;
   part?.ended(passes);
   const isAfterwards = part === undefined && optimizerStep !== undefined;
+  const wanted = step.values.length - step.kept.length;
+  const runs = [values, ...following.map((run) => run.values)];
   const written = checked
     ? [checked]
-    : downloadedRuns(executor, [values, ...following.map((run) => run.values)]);
+    : downloadedRuns(
+        executor,
+        runs.map((buffers) => buffers.slice(0, wanted)),
+      );
   return {
     values: written instanceof Promise ? await written : written,
+    kept: values.slice(wanted).map((buffer, index) => () => {
+      const { dtype, shape } = inFloat32(step.values[wanted + index]);
+      const elements = newArray(dtype, sizeOf(shape));
+      executor.read(buffer, elements);
+      return elements;
+    }),
     part,
     updateAfterwards: isAfterwards ? () => optimizerStep().run(gradients.areAveragedByUpdate) : undefined,
   };
@@ -105,6 +119,12 @@ function together<T>(all: readonly MaybePromise<T>[]): MaybePromise<T[]> {
     : (all as T[]);
 }
 
+/** Buffers for `TrainingStep.values`. */
+function allocated({ values, kept, executor }: TrainingStep): readonly ValueBuffer[] {
+  const wanted = values.length - kept.length;
+  return values.map((value, index) => (index < wanted ? executor.allocate(value) : executor.reserve(value)));
+}
+
 /** The runs that can follow the first one of a step with its calls. */
 function followingRuns(step: TrainingStep, part: PartOfStep, later: readonly BufferOf[]): LaterRun[] {
   const runs: LaterRun[] = [];
@@ -115,12 +135,12 @@ function followingRuns(step: TrainingStep, part: PartOfStep, later: readonly Buf
       const number = numbers.get(source);
       return number ? memory.upload(number) : bufferOf(source, memory);
     };
-    runs.push({ values: step.values.map((value) => step.executor.allocate(value)), bufferOf: ownBufferOf });
+    runs.push({ values: allocated(step), bufferOf: ownBufferOf });
   }
   return runs;
 }
 
-/** Delivers no gradients: all of them are checked first. Returns the step's values. */
+/** Delivers no gradients: all of them are checked first. Returns the loss. */
 async function runDetectingAnomalies(
   loss: Value,
   step: TrainingStep,
@@ -130,9 +150,8 @@ async function runDetectingAnomalies(
 ): Promise<readonly TensorData[]> {
   const log = new CollectiveLog();
   await step.run(outputs, gradients.buffers, gradients.noCalls(), { ...options, replaceGroup: log.record });
-  const values = await downloaded(step.executor, outputs);
-  if ([values[0], ...gradients.arrays()].every((numbers) => allFinite(numbers as Float32Array)))
-    return values;
+  const number = await step.executor.download(outputs[0]);
+  if ([number, ...gradients.arrays()].every((numbers) => allFinite(numbers as Float32Array))) return [number];
   throw new NnError(
     'ERR_NONFINITE',
     `backward: ${await explainAnomaly(loss, { ...options, replaceGroup: log.replay })}`,

@@ -6,10 +6,14 @@ import { topologicalOrder } from '../graph/topology.ts';
 import { input } from '../ops/source.ts';
 
 /** Elements of values that have been computed: values of backward passes that their program wrote, and results of `item`. */
-const cache = new WeakMap<Value, TensorData>();
+const cache = new WeakMap<Value, TensorData | (() => TensorData)>();
 
-/** Keeps the elements of a value, in this array. Later changes of the value's inputs do not affect it. */
-export function cacheElements(value: Value, elements: TensorData): void {
+/**
+ * Keeps the elements of a value. Later changes of the value's inputs do not affect it.
+ *
+ * @param elements this array, or a function that the first read calls, and which returns it
+ */
+export function cacheElements(value: Value, elements: TensorData | (() => TensorData)): void {
   // A leaf always reads its array.
   if (!isNode(value.node, 'Input')) cache.set(value, elements);
 }
@@ -17,8 +21,16 @@ export function cacheElements(value: Value, elements: TensorData): void {
 /** The elements, if they are known and nothing changes them. */
 export function cachedElements(value: Value): TensorData | undefined {
   const source = sourceOfLeaf(value);
-  if (source === undefined) return cache.get(value);
+  if (source === undefined) return computedElements(value);
   return source.memory !== undefined || source.isCallers ? undefined : source.data;
+}
+
+function computedElements(value: Value): TensorData | undefined {
+  const known = cache.get(value);
+  if (typeof known !== 'function') return known;
+  const elements = known();
+  cache.set(value, elements);
+  return elements;
 }
 
 /** 'read': cached elements replace any node. 'differentiate': only nodes whose gradient `detach` or `noGrad` blocks. */
@@ -69,7 +81,7 @@ export function withCachedLeaves(
 ): readonly Value[] {
   const leaves = nodes.filter(isCached).flatMap(({ outputs }) =>
     outputs.flatMap((output) => {
-      const data = cache.get(output);
+      const data = computedElements(output);
       return data ? [[output, input(output.dtype, output.shape, { data })] as const] : [];
     }),
   );

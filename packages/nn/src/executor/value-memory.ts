@@ -12,6 +12,11 @@ export interface ValueMemory {
    */
   allocate(type: ValueType): ValueBuffer;
   /**
+   * Allocates an output of one run that perhaps nothing reads, with arbitrary elements, for `read`. It is freed when it is no longer
+   * referenced.
+   */
+  reserve(type: ValueType): ValueBuffer;
+  /**
    * Returns an input of one run, or of one later run, with the elements of an array at this time. Freed when the run has ended, even
    * if it failed. On the host it is the array itself.
    */
@@ -27,7 +32,7 @@ export interface ValueMemory {
   keep(array: TensorData): ValueBuffer;
   /** Copies an array into a buffer of `keep`, for the next run. Nothing is copied if the buffer is the array. */
   write(buffer: ValueBuffer, array: TensorData): void;
-  /** Copies a buffer of `keep` into an array. Blocks until the buffer has been written by the run that writes it. */
+  /** Copies a buffer of `keep` or `reserve` into an array. Blocks until the buffer has been written by the run that writes it. */
   read(buffer: ValueBuffer, array: TensorData): void;
   /** True if buffers are arrays of the host: then native operations may use them where a run has written them. */
   readonly usesHostMemory: boolean;

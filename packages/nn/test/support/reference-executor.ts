@@ -64,6 +64,10 @@ export class ReferenceExecutor implements Executor {
     return this.#place(newArray(dtype, sizeOf(shape)));
   }
 
+  reserve(type: Value): ValueBuffer {
+    return this.allocate(type);
+  }
+
   upload(array: TensorData): ValueBuffer {
     return this.#place(array.slice());
   }

@@ -18,6 +18,10 @@ import type { Executor, GraphCall, Program, RunBuffers, Waits } from '../executo
 import { ProgramBinding } from './program-binding.ts';
 import { hostArrays, onHost, type ValueBuffer } from '../value-buffer.ts';
 
+function allocated({ dtype, shape }: ValueType): ValueBuffer {
+  return onHost(newArray(dtype, sizeOf(shape)));
+}
+
 /** Runs graphs on onnxruntime's CPU provider, with values on the host and OMP_NUM_THREADS threads (default: one per core). */
 export const onnxruntimeExecutor: Executor = {
   device: 'cpu',
@@ -33,7 +37,8 @@ export const onnxruntimeExecutor: Executor = {
     }
     return new OnnxruntimeProgram(model, session);
   },
-  allocate: ({ dtype, shape }) => onHost(newArray(dtype, sizeOf(shape))),
+  allocate: allocated,
+  reserve: allocated,
   upload: onHost,
   download: (output) => hostArrays([output])[0],
   move: (output, to) => {

@@ -1,6 +1,6 @@
 import type { NativeGpuDevice } from '@ringrun/native';
 import type { TensorData } from '../../dtype.ts';
-import { inFloat32, sizeOf } from '../../value-type.ts';
+import { inFloat32, sizeOf, type ValueType } from '../../value-type.ts';
 import type { ValueMemory } from '../value-memory.ts';
 import { allocateBytes, DeviceBuffer, deviceBuffer } from './device-buffer.ts';
 import { bytesOf } from './element-types.ts';
@@ -14,11 +14,13 @@ export function memoryOn(device: NativeGpuDevice): ValueMemory {
     // The next call of the device throws the error too.
     if (array.byteLength > 0) device.upload(array, to.memory).catch(() => undefined);
   };
+  const allocate = (type: ValueType) => {
+    const memory = allocateBytes(device, bytesOf(inFloat32(type).dtype) * sizeOf(type.shape));
+    return new DeviceBuffer(sizeOf(type.shape), { memory, isOfOneRun: true, type }).value;
+  };
   return {
-    allocate: (type) => {
-      const memory = allocateBytes(device, bytesOf(inFloat32(type).dtype) * sizeOf(type.shape));
-      return new DeviceBuffer(sizeOf(type.shape), { memory, isOfOneRun: true, type }).value;
-    },
+    allocate,
+    reserve: allocate,
     upload: (array) => {
       if (array.byteLength <= smallBytes) {
         return new DeviceBuffer(array.length, { snapshot: copyOf(array), isOfOneRun: true }).value;
