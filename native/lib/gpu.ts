@@ -100,7 +100,8 @@ export interface GpuProgramDefinition {
 /** A place in memory: in the arena, or in the buffer of a slot. Offsets in bytes. */
 export type GpuAddress = { readonly arena: number } | { readonly slot: number; readonly byteOffset?: number };
 
-export type GpuCommand = GpuLaunch | GpuProduct | GpuConvolution | GpuCopy | GpuFill;
+export type GpuCommand =
+  GpuLaunch | GpuProduct | GpuConvolution | GpuCopy | GpuFill | GpuExchangePlace | GpuJoin;
 
 export type GpuExtent = readonly [x: number, y: number, z: number];
 
@@ -230,6 +231,34 @@ export interface GpuFill {
   readonly bytes: number;
   /** Default: 0. */
   readonly value?: number;
+}
+
+/** Where collectives of a run begin: see `runProgram` of a process group. Without them it does nothing. */
+export interface GpuExchangePlace {
+  readonly kind: 'exchange';
+  readonly name: string;
+  /** Of a collective. */
+  readonly place: number;
+}
+
+/** Commands that follow wait for all collectives that have begun. The last command of a program with places of collectives. */
+export interface GpuJoin {
+  readonly kind: 'join';
+  readonly name: string;
+}
+
+/** A collective of a run, on float32 numbers. */
+export interface NativeGpuExchange {
+  /** An all-reduce, whose `send` and `receive` are the same, or an all-gather in the order of the ranks. */
+  readonly kind: 'sum' | 'average' | 'gather';
+  /** Of the command that begins it. */
+  readonly place: number;
+  /** Numbers that each rank sends. */
+  readonly count: number;
+  readonly send: NativeDeviceMemory;
+  readonly sendOffset: number;
+  readonly receive: NativeDeviceMemory;
+  readonly receiveOffset: number;
 }
 
 /**

@@ -22,6 +22,7 @@ export type {
   GpuProduct,
   GpuProgramDefinition,
   NativeGpuDevice,
+  NativeGpuExchange,
   NativeGpuModule,
   NativeGpuProgram,
 } from './gpu.ts';

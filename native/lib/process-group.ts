@@ -1,3 +1,4 @@
+import type { NativeGpuExchange, NativeGpuProgram } from './gpu.ts';
 import type { NativeDeviceTensor, NativeHostMemory, NativePlacedTensor, NativeTensor } from './tensors.ts';
 
 /** The address on which a rank listens. */
@@ -206,6 +207,18 @@ export interface NativeProcessGroup
   sendOnDevice(tensor: NativeDeviceTensor, dtype: number, to: number, timeoutMs: number): Promise<void>;
   receiveOnDevice(tensor: NativeDeviceTensor, dtype: number, from: number, timeoutMs: number): Promise<void>;
   /** Makes later work of the group's stream wait for the work queued so far on `stream` (a CUstream). */
+  /**
+   * Runs a program whose `exchange` commands are collectives of this group: one operation of the group, in which the ranks agree once on
+   * all of them. As with `run` of the program, its first run is direct, the second records a graph, and later ones replay it: on all
+   * ranks alike.
+   *
+   * @param exchanges In the order of their commands.
+   */
+  runProgram(
+    program: NativeGpuProgram,
+    exchanges: readonly NativeGpuExchange[],
+    timeoutMs: number,
+  ): Promise<void>;
   afterStream(stream: bigint, timeoutMs: number): Promise<void>;
   /** Makes work queued on `stream` after this resolves wait for the group's operations called before. */
   beforeStream(stream: bigint, timeoutMs: number): Promise<void>;

@@ -21,6 +21,7 @@ export const nativeOp = {
   copyToHost: 17,
   allReduceCoalesced: 18,
   newGroup: 19,
+  gpuStep: 20,
 } as const;
 
 /** Reduction numbers: ReduceOp of native/src/base/operation.h. */

@@ -26,6 +26,7 @@ const char* nameOf(Op op) {
     case Op::CopyToHost: return "copyToHost";
     case Op::AllReduceCoalesced: return "allReduceCoalesced";
     case Op::NewGroup: return "newGroup";
+    case Op::GpuStep: return "gpuStep";
   }
   return "unknown operation";
 }
@@ -114,7 +115,7 @@ std::string rootOf(const Fingerprint& fingerprint) {
 // True if the arrays of all ranks have the same length, which is then the fingerprint's count.
 bool hasOneLength(Op op) {
   return op != Op::ReduceScatter && op != Op::AllGather && op != Op::Gather && op != Op::Scatter && op != Op::AllToAll &&
-         op != Op::AllReduceCoalesced;
+         op != Op::AllReduceCoalesced && op != Op::GpuStep;
 }
 
 // "float32, 3 arrays". An operation on no arrays has no dtype.
@@ -123,6 +124,7 @@ std::string elementsOf(const Fingerprint& fingerprint) {
   if (fingerprint.dtype == DType::None) return arrays;
   std::string text = nameOf(fingerprint.dtype);
   if (fingerprint.op == Op::AllReduceCoalesced) text += ", " + arrays;
+  if (fingerprint.op == Op::GpuStep) text += ", " + std::to_string(fingerprint.root) + (fingerprint.root == 1 ? " collective" : " collectives");
   if (hasOneLength(fingerprint.op)) text += ", " + withThousandsSeparated(fingerprint.count) + " elements";
   return text;
 }
@@ -140,6 +142,7 @@ bool needsEveryRank(Op op) {
     case Op::MonitoredBarrier:
     case Op::AllReduce:
     case Op::AllReduceCoalesced:
+    case Op::GpuStep:
     case Op::ReduceScatter:
     case Op::AllGather:
     case Op::AllToAll:

@@ -9,6 +9,7 @@
 #include "binding/gpu_module.h"
 #include "binding/gpu_product.h"
 #include "binding/gpu_values.h"
+#include "gpu/exchanges.h"
 #include "gpu/launch_command.h"
 
 namespace ringrun {
@@ -80,7 +81,9 @@ std::unique_ptr<GpuCommand> commandOf(const std::string& name, const Napi::Objec
     const auto byte = static_cast<unsigned char>(value.IsUndefined() ? 0 : value.ToNumber().Uint32Value());
     return std::make_unique<FillCommand>(name, addressOf(objectOf(object.Get("at"))), sizeOf(object.Get("bytes")), byte);
   }
-  throw Failure(FailureCode::System, {}, "kind: expected launch, product, convolution, copy or fill, got " + kind);
+  if (kind == "exchange") return std::make_unique<ExchangeCommand>(name, sizeOf(object.Get("place")));
+  if (kind == "join") return std::make_unique<JoinCommand>(name);
+  throw Failure(FailureCode::System, {}, "kind: expected launch, product, convolution, copy, fill, exchange or join, got " + kind);
 }
 
 }  // namespace

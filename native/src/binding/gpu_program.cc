@@ -9,10 +9,11 @@
 
 namespace ringrun {
 
-struct GpuProgramObject::SharedStatistics {
-  std::mutex mutex;
-  GpuProgram::Statistics values;  // guarded by mutex
-};
+namespace {
+
+constexpr napi_type_tag kTypeTag{0x4f1d6b2a7c3e4d58, 0x9a0b1c2d3e4f5a6b};
+
+}  // namespace
 
 Napi::Function GpuProgramObject::define(Napi::Env env) {
   return DefineClass(env, "GpuProgram",
@@ -32,6 +33,7 @@ GpuProgramObject::GpuProgramObject(const Napi::CallbackInfo& info)
       slots_(std::make_shared<Slots>()),
       statistics_(std::make_shared<SharedStatistics>()),
       promises_(std::make_unique<PromiseQueue>(info.Env(), "ringrun GPU program", [device = created_.device] { device->awaitIdle(); })) {
+  Value().TypeTag(&kTypeTag);
   slots_->addresses.resize(created_.slotBytes.size());
   slots_->owners.resize(created_.slotBytes.size());
 }
@@ -76,17 +78,30 @@ void GpuProgramObject::bind(const Napi::CallbackInfo& info) {
   slots_->owners[slot] = memory->owner();
 }
 
-ComputeDevice::Work GpuProgramObject::oneRun(Napi::Env env) const {
+GpuProgramObject* GpuProgramObject::of(const Napi::Value& value) {
+  if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&kTypeTag)) return nullptr;
+  return Unwrap(value.As<Napi::Object>());
+}
+
+void GpuProgramObject::Run::recordStatistics() const {
+  const std::lock_guard<std::mutex> lock(statistics->mutex);
+  statistics->values = program->statistics();
+}
+
+GpuProgramObject::Run GpuProgramObject::currentRun(Napi::Env env) const {
   if (created_.program == nullptr) throw Napi::Error::New(env, "the program was released");
   const auto missing = std::find(slots_->addresses.begin(), slots_->addresses.end(), nullptr);
   if (missing != slots_->addresses.end()) {
     const auto slot = std::to_string(missing - slots_->addresses.begin());
     throw Napi::Error::New(env, "program " + created_.program->name() + ": slot " + slot + " has no buffer. Call bind first");
   }
-  return [program = created_.program, slots = std::shared_ptr<const Slots>(slots_), statistics = statistics_](const Stream& stream) {
-    program->run(slots->addresses, stream);
-    const std::lock_guard<std::mutex> lock(statistics->mutex);
-    statistics->values = program->statistics();
+  return {created_.device, created_.program, slots_, statistics_};
+}
+
+ComputeDevice::Work GpuProgramObject::oneRun(Napi::Env env) const {
+  return [run = currentRun(env)](const Stream& stream) {
+    run.program->run(run.slots->addresses, stream);
+    run.recordStatistics();
   };
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "binding/device_memory.h"
@@ -29,12 +30,32 @@ class GpuProgramObject : public Napi::ObjectWrap<GpuProgramObject> {
   explicit GpuProgramObject(const Napi::CallbackInfo& info);
   ~GpuProgramObject() override;
 
- private:
+  // The object wrapped by `value`, or null if it is not a GpuProgram.
+  static GpuProgramObject* of(const Napi::Value& value);
+
   // The buffers of the slots. A pending run shares them, so they are copied before they change.
   struct Slots {
     std::vector<std::uint8_t*> addresses;
     std::vector<DeviceMemoryObject::Owner> owners;
   };
+
+  // Written after each run by the thread that adds work, read by the JavaScript thread.
+  struct SharedStatistics {
+    std::mutex mutex;
+    GpuProgram::Statistics values;  // guarded by mutex
+  };
+
+  // A run with the current buffers. Throws a JavaScript error if it was released, or a slot has no buffer.
+  struct Run {
+    std::shared_ptr<ComputeDevice> device;
+    std::shared_ptr<GpuProgram> program;
+    std::shared_ptr<const Slots> slots;
+    std::shared_ptr<SharedStatistics> statistics;
+    void recordStatistics() const;
+  };
+  Run currentRun(Napi::Env env) const;
+
+ private:
 
   void bind(const Napi::CallbackInfo& info);
   Napi::Value run(const Napi::CallbackInfo& info);
@@ -47,8 +68,6 @@ class GpuProgramObject : public Napi::ObjectWrap<GpuProgramObject> {
 
   Created created_;
   std::shared_ptr<Slots> slots_;
-  // Written after each run by the thread that adds work, read by the JavaScript thread.
-  struct SharedStatistics;
   std::shared_ptr<SharedStatistics> statistics_;
   std::unique_ptr<PromiseQueue> promises_;
 };

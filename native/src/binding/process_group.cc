@@ -46,6 +46,7 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::sendOnDevice>("sendOnDevice"),
                          InstanceMethod<&ProcessGroup::receiveOnDevice>("receiveOnDevice"),
                          InstanceMethod<&ProcessGroup::afterStream>("afterStream"),
+                         InstanceMethod<&ProcessGroup::runProgram>("runProgram"),
                          InstanceMethod<&ProcessGroup::beforeStream>("beforeStream"),
                          InstanceMethod<&ProcessGroup::prepareAllReduce>("prepareAllReduce"),
                          InstanceMethod<&ProcessGroup::prepareWithMemory>("prepareWithMemory"),

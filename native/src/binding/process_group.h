@@ -55,6 +55,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Napi::Value sendOnDevice(const Napi::CallbackInfo& info);
   Napi::Value receiveOnDevice(const Napi::CallbackInfo& info);
   Napi::Value messageOnDevice(Op op, const Napi::CallbackInfo& info);
+  Napi::Value runProgram(const Napi::CallbackInfo& info);
   Napi::Value afterStream(const Napi::CallbackInfo& info);
   Napi::Value beforeStream(const Napi::CallbackInfo& info);
   template <typename Synchronize>

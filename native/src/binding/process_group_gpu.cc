@@ -1,11 +1,50 @@
 // The part of ProcessGroup that requires a GPU.
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "binding/call_arguments.h"
+#include "binding/device_memory.h"
+#include "binding/gpu_program.h"
+#include "binding/gpu_values.h"
 #include "binding/process_group.h"
 
 namespace ringrun {
+namespace {
+
+std::uint8_t* placeOf(const Napi::Object& exchange, const char* memoryName, const char* offsetName, std::size_t bytes,
+                      std::vector<DeviceMemoryObject::Owner>& owners) {
+  const DeviceMemoryObject* const memory = DeviceMemoryObject::of(exchange.Get(memoryName));
+  if (memory == nullptr || memory->data() == nullptr) {
+    throw Napi::TypeError::New(exchange.Env(), std::string(memoryName) + ": expected memory of a GPU, got another value or freed memory");
+  }
+  const std::size_t offset = sizeOf(exchange.Get(offsetName));
+  if (offset + bytes > memory->bytes()) {
+    throw Napi::RangeError::New(exchange.Env(), std::string(memoryName) + ": expected " + std::to_string(bytes) + " bytes from byte " +
+                                                    std::to_string(offset) + " on, got memory of " + std::to_string(memory->bytes()) + " bytes");
+  }
+  owners.push_back(memory->owner());
+  return memory->data() + offset;
+}
+
+// A NativeGpuExchange of native/lib/process-group.ts.
+GpuExchange gpuExchangeOf(const Napi::Object& object, int ranks, std::vector<DeviceMemoryObject::Owner>& owners) {
+  GpuExchange exchange;
+  const std::string kind = object.Get("kind").ToString();
+  if (kind == "average") exchange.kind = GpuExchange::Kind::Average;
+  if (kind == "gather") exchange.kind = GpuExchange::Kind::Gather;
+  exchange.place = sizeOf(object.Get("place"));
+  exchange.count = sizeOf(object.Get("count"));
+  const std::size_t bytes = exchange.count * sizeof(float);
+  const std::size_t received = exchange.kind == GpuExchange::Kind::Gather ? bytes * static_cast<std::size_t>(ranks) : bytes;
+  exchange.send = placeOf(object, "send", "sendOffset", bytes, owners);
+  exchange.receive = placeOf(object, "receive", "receiveOffset", received, owners);
+  return exchange;
+}
+
+}  // namespace
+
 
 // (device, id, timeoutMs)
 Napi::Value ProcessGroup::joinNccl(const Napi::CallbackInfo& info) {
@@ -76,6 +115,28 @@ Napi::Value ProcessGroup::messageOnDevice(Op op, const Napi::CallbackInfo& info)
     if (op == Op::Receive) gpu.receive(call, data, peer);
   };
   return runAsync(info.Env(), workAlone(fingerprint, info[3].As<Napi::Number>(), exchange), retainedObjects(info));
+}
+
+// (program, exchanges, timeoutMs): see runProgram of native/lib/process-group.ts.
+Napi::Value ProcessGroup::runProgram(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  requireGpuGroup(env, true);
+  const GpuProgramObject* const object = GpuProgramObject::of(info[0]);
+  if (object == nullptr) throw Napi::TypeError::New(env, "expected a program for a GPU");
+  const GpuProgramObject::Run current = object->currentRun(env);
+  NcclCollectives::ProgramRun run;
+  auto owners = std::make_shared<std::vector<DeviceMemoryObject::Owner>>();
+  const auto list = info[1].As<Napi::Array>();
+  for (std::uint32_t i = 0; i < list.Length(); ++i) run.exchanges.push_back(gpuExchangeOf(list.Get(i).As<Napi::Object>(), group_.size(), *owners));
+  run.device = current.device;
+  run.program = current.program;
+  run.slots = current.slots->addresses;
+  run.ended = [current] { current.recordStatistics(); };
+  run.owns = std::make_shared<std::pair<GpuProgramObject::Run, std::shared_ptr<std::vector<DeviceMemoryObject::Owner>>>>(current, owners);
+  Fingerprint fingerprint = fingerprintOf(Op::GpuStep, ReduceOp::None, DType::Float32, static_cast<std::uint32_t>(run.exchanges.size()), 0);
+  fingerprint.onDevice = 1;
+  const auto operate = [run](Collectives& collectives, const Call& call) { static_cast<NcclCollectives&>(collectives).runProgram(call, run); };
+  return runAsync(env, workOf(fingerprint, info[2].As<Napi::Number>(), operate), info[0]);
 }
 
 // (stream, timeoutMs): later work of the group's stream starts after the current work of `stream`.

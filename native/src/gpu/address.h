@@ -14,12 +14,15 @@ struct GpuAddress {
   std::size_t offset = 0;  // bytes
 };
 
+class GpuExchanges;
+
 // Where the memory of a program is in one run.
 struct GpuPlaces {
   std::uint8_t* arena = nullptr;
   std::vector<std::uint8_t*> slots;
   std::uint8_t* workspace = nullptr;
   std::size_t workspaceBytes = 0;
+  GpuExchanges* exchanges = nullptr;  // of this run, if it has any
 
   std::uint8_t* at(const GpuAddress& address) const {
     return (address.slot == GpuAddress::kArena ? arena : slots[static_cast<std::size_t>(address.slot)]) + address.offset;

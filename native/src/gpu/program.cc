@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "gpu/exchanges.h"
+
 namespace ringrun {
 namespace {
 
@@ -30,29 +32,56 @@ std::size_t GpuProgram::workspaceBytesOf(const std::vector<std::unique_ptr<GpuCo
 }
 
 void GpuProgram::run(const std::vector<std::uint8_t*>& slots, const Stream& stream) {
-  const GpuPlaces places{addressOf(arena_), slots, addressOf(workspace_), workspace_ == nullptr ? 0 : workspace_->bytes()};
-  const bool waits = mustWaitForEachCommand();
-  Known* const known = waits ? nullptr : find(slots);
-  if (known == nullptr) {
+  Step step;
+  const Known* const known = mustWaitForEachCommand() ? nullptr : peek({slots, 0, {}});
+  if (known != nullptr) step.way = known->graph == nullptr ? Way::Record : Way::Replay;
+  carryOut({slots, 0, {}}, step, stream);
+}
+
+void GpuProgram::runStep(const std::vector<std::uint8_t*>& slots, const Step& step, const Stream& stream) {
+  carryOut({slots, step.owner, step.buffers}, step, stream);
+}
+
+GpuProgram::Offer GpuProgram::offer(const std::vector<std::uint8_t*>& slots, const Step& step) const {
+  if (mustWaitForEachCommand()) return {};
+  const Known* const known = peek({slots, step.owner, step.buffers});
+  return known == nullptr ? Offer{} : Offer{true, known->graph == nullptr ? 0 : known->recordedAt};
+}
+
+void GpuProgram::forgetRecordsOf(std::uint64_t owner) {
+  known_.remove_if([owner](const Known& one) { return one.key.owner == owner; });
+}
+
+void GpuProgram::carryOut(const Key& key, const Step& step, const Stream& stream) {
+  const GpuPlaces places{addressOf(arena_), key.slots, addressOf(workspace_), workspace_ == nullptr ? 0 : workspace_->bytes(), step.exchanges};
+  if (step.way == Way::Direct) {
     enqueueAll(places, stream, true);
     statistics_.direct += 1;
-    if (waits) return;
-    known_.push_front({slots, nullptr});
+    if (mustWaitForEachCommand() || find(key) != nullptr) return;
+    known_.push_front({key, nullptr, 0});
     if (known_.size() > kMaxGraphs) known_.pop_back();
     return;
   }
-  if (known->graph == nullptr) {
-    known->graph = GpuGraph::record(device_, stream, [&] { enqueueAll(places, stream, false); });
+  Known& known = *find(key);
+  if (step.way == Way::Record) {
+    known.graph = GpuGraph::record(device_, stream, [&] { enqueueAll(places, stream, false); });
+    known.recordedAt = step.number;
     statistics_.recorded += 1;
-    statistics_.graphNodes = known->graph->nodes();
+    statistics_.graphNodes = known.graph->nodes();
   } else {
     statistics_.replayed += 1;
   }
-  known->graph->launch(stream);
+  known.graph->launch(stream);
 }
 
-GpuProgram::Known* GpuProgram::find(const std::vector<std::uint8_t*>& slots) {
-  const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& one) { return one.slots == slots; });
+const GpuProgram::Known* GpuProgram::peek(const Key& key) const {
+  const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& one) { return one.key == key; });
+  return found == known_.end() ? nullptr : &*found;
+}
+
+// Makes it the last used.
+GpuProgram::Known* GpuProgram::find(const Key& key) {
+  const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& one) { return one.key == key; });
   if (found == known_.end()) return nullptr;
   known_.splice(known_.begin(), known_, found);
   return &known_.front();
@@ -61,6 +90,7 @@ GpuProgram::Known* GpuProgram::find(const std::vector<std::uint8_t*>& slots) {
 void GpuProgram::enqueueAll(const GpuPlaces& places, const Stream& stream, bool waits) {
   for (const auto& command : commands_) {
     const std::optional<Failure> failure = failureOf([&] {
+      if (places.exchanges != nullptr) places.exchanges->requireGoing();
       command->enqueue(places, stream);
       if (waits) stream.synchronize();
     });

@@ -17,6 +17,9 @@ namespace ringrun {
 // command. The second run with the same buffers records a graph, which later runs repeat. With CUDA_LAUNCH_BLOCKING=1 every run is
 // as the first.
 //
+// Runs whose collectives other ranks take part in are carried out in the same way on all of them, because NCCL requires it: the
+// ranks offer() what they can do, and agree.
+//
 // One thread at a time uses it.
 class GpuProgram {
  public:
@@ -29,6 +32,24 @@ class GpuProgram {
 
   using Memory = std::shared_ptr<const DeviceMemory>;
 
+  // How a run is carried out.
+  enum class Way : std::uint8_t { Direct, Record, Replay };
+
+  // What a rank can do in a run with given buffers.
+  struct Offer {
+    bool hasRun = false;           // so that it may be recorded
+    std::uint64_t recordedAt = 0;  // the step whose record can be repeated; 0: none
+  };
+
+  // A run with collectives.
+  struct Step {
+    Way way = Way::Direct;
+    std::uint64_t number = 0;  // identifies its record
+    std::uint64_t owner = 0;   // of the collectives: records of another owner are not repeated
+    GpuExchanges* exchanges = nullptr;
+    std::vector<std::uint8_t*> buffers;  // of the collectives
+  };
+
   // `workspace`: of at least workspaceBytesOf(commands). Arena and workspace may be empty.
   GpuProgram(const Device& device, std::string name, std::vector<std::unique_ptr<GpuCommand>> commands, Memory arena, Memory workspace);
 
@@ -40,16 +61,34 @@ class GpuProgram {
   // The device must be current.
   void run(const std::vector<std::uint8_t*>& slots, const Stream& stream);
 
+  // The same for a run with collectives, in the way that all ranks have chosen from their offers.
+  void runStep(const std::vector<std::uint8_t*>& slots, const Step& step, const Stream& stream);
+  Offer offer(const std::vector<std::uint8_t*>& slots, const Step& step) const;
+
+  // Forgets the records that contain collectives of an owner. The device must be current.
+  void forgetRecordsOf(std::uint64_t owner);
+
   const Statistics& statistics() const { return statistics_; }
 
  private:
-  // A run with the same buffers.
-  struct Known {
+  // What must be equal for a record to be repeated.
+  struct Key {
     std::vector<std::uint8_t*> slots;
-    std::unique_ptr<GpuGraph> graph;  // null after the first run
+    std::uint64_t owner = 0;
+    std::vector<std::uint8_t*> buffers;
+    bool operator==(const Key& other) const { return slots == other.slots && owner == other.owner && buffers == other.buffers; }
   };
 
-  Known* find(const std::vector<std::uint8_t*>& slots);
+  // A run with the same buffers.
+  struct Known {
+    Key key;
+    std::unique_ptr<GpuGraph> graph;  // null after the first run
+    std::uint64_t recordedAt = 0;
+  };
+
+  const Known* peek(const Key& key) const;
+  Known* find(const Key& key);
+  void carryOut(const Key& key, const Step& step, const Stream& stream);
   void enqueueAll(const GpuPlaces& places, const Stream& stream, bool waits);
 
   const Device& device_;

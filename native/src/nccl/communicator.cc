@@ -74,6 +74,20 @@ void NcclCommunicator::receive(const Call& call, void* data, std::size_t count, 
   nccl.call(nccl.receive, about(call), data, count, dtypeOf(call), from, comm_, stream_.handle());
 }
 
+void NcclCommunicator::exchange(const GpuExchange& exchange) {
+  const Nccl& nccl = Nccl::ofProcess();
+  const NcclDType dtype = ncclDTypeOf(DType::Float32);
+  const std::string what = withThousandsSeparated(exchange.count) + " numbers of a program";
+  if (exchange.kind == GpuExchange::Kind::Gather) {
+    nccl.call(nccl.allGather, what, static_cast<const void*>(exchange.send), static_cast<void*>(exchange.receive), exchange.count, dtype, comm_,
+              stream_.handle());
+    return;
+  }
+  const NcclReduceOp op = ncclReduceOpOf(exchange.kind == GpuExchange::Kind::Sum ? ReduceOp::Sum : ReduceOp::Avg);
+  nccl.call(nccl.allReduce, what, static_cast<const void*>(exchange.send), static_cast<void*>(exchange.receive), exchange.count, dtype, op, comm_,
+            stream_.handle());
+}
+
 void NcclCommunicator::beginGroup() const {
   const Nccl& nccl = Nccl::ofProcess();
   nccl.call(nccl.groupStart, "fusing operations");

@@ -2,6 +2,7 @@
 
 #include "base/operation.h"
 #include "gpu/device.h"
+#include "gpu/exchanges.h"
 #include "nccl/nccl.h"
 #include "gpu/stream.h"
 #include "nccl/watchdog.h"
@@ -32,6 +33,9 @@ class NcclCommunicator {
   void reduceScatter(const Call& call, const void* all, void* own, std::size_t count);
   void send(const Call& call, const void* data, std::size_t count, int to);
   void receive(const Call& call, void* data, std::size_t count, int from);
+
+  // A collective of a program, which may be recorded. May be called by a thread that does not use the other functions meanwhile.
+  void exchange(const GpuExchange& exchange);
 
   // Fuses the calls of `issue` into one launch, in which none waits for another (ncclGroupStart, ncclGroupEnd).
   template <typename Issue>

@@ -1,5 +1,6 @@
 #include "nccl/nccl_collectives.h"
 
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -17,6 +18,11 @@ constexpr Milliseconds kQuietPatience{1000};
 
 constexpr std::size_t kLeastScratchBytes = 64 * 1024;
 
+std::uint64_t nextOwner() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 }  // namespace
 
 NcclCollectives::NcclCollectives(std::unique_ptr<Collectives> cpu, Connections& connections, const Device& device,
@@ -29,7 +35,8 @@ NcclCollectives::NcclCollectives(std::unique_ptr<Collectives> cpu, Connections& 
       watchdog_(connections),
       communicator_(device, watchdog_, id, rank_, size_, call),
       staging_((device.makeCurrent(), device), watchdog_, communicator_),
-      done_(device) {}
+      done_(device),
+      owner_(nextOwner()) {}
 
 NcclCollectives::~NcclCollectives() {
   if (!hasLeft_) abandonGpuWork();
@@ -38,6 +45,7 @@ NcclCollectives::~NcclCollectives() {
 
 // Aborts first: this ends GPU work that waits for peers, and then all work queued after it.
 void NcclCollectives::abandonGpuWork() noexcept {
+  forgetRecords(false);
   const bool ended = communicator_.abort();
   if (!isGpuIdle_) staging_.awaitIdle(ended ? kQuietPatience : Milliseconds{0});
   if (!ended) scratch_.leak();
@@ -116,6 +124,7 @@ void NcclCollectives::barrier(const Call& call) {
   cpu_->barrier(call);
   if (call.fingerprint.op == Op::NewGroup) return;
   if (call.fingerprint.op == Op::Destroy) {
+    forgetRecords(true);
     communicator_.leave(call);
     hasLeft_ = true;
     return;

@@ -3,12 +3,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "collectives/lengths.h"
 #include "collectives/collectives.h"
 #include "collectives/tcp/scratch.h"
-#include "nccl/communicator.h"
+#include "gpu/compute_device.h"
+#include "gpu/exchanges.h"
 #include "gpu/memory.h"
+#include "gpu/program.h"
+#include "nccl/communicator.h"
 #include "nccl/staging.h"
 #include "nccl/watchdog.h"
 #include "transport/connections.h"
@@ -54,6 +58,19 @@ class NcclCollectives : public Collectives {
   void send(const Call& call, const void* data, int to);
   void receive(const Call& call, void* data, int from);
 
+  // A run of a program whose collectives are those of this group. `program` and `slots` stay the same until the run has ended.
+  struct ProgramRun {
+    std::shared_ptr<ComputeDevice> device;
+    std::shared_ptr<GpuProgram> program;
+    std::vector<std::uint8_t*> slots;
+    std::vector<GpuExchange> exchanges;
+    std::function<void()> ended;       // on the thread of the device, after each run. May be empty.
+    std::shared_ptr<const void> owns;  // keeps the memory of slots and collectives
+  };
+
+  // A collective: the ranks agree once on all collectives of the program, and on how it is carried out.
+  void runProgram(const Call& call, const ProgramRun& run);
+
   // waitForStream: later work of this group's stream starts after the current work of `other`. makeStreamWait:
   // the reverse.
   void waitForStream(CuStream other);
@@ -83,6 +100,8 @@ class NcclCollectives : public Collectives {
   std::uint8_t* scratch(std::size_t bytes);
 
   void agreeWith(const Call& call, int peer, int sender);
+  GpuProgram::Step agreeOnStep(const Call& call, const ProgramRun& run);
+  void forgetRecords(bool waits) noexcept;
 
   std::unique_ptr<Collectives> cpu_;
   Connections& connections_;
@@ -97,6 +116,14 @@ class NcclCollectives : public Collectives {
   DeviceMemory scratch_;
   bool isGpuIdle_ = true;  // no GPU work of this group is pending
   bool hasLeft_ = false;
+  // Identifies this group among all of the process, also after it has ended.
+  const std::uint64_t owner_;
+  // Programs that may have recorded collectives of this group. NCCL frees a communicator only when no record has any.
+  struct Recorded {
+    std::weak_ptr<ComputeDevice> device;
+    std::weak_ptr<GpuProgram> program;
+  };
+  std::vector<Recorded> recorded_;
 };
 
 }  // namespace ringrun

@@ -242,6 +242,13 @@ export interface GradientPass {
   startableAt(index: number): readonly StartableOperation[] | undefined;
 
   /**
+   * The average for a library whose gradients lie on a GPU, where they are averaged without copies on the host. The library then
+   * calls `done` with `isAveraged`, and `bucketReady` for no bucket. Undefined if the average needs the gradients on the host. Equal
+   * on all ranks.
+   */
+  onDevice?(): DeviceAverage | undefined;
+
+  /**
    * The number of consecutive passes of the same graph, including this one and at most `limit`, after which `done` may
    * be called once for all of them. Requires that the library starts and awaits the operations of `startableAt` in each
    * pass. Default: 1.
@@ -261,10 +268,47 @@ export interface GradientPass {
   abandon(error: unknown, passes?: number): unknown;
 }
 
+/** The average of the gradients of a pass on a GPU. */
+export interface DeviceAverage {
+  /** The ranks. Undefined if there is one rank: nothing is exchanged. */
+  readonly group: GpuGroup | undefined;
+  /** In the order in which they are averaged. The same objects in every pass, until `version` of the sink changes. */
+  readonly buckets: readonly DeviceBucket[];
+  /** The buckets to average when the gradients of an index, and of those before it, have been written. */
+  readyAt(index: number): readonly DeviceBucket[];
+  /** False if parameters must not change before `done` has resolved. */
+  readonly mayUpdate: boolean;
+  /** True if `tail` of each bucket must have its average when `done` is called. */
+  readonly readsTails: boolean;
+}
+
+/** The gradients that one collective averages. */
+export interface DeviceBucket {
+  /** The parameters, in an order that is equal on all ranks. Those that the pass does not reach take part with `grad`, or zeros. */
+  readonly parameters: readonly DistributedParameter[];
+  /** Numbers on the host that are averaged too. */
+  readonly tail: Float32Array;
+}
+
+/** A process group whose collectives a program on a GPU contains. */
+export interface GpuGroup {
+  /** Index of the GPU of this rank among the visible ones. */
+  readonly device: number;
+  /**
+   * Runs a program of the addon (`NativeGpuProgram`) with collectives (`NativeGpuExchange`). One operation of the group: all ranks
+   * have the same collectives, and agree on them once.
+   *
+   * @throws CollectiveMismatchError if the collectives of a rank differ; the errors of every collective
+   */
+  runProgram(program: object, exchanges: readonly object[]): Promise<void>;
+}
+
 /** How a pass has ended. */
 export interface PassEnd {
   /** Whether the library has started all operations of `startableAt`. Default: `false`. */
   readonly isStarted?: boolean;
+  /** Whether the library has averaged the gradients on a GPU, as `onDevice` describes. Default: `false`. */
+  readonly isAveraged?: boolean;
   /** Milliseconds that the library waited for these operations. Default: 0. */
   readonly waitedMs?: number;
   /** The number of passes: see `maxPasses`. Default: 1. */

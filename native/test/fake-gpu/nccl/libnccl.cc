@@ -36,6 +36,9 @@ struct Header {
   std::int32_t dtype;
   std::int32_t op;
   std::int32_t root;
+  // Position among the recorded operations of the communicator; 0 if the operation is not part of a graph. All ranks must record it,
+  // and repeat the graphs that they recorded together.
+  std::uint64_t recorded;
 };
 
 enum Kind { AllReduce = 1, Broadcast, Reduce, AllGather, ReduceScatter, Send, Receive };
@@ -49,6 +52,7 @@ struct Operation {
   int op;
   int root;  // or the peer of a message
   FakeStream* stream;
+  std::uint64_t recorded = 0;
 };
 
 using fake_gpu::enqueue;
@@ -60,7 +64,7 @@ using fake_gpu::isCapturing;
 Header headerOf(const Operation& operation, std::size_t bytes) {
   const int kind = operation.kind == Receive ? Send : operation.kind;
   const bool isMessage = operation.kind == Send || operation.kind == Receive;
-  return {bytes, kind, operation.dtype, operation.op, isMessage ? 0 : operation.root};
+  return {bytes, kind, operation.dtype, operation.op, isMessage ? 0 : operation.root, operation.recorded};
 }
 
 // Exchanges messages with headers, and compares the received headers with the expected ones.
@@ -174,7 +178,10 @@ void carryOut(FakeComm& comm, const std::vector<Operation>& operations) {
 int launch(FakeComm* comm, std::vector<Operation> operations) {
   FakeStream* const stream = operations.front().stream;
   if (isCapturing(stream)) {
-    const auto recorded = [comm, operations = std::move(operations)] {
+    for (Operation& one : operations) one.recorded = ++comm->recordedOperations;
+    ++comm->graphReferences;
+    const std::shared_ptr<FakeComm> reference(comm, [](FakeComm* referenced) { --referenced->graphReferences; });
+    const auto recorded = [comm, reference, operations = std::move(operations)] {
       ++comm->pending;
       carryOut(*comm, operations);
     };
@@ -277,6 +284,8 @@ FAKE_GPU_EXPORT int ncclCommFinalize(FakeComm* comm) {
 
 FAKE_GPU_EXPORT int ncclCommDestroy(FakeComm* comm) {
   if (const int number = faultNumber("ncclCommDestroy"); number >= 0) return number;
+  // As NCCL, it waits for the end of all graphs that contain its operations.
+  while (comm->graphReferences > 0) ::usleep(100);
   comm->aborted = true;
   closeAll(*comm);
   return Success;
@@ -285,7 +294,7 @@ FAKE_GPU_EXPORT int ncclCommDestroy(FakeComm* comm) {
 FAKE_GPU_EXPORT int ncclCommAbort(FakeComm* comm) {
   if (const int number = faultNumber("ncclCommAbort"); number >= 0) return number;
   comm->aborted = true;
-  while (comm->pending > 0) ::usleep(100);
+  while (comm->pending > 0 || comm->graphReferences > 0) ::usleep(100);
   closeAll(*comm);
   return Success;
 }

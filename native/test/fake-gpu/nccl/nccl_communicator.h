@@ -38,6 +38,8 @@ struct FakeComm {
   std::atomic<bool> hangs{false};
   std::atomic<int> pending{0};
   std::atomic<int> launches{0};
+  std::atomic<std::uint64_t> recordedOperations{0};
+  std::atomic<int> graphReferences{0};  // of recorded operations whose graphs exist
 };
 
 // ---- forming

@@ -1,5 +1,10 @@
 import { loadNative, nativeDType } from '@ringrun/native';
-import type { NativeDeviceMemory, NativeProcessGroup } from '@ringrun/native';
+import type {
+  NativeDeviceMemory,
+  NativeGpuExchange,
+  NativeGpuProgram,
+  NativeProcessGroup,
+} from '@ringrun/native';
 
 import {
   bytesPerElement,
@@ -17,6 +22,7 @@ import type {
   CollectiveOptions,
   DeviceCopies,
   DType,
+  GpuGroup,
   RecvOptions,
   SendOptions,
   TagOption,
@@ -47,7 +53,7 @@ import { checkDType } from '../native-group/parts.ts';
  * Numerics are NCCL's: sums of float16 and bfloat16 may be rounded at each step between ranks, AVG multiplies by 1/size
  * before adding, and MIN and MAX ignore NaN. The results are bit-identical on all ranks.
  */
-export class NcclGroup extends NativeGroup {
+export class NcclGroup extends NativeGroup implements GpuGroup {
   /** The name that `initProcessGroup` accepts. */
   declare readonly backend: 'nccl';
   /** Index of this rank's GPU among the visible ones. */
@@ -90,6 +96,17 @@ export class NcclGroup extends NativeGroup {
     const bytes = checkedLength(length) * bytesPerElement[dtype];
     const memory = new (loadNative().DeviceMemory)(this.device, bytes, address);
     return new DeviceTensor(this.#copies, memory, { dtype, length, byteOffset: 0 });
+  }
+
+  /**
+   * See {@link GpuGroup}.
+   *
+   * @internal
+   */
+  async runProgram(program: object, exchanges: readonly object[]): Promise<void> {
+    await this.later({}, (native, timeoutMs) =>
+      native.runProgram(program as NativeGpuProgram, exchanges as readonly NativeGpuExchange[], timeoutMs),
+    );
   }
 
   /**

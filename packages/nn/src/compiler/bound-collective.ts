@@ -1,5 +1,5 @@
 import { registry, timed, type PreparedCollective } from '@ringrun/core';
-import type { GraphCall } from '../executor/executor.ts';
+import type { GraphCall, PerformedCall } from '../executor/executor.ts';
 import type { ValueMemory } from '../executor/value-memory.ts';
 import type { CollectiveNode } from '../graph/collective.ts';
 import type { CollectiveGroup } from '../graph/attributes.ts';
@@ -16,15 +16,19 @@ type Memory = Pick<PreparedCollective, 'input' | 'output'>;
 export class BoundCollective {
   /** Index into the groups that are passed to a run. */
   readonly group: number;
-  readonly #usesHostMemory: boolean;
+  readonly #memory: Pick<ValueMemory, 'usesHostMemory' | 'collectives'>;
   readonly #op: string;
   readonly #message: CollectiveMessage;
   readonly #prepared = new WeakMap<CollectiveGroup, PreparedCollective>();
   readonly #memories = new WeakMap<CollectiveGroup, Memory>();
 
   /** @param memory of the program that contains it */
-  constructor(node: CollectiveNode, group: number, memory: Pick<ValueMemory, 'usesHostMemory'>) {
-    this.#usesHostMemory = memory.usesHostMemory;
+  constructor(
+    node: CollectiveNode,
+    group: number,
+    memory: Pick<ValueMemory, 'usesHostMemory' | 'collectives'>,
+  ) {
+    this.#memory = memory;
     this.group = group;
     this.#op = node.op;
     this.#message = messageOf(node);
@@ -32,6 +36,10 @@ export class BoundCollective {
 
   /** The call of the graph. `waited` receives the milliseconds that a JavaScript call took. */
   callOn(group: CollectiveGroup, waited: (ms: number) => void): GraphCall {
+    const ofDevices = this.#memory.collectives?.groupOf(group);
+    if (ofDevices) {
+      return { group: ofDevices, buckets: [], onHost: this.#callOfJavaScript(group, waited) };
+    }
     const prepared = this.#preparedOn(group);
     return prepared === undefined
       ? this.#callOfJavaScript(group, waited)
@@ -39,7 +47,7 @@ export class BoundCollective {
   }
 
   #preparedOn(group: CollectiveGroup): PreparedCollective | undefined {
-    if (!group.mayStartCollectives || !this.#usesHostMemory) return undefined;
+    if (!group.mayStartCollectives || !this.#memory.usesHostMemory) return undefined;
     // An observer replaces the methods of the group, to record their calls.
     if (registry.activityObserver !== undefined) return undefined;
     const { name, length } = this.#message;
@@ -48,7 +56,7 @@ export class BoundCollective {
     return prepared;
   }
 
-  #callOfJavaScript(group: CollectiveGroup, waited: (ms: number) => void): GraphCall {
+  #callOfJavaScript(group: CollectiveGroup, waited: (ms: number) => void): PerformedCall {
     const { name } = this.#message;
     const memory = this.#memories.get(group) ?? this.#allocate(group);
     this.#memories.set(group, memory);

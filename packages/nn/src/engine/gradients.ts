@@ -5,6 +5,7 @@ import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import type { ValueMemory } from '../executor/value-memory.ts';
 import type { GradientReceiver } from '../graph/source.ts';
+import { DeviceGradients } from './device-gradients.ts';
 import { insideOperation } from '../executor/operation-queue.ts';
 import { usesOwnOperators } from '../ops/own/enabled.ts';
 
@@ -13,6 +14,8 @@ export class Gradients {
   /** The buffers that a run writes. */
   readonly buffers: readonly ValueBuffer[];
   readonly #usesHostMemory: boolean;
+  /** The passes whose gradients are averaged on a device. */
+  readonly #onDevice = new Map<GradientSink, DeviceGradients>();
   readonly #memory: readonly ManagedBuffer[];
   readonly #parameters: readonly GradientReceiver[];
   readonly #earlier: readonly (Float32Array | undefined)[];
@@ -38,6 +41,11 @@ export class Gradients {
     this.#parts = parts;
     this.#earlier = parameters.map(({ grad }) => grad?.slice());
     this.#passes = parts.length === 0 ? noPasses : beginPasses(executor, parameters, updated);
+    for (const [sink, pass] of this.#passes) {
+      const own = parameters.filter(({ gradientSink }) => gradientSink === sink);
+      const onDevice = DeviceGradients.of(executor, pass, own);
+      if (onDevice) this.#onDevice.set(sink, onDevice);
+    }
     this.#memory = parameters.map(({ gradientMemory }) => gradientMemory);
     this.buffers = this.#memory.map((memory) => memory.forWriting(executor));
     this.#isDelivered = parameters.map(() => false);
@@ -54,17 +62,35 @@ export class Gradients {
     return this.#memory.map(({ array }) => array);
   }
 
-  /** The operations that average each part where the run writes it; undefined if a part needs JavaScript. */
-  startable(): (readonly StartableOperation[])[] | undefined {
-    if (!this.#usesHostMemory && this.#parts.length > 0) return undefined;
+  /** The calls that average each part where the run writes it; undefined if a part needs JavaScript. */
+  inProgram(): AveragesInProgram | undefined {
     if (this.#earlier.some((gradient) => gradient !== undefined)) return undefined;
+    if (!this.#usesHostMemory && this.#parts.length > 0) return this.#inProgramOfDevice();
+    const startable = this.#startable();
+    return (
+      startable && {
+        calls: startable.map((operations) => ({ operations })),
+        mayUpdate: true,
+        isAwaited: false,
+      }
+    );
+  }
+
+  #inProgramOfDevice(): AveragesInProgram | undefined {
+    if (this.#passes.size !== 1 || this.#onDevice.size !== 1) return undefined;
+    const [onDevice] = this.#onDevice.values();
+    const calls = this.#parts.map(({ bucketIndex }) => onDevice.callAt(bucketIndex));
+    return { calls, mayUpdate: onDevice.mayUpdate, isAwaited: true };
+  }
+
+  #startable(): (readonly StartableOperation[])[] | undefined {
     const operations = this.#parts.map(({ sink, bucketIndex }) =>
       this.#passes.get(sink)!.startableAt(bucketIndex),
     );
     return operations.every((one) => one !== undefined) ? operations : undefined;
   }
 
-  /** How many passes may run without JavaScript in between if `startable`: from 1 to `limit`. */
+  /** How many passes may run without JavaScript in between if `inProgram`: from 1 to `limit`. */
   maxPasses(limit: number): number {
     let most = limit;
     for (const pass of this.#passes.values()) most = Math.min(most, pass.maxPasses?.(limit) ?? 1);
@@ -89,12 +115,27 @@ export class Gradients {
 
   /**
    * Completes the gradients. Resolves when they have been processed, such as averaged over ranks; undefined if they already
-   * are. `isStarted` of the settings: whether the operations of `startable` were started.
+   * are. `isStarted` of the settings: whether the calls of `inProgram` were made.
    */
   done(settings: PassEnd = {}): Promise<void> | undefined {
     if (!settings.isStarted) for (const part of this.#parts) this.#deliver(part);
     for (let position = 0; position < this.#parameters.length; position += 1) this.#complete(position);
-    return this.#passes.size === 0 ? undefined : endPasses([...this.#passes], settings);
+    if (this.#passes.size === 0) return undefined;
+    const ends = Array.from(
+      this.#passes,
+      ([sink, pass]) =>
+        () =>
+          this.#end(sink, pass, settings),
+    );
+    return inOrder(ends);
+  }
+
+  #end(sink: GradientSink, pass: GradientPass, settings: PassEnd): Promise<void> | undefined {
+    const onDevice = this.#onDevice.get(sink);
+    if (onDevice === undefined) return endPass(sink, pass, settings);
+    const end = () => pass.done({ ...settings, isAveraged: true });
+    const averaged = settings.isStarted ? onDevice.end() : onDevice.average().then(() => onDevice.end());
+    return averaged ? averaged.then(end) : end();
   }
 
   /**
@@ -115,6 +156,7 @@ export class Gradients {
   #deliver({ sink, bucketIndex, positions }: GradientPart): void {
     if (this.#isDelivered[positions[0]]) return;
     for (const position of positions) this.#complete(position);
+    if (this.#onDevice.has(sink)) return;
     this.#passes.get(sink)!.bucketReady(bucketIndex);
   }
 
@@ -123,23 +165,36 @@ export class Gradients {
     this.#isDelivered[position] = true;
     const earlier = this.#earlier[position];
     if (earlier) accumulate(this.#memory[position].array, earlier);
-    this.#parameters[position].gradientWritten();
+    const parameter = this.#parameters[position];
+    if (parameter.gradientSink && this.#onDevice.has(parameter.gradientSink)) parameter.gradientAveraged();
+    else parameter.gradientWritten();
   }
 }
 
 const noPasses: ReadonlyMap<GradientSink, GradientPass> = new Map();
 
-/** Ends passes one after another. Returns undefined if nothing is left to wait for. */
-function endPasses(
-  passes: readonly (readonly [GradientSink, GradientPass])[],
-  settings: PassEnd,
-): Promise<void> | undefined {
-  if (passes.length === 0) return undefined;
-  const [[sink, pass], ...others] = passes;
+/** Calls functions one after another. Returns undefined if nothing is left to wait for. */
+function inOrder(ends: readonly (() => Promise<void> | undefined)[]): Promise<void> | undefined {
+  if (ends.length === 0) return undefined;
+  const [first, ...others] = ends;
+  const end = first();
+  return end ? end.then(() => inOrder(others)) : inOrder(others);
+}
+
+function endPass(sink: GradientSink, pass: GradientPass, settings: PassEnd): Promise<void> | undefined {
   // Otherwise it may call user code: a communication hook or a listener for group changes.
   const needsNoProgram = settings.isStarted === true && sink.mayRepeat !== true;
-  const end = needsNoProgram ? pass.done(settings) : insideOperation(() => pass.done(settings));
-  return end ? end.then(() => endPasses(others, settings)) : endPasses(others, settings);
+  return needsNoProgram ? pass.done(settings) : insideOperation(() => pass.done(settings));
+}
+
+/** The averages that a program makes by itself. */
+export interface AveragesInProgram {
+  /** One for each part. */
+  readonly calls: readonly GraphCall[];
+  /** Whether the same program may update the parameters. */
+  readonly mayUpdate: boolean;
+  /** Whether a run ends only when the averages have, also without an update. */
+  readonly isAwaited: boolean;
 }
 
 function beginPasses(

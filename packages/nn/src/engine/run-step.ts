@@ -46,7 +46,7 @@ export async function runStep(
   const { executor, parameters } = step;
   const updated = optimizerStep && (() => optimizerStep().parameters());
   const gradients = new Gradients(executor, parameters, step.parts, updated);
-  const startable = anomalies ? undefined : gradients.startable();
+  const inProgram = anomalies ? undefined : gradients.inProgram();
   const values = allocated(step);
   let part: PartOfStep | undefined;
   let following: readonly LaterRun[] = [];
@@ -55,9 +55,10 @@ export async function runStep(
   try {
     if (anomalies) checked = await runDetectingAnomalies(anomalies, step, values, gradients, { bufferOf });
     else {
-      const starts = startable?.map((operations) => ({ operations })) ?? gradients.deliveries();
-      part =
-        startable && (knownPart ?? optimizerStep?.().asPartOf(parameters, gradients.areAveragedByUpdate));
+      const starts = inProgram?.calls ?? gradients.deliveries();
+      part = inProgram?.mayUpdate
+        ? (knownPart ?? optimizerStep?.().asPartOf(parameters, gradients.areAveragedByUpdate))
+        : undefined;
       if (part && later.length > 0) {
         const maxLater = gradients.maxPasses(1 + later.length) - 1;
         following = followingRuns(step, part, later.slice(0, maxLater));
@@ -70,11 +71,11 @@ export async function runStep(
   } catch (error) {
     const reported = gradients.abandon(error, 1 + following.length);
     // Otherwise no bucket has been awaited, so the forward or backward pass failed.
-    throw part ? reported : error;
+    throw part || inProgram?.isAwaited ? reported : error;
   }
   if (knownPart === undefined) recordReached(parameters);
   const passes = 1 + following.length;
-  const processed = gradients.done({ isStarted: startable !== undefined, waitedMs, passes });
+  const processed = gradients.done({ isStarted: inProgram !== undefined, waitedMs, passes });
   if (processed) await processed;
   part?.ended(passes);
   const isAfterwards = part === undefined && optimizerStep !== undefined;

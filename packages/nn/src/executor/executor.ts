@@ -1,6 +1,7 @@
-import type { ActivityDetails, StartableOperation } from '@ringrun/core';
+import type { ActivityDetails, GpuGroup, StartableOperation } from '@ringrun/core';
 import type { Value } from '../graph/node.ts';
 import type { Leaf } from '../graph/structure.ts';
+import type { GradientBucket } from './device-collectives.ts';
 import type { ValueBuffer } from './value-buffer.ts';
 import type { ValueMemory } from './value-memory.ts';
 
@@ -100,8 +101,26 @@ export type GraphCall =
   | ({ readonly operations: readonly StartableOperation[] } & Partial<CallArrays>)
   /** Runs while the graph continues. The outputs of the part are complete, and JavaScript may read them. */
   | { readonly notify: () => void }
+  /** The update awaits it. */
+  | DeviceCall
   /** The graph awaits it. */
-  | ({ readonly perform: () => Promise<void> } & CallArrays);
+  | PerformedCall;
+
+/**
+ * A call that the program makes by itself, on a device that has `collectives`: a collective of the graph between devices, or the
+ * averages of buckets in which the outputs of a part are.
+ */
+export interface DeviceCall {
+  /** Undefined if there is one rank, so that nothing is averaged. */
+  readonly group: GpuGroup | undefined;
+  /** The buckets of a part, in the order of the averages. Not for collectives of the graph. */
+  readonly buckets: readonly GradientBucket[];
+  /** The collective of a graph for a device that runs this graph on the host. */
+  readonly onHost?: PerformedCall;
+}
+
+/** A call of JavaScript that the graph awaits. */
+export type PerformedCall = { readonly perform: () => Promise<void> } & CallArrays;
 
 /** The graph fills `sends` before the call, and reads `receives` after it. */
 export interface CallArrays {

@@ -64,6 +64,23 @@ export class ManagedBuffer {
     return buffer;
   }
 
+  /** Keeps the elements in a buffer, such as a part of a larger memory, while that memory has them. */
+  placeIn(memory: ValueMemory, buffer: ValueBuffer): void {
+    if (this.#memory === memory && this.#buffer === buffer) return;
+    this.toHost();
+    memory.write(buffer, this.#array);
+    this.#buffer = buffer;
+    this.#memory = memory;
+    this.#isArrayNewer = false;
+  }
+
+  /** Sets all elements to 0. */
+  clear(): void {
+    this.#array.fill(0);
+    this.#isBufferNewer = false;
+    this.#isArrayNewer = true;
+  }
+
   /** Elements `begin` to `end - 1`. After a run has written them, call the part's `toHost`. */
   part(begin: number, end: number): ManagedBuffer {
     return new ManagedBuffer(this.#array.subarray(begin, end), this);

@@ -1,5 +1,6 @@
 import type { TensorData } from '../dtype.ts';
 import type { ValueType } from '../value-type.ts';
+import type { DeviceCollectives } from './device-collectives.ts';
 import type { ValueBuffer } from './value-buffer.ts';
 
 /**
@@ -36,4 +37,6 @@ export interface ValueMemory {
   read(buffer: ValueBuffer, array: TensorData): void;
   /** True if buffers are arrays of the host: then native operations may use them where a run has written them. */
   readonly usesHostMemory: boolean;
+  /** Undefined if groups cannot use buffers where they are, except on the host. */
+  readonly collectives?: DeviceCollectives;
 }

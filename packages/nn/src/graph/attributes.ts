@@ -1,8 +1,10 @@
-import type { PreparesCollectives, ProcessGroup } from '@ringrun/core';
+import type { GpuGroup, PreparesCollectives, ProcessGroup } from '@ringrun/core';
 
 /** The part of a process group that a graph's collectives use. */
 export type CollectiveGroup = Pick<ProcessGroup, 'rank' | 'size' | 'allReduce' | 'allGather'> &
-  Partial<PreparesCollectives>;
+  Partial<PreparesCollectives> & { readonly device?: number | undefined } & Partial<
+    Pick<GpuGroup, 'runProgram'>
+  >;
 
 export interface CollectiveAttributes {
   /** The participating ranks. Graphs that differ only in their groups, of equal sizes, share one program. */

@@ -47,4 +47,10 @@ export interface GradientReceiver extends DistributedParameter {
    * @internal
    */
   readonly gradientMemory: ManagedBuffer;
+  /**
+   * Makes `grad` defined, whose elements a device has averaged where they are.
+   *
+   * @internal
+   */
+  gradientAveraged(): void;
 }

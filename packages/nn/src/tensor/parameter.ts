@@ -181,6 +181,15 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     return this.#averagedGradient;
   }
 
+  /**
+   * Makes `grad` defined, whose elements a device has averaged where they are.
+   *
+   * @internal
+   */
+  gradientAveraged(): void {
+    this.#hasGradient = true;
+  }
+
   gradientWritten(): void {
     this.#hasGradient = true;
     // The sink is about to read and write the array, or has written it.

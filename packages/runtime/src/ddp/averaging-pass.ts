@@ -1,13 +1,15 @@
 import type { GradientPass } from '@ringrun/core';
 import { endOf, type BucketAverage } from './bucket-average.ts';
+import type { PassPlan } from './gradient-slots.ts';
 import type { AverageRecovery } from './reducer-settings.ts';
 
 interface AveragingPassSettings {
   average: BucketAverage;
   /** Number of buckets, of which the pass may write some. */
   bucketCount: number;
-  /** Indices of the buckets that the pass writes, in increasing order. */
-  indices: readonly number[];
+  plan: PassPlan;
+  /** Whether the ranks have different weights. */
+  hasWeights: boolean;
   /** Whether the end of the pass needs JavaScript. */
   needsJavaScript: boolean;
   recovery: AverageRecovery | undefined;
@@ -24,7 +26,8 @@ interface AveragingPassSettings {
 export function averagingPass({
   average,
   bucketCount,
-  indices,
+  plan: { absent, indices },
+  hasWeights,
   needsJavaScript,
   recovery,
   maxPasses,
@@ -35,19 +38,33 @@ export function averagingPass({
   const last = indices.at(-1) ?? 0;
   /** The number of buckets that are ready: buckets after the last one that the pass writes are ready too. */
   const readyAt = (index: number) => (index >= last ? bucketCount : index + 1);
+  /** The buckets that become ready with the gradients of an index: the first, and the end. */
+  const rangeAt = (index: number): [first: number, end: number] => {
+    const before = indices.findLast((other) => other < index) ?? -1;
+    return [before + 1, readyAt(index)];
+  };
   const startable = needsJavaScript ? undefined : average.prepare();
+  const onDevice = hasWeights ? undefined : average.onDevice();
   return {
+    onDevice: () =>
+      onDevice && {
+        ...onDevice,
+        readyAt: (index) => onDevice.buckets.slice(...rangeAt(index)),
+        mayUpdate: !needsJavaScript,
+        readsTails: absent.length > 0,
+      },
     bucketReady: (index) => {
       if (recovery?.mayStartEarly() !== false) average.start(readyAt(index));
     },
     startableAt: (index) => {
-      const before = indices.findLast((other) => other < index) ?? -1;
       const { buckets, commit } = startable ?? {};
-      const ready = buckets?.slice(before + 1, readyAt(index));
+      const ready = buckets?.slice(...rangeAt(index));
       return commit !== undefined && index >= last ? ready?.concat(commit) : ready;
     },
-    maxPasses: (limit) => (startable === undefined ? 1 : maxPasses(limit)),
-    done: ({ isStarted = false, waitedMs = 0, passes = 1 } = {}) => {
+    maxPasses: (limit) =>
+      needsJavaScript || (startable === undefined && onDevice === undefined) ? 1 : maxPasses(limit),
+    done: ({ isStarted = false, isAveraged = false, waitedMs = 0, passes = 1 } = {}) => {
+      if (isAveraged) return endNow(waitedMs, passes);
       const started = isStarted ? startable : undefined;
       if (recovery !== undefined) {
         const run = async () => {

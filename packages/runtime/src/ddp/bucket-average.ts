@@ -1,6 +1,6 @@
 import { prepareAllReduce } from '@ringrun/collectives';
 import { ReduceOp, registry } from '@ringrun/core';
-import type { ProcessGroup, StartableOperation } from '@ringrun/core';
+import type { DeviceAverage, GpuGroup, ProcessGroup, StartableOperation } from '@ringrun/core';
 import { allEnded } from './all-ended.ts';
 import { applyWeight, divideByWeight, type Bucket } from './bucket.ts';
 import type { GradientSlots } from './gradient-slots.ts';
@@ -130,6 +130,15 @@ export class BucketAverage {
     return { buckets: buckets as StartableOperation[], commit };
   }
 
+  /** The average on a GPU; undefined if it needs the gradients on the host. */
+  onDevice(): Pick<DeviceAverage, 'group' | 'buckets'> | undefined {
+    if (this.hook !== undefined || this.#recovery !== undefined || this.weight !== 1) return undefined;
+    const group = this.group.size === 1 ? undefined : gpuGroup(this.group);
+    if (group === undefined && this.group.size > 1) return undefined;
+    for (const bucket of this.#buckets) applyWeight(bucket, 1);
+    return { group, buckets: this.#buckets };
+  }
+
   /** Turns the averages over ranks into weighted averages. */
   divideByWeights(): void {
     for (const bucket of this.#buckets) divideByWeight(bucket);
@@ -178,6 +187,10 @@ export class BucketAverage {
     const isLast = index === this.#buckets.length - 1;
     return { index, isLast, data: gradients, parameters, gradients: () => gradientViews };
   }
+}
+
+function gpuGroup(group: ProcessGroup & Partial<Pick<GpuGroup, 'runProgram'>>): GpuGroup | undefined {
+  return group.runProgram === undefined ? undefined : (group as GpuGroup);
 }
 
 /**

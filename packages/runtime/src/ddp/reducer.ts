@@ -250,16 +250,17 @@ export class Reducer implements SynchronousGradientSink {
     };
   }
 
-  #averagingPass({ absent, indices }: PassPlan, abandon: GradientPass['abandon']): GradientPass {
+  #averagingPass(plan: PassPlan, abandon: GradientPass['abandon']): GradientPass {
     return averagingPass({
       average: this.#average,
       bucketCount: this.#slots.buckets.length,
-      indices,
+      plan,
+      hasWeights: this.#weigher !== undefined,
       needsJavaScript: this.#readsParameters?.(this.#steps + 1) === true,
       recovery: this.#recovery,
-      maxPasses: (limit) => this.#maxPasses(absent, limit),
-      end: (wait, waitedMs) => this.#endAfter(wait, waitedMs, absent),
-      endNow: (waitedMs, passes) => this.#endNow(waitedMs, absent, passes),
+      maxPasses: (limit) => this.#maxPasses(plan.absent, limit),
+      end: (wait, waitedMs) => this.#endAfter(wait, waitedMs, plan.absent),
+      endNow: (waitedMs, passes) => this.#endNow(waitedMs, plan.absent, passes),
       abandon,
     });
   }

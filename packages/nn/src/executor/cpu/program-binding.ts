@@ -82,6 +82,7 @@ const noWaits: Waits = { waitedMs: 0, ranMs: 0 };
 
 function nativeCall(call: GraphCall): NativeGraphCall {
   if ('notify' in call) return {};
+  if ('group' in call) throw new Error('A program on the host makes no calls of a device.');
   const { sends = none, receives = none } = call;
   if ('perform' in call) return { sends, receives };
   return { operations: call.operations.map(({ native }) => native as NativeOperation), sends, receives };
@@ -93,6 +94,7 @@ const none: readonly never[] = [];
 
 function isSameCall(known: NativeGraphCall, call: GraphCall): boolean {
   if ('notify' in call) return known.sends === undefined;
+  if ('group' in call) return false;
   const { sends = none, receives = none } = call;
   if (!isSameList(known.sends ?? none, sends, Object.is)) return false;
   if (!isSameList(known.receives ?? none, receives, Object.is)) return false;

@@ -4,6 +4,7 @@ import { onnxruntimeExecutor } from '../cpu/onnxruntime.ts';
 import type { Executor, Program, ProgramDefinition } from '../executor.ts';
 import type { Unusable } from '../device.ts';
 import { tf32 } from '../precision.ts';
+import { CudaCollectives } from './collectives.ts';
 import { lowerProgram } from './lower.ts';
 import type { LoweredProgram } from './lowered-program.ts';
 import { memoryOn } from './memory.ts';
@@ -48,6 +49,7 @@ function open(index: number): Executor | Unusable {
 export function executorOn(device: NativeGpuDevice): Executor {
   const memory = memoryOn(device);
   const modules = new Modules(device);
+  const collectives = new CudaCollectives(device);
   return {
     device: `cuda:${device.ordinal}`,
     settings: () => JSON.stringify(tf32()),
@@ -76,6 +78,7 @@ export function executorOn(device: NativeGpuDevice): Executor {
       }
     },
     ...memory,
+    collectives,
   };
 
   function programOf(
@@ -89,11 +92,11 @@ export function executorOn(device: NativeGpuDevice): Executor {
       from += commands.length;
       return { ...section, commands: own };
     });
-    return new CudaProgram(device, { name, details }, layout, withKernels);
+    return new CudaProgram(device, { name, details }, layout, withKernels, collectives);
   }
 
   function onHost(program: Program, definition: ProgramDefinition): Program {
-    return new HostProgram(memory, program, definition);
+    return new HostProgram({ ...memory, collectives }, program, definition);
   }
 }
 

@@ -12,6 +12,8 @@ export class DeviceBuffer {
   readonly snapshot: Uint8Array | undefined;
   /** True for an input or output of one run. */
   readonly isOfOneRun: boolean;
+  /** Where the elements begin in the memory. */
+  readonly byteOffset: number;
   /** What `download` returns. */
   readonly #type: ValueType | undefined;
   #memory: NativeDeviceMemory | undefined;
@@ -20,6 +22,7 @@ export class DeviceBuffer {
     length: number,
     options: {
       readonly memory?: NativeDeviceMemory | undefined;
+      readonly byteOffset?: number;
       readonly snapshot?: Uint8Array;
       readonly isOfOneRun?: boolean;
       readonly type?: ValueType;
@@ -28,6 +31,7 @@ export class DeviceBuffer {
     this.length = length;
     this.snapshot = options.snapshot;
     this.isOfOneRun = options.isOfOneRun ?? false;
+    this.byteOffset = options.byteOffset ?? 0;
     this.#memory = options.memory;
     this.#type = options.type;
   }

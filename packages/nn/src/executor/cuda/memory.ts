@@ -12,7 +12,7 @@ export const smallBytes = 4096;
 export function memoryOn(device: NativeGpuDevice): ValueMemory {
   const send = (array: TensorData, to: DeviceBuffer) => {
     // The next call of the device throws the error too.
-    if (array.byteLength > 0) device.upload(array, to.memory).catch(() => undefined);
+    if (array.byteLength > 0) device.upload(array, to.memory, to.byteOffset).catch(() => undefined);
   };
   const allocate = (type: ValueType) => {
     const memory = allocateBytes(device, bytesOf(inFloat32(type).dtype) * sizeOf(type.shape));
@@ -42,7 +42,8 @@ export function memoryOn(device: NativeGpuDevice): ValueMemory {
     },
     move: (output, to) => {
       const [from, target] = [deviceBuffer(output), deviceBuffer(to)];
-      device.copy(from.memory, target.memory, Math.min(from.memory.bytes, target.memory.bytes));
+      const bytes = Math.min(from.memory.bytes, target.memory.bytes - target.byteOffset);
+      device.copy(from.memory, target.memory, bytes, from.byteOffset, target.byteOffset);
       from.free();
     },
     keep: (array) => {
@@ -54,7 +55,8 @@ export function memoryOn(device: NativeGpuDevice): ValueMemory {
       send(array, deviceBuffer(buffer));
     },
     read: (buffer, array) => {
-      if (array.byteLength > 0) device.downloadSync(deviceBuffer(buffer).memory, array);
+      const { memory, byteOffset } = deviceBuffer(buffer);
+      if (array.byteLength > 0) device.downloadSync(memory, array, byteOffset);
     },
     usesHostMemory: false,
   };

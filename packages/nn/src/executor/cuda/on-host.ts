@@ -34,17 +34,9 @@ export class HostProgram implements Program {
       const [read, written] = this.#arraysOf(run);
       const first = calls.length - this.#parts.length;
       const placed = calls.map((call, index) =>
-        index < first || !('notify' in call)
-          ? call
-          : {
-              notify: () => {
-                // What the call reads in the memory of the GPU is complete.
-                for (const output of this.#parts[index - first]) {
-                  this.#memory.write(run.outputs[output], written[output]);
-                }
-                call.notify();
-              },
-            },
+        index < first
+          ? collectiveOnHost(call)
+          : this.#partOnHost(call, this.#parts[index - first], run, written),
       );
       try {
         const own = await this.#program.run(allOnHost(read), allOnHost(written), placed);
@@ -70,6 +62,33 @@ export class HostProgram implements Program {
 
   release(): Promise<void> {
     return this.#program.release();
+  }
+
+  /** The call of a part, which uses the outputs in the memory of the GPU. */
+  #partOnHost(
+    call: GraphCall,
+    part: readonly number[],
+    { outputs }: RunBuffers,
+    written: readonly TensorData[],
+  ): GraphCall {
+    const write = () => {
+      for (const output of part) this.#memory.write(outputs[output], written[output]);
+    };
+    if ('notify' in call) {
+      const notify = () => {
+        write();
+        call.notify();
+      };
+      return { notify };
+    }
+    if (!('group' in call)) return call;
+    const { group, buckets } = call;
+    const perform = async () => {
+      write();
+      if (group) await this.#memory.collectives!.average(group, buckets);
+      for (const output of part) this.#memory.read(outputs[output], written[output]);
+    };
+    return { perform, sends: [], receives: [] };
   }
 
   #arraysOf({ inputs, outputs }: RunBuffers): readonly [readonly TensorData[], readonly TensorData[]] {
@@ -102,6 +121,10 @@ export class HostProgram implements Program {
       this.#memory.write(outputs[index], array);
     }
   }
+}
+
+function collectiveOnHost(call: GraphCall): GraphCall {
+  return 'group' in call ? call.onHost! : call;
 }
 
 function freeInputs({ inputs }: RunBuffers): void {

@@ -1,30 +1,34 @@
-import { recordActivity } from '@ringrun/core';
+import { recordActivity, type GpuGroup } from '@ringrun/core';
 import type {
   GpuAddress,
   GpuCommand,
   NativeDeviceMemory,
   NativeGpuDevice,
+  NativeGpuExchange,
   NativeGpuProgram,
 } from '@ringrun/native';
 import { requireLength } from '../../checks/require-length.ts';
 import { ArgumentError, NnError } from '../../errors/errors.ts';
 import { sizeOf } from '../../value-type.ts';
-import type { GraphCall, Program, ProgramDefinition, RunBuffers, Waits } from '../executor.ts';
+import type { DeviceCall, GraphCall, Program, ProgramDefinition, RunBuffers, Waits } from '../executor.ts';
 import type { ValueBuffer } from '../value-buffer.ts';
+import { cudaBuckets, exchangeAt, join, type CudaCollectives } from './collectives.ts';
 import { allocateBytes, deviceBuffer, type DeviceBuffer } from './device-buffer.ts';
-import { HostCalls } from './host-calls.ts';
-import type { ProgramLayout, Section } from './lowered-program.ts';
+import { exchangeOf, HostCalls } from './host-calls.ts';
+import type { Boundary, ProgramLayout, Section } from './lowered-program.ts';
 import { SmallBuffers, type Place } from './small-buffers.ts';
-import { stagesOf, type Stage } from './stages.ts';
+import { byHost, byProgram, stagesOf, type Stage } from './stages.ts';
 
 /** A graph whose commands run on a GPU. The host makes its calls between them. */
 export class CudaProgram implements Program {
   readonly #name: Pick<ProgramDefinition, 'name' | 'details'>;
   readonly #device: NativeGpuDevice;
   readonly #lowered: Omit<ProgramLayout, 'constants'>;
-  readonly #stages: readonly NativeStage[];
-  /** Number of collectives: their calls come first. */
-  readonly #collectives: number;
+  readonly #sections: readonly Section<GpuCommand>[];
+  readonly #collectives: CudaCollectives;
+  /** Stages for runs whose calls the host makes, and for those that make them by themselves. Created on first use. */
+  #byHost: readonly NativeStage[] | undefined;
+  #byProgram: readonly NativeStage[] | undefined;
   /** Small inputs and outputs of one run are here, so that the addresses are the same in every run. */
   readonly #small: SmallBuffers;
   /** Constants, cells of refusals, and the arena: the slots after inputs and outputs. */
@@ -36,7 +40,10 @@ export class CudaProgram implements Program {
     { name, details }: Pick<ProgramDefinition, 'name' | 'details'>,
     { constants, ...lowered }: ProgramLayout,
     sections: readonly Section<GpuCommand>[],
+    collectives: CudaCollectives,
   ) {
+    this.#sections = sections;
+    this.#collectives = collectives;
     this.#name = { name, details };
     this.#device = device;
     this.#lowered = lowered;
@@ -49,13 +56,6 @@ export class CudaProgram implements Program {
       allocateBytes(device, 8 * refusals.length),
       allocateBytes(device, slots.at(-1)!),
     ];
-    this.#collectives = sections.filter(({ boundary }) => boundary?.kind === 'collective').length;
-    const stages = stagesOf(
-      sections,
-      ({ kind }) => kind !== 'update',
-      () => [],
-    );
-    this.#stages = stages.map((stage) => this.#created(stage));
   }
 
   async run(
@@ -66,8 +66,9 @@ export class CudaProgram implements Program {
   ): Promise<Waits> {
     const startedAt = performance.now();
     const runs = [{ inputs, outputs }, ...later].map((run) => this.#checked(run));
-    const hostCalls = new HostCalls(this.#device, calls, this.#collectives);
-    const ended = this.#runAll(runs, hostCalls);
+    const own = callsOfProgram(calls);
+    const hostCalls = new HostCalls(this.#device, this.#collectives, calls, this.#countOfCollectives);
+    const ended = own ? this.#runWithCalls(runs, own) : this.#runAll(runs, hostCalls);
     this.#pending = ended.catch(() => undefined);
     await ended;
     const { waitedMs } = hostCalls;
@@ -79,8 +80,9 @@ export class CudaProgram implements Program {
     const startedAt = performance.now();
     const run = this.#checked({ inputs, outputs });
     try {
-      this.#bind(run);
-      for (const { program, isChecked } of this.#stages) {
+      const stages = this.#stagesByHost();
+      this.#bind(run, stages);
+      for (const { program, isChecked } of stages) {
         program.runSync();
         if (!isChecked) continue;
         const cells = new BigInt64Array(this.#lowered.refusals.length);
@@ -98,17 +100,62 @@ export class CudaProgram implements Program {
 
   async release(): Promise<void> {
     await this.#pending;
-    for (const { program } of this.#stages) program.release();
+    for (const { program } of [...(this.#byHost ?? []), ...(this.#byProgram ?? [])]) program.release();
     this.#small.free();
   }
 
+  /** Runs whose program contains its collectives: those of a run are one operation of their group. */
+  async #runWithCalls(runs: readonly Run[], { group, calls }: CallsOfProgram): Promise<void> {
+    const stages = this.#stagesByProgram();
+    let fromGroup: unknown;
+    try {
+      for (const run of runs) {
+        this.#bind(run, stages);
+        for (const { program, isChecked, places } of stages) {
+          const exchanges = group ? this.#exchangesAt(places, run, calls) : [];
+          if (exchanges.length === 0) await program.run();
+          else {
+            await group!.runProgram(program, exchanges).catch((error: unknown) => {
+              fromGroup = error;
+              throw error;
+            });
+          }
+          if (isChecked) await this.#throwRefusals();
+        }
+        this.#small.takeOutputs(run.outputs);
+        freeInputs(run);
+      }
+    } catch (cause) {
+      throw fromGroup !== undefined && cause === fromGroup ? cause : notRun(cause);
+    } finally {
+      for (const run of runs) freeInputs(run);
+    }
+  }
+
+  /** The collectives of places, in their order. */
+  #exchangesAt(places: readonly number[], run: Run, calls: readonly DeviceCall[]): NativeGpuExchange[] {
+    const ofGraph = this.#sections.flatMap(({ boundary }) =>
+      boundary?.kind === 'collective' ? [boundary] : [],
+    );
+    return places.flatMap((place) => {
+      const buckets = cudaBuckets(calls[place].buckets);
+      for (const bucket of buckets) bucket.prepare();
+      const exchanges =
+        place < ofGraph.length
+          ? [exchangeOf(ofGraph[place], (address) => this.#placeOf(run, address))]
+          : buckets.map(({ exchange }) => exchange);
+      return exchanges.filter(({ count }) => count > 0).map((exchange) => ({ ...exchange, place }));
+    });
+  }
+
   async #runAll(runs: readonly Run[], calls: HostCalls): Promise<void> {
+    const stages = this.#stagesByHost();
     try {
       // All runs are enqueued before the first has ended, unless the host takes part in each.
       const waits: Promise<void>[] = [];
       for (const run of runs) {
-        this.#bind(run);
-        for (const { program, isChecked, boundary } of this.#stages) {
+        this.#bind(run, stages);
+        for (const { program, isChecked, boundary } of stages) {
           waits.push(program.run());
           if (!isChecked && boundary === undefined) continue;
           await Promise.all(waits.splice(0));
@@ -149,11 +196,11 @@ export class CudaProgram implements Program {
     return run;
   }
 
-  #bind(run: Run): void {
+  #bind(run: Run, stages: readonly NativeStage[]): void {
     this.#small.upload(run.inputs);
     for (let slot = 0; slot < run.inputs.length + run.outputs.length; slot += 1) {
       const { memory, byteOffset } = this.#placeOf(run, { slot });
-      for (const { program } of this.#stages) program.bind(slot, memory, byteOffset);
+      for (const { program } of stages) program.bind(slot, memory, byteOffset);
     }
   }
 
@@ -164,8 +211,32 @@ export class CudaProgram implements Program {
     if (slot >= inputs.length + outputs.length) return { memory: own!, byteOffset };
     const buffer = slot < inputs.length ? inputs[slot] : outputs[slot - inputs.length];
     const small = this.#small.placeOf(slot, buffer);
-    if (small === undefined) return { memory: buffer.memory, byteOffset };
+    if (small === undefined) return { memory: buffer.memory, byteOffset: buffer.byteOffset + byteOffset };
     return { memory: small.memory, byteOffset: small.byteOffset + byteOffset };
+  }
+
+  get #countOfCollectives(): number {
+    return this.#sections.filter(({ boundary }) => boundary?.kind === 'collective').length;
+  }
+
+  #stagesByHost(): readonly NativeStage[] {
+    return (this.#byHost ??= stagesOf(this.#sections, byHost).map((stage) => this.#created(stage)));
+  }
+
+  #stagesByProgram(): readonly NativeStage[] {
+    if (this.#byProgram) return this.#byProgram;
+    const parts = this.#countOfCollectives;
+    let collectives = 0;
+    const commandsAt = (boundary: Boundary): GpuCommand[] => {
+      if (boundary.kind === 'update') return [join];
+      if (boundary.kind === 'part') return [exchangeAt(parts + boundary.index)];
+      return [exchangeAt(collectives++), join];
+    };
+    const stages = stagesOf(this.#sections, byProgram(this.#sections, commandsAt));
+    // What a stage begins it also awaits.
+    return (this.#byProgram = stages.map((stage) =>
+      this.#created({ ...stage, commands: [...stage.commands, join] }),
+    ));
   }
 
   #created({ commands, isChecked, boundary }: Stage<GpuCommand>): NativeStage {
@@ -174,12 +245,33 @@ export class CudaProgram implements Program {
     for (const [index, memory] of this.#own.entries()) {
       program.bind(inputs.length + outputs.length + index, memory);
     }
-    return { program, isChecked, boundary };
+    const places = commands.flatMap((command) => (command.kind === 'exchange' ? [command.place] : []));
+    return { program, isChecked, boundary, places };
   }
 }
 
 /** A stage, and the program that runs it. */
-type NativeStage = Omit<Stage<GpuCommand>, 'commands'> & { readonly program: NativeGpuProgram };
+type NativeStage = Omit<Stage<GpuCommand>, 'commands'> & {
+  readonly program: NativeGpuProgram;
+  /** Of its collectives. */
+  readonly places: readonly number[];
+};
+
+/** The calls of a run that a program makes by itself. */
+interface CallsOfProgram {
+  /** Undefined if there is one rank. */
+  readonly group: GpuGroup | undefined;
+  readonly calls: readonly DeviceCall[];
+}
+
+/** Undefined if the host must make calls: they are for the host, or their collectives are of several groups. */
+function callsOfProgram(calls: readonly GraphCall[]): CallsOfProgram | undefined {
+  const own = calls.flatMap((call) => ('group' in call ? [call] : []));
+  const [group, ...others] = new Set(own.flatMap((call) => call.group ?? []));
+  return own.length === 0 || own.length < calls.length || others.length > 0
+    ? undefined
+    : { group, calls: own };
+}
 
 interface Run {
   readonly inputs: readonly DeviceBuffer[];

@@ -9,30 +9,62 @@ export interface Stage<Command> {
   readonly boundary: Boundary | undefined;
 }
 
+/** What happens at the boundaries of a program. */
+export interface BoundaryRules<Command> {
+  /** True if the host makes the call of a boundary, which ends a stage. */
+  readonly isOfHost: (boundary: Boundary) => boolean;
+  /** True if refusals before a boundary are checked there, which ends a stage. */
+  readonly isCheckedBefore: (boundary: Boundary) => boolean;
+  /** The commands of a boundary inside a stage, or between two stages. */
+  readonly commandsAt: (boundary: Boundary) => readonly Command[];
+}
+
 /**
- * Divides a program where the host takes part: at the boundaries that `isOfHost` selects, and where values of the user may have been
- * refused since the last check. A run with refused values must neither communicate nor update.
- *
- * @param commandsAt the commands of a boundary inside a stage
+ * Divides a program where the host takes part: where it makes calls, and where values of the user may have been refused since the
+ * last check. A run with refused values must neither communicate nor update.
  */
 export function stagesOf<Command>(
   sections: readonly Section<Command>[],
-  isOfHost: (boundary: Boundary) => boolean,
-  commandsAt: (boundary: Boundary) => readonly Command[],
+  { isOfHost, isCheckedBefore, commandsAt }: BoundaryRules<Command>,
 ): readonly Stage<Command>[] {
   const stages: Stage<Command>[] = [];
   let commands: Command[] = [];
   let checked = 0;
   for (const { commands: own, refusals, boundary } of sections) {
     commands.push(...own);
-    const isChecked = refusals > checked;
+    const isChecked = refusals > checked && (boundary === undefined || isCheckedBefore(boundary));
     const ofHost = boundary !== undefined && isOfHost(boundary);
     if (boundary === undefined || ofHost || isChecked) {
       stages.push({ commands, isChecked, boundary: ofHost ? boundary : undefined });
       commands = [];
     }
     if (boundary !== undefined && !ofHost) commands.push(...commandsAt(boundary));
-    checked = refusals;
+    if (isChecked) checked = refusals;
   }
   return stages;
+}
+
+/** The host makes all calls. */
+export const byHost: BoundaryRules<never> = {
+  isOfHost: ({ kind }) => kind !== 'update',
+  isCheckedBefore: () => true,
+  commandsAt: () => [],
+};
+
+/**
+ * The program makes all calls by itself. Refusals are checked before the first, and before the update: all calls are in one stage,
+ * because they are one operation of their group.
+ *
+ * @param commandsAt the commands of a call, or of the wait before the update
+ */
+export function byProgram<Command>(
+  sections: readonly Section<Command>[],
+  commandsAt: (boundary: Boundary) => readonly Command[],
+): BoundaryRules<Command> {
+  const first = sections.find(({ boundary }) => boundary)?.boundary;
+  return {
+    isOfHost: () => false,
+    isCheckedBefore: (boundary) => boundary === first || boundary.kind === 'update',
+    commandsAt,
+  };
 }

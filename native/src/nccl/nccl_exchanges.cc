@@ -1,0 +1,61 @@
+#include "nccl/nccl_exchanges.h"
+
+#include <thread>
+#include <utility>
+
+#include "base/deadline.h"
+
+namespace ringrun {
+namespace {
+
+// NCCL's calls return at once. If one does not, the driver is stuck.
+constexpr Milliseconds kAbandonPatience{3000};
+
+// Between questions whether a call has been carried out, which is rarely not the case after the first steps.
+constexpr std::chrono::microseconds kSettleInterval{20};
+
+}  // namespace
+
+NcclExchanges::NcclExchanges(NcclCommunicator& communicator, const Device& device, std::vector<GpuExchange> exchanges)
+    : communicator_(communicator), exchanges_(std::move(exchanges)), computed_(device), exchanged_(device) {}
+
+void NcclExchanges::begin(std::size_t place, const Stream& stream) {
+  if (isUndisturbed_) return add(place, stream);
+  const std::lock_guard<std::timed_mutex> lock(mutex_);
+  add(place, stream);
+}
+
+void NcclExchanges::add(std::size_t place, const Stream& stream) {
+  bool isFirst = true;
+  for (const GpuExchange& one : exchanges_) {
+    if (one.place != place) continue;
+    if (std::exchange(isFirst, false)) {
+      stream.record(computed_);
+      communicator_.stream().waitFor(computed_);
+    }
+    requireGoing();
+    communicator_.exchange(one);
+    while (!communicator_.isSettled()) {
+      requireGoing();
+      std::this_thread::sleep_for(kSettleInterval);
+    }
+  }
+  hasBegun_ = hasBegun_ || !isFirst;
+}
+
+void NcclExchanges::join(const Stream& stream) {
+  if (!std::exchange(hasBegun_, false)) return;
+  communicator_.stream().record(exchanged_);
+  stream.waitFor(exchanged_);
+}
+
+void NcclExchanges::requireGoing() const {
+  if (isAbandoned_.load()) throw Failure(FailureCode::Closed, {}, "the group has ended this step");
+}
+
+void NcclExchanges::abandon() noexcept {
+  isAbandoned_.store(true);
+  const std::unique_lock<std::timed_mutex> lock(mutex_, kAbandonPatience);
+}
+
+}  // namespace ringrun
