@@ -49,9 +49,9 @@ GpuClasses::~GpuClasses() {
 }
 
 std::shared_ptr<ComputeDevice> GpuClasses::device(int ordinal) {
-  std::shared_ptr<ComputeDevice>& device = devices[ordinal];
-  if (device == nullptr) device = ComputeDevice::open(ordinal);
-  return device;
+  const auto known = devices.find(ordinal);
+  if (known != devices.end()) return known->second;
+  return devices[ordinal] = ComputeDevice::open(ordinal);
 }
 
 void defineGpu(Napi::Env env, Napi::Object exports, const Napi::Function& deviceMemory) {

@@ -40,6 +40,11 @@ export interface ProcessGroup extends Collectives {
   readonly backend: 'gloo' | 'nccl';
   /** With backend nccl: index of this rank's GPU among those that CUDA_VISIBLE_DEVICES allows. Otherwise undefined. */
   readonly device?: number | undefined;
+  /**
+   * With backend nccl: the reason why a rank of this group cannot compute on its GPU, as the end of a sentence. Undefined if all can, so
+   * that models compute there, and with other backends.
+   */
+  readonly gpuProblem?: string | undefined;
   /** How data is transferred: shared memory within a host, TCP between hosts, both, or NCCL. */
   readonly transport: 'shm' | 'tcp' | 'mixed' | 'nccl';
 

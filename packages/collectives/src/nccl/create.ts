@@ -56,6 +56,7 @@ export async function createNcclGroup(options: NcclGroupOptions): Promise<NcclGr
   }
   const id = Buffer.from(infos[0].uniqueId, 'base64');
   const device = info.device.index;
+  const gpuProblem = gpuProblemOf(infos, rank);
   return await connectRanks(options, async ({ native, calls, rank, size, timeoutMs, transport }) => {
     if (options.encrypt === true && transport !== 'shm') {
       throw new InvalidArgumentError(
@@ -64,7 +65,7 @@ export async function createNcclGroup(options: NcclGroupOptions): Promise<NcclGr
       );
     }
     await native.joinNccl(device, id, timeoutMs);
-    return new NcclGroup(calls, { rank, size, timeoutMs, device });
+    return new NcclGroup(calls, { rank, size, timeoutMs, device, gpuProblem });
   });
 }
 
@@ -111,7 +112,10 @@ function ownRankInfo(
     const reason = asError(error);
     const device = { index: 0, name: '', uuid: '' };
     const problem = reason.message;
-    return { info: { ...own, problem, version: '', device, ncclHostId, uniqueId: '' }, reason };
+    return {
+      info: { ...own, problem, version: '', device, gpuProblem: problem, ncclHostId, uniqueId: '' },
+      reason,
+    };
   }
 }
 
@@ -122,7 +126,28 @@ function rankInfoWithNccl(
   const { nccl, devices } = available();
   const { index, name, uuid } = devices[chooseDevice(devices.length, asked)];
   const uniqueId = rank === 0 ? Buffer.from(loadNative().ncclUniqueId()).toString('base64') : '';
-  return { problem: '', version: nccl.version, device: { index, name, uuid }, uniqueId };
+  const device = { index, name, uuid };
+  return { problem: '', version: nccl.version, device, gpuProblem: ownGpuProblem(index), uniqueId };
+}
+
+/** Opens the libraries that compute on a GPU, unless the CPU was asked for. */
+function ownGpuProblem(device: number): string {
+  if (process.env['RINGRUN_DEVICE'] === 'cpu') return '';
+  try {
+    const native = loadNative();
+    new native.GpuDevice(device);
+    // Only models with convolutions need it, but nobody has said which model follows.
+    return native.describeGpu().cudnn.problem;
+  } catch (error) {
+    return asError(error).message;
+  }
+}
+
+/** Why models do not compute on the GPUs by themselves: the problem of the first rank that has one. */
+function gpuProblemOf(infos: readonly NcclRankInfo[], own: number): string | undefined {
+  const found = infos.find(({ gpuProblem }) => gpuProblem !== '');
+  if (found === undefined) return undefined;
+  return found.rank === own ? found.gpuProblem : `on rank ${found.rank} (${found.host}), ${found.gpuProblem}`;
 }
 
 function available(): NcclDescription {

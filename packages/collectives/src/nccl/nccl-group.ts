@@ -58,15 +58,21 @@ export class NcclGroup extends NativeGroup implements GpuGroup {
   declare readonly backend: 'nccl';
   /** Index of this rank's GPU among the visible ones. */
   readonly device: number;
+  /** See {@link ProcessGroup.gpuProblem}. */
+  readonly gpuProblem: string | undefined;
   readonly #copies: DeviceCopies;
 
   /** @internal */
   constructor(
     calls: NativeCalls,
-    settings: Omit<GroupSettings, 'backend' | 'transport'> & { device: number },
+    settings: Omit<GroupSettings, 'backend' | 'transport'> & {
+      device: number;
+      gpuProblem: string | undefined;
+    },
   ) {
     super(calls, { ...settings, backend: 'nccl', transport: 'nccl' });
     this.device = settings.device;
+    this.gpuProblem = settings.gpuProblem;
     this.#copies = {
       toDevice: (tensor, from, options) => this.#copy('copyToDevice', tensor, from, options),
       toHost: (tensor, to, options) => this.#copy('copyToHost', tensor, to, options),

@@ -17,6 +17,8 @@ export interface NcclRankInfo {
   /** `2.21.5` */
   version: string;
   device: { index: number; name: string; uuid: string };
+  /** The reason why this process cannot compute on its GPU; empty if it can. */
+  gpuProblem: string;
   /** NCCL_HOSTID of the rank; empty if unset. NCCL treats ranks with different values as ranks on different hosts. */
   ncclHostId: string;
   /** The ncclUniqueId of the communicator, in base64; only on rank 0. */

@@ -156,6 +156,7 @@ test('ranks on different hosts may have GPUs of the same index', () => {
     host: `node${rank}`,
     pid: 1,
     problem: '',
+    gpuProblem: '',
     version: '2.21.5',
     device: { index: 0, name: 'GPU', uuid: `GPU-${rank}` },
     ncclHostId: '',

@@ -14,7 +14,16 @@ async function exchange(store: Store, keys: readonly Uint8Array[] = [key, key]) 
   const outcomes = await Promise.allSettled(
     keys.map((own, rank) => {
       const device = { index: 0, name: 'GPU', uuid: `GPU-${rank}` };
-      const info = { rank, size: 2, problem: '', version: '2.21.5', device, ncclHostId: '', uniqueId: 'id' };
+      const info = {
+        rank,
+        size: 2,
+        problem: '',
+        version: '2.21.5',
+        device,
+        gpuProblem: '',
+        ncclHostId: '',
+        uniqueId: 'id',
+      };
       return exchangeRankInfos(store, info, own, timeoutMs);
     }),
   );

@@ -28,7 +28,13 @@ export interface DeviceSettings {
   /** RINGRUN_DEVICE. Empty: not set. */
   readonly variable: string | undefined;
   /** The default process group. */
-  readonly group: { readonly backend: string; readonly device?: number | undefined } | undefined;
+  readonly group:
+    | {
+        readonly backend: string;
+        readonly device?: number | undefined;
+        readonly gpuProblem?: string | undefined;
+      }
+    | undefined;
 }
 
 /** The choice of a device. */

@@ -53,22 +53,21 @@ export function executorOf(leaves: Iterable<Pick<Leaf, 'source'>>): Executor {
 
 /** The executor of graphs whose parameters were not moved. */
 function defaultExecutor(): Executor {
-  const { device, requiredBy } = chooseDevice(settings());
+  const chosen = settings();
+  const { device, requiredBy } = chooseDevice(chosen);
   if (requiredBy !== undefined) return requireExecutor(requiredBy, device);
-  // A GPU runs no step whose gradients ranks average, so the GPU of a group computes only if it was asked for.
-  if (device !== 'cpu') {
-    const executor = executorAt(device);
-    reportFallback(
-      device,
-      'problem' in executor ? executor.problem : 'it runs no step whose gradients ranks average',
-    );
-  }
+  if (device === 'cpu') return onnxruntimeExecutor;
+  // All ranks of a group compute on the same kind of device, because they average gradients there.
+  const executor = executorAt(device);
+  const problem = chosen.group?.gpuProblem ?? ('problem' in executor ? executor.problem : undefined);
+  if (problem === undefined && !('problem' in executor)) return executor;
+  reportFallback(device, problem!);
   return onnxruntimeExecutor;
 }
 
 /**
  * Sets the device of all graphs whose model was not moved with `module.to` (torch.set_default_device). Default: the device of
- * RINGRUN_DEVICE, else the CPU.
+ * RINGRUN_DEVICE, else the GPU of a default group with backend nccl, else the CPU.
  *
  * Parameters, buffers and optimizer states move when a graph on the other device first uses them. Batches are copied by themselves.
  *
@@ -95,7 +94,10 @@ let lastGroup: DeviceSettings['group'];
 function settings(): DeviceSettings {
   // A trained model stays on its device after destroyProcessGroup, and while ranks form the next group.
   const { defaultGroup } = registry;
-  if (defaultGroup) lastGroup = { backend: defaultGroup.backend, device: defaultGroup.device };
+  if (defaultGroup) {
+    const { backend, device, gpuProblem } = defaultGroup;
+    lastGroup = { backend, device, gpuProblem };
+  }
   return { set: defaultDevice, variable: process.env.RINGRUN_DEVICE, group: lastGroup };
 }
 
@@ -113,12 +115,12 @@ function requireExecutor(where: string, device: Device): Executor {
   );
 }
 
-let hasReported = false;
+const reported = new Set<string>();
 
-/** Once per process, and by one rank of each host. */
+/** Each problem once per process, and by one rank of each host. */
 function reportFallback(device: Device, problem: string): void {
-  if (hasReported) return;
-  hasReported = true;
+  if (reported.has(problem)) return;
+  reported.add(problem);
   if ((process.env.LOCAL_RANK ?? '0') !== '0') return;
   process.stderr.write(
     `ringrun: models compute on the CPU, and gradients are averaged on the GPU (${device}) with nccl: ${problem}. ` +

@@ -84,6 +84,16 @@ describe('a device that cannot be used', () => {
     expect(model.weight.grad).toEqual(Float32Array.of(3, 3));
   });
 
+  test('of another rank of a group with backend nccl is named', async () => {
+    const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const gpuProblem = 'on rank 1 (b), NVRTC is missing';
+    registry.defaultGroup = {
+      ...{ backend: 'nccl', device: 0, rank: 0, size: 1, gpuProblem },
+    } as unknown as ProcessGroup;
+    await train();
+    expect(written.mock.calls.map(([line]) => line)).toEqual([expect.stringContaining(gpuProblem)]);
+  });
+
   test('of a group with backend nccl is replaced by the CPU, with one line that says why', async () => {
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     registry.defaultGroup = { backend: 'nccl', device: 1, rank: 0, size: 1 } as unknown as ProcessGroup;
