@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Kernel } from './lowering.ts';
+import type { GpuAddress } from '@ringrun/native';
+import type { Kernel, Lowering } from './lowering.ts';
 
 /** A kernel whose name follows from its body, so that equal kernels of a program are compiled once. */
 export function generated(base: string, parameters: readonly string[], body: string): Kernel {
@@ -11,6 +12,24 @@ export function generated(base: string, parameters: readonly string[], body: str
     name,
     source: `extern "C" __global__ void ${name}${text}`,
     isGenerated: true,
+  };
+}
+
+/** What a generated kernel needs so that it writes nothing after a refusal: see `Lowering.guard`. */
+export interface Guard {
+  readonly parameter: { readonly type: string; readonly name: string };
+  readonly address: GpuAddress;
+  /** Statement at the beginning. */
+  readonly line: string;
+}
+
+export function guardOf(lowering: Pick<Lowering, 'guard'>): Guard | undefined {
+  const address = lowering.guard();
+  if (address === undefined) return undefined;
+  return {
+    parameter: { type: 'const long long*', name: 'refused' },
+    address,
+    line: '  if (*refused != 0) return;',
   };
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { GpuAddress } from '@ringrun/native';
 import type { Node } from '../../graph/node.ts';
 import { elementwiseProgram, type ArrayParameter, type ElementwiseProgram } from './elementwise.ts';
-import { blockSize, blocksFor, elementIndex, generated } from './generated.ts';
+import { blockSize, blocksFor, elementIndex, generated, guardOf } from './generated.ts';
 import type { Kernel, Lowering } from './lowering.ts';
 
 /** Computes groups of elementwise nodes: one launch for those whose programs are equal, whatever their numbers of elements. */
@@ -11,7 +11,7 @@ export function lowerElementwise(groups: readonly (readonly Node[])[], lowering:
   for (const nodes of groups) {
     // A group of a live unit may have no result that is read.
     if (!nodes.some(({ outputs }) => outputs.some((output) => lowering.isRead(output)))) continue;
-    const program = elementwiseProgram(nodes, lowering);
+    const program = guarded(elementwiseProgram(nodes, lowering), lowering);
     const key = textOf(program);
     const others = equal.get(key);
     if (others) others.push(program);
@@ -21,6 +21,18 @@ export function lowerElementwise(groups: readonly (readonly Node[])[], lowering:
     if (programs.length === 1) launchOne(programs[0], lowering);
     else launchMany(programs, lowering);
   }
+}
+
+/** Writes nothing after a refusal. */
+function guarded(program: ElementwiseProgram, lowering: Lowering): ElementwiseProgram {
+  const guard = guardOf(lowering);
+  if (guard === undefined) return program;
+  return {
+    ...program,
+    parameters: [guard.parameter, ...program.parameters],
+    addresses: [guard.address, ...program.addresses],
+    body: `${guard.line}\n${program.body}`,
+  };
 }
 
 /** Equal for programs that differ in their arrays only. */

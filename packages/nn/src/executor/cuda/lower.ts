@@ -6,8 +6,9 @@ import { sizeOf, type ValueType } from '../../value-type.ts';
 import type { ProgramDefinition } from '../executor.ts';
 import type { Tf32 } from '../precision.ts';
 import { aligned, planArena, type Lifetime } from './arena.ts';
-import { bytesFrom, bytesOf } from './element-types.ts';
+import { bytesFrom, bytesOf, memoryTypes } from './element-types.ts';
 import { joinEqualUnits } from './equal-units.ts';
+import { blockSize, blocksFor, elementIndex, generated, guardOf } from './generated.ts';
 import type { LoweredProgram, PendingCommand } from './lowered-program.ts';
 import type { Refusal } from './lowering.ts';
 import { NodeLowering } from './node-lowering.ts';
@@ -63,7 +64,7 @@ class ProgramLowering {
   lowered(tf32: Tf32): LoweredProgram {
     this.#placeOutputs();
     const live = this.#liveUnits();
-    const arena = { slot: this.#refusalSlot + 1 };
+    const arena = { slot: this.#refusalSlot + 2 };
     const scratchFrom = this.#placeValues(live, arena.slot);
     const lowering = new NodeLowering({
       at: (value) => this.#homes.get(viewedValue(value)),
@@ -71,6 +72,7 @@ class ProgramLowering {
       scratchFrom,
       arena,
       refusalsAt: { slot: this.#refusalSlot },
+      keptAt: { slot: this.#refusalSlot + 1 },
       refusals: this.#refusals,
       tf32,
     });
@@ -92,6 +94,7 @@ class ProgramLowering {
         ...[...this.#inputs, ...this.#outputs].map(memoryOf),
         this.#constantBytes,
         8 * this.#refusals.length,
+        8 * (this.#refusals.length + 1),
         lowering.end,
       ],
       constants: this.#constantArray(),
@@ -215,7 +218,20 @@ class ProgramLowering {
   #copyOutput(lowering: NodeLowering, from: Value, output: number): void {
     const bytes = memoryOf(from);
     const to = { slot: this.#inputs.length + output };
-    if (bytes > 0) lowering.add({ kind: 'copy', name: 'output', from: this.#homes.get(from)!, to, bytes });
+    const at = this.#homes.get(from)!;
+    if (bytes === 0) return;
+    const guard = guardOf(lowering);
+    if (guard === undefined) {
+      lowering.add({ kind: 'copy', name: 'output', from: at, to, bytes });
+      return;
+    }
+    const count = sizeOf(from.shape);
+    const type = memoryTypes[from.dtype];
+    const { parameter, address, line } = guard;
+    const body = [line, elementIndex(count), '  to[i] = from[i];'].join('\n');
+    const parameters = [`${parameter.type} ${parameter.name}`, `const ${type}* from`, `${type}* to`];
+    const kernel = generated('output', parameters, body);
+    lowering.launch(kernel, blocksFor(count), [blockSize, 1, 1], [address, at, to]);
   }
 }
 

@@ -30,7 +30,10 @@ export interface ProgramLayout {
   /** Inputs and outputs of a run. */
   readonly inputs: readonly ValueType[];
   readonly outputs: readonly ValueType[];
-  /** Bytes of the inputs, of the outputs, of the constants, of the cells of refusals, and of the arena. */
+  /**
+   * Bytes of the inputs, of the outputs, of the constants, of the cells of refusals, of those that are kept (keep-refusals.ts), and of
+   * the arena.
+   */
   readonly slots: readonly number[];
   readonly constants: Uint8Array;
   readonly refusals: readonly Refusal[];

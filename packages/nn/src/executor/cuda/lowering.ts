@@ -46,12 +46,17 @@ export interface Lowering {
   /** Memory that one node uses while it runs, aligned to 256 bytes, with arbitrary contents. */
   scratch(bytes: number): GpuAddress;
   /**
-   * A cell (int64) that is 0 when the node begins. If it is not 0 after the node, the run fails before its next collective and
-   * before its update.
+   * A cell (int64) that is 0 when the node begins. If it is not 0 after the node, the run fails before its next collective, and
+   * neither it nor later runs of the same call update.
    *
    * @param describe makes the error from the cell, or the message of an ArgumentError without the period at its end
    */
   refusal(describe: Refusal['describe']): GpuAddress;
+  /**
+   * In an update: the address of a cell (int64) that is not 0 if a value was refused before. Kernels that change parameters then
+   * write nothing. Call it before the launch. Undefined: no value can be refused before.
+   */
+  guard(): GpuAddress | undefined;
   /** Launches a kernel. Not called for a grid without blocks. `sharedBytes` of dynamic shared memory. Default: 0. */
   launch(
     kernel: Kernel,

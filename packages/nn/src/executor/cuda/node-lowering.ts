@@ -4,6 +4,7 @@ import type { Tf32 } from '../precision.ts';
 import { sizeOf } from '../../value-type.ts';
 import { aligned } from './arena.ts';
 import { bytesOf } from './element-types.ts';
+import { keepRefusals } from './kernels/keep-refusals.ts';
 import { lowerElementwise } from './launch-elementwise.ts';
 import type { Boundary, PendingCommand, Section } from './lowered-program.ts';
 import type { CollectiveMessage, Kernel, Lowering, Refusal } from './lowering.ts';
@@ -18,6 +19,8 @@ interface Places {
   readonly scratchFrom: number;
   readonly arena: { readonly slot: number };
   readonly refusalsAt: { readonly slot: number };
+  /** Where the cells of the first run that refused a value are kept. */
+  readonly keptAt: { readonly slot: number };
   readonly refusals: Refusal[];
   readonly tf32: Tf32;
 }
@@ -31,6 +34,9 @@ export class NodeLowering implements Lowering {
   readonly #sections: Section<PendingCommand>[] = [];
   #commands: PendingCommand[] = [];
   #count = 0;
+  /** Number of the first cells that are kept. */
+  #kept = 0;
+  #isUpdate = false;
 
   constructor(places: Places) {
     this.#places = places;
@@ -49,7 +55,9 @@ export class NodeLowering implements Lowering {
 
   /** Ends a section. */
   endSection(boundary: Boundary | undefined): void {
+    this.#keepRefusals();
     const refusals = this.#places.refusals.length;
+    if (boundary?.kind === 'update') this.#isUpdate = true;
     this.#sections.push({ commands: this.#commands, refusals, boundary });
     this.#commands = [];
   }
@@ -85,6 +93,19 @@ export class NodeLowering implements Lowering {
     const { refusals, refusalsAt } = this.#places;
     refusals.push({ describe });
     return { ...refusalsAt, byteOffset: 8 * (refusals.length - 1) };
+  }
+
+  guard(): GpuAddress | undefined {
+    if (!this.#isUpdate || this.#places.refusals.length === 0) return undefined;
+    this.#keepRefusals();
+    return this.#places.keptAt;
+  }
+
+  #keepRefusals(): void {
+    const { refusals, refusalsAt, keptAt } = this.#places;
+    if (this.#kept === refusals.length) return;
+    this.#kept = refusals.length;
+    keepRefusals(this, refusalsAt, keptAt, this.#kept);
   }
 
   launch(

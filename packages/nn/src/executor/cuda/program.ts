@@ -31,7 +31,7 @@ export class CudaProgram implements Program {
   #byProgram: readonly NativeStage[] | undefined;
   /** Small inputs and outputs of one run are here, so that the addresses are the same in every run. */
   readonly #small: SmallBuffers;
-  /** Constants, cells of refusals, and the arena: the slots after inputs and outputs. */
+  /** Constants, cells of refusals, those that are kept, and the arena: the slots after inputs and outputs. */
   readonly #own: readonly NativeDeviceMemory[];
   #pending: Promise<unknown> = Promise.resolve();
 
@@ -54,8 +54,10 @@ export class CudaProgram implements Program {
     this.#own = [
       constantMemory,
       allocateBytes(device, 8 * refusals.length),
+      allocateBytes(device, 8 * (refusals.length + 1)),
       allocateBytes(device, slots.at(-1)!),
     ];
+    this.#clearKept();
   }
 
   async run(
@@ -85,9 +87,9 @@ export class CudaProgram implements Program {
       for (const { program, isChecked } of stages) {
         program.runSync();
         if (!isChecked) continue;
-        const cells = new BigInt64Array(this.#lowered.refusals.length);
-        this.#device.downloadSync(this.#own[1], cells);
-        this.#throwRefusal(cells);
+        const kept = this.#newKept();
+        this.#device.downloadSync(this.#own[2], kept);
+        this.#throwRefusal(kept);
       }
       this.#small.takeOutputs(run.outputs);
     } catch (cause) {
@@ -155,9 +157,11 @@ export class CudaProgram implements Program {
       const waits: Promise<void>[] = [];
       for (const run of runs) {
         this.#bind(run, stages);
-        for (const { program, isChecked, boundary } of stages) {
+        for (const [index, { program, isChecked, boundary }] of stages.entries()) {
           waits.push(program.run());
-          if (!isChecked && boundary === undefined) continue;
+          // What the last stage refuses is checked after all runs, because later ones then update nothing either.
+          const isLast = index === stages.length - 1;
+          if (boundary === undefined && (isLast || !isChecked)) continue;
           await Promise.all(waits.splice(0));
           if (isChecked) await this.#throwRefusals();
           if (boundary) await calls.make(boundary, (address) => this.#placeOf(run, address));
@@ -165,7 +169,8 @@ export class CudaProgram implements Program {
         this.#small.takeOutputs(run.outputs);
         freeInputs(run);
       }
-      await Promise.all(waits);
+      const check = stages.at(-1)!.isChecked ? this.#throwRefusals() : undefined;
+      await Promise.all([...waits, check]);
     } catch (cause) {
       throw calls.isFailure(cause) ? cause : notRun(cause);
     } finally {
@@ -175,14 +180,24 @@ export class CudaProgram implements Program {
   }
 
   async #throwRefusals(): Promise<void> {
-    const cells = new BigInt64Array(this.#lowered.refusals.length);
-    await this.#device.download(this.#own[1], cells);
-    this.#throwRefusal(cells);
+    const kept = this.#newKept();
+    await this.#device.download(this.#own[2], kept);
+    this.#throwRefusal(kept);
   }
 
-  #throwRefusal(cells: BigInt64Array): void {
+  #newKept(): BigInt64Array {
+    return new BigInt64Array(this.#lowered.refusals.length + 1);
+  }
+
+  /** The next call may update. */
+  #clearKept(): void {
+    this.#device.upload(this.#newKept(), this.#own[2]).catch(() => undefined);
+  }
+
+  #throwRefusal([isRefused, ...cells]: BigInt64Array): void {
+    if (isRefused === 0n) return;
+    this.#clearKept();
     const index = cells.findIndex((cell) => cell !== 0n);
-    if (index < 0) return;
     const found = this.#lowered.refusals[index].describe(cells[index]);
     throw found instanceof Error ? found : new ArgumentError(`${found}.`);
   }

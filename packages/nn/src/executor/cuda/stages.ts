@@ -13,15 +13,16 @@ export interface Stage<Command> {
 export interface BoundaryRules<Command> {
   /** True if the host makes the call of a boundary, which ends a stage. */
   readonly isOfHost: (boundary: Boundary) => boolean;
-  /** True if refusals before a boundary are checked there, which ends a stage. */
+  /** True if the host checks the refusals before a boundary there, which ends a stage. */
   readonly isCheckedBefore: (boundary: Boundary) => boolean;
   /** The commands of a boundary inside a stage, or between two stages. */
   readonly commandsAt: (boundary: Boundary) => readonly Command[];
 }
 
 /**
- * Divides a program where the host takes part: where it makes calls, and where values of the user may have been refused since the
- * last check. A run with refused values must neither communicate nor update.
+ * Divides a program where the host takes part: where it makes calls, and where values of the user may have been refused before a
+ * communication. A run with refused values must not communicate. Kernels of its update write nothing (`Lowering.guard`), so an
+ * update needs no check before it.
  */
 export function stagesOf<Command>(
   sections: readonly Section<Command>[],
@@ -47,12 +48,12 @@ export function stagesOf<Command>(
 /** The host makes all calls. */
 export const byHost: BoundaryRules<never> = {
   isOfHost: ({ kind }) => kind !== 'update',
-  isCheckedBefore: () => true,
+  isCheckedBefore: ({ kind }) => kind !== 'update',
   commandsAt: () => [],
 };
 
 /**
- * The program makes all calls by itself. Refusals are checked before the first, and before the update: all calls are in one stage,
+ * The program makes all calls by itself. Refusals are checked before the first one and at the end: all calls are in one stage,
  * because they are one operation of their group.
  *
  * @param commandsAt the commands of a call, or of the wait before the update
@@ -64,7 +65,7 @@ export function byProgram<Command>(
   const first = sections.find(({ boundary }) => boundary)?.boundary;
   return {
     isOfHost: () => false,
-    isCheckedBefore: (boundary) => boundary === first || boundary.kind === 'update',
+    isCheckedBefore: (boundary) => boundary === first && boundary.kind !== 'update',
     commandsAt,
   };
 }

@@ -1,8 +1,11 @@
 import { afterAll, expect, test, vi } from 'vitest';
+import type { NativeGpuDevice, NativeGpuProgram } from '@ringrun/native';
 import { fakeComputeLibraries } from '../../../../../native/test/fake-gpu/libraries.ts';
+import { fakeDevice } from '../../../../../native/test/gpu/fake-device.ts';
 import { Parameter, compileStep, nn, ones, optim, setDefaultDevice, tensor } from '../../../src/index.ts';
-import { cudaExecutor } from '../../../src/executor/cuda/cuda.ts';
+import { cudaExecutor, executorOn } from '../../../src/executor/cuda/cuda.ts';
 import type { Executor } from '../../../src/executor/executor.ts';
+import { setGpuExecutor } from '../../../src/executor/select.ts';
 import { createValue } from '../../../src/graph/node.ts';
 import { exp } from '../../../src/ops/elementwise.ts';
 import { input } from '../../../src/ops/source.ts';
@@ -66,6 +69,100 @@ test('an index out of range is an error of the user, and nothing is updated', as
   await step(tensor(BigInt64Array.of(1n, 2n)));
   expect([...model.weight.data]).not.toEqual(before);
 });
+
+/**
+ * A step with an embedding of four rows, by the row before each. The program checks the sums, and the call the given rows. One launch
+ * updates the layers, which have equal shapes.
+ */
+function embeddingStep() {
+  manualSeed(2);
+  const model = new nn.Sequential(new nn.Embedding(4, 3), new nn.Linear(3, 3), new nn.Linear(3, 3));
+  const optimizer = new optim.Adam(model.parameters(), { lr: 0.1 });
+  const step = compileStep(
+    optimizer,
+    (rows: ReturnType<typeof ones>) => model.forward(rows.add(1)).pow(2).sum(),
+    {
+      traceOnce: true,
+    },
+  );
+  return { elements: () => [...model.parameters()].map(({ data }) => [...data]), step };
+}
+
+const rowsOf = (...rows: number[]) => tensor(BigInt64Array.from(rows, BigInt));
+
+test('runs with checks follow each other without the host in between, and none updates after a refused index', async () => {
+  const order: string[] = [];
+  const watched = executorOn(watchedDevice(order));
+  const before = setGpuExecutor(() => watched);
+  try {
+    const [single, each] = [embeddingStep(), embeddingStep()];
+    const good = [rowsOf(-1, 0), rowsOf(1, 2), rowsOf(0, 0)];
+    await single.step(good[0]);
+    await each.step(good[0]);
+    for (const rows of good.slice(1)) await single.step(rows);
+    order.length = 0;
+    const batches = [...good.slice(1), rowsOf(2, 3), rowsOf(0, 6), rowsOf(0, 1)];
+    await expect(each.step.each(batches.map((rows) => [rows] as const))).rejects.toMatchObject({
+      code: 'ERR_ARGUMENT',
+      message: expect.stringContaining('got 4 at index 1.') as string,
+    });
+    expect(order.join(' ')).toMatch(/^run run run run run download/);
+    expect(each.elements()).toEqual(single.elements());
+    // The next call updates again.
+    await each.step(good[0]);
+    expect(each.elements()).not.toEqual(single.elements());
+  } finally {
+    setGpuExecutor(before);
+  }
+});
+
+test.each([true, false])('a norm that must be finite (%s) and is not', async (errorIfNonfinite) => {
+  const weight = new Parameter(Float32Array.of(1, 2), [2]);
+  const optimizer = new optim.Adam([weight], { lr: 0.1 });
+  const step = compileStep(optimizer, (x: ReturnType<typeof ones>) => weight.mul(x).sum(), {
+    clipGradNorm: { maxNorm: 1, errorIfNonfinite },
+  });
+  await step(tensor([1, 1]));
+  const before = [...weight.data];
+  const refused = step(tensor([1, Infinity]));
+  if (errorIfNonfinite) {
+    await expect(refused).rejects.toMatchObject({ message: expect.stringContaining('Infinity') as string });
+    expect([...weight.data]).toEqual(before);
+  } else {
+    await refused;
+    expect(weight.data[1]).toBeNaN();
+  }
+});
+
+/** A GPU that notes the runs of programs and the downloads. */
+function watchedDevice(order: string[]): NativeGpuDevice {
+  const device = fakeDevice();
+  return new Proxy(device, {
+    get: (target, name: keyof NativeGpuDevice) => {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      return (...args: unknown[]) => {
+        if (name === 'download') order.push(name);
+        const result: unknown = Reflect.apply(member, target, args);
+        if (name !== 'createProgram') return result;
+        const program = result as NativeGpuProgram;
+        const watched: Pick<NativeGpuProgram, 'bind' | 'release' | 'run'> = {
+          bind: (...place) => {
+            program.bind(...place);
+          },
+          release: () => {
+            program.release();
+          },
+          run: () => {
+            order.push('run');
+            return program.run();
+          },
+        };
+        return watched;
+      };
+    },
+  });
+}
 
 test('a graph with an operator that has no kernel runs on the CPU, with one line that names it', async () => {
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);

@@ -27,7 +27,7 @@ test('a stage ends where the host makes a call', () => {
   expect(ofProgram(sections)).toBe('forward <part> backward <part>  <update> update');
 });
 
-test('values that may be refused are checked before the next communication and before the update', () => {
+test('values that may be refused are checked before the next communication, and not before the update, which is guarded', () => {
   const sections = [
     section('indices', part(0), 1),
     section('backward', { kind: 'update' }, 1),
@@ -35,6 +35,12 @@ test('values that may be refused are checked before the next communication and b
   ];
   expect(ofProgram(sections)).toBe('indices ! | <part> backward <update> update');
   expect(divided(sections, byHost)).toBe('indices ! part | backward update');
+  const late = [
+    section('forward', part(0)),
+    section('loss', { kind: 'update' }, 1),
+    section('update', undefined, 1),
+  ];
+  expect(ofProgram(late)).toBe('forward <part> loss <update> update !');
 });
 
 test('a program that communicates by itself has all calls in one stage', () => {
@@ -53,7 +59,7 @@ test('a program that communicates by itself has all calls in one stage', () => {
     section('update', undefined, 2),
   ];
   expect(ofProgram(sections)).toBe(
-    'forward <collective> statistics <collective> loss <part>  ! | <update> update',
+    'forward <collective> statistics <collective> loss <part>  <update> update !',
   );
   expect(divided(sections, byHost)).toBe(
     'forward collective | statistics ! collective | loss ! part |  update',

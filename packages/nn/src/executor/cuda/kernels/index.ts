@@ -10,6 +10,7 @@ import { ctcLossKernels, sequenceLosses } from './ctc-loss.ts';
 import { dropoutKernels, dropouts } from './dropout.ts';
 import { embeddingBagKernels, embeddingBags } from './embedding-bag.ts';
 import { indexing, indexingKernels } from './indexing.ts';
+import { keepRefusalsKernels } from './keep-refusals.ts';
 import { layerNormalization, layerNormalizeKernels } from './layer-normalize.ts';
 import { normKernels, norms } from './norms.ts';
 import { ordering, orderingKernels } from './ordering.ts';
@@ -61,6 +62,7 @@ export const allKernels: readonly Kernel[] = [
   ...tableRowKernels,
   ...indexingKernels,
   ...checkKernels,
+  ...keepRefusalsKernels,
   ...attentionKernels,
   ...normKernels,
   ...orderingKernels,

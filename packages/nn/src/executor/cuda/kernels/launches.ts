@@ -111,7 +111,7 @@ export function launchRows(
 
 /** Launches one block. */
 export function launchBlock(
-  lowering: Lowering,
+  lowering: Pick<Lowering, 'launch'>,
   kernel: Kernel,
   threads: number,
   args: readonly GpuArgument[],

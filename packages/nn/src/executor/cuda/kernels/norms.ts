@@ -2,7 +2,7 @@ import type { GpuAddress } from '@ringrun/native';
 import type { Node, Value } from '../../../graph/node.ts';
 import { sizeOf } from '../../../value-type.ts';
 import type { Kernel, Lowering, LoweringFamily } from '../lowering.ts';
-import { int32, int64, kernelsIn, launchBlock } from './launches.ts';
+import { int32, int64, kernelsIn, launchBlock, nullPointer } from './launches.ts';
 import { sourceOf } from './prelude.ts';
 
 /** Arrays of one launch: a kernel has 4,096 bytes of parameters. */
@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(256) normsOfParts(const __grid_cons
 // Combines the results of parts of all ranks, of which one has each part and the others 0. The factor scales arrays to the largest
 // norm, at most 1; NaN stays NaN.
 extern "C" __global__ void __launch_bounds__(256) clipFactor(const float* largest, const double* results, float* norm, float* factor,
-                                                             unsigned long long* refused, int64 count, int ranks, int kind, double p, int requiresFinite) {
+                                                             unsigned long long* refused, int64 count, int ranks, int kind, double p) {
   double total = 0;
   for (int64 part = threadIdx.x; part < count; part += 256) {
     double result = 0;
@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(256) clipFactor(const float* larges
   *norm = static_cast<float>(all);
   const float scale = static_cast<float>(static_cast<double>(*largest) / (all + 1e-6));
   *factor = scale > 1.0f ? 1.0f : scale;
-  if (requiresFinite && !isfinite(all)) *refused = isnan(all) ? 1 : 2;
+  if (refused != nullptr && !isfinite(all)) *refused = isnan(all) ? 1 : 2;
 }
 `);
 
@@ -160,10 +160,12 @@ function addFactor(
   parts: number,
   ranks: number,
 ): void {
-  const refused = lowering.refusal((found) => `expected a finite norm, got ${found === 1n ? 'nan' : 'inf'}`);
+  const refused = requiresFinite
+    ? lowering.refusal((found) => `expected a finite norm, got ${found === 1n ? 'nan' : 'inf'}`)
+    : nullPointer;
   const arrays = [lowering.at(largest), results, ...outputs.map((output) => lowering.at(output)), refused];
   const numbers = [int64(parts), int32(ranks), int32(kindOf(normType)), { float64: normType }];
-  launchBlock(lowering, kernels.clipFactor, 256, [...arrays, ...numbers, int32(Number(requiresFinite))]);
+  launchBlock(lowering, kernels.clipFactor, 256, [...arrays, ...numbers]);
 }
 
 function kindOf(normType: number): number {

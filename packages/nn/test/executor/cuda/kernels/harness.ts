@@ -55,6 +55,7 @@ export async function onGpu<Op extends OpName>(
   };
   const lowering: Lowering = {
     tf32: { products: false, convolutions: false },
+    guard: () => undefined,
     at: (value): GpuAddress => {
       const slot = values.indexOf(value);
       expect(slot, 'the slot of a value of the node').toBeGreaterThanOrEqual(0);
