@@ -6,3 +6,6 @@ export function fakeDevice(): NativeGpuDevice {
   Object.assign(process.env, fakeComputeLibraries());
   return new (loadNative().GpuDevice)(0);
 }
+
+/** False in the check on a GPU (scripts/gpu-compute-check.sh), where tests of the fakes do not hold. */
+export const isFake = process.env['RINGRUN_GPU_CHECK'] !== '1';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { GpuCommand, GpuLaunch, GpuProgramDefinition } from '@ringrun/native';
-import { fakeDevice } from './fake-device.ts';
+import { fakeDevice, isFake } from './fake-device.ts';
 
 const device = fakeDevice();
 
@@ -160,7 +160,7 @@ test('buffers are checked', () => {
   expect(() => program.run()).toThrow('the program was released');
 });
 
-test('freed memory is used again, and the memory of a GPU is limited', () => {
+test.runIf(isFake)('freed memory is used again, and the memory of a GPU is limited', () => {
   const first = device.allocate(100_000);
   const { address } = first;
   first.free();
@@ -170,7 +170,7 @@ test('freed memory is used again, and the memory of a GPU is limited', () => {
 });
 
 // The last test: afterwards the GPU cannot be used.
-test('threads that do not reach a barrier end the run, and all later ones', async () => {
+test.runIf(isFake)('threads that do not reach a barrier end the run, and all later ones', async () => {
   const program = define([commands[0], launch('diverging', [{ slot: 0 }])]);
   program.bind(0, uploaded(0));
   program.bind(1, uploaded(0));
