@@ -61,7 +61,7 @@ def conv(x, w, stride=1, padding=0):
 
 
 def pool(x):
-    return jax.lax.reduce_window(x, jnp.array(-jnp.inf, x.dtype), jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+    return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
 
 
 def small_cnn(channels, features):

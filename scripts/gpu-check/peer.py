@@ -68,7 +68,7 @@ def torch_steps(name, mode, dtype, short):
     compiled = torch.compile(loss_of, mode="reduce-overhead") if mode == "compile" else loss_of
 
     def step():
-        optimizer.zero_grad(set_to_none=mode != "graph")
+        optimizer.zero_grad(set_to_none=True)
         loss = compiled(x, y)
         loss.backward()
         optimizer.step()

@@ -114,20 +114,28 @@ const minorOf = (version: string): string => version.split('.').slice(0, 2).join
 
 /** NCCL itself reports this late, while it connects, and only on some ranks ("Duplicate GPU detected"). */
 function checkGpusAreDifferent(infos: readonly NcclRankInfo[]): void {
-  const users = new Map<string, NcclRankInfo>();
+  const users = new Map<string, NcclRankInfo[]>();
   for (const info of infos) {
     const key = `${info.device.uuid} ${info.ncclHostId}`;
-    const other = users.get(key);
-    if (other) throw sharedGpu(other, info);
-    users.set(key, info);
+    users.set(key, [...(users.get(key) ?? []), info]);
   }
+  const shared = [...users.values()].find((ranks) => ranks.length > 1);
+  if (shared !== undefined) throw sharedGpu(shared, infos);
 }
 
-function sharedGpu(first: NcclRankInfo, second: NcclRankInfo): InvalidArgumentError {
-  const { name, uuid, index } = second.device;
+function sharedGpu(ranks: readonly NcclRankInfo[], infos: readonly NcclRankInfo[]): InvalidArgumentError {
+  const [{ host, device }] = ranks;
+  const { name, uuid, index } = device;
+  const ofHost = infos.filter((info) => info.host === host);
+  const gpus = new Set(ofHost.map((info) => info.device.uuid)).size;
   return new InvalidArgumentError(
-    `${describeRank(first)} and ${describeRank(second)} would share GPU ${index} (${printable(name)}, ${printable(uuid)}), but NCCL needs one GPU for each rank. ` +
-      'Start at most as many ranks on a host as it has GPUs (--nproc-per-node), or assign GPUs with CUDA_VISIBLE_DEVICES or LOCAL_RANK, ' +
-      'or use backend gloo',
+    `${joined(ranks.map((rank) => describeRank(rank)))} would share GPU ${index} (${printable(name)}, ${printable(uuid)}), but NCCL needs one GPU for each rank; ` +
+      `MIG instances of one GPU count as one. The ${ofHost.length} ranks of host ${printable(host)} use ${gpus} GPU${gpus === 1 ? '' : 's'}: ` +
+      `start ${gpus} with --nproc-per-node ${gpus} or auto, give the pod more with nvidia.com/gpu, ` +
+      'or assign other GPUs with CUDA_VISIBLE_DEVICES or LOCAL_RANK. Ranks of the backend gloo may share a GPU',
   );
+}
+
+function joined(parts: readonly string[]): string {
+  return `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }

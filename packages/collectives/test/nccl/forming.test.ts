@@ -31,12 +31,24 @@ describe.runIf(isFake)('a group is formed', () => {
       for (const report of await formed(2, () => env)) {
         expect(report).toMatchObject({ name: 'InvalidArgumentError' });
         expect(report['message']).toMatch(
-          /^rank 0 \(host .*, pid \d+\) and rank 1 \(.*\) would share GPU \d \(fake GPU, GPU-5a.*\), but NCCL needs one GPU for each rank\. .*LOCAL_RANK.*gloo/,
+          /^rank 0 \(host .*, pid \d+\) and rank 1 \(.*\) would share GPU \d \(fake GPU, GPU-5a.*\), but NCCL needs one GPU for each rank; .* The 2 ranks of host \S+ use 1 GPU: start 1 with --nproc-per-node 1 or auto, .*nvidia\.com\/gpu.*LOCAL_RANK.*gloo may share a GPU$/,
         );
       }
     }
     const reports = await formed(2, (rank) => ({ NCCL_HOSTID: `host ${rank}` }));
     expect(reports.map(({ sum }) => sum)).toEqual([1, 1]);
+  });
+
+  test('refuses four ranks on the two GPUs of a host, and names both ranks of the first GPU', async () => {
+    const reports = await formed(4, (rank) => ({
+      LOCAL_RANK: String(rank),
+      RINGRUN_FAKE_GPU_GPUS: '2',
+    }));
+    for (const { name, message } of reports) {
+      expect(name).toBe('InvalidArgumentError');
+      expect(message).toMatch(/^rank 0 \(host .*\) and rank 2 \(host .*\) would share GPU 0 /);
+      expect(message).toMatch(/The 4 ranks of host \S+ use 2 GPUs: start 2 with --nproc-per-node 2 or auto/);
+    }
   });
 
   test('if a rank has no GPU, driver or recent NCCL, all ranks report that rank and the reason', async () => {
