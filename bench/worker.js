@@ -12,14 +12,22 @@ export class Worker {
   constructor(command, args, environment = {}) {
     this.#child = spawn(command, args, { cwd: root, env: { ...process.env, ...environment } });
     this.#child.stderr.on('data', (chunk) => (this.#errors += chunk));
+    // A process that cannot be started or has ended: the next read reports it.
+    this.#child.on('error', (error) => (this.#errors += error.message));
+    this.#child.stdin.on('error', () => undefined);
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }
 
   /** Starts a process and waits for its first line, so that its start disturbs no measurement. */
   static async start(...args) {
     const worker = new Worker(...args);
-    await worker.#read();
+    await worker.ready();
     return worker;
+  }
+
+  /** Resolves when the process has written its first line. */
+  async ready() {
+    await this.#read();
   }
 
   /** Resolves with the object that the process answers; rejects if it ends first. */
@@ -36,6 +44,10 @@ export class Worker {
 
   end() {
     this.#child.stdin.end();
+  }
+
+  kill() {
+    this.#child.kill('SIGKILL');
   }
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Tests and measures the backend nccl on real GPUs, without a network:
+# Tests and measures the backend nccl on real GPUs, without a network (gpu-compute-check.sh is about models):
 #
-#   scripts/gpu-check.sh                  needs Node >= 20, the NVIDIA driver, NCCL, and a folder built by `npm test`
+#   scripts/gpu-check.sh                  needs Node >= 20, the NVIDIA driver, NVRTC, cuBLAS, cuDNN, NCCL, and a folder built by `npm test`
 #   scripts/gpu-check.sh --pack FILE      creates an archive of this folder, with the file in RINGRUN_NCCL_LIBRARY if set
 #   scripts/gpu-check.sh --fake           runs the same steps with the fake NCCL of the tests, to test this script
 #
@@ -34,8 +34,8 @@ case "${1:-}" in
   --fake)
     most=4
     eval "$(node --import tsx --input-type=module --eval "
-      import { fakeGpuLibraries } from './native/test/fake-gpu/libraries.ts';
-      for (const [name, path] of Object.entries(fakeGpuLibraries())) console.log('export ' + name + '=' + JSON.stringify(path));
+      import { fakeComputeLibraries } from './native/test/fake-gpu/libraries.ts';
+      for (const [name, path] of Object.entries(fakeComputeLibraries())) console.log('export ' + name + '=' + JSON.stringify(path));
     ")"
     ;;
   '')
@@ -51,15 +51,8 @@ case "${1:-}" in
 esac
 export RINGRUN_GPU_CHECK=1 RINGRUN_SHARE_GPU=1
 
-step 'driver, NCCL and GPUs'
-node --version
-node --input-type=module --eval "
-  import { describeNccl } from './native/dist/index.js';
-  const { cuda, nccl, devices } = describeNccl();
-  for (const [name, { path, version, problem }] of Object.entries({ driver: cuda, NCCL: nccl })) console.log(name, version, path, problem);
-  for (const { index, name, uuid, memoryBytes } of devices) console.log('GPU', index, name, uuid, (memoryBytes / 2 ** 30).toFixed(1), 'GiB');
-  process.exitCode = cuda.problem || nccl.problem ? 1 : 0;
-"
+step 'driver, libraries and GPUs'
+node launch doctor --backend nccl
 
 step 'host arrays: every collective, dtype, op and length, on 1 to 4 ranks'
 tests packages/collectives/test/conformance/conformance.test.ts -t nccl

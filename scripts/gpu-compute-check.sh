@@ -11,7 +11,7 @@
 # result when it is known, and check.log. The exit code is 0 if every check passed.
 set -eu
 
-# unpacked: a folder with Node.js, the addon and onnxruntime; files that are there are kept.
+# Node.js, the addon and onnxruntime; what an earlier call unpacked is kept.
 unpack() {
   for name in node ringrun.node libonnxruntime.so; do
     [ -f "$unpacked/$name" ] && continue
@@ -25,7 +25,7 @@ unpack() {
 
 packed() {
   here=$(cd "$(dirname "$0")" && pwd)
-  unpacked=${TMPDIR:-/tmp}/ringrun-gpu-check-$(id -u)
+  unpacked=${TMPDIR:-/tmp}/ringrun-gpu-check-$(id -u)-$(cksum < "$here/ringrun.node.xz" | cut -d ' ' -f 1)
   mkdir -p -m 700 "$unpacked"
   unpack
   out=${1:-${OUT:-out}}

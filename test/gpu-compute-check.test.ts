@@ -42,7 +42,9 @@ describe('scripts/gpu-compute-check.sh', () => {
       const { code, stdout, stderr } = await command.ended;
       expect(code, stdout + stderr).toBe(0);
       const steps = rowsOf(out, 'check.jsonl');
-      expect(steps.map(({ what }) => what)).toEqual([
+      // Tests run side by side.
+      const names = steps.map(({ what }) => what);
+      expect([...names.slice(0, 3), ...names.slice(3, 6).sort(), ...names.slice(6)]).toEqual([
         'doctor',
         'driver contract',
         'cost of replays',

@@ -1,8 +1,8 @@
 // The second call on a machine with a GPU: `node compare.js OUT [SECONDS]`. Training steps of ringrun beside PyTorch and JAX, in
 // float32 and bfloat16, and NCCL inside the step. Writes a row to OUT/compare.jsonl as soon as it is measured.
 //
-// All contenders are started first, because torch.compile takes a minute and would disturb measurements. Then those of one
-// training take turns: each round measures every one once, and a row has medians.
+// The contenders of one dtype are started first, because torch.compile takes a minute and would disturb measurements. Then those of
+// one training take turns: each round measures every one once, and a row has medians.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,16 +27,21 @@ const dtypes = isShort ? ['float32'] : ['float32', 'bfloat16'];
 const rounds = isShort ? 1 : 7;
 /** Of one measurement: about 0.2 s on an H100. */
 const steps = isShort ? { mnist: 2 } : { mnist: 400, cifar: 400, resnet18: 15, gpt: 15 };
-/** Seconds until when contenders must be ready, and which the measurements of ranks need at the end. */
-const [startLimit, ranksNeed] = isShort ? [60, 0] : [130, 45];
+/** Seconds in which the contenders of one dtype must be ready, and which the measurements of ranks need at the end. */
+const [startLimit, ranksNeed] = isShort ? [60, 0] : [85, 45];
 
 rows.add({ what: 'machine', detail: machine() });
-const contenders = trainings.flatMap((name) => dtypes.flatMap((dtype) => contendersOf(name, dtype)));
-await Promise.all(contenders.map(startWithin(startLimit)));
 for (const dtype of dtypes) {
-  for (const name of trainings) await measure(name, dtype);
+  const contenders = trainings.flatMap((name) => contendersOf(name, dtype));
+  await Promise.all(contenders.map(startContender));
+  for (const name of trainings)
+    await measure(
+      `${name} ${dtype}`,
+      steps[name],
+      contenders.filter((one) => one.name === name),
+    );
+  for (const { worker } of contenders) worker.end();
 }
-for (const { worker } of contenders) worker?.end();
 for (const worldSize of [1, 2]) await measureRanks(worldSize);
 process.exitCode = rows.failures === 0 ? 0 : 1;
 
@@ -86,35 +91,40 @@ function contendersOf(name, dtype) {
 }
 
 /** Starts a contender, which warms up; one that fails or needs longer has `problem`. */
-function startWithin(limitSeconds) {
-  return async (contender) => {
-    const { command, args, env } = contender;
-    // JAX would take most of the GPU's memory.
-    const environment = { ...env, XLA_PYTHON_CLIENT_PREALLOCATE: 'false', PYTHONUNBUFFERED: '1' };
-    let timer;
-    const late = new Promise((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`not ready in ${limitSeconds} s`)), 1000 * limitSeconds);
-    });
-    const starting = Worker.start(command, args, environment);
-    try {
-      contender.worker = await Promise.race([starting, late]);
-    } catch (error) {
-      contender.problem = errorLine(error.message);
-      void starting.then((worker) => worker.end()).catch(() => undefined);
-    } finally {
-      clearTimeout(timer);
-    }
+async function startContender(contender) {
+  const { command, args, env } = contender;
+  // JAX would take most of the GPU's memory, and each torch.compile a thread for each processor.
+  const more = {
+    XLA_PYTHON_CLIENT_PREALLOCATE: 'false',
+    TORCHINDUCTOR_COMPILE_THREADS: '4',
+    PYTHONUNBUFFERED: '1',
   };
+  contender.worker = new Worker(command, args, { ...env, ...more });
+  const limitSeconds = Math.min(startLimit, left() - ranksNeed);
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`not ready in ${Math.round(limitSeconds)} s`));
+    }, 1000 * limitSeconds);
+  });
+  try {
+    await Promise.race([contender.worker.ready(), late]);
+  } catch (error) {
+    contender.problem = errorLine(error.message);
+    contender.worker.kill();
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
-async function measure(name, dtype) {
-  const all = contenders.filter((one) => one.name === name && one.dtype === dtype);
-  const times = new Map(all.filter(({ worker }) => worker).map((one) => [one, []]));
+/** Measures the contenders of one training in turns, and adds their rows. */
+async function measure(what, count, all) {
+  const times = new Map(all.filter(({ problem }) => problem === undefined).map((one) => [one, []]));
   for (let round = 0; round < rounds && left() > ranksNeed; round += 1) {
     const order = round % 2 === 0 ? [...times.keys()] : [...times.keys()].toReversed();
     for (const one of order) {
       const { ms, skipped } = await one.worker
-        .ask(JSON.stringify({ steps: steps[name] }))
+        .ask(JSON.stringify({ steps: count }))
         .catch((error) => ({ skipped: errorLine(error.message) }));
       if (ms === undefined) {
         one.problem = skipped;
@@ -127,11 +137,11 @@ async function measure(name, dtype) {
   );
   const ours = Math.min(medians.get('ringrun') ?? Infinity, medians.get('ringrun each') ?? Infinity);
   for (const { title, problem } of all) {
-    const what = `${name} ${dtype}, ${title}`;
+    const row = `${what}, ${title}`;
     const ms = medians.get(title);
-    if (ms === undefined) rows.add({ what, detail: problem ?? 'no time was left' });
-    else if (title.startsWith('ringrun')) rows.add({ what, ms });
-    else rows.add({ what, ringrunMs: ours, peerMs: ms, ratio: ms / ours });
+    if (ms === undefined) rows.add({ what: row, detail: problem ?? 'no time was left' });
+    else if (title.startsWith('ringrun')) rows.add({ what: row, ms });
+    else rows.add({ what: row, ringrunMs: ours, peerMs: ms, ratio: ms / ours });
   }
 }
 
