@@ -68,3 +68,5 @@ export type {
   LoadableTensor,
   StoredTensor,
 } from './tensor/stored-tensor.ts';
+export type { Arranged, Call, Signature } from './calls/call.ts';
+export type { Signatures } from './calls/signatures.ts';

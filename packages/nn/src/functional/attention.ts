@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
@@ -10,7 +12,6 @@ import { usesOwnOperators } from '../ops/own/enabled.ts';
 import { promotedFloat } from '../ops/promotion.ts';
 import { expand } from '../ops/shape.ts';
 import { number } from '../ops/source.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { dropout, maskValues, requireProbability } from './dropout.ts';
 
@@ -31,14 +32,6 @@ export interface AttentionOptions {
   enableGqa?: boolean;
 }
 
-const attentionOptions: OptionNames<AttentionOptions> = {
-  attnMask: true,
-  dropoutP: true,
-  isCausal: true,
-  scale: true,
-  enableGqa: true,
-};
-
 /**
  * softmax(scale·Q·Kᵀ + mask)·V (torch.nn.functional.scaled_dot_product_attention; Vaswani and others, 2017). A query that
  * may attend to no key returns 0 and has gradient 0, as in torch.
@@ -52,12 +45,12 @@ const attentionOptions: OptionNames<AttentionOptions> = {
  * @returns [..., L, Ev]
  */
 export function scaledDotProductAttention(
-  query: Tensor,
-  key: Tensor,
-  value: Tensor,
-  options: AttentionOptions = {},
+  ...given: Call<
+    [query: Tensor, key: Tensor, value: Tensor, options?: AttentionOptions],
+    'F.scaledDotProductAttention'
+  >
 ): Tensor {
-  requireOptions('scaledDotProductAttention', options, attentionOptions);
+  const [query, key, value, options] = arranged('F.scaledDotProductAttention', given);
   const { dropoutP = 0, isCausal = false, enableGqa = false, ...others } = options;
   requireProbability('scaledDotProductAttention', dropoutP);
   if (enableGqa) {

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { roundedOnce } from '../tensor/rounded-once.ts';
 import { isFloat } from '../dtype.ts';
 import type { BufferTensor } from '../tensor/buffer-tensor.ts';
@@ -13,7 +15,6 @@ import { reduceSum } from '../ops/reduction.ts';
 import { constant, constantTensor, number } from '../ops/source.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { NormalizationOptions } from './normalization.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link batchNorm}. */
 export interface BatchNormOptions extends NormalizationOptions {
@@ -22,8 +23,6 @@ export interface BatchNormOptions extends NormalizationOptions {
   /** Weight of each batch in the running statistics. Default: 0.1. */
   momentum?: number;
 }
-
-const batchNormOptions: OptionNames<BatchNormOptions> = { training: true, momentum: true, eps: true };
 
 /**
  * (x − mean) / √(variance + eps)·weight + bias for each channel (torch.nn.functional.batch_norm; Ioffe and Szegedy, 2015).
@@ -40,14 +39,19 @@ const batchNormOptions: OptionNames<BatchNormOptions> = { training: true, moment
  * @param bias [C]. Default: 0.
  */
 export function batchNorm(
-  input: Tensor,
-  runningMean?: BufferTensor,
-  runningVar?: BufferTensor,
-  weight?: Tensor,
-  bias?: Tensor,
-  options: BatchNormOptions = {},
+  ...given: Call<
+    [
+      input: Tensor,
+      runningMean?: BufferTensor,
+      runningVar?: BufferTensor,
+      weight?: Tensor,
+      bias?: Tensor,
+      options?: BatchNormOptions,
+    ],
+    'F.batchNorm'
+  >
 ): Tensor {
-  requireOptions('batchNorm', options, batchNormOptions);
+  const [input, runningMean, runningVar, weight, bias, options] = arranged('F.batchNorm', given);
   const { training = false, momentum = 0.1, eps = 1e-5 } = options;
   const tracked = runningMean && runningVar;
   return normalizeBatch('batchNorm', {

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocast } from '../tensor/autocast.ts';
 import { einsum } from '../tensor/combine.ts';
@@ -14,7 +16,10 @@ import type { Tensor } from '../tensor/tensor.ts';
  * @param bias [out]
  * @returns [..., out]
  */
-export function bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias?: Tensor): Tensor {
+export function bilinear(
+  ...given: Call<[input1: Tensor, input2: Tensor, weight: Tensor, bias?: Tensor], 'F.bilinear'>
+): Tensor {
+  const [input1, input2, weight, bias] = arranged('F.bilinear', given);
   if (isNarrow(input1, input2, weight)) {
     return roundedOnce([input1, input2, weight], (x, y, w) => bilinear(x, y, w, bias));
   }

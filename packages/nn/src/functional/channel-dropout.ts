@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
@@ -10,17 +12,26 @@ import { dropout, dropoutOptions, requireProbability, type DropoutOptions } from
  * Zeroes whole channels of [N, C, L] with probability p and divides the others by 1 − p (torch.nn.functional.dropout1d;
  * Tompson and others, 2015). Default of `p`: 0.5.
  */
-export function dropout1d(input: Tensor, p = 0.5, options: DropoutOptions = {}): Tensor {
+export function dropout1d(
+  ...given: Call<[input: Tensor, p?: number, options?: DropoutOptions], 'F.dropout1d'>
+): Tensor {
+  const [input, p = 0.5, options] = arranged('F.dropout1d', given);
   return dropChannels('dropout1d', input, 3, p, options);
 }
 
 /** `dropout1d` of the channels of [N, C, H, W] (torch.nn.functional.dropout2d). Default of `p`: 0.5. */
-export function dropout2d(input: Tensor, p = 0.5, options: DropoutOptions = {}): Tensor {
+export function dropout2d(
+  ...given: Call<[input: Tensor, p?: number, options?: DropoutOptions], 'F.dropout2d'>
+): Tensor {
+  const [input, p = 0.5, options] = arranged('F.dropout2d', given);
   return dropChannels('dropout2d', input, 4, p, options);
 }
 
 /** `dropout1d` of the channels of [N, C, D, H, W] (torch.nn.functional.dropout3d). Default of `p`: 0.5. */
-export function dropout3d(input: Tensor, p = 0.5, options: DropoutOptions = {}): Tensor {
+export function dropout3d(
+  ...given: Call<[input: Tensor, p?: number, options?: DropoutOptions], 'F.dropout3d'>
+): Tensor {
+  const [input, p = 0.5, options] = arranged('F.dropout3d', given);
   return dropChannels('dropout3d', input, 5, p, options);
 }
 
@@ -28,9 +39,12 @@ export function dropout3d(input: Tensor, p = 0.5, options: DropoutOptions = {}):
  * Dropout that keeps mean 0 and variance 1 of the elements, for networks with SELU (torch.nn.functional.alpha_dropout;
  * Klambauer and others, 2017). Default of `p`: 0.5.
  */
-export function alphaDropout(input: Tensor, p = 0.5, options: DropoutOptions = {}): Tensor {
+export function alphaDropout(
+  ...given: Call<[input: Tensor, p?: number, options?: DropoutOptions], 'F.alphaDropout'>
+): Tensor {
+  const [input, p = 0.5, options] = arranged('F.alphaDropout', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => alphaDropout(x, p, options));
-  requireOptions('alphaDropout', options, dropoutOptions);
+
   requireProbability('alphaDropout', p);
   if (options.training === false || p === 0) return input;
   if (p === 1) return input.mul(0);

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -8,7 +10,8 @@ import type { Tensor } from '../tensor/tensor.ts';
  *
  * @param input [N, C, ...]
  */
-export function channelShuffle(input: Tensor, groups: number): Tensor {
+export function channelShuffle(...given: Call<[input: Tensor, groups: number], 'F.channelShuffle'>): Tensor {
+  const [input, groups] = arranged('F.channelShuffle', given);
   const { shape } = input;
   if (shape.length < 3 || !Number.isInteger(groups) || groups < 1 || shape[1] % groups !== 0) {
     throw new ShapeError(

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { conv } from '../ops/convolution.ts';
@@ -42,7 +44,10 @@ export const convOptions: OptionNames<ConvOptions<Sizes>> = {
  * @param weight [M, C / groups, k]
  * @param bias [M]
  */
-export function conv1d(input: Tensor, weight: Tensor, bias?: Tensor, options: Conv1dOptions = {}): Tensor {
+export function conv1d(
+  ...given: Call<[input: Tensor, weight: Tensor, bias?: Tensor, options?: Conv1dOptions], 'F.conv1d'>
+): Tensor {
+  const [input, weight, bias, options] = arranged('F.conv1d', given);
   return convolve('conv1d', 1, input, weight, bias, options);
 }
 
@@ -53,7 +58,10 @@ export function conv1d(input: Tensor, weight: Tensor, bias?: Tensor, options: Co
  * @param weight [M, C / groups, kH, kW]
  * @param bias [M]
  */
-export function conv2d(input: Tensor, weight: Tensor, bias?: Tensor, options: Conv2dOptions = {}): Tensor {
+export function conv2d(
+  ...given: Call<[input: Tensor, weight: Tensor, bias?: Tensor, options?: Conv2dOptions], 'F.conv2d'>
+): Tensor {
+  const [input, weight, bias, options] = arranged('F.conv2d', given);
   return convolve('conv2d', 2, input, weight, bias, options);
 }
 
@@ -64,7 +72,10 @@ export function conv2d(input: Tensor, weight: Tensor, bias?: Tensor, options: Co
  * @param weight [M, C / groups, kD, kH, kW]
  * @param bias [M]
  */
-export function conv3d(input: Tensor, weight: Tensor, bias?: Tensor, options: Conv3dOptions = {}): Tensor {
+export function conv3d(
+  ...given: Call<[input: Tensor, weight: Tensor, bias?: Tensor, options?: Conv3dOptions], 'F.conv3d'>
+): Tensor {
+  const [input, weight, bias, options] = arranged('F.conv3d', given);
   return convolve('conv3d', 3, input, weight, bias, options);
 }
 

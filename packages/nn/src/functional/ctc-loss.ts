@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { isFloat } from '../dtype.ts';
@@ -8,7 +10,6 @@ import { cast, div, max } from '../ops/elementwise.ts';
 import { ctcLosses } from '../ops/own/ctc-loss.ts';
 import { reshape } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { tensor, type Tensor } from '../tensor/tensor.ts';
 import { reduced, type ReductionOptions } from './reduction.ts';
 
@@ -19,12 +20,6 @@ export interface CTCLossOptions extends ReductionOptions {
   /** If true, a target that is too long for its input has loss 0 instead of infinity, and no gradient. Default: false. */
   zeroInfinity?: boolean;
 }
-
-export const ctcLossOptions: OptionNames<CTCLossOptions> = {
-  reduction: true,
-  blank: true,
-  zeroInfinity: true,
-};
 
 /** Lengths of sequences: an int64 tensor [N], or numbers. One number for one sequence without a batch. */
 export type Lengths = Tensor | readonly number[] | number;
@@ -44,14 +39,19 @@ export type Lengths = Tensor | readonly number[] | number;
  * @throws ShapeError for other shapes. A run throws ArgumentError for lengths and classes that are out of range.
  */
 export function ctcLoss(
-  logProbs: Tensor,
-  targets: Tensor,
-  inputLengths: Lengths,
-  targetLengths: Lengths,
-  options: CTCLossOptions = {},
+  ...given: Call<
+    [
+      logProbs: Tensor,
+      targets: Tensor,
+      inputLengths: Lengths,
+      targetLengths: Lengths,
+      options?: CTCLossOptions,
+    ],
+    'F.ctcLoss'
+  >
 ): Tensor {
-  requireOptions('ctcLoss', options, ctcLossOptions);
-  [logProbs] = autocastTensors('ctcLoss', logProbs);
+  const [givenLogProbs, targets, inputLengths, targetLengths, options] = arranged('F.ctcLoss', given);
+  const [logProbs] = autocastTensors('ctcLoss', givenLogProbs);
   if (isNarrow(logProbs)) {
     return roundedOnce([logProbs], (x) => ctcLoss(x, targets, inputLengths, targetLengths, options));
   }

@@ -1,10 +1,11 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { where } from '../tensor/combine.ts';
-import { reduced, reductionOptions, requireEqualShapes, type ReductionOptions } from './reduction.ts';
+import { reduced, requireEqualShapes, type ReductionOptions } from './reduction.ts';
 
 /** Options of {@link smoothL1Loss} and of `nn.SmoothL1Loss`. */
 export interface SmoothL1LossOptions extends ReductionOptions {
@@ -12,20 +13,18 @@ export interface SmoothL1LossOptions extends ReductionOptions {
   beta?: number;
 }
 
-export const smoothL1LossOptions: OptionNames<SmoothL1LossOptions> = { reduction: true, beta: true };
-
 /** Options of {@link huberLoss} and of `nn.HuberLoss`. */
 export interface HuberLossOptions extends ReductionOptions {
   /** The difference below which the loss is a square, above 0. Default: 1. */
   delta?: number;
 }
 
-export const huberLossOptions: OptionNames<HuberLossOptions> = { reduction: true, delta: true };
-
 /** |input − target|, reduced (torch.nn.functional.l1_loss); equal shapes. */
-export function l1Loss(input: Tensor, target: Tensor, options: ReductionOptions = {}): Tensor {
-  requireOptions('l1Loss', options, reductionOptions);
-  [input, target] = autocastTensors('l1Loss', input, target);
+export function l1Loss(
+  ...given: Call<[input: Tensor, target: Tensor, options?: ReductionOptions], 'F.l1Loss'>
+): Tensor {
+  const [givenInput, givenTarget, options] = arranged('F.l1Loss', given);
+  const [input, target] = autocastTensors('l1Loss', givenInput, givenTarget);
   if (isNarrow(input, target)) return roundedOnce([input, target], (x, t) => l1Loss(x, t, options));
   requireEqualShapes('l1Loss', input, target);
   return reduced('l1Loss', input.sub(target).abs().value, options.reduction ?? 'mean');
@@ -35,9 +34,11 @@ export function l1Loss(input: Tensor, target: Tensor, options: ReductionOptions 
  * ½d²/beta where the difference d is below beta, else d − ½·beta, reduced (torch.nn.functional.smooth_l1_loss; Girshick,
  * 2015); equal shapes.
  */
-export function smoothL1Loss(input: Tensor, target: Tensor, options: SmoothL1LossOptions = {}): Tensor {
-  requireOptions('smoothL1Loss', options, smoothL1LossOptions);
-  [input, target] = autocastTensors('smoothL1Loss', input, target);
+export function smoothL1Loss(
+  ...given: Call<[input: Tensor, target: Tensor, options?: SmoothL1LossOptions], 'F.smoothL1Loss'>
+): Tensor {
+  const [givenInput, givenTarget, options] = arranged('F.smoothL1Loss', given);
+  const [input, target] = autocastTensors('smoothL1Loss', givenInput, givenTarget);
   if (isNarrow(input, target)) return roundedOnce([input, target], (x, t) => smoothL1Loss(x, t, options));
   const { beta = 1, reduction = 'mean' } = options;
   if (!(beta >= 0)) throw new ArgumentError(`smoothL1Loss: beta must be at least 0, got ${beta}.`);
@@ -53,9 +54,11 @@ export function smoothL1Loss(input: Tensor, target: Tensor, options: SmoothL1Los
  * ½d² where the difference d is below delta, else delta·(d − ½·delta), reduced (torch.nn.functional.huber_loss; Huber,
  * 1964); equal shapes.
  */
-export function huberLoss(input: Tensor, target: Tensor, options: HuberLossOptions = {}): Tensor {
-  requireOptions('huberLoss', options, huberLossOptions);
-  [input, target] = autocastTensors('huberLoss', input, target);
+export function huberLoss(
+  ...given: Call<[input: Tensor, target: Tensor, options?: HuberLossOptions], 'F.huberLoss'>
+): Tensor {
+  const [givenInput, givenTarget, options] = arranged('F.huberLoss', given);
+  const [input, target] = autocastTensors('huberLoss', givenInput, givenTarget);
   if (isNarrow(input, target)) return roundedOnce([input, target], (x, t) => huberLoss(x, t, options));
   const { delta = 1, reduction = 'mean' } = options;
   if (!(delta > 0)) throw new ArgumentError(`huberLoss: delta must be above 0, got ${delta}.`);

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
@@ -9,7 +11,7 @@ import { defaultGenerator } from '../random/generator.ts';
 import { dropoutMask } from '../random/philox.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { requireNumber } from '../checks/require-number.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link dropout}. */
 export interface DropoutOptions {
@@ -28,8 +30,10 @@ export const dropoutOptions: OptionNames<DropoutOptions> = { training: true };
  *
  * @param p Probability. Default: 0.5.
  */
-export function dropout(input: Tensor, p = 0.5, options: DropoutOptions = {}): Tensor {
-  requireOptions('dropout', options, dropoutOptions);
+export function dropout(
+  ...given: Call<[input: Tensor, p?: number, options?: DropoutOptions], 'F.dropout'>
+): Tensor {
+  const [input, p = 0.5, options] = arranged('F.dropout', given);
   const { training = true } = options;
   requireProbability('dropout', p);
   if (!isFloat(input)) {

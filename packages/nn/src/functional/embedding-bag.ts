@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
@@ -5,7 +7,6 @@ import { checkIndices } from '../ops/own/check-indices.ts';
 import { embeddingBag as bagsOf } from '../ops/own/embedding-bag.ts';
 import { slice } from '../ops/shape.ts';
 import { requireOneOf } from '../checks/require-one-of.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { paddingRow } from './embedding.ts';
 
@@ -25,9 +26,6 @@ export interface EmbeddingBagOptions extends BagOptions {
   perSampleWeights?: Tensor | undefined;
 }
 
-export const bagOptions: OptionNames<BagOptions> = { mode: true, includeLastOffset: true, paddingIdx: true };
-const embeddingBagOptions: OptionNames<EmbeddingBagOptions> = { ...bagOptions, perSampleWeights: true };
-
 /**
  * The sum, mean or maximum of rows of a table, bag by bag (torch.nn.functional.embedding_bag), without an array of all rows. A
  * bag without rows is 0. Gradients are added in the order of the input, so the result is deterministic.
@@ -39,12 +37,12 @@ const embeddingBagOptions: OptionNames<EmbeddingBagOptions> = { ...bagOptions, p
  * @throws ArgumentError if a row is out of range, or if weights are passed with a mode other than 'sum'
  */
 export function embeddingBag(
-  input: Tensor,
-  weight: Tensor,
-  offsets?: Tensor,
-  options: EmbeddingBagOptions = {},
+  ...given: Call<
+    [input: Tensor, weight: Tensor, offsets?: Tensor, options?: EmbeddingBagOptions],
+    'F.embeddingBag'
+  >
 ): Tensor {
-  requireOptions('embeddingBag', options, embeddingBagOptions);
+  const [input, weight, offsets, options] = arranged('F.embeddingBag', given);
   const { mode = 'mean', includeLastOffset = false, paddingIdx, perSampleWeights } = options;
   requireMode('embeddingBag', mode);
   requireBags(input, weight, offsets);

@@ -1,18 +1,17 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { gather } from '../ops/table-rows.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link embedding} and of `nn.Embedding`. */
 export interface EmbeddingOptions {
   /** Row of the padding token, which receives no gradient. Negative values count from the last row. */
   paddingIdx?: number | undefined;
 }
-
-export const embeddingOptions: OptionNames<EmbeddingOptions> = { paddingIdx: true };
 
 /**
  * Looks up rows of a table (torch.nn.functional.embedding). Gradients are summed in the order of the input, so the result
@@ -23,8 +22,10 @@ export const embeddingOptions: OptionNames<EmbeddingOptions> = { paddingIdx: tru
  * @returns [...input, D]
  * @throws ArgumentError if a row is out of range; for computed rows, when the graph runs
  */
-export function embedding(input: Tensor, weight: Tensor, options: EmbeddingOptions = {}): Tensor {
-  requireOptions('embedding', options, embeddingOptions);
+export function embedding(
+  ...given: Call<[input: Tensor, weight: Tensor, options?: EmbeddingOptions], 'F.embedding'>
+): Tensor {
+  const [input, weight, options] = arranged('F.embedding', given);
   const { paddingIdx } = options;
   if (input.dtype !== 'int64' || !isFloat(weight) || weight.shape.length !== 2) {
     throw new ShapeError(

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { ones } from '../tensor/creation.ts';
@@ -6,7 +8,6 @@ import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { gatherElements } from '../ops/indexing.ts';
 import { requireOneOf } from '../checks/require-one-of.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { tensor, Tensor } from '../tensor/tensor.ts';
 
 /** Options of {@link gridSample}. */
@@ -19,12 +20,6 @@ export interface GridSampleOptions {
   alignCorners?: boolean;
 }
 
-const gridSampleOptions: OptionNames<GridSampleOptions> = {
-  mode: true,
-  paddingMode: true,
-  alignCorners: true,
-};
-
 /**
  * Samples an image at the points of a grid (torch.nn.functional.grid_sample; Jaderberg and others, 2015), with gradients of image
  * and of grid.
@@ -33,9 +28,11 @@ const gridSampleOptions: OptionNames<GridSampleOptions> = {
  * @param grid [N, h, w, 2]: x and y of each point, from −1 (left, top) to 1 (right, bottom)
  * @returns [N, C, h, w]
  */
-export function gridSample(input: Tensor, grid: Tensor, options: GridSampleOptions = {}): Tensor {
-  requireOptions('gridSample', options, gridSampleOptions);
-  [input, grid] = autocastTensors('gridSample', input, grid);
+export function gridSample(
+  ...given: Call<[input: Tensor, grid: Tensor, options?: GridSampleOptions], 'F.gridSample'>
+): Tensor {
+  const [givenInput, givenGrid, options] = arranged('F.gridSample', given);
+  const [input, grid] = autocastTensors('gridSample', givenInput, givenGrid);
   if (isNarrow(input, grid)) return roundedOnce([input, grid], (x, g) => gridSample(x, g, options));
   const { mode = 'bilinear', paddingMode = 'zeros', alignCorners = false } = options;
   requireOneOf('gridSample', 'mode', mode, ['bilinear', 'nearest']);
@@ -81,8 +78,10 @@ export interface AffineGridOptions {
  * @param size [N, C, H, W] of the output
  * @returns [N, H, W, 2]
  */
-export function affineGrid(theta: Tensor, size: readonly number[], options: AffineGridOptions = {}): Tensor {
-  requireOptions('affineGrid', options, { alignCorners: true });
+export function affineGrid(
+  ...given: Call<[theta: Tensor, size: readonly number[], options?: AffineGridOptions], 'F.affineGrid'>
+): Tensor {
+  const [theta, size, options] = arranged('F.affineGrid', given);
   if (isNarrow(theta)) return roundedOnce([theta], (maps) => affineGrid(maps, size, options));
   const [batch, , height, width] = size;
   if (theta.shape.join() !== `${batch},2,3` || size.length !== 4) {

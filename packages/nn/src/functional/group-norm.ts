@@ -1,16 +1,15 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType, sizeOf } from '../value-type.ts';
 import { layerNormalize } from '../ops/own/layer-normalize.ts';
 import { affine } from '../ops/batch-normalization.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { full } from '../tensor/creation.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 import type { NormalizationOptions } from './normalization.ts';
-
-const normOptions: OptionNames<NormalizationOptions> = { eps: true };
 
 /**
  * (x − mean) / √(variance + eps)·weight + bias over groups of channels of each sample (torch.nn.functional.group_norm; Wu and
@@ -22,13 +21,12 @@ const normOptions: OptionNames<NormalizationOptions> = { eps: true };
  * @param bias [C]. Default: 0.
  */
 export function groupNorm(
-  input: Tensor,
-  numGroups: number,
-  weight?: Tensor,
-  bias?: Tensor,
-  options: NormalizationOptions = {},
+  ...given: Call<
+    [input: Tensor, numGroups: number, weight?: Tensor, bias?: Tensor, options?: NormalizationOptions],
+    'F.groupNorm'
+  >
 ): Tensor {
-  requireOptions('groupNorm', options, normOptions);
+  const [input, numGroups, weight, bias, options] = arranged('F.groupNorm', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => groupNorm(x, numGroups, weight, bias, options));
   const { eps = 1e-5 } = options;
   const { shape } = input;
@@ -51,12 +49,12 @@ export function groupNorm(
  * @param bias [C]. Default: 0.
  */
 export function instanceNorm(
-  input: Tensor,
-  weight?: Tensor,
-  bias?: Tensor,
-  options: NormalizationOptions = {},
+  ...given: Call<
+    [input: Tensor, weight?: Tensor, bias?: Tensor, options?: NormalizationOptions],
+    'F.instanceNorm'
+  >
 ): Tensor {
-  requireOptions('instanceNorm', options, normOptions);
+  const [input, weight, bias, options] = arranged('F.instanceNorm', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => instanceNorm(x, weight, bias, options));
   const { shape } = input;
   if (!isFloat(input) || shape.length < 3) {

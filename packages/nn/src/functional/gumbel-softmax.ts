@@ -1,7 +1,8 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { rand } from '../tensor/random-creation.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { oneHot } from './one-hot.ts';
 
@@ -15,16 +16,16 @@ export interface GumbelSoftmaxOptions {
   dim?: number;
 }
 
-const gumbelSoftmaxOptions: OptionNames<GumbelSoftmaxOptions> = { tau: true, hard: true, dim: true };
-
 /**
  * A differentiable random sample of classes (torch.nn.functional.gumbel_softmax; Jang and others, 2017). Draws from the
  * generator of `manualSeed`, but not the same numbers as torch.
  *
  * @param logits [..., C]
  */
-export function gumbelSoftmax(logits: Tensor, options: GumbelSoftmaxOptions = {}): Tensor {
-  requireOptions('gumbelSoftmax', options, gumbelSoftmaxOptions);
+export function gumbelSoftmax(
+  ...given: Call<[logits: Tensor, options?: GumbelSoftmaxOptions], 'F.gumbelSoftmax'>
+): Tensor {
+  const [logits, options] = arranged('F.gumbelSoftmax', given);
   if (isNarrow(logits)) return roundedOnce([logits], (x) => gumbelSoftmax(x, options));
   const { tau = 1, hard = false, dim = -1 } = options;
   if (!(tau > 0)) throw new ArgumentError(`gumbelSoftmax: expected tau above 0, got ${String(tau)}.`);

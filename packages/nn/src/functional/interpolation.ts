@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { isFloat } from '../dtype.ts';
@@ -7,7 +9,6 @@ import { describeType } from '../value-type.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
 import { adaptiveAveragePool } from '../ops/adaptive-pooling.ts';
 import { alongAxis, copiesAlong, matrixOf } from '../ops/resample.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { cubicTaps, linearTaps, nearestPositions, type Sampling, type Taps } from './sampling.ts';
 import { requireAtLeast, requireResizable, sizesOf, type Sizes } from './sizes.ts';
@@ -35,14 +36,6 @@ export interface InterpolateOptions {
   recomputeScaleFactor?: boolean;
 }
 
-export const interpolateOptions: OptionNames<InterpolateOptions> = {
-  size: true,
-  scaleFactor: true,
-  mode: true,
-  alignCorners: true,
-  recomputeScaleFactor: true,
-};
-
 /** Numbers of axes after N and C that each mode supports. */
 const axesOfMode: Readonly<Record<InterpolationMode, readonly number[]>> = {
   nearest: [1, 2, 3],
@@ -60,11 +53,14 @@ const axesOfMode: Readonly<Record<InterpolationMode, readonly number[]>> = {
  *
  * @throws ShapeError for any other number of dimensions; ArgumentError for options that contradict each other
  */
-export function interpolate(input: Tensor, options: InterpolateOptions): Tensor {
-  requireOptions('interpolate', options, interpolateOptions);
+export function interpolate(
+  ...given: Call<[input: Tensor, options: InterpolateOptions], 'F.interpolate'>
+): Tensor {
+  const [images, options] = arranged('F.interpolate', given);
   const { mode = 'nearest', alignCorners } = options;
   // torch computes the areas of volumes by an adaptive pool.
-  if (mode === 'area' && input.shape.length === 5) [input] = autocastTensors('adaptiveAvgPool3d', input);
+  const isOfVolumes = mode === 'area' && images.shape.length === 5;
+  const [input] = isOfVolumes ? autocastTensors('adaptiveAvgPool3d', images) : [images];
   if (isNarrow(input)) return roundedOnce([input], (x) => interpolate(x, options));
   if (!Object.hasOwn(axesOfMode, mode)) {
     throw new ArgumentError(

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
@@ -8,7 +10,8 @@ import { Tensor } from '../tensor/tensor.ts';
  * x·Wᵀ + b (torch.nn.functional.linear): input […, in], weight [out, in], bias [out]; returns […, out]. A weight [in] with a
  * bias [] has one output feature, and the result omits its dimension.
  */
-export function linear(input: Tensor, weight: Tensor, bias?: Tensor): Tensor {
+export function linear(...given: Call<[input: Tensor, weight: Tensor, bias?: Tensor], 'F.linear'>): Tensor {
+  const [input, weight, bias] = arranged('F.linear', given);
   const { shape } = input;
   if (weight.shape.length === 1 && (bias?.shape.length ?? 0) === 0) {
     const output = linear(input, weight.unsqueeze(0), bias?.unsqueeze(0));
@@ -24,6 +27,9 @@ export function linear(input: Tensor, weight: Tensor, bias?: Tensor): Tensor {
 }
 
 /** Flattens dimensions `startDim` to `endDim` into one (torch.flatten). Default: 1 to -1, [N, …] to [N, features]. */
-export function flatten(input: Tensor, startDim = 1, endDim = -1): Tensor {
+export function flatten(
+  ...given: Call<[input: Tensor, startDim?: number, endDim?: number], 'F.flatten'>
+): Tensor {
+  const [input, startDim = 1, endDim = -1] = arranged('F.flatten', given);
   return input.flatten(startDim, endDim);
 }

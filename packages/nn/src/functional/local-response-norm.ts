@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { isFloat } from '../dtype.ts';
@@ -5,7 +7,6 @@ import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { cat } from '../tensor/combine.ts';
 import { zeros } from '../tensor/creation.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /** Options of {@link localResponseNorm} and of `nn.LocalResponseNorm`. */
@@ -18,12 +19,6 @@ export interface LocalResponseNormOptions {
   k?: number;
 }
 
-export const localResponseNormOptions: OptionNames<LocalResponseNormOptions> = {
-  alpha: true,
-  beta: true,
-  k: true,
-};
-
 /**
  * x / (k + alpha·mean of the squares of `size` neighbouring channels)^beta (torch.nn.functional.local_response_norm;
  * Krizhevsky and others, 2012).
@@ -31,13 +26,11 @@ export const localResponseNormOptions: OptionNames<LocalResponseNormOptions> = {
  * @param input [N, C, ...]
  */
 export function localResponseNorm(
-  input: Tensor,
-  size: number,
-  options: LocalResponseNormOptions = {},
+  ...given: Call<[input: Tensor, size: number, options?: LocalResponseNormOptions], 'F.localResponseNorm'>
 ): Tensor {
-  requireOptions('localResponseNorm', options, localResponseNormOptions);
+  const [channels, size, options] = arranged('F.localResponseNorm', given);
   // torch averages the channels of images and volumes by avg_pool3d.
-  if (input.shape.length > 3) [input] = autocastTensors('avgPool3d', input);
+  const [input] = channels.shape.length > 3 ? autocastTensors('avgPool3d', channels) : [channels];
   if (isNarrow(input)) return roundedOnce([input], (x) => localResponseNorm(x, size, options));
   const { alpha = 1e-4, beta = 0.75, k = 1 } = options;
   const { shape } = input;

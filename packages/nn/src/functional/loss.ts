@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { isFloat } from '../dtype.ts';
@@ -15,14 +17,7 @@ import { reduceSum } from '../ops/reduction.ts';
 import { logSoftmax } from '../ops/softmax.ts';
 import { constant, number } from '../ops/source.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
-import {
-  reduced,
-  reductionOptions,
-  requireEqualShapes,
-  requireReduction,
-  type ReductionOptions,
-} from './reduction.ts';
+import { reduced, requireEqualShapes, requireReduction, type ReductionOptions } from './reduction.ts';
 
 /** Options of {@link nllLoss} and of `nn.NLLLoss`. */
 export interface NLLLossOptions extends ReductionOptions {
@@ -32,22 +27,11 @@ export interface NLLLossOptions extends ReductionOptions {
   ignoreIndex?: number;
 }
 
-export const nllLossOptions: OptionNames<NLLLossOptions> = {
-  weight: true,
-  ignoreIndex: true,
-  reduction: true,
-};
-
 /** Options of {@link crossEntropy} and of `nn.CrossEntropyLoss`. */
 export interface CrossEntropyOptions extends NLLLossOptions {
   /** Fraction of each target that is distributed evenly over all classes, from 0 to 1. Default: 0. */
   labelSmoothing?: number;
 }
-
-export const crossEntropyOptions: OptionNames<CrossEntropyOptions> = {
-  ...nllLossOptions,
-  labelSmoothing: true,
-};
 
 /** Options of {@link binaryCrossEntropyWithLogits} and of `nn.BCEWithLogitsLoss`. */
 export interface BCEWithLogitsOptions extends ReductionOptions {
@@ -57,12 +41,6 @@ export interface BCEWithLogitsOptions extends ReductionOptions {
   posWeight?: Tensor | undefined;
 }
 
-export const bceWithLogitsOptions: OptionNames<BCEWithLogitsOptions> = {
-  weight: true,
-  reduction: true,
-  posWeight: true,
-};
-
 /**
  * −logProbabilities[n, target[n]], reduced (torch.nn.functional.nll_loss).
  *
@@ -70,8 +48,10 @@ export const bceWithLogitsOptions: OptionNames<BCEWithLogitsOptions> = {
  * @param target int64 [N], [N, …] or [], classes from 0 to C − 1, or `ignoreIndex`
  * @throws ArgumentError if a target is neither a class nor `ignoreIndex`; for computed targets, when the graph runs
  */
-export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLossOptions = {}): Tensor {
-  requireOptions('nllLoss', options, nllLossOptions);
+export function nllLoss(
+  ...given: Call<[input: Tensor, target: Tensor, options?: NLLLossOptions], 'F.nllLoss'>
+): Tensor {
+  const [logProbabilities, target, options] = arranged('F.nllLoss', given);
   if (isOne(logProbabilities, target)) return ofOne(nllLoss, logProbabilities, target, options);
   const kind = { labelSmoothing: 0, isLogits: false };
   const [x] = autocastTensors('nllLoss', logProbabilities);
@@ -86,8 +66,10 @@ export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLo
  * @param target int64 as in `nllLoss`, or float32 probabilities of the logits' shape, which do not support `ignoreIndex`
  * @throws ArgumentError if a target is neither a class nor `ignoreIndex`; for computed targets, when the graph runs
  */
-export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
-  requireOptions('crossEntropy', options, crossEntropyOptions);
+export function crossEntropy(
+  ...given: Call<[input: Tensor, target: Tensor, options?: CrossEntropyOptions], 'F.crossEntropy'>
+): Tensor {
+  const [logits, target, options] = arranged('F.crossEntropy', given);
   const { labelSmoothing = 0 } = options;
   if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) {
     throw new ArgumentError(`crossEntropy: labelSmoothing must be from 0 to 1, got ${labelSmoothing}.`);
@@ -101,8 +83,10 @@ export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntro
 }
 
 /** (input − target)², reduced (torch.nn.functional.mse_loss); equal shapes. */
-export function mseLoss(input: Tensor, target: Tensor, options: ReductionOptions = {}): Tensor {
-  requireOptions('mseLoss', options, reductionOptions);
+export function mseLoss(
+  ...given: Call<[input: Tensor, target: Tensor, options?: ReductionOptions], 'F.mseLoss'>
+): Tensor {
+  const [input, target, options] = arranged('F.mseLoss', given);
   const { reduction = 'mean' } = options;
   requireEqualShapes('mseLoss', input, target);
   const [x, t] = autocastTensors('mseLoss', input, target);
@@ -120,20 +104,21 @@ export function mseLoss(input: Tensor, target: Tensor, options: ReductionOptions
  * @param target float32 of the same shape, from 0 to 1
  */
 export function binaryCrossEntropyWithLogits(
-  logits: Tensor,
-  target: Tensor,
-  options: BCEWithLogitsOptions = {},
+  ...given: Call<
+    [input: Tensor, target: Tensor, options?: BCEWithLogitsOptions],
+    'F.binaryCrossEntropyWithLogits'
+  >
 ): Tensor {
-  requireOptions('binaryCrossEntropyWithLogits', options, bceWithLogitsOptions);
+  const [logits, target, options] = arranged('F.binaryCrossEntropyWithLogits', given);
   const { weight, posWeight, reduction = 'mean' } = options;
   requireEqualShapes('binaryCrossEntropyWithLogits', logits, target);
   requireBroadcast('weight', weight, logits);
   requireBroadcast('posWeight', posWeight, logits);
-  const given = autocastTensors('binaryCrossEntropyWithLogits', logits, target);
-  if (isNarrow(...given)) {
-    return roundedOnce(given, (one, other) => binaryCrossEntropyWithLogits(one, other, options));
+  const both = autocastTensors('binaryCrossEntropyWithLogits', logits, target);
+  if (isNarrow(...both)) {
+    return roundedOnce(both, (one, other) => binaryCrossEntropyWithLogits(one, other, options));
   }
-  const [x, t] = given.map(({ value }) => value);
+  const [x, t] = both.map(({ value }) => value);
   const positive = posWeight ? mul(posWeight.value, t) : t;
   const each = add(mul(positive, softplus(neg(x))), mul(sub(constant(1), t), softplus(x)));
   const losses = weight ? mul(each, weight.value) : each;
@@ -231,10 +216,10 @@ function checkClasses(name: string, target: Value, count: number, ignored: numbe
 
 function requireBroadcast(what: string, weight: Tensor | undefined, logits: Tensor): void {
   if (weight === undefined) return;
-  const name = `binaryCrossEntropyWithLogits, ${what}`;
+  const name = 'binaryCrossEntropyWithLogits';
   if (broadcastShape(name, logits.value, weight.value).join() !== logits.shape.join()) {
     throw new ShapeError(
-      `${name}: expected a shape that broadcasts to the logits ${describeType(logits)}, got ${describeType(weight)}.`,
+      `${name}: expected a ${what} whose shape broadcasts to the logits ${describeType(logits)}, got ${describeType(weight)}.`,
     );
   }
 }

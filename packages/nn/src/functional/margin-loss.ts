@@ -1,22 +1,21 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { inUserFunction } from '../errors/called-function.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { softplus } from '../ops/functions.ts';
 import { describeType } from '../value-type.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { where } from '../tensor/combine.ts';
 import { pairwiseDistance } from './similarity.ts';
-import { reduced, reductionOptions, requireEqualShapes, type ReductionOptions } from './reduction.ts';
+import { reduced, requireEqualShapes, type ReductionOptions } from './reduction.ts';
 
 /** Options of losses with a margin, such as {@link cosineEmbeddingLoss}. */
 export interface MarginLossOptions extends ReductionOptions {
   /** The margin. Default: see each loss. */
   margin?: number;
 }
-
-export const marginLossOptions: OptionNames<MarginLossOptions> = { ...reductionOptions, margin: true };
 
 /** Options of {@link tripletMarginLoss} and of `nn.TripletMarginLoss`. */
 export interface TripletMarginLossOptions extends ReductionOptions {
@@ -32,14 +31,6 @@ export interface TripletMarginLossOptions extends ReductionOptions {
   swap?: boolean;
 }
 
-export const tripletMarginLossOptions: OptionNames<TripletMarginLossOptions> = {
-  ...reductionOptions,
-  margin: true,
-  p: true,
-  eps: true,
-  swap: true,
-};
-
 /**
  * 1 − cos of pairs with target 1, and max(0, cos − margin) of pairs with target −1, reduced
  * (torch.nn.functional.cosine_embedding_loss). The loss of other targets is 0. Default of `margin`: 0.
@@ -49,13 +40,13 @@ export const tripletMarginLossOptions: OptionNames<TripletMarginLossOptions> = {
  * @param target [N]: 1 or −1
  */
 export function cosineEmbeddingLoss(
-  a: Tensor,
-  b: Tensor,
-  target: Tensor,
-  options: MarginLossOptions = {},
+  ...given: Call<
+    [input1: Tensor, input2: Tensor, target: Tensor, options?: MarginLossOptions],
+    'F.cosineEmbeddingLoss'
+  >
 ): Tensor {
-  requireOptions('cosineEmbeddingLoss', options, marginLossOptions);
-  [a, b, target] = autocastTensors('cosineEmbeddingLoss', a, b, target);
+  const [givenA, givenB, givenTarget, options] = arranged('F.cosineEmbeddingLoss', given);
+  const [a, b, target] = autocastTensors('cosineEmbeddingLoss', givenA, givenB, givenTarget);
   if (isNarrow(a, b)) return roundedOnce([a, b], (x, y) => cosineEmbeddingLoss(x, y, target, options));
   const { margin = 0, reduction = 'mean' } = options;
   requireEqualShapes('cosineEmbeddingLoss', a, b);
@@ -76,13 +67,18 @@ export function cosineEmbeddingLoss(
  * @param anchor [N, D], like the others
  */
 export function tripletMarginLoss(
-  anchor: Tensor,
-  positive: Tensor,
-  negative: Tensor,
-  options: TripletMarginLossOptions = {},
+  ...given: Call<
+    [anchor: Tensor, positive: Tensor, negative: Tensor, options?: TripletMarginLossOptions],
+    'F.tripletMarginLoss'
+  >
 ): Tensor {
-  requireOptions('tripletMarginLoss', options, tripletMarginLossOptions);
-  [anchor, positive, negative] = autocastTensors('tripletMarginLoss', anchor, positive, negative);
+  const [givenAnchor, givenPositive, givenNegative, options] = arranged('F.tripletMarginLoss', given);
+  const [anchor, positive, negative] = autocastTensors(
+    'tripletMarginLoss',
+    givenAnchor,
+    givenPositive,
+    givenNegative,
+  );
   if (isNarrow(anchor, positive, negative)) {
     return roundedOnce([anchor, positive, negative], (a, p, n) => tripletMarginLoss(a, p, n, options));
   }
@@ -107,13 +103,6 @@ export interface TripletMarginWithDistanceLossOptions extends ReductionOptions {
   swap?: boolean;
 }
 
-export const tripletMarginWithDistanceLossOptions: OptionNames<TripletMarginWithDistanceLossOptions> = {
-  ...reductionOptions,
-  distanceFunction: true,
-  margin: true,
-  swap: true,
-};
-
 /**
  * max(0, d(anchor, positive) − d(anchor, negative) + margin) with any distance d, reduced
  * (torch.nn.functional.triplet_margin_with_distance_loss).
@@ -121,12 +110,12 @@ export const tripletMarginWithDistanceLossOptions: OptionNames<TripletMarginWith
  * @param anchor [N, D], like the others
  */
 export function tripletMarginWithDistanceLoss(
-  anchor: Tensor,
-  positive: Tensor,
-  negative: Tensor,
-  options: TripletMarginWithDistanceLossOptions = {},
+  ...given: Call<
+    [anchor: Tensor, positive: Tensor, negative: Tensor, options?: TripletMarginWithDistanceLossOptions],
+    'F.tripletMarginWithDistanceLoss'
+  >
 ): Tensor {
-  requireOptions('tripletMarginWithDistanceLoss', options, tripletMarginWithDistanceLossOptions);
+  const [anchor, positive, negative, options] = arranged('F.tripletMarginWithDistanceLoss', given);
   if (isNarrow(anchor, positive, negative)) {
     return roundedOnce([anchor, positive, negative], (a, p, n) =>
       tripletMarginWithDistanceLoss(a, p, n, options),
@@ -148,13 +137,13 @@ export function tripletMarginWithDistanceLoss(
  * @param target 1 if `a` should be larger, −1 if `b` should
  */
 export function marginRankingLoss(
-  a: Tensor,
-  b: Tensor,
-  target: Tensor,
-  options: MarginLossOptions = {},
+  ...given: Call<
+    [input1: Tensor, input2: Tensor, target: Tensor, options?: MarginLossOptions],
+    'F.marginRankingLoss'
+  >
 ): Tensor {
-  requireOptions('marginRankingLoss', options, marginLossOptions);
-  [a, b, target] = autocastTensors('marginRankingLoss', a, b, target);
+  const [givenA, givenB, givenTarget, options] = arranged('F.marginRankingLoss', given);
+  const [a, b, target] = autocastTensors('marginRankingLoss', givenA, givenB, givenTarget);
   if (isNarrow(a, b, target)) {
     return roundedOnce([a, b, target], (x, y, t) => marginRankingLoss(x, y, t, options));
   }
@@ -173,9 +162,11 @@ export function marginRankingLoss(
  * x where the target is 1, max(0, margin − x) where it is −1, reduced (torch.nn.functional.hinge_embedding_loss). Other
  * targets have the sum of both. Input and target broadcast. Default of `margin`: 1.
  */
-export function hingeEmbeddingLoss(input: Tensor, target: Tensor, options: MarginLossOptions = {}): Tensor {
-  requireOptions('hingeEmbeddingLoss', options, marginLossOptions);
-  [input, target] = autocastTensors('hingeEmbeddingLoss', input, target);
+export function hingeEmbeddingLoss(
+  ...given: Call<[input: Tensor, target: Tensor, options?: MarginLossOptions], 'F.hingeEmbeddingLoss'>
+): Tensor {
+  const [givenInput, givenTarget, options] = arranged('F.hingeEmbeddingLoss', given);
+  const [input, target] = autocastTensors('hingeEmbeddingLoss', givenInput, givenTarget);
   if (isNarrow(input, target)) {
     return roundedOnce([input, target], (x, t) => hingeEmbeddingLoss(x, t, options));
   }
@@ -186,9 +177,11 @@ export function hingeEmbeddingLoss(input: Tensor, target: Tensor, options: Margi
 }
 
 /** log(1 + exp(−target·input)), reduced (torch.nn.functional.soft_margin_loss). Targets are 1 or −1. */
-export function softMarginLoss(input: Tensor, target: Tensor, options: ReductionOptions = {}): Tensor {
-  requireOptions('softMarginLoss', options, reductionOptions);
-  [input, target] = autocastTensors('softMarginLoss', input, target);
+export function softMarginLoss(
+  ...given: Call<[input: Tensor, target: Tensor, options?: ReductionOptions], 'F.softMarginLoss'>
+): Tensor {
+  const [givenInput, givenTarget, options] = arranged('F.softMarginLoss', given);
+  const [input, target] = autocastTensors('softMarginLoss', givenInput, givenTarget);
   if (isNarrow(input, target)) {
     return roundedOnce([input, target], (x, t) => softMarginLoss(x, t, options));
   }

@@ -1,16 +1,17 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { where } from '../tensor/combine.ts';
 import { arange } from '../tensor/creation.ts';
 import { gatherElements } from '../ops/indexing.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { logsigmoid } from './piecewise-activation.ts';
-import { reduced, reductionOptions, requireEqualShapes, type ReductionOptions } from './reduction.ts';
+import { reduced, requireEqualShapes, type ReductionOptions } from './reduction.ts';
 
 /** Options of {@link multiMarginLoss} and of `nn.MultiMarginLoss`. */
 export interface MultiMarginLossOptions extends ReductionOptions {
@@ -22,23 +23,11 @@ export interface MultiMarginLossOptions extends ReductionOptions {
   weight?: Tensor | undefined;
 }
 
-export const multiMarginLossOptions: OptionNames<MultiMarginLossOptions> = {
-  ...reductionOptions,
-  p: true,
-  margin: true,
-  weight: true,
-};
-
 /** Options of {@link multilabelSoftMarginLoss} and of `nn.MultiLabelSoftMarginLoss`. */
 export interface MultiLabelSoftMarginLossOptions extends ReductionOptions {
   /** Weight of each class, float32 [C]. Default: 1. */
   weight?: Tensor | undefined;
 }
-
-export const multilabelSoftMarginLossOptions: OptionNames<MultiLabelSoftMarginLossOptions> = {
-  ...reductionOptions,
-  weight: true,
-};
 
 /**
  * Mean over the classes of max(0, margin − x[target] + x[class])ᵖ without the target class, reduced
@@ -48,9 +37,11 @@ export const multilabelSoftMarginLossOptions: OptionNames<MultiLabelSoftMarginLo
  * @param target [N], int64, classes from 0 to C − 1
  * @throws ArgumentError if a target is not a class; for computed targets, when the graph runs
  */
-export function multiMarginLoss(input: Tensor, target: Tensor, options: MultiMarginLossOptions = {}): Tensor {
-  requireOptions('multiMarginLoss', options, multiMarginLossOptions);
-  [input] = autocastTensors('multiMarginLoss', input);
+export function multiMarginLoss(
+  ...given: Call<[input: Tensor, target: Tensor, options?: MultiMarginLossOptions], 'F.multiMarginLoss'>
+): Tensor {
+  const [givenInput, target, options] = arranged('F.multiMarginLoss', given);
+  const [input] = autocastTensors('multiMarginLoss', givenInput);
   if (isNarrow(input)) return roundedOnce([input], (x) => multiMarginLoss(x, target, options));
   const { p = 1, margin = 1, weight, reduction = 'mean' } = options;
   if (![1, 2].includes(p)) throw new ArgumentError(`multiMarginLoss: expected p 1 or 2, got ${String(p)}.`);
@@ -89,11 +80,12 @@ export function multiMarginLoss(input: Tensor, target: Tensor, options: MultiMar
  * @param target [N, C], 0 or 1
  */
 export function multilabelSoftMarginLoss(
-  input: Tensor,
-  target: Tensor,
-  options: MultiLabelSoftMarginLossOptions = {},
+  ...given: Call<
+    [input: Tensor, target: Tensor, options?: MultiLabelSoftMarginLossOptions],
+    'F.multilabelSoftMarginLoss'
+  >
 ): Tensor {
-  requireOptions('multilabelSoftMarginLoss', options, multilabelSoftMarginLossOptions);
+  const [input, target, options] = arranged('F.multilabelSoftMarginLoss', given);
   if (isNarrow(input, target)) {
     return roundedOnce([input, target], (x, t) => multilabelSoftMarginLoss(x, t, options));
   }

@@ -1,17 +1,16 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { layerNormalize } from '../ops/own/layer-normalize.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link layerNorm}. */
 export interface NormalizationOptions {
   /** Added to the variance. Default: 1e-5. */
   eps?: number;
 }
-
-const layerNormOptions: OptionNames<NormalizationOptions> = { eps: true };
 
 /**
  * (x − mean) / √(variance + eps)·weight + bias over the last dimensions (torch.nn.functional.layer_norm; Ba, Kiros and Hinton, 2016).
@@ -21,13 +20,18 @@ const layerNormOptions: OptionNames<NormalizationOptions> = { eps: true };
  * @param bias [...normalizedShape]. Default: 0.
  */
 export function layerNorm(
-  input: Tensor,
-  normalizedShape: readonly number[],
-  weight?: Tensor,
-  bias?: Tensor,
-  options: NormalizationOptions = {},
+  ...given: Call<
+    [
+      input: Tensor,
+      normalizedShape: readonly number[],
+      weight?: Tensor,
+      bias?: Tensor,
+      options?: NormalizationOptions,
+    ],
+    'F.layerNorm'
+  >
 ): Tensor {
-  requireOptions('layerNorm', options, layerNormOptions);
+  const [input, normalizedShape, weight, bias, options] = arranged('F.layerNorm', given);
   const { eps = 1e-5 } = options;
   const expected = normalizedShape.join();
   const count = normalizedShape.length;

@@ -1,5 +1,6 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /** Options of {@link normalize}. */
@@ -12,11 +13,11 @@ export interface NormalizeOptions {
   eps?: number;
 }
 
-const normalizeOptions: OptionNames<NormalizeOptions> = { p: true, dim: true, eps: true };
-
 /** Divides vectors along a dimension by their p-norm (torch.nn.functional.normalize). */
-export function normalize(input: Tensor, options: NormalizeOptions = {}): Tensor {
-  requireOptions('normalize', options, normalizeOptions);
+export function normalize(
+  ...given: Call<[input: Tensor, options?: NormalizeOptions], 'F.normalize'>
+): Tensor {
+  const [input, options] = arranged('F.normalize', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => normalize(x, options));
   const { p = 2, dim = 1, eps = 1e-12 } = options;
   return input.div(input.norm(p, [dim], true).clamp(eps));

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { arange } from '../tensor/creation.ts';
@@ -11,7 +13,8 @@ import { Tensor } from '../tensor/tensor.ts';
  * @param classes int64, from 0 to numClasses − 1
  * @throws ArgumentError if a class is out of range; for computed classes, when the graph runs
  */
-export function oneHot(classes: Tensor, numClasses: number): Tensor {
+export function oneHot(...given: Call<[tensor: Tensor, numClasses: number], 'F.oneHot'>): Tensor {
+  const [classes, numClasses] = arranged('F.oneHot', given);
   if (classes.dtype !== 'int64') {
     throw new ShapeError(`oneHot: expected int64 classes, got ${describeType(classes)}.`);
   }

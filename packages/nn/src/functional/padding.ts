@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import type { Scalar } from '../dtype.ts';
@@ -6,7 +8,6 @@ import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
 import { concat, expand, pad as padWith, slice } from '../ops/shape.ts';
 import { flip } from '../ops/slicing.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
 /**
@@ -23,8 +24,6 @@ export interface PadOptions {
   value?: Scalar;
 }
 
-const padOptions: OptionNames<PadOptions> = { mode: true, value: true };
-
 /**
  * Adds elements around the last dimensions (torch.nn.functional.pad).
  *
@@ -33,8 +32,10 @@ const padOptions: OptionNames<PadOptions> = { mode: true, value: true };
  *   on: [left, right, top, bottom] for images. A negative number removes elements.
  * @throws ShapeError if the tensor has too few dimensions, or a dimension is too short for the mode
  */
-export function pad(input: Tensor, amounts: readonly number[], options: PadOptions = {}): Tensor {
-  requireOptions('pad', options, padOptions);
+export function pad(
+  ...given: Call<[input: Tensor, pad: readonly number[], options?: PadOptions], 'F.pad'>
+): Tensor {
+  const [unpadded, amounts, options] = arranged('F.pad', given);
   const { mode = 'constant', value } = options;
   if (!['constant', 'reflect', 'replicate', 'circular'].includes(mode)) {
     throw new ArgumentError(
@@ -44,14 +45,14 @@ export function pad(input: Tensor, amounts: readonly number[], options: PadOptio
   if (value !== undefined && mode !== 'constant') {
     throw new ArgumentError(`pad: a value requires mode 'constant', got mode '${mode}'.`);
   }
-  const given: unknown = amounts;
-  if (!Array.isArray(given) || amounts.length % 2 !== 0 || !amounts.every(Number.isInteger)) {
+  if (!Array.isArray(amounts) || amounts.length % 2 !== 0 || !amounts.every(Number.isInteger)) {
     throw new ArgumentError(
-      `pad: expected two integers for each of the last dimensions, got ${JSON.stringify(given)}.`,
+      `pad: expected two integers for each of the last dimensions, got ${JSON.stringify(amounts)}.`,
     );
   }
-  if (mode === 'reflect') [input] = autocastTensors('reflectionPad', input);
-  if (mode === 'replicate') [input] = autocastTensors('replicationPad', input);
+  const autocastName = mode === 'reflect' ? 'reflectionPad' : 'replicationPad';
+  const isAutocast = mode === 'reflect' || mode === 'replicate';
+  const [input] = isAutocast ? autocastTensors(autocastName, unpadded) : [unpadded];
   const rank = input.shape.length;
   if (amounts.length > 2 * rank) {
     throw new ShapeError(

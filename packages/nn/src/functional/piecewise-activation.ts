@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { isFloat } from '../dtype.ts';
@@ -6,13 +8,13 @@ import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { neg, requireFloat } from '../ops/elementwise.ts';
 import { softplus as softplusOf } from '../ops/functions.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
 // Activations of several pieces or several steps, elementwise.
 
 /** x if x > 0, else alpha·(exp x − 1) (torch.nn.functional.elu; Clevert and others, 2016). */
-export function elu(input: Tensor, alpha = 1): Tensor {
+export function elu(...given: Call<[input: Tensor, alpha?: number], 'F.elu'>): Tensor {
+  const [input, alpha = 1] = arranged('F.elu', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => elu(x, alpha));
   requireFloat('elu', input.value);
   const isBelow = input.le(0);
@@ -22,14 +24,16 @@ export function elu(input: Tensor, alpha = 1): Tensor {
 }
 
 /** 1.0507·elu(x, 1.6733), which keeps mean 0 and variance 1 (torch.nn.functional.selu; Klambauer and others, 2017). */
-export function selu(input: Tensor): Tensor {
+export function selu(...given: Call<[input: Tensor], 'F.selu'>): Tensor {
+  const [input] = arranged('F.selu', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => selu(x));
   requireFloat('selu', input.value);
   return elu(input, 1.6732632423543772).mul(1.0507009873554805);
 }
 
 /** x if x > 0, else alpha·(exp(x/alpha) − 1) (torch.nn.functional.celu; Barron, 2017). */
-export function celu(input: Tensor, alpha = 1): Tensor {
+export function celu(...given: Call<[input: Tensor, alpha?: number], 'F.celu'>): Tensor {
+  const [input, alpha = 1] = arranged('F.celu', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => celu(x, alpha));
   requireFloat('celu', input.value);
   if (alpha === 0) throw new ArgumentError('celu: alpha must not be 0.');
@@ -42,7 +46,10 @@ export function celu(input: Tensor, alpha = 1): Tensor {
  * max(min(x, max), min) (torch.nn.functional.hardtanh). The gradient is 0 at the limits, and 1 at NaN. Integers stay integers:
  * the limits are truncated.
  */
-export function hardtanh(input: Tensor, min = -1, max = 1): Tensor {
+export function hardtanh(
+  ...given: Call<[input: Tensor, minVal?: number, maxVal?: number], 'F.hardtanh'>
+): Tensor {
+  const [input, min = -1, max = 1] = arranged('F.hardtanh', given);
   if (min > max) throw new ArgumentError(`hardtanh: min must be at most max, got ${min} and ${max}.`);
   const [least, most] = [min, max].map((limit) => numberLike('hardtanh', input, limit));
   const isOutside = input.le(least).logicalOr(input.ge(most));
@@ -50,12 +57,14 @@ export function hardtanh(input: Tensor, min = -1, max = 1): Tensor {
 }
 
 /** min(max(x, 0), 6) (torch.nn.functional.relu6). */
-export function relu6(input: Tensor): Tensor {
+export function relu6(...given: Call<[input: Tensor], 'F.relu6'>): Tensor {
+  const [input] = arranged('F.relu6', given);
   return hardtanh(input, 0, 6);
 }
 
 /** min(max(x + 3, 0), 6) / 6 (torch.nn.functional.hardsigmoid; Howard and others, 2019). */
-export function hardsigmoid(input: Tensor): Tensor {
+export function hardsigmoid(...given: Call<[input: Tensor], 'F.hardsigmoid'>): Tensor {
+  const [input] = arranged('F.hardsigmoid', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => hardsigmoid(x));
   requireFloat('hardsigmoid', input.value);
   const isInside = input.abs().lt(3);
@@ -63,7 +72,8 @@ export function hardsigmoid(input: Tensor): Tensor {
 }
 
 /** x·hardsigmoid(x) (torch.nn.functional.hardswish; Howard and others, 2019). The gradient is 0 at −3 and 1 at 3. */
-export function hardswish(input: Tensor): Tensor {
+export function hardswish(...given: Call<[input: Tensor], 'F.hardswish'>): Tensor {
+  const [input] = arranged('F.hardswish', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => hardswish(x));
   requireFloat('hardswish', input.value);
   // Without infinities, whose gradient would be 0·∞.
@@ -81,11 +91,9 @@ export interface SoftplusOptions {
   threshold?: number;
 }
 
-export const softplusOptions: OptionNames<SoftplusOptions> = { beta: true, threshold: true };
-
 /** log(1 + exp(beta·x)) / beta (torch.nn.functional.softplus). */
-export function softplus(input: Tensor, options: SoftplusOptions = {}): Tensor {
-  requireOptions('softplus', options, softplusOptions);
+export function softplus(...given: Call<[input: Tensor, options?: SoftplusOptions], 'F.softplus'>): Tensor {
+  const [input, options] = arranged('F.softplus', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => softplus(x, options));
   requireFloat('softplus', input.value);
   const { beta = 1, threshold: limit = 20 } = options;
@@ -94,33 +102,38 @@ export function softplus(input: Tensor, options: SoftplusOptions = {}): Tensor {
 }
 
 /** x / (1 + |x|) (torch.nn.functional.softsign). */
-export function softsign(input: Tensor): Tensor {
-  if (isNarrow(input)) return roundedOnce([input], softsign);
+export function softsign(...given: Call<[input: Tensor], 'F.softsign'>): Tensor {
+  const [input] = arranged('F.softsign', given);
+  if (isNarrow(input)) return roundedOnce([input], (x) => softsign(x));
   return input.div(input.abs().add(1));
 }
 
 /** log(1 / (1 + exp(−x))) (torch.nn.functional.logsigmoid). */
-export function logsigmoid(input: Tensor): Tensor {
+export function logsigmoid(...given: Call<[input: Tensor], 'F.logsigmoid'>): Tensor {
+  const [input] = arranged('F.logsigmoid', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => logsigmoid(x));
   requireFloat('logsigmoid', input.value);
   return new Tensor(neg(softplusOf(neg(input.value))));
 }
 
 /** x·tanh(softplus(x)) (torch.nn.functional.mish; Misra, 2019). */
-export function mish(input: Tensor): Tensor {
+export function mish(...given: Call<[input: Tensor], 'F.mish'>): Tensor {
+  const [input] = arranged('F.mish', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => mish(x));
   requireFloat('mish', input.value);
   return input.mul(softplus(input).tanh());
 }
 
 /** x − tanh x (torch.nn.functional.tanhshrink). */
-export function tanhshrink(input: Tensor): Tensor {
-  if (isNarrow(input)) return roundedOnce([input], tanhshrink);
+export function tanhshrink(...given: Call<[input: Tensor], 'F.tanhshrink'>): Tensor {
+  const [input] = arranged('F.tanhshrink', given);
+  if (isNarrow(input)) return roundedOnce([input], (x) => tanhshrink(x));
   return input.sub(input.tanh());
 }
 
 /** x moved towards 0 by lambda; 0 in [−lambda, lambda] (torch.nn.functional.softshrink). */
-export function softshrink(input: Tensor, lambda = 0.5): Tensor {
+export function softshrink(...given: Call<[input: Tensor, lambd?: number], 'F.softshrink'>): Tensor {
+  const [input, lambda = 0.5] = arranged('F.softshrink', given);
   requireLambda('softshrink', lambda);
   requireFloat('softshrink', input.value);
   const outside = where(input.gt(0), input.sub(lambda), input.add(lambda));
@@ -128,14 +141,18 @@ export function softshrink(input: Tensor, lambda = 0.5): Tensor {
 }
 
 /** x outside of [−lambda, lambda], else 0 (torch.nn.functional.hardshrink). */
-export function hardshrink(input: Tensor, lambda = 0.5): Tensor {
+export function hardshrink(...given: Call<[input: Tensor, lambd?: number], 'F.hardshrink'>): Tensor {
+  const [input, lambda = 0.5] = arranged('F.hardshrink', given);
   requireLambda('hardshrink', lambda);
   requireFloat('hardshrink', input.value);
   return where(input.abs().le(lambda), 0, input);
 }
 
 /** x if x > limit, else value (torch.nn.functional.threshold). NaN stays. Integers stay integers: both numbers are truncated. */
-export function threshold(input: Tensor, limit: number, value: number): Tensor {
+export function threshold(
+  ...given: Call<[input: Tensor, threshold: number, value: number], 'F.threshold'>
+): Tensor {
+  const [input, limit, value] = arranged('F.threshold', given);
   const [most, other] = [limit, value].map((one) => numberLike('threshold', input, one));
   return where(input.le(most), other, input);
 }
@@ -145,7 +162,8 @@ export function threshold(input: Tensor, limit: number, value: number): Tensor {
  *
  * @param weight [1], or one number for each channel, the second dimension
  */
-export function prelu(input: Tensor, weight: Tensor): Tensor {
+export function prelu(...given: Call<[input: Tensor, weight: Tensor], 'F.prelu'>): Tensor {
+  const [input, weight] = arranged('F.prelu', given);
   requireFloat('prelu', input.value);
   const rank = input.shape.length;
   const channels = rank > 1 ? input.shape[1] : 1;

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType, sizeOf } from '../value-type.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -6,7 +8,10 @@ import type { Tensor } from '../tensor/tensor.ts';
  * Moves channels into pixels (torch.nn.functional.pixel_shuffle; Shi and others, 2016): [..., C·r², H, W] to
  * [..., C, H·r, W·r].
  */
-export function pixelShuffle(input: Tensor, upscaleFactor: number): Tensor {
+export function pixelShuffle(
+  ...given: Call<[input: Tensor, upscaleFactor: number], 'F.pixelShuffle'>
+): Tensor {
+  const [input, upscaleFactor] = arranged('F.pixelShuffle', given);
   requireFactor('pixelShuffle', upscaleFactor);
   const [channels, height, width] = input.shape.slice(-3);
   const kept = channels / upscaleFactor ** 2;
@@ -24,7 +29,10 @@ export function pixelShuffle(input: Tensor, upscaleFactor: number): Tensor {
 }
 
 /** The inverse of `pixelShuffle` (torch.nn.functional.pixel_unshuffle): [..., C, H·r, W·r] to [..., C·r², H, W]. */
-export function pixelUnshuffle(input: Tensor, downscaleFactor: number): Tensor {
+export function pixelUnshuffle(
+  ...given: Call<[input: Tensor, downscaleFactor: number], 'F.pixelUnshuffle'>
+): Tensor {
+  const [input, downscaleFactor] = arranged('F.pixelUnshuffle', given);
   requireFactor('pixelUnshuffle', downscaleFactor);
   const [channels, height, width] = input.shape.slice(-3);
   const r = downscaleFactor;

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { ArgumentError } from '../errors/errors.ts';
@@ -41,17 +43,26 @@ export const maxPoolOptions: OptionNames<MaxPoolOptions<Sizes>> = {
 };
 
 /** Largest element of each window of [N, C, L] or [C, L] (torch.nn.functional.max_pool1d). */
-export function maxPool1d(input: Tensor, kernelSize: Single, options: MaxPool1dOptions = {}): Tensor {
+export function maxPool1d(
+  ...given: Call<[input: Tensor, kernelSize: Single, options?: MaxPool1dOptions], 'F.maxPool1d'>
+): Tensor {
+  const [input, kernelSize, options] = arranged('F.maxPool1d', given);
   return poolMax('maxPool1d', 1, input, kernelSize, options);
 }
 
 /** Largest element of each window of [N, C, H, W] or [C, H, W] (torch.nn.functional.max_pool2d). */
-export function maxPool2d(input: Tensor, kernelSize: Pair, options: MaxPool2dOptions = {}): Tensor {
+export function maxPool2d(
+  ...given: Call<[input: Tensor, kernelSize: Pair, options?: MaxPool2dOptions], 'F.maxPool2d'>
+): Tensor {
+  const [input, kernelSize, options] = arranged('F.maxPool2d', given);
   return poolMax('maxPool2d', 2, input, kernelSize, options);
 }
 
 /** Largest element of each window of [N, C, D, H, W] or [C, D, H, W] (torch.nn.functional.max_pool3d). */
-export function maxPool3d(input: Tensor, kernelSize: Triple, options: MaxPool3dOptions = {}): Tensor {
+export function maxPool3d(
+  ...given: Call<[input: Tensor, kernelSize: Triple, options?: MaxPool3dOptions], 'F.maxPool3d'>
+): Tensor {
+  const [input, kernelSize, options] = arranged('F.maxPool3d', given);
   return poolMax('maxPool3d', 3, ...autocastTensors('maxPool3d', input), kernelSize, options);
 }
 
@@ -85,17 +96,26 @@ export const avgPoolOptions: OptionNames<AvgPoolOptions<Sizes>> = {
 };
 
 /** Mean of each window of [N, C, L] or [C, L] (torch.nn.functional.avg_pool1d). */
-export function avgPool1d(input: Tensor, kernelSize: Single, options: AvgPool1dOptions = {}): Tensor {
+export function avgPool1d(
+  ...given: Call<[input: Tensor, kernelSize: Single, options?: AvgPool1dOptions], 'F.avgPool1d'>
+): Tensor {
+  const [input, kernelSize, options] = arranged('F.avgPool1d', given);
   return poolAverage('avgPool1d', 1, input, kernelSize, options);
 }
 
 /** Mean of each window of [N, C, H, W] or [C, H, W] (torch.nn.functional.avg_pool2d). */
-export function avgPool2d(input: Tensor, kernelSize: Pair, options: AvgPool2dOptions = {}): Tensor {
+export function avgPool2d(
+  ...given: Call<[input: Tensor, kernelSize: Pair, options?: AvgPool2dOptions], 'F.avgPool2d'>
+): Tensor {
+  const [input, kernelSize, options] = arranged('F.avgPool2d', given);
   return poolAverage('avgPool2d', 2, input, kernelSize, options);
 }
 
 /** Mean of each window of [N, C, D, H, W] or [C, D, H, W] (torch.nn.functional.avg_pool3d). */
-export function avgPool3d(input: Tensor, kernelSize: Triple, options: AvgPool3dOptions = {}): Tensor {
+export function avgPool3d(
+  ...given: Call<[input: Tensor, kernelSize: Triple, options?: AvgPool3dOptions], 'F.avgPool3d'>
+): Tensor {
+  const [input, kernelSize, options] = arranged('F.avgPool3d', given);
   return poolAverage('avgPool3d', 3, ...autocastTensors('avgPool3d', input), kernelSize, options);
 }
 

@@ -1,6 +1,7 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { checkElements } from '../graph/element-checks.ts';
 import { isSameSequence } from '../graph/same-data.ts';
 import { checkProbabilities } from '../ops/own/check-probabilities.ts';
@@ -9,24 +10,13 @@ import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { where } from '../tensor/combine.ts';
-import {
-  reduced,
-  reductionOptions,
-  requireEqualShapes,
-  type Reduction,
-  type ReductionOptions,
-} from './reduction.ts';
+import { reduced, requireEqualShapes, type Reduction, type ReductionOptions } from './reduction.ts';
 
 /** Options of {@link binaryCrossEntropy} and of `nn.BCELoss`. */
 export interface BinaryCrossEntropyOptions extends ReductionOptions {
   /** Weight of each element; broadcast to the input. Default: 1. */
   weight?: Tensor | undefined;
 }
-
-export const binaryCrossEntropyOptions: OptionNames<BinaryCrossEntropyOptions> = {
-  ...reductionOptions,
-  weight: true,
-};
 
 /** Options of {@link klDiv} and of `nn.KLDivLoss`. */
 export interface KLDivOptions {
@@ -35,8 +25,6 @@ export interface KLDivOptions {
   /** If true, the target holds log-probabilities too. Default: `false`. */
   logTarget?: boolean;
 }
-
-export const klDivOptions: OptionNames<KLDivOptions> = { reduction: true, logTarget: true };
 
 /** Options of {@link poissonNllLoss} and of `nn.PoissonNLLLoss`. */
 export interface PoissonNLLLossOptions extends ReductionOptions {
@@ -48,13 +36,6 @@ export interface PoissonNLLLossOptions extends ReductionOptions {
   eps?: number;
 }
 
-export const poissonNllLossOptions: OptionNames<PoissonNLLLossOptions> = {
-  ...reductionOptions,
-  logInput: true,
-  full: true,
-  eps: true,
-};
-
 /** Options of {@link gaussianNllLoss} and of `nn.GaussianNLLLoss`. */
 export interface GaussianNLLLossOptions extends ReductionOptions {
   /** If true, adds the constant ½·log 2π. Default: `false`. */
@@ -62,12 +43,6 @@ export interface GaussianNLLLossOptions extends ReductionOptions {
   /** Lower bound of the variance. Default: 1e-6. */
   eps?: number;
 }
-
-export const gaussianNllLossOptions: OptionNames<GaussianNLLLossOptions> = {
-  ...reductionOptions,
-  full: true,
-  eps: true,
-};
 
 /**
  * −(t·log p + (1 − t)·log(1 − p))·weight, reduced (torch.nn.functional.binary_cross_entropy). As in torch, logarithms are at
@@ -78,12 +53,10 @@ export const gaussianNllLossOptions: OptionNames<GaussianNLLLossOptions> = {
  * @throws ArgumentError if an element is NaN or not from 0 to 1; for computed elements, when the graph runs
  */
 export function binaryCrossEntropy(
-  probabilities: Tensor,
-  target: Tensor,
-  options: BinaryCrossEntropyOptions = {},
+  ...given: Call<[input: Tensor, target: Tensor, options?: BinaryCrossEntropyOptions], 'F.binaryCrossEntropy'>
 ): Tensor {
-  requireOptions('binaryCrossEntropy', options, binaryCrossEntropyOptions);
-  [probabilities, target] = autocastTensors('binaryCrossEntropy', probabilities, target);
+  const [givenProbabilities, givenTarget, options] = arranged('F.binaryCrossEntropy', given);
+  const [probabilities, target] = autocastTensors('binaryCrossEntropy', givenProbabilities, givenTarget);
   if (isNarrow(probabilities, target)) {
     return roundedOnce([probabilities, target], (x, t) => binaryCrossEntropy(x, t, options));
   }
@@ -115,9 +88,11 @@ export function binaryCrossEntropy(
  * @param input log-probabilities
  * @param target probabilities of the same shape, or log-probabilities with `logTarget`
  */
-export function klDiv(input: Tensor, target: Tensor, options: KLDivOptions = {}): Tensor {
-  requireOptions('klDiv', options, klDivOptions);
-  [input, target] = autocastTensors('klDiv', input, target);
+export function klDiv(
+  ...given: Call<[input: Tensor, target: Tensor, options?: KLDivOptions], 'F.klDiv'>
+): Tensor {
+  const [givenInput, givenTarget, options] = arranged('F.klDiv', given);
+  const [input, target] = autocastTensors('klDiv', givenInput, givenTarget);
   if (isNarrow(input, target)) {
     return roundedOnce([input, target], (x, t) => klDiv(x, t, options));
   }
@@ -136,9 +111,11 @@ export function klDiv(input: Tensor, target: Tensor, options: KLDivOptions = {})
  * @param input the logarithm of the rate, or the rate
  * @param target counts, float32 of the same shape
  */
-export function poissonNllLoss(input: Tensor, target: Tensor, options: PoissonNLLLossOptions = {}): Tensor {
-  requireOptions('poissonNllLoss', options, poissonNllLossOptions);
-  [input, target] = autocastTensors('poissonNllLoss', input, target);
+export function poissonNllLoss(
+  ...given: Call<[input: Tensor, target: Tensor, options?: PoissonNLLLossOptions], 'F.poissonNllLoss'>
+): Tensor {
+  const [givenInput, givenTarget, options] = arranged('F.poissonNllLoss', given);
+  const [input, target] = autocastTensors('poissonNllLoss', givenInput, givenTarget);
   if (isNarrow(input, target)) {
     return roundedOnce([input, target], (x, t) => poissonNllLoss(x, t, options));
   }
@@ -161,12 +138,12 @@ export function poissonNllLoss(input: Tensor, target: Tensor, options: PoissonNL
  * @throws ArgumentError if a variance is negative; computed variances are not checked
  */
 export function gaussianNllLoss(
-  input: Tensor,
-  target: Tensor,
-  variance: Tensor,
-  options: GaussianNLLLossOptions = {},
+  ...given: Call<
+    [input: Tensor, target: Tensor, variance: Tensor, options?: GaussianNLLLossOptions],
+    'F.gaussianNllLoss'
+  >
 ): Tensor {
-  requireOptions('gaussianNllLoss', options, gaussianNllLossOptions);
+  const [input, target, variance, options] = arranged('F.gaussianNllLoss', given);
   if (isNarrow(input, target, variance)) {
     return roundedOnce([input, target, variance], (x, t, v) => gaussianNllLoss(x, t, v, options));
   }

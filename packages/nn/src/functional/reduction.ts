@@ -4,7 +4,6 @@ import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
 import { reduced as reducedLosses } from '../ops/class-loss.ts';
 import { requireOneOf } from '../checks/require-one-of.ts';
-import type { OptionNames } from '../checks/require-options.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
 /** Reduction of the elementwise losses: their mean (weighted, if classes have weights), their sum, or none. */
@@ -15,8 +14,6 @@ export interface ReductionOptions {
   /** Default: 'mean'. */
   reduction?: Reduction;
 }
-
-export const reductionOptions: OptionNames<ReductionOptions> = { reduction: true };
 
 /** The losses, reduced. */
 export function reduced(name: string, losses: Value, reduction: Reduction): Tensor {

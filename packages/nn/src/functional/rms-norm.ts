@@ -1,7 +1,8 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /** Options of {@link rmsNorm}. */
@@ -10,8 +11,6 @@ export interface RMSNormOptions {
   eps?: number | undefined;
 }
 
-const rmsNormOptions: OptionNames<RMSNormOptions> = { eps: true };
-
 /**
  * x / √(mean(x²) + eps)·weight over the last dimensions (torch.nn.functional.rms_norm; Zhang and Sennrich, 2019).
  *
@@ -19,12 +18,12 @@ const rmsNormOptions: OptionNames<RMSNormOptions> = { eps: true };
  * @param weight [...normalizedShape]. Default: 1.
  */
 export function rmsNorm(
-  input: Tensor,
-  normalizedShape: readonly number[],
-  weight?: Tensor,
-  options: RMSNormOptions = {},
+  ...given: Call<
+    [input: Tensor, normalizedShape: readonly number[], weight?: Tensor, options?: RMSNormOptions],
+    'F.rmsNorm'
+  >
 ): Tensor {
-  requireOptions('rmsNorm', options, rmsNormOptions);
+  const [input, normalizedShape, weight, options] = arranged('F.rmsNorm', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => rmsNorm(x, normalizedShape, weight, options));
   const count = normalizedShape.length;
   if (count === 0 || input.shape.slice(-count).join() !== normalizedShape.join()) {

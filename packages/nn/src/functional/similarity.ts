@@ -1,6 +1,7 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isNarrow, roundedOnce } from '../tensor/rounded-once.ts';
 import { broadcastShape } from '../ops/broadcast.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { withGradientOf } from './straight-through.ts';
 
@@ -12,8 +13,6 @@ export interface CosineSimilarityOptions {
   eps?: number;
 }
 
-export const cosineSimilarityOptions: OptionNames<CosineSimilarityOptions> = { dim: true, eps: true };
-
 /** Options of {@link pairwiseDistance} and of `nn.PairwiseDistance`. */
 export interface PairwiseDistanceOptions {
   /** Exponent p of the norm. Default: 2. */
@@ -24,18 +23,14 @@ export interface PairwiseDistanceOptions {
   keepdim?: boolean;
 }
 
-export const pairwiseDistanceOptions: OptionNames<PairwiseDistanceOptions> = {
-  p: true,
-  eps: true,
-  keepdim: true,
-};
-
 /**
  * (a/‖a‖)·(b/‖b‖) of vectors along `dim` (torch.nn.functional.cosine_similarity), with norms of at least eps. Shapes
  * broadcast, and `dim` is a dimension of the broadcast shape.
  */
-export function cosineSimilarity(a: Tensor, b: Tensor, options: CosineSimilarityOptions = {}): Tensor {
-  requireOptions('cosineSimilarity', options, cosineSimilarityOptions);
+export function cosineSimilarity(
+  ...given: Call<[x1: Tensor, x2: Tensor, options?: CosineSimilarityOptions], 'F.cosineSimilarity'>
+): Tensor {
+  const [a, b, options] = arranged('F.cosineSimilarity', given);
   if (isNarrow(a, b)) return roundedOnce([a, b], (x, y) => cosineSimilarity(x, y, options));
   const { dim = 1, eps = 1e-8 } = options;
   const shape = broadcastShape('cosineSimilarity', a.value, b.value);
@@ -49,8 +44,10 @@ export function cosineSimilarity(a: Tensor, b: Tensor, options: CosineSimilarity
 }
 
 /** ‖a − b + eps‖ along the last dimension (torch.nn.functional.pairwise_distance); shapes broadcast. */
-export function pairwiseDistance(a: Tensor, b: Tensor, options: PairwiseDistanceOptions = {}): Tensor {
-  requireOptions('pairwiseDistance', options, pairwiseDistanceOptions);
+export function pairwiseDistance(
+  ...given: Call<[x1: Tensor, x2: Tensor, options?: PairwiseDistanceOptions], 'F.pairwiseDistance'>
+): Tensor {
+  const [a, b, options] = arranged('F.pairwiseDistance', given);
   if (isNarrow(a, b)) return roundedOnce([a, b], (x, y) => pairwiseDistance(x, y, options));
   const { p = 2, eps = 1e-6, keepdim = false } = options;
   return a.sub(b).add(eps).norm(p, [-1], keepdim);

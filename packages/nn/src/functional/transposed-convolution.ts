@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { roundedOnce } from '../tensor/rounded-once.ts';
 import { autocastTensors } from './autocast-tensors.ts';
 import { ArgumentError } from '../errors/errors.ts';
@@ -48,11 +50,12 @@ export const convTransposeOptions: OptionNames<ConvTransposeOptions<Sizes>> = {
  * @returns [N, M, (L − 1)·stride − 2·padding + dilation·(k − 1) + outputPadding + 1]
  */
 export function convTranspose1d(
-  input: Tensor,
-  weight: Tensor,
-  bias?: Tensor,
-  options: ConvTranspose1dOptions = {},
+  ...given: Call<
+    [input: Tensor, weight: Tensor, bias?: Tensor, options?: ConvTranspose1dOptions],
+    'F.convTranspose1d'
+  >
 ): Tensor {
+  const [input, weight, bias, options] = arranged('F.convTranspose1d', given);
   return convolveTransposed('convTranspose1d', 1, input, weight, bias, options);
 }
 
@@ -64,11 +67,12 @@ export function convTranspose1d(
  * @param bias [M]
  */
 export function convTranspose2d(
-  input: Tensor,
-  weight: Tensor,
-  bias?: Tensor,
-  options: ConvTranspose2dOptions = {},
+  ...given: Call<
+    [input: Tensor, weight: Tensor, bias?: Tensor, options?: ConvTranspose2dOptions],
+    'F.convTranspose2d'
+  >
 ): Tensor {
+  const [input, weight, bias, options] = arranged('F.convTranspose2d', given);
   return convolveTransposed('convTranspose2d', 2, input, weight, bias, options);
 }
 
@@ -80,11 +84,12 @@ export function convTranspose2d(
  * @param bias [M]
  */
 export function convTranspose3d(
-  input: Tensor,
-  weight: Tensor,
-  bias?: Tensor,
-  options: ConvTranspose3dOptions = {},
+  ...given: Call<
+    [input: Tensor, weight: Tensor, bias?: Tensor, options?: ConvTranspose3dOptions],
+    'F.convTranspose3d'
+  >
 ): Tensor {
+  const [input, weight, bias, options] = arranged('F.convTranspose3d', given);
   return convolveTransposed('convTranspose3d', 3, input, weight, bias, options);
 }
 

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { requireOneOf } from '../checks/require-one-of.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
@@ -49,7 +51,10 @@ const gains: Readonly<Record<Nonlinearity, number | ((slope: number) => number)>
  *
  * @param param negative slope of 'leakyRelu'. Default: 0.01.
  */
-export function calculateGain(nonlinearity: Nonlinearity, param = 0.01): number {
+export function calculateGain(
+  ...given: Call<[nonlinearity: Nonlinearity, param?: number], 'nn.init.calculateGain'>
+): number {
+  const [nonlinearity, param = 0.01] = arranged('nn.init.calculateGain', given);
   const gain = Object.hasOwn(gains, nonlinearity) ? gains[nonlinearity] : undefined;
   if (gain === undefined) {
     throw new ArgumentError(
@@ -61,25 +66,37 @@ export function calculateGain(nonlinearity: Nonlinearity, param = 0.01): number 
 }
 
 /** Uniform in ±gain·√(6 / (fanIn + fanOut)) (torch.nn.init.xavier_uniform_; Glorot and Bengio, 2010). Returns the tensor. */
-export function xavierUniform<T extends Initializable>(tensor: T, options: XavierOptions = {}): T {
+export function xavierUniform<T extends Initializable>(
+  ...given: Call<[tensor: T, options?: XavierOptions], 'nn.init.xavierUniform'>
+): T {
+  const [tensor, options] = arranged('nn.init.xavierUniform', given);
   const { std, generator } = xavier('xavierUniform', tensor, options);
   return uniform(tensor, { a: -Math.sqrt(3) * std, b: Math.sqrt(3) * std, ...generator });
 }
 
 /** Normal with standard deviation gain·√(2 / (fanIn + fanOut)) (torch.nn.init.xavier_normal_). Returns the tensor. */
-export function xavierNormal<T extends Initializable>(tensor: T, options: XavierOptions = {}): T {
+export function xavierNormal<T extends Initializable>(
+  ...given: Call<[tensor: T, options?: XavierOptions], 'nn.init.xavierNormal'>
+): T {
+  const [tensor, options] = arranged('nn.init.xavierNormal', given);
   const { std, generator } = xavier('xavierNormal', tensor, options);
   return normal(tensor, { std, ...generator });
 }
 
 /** Uniform in ±gain·√(3 / fan) (torch.nn.init.kaiming_uniform_; He et al., 2015). Returns the tensor. */
-export function kaimingUniform<T extends Initializable>(tensor: T, options: KaimingOptions = {}): T {
+export function kaimingUniform<T extends Initializable>(
+  ...given: Call<[tensor: T, options?: KaimingOptions], 'nn.init.kaimingUniform'>
+): T {
+  const [tensor, options] = arranged('nn.init.kaimingUniform', given);
   const { std, generator } = kaiming('kaimingUniform', tensor, options);
   return uniform(tensor, { a: -Math.sqrt(3) * std, b: Math.sqrt(3) * std, ...generator });
 }
 
 /** Normal with standard deviation gain / √fan (torch.nn.init.kaiming_normal_). Returns the tensor. */
-export function kaimingNormal<T extends Initializable>(tensor: T, options: KaimingOptions = {}): T {
+export function kaimingNormal<T extends Initializable>(
+  ...given: Call<[tensor: T, options?: KaimingOptions], 'nn.init.kaimingNormal'>
+): T {
+  const [tensor, options] = arranged('nn.init.kaimingNormal', given);
   const { std, generator } = kaiming('kaimingNormal', tensor, options);
   return normal(tensor, { std, ...generator });
 }

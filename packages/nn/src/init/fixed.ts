@@ -1,25 +1,33 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 import { initialize, requireNumbers, type Initializable } from './in-place.ts';
 
 /** Fills with `value` (torch.nn.init.constant_). Returns the tensor. */
-export function constant<T extends Initializable>(tensor: T, value: number): T {
+export function constant<T extends Initializable>(
+  ...given: Call<[tensor: T, val: number], 'nn.init.constant'>
+): T {
+  const [tensor, value] = arranged('nn.init.constant', given);
   requireNumbers('constant', { value });
   return initialize('constant', tensor, (data) => data.fill(value));
 }
 
 /** Fills with 1 (torch.nn.init.ones_). Returns the tensor. */
-export function ones<T extends Initializable>(tensor: T): T {
+export function ones<T extends Initializable>(...given: Call<[tensor: T], 'nn.init.ones'>): T {
+  const [tensor] = arranged('nn.init.ones', given);
   return initialize('ones', tensor, (data) => data.fill(1));
 }
 
 /** Fills with 0 (torch.nn.init.zeros_). Returns the tensor. */
-export function zeros<T extends Initializable>(tensor: T): T {
+export function zeros<T extends Initializable>(...given: Call<[tensor: T], 'nn.init.zeros'>): T {
+  const [tensor] = arranged('nn.init.zeros', given);
   return initialize('zeros', tensor, (data) => data.fill(0));
 }
 
 /** Fills a matrix with the identity: ones where row and column are equal (torch.nn.init.eye_). Returns the tensor. */
-export function eye<T extends Initializable>(tensor: T): T {
+export function eye<T extends Initializable>(...given: Call<[tensor: T], 'nn.init.eye'>): T {
+  const [tensor] = arranged('nn.init.eye', given);
   return initialize(
     'eye',
     tensor,
@@ -38,7 +46,10 @@ export function eye<T extends Initializable>(tensor: T): T {
  *
  * @param groups of the convolution; divides the output channels. Default: 1.
  */
-export function dirac<T extends Initializable>(tensor: T, groups = 1): T {
+export function dirac<T extends Initializable>(
+  ...given: Call<[tensor: T, groups?: number], 'nn.init.dirac'>
+): T {
+  const [tensor, groups = 1] = arranged('nn.init.dirac', given);
   requirePositiveInteger('nn.init.dirac', { groups });
   return initialize(
     'dirac',

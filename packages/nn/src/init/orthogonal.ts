@@ -1,7 +1,8 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { defaultGenerator } from '../random/generator.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { initialize, requireNumbers, type Initializable } from './in-place.ts';
-import { randomOptions, type RandomInitOptions } from './random.ts';
+import { type RandomInitOptions } from './random.ts';
 
 /** Options of {@link orthogonal}. */
 export interface OrthogonalOptions extends RandomInitOptions {
@@ -9,14 +10,14 @@ export interface OrthogonalOptions extends RandomInitOptions {
   gain?: number;
 }
 
-const optionNames: OptionNames<OrthogonalOptions> = { ...randomOptions, gain: true };
-
 /**
  * Fills [rows, …] with orthonormal rows or columns, whichever are fewer, of the QR decomposition of normal numbers
  * (torch.nn.init.orthogonal_; Saxe et al., 2013). Returns the tensor.
  */
-export function orthogonal<T extends Initializable>(tensor: T, options: OrthogonalOptions = {}): T {
-  requireOptions('nn.init.orthogonal', options, optionNames);
+export function orthogonal<T extends Initializable>(
+  ...given: Call<[tensor: T, options?: OrthogonalOptions], 'nn.init.orthogonal'>
+): T {
+  const [tensor, options] = arranged('nn.init.orthogonal', given);
   const { gain = 1, generator = defaultGenerator } = options;
   requireNumbers('orthogonal', { gain });
   return initialize(

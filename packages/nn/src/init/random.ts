@@ -1,7 +1,9 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { defaultGenerator, type Generator } from '../random/generator.ts';
 import { requirePositive } from '../checks/require-number.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { type OptionNames } from '../checks/require-options.ts';
 import { truncatedNormal } from './truncated-normal.ts';
 import { initialize, requireNumbers, type Initializable } from './in-place.ts';
 
@@ -36,13 +38,12 @@ export interface TruncNormalOptions extends NormalOptions {
 }
 
 export const randomOptions: OptionNames<RandomInitOptions> = { generator: true };
-const uniformOptions: OptionNames<UniformOptions> = { ...randomOptions, a: true, b: true };
-const normalOptions: OptionNames<NormalOptions> = { ...randomOptions, mean: true, std: true };
-const truncNormalOptions: OptionNames<TruncNormalOptions> = { ...normalOptions, a: true, b: true };
 
 /** Fills with numbers uniform in [a, b), bit-identical to torch (torch.nn.init.uniform_). Returns the tensor. */
-export function uniform<T extends Initializable>(tensor: T, options: UniformOptions = {}): T {
-  requireOptions('nn.init.uniform', options, uniformOptions);
+export function uniform<T extends Initializable>(
+  ...given: Call<[tensor: T, options?: UniformOptions], 'nn.init.uniform'>
+): T {
+  const [tensor, options] = arranged('nn.init.uniform', given);
   const { a = 0, b = 1, generator = defaultGenerator } = options;
   requireNumbers('uniform', { a, b });
   if (a > b) throw new ArgumentError(`nn.init.uniform: a must be at most b, got ${a} and ${b}.`);
@@ -52,8 +53,10 @@ export function uniform<T extends Initializable>(tensor: T, options: UniformOpti
 }
 
 /** Fills with normal numbers, bit-identical to torch (torch.nn.init.normal_). Returns the tensor. */
-export function normal<T extends Initializable>(tensor: T, options: NormalOptions = {}): T {
-  requireOptions('nn.init.normal', options, normalOptions);
+export function normal<T extends Initializable>(
+  ...given: Call<[tensor: T, options?: NormalOptions], 'nn.init.normal'>
+): T {
+  const [tensor, options] = arranged('nn.init.normal', given);
   const { mean = 0, std = 1, generator = defaultGenerator } = options;
   requireStd('normal', mean, std);
   return initialize('normal', tensor, (data) => {
@@ -65,8 +68,10 @@ export function normal<T extends Initializable>(tensor: T, options: NormalOption
  * Fills with numbers of a normal distribution truncated to [a, b], bit-identical to torch 2.15
  * (torch.nn.init.trunc_normal_). Returns the tensor.
  */
-export function truncNormal<T extends Initializable>(tensor: T, options: TruncNormalOptions = {}): T {
-  requireOptions('nn.init.truncNormal', options, truncNormalOptions);
+export function truncNormal<T extends Initializable>(
+  ...given: Call<[tensor: T, options?: TruncNormalOptions], 'nn.init.truncNormal'>
+): T {
+  const [tensor, options] = arranged('nn.init.truncNormal', given);
   const { mean = 0, std = 1, a = -2, b = 2, generator = defaultGenerator } = options;
   requireStd('truncNormal', mean, std);
   requirePositive('nn.init.truncNormal', { std });

@@ -1,8 +1,9 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { defaultGenerator } from '../random/generator.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { initialize, requireNumbers, type Initializable } from './in-place.ts';
-import { randomOptions, type RandomInitOptions } from './random.ts';
+import { type RandomInitOptions } from './random.ts';
 
 /** Options of {@link sparse}. */
 export interface SparseOptions extends RandomInitOptions {
@@ -10,16 +11,16 @@ export interface SparseOptions extends RandomInitOptions {
   std?: number;
 }
 
-const optionNames: OptionNames<SparseOptions> = { ...randomOptions, std: true };
-
 /**
  * Fills a matrix with normal numbers, and sets a fraction of each column to zero (torch.nn.init.sparse_; Martens, 2010).
  * Returns the tensor.
  *
  * @param sparsity fraction of zeros in a column, from 0 to 1; rounded up to whole elements
  */
-export function sparse<T extends Initializable>(tensor: T, sparsity: number, options: SparseOptions = {}): T {
-  requireOptions('nn.init.sparse', options, optionNames);
+export function sparse<T extends Initializable>(
+  ...given: Call<[tensor: T, sparsity: number, options?: SparseOptions], 'nn.init.sparse'>
+): T {
+  const [tensor, sparsity, options] = arranged('nn.init.sparse', given);
   const { std = 0.01, generator = defaultGenerator } = options;
   requireNumbers('sparse', { sparsity, std });
   if (!(sparsity >= 0 && sparsity <= 1)) {

@@ -1,6 +1,7 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import {
   gelu,
-  geluOptions,
   leakyRelu,
   logSoftmax,
   relu,
@@ -13,7 +14,6 @@ import {
 } from '../functional/activation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
-import { requireOptions } from '../checks/require-options.ts';
 import { requireNumber } from '../checks/require-number.ts';
 
 /** max(x, 0) (torch.nn.ReLU). */
@@ -28,7 +28,8 @@ export class ReLU extends Module {
 export class LeakyReLU extends Module {
   readonly #negativeSlope: number;
 
-  constructor(negativeSlope = 0.01) {
+  constructor(...given: Call<[negativeSlope?: number], 'nn.LeakyReLU'>) {
+    const [negativeSlope = 0.01] = arranged('nn.LeakyReLU', given);
     super();
     requireNumber('LeakyReLU', { negativeSlope });
     this.#negativeSlope = negativeSlope;
@@ -44,9 +45,10 @@ export class LeakyReLU extends Module {
 export class GELU extends Module {
   readonly #options: GELUOptions;
 
-  constructor(options: GELUOptions = {}) {
+  constructor(...given: Call<[options?: GELUOptions], 'nn.GELU'>) {
+    const [options] = arranged('nn.GELU', given);
     super();
-    requireOptions('GELU', options, geluOptions);
+
     this.#options = options;
   }
 
@@ -84,7 +86,8 @@ export class Tanh extends Module {
 export class Softmax extends Module {
   readonly #dim: number;
 
-  constructor(dim: number) {
+  constructor(...given: Call<[dim: number], 'nn.Softmax'>) {
+    const [dim] = arranged('nn.Softmax', given);
     super();
     requireNumber('Softmax', { dim });
     this.#dim = dim;
@@ -100,7 +103,8 @@ export class Softmax extends Module {
 export class Softmin extends Module {
   readonly #dim: number;
 
-  constructor(dim: number) {
+  constructor(...given: Call<[dim: number], 'nn.Softmin'>) {
+    const [dim] = arranged('nn.Softmin', given);
     super();
     requireNumber('Softmin', { dim });
     this.#dim = dim;
@@ -124,7 +128,8 @@ export class Softmax2d extends Module {
 export class LogSoftmax extends Module {
   readonly #dim: number;
 
-  constructor(dim: number) {
+  constructor(...given: Call<[dim: number], 'nn.LogSoftmax'>) {
+    const [dim] = arranged('nn.LogSoftmax', given);
     super();
     requireNumber('LogSoftmax', { dim });
     this.#dim = dim;

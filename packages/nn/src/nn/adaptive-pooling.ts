@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import {
   adaptiveAvgPool1d,
   adaptiveAvgPool2d,
@@ -15,7 +17,8 @@ import { Module } from './module.ts';
 export class AdaptiveAvgPool1d extends Module {
   readonly #outputSize: Single;
 
-  constructor(outputSize: Single) {
+  constructor(...given: Call<[outputSize: Single], 'nn.AdaptiveAvgPool1d'>) {
+    const [outputSize] = arranged('nn.AdaptiveAvgPool1d', given);
     super();
     this.#outputSize = outputSize;
   }
@@ -30,7 +33,8 @@ export class AdaptiveAvgPool1d extends Module {
 export class AdaptiveAvgPool2d extends Module {
   readonly #outputSize: AdaptiveSize<Pair>;
 
-  constructor(outputSize: AdaptiveSize<Pair>) {
+  constructor(...given: Call<[outputSize: AdaptiveSize<Pair>], 'nn.AdaptiveAvgPool2d'>) {
+    const [outputSize] = arranged('nn.AdaptiveAvgPool2d', given);
     super();
     this.#outputSize = outputSize;
   }
@@ -45,7 +49,8 @@ export class AdaptiveAvgPool2d extends Module {
 export class AdaptiveAvgPool3d extends Module {
   readonly #outputSize: AdaptiveSize<Triple>;
 
-  constructor(outputSize: AdaptiveSize<Triple>) {
+  constructor(...given: Call<[outputSize: AdaptiveSize<Triple>], 'nn.AdaptiveAvgPool3d'>) {
+    const [outputSize] = arranged('nn.AdaptiveAvgPool3d', given);
     super();
     this.#outputSize = outputSize;
   }
@@ -60,7 +65,8 @@ export class AdaptiveAvgPool3d extends Module {
 export class AdaptiveMaxPool1d extends Module {
   readonly #outputSize: Single;
 
-  constructor(outputSize: Single) {
+  constructor(...given: Call<[outputSize: Single], 'nn.AdaptiveMaxPool1d'>) {
+    const [outputSize] = arranged('nn.AdaptiveMaxPool1d', given);
     super();
     this.#outputSize = outputSize;
   }
@@ -75,7 +81,8 @@ export class AdaptiveMaxPool1d extends Module {
 export class AdaptiveMaxPool2d extends Module {
   readonly #outputSize: AdaptiveSize<Pair>;
 
-  constructor(outputSize: AdaptiveSize<Pair>) {
+  constructor(...given: Call<[outputSize: AdaptiveSize<Pair>], 'nn.AdaptiveMaxPool2d'>) {
+    const [outputSize] = arranged('nn.AdaptiveMaxPool2d', given);
     super();
     this.#outputSize = outputSize;
   }
@@ -90,7 +97,8 @@ export class AdaptiveMaxPool2d extends Module {
 export class AdaptiveMaxPool3d extends Module {
   readonly #outputSize: AdaptiveSize<Triple>;
 
-  constructor(outputSize: AdaptiveSize<Triple>) {
+  constructor(...given: Call<[outputSize: AdaptiveSize<Triple>], 'nn.AdaptiveMaxPool3d'>) {
+    const [outputSize] = arranged('nn.AdaptiveMaxPool3d', given);
     super();
     this.#outputSize = outputSize;
   }

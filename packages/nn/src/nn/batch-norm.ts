@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { BufferTensor } from '../tensor/buffer-tensor.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { normalizeBatch, type RunningStatistics } from '../functional/batch-norm.ts';
@@ -11,7 +13,6 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
 import { requirePositive, requirePositiveInteger } from '../checks/require-number.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link BatchNorm1d}, {@link BatchNorm2d} and {@link BatchNorm3d}. */
 export interface BatchNormModuleOptions extends NormalizationOptions {
@@ -22,13 +23,6 @@ export interface BatchNormModuleOptions extends NormalizationOptions {
   /** If true, tracks running statistics for evaluation. If false, evaluation uses the batch's statistics. Default: true. */
   trackRunningStats?: boolean;
 }
-
-export const batchNormOptions: OptionNames<BatchNormModuleOptions> = {
-  eps: true,
-  momentum: true,
-  affine: true,
-  trackRunningStats: true,
-};
 
 /**
  * Normalizes each channel over a batch: see `F.batchNorm`. In training, each forward call updates the running statistics
@@ -53,10 +47,11 @@ export abstract class BatchNorm extends Module {
     spellAsTorch(this.prototype, ['runningMean', 'runningVar', 'numBatchesTracked']);
   }
 
-  constructor(numFeatures: number, options: BatchNormModuleOptions = {}) {
+  constructor(...given: Call<[numFeatures: number, options?: BatchNormModuleOptions], 'nn.BatchNorm'>) {
+    const [numFeatures, options] = arranged('nn.BatchNorm', given, new.target.name);
     super();
     const name = this.constructor.name;
-    requireOptions(name, options, batchNormOptions);
+
     const { eps = 1e-5, momentum = 0.1, affine = true, trackRunningStats = true } = options;
     requirePositiveInteger(name, { numFeatures });
     requirePositive(name, { eps });

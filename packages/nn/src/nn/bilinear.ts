@@ -1,9 +1,10 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { bilinear } from '../functional/bilinear.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
 import type { Parameter } from '../tensor/parameter.ts';
-import { requireOptions } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { linearOptions, type LinearOptions } from './linear.ts';
+import { type LinearOptions } from './linear.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
@@ -14,9 +15,15 @@ export class Bilinear extends Module {
   /** [outFeatures] */
   readonly bias: Parameter | undefined;
 
-  constructor(in1Features: number, in2Features: number, outFeatures: number, options: LinearOptions = {}) {
+  constructor(
+    ...given: Call<
+      [in1Features: number, in2Features: number, outFeatures: number, options?: LinearOptions],
+      'nn.Bilinear'
+    >
+  ) {
+    const [in1Features, in2Features, outFeatures, options] = arranged('nn.Bilinear', given);
     super();
-    requireOptions('Bilinear', options, linearOptions);
+
     requirePositiveInteger('Bilinear', { in1Features, in2Features, outFeatures });
     this.weight = uniformByFanIn([outFeatures, in1Features, in2Features], in1Features);
     this.bias = (options.bias ?? true) ? uniformByFanIn([outFeatures], in1Features) : undefined;

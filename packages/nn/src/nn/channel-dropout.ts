@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { alphaDropout, dropout1d, dropout2d, dropout3d } from '../functional/channel-dropout.ts';
 import { requireProbability } from '../functional/dropout.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -7,7 +9,8 @@ import { Module } from './module.ts';
 export abstract class DropoutModule extends Module {
   readonly #p: number;
 
-  constructor(p = 0.5) {
+  constructor(...given: Call<[p?: number], 'nn.DropoutModule'>) {
+    const [p = 0.5] = arranged('nn.DropoutModule', given, new.target.name);
     super();
     requireProbability(new.target.name, p);
     this.#p = p;

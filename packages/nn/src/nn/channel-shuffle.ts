@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { channelShuffle } from '../functional/channel-shuffle.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
@@ -7,7 +9,8 @@ import { requirePositiveInteger } from '../checks/require-number.ts';
 export class ChannelShuffle extends Module {
   readonly #groups: number;
 
-  constructor(groups: number) {
+  constructor(...given: Call<[groups: number], 'nn.ChannelShuffle'>) {
+    const [groups] = arranged('nn.ChannelShuffle', given);
     super();
     requirePositiveInteger('ChannelShuffle', { groups });
     this.#groups = groups;

@@ -1,14 +1,14 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import {
   convTranspose1d,
   convTranspose2d,
   convTranspose3d,
-  convTransposeOptions,
   type ConvTransposeOptions,
 } from '../functional/transposed-convolution.ts';
 import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from '../functional/sizes.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
 import type { Parameter } from '../tensor/parameter.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { requireGroups } from './conv.ts';
 import { Module } from './module.ts';
@@ -20,8 +20,6 @@ export interface ConvTransposeModuleOptions<Size extends Sizes> extends ConvTran
   bias?: boolean;
 }
 
-const moduleOptions: OptionNames<ConvTransposeModuleOptions<Sizes>> = { ...convTransposeOptions, bias: true };
-
 /** Transposed convolutions of images of one, two and three axes. */
 export abstract class ConvTranspose<Size extends Sizes = Sizes> extends Module {
   /** [inChannels, outChannels / groups, ...kernelSize] */
@@ -31,14 +29,19 @@ export abstract class ConvTranspose<Size extends Sizes = Sizes> extends Module {
   readonly #options: ConvTransposeOptions<Size>;
 
   constructor(
-    inChannels: number,
-    outChannels: number,
-    kernelSize: Size,
-    options: ConvTransposeModuleOptions<Size> = {},
+    ...given: Call<
+      [inChannels: number, outChannels: number, kernelSize: Size, options?: ConvTransposeModuleOptions<Size>],
+      'nn.ConvTranspose'
+    >
   ) {
+    const [inChannels, outChannels, kernelSize, options] = arranged(
+      'nn.ConvTranspose',
+      given,
+      new.target.name,
+    );
     super();
     const name = this.constructor.name;
-    requireOptions(name, options, moduleOptions);
+
     const { bias = true, ...ofConvolution } = options;
     const { groups = 1 } = ofConvolution;
     requirePositiveInteger(name, { inChannels, outChannels, groups });

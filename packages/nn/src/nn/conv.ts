@@ -1,9 +1,10 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import {
   conv1d,
   conv2d,
   conv3d,
-  convOptions,
   convPads,
   type Conv1dOptions,
   type Conv2dOptions,
@@ -14,7 +15,6 @@ import { pad } from '../functional/padding.ts';
 import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from '../functional/sizes.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
 import type { Parameter } from '../tensor/parameter.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
@@ -37,12 +37,6 @@ export type Conv2dModuleOptions = ConvModuleOptions<Pair>;
 /** Options of {@link Conv3d}. */
 export type Conv3dModuleOptions = ConvModuleOptions<Triple>;
 
-const moduleOptions: OptionNames<ConvModuleOptions<Sizes>> = {
-  ...convOptions,
-  bias: true,
-  paddingMode: true,
-};
-
 /** Convolutions of images of one, two and three axes. */
 export abstract class Conv<Size extends Sizes = Sizes> extends Module {
   /** [outChannels, inChannels / groups, ...kernelSize] */
@@ -53,14 +47,15 @@ export abstract class Conv<Size extends Sizes = Sizes> extends Module {
   readonly #around: Around | undefined;
 
   constructor(
-    inChannels: number,
-    outChannels: number,
-    kernelSize: Size,
-    options: ConvModuleOptions<Size> = {},
+    ...given: Call<
+      [inChannels: number, outChannels: number, kernelSize: Size, options?: ConvModuleOptions<Size>],
+      'nn.Conv'
+    >
   ) {
+    const [inChannels, outChannels, kernelSize, options] = arranged('nn.Conv', given, new.target.name);
     super();
     const name = this.constructor.name;
-    requireOptions(name, options, moduleOptions);
+
     const { bias = true, paddingMode = 'zeros', ...ofConvolution } = options;
     const { groups = 1 } = ofConvolution;
     requirePositiveInteger(name, { inChannels, outChannels, groups });

@@ -1,5 +1,6 @@
-import { ctcLoss, ctcLossOptions, type CTCLossOptions, type Lengths } from '../functional/ctc-loss.ts';
-import { requireOptions } from '../checks/require-options.ts';
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
+import { ctcLoss, type CTCLossOptions, type Lengths } from '../functional/ctc-loss.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
@@ -7,9 +8,10 @@ import { Module } from './module.ts';
 export class CTCLoss extends Module {
   readonly #options: CTCLossOptions;
 
-  constructor(options: CTCLossOptions = {}) {
+  constructor(...given: Call<[options?: CTCLossOptions], 'nn.CTCLoss'>) {
+    const [options] = arranged('nn.CTCLoss', given);
     super();
-    requireOptions('CTCLoss', options, ctcLossOptions);
+
     this.#options = options;
   }
 

@@ -1,14 +1,13 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import {
   huberLoss,
-  huberLossOptions,
   l1Loss,
   smoothL1Loss,
-  smoothL1LossOptions,
   type HuberLossOptions,
   type SmoothL1LossOptions,
 } from '../functional/distance-loss.ts';
-import { reductionOptions, type ReductionOptions } from '../functional/reduction.ts';
-import { requireOptions } from '../checks/require-options.ts';
+import { type ReductionOptions } from '../functional/reduction.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
@@ -16,9 +15,10 @@ import { Module } from './module.ts';
 export class L1Loss extends Module {
   readonly #options: ReductionOptions;
 
-  constructor(options: ReductionOptions = {}) {
+  constructor(...given: Call<[options?: ReductionOptions], 'nn.L1Loss'>) {
+    const [options] = arranged('nn.L1Loss', given);
     super();
-    requireOptions('L1Loss', options, reductionOptions);
+
     this.#options = options;
   }
 
@@ -32,9 +32,10 @@ export class L1Loss extends Module {
 export class SmoothL1Loss extends Module {
   readonly #options: SmoothL1LossOptions;
 
-  constructor(options: SmoothL1LossOptions = {}) {
+  constructor(...given: Call<[options?: SmoothL1LossOptions], 'nn.SmoothL1Loss'>) {
+    const [options] = arranged('nn.SmoothL1Loss', given);
     super();
-    requireOptions('SmoothL1Loss', options, smoothL1LossOptions);
+
     this.#options = options;
   }
 
@@ -48,9 +49,10 @@ export class SmoothL1Loss extends Module {
 export class HuberLoss extends Module {
   readonly #options: HuberLossOptions;
 
-  constructor(options: HuberLossOptions = {}) {
+  constructor(...given: Call<[options?: HuberLossOptions], 'nn.HuberLoss'>) {
+    const [options] = arranged('nn.HuberLoss', given);
     super();
-    requireOptions('HuberLoss', options, huberLossOptions);
+
     this.#options = options;
   }
 

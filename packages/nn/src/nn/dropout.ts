@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { dropout, requireProbability } from '../functional/dropout.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
@@ -6,7 +8,8 @@ import { Module } from './module.ts';
 export class Dropout extends Module {
   readonly #p: number;
 
-  constructor(p = 0.5) {
+  constructor(...given: Call<[p?: number], 'nn.Dropout'>) {
+    const [p = 0.5] = arranged('nn.Dropout', given);
     super();
     requireProbability('Dropout', p);
     this.#p = p;

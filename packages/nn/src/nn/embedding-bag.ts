@@ -1,7 +1,8 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { paddingRow } from '../functional/embedding.ts';
-import { bagOptions, embeddingBag, requireMode, type BagOptions } from '../functional/embedding-bag.ts';
+import { embeddingBag, requireMode, type BagOptions } from '../functional/embedding-bag.ts';
 import type { Parameter } from '../tensor/parameter.ts';
-import { requireOptions } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { embeddingTable } from './embedding.ts';
 import { Module } from './module.ts';
@@ -15,9 +16,12 @@ export class EmbeddingBag extends Module {
   readonly weight: Parameter;
   readonly #options: BagOptions;
 
-  constructor(numEmbeddings: number, embeddingDim: number, options: BagOptions = {}) {
+  constructor(
+    ...given: Call<[numEmbeddings: number, embeddingDim: number, options?: BagOptions], 'nn.EmbeddingBag'>
+  ) {
+    const [numEmbeddings, embeddingDim, options] = arranged('nn.EmbeddingBag', given);
     super();
-    requireOptions('EmbeddingBag', options, bagOptions);
+
     requireMode('EmbeddingBag', options.mode ?? 'mean');
     this.weight = embeddingTable('EmbeddingBag', numEmbeddings, embeddingDim, options.paddingIdx);
     this.#options = { ...options, paddingIdx: paddingRow('EmbeddingBag', options.paddingIdx, numEmbeddings) };

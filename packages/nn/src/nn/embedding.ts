@@ -1,10 +1,11 @@
-import { embedding, embeddingOptions, paddingRow, type EmbeddingOptions } from '../functional/embedding.ts';
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
+import { embedding, paddingRow, type EmbeddingOptions } from '../functional/embedding.ts';
 import { defaultGenerator } from '../random/generator.ts';
 import { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
-import { requireOptions } from '../checks/require-options.ts';
 
 /**
  * A table of vectors (torch.nn.Embedding): int64 of any shape to [..., embeddingDim]. Initialized from the standard normal
@@ -15,9 +16,12 @@ export class Embedding extends Module {
   readonly weight: Parameter;
   readonly #paddingIdx: number | undefined;
 
-  constructor(numEmbeddings: number, embeddingDim: number, options: EmbeddingOptions = {}) {
+  constructor(
+    ...given: Call<[numEmbeddings: number, embeddingDim: number, options?: EmbeddingOptions], 'nn.Embedding'>
+  ) {
+    const [numEmbeddings, embeddingDim, options] = arranged('nn.Embedding', given);
     super();
-    requireOptions('Embedding', options, embeddingOptions);
+
     const { paddingIdx } = options;
     this.weight = embeddingTable('Embedding', numEmbeddings, embeddingDim, paddingIdx);
     this.#paddingIdx = paddingRow('Embedding', paddingIdx, numEmbeddings);

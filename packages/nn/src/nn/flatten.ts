@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { flatten } from '../functional/linear.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
@@ -8,7 +10,8 @@ export class Flatten extends Module {
   readonly #startDim: number;
   readonly #endDim: number;
 
-  constructor(startDim = 1, endDim = -1) {
+  constructor(...given: Call<[startDim?: number, endDim?: number], 'nn.Flatten'>) {
+    const [startDim = 1, endDim = -1] = arranged('nn.Flatten', given);
     super();
     requireNumber('Flatten', { startDim, endDim });
     this.#startDim = startDim;
@@ -27,7 +30,8 @@ export class Unflatten extends Module {
   readonly #sizes: readonly number[];
 
   /** @param sizes their product is the length of `dim`; one may be −1 */
-  constructor(dim: number, sizes: readonly number[]) {
+  constructor(...given: Call<[dim: number, unflattenedSize: readonly number[]], 'nn.Unflatten'>) {
+    const [dim, sizes] = arranged('nn.Unflatten', given);
     super();
     this.#dim = dim;
     this.#sizes = [...sizes];

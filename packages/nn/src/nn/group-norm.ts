@@ -1,10 +1,11 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { groupNorm, instanceNorm } from '../functional/group-norm.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import type { NormalizationOptions } from '../functional/normalization.ts';
 import { filledWith } from '../init/constant.ts';
 import type { Parameter } from '../tensor/parameter.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
@@ -14,8 +15,6 @@ export interface ChannelNormOptions extends NormalizationOptions {
   /** If true, learns a weight (initially 1) and a bias (initially 0) for each channel. Default: true; InstanceNorm: false. */
   affine?: boolean;
 }
-
-const channelNormOptions: OptionNames<ChannelNormOptions> = { eps: true, affine: true };
 
 /** Normalizes groups of channels of each sample (torch.nn.GroupNorm): see `F.groupNorm`. */
 export class GroupNorm extends Module {
@@ -27,9 +26,12 @@ export class GroupNorm extends Module {
   readonly #eps: number;
 
   /** @param numGroups divides `numChannels` */
-  constructor(numGroups: number, numChannels: number, options: ChannelNormOptions = {}) {
+  constructor(
+    ...given: Call<[numGroups: number, numChannels: number, options?: ChannelNormOptions], 'nn.GroupNorm'>
+  ) {
+    const [numGroups, numChannels, options] = arranged('nn.GroupNorm', given);
     super();
-    requireOptions('GroupNorm', options, channelNormOptions);
+
     requirePositiveInteger('GroupNorm', { numGroups, numChannels });
     if (numChannels % numGroups !== 0) {
       throw new ArgumentError(
@@ -57,10 +59,11 @@ abstract class InstanceNorm extends Module {
   readonly #numFeatures: number;
   readonly #eps: number;
 
-  constructor(numFeatures: number, options: ChannelNormOptions = {}) {
+  constructor(...given: Call<[numFeatures: number, options?: ChannelNormOptions], 'nn.InstanceNorm'>) {
+    const [numFeatures, options] = arranged('nn.InstanceNorm', given, new.target.name);
     super();
     const name = this.constructor.name;
-    requireOptions(name, options, channelNormOptions);
+
     requirePositiveInteger(name, { numFeatures });
     const { eps = 1e-5, affine = false } = options;
     this.#numFeatures = numFeatures;

@@ -1,10 +1,11 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { layerNorm, type NormalizationOptions } from '../functional/normalization.ts';
 import { filledWith } from '../init/constant.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { requirePositive, requirePositiveInteger } from '../checks/require-number.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link LayerNorm}. */
 export interface LayerNormOptions extends NormalizationOptions {
@@ -13,8 +14,6 @@ export interface LayerNormOptions extends NormalizationOptions {
   /** If false, learns only the weight. Default: true. */
   bias?: boolean;
 }
-
-const optionNames: OptionNames<LayerNormOptions> = { eps: true, elementwiseAffine: true, bias: true };
 
 /** Normalizes over the last dimensions (torch.nn.LayerNorm): see `F.layerNorm`. */
 export class LayerNorm extends Module {
@@ -26,9 +25,12 @@ export class LayerNorm extends Module {
   readonly #eps: number;
 
   /** @param normalizedShape the last dimensions of every input; a number stands for the last dimension */
-  constructor(normalizedShape: number | readonly number[], options: LayerNormOptions = {}) {
+  constructor(
+    ...given: Call<[normalizedShape: number | readonly number[], options?: LayerNormOptions], 'nn.LayerNorm'>
+  ) {
+    const [normalizedShape, options] = arranged('nn.LayerNorm', given);
     super();
-    requireOptions('LayerNorm', options, optionNames);
+
     const { eps = 1e-5, elementwiseAffine = true, bias = true } = options;
     const shape = typeof normalizedShape === 'number' ? [normalizedShape] : [...normalizedShape];
     for (const dimension of shape) requirePositiveInteger('LayerNorm', { normalizedShape: dimension });

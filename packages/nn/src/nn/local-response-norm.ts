@@ -1,9 +1,6 @@
-import {
-  localResponseNorm,
-  localResponseNormOptions,
-  type LocalResponseNormOptions,
-} from '../functional/local-response-norm.ts';
-import { requireOptions } from '../checks/require-options.ts';
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
+import { localResponseNorm, type LocalResponseNormOptions } from '../functional/local-response-norm.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
@@ -14,9 +11,10 @@ export class LocalResponseNorm extends Module {
   readonly #options: LocalResponseNormOptions;
 
   /** @param size number of channels */
-  constructor(size: number, options: LocalResponseNormOptions = {}) {
+  constructor(...given: Call<[size: number, options?: LocalResponseNormOptions], 'nn.LocalResponseNorm'>) {
+    const [size, options] = arranged('nn.LocalResponseNorm', given);
     super();
-    requireOptions('LocalResponseNorm', options, localResponseNormOptions);
+
     requirePositiveInteger('LocalResponseNorm', { size });
     this.#size = size;
     this.#options = options;

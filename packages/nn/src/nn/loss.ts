@@ -1,17 +1,15 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import {
-  bceWithLogitsOptions,
   binaryCrossEntropyWithLogits,
   crossEntropy,
-  crossEntropyOptions,
   mseLoss,
   nllLoss,
-  nllLossOptions,
   type BCEWithLogitsOptions,
   type CrossEntropyOptions,
   type NLLLossOptions,
 } from '../functional/loss.ts';
-import { reductionOptions, type ReductionOptions } from '../functional/reduction.ts';
-import { requireOptions } from '../checks/require-options.ts';
+import { type ReductionOptions } from '../functional/reduction.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
@@ -19,9 +17,10 @@ import { Module } from './module.ts';
 export class NLLLoss extends Module {
   readonly #options: NLLLossOptions;
 
-  constructor(options: NLLLossOptions = {}) {
+  constructor(...given: Call<[options?: NLLLossOptions], 'nn.NLLLoss'>) {
+    const [options] = arranged('nn.NLLLoss', given);
     super();
-    requireOptions('NLLLoss', options, nllLossOptions);
+
     this.#options = options;
   }
 
@@ -35,9 +34,10 @@ export class NLLLoss extends Module {
 export class CrossEntropyLoss extends Module {
   readonly #options: CrossEntropyOptions;
 
-  constructor(options: CrossEntropyOptions = {}) {
+  constructor(...given: Call<[options?: CrossEntropyOptions], 'nn.CrossEntropyLoss'>) {
+    const [options] = arranged('nn.CrossEntropyLoss', given);
     super();
-    requireOptions('CrossEntropyLoss', options, crossEntropyOptions);
+
     this.#options = options;
   }
 
@@ -51,9 +51,10 @@ export class CrossEntropyLoss extends Module {
 export class MSELoss extends Module {
   readonly #options: ReductionOptions;
 
-  constructor(options: ReductionOptions = {}) {
+  constructor(...given: Call<[options?: ReductionOptions], 'nn.MSELoss'>) {
+    const [options] = arranged('nn.MSELoss', given);
     super();
-    requireOptions('MSELoss', options, reductionOptions);
+
     this.#options = options;
   }
 
@@ -67,9 +68,10 @@ export class MSELoss extends Module {
 export class BCEWithLogitsLoss extends Module {
   readonly #options: BCEWithLogitsOptions;
 
-  constructor(options: BCEWithLogitsOptions = {}) {
+  constructor(...given: Call<[options?: BCEWithLogitsOptions], 'nn.BCEWithLogitsLoss'>) {
+    const [options] = arranged('nn.BCEWithLogitsLoss', given);
     super();
-    requireOptions('BCEWithLogitsLoss', options, bceWithLogitsOptions);
+
     this.#options = options;
   }
 

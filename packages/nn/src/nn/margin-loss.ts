@@ -1,20 +1,18 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import {
   cosineEmbeddingLoss,
   hingeEmbeddingLoss,
-  marginLossOptions,
   marginRankingLoss,
   softMarginLoss,
   requireMargin,
   tripletMarginLoss,
-  tripletMarginLossOptions,
   tripletMarginWithDistanceLoss,
-  tripletMarginWithDistanceLossOptions,
   type MarginLossOptions,
   type TripletMarginLossOptions,
   type TripletMarginWithDistanceLossOptions,
 } from '../functional/margin-loss.ts';
-import { reductionOptions, type ReductionOptions } from '../functional/reduction.ts';
-import { requireOptions } from '../checks/require-options.ts';
+import { type ReductionOptions } from '../functional/reduction.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
@@ -22,9 +20,10 @@ import { Module } from './module.ts';
 export class CosineEmbeddingLoss extends Module {
   readonly #options: MarginLossOptions;
 
-  constructor(options: MarginLossOptions = {}) {
+  constructor(...given: Call<[options?: MarginLossOptions], 'nn.CosineEmbeddingLoss'>) {
+    const [options] = arranged('nn.CosineEmbeddingLoss', given);
     super();
-    requireOptions('CosineEmbeddingLoss', options, marginLossOptions);
+
     this.#options = options;
   }
 
@@ -38,9 +37,10 @@ export class CosineEmbeddingLoss extends Module {
 export class TripletMarginLoss extends Module {
   readonly #options: TripletMarginLossOptions;
 
-  constructor(options: TripletMarginLossOptions = {}) {
+  constructor(...given: Call<[options?: TripletMarginLossOptions], 'nn.TripletMarginLoss'>) {
+    const [options] = arranged('nn.TripletMarginLoss', given);
     super();
-    requireOptions('TripletMarginLoss', options, tripletMarginLossOptions);
+
     requireMargin('TripletMarginLoss', options.margin);
     this.#options = options;
   }
@@ -55,9 +55,12 @@ export class TripletMarginLoss extends Module {
 export class TripletMarginWithDistanceLoss extends Module {
   readonly #options: TripletMarginWithDistanceLossOptions;
 
-  constructor(options: TripletMarginWithDistanceLossOptions = {}) {
+  constructor(
+    ...given: Call<[options?: TripletMarginWithDistanceLossOptions], 'nn.TripletMarginWithDistanceLoss'>
+  ) {
+    const [options] = arranged('nn.TripletMarginWithDistanceLoss', given);
     super();
-    requireOptions('TripletMarginWithDistanceLoss', options, tripletMarginWithDistanceLossOptions);
+
     requireMargin('TripletMarginWithDistanceLoss', options.margin);
     this.#options = options;
   }
@@ -72,9 +75,10 @@ export class TripletMarginWithDistanceLoss extends Module {
 export class MarginRankingLoss extends Module {
   readonly #options: MarginLossOptions;
 
-  constructor(options: MarginLossOptions = {}) {
+  constructor(...given: Call<[options?: MarginLossOptions], 'nn.MarginRankingLoss'>) {
+    const [options] = arranged('nn.MarginRankingLoss', given);
     super();
-    requireOptions('MarginRankingLoss', options, marginLossOptions);
+
     this.#options = options;
   }
 
@@ -88,9 +92,10 @@ export class MarginRankingLoss extends Module {
 export class HingeEmbeddingLoss extends Module {
   readonly #options: MarginLossOptions;
 
-  constructor(options: MarginLossOptions = {}) {
+  constructor(...given: Call<[options?: MarginLossOptions], 'nn.HingeEmbeddingLoss'>) {
+    const [options] = arranged('nn.HingeEmbeddingLoss', given);
     super();
-    requireOptions('HingeEmbeddingLoss', options, marginLossOptions);
+
     this.#options = options;
   }
 
@@ -104,9 +109,10 @@ export class HingeEmbeddingLoss extends Module {
 export class SoftMarginLoss extends Module {
   readonly #options: ReductionOptions;
 
-  constructor(options: ReductionOptions = {}) {
+  constructor(...given: Call<[options?: ReductionOptions], 'nn.SoftMarginLoss'>) {
+    const [options] = arranged('nn.SoftMarginLoss', given);
     super();
-    requireOptions('SoftMarginLoss', options, reductionOptions);
+
     this.#options = options;
   }
 

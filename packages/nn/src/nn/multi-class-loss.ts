@@ -1,12 +1,11 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import {
   multilabelSoftMarginLoss,
-  multilabelSoftMarginLossOptions,
   multiMarginLoss,
-  multiMarginLossOptions,
   type MultiLabelSoftMarginLossOptions,
   type MultiMarginLossOptions,
 } from '../functional/multi-class-loss.ts';
-import { requireOptions } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
@@ -14,9 +13,10 @@ import { Module } from './module.ts';
 export class MultiMarginLoss extends Module {
   readonly #options: MultiMarginLossOptions;
 
-  constructor(options: MultiMarginLossOptions = {}) {
+  constructor(...given: Call<[options?: MultiMarginLossOptions], 'nn.MultiMarginLoss'>) {
+    const [options] = arranged('nn.MultiMarginLoss', given);
     super();
-    requireOptions('MultiMarginLoss', options, multiMarginLossOptions);
+
     this.#options = options;
   }
 
@@ -30,9 +30,10 @@ export class MultiMarginLoss extends Module {
 export class MultiLabelSoftMarginLoss extends Module {
   readonly #options: MultiLabelSoftMarginLossOptions;
 
-  constructor(options: MultiLabelSoftMarginLossOptions = {}) {
+  constructor(...given: Call<[options?: MultiLabelSoftMarginLossOptions], 'nn.MultiLabelSoftMarginLoss'>) {
+    const [options] = arranged('nn.MultiLabelSoftMarginLoss', given);
     super();
-    requireOptions('MultiLabelSoftMarginLoss', options, multilabelSoftMarginLossOptions);
+
     this.#options = options;
   }
 

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { isFloat } from '../dtype.ts';
 import { attentionWeights, requireMask, scaledDotProductAttention } from '../functional/attention.ts';
 import { requireProbability } from '../functional/dropout.ts';
@@ -25,8 +27,6 @@ export interface MultiheadAttentionOptions {
   /** If true, tensors are [N, L, E], else [L, N, E]. Default: false, as in torch. */
   batchFirst?: boolean;
 }
-
-const optionNames: OptionNames<MultiheadAttentionOptions> = { dropout: true, bias: true, batchFirst: true };
 
 /** Options of {@link MultiheadAttention.forward}. */
 export interface MultiheadAttentionInputs {
@@ -78,9 +78,15 @@ export class MultiheadAttention extends Module {
   }
 
   /** @param embedDim a multiple of `numHeads` */
-  constructor(embedDim: number, numHeads: number, options: MultiheadAttentionOptions = {}) {
+  constructor(
+    ...given: Call<
+      [embedDim: number, numHeads: number, options?: MultiheadAttentionOptions],
+      'nn.MultiheadAttention'
+    >
+  ) {
+    const [embedDim, numHeads, options] = arranged('nn.MultiheadAttention', given);
     super();
-    requireOptions('MultiheadAttention', options, optionNames);
+
     requirePositiveInteger('MultiheadAttention', { embedDim, numHeads });
     const { dropout: p = 0, bias = true, batchFirst = false } = options;
     requireProbability('MultiheadAttention', p);

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { pad, type PadOptions } from '../functional/padding.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
@@ -53,7 +55,8 @@ export class ConstantPad1d extends Padding {
    * @param padding one number for all sides, or [left, right]
    * @param value the padding value
    */
-  constructor(padding: number | readonly number[], value: number) {
+  constructor(...given: Call<[padding: number | readonly number[], value: number], 'nn.ConstantPad1d'>) {
+    const [padding, value] = arranged('nn.ConstantPad1d', given);
     super(padding, { value });
     requireNumber('ConstantPad1d', { value });
   }
@@ -70,7 +73,8 @@ export class ConstantPad2d extends Padding {
    * @param padding one number for all sides, or [left, right, top, bottom]
    * @param value the padding value
    */
-  constructor(padding: number | readonly number[], value: number) {
+  constructor(...given: Call<[padding: number | readonly number[], value: number], 'nn.ConstantPad2d'>) {
+    const [padding, value] = arranged('nn.ConstantPad2d', given);
     super(padding, { value });
     requireNumber('ConstantPad2d', { value });
   }
@@ -87,7 +91,8 @@ export class ConstantPad3d extends Padding {
    * @param padding one number for all sides, or [left, right, top, bottom, front, back]
    * @param value the padding value
    */
-  constructor(padding: number | readonly number[], value: number) {
+  constructor(...given: Call<[padding: number | readonly number[], value: number], 'nn.ConstantPad3d'>) {
+    const [padding, value] = arranged('nn.ConstantPad3d', given);
     super(padding, { value });
     requireNumber('ConstantPad3d', { value });
   }
@@ -101,7 +106,8 @@ export class ConstantPad3d extends Padding {
 /** Pads sequences with zeros (torch.nn.ZeroPad1d). */
 export class ZeroPad1d extends Padding {
   /** @param padding one number for all sides, or [left, right] */
-  constructor(padding: number | readonly number[]) {
+  constructor(...given: Call<[padding: number | readonly number[]], 'nn.ZeroPad1d'>) {
+    const [padding] = arranged('nn.ZeroPad1d', given);
     super(padding, {});
   }
 
@@ -114,7 +120,8 @@ export class ZeroPad1d extends Padding {
 /** Pads images with zeros (torch.nn.ZeroPad2d). */
 export class ZeroPad2d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom] */
-  constructor(padding: number | readonly number[]) {
+  constructor(...given: Call<[padding: number | readonly number[]], 'nn.ZeroPad2d'>) {
+    const [padding] = arranged('nn.ZeroPad2d', given);
     super(padding, {});
   }
 
@@ -127,7 +134,8 @@ export class ZeroPad2d extends Padding {
 /** Pads volumes with zeros (torch.nn.ZeroPad3d). */
 export class ZeroPad3d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
-  constructor(padding: number | readonly number[]) {
+  constructor(...given: Call<[padding: number | readonly number[]], 'nn.ZeroPad3d'>) {
+    const [padding] = arranged('nn.ZeroPad3d', given);
     super(padding, {});
   }
 
@@ -140,7 +148,8 @@ export class ZeroPad3d extends Padding {
 /** Pads sequences by mirroring at the first and last element (torch.nn.ReflectionPad1d). */
 export class ReflectionPad1d extends Padding {
   /** @param padding one number for all sides, or [left, right] */
-  constructor(padding: number | readonly number[]) {
+  constructor(...given: Call<[padding: number | readonly number[]], 'nn.ReflectionPad1d'>) {
+    const [padding] = arranged('nn.ReflectionPad1d', given);
     super(padding, { mode: 'reflect' });
   }
 
@@ -153,7 +162,8 @@ export class ReflectionPad1d extends Padding {
 /** Pads images by mirroring at the first and last element (torch.nn.ReflectionPad2d). */
 export class ReflectionPad2d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom] */
-  constructor(padding: number | readonly number[]) {
+  constructor(...given: Call<[padding: number | readonly number[]], 'nn.ReflectionPad2d'>) {
+    const [padding] = arranged('nn.ReflectionPad2d', given);
     super(padding, { mode: 'reflect' });
   }
 
@@ -166,7 +176,8 @@ export class ReflectionPad2d extends Padding {
 /** Pads volumes by mirroring at the first and last element (torch.nn.ReflectionPad3d). */
 export class ReflectionPad3d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
-  constructor(padding: number | readonly number[]) {
+  constructor(...given: Call<[padding: number | readonly number[]], 'nn.ReflectionPad3d'>) {
+    const [padding] = arranged('nn.ReflectionPad3d', given);
     super(padding, { mode: 'reflect' });
   }
 
@@ -179,7 +190,8 @@ export class ReflectionPad3d extends Padding {
 /** Pads sequences by repeating the first and last element (torch.nn.ReplicationPad1d). */
 export class ReplicationPad1d extends Padding {
   /** @param padding one number for all sides, or [left, right] */
-  constructor(padding: number | readonly number[]) {
+  constructor(...given: Call<[padding: number | readonly number[]], 'nn.ReplicationPad1d'>) {
+    const [padding] = arranged('nn.ReplicationPad1d', given);
     super(padding, { mode: 'replicate' });
   }
 
@@ -192,7 +204,8 @@ export class ReplicationPad1d extends Padding {
 /** Pads images by repeating the border elements (torch.nn.ReplicationPad2d). */
 export class ReplicationPad2d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom] */
-  constructor(padding: number | readonly number[]) {
+  constructor(...given: Call<[padding: number | readonly number[]], 'nn.ReplicationPad2d'>) {
+    const [padding] = arranged('nn.ReplicationPad2d', given);
     super(padding, { mode: 'replicate' });
   }
 
@@ -205,7 +218,8 @@ export class ReplicationPad2d extends Padding {
 /** Pads volumes by repeating the border elements (torch.nn.ReplicationPad3d). */
 export class ReplicationPad3d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
-  constructor(padding: number | readonly number[]) {
+  constructor(...given: Call<[padding: number | readonly number[]], 'nn.ReplicationPad3d'>) {
+    const [padding] = arranged('nn.ReplicationPad3d', given);
     super(padding, { mode: 'replicate' });
   }
 
@@ -218,7 +232,8 @@ export class ReplicationPad3d extends Padding {
 /** Pads sequences circularly, with the elements from the other end (torch.nn.CircularPad1d). */
 export class CircularPad1d extends Padding {
   /** @param padding one number for all sides, or [left, right] */
-  constructor(padding: number | readonly number[]) {
+  constructor(...given: Call<[padding: number | readonly number[]], 'nn.CircularPad1d'>) {
+    const [padding] = arranged('nn.CircularPad1d', given);
     super(padding, { mode: 'circular' });
   }
 
@@ -231,7 +246,8 @@ export class CircularPad1d extends Padding {
 /** Pads images circularly, with the elements from the other end (torch.nn.CircularPad2d). */
 export class CircularPad2d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom] */
-  constructor(padding: number | readonly number[]) {
+  constructor(...given: Call<[padding: number | readonly number[]], 'nn.CircularPad2d'>) {
+    const [padding] = arranged('nn.CircularPad2d', given);
     super(padding, { mode: 'circular' });
   }
 
@@ -244,7 +260,8 @@ export class CircularPad2d extends Padding {
 /** Pads volumes circularly, with the elements from the other end (torch.nn.CircularPad3d). */
 export class CircularPad3d extends Padding {
   /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
-  constructor(padding: number | readonly number[]) {
+  constructor(...given: Call<[padding: number | readonly number[]], 'nn.CircularPad3d'>) {
+    const [padding] = arranged('nn.CircularPad3d', given);
     super(padding, { mode: 'circular' });
   }
 

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { glu } from '../functional/activation.ts';
 import {
   celu,
@@ -12,7 +14,6 @@ import {
   relu6,
   selu,
   softplus,
-  softplusOptions,
   softshrink,
   softsign,
   tanhshrink,
@@ -20,7 +21,6 @@ import {
   type SoftplusOptions,
 } from '../functional/piecewise-activation.ts';
 import { Parameter } from '../tensor/parameter.ts';
-import { requireOptions } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { requireNumber } from '../checks/require-number.ts';
@@ -29,7 +29,8 @@ import { requireNumber } from '../checks/require-number.ts';
 export class ELU extends Module {
   readonly #alpha: number;
 
-  constructor(alpha = 1) {
+  constructor(...given: Call<[alpha?: number], 'nn.ELU'>) {
+    const [alpha = 1] = arranged('nn.ELU', given);
     super();
     requireNumber('ELU', { alpha });
     this.#alpha = alpha;
@@ -53,7 +54,8 @@ export class SELU extends Module {
 export class CELU extends Module {
   readonly #alpha: number;
 
-  constructor(alpha = 1) {
+  constructor(...given: Call<[alpha?: number], 'nn.CELU'>) {
+    const [alpha = 1] = arranged('nn.CELU', given);
     super();
     requireNumber('CELU', { alpha });
     this.#alpha = alpha;
@@ -70,7 +72,8 @@ export class Hardtanh extends Module {
   readonly #min: number;
   readonly #max: number;
 
-  constructor(min = -1, max = 1) {
+  constructor(...given: Call<[minVal?: number, maxVal?: number], 'nn.Hardtanh'>) {
+    const [min = -1, max = 1] = arranged('nn.Hardtanh', given);
     super();
     requireNumber('Hardtanh', { min, max });
     this.#min = min;
@@ -143,7 +146,8 @@ export class Tanhshrink extends Module {
 export class Softshrink extends Module {
   readonly #lambda: number;
 
-  constructor(lambda = 0.5) {
+  constructor(...given: Call<[lambd?: number], 'nn.Softshrink'>) {
+    const [lambda = 0.5] = arranged('nn.Softshrink', given);
     super();
     requireNumber('Softshrink', { lambda });
     this.#lambda = lambda;
@@ -159,7 +163,8 @@ export class Softshrink extends Module {
 export class Hardshrink extends Module {
   readonly #lambda: number;
 
-  constructor(lambda = 0.5) {
+  constructor(...given: Call<[lambd?: number], 'nn.Hardshrink'>) {
+    const [lambda = 0.5] = arranged('nn.Hardshrink', given);
     super();
     requireNumber('Hardshrink', { lambda });
     this.#lambda = lambda;
@@ -176,7 +181,8 @@ export class Threshold extends Module {
   readonly #limit: number;
   readonly #value: number;
 
-  constructor(limit: number, value: number) {
+  constructor(...given: Call<[threshold: number, value: number], 'nn.Threshold'>) {
+    const [limit, value] = arranged('nn.Threshold', given);
     super();
     requireNumber('Threshold', { limit, value });
     this.#limit = limit;
@@ -193,9 +199,10 @@ export class Threshold extends Module {
 export class Softplus extends Module {
   readonly #options: SoftplusOptions;
 
-  constructor(options: SoftplusOptions = {}) {
+  constructor(...given: Call<[options?: SoftplusOptions], 'nn.Softplus'>) {
+    const [options] = arranged('nn.Softplus', given);
     super();
-    requireOptions('Softplus', options, softplusOptions);
+
     this.#options = options;
   }
 
@@ -209,7 +216,8 @@ export class Softplus extends Module {
 export class GLU extends Module {
   readonly #dim: number;
 
-  constructor(dim = -1) {
+  constructor(...given: Call<[dim?: number], 'nn.GLU'>) {
+    const [dim = -1] = arranged('nn.GLU', given);
     super();
     requireNumber('GLU', { dim });
     this.#dim = dim;
@@ -230,7 +238,8 @@ export class PReLU extends Module {
    * @param numParameters 1, or the number of channels, the second dimension. Default: 1.
    * @param init initial value of the weights. Default: 0.25.
    */
-  constructor(numParameters = 1, init = 0.25) {
+  constructor(...given: Call<[numParameters?: number, init?: number], 'nn.PReLU'>) {
+    const [numParameters = 1, init = 0.25] = arranged('nn.PReLU', given);
     super();
     requireNumber('PReLU', { numParameters, init });
     this.weight = new Parameter(new Float32Array(numParameters).fill(init), [numParameters]);

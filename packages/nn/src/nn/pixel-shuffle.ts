@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { pixelShuffle, pixelUnshuffle } from '../functional/pixel-shuffle.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
@@ -8,7 +10,8 @@ export class PixelShuffle extends Module {
   readonly #factor: number;
 
   /** @param upscaleFactor r: multiplies rows and columns by r, divides channels by r² */
-  constructor(upscaleFactor: number) {
+  constructor(...given: Call<[upscaleFactor: number], 'nn.PixelShuffle'>) {
+    const [upscaleFactor] = arranged('nn.PixelShuffle', given);
     super();
     requirePositiveInteger('PixelShuffle', { upscaleFactor });
     this.#factor = upscaleFactor;
@@ -25,7 +28,8 @@ export class PixelUnshuffle extends Module {
   readonly #factor: number;
 
   /** @param downscaleFactor r: multiplies channels by r², divides rows and columns by r */
-  constructor(downscaleFactor: number) {
+  constructor(...given: Call<[downscaleFactor: number], 'nn.PixelUnshuffle'>) {
+    const [downscaleFactor] = arranged('nn.PixelUnshuffle', given);
     super();
     requirePositiveInteger('PixelUnshuffle', { downscaleFactor });
     this.#factor = downscaleFactor;

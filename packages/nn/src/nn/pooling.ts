@@ -1,12 +1,12 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import {
   avgPool1d,
   avgPool2d,
   avgPool3d,
-  avgPoolOptions,
   maxPool1d,
   maxPool2d,
   maxPool3d,
-  maxPoolOptions,
   type AvgPool1dOptions,
   type AvgPool2dOptions,
   type AvgPool3dOptions,
@@ -15,7 +15,6 @@ import {
   type MaxPool3dOptions,
 } from '../functional/pooling.ts';
 import type { Pair, Single, Triple } from '../functional/sizes.ts';
-import { requireOptions } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
@@ -24,9 +23,10 @@ export class MaxPool1d extends Module {
   readonly #kernelSize: Single;
   readonly #options: MaxPool1dOptions;
 
-  constructor(kernelSize: Single, options: MaxPool1dOptions = {}) {
+  constructor(...given: Call<[kernelSize: Single, options?: MaxPool1dOptions], 'nn.MaxPool1d'>) {
+    const [kernelSize, options] = arranged('nn.MaxPool1d', given);
     super();
-    requireOptions('MaxPool1d', options, maxPoolOptions);
+
     this.#kernelSize = kernelSize;
     this.#options = options;
   }
@@ -42,9 +42,10 @@ export class MaxPool2d extends Module {
   readonly #kernelSize: Pair;
   readonly #options: MaxPool2dOptions;
 
-  constructor(kernelSize: Pair, options: MaxPool2dOptions = {}) {
+  constructor(...given: Call<[kernelSize: Pair, options?: MaxPool2dOptions], 'nn.MaxPool2d'>) {
+    const [kernelSize, options] = arranged('nn.MaxPool2d', given);
     super();
-    requireOptions('MaxPool2d', options, maxPoolOptions);
+
     this.#kernelSize = kernelSize;
     this.#options = options;
   }
@@ -60,9 +61,10 @@ export class MaxPool3d extends Module {
   readonly #kernelSize: Triple;
   readonly #options: MaxPool3dOptions;
 
-  constructor(kernelSize: Triple, options: MaxPool3dOptions = {}) {
+  constructor(...given: Call<[kernelSize: Triple, options?: MaxPool3dOptions], 'nn.MaxPool3d'>) {
+    const [kernelSize, options] = arranged('nn.MaxPool3d', given);
     super();
-    requireOptions('MaxPool3d', options, maxPoolOptions);
+
     this.#kernelSize = kernelSize;
     this.#options = options;
   }
@@ -78,9 +80,10 @@ export class AvgPool1d extends Module {
   readonly #kernelSize: Single;
   readonly #options: AvgPool1dOptions;
 
-  constructor(kernelSize: Single, options: AvgPool1dOptions = {}) {
+  constructor(...given: Call<[kernelSize: Single, options?: AvgPool1dOptions], 'nn.AvgPool1d'>) {
+    const [kernelSize, options] = arranged('nn.AvgPool1d', given);
     super();
-    requireOptions('AvgPool1d', options, avgPoolOptions);
+
     this.#kernelSize = kernelSize;
     this.#options = options;
   }
@@ -96,9 +99,10 @@ export class AvgPool2d extends Module {
   readonly #kernelSize: Pair;
   readonly #options: AvgPool2dOptions;
 
-  constructor(kernelSize: Pair, options: AvgPool2dOptions = {}) {
+  constructor(...given: Call<[kernelSize: Pair, options?: AvgPool2dOptions], 'nn.AvgPool2d'>) {
+    const [kernelSize, options] = arranged('nn.AvgPool2d', given);
     super();
-    requireOptions('AvgPool2d', options, avgPoolOptions);
+
     this.#kernelSize = kernelSize;
     this.#options = options;
   }
@@ -114,9 +118,10 @@ export class AvgPool3d extends Module {
   readonly #kernelSize: Triple;
   readonly #options: AvgPool3dOptions;
 
-  constructor(kernelSize: Triple, options: AvgPool3dOptions = {}) {
+  constructor(...given: Call<[kernelSize: Triple, options?: AvgPool3dOptions], 'nn.AvgPool3d'>) {
+    const [kernelSize, options] = arranged('nn.AvgPool3d', given);
     super();
-    requireOptions('AvgPool3d', options, avgPoolOptions);
+
     this.#kernelSize = kernelSize;
     this.#options = options;
   }

@@ -1,18 +1,15 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import {
   binaryCrossEntropy,
-  binaryCrossEntropyOptions,
   gaussianNllLoss,
-  gaussianNllLossOptions,
   klDiv,
-  klDivOptions,
   poissonNllLoss,
-  poissonNllLossOptions,
   type BinaryCrossEntropyOptions,
   type GaussianNLLLossOptions,
   type KLDivOptions,
   type PoissonNLLLossOptions,
 } from '../functional/probability-loss.ts';
-import { requireOptions } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
@@ -20,9 +17,10 @@ import { Module } from './module.ts';
 export class BCELoss extends Module {
   readonly #options: BinaryCrossEntropyOptions;
 
-  constructor(options: BinaryCrossEntropyOptions = {}) {
+  constructor(...given: Call<[options?: BinaryCrossEntropyOptions], 'nn.BCELoss'>) {
+    const [options] = arranged('nn.BCELoss', given);
     super();
-    requireOptions('BCELoss', options, binaryCrossEntropyOptions);
+
     this.#options = options;
   }
 
@@ -36,9 +34,10 @@ export class BCELoss extends Module {
 export class KLDivLoss extends Module {
   readonly #options: KLDivOptions;
 
-  constructor(options: KLDivOptions = {}) {
+  constructor(...given: Call<[options?: KLDivOptions], 'nn.KLDivLoss'>) {
+    const [options] = arranged('nn.KLDivLoss', given);
     super();
-    requireOptions('KLDivLoss', options, klDivOptions);
+
     this.#options = options;
   }
 
@@ -52,9 +51,10 @@ export class KLDivLoss extends Module {
 export class PoissonNLLLoss extends Module {
   readonly #options: PoissonNLLLossOptions;
 
-  constructor(options: PoissonNLLLossOptions = {}) {
+  constructor(...given: Call<[options?: PoissonNLLLossOptions], 'nn.PoissonNLLLoss'>) {
+    const [options] = arranged('nn.PoissonNLLLoss', given);
     super();
-    requireOptions('PoissonNLLLoss', options, poissonNllLossOptions);
+
     this.#options = options;
   }
 
@@ -68,9 +68,10 @@ export class PoissonNLLLoss extends Module {
 export class GaussianNLLLoss extends Module {
   readonly #options: GaussianNLLLossOptions;
 
-  constructor(options: GaussianNLLLossOptions = {}) {
+  constructor(...given: Call<[options?: GaussianNLLLossOptions], 'nn.GaussianNLLLoss'>) {
+    const [options] = arranged('nn.GaussianNLLLoss', given);
     super();
-    requireOptions('GaussianNLLLoss', options, gaussianNllLossOptions);
+
     this.#options = options;
   }
 

@@ -12,7 +12,6 @@ import { concat, expand, reshape, slice } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import { requireBoolean } from '../checks/require-boolean.ts';
-import type { OptionNames } from '../checks/require-options.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
@@ -35,14 +34,6 @@ export interface RecurrentOptions {
    */
   bidirectional?: boolean;
 }
-
-export const recurrentOptions: OptionNames<RecurrentOptions> = {
-  numLayers: true,
-  bias: true,
-  batchFirst: true,
-  dropout: true,
-  bidirectional: true,
-};
 
 /** The names of networks in the lists of `autocast`. */
 const autocastNames = { tanh: 'RNN', relu: 'RNN', lstm: 'LSTM', gru: 'recurrentProducts' } as const;

@@ -1,7 +1,8 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { rmsNorm, type RMSNormOptions } from '../functional/rms-norm.ts';
 import { filledWith } from '../init/constant.ts';
 import type { Parameter } from '../tensor/parameter.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
@@ -12,8 +13,6 @@ export interface RMSNormModuleOptions extends RMSNormOptions {
   elementwiseAffine?: boolean;
 }
 
-const rmsNormOptions: OptionNames<RMSNormModuleOptions> = { eps: true, elementwiseAffine: true };
-
 /** Divides by the root of the mean square over the last dimensions (torch.nn.RMSNorm): see `F.rmsNorm`. */
 export class RMSNorm extends Module {
   /** [...normalizedShape] */
@@ -22,9 +21,15 @@ export class RMSNorm extends Module {
   readonly #eps: number | undefined;
 
   /** @param normalizedShape the last dimensions of every input; a number stands for the last dimension */
-  constructor(normalizedShape: number | readonly number[], options: RMSNormModuleOptions = {}) {
+  constructor(
+    ...given: Call<
+      [normalizedShape: number | readonly number[], options?: RMSNormModuleOptions],
+      'nn.RMSNorm'
+    >
+  ) {
+    const [normalizedShape, options] = arranged('nn.RMSNorm', given);
     super();
-    requireOptions('RMSNorm', options, rmsNormOptions);
+
     this.#shape = typeof normalizedShape === 'number' ? [normalizedShape] : [...normalizedShape];
     for (const size of this.#shape) requirePositiveInteger('RMSNorm', { normalizedShape: size });
     this.#eps = options.eps;

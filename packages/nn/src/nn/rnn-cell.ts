@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { cast } from '../ops/elementwise.ts';
 import { isFloat } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
@@ -11,7 +13,6 @@ import { expand, reshape } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import { requireBoolean } from '../checks/require-boolean.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
@@ -23,8 +24,6 @@ export interface RecurrentCellOptions {
   /** If true, gates have biases. Default: true. */
   bias?: boolean;
 }
-
-const cellOptions: OptionNames<RecurrentCellOptions> = { bias: true };
 
 /** One step of a recurrent network (torch.nn.RNNCellBase). For sequences, RNN, LSTM and GRU are faster. */
 export abstract class RecurrentStep extends Module {
@@ -110,12 +109,12 @@ export interface RNNCellOptions extends RecurrentCellOptions {
   nonlinearity?: 'tanh' | 'relu';
 }
 
-const rnnCellOptions: OptionNames<RNNCellOptions> = { ...cellOptions, nonlinearity: true };
-
 /** One step of {@link RNN} (torch.nn.RNNCell). */
 export class RNNCell extends RecurrentStep {
-  constructor(inputSize: number, hiddenSize: number, options: RNNCellOptions = {}) {
-    requireOptions('RNNCell', options, rnnCellOptions);
+  constructor(
+    ...given: Call<[inputSize: number, hiddenSize: number, options?: RNNCellOptions], 'nn.RNNCell'>
+  ) {
+    const [inputSize, hiddenSize, options] = arranged('nn.RNNCell', given);
     const { nonlinearity = 'tanh', bias } = options;
     super(requireNonlinearity('RNNCell', nonlinearity), inputSize, hiddenSize, bias);
   }
@@ -133,8 +132,10 @@ export class RNNCell extends RecurrentStep {
 
 /** One step of {@link GRU} (torch.nn.GRUCell). */
 export class GRUCell extends RecurrentStep {
-  constructor(inputSize: number, hiddenSize: number, options: RecurrentCellOptions = {}) {
-    requireOptions('GRUCell', options, cellOptions);
+  constructor(
+    ...given: Call<[inputSize: number, hiddenSize: number, options?: RecurrentCellOptions], 'nn.GRUCell'>
+  ) {
+    const [inputSize, hiddenSize, options] = arranged('nn.GRUCell', given);
     super('gru', inputSize, hiddenSize, options.bias);
   }
 
@@ -146,8 +147,10 @@ export class GRUCell extends RecurrentStep {
 
 /** One step of {@link LSTM} (torch.nn.LSTMCell). */
 export class LSTMCell extends RecurrentStep {
-  constructor(inputSize: number, hiddenSize: number, options: RecurrentCellOptions = {}) {
-    requireOptions('LSTMCell', options, cellOptions);
+  constructor(
+    ...given: Call<[inputSize: number, hiddenSize: number, options?: RecurrentCellOptions], 'nn.LSTMCell'>
+  ) {
+    const [inputSize, hiddenSize, options] = arranged('nn.LSTMCell', given);
     super('lstm', inputSize, hiddenSize, options.bias);
   }
 

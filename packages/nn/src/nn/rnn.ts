@@ -1,7 +1,8 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { requireOneOf } from '../checks/require-one-of.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { recurrentOptions, RecurrentNetwork, type RecurrentOptions } from './recurrent-network.ts';
+import { RecurrentNetwork, type RecurrentOptions } from './recurrent-network.ts';
 import type { PackedSequence } from './utils/rnn.ts';
 
 /** Options of {@link RNN}. */
@@ -10,15 +11,13 @@ export interface RNNOptions extends RecurrentOptions {
   nonlinearity?: 'tanh' | 'relu';
 }
 
-const rnnOptions: OptionNames<RNNOptions> = { ...recurrentOptions, nonlinearity: true };
-
 /**
  * A recurrent network of h = act(x·Wᵢₕᵀ + bᵢₕ + h₋₁·Wₕₕᵀ + bₕₕ) (torch.nn.RNN; Elman, 1990). Parameters have torch's names
  * in camelCase, such as `weightIhL0` and `biasHhL1Reverse`, and are initialized uniformly in ±1/√hiddenSize.
  */
 export class RNN extends RecurrentNetwork {
-  constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
-    requireOptions('RNN', options, rnnOptions);
+  constructor(...given: Call<[inputSize: number, hiddenSize: number, options?: RNNOptions], 'nn.RNN'>) {
+    const [inputSize, hiddenSize, options] = arranged('nn.RNN', given);
     const { nonlinearity = 'tanh', ...others } = options;
     super(requireNonlinearity('RNN', nonlinearity), inputSize, hiddenSize, others);
   }
@@ -41,8 +40,8 @@ export class RNN extends RecurrentNetwork {
  * h = (1 − z)·n + z·h₋₁. Parameters: see {@link RNN}.
  */
 export class GRU extends RecurrentNetwork {
-  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
-    requireOptions('GRU', options, recurrentOptions);
+  constructor(...given: Call<[inputSize: number, hiddenSize: number, options?: RecurrentOptions], 'nn.GRU'>) {
+    const [inputSize, hiddenSize, options] = arranged('nn.GRU', given);
     super('gru', inputSize, hiddenSize, options);
   }
 
@@ -58,8 +57,10 @@ export class GRU extends RecurrentNetwork {
  * i, f, g, o, c = f·c₋₁ + i·g and h = o·tanh(c). Parameters: see {@link RNN}.
  */
 export class LSTM extends RecurrentNetwork {
-  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
-    requireOptions('LSTM', options, recurrentOptions);
+  constructor(
+    ...given: Call<[inputSize: number, hiddenSize: number, options?: RecurrentOptions], 'nn.LSTM'>
+  ) {
+    const [inputSize, hiddenSize, options] = arranged('nn.LSTM', given);
     super('lstm', inputSize, hiddenSize, options);
   }
 

@@ -1,12 +1,11 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import {
   cosineSimilarity,
-  cosineSimilarityOptions,
   pairwiseDistance,
-  pairwiseDistanceOptions,
   type CosineSimilarityOptions,
   type PairwiseDistanceOptions,
 } from '../functional/similarity.ts';
-import { requireOptions } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
@@ -14,9 +13,10 @@ import { Module } from './module.ts';
 export class CosineSimilarity extends Module {
   readonly #options: CosineSimilarityOptions;
 
-  constructor(options: CosineSimilarityOptions = {}) {
+  constructor(...given: Call<[options?: CosineSimilarityOptions], 'nn.CosineSimilarity'>) {
+    const [options] = arranged('nn.CosineSimilarity', given);
     super();
-    requireOptions('CosineSimilarity', options, cosineSimilarityOptions);
+
     this.#options = options;
   }
 
@@ -30,9 +30,10 @@ export class CosineSimilarity extends Module {
 export class PairwiseDistance extends Module {
   readonly #options: PairwiseDistanceOptions;
 
-  constructor(options: PairwiseDistanceOptions = {}) {
+  constructor(...given: Call<[options?: PairwiseDistanceOptions], 'nn.PairwiseDistance'>) {
+    const [options] = arranged('nn.PairwiseDistance', given);
     super();
-    requireOptions('PairwiseDistance', options, pairwiseDistanceOptions);
+
     this.#options = options;
   }
 

@@ -1,18 +1,17 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { registry, type ProcessGroup } from '@ringrun/core';
 import { ArgumentError } from '../errors/errors.ts';
 import type { CollectiveGroup } from '../graph/attributes.ts';
 import { replaceAttribute } from './attributes.ts';
-import { BatchNorm, batchNormOptions, type BatchNormModuleOptions } from './batch-norm.ts';
+import { BatchNorm, type BatchNormModuleOptions } from './batch-norm.ts';
 import { Module } from './module.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
 /** Options of {@link SyncBatchNorm}. */
 export interface SyncBatchNormOptions extends BatchNormModuleOptions {
   /** Ranks whose batches are normalized together, including this one. Default: the default group at each forward call. */
   processGroup?: ProcessGroup;
 }
-
-const optionNames: OptionNames<SyncBatchNormOptions> = { ...batchNormOptions, processGroup: true };
 
 /** Result of `convertSyncBatchNorm`: a new SyncBatchNorm for a batch normalization, else the same module, converted. */
 export type Synchronized<M extends Module> = M extends BatchNorm ? SyncBatchNorm : M;
@@ -36,8 +35,8 @@ export type Synchronized<M extends Module> = M extends BatchNorm ? SyncBatchNorm
 export class SyncBatchNorm extends BatchNorm {
   readonly #processGroup: ProcessGroup | undefined;
 
-  constructor(numFeatures: number, options: SyncBatchNormOptions = {}) {
-    requireOptions('SyncBatchNorm', options, optionNames);
+  constructor(...given: Call<[numFeatures: number, options?: SyncBatchNormOptions], 'nn.SyncBatchNorm'>) {
+    const [numFeatures, options] = arranged('nn.SyncBatchNorm', given);
     const { processGroup, ...others } = options;
     super(numFeatures, others);
     this.#processGroup = checkedGroup(processGroup);

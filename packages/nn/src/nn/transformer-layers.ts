@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { inUserFunction } from '../errors/called-function.ts';
 import { gelu, relu } from '../functional/activation.ts';
 import { ArgumentError } from '../errors/errors.ts';
@@ -96,7 +98,13 @@ export class TransformerEncoderLayer extends Module {
   }
 
   /** @param dModel embedding size, a multiple of `nhead` */
-  constructor(dModel: number, nhead: number, options: TransformerLayerOptions = {}) {
+  constructor(
+    ...given: Call<
+      [dModel: number, nhead: number, options?: TransformerLayerOptions],
+      'nn.TransformerEncoderLayer'
+    >
+  ) {
+    const [dModel, nhead, options] = arranged('nn.TransformerEncoderLayer', given);
     super();
     const settings = settingsOf('TransformerEncoderLayer', options);
     const { dimFeedforward, dropout, layerNormEps: eps, batchFirst } = settings;
@@ -168,7 +176,13 @@ export class TransformerDecoderLayer extends Module {
   }
 
   /** @param dModel embedding size, a multiple of `nhead` */
-  constructor(dModel: number, nhead: number, options: TransformerLayerOptions = {}) {
+  constructor(
+    ...given: Call<
+      [dModel: number, nhead: number, options?: TransformerLayerOptions],
+      'nn.TransformerDecoderLayer'
+    >
+  ) {
+    const [dModel, nhead, options] = arranged('nn.TransformerDecoderLayer', given);
     super();
     const settings = settingsOf('TransformerDecoderLayer', options);
     const { dimFeedforward, dropout, layerNormEps: eps, batchFirst } = settings;

@@ -1,4 +1,5 @@
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { ModuleList } from './module-list.ts';
@@ -17,8 +18,6 @@ export interface TransformerStackOptions {
   norm?: Layer | undefined;
 }
 
-const optionNames: OptionNames<TransformerStackOptions> = { norm: true };
-
 /** A stack of encoder layers (torch.nn.TransformerEncoder). As in torch, they start with equal parameters. */
 export class TransformerEncoder extends Module {
   /** Copies of the layer. */
@@ -28,12 +27,14 @@ export class TransformerEncoder extends Module {
 
   /** @param encoderLayer copied `numLayers` times */
   constructor(
-    encoderLayer: TransformerEncoderLayer,
-    numLayers: number,
-    options: TransformerStackOptions = {},
+    ...given: Call<
+      [encoderLayer: TransformerEncoderLayer, numLayers: number, options?: TransformerStackOptions],
+      'nn.TransformerEncoder'
+    >
   ) {
+    const [encoderLayer, numLayers, options] = arranged('nn.TransformerEncoder', given);
     super();
-    requireOptions('TransformerEncoder', options, optionNames);
+
     requirePositiveInteger('TransformerEncoder', { numLayers });
     this.layers = new ModuleList(Array.from({ length: numLayers }, () => encoderLayer.clone()));
     this.norm = options.norm;
@@ -59,12 +60,14 @@ export class TransformerDecoder extends Module {
 
   /** @param decoderLayer copied `numLayers` times */
   constructor(
-    decoderLayer: TransformerDecoderLayer,
-    numLayers: number,
-    options: TransformerStackOptions = {},
+    ...given: Call<
+      [decoderLayer: TransformerDecoderLayer, numLayers: number, options?: TransformerStackOptions],
+      'nn.TransformerDecoder'
+    >
   ) {
+    const [decoderLayer, numLayers, options] = arranged('nn.TransformerDecoder', given);
     super();
-    requireOptions('TransformerDecoder', options, optionNames);
+
     requirePositiveInteger('TransformerDecoder', { numLayers });
     this.layers = new ModuleList(Array.from({ length: numLayers }, () => decoderLayer.clone()));
     this.norm = options.norm;

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { xavierUniform } from '../init/uniform.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -5,7 +7,6 @@ import { LayerNorm } from './layer-norm.ts';
 import { Module } from './module.ts';
 import { TransformerDecoder, TransformerEncoder } from './transformer-stacks.ts';
 import {
-  layerOptions,
   TransformerDecoderLayer,
   TransformerEncoderLayer,
   type TransformerLayerOptions,
@@ -18,12 +19,6 @@ export interface TransformerOptions extends TransformerLayerOptions {
   /** Number of decoder layers. Default: 6. */
   numDecoderLayers?: number;
 }
-
-const optionNames: OptionNames<TransformerOptions> = {
-  ...layerOptions,
-  numEncoderLayers: true,
-  numDecoderLayers: true,
-};
 
 /** Options of {@link Transformer.forward}. See `EncoderInputs` and `DecoderInputs`. */
 export interface TransformerInputs {
@@ -67,9 +62,12 @@ export class Transformer extends Module {
    * @param dModel embedding size, a multiple of `nhead`. Default: 512.
    * @param nhead number of heads. Default: 8.
    */
-  constructor(dModel = 512, nhead = 8, options: TransformerOptions = {}) {
+  constructor(
+    ...given: Call<[dModel?: number, nhead?: number, options?: TransformerOptions], 'nn.Transformer'>
+  ) {
+    const [dModel = 512, nhead = 8, options] = arranged('nn.Transformer', given);
     super();
-    requireOptions('Transformer', options, optionNames);
+
     const { numEncoderLayers = 6, numDecoderLayers = 6, ...layer } = options;
     const eps = layer.layerNormEps ?? 1e-5;
     const encoderLayer = new TransformerEncoderLayer(dModel, nhead, layer);

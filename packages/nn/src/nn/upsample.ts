@@ -1,5 +1,6 @@
-import { interpolate, interpolateOptions, type InterpolateOptions } from '../functional/interpolation.ts';
-import { requireOptions } from '../checks/require-options.ts';
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
+import { interpolate, type InterpolateOptions } from '../functional/interpolation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 
@@ -8,9 +9,10 @@ export class Upsample extends Module {
   readonly #options: InterpolateOptions;
 
   /** @param options see `F.interpolate` */
-  constructor(options: InterpolateOptions) {
+  constructor(...given: Call<[options: InterpolateOptions], 'nn.Upsample'>) {
+    const [options] = arranged('nn.Upsample', given);
     super();
-    requireOptions('Upsample', options, interpolateOptions);
+
     this.#options = options;
   }
 

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import type { Value } from '../graph/node.ts';
 import { add, div, mul, sqrt, sub } from '../ops/elementwise.ts';
 import { Optimizer } from './optimizer.ts';
@@ -22,7 +24,13 @@ export type AdadeltaOptions = Partial<AdadeltaSettings>;
 
 /** Adadelta (torch.optim.Adadelta): v ← ρ·v + (1 − ρ)·g², Δ = g·√(u + eps)/√(v + eps), u ← ρ·u + (1 − ρ)·Δ², p ← p − lr·Δ. */
 export class Adadelta extends Optimizer<AdadeltaSettings> {
-  constructor(parameters: OptimizerParameters<AdadeltaSettings>, options: AdadeltaOptions = {}) {
+  constructor(
+    ...given: Call<
+      [params: OptimizerParameters<AdadeltaSettings>, options?: AdadeltaOptions],
+      'optim.Adadelta'
+    >
+  ) {
+    const [parameters, options] = arranged('optim.Adadelta', given);
     super(rule, parameters, completeSettings('Adadelta', defaults, options));
   }
 }

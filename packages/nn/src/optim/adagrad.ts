@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import type { Value } from '../graph/node.ts';
 import { add, div, mul, sqrt, sub } from '../ops/elementwise.ts';
 import { Optimizer } from './optimizer.ts';
@@ -24,7 +26,10 @@ export type AdagradOptions = Partial<AdagradSettings>;
 
 /** Adagrad (torch.optim.Adagrad): s ← s + g², p ← p − lr/(1 + (t − 1)·lrDecay) · g / (√s + eps). */
 export class Adagrad extends Optimizer<AdagradSettings> {
-  constructor(parameters: OptimizerParameters<AdagradSettings>, options: AdagradOptions = {}) {
+  constructor(
+    ...given: Call<[params: OptimizerParameters<AdagradSettings>, options?: AdagradOptions], 'optim.Adagrad'>
+  ) {
+    const [parameters, options] = arranged('optim.Adagrad', given);
     super(rule, parameters, completeSettings('Adagrad', defaults, options));
   }
 }

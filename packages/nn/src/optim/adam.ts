@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import type { Value } from '../graph/node.ts';
 import { add, div, max, mul, sqrt, sub } from '../ops/elementwise.ts';
 import { Optimizer } from './optimizer.ts';
@@ -27,14 +29,20 @@ export type AdamOptions = Partial<AdamSettings>;
  * p ← p − lr/(1 − β₁ᵗ) · m / (√v/√(1 − β₂ᵗ) + eps). t counts the updates of each parameter separately.
  */
 export class Adam extends Optimizer<AdamSettings> {
-  constructor(parameters: OptimizerParameters<AdamSettings>, options: AdamOptions = {}) {
+  constructor(
+    ...given: Call<[params: OptimizerParameters<AdamSettings>, options?: AdamOptions], 'optim.Adam'>
+  ) {
+    const [parameters, options] = arranged('optim.Adam', given);
     super(adam, parameters, completeSettings('Adam', defaults, options));
   }
 }
 
 /** Adam with decoupled weight decay of lr · weightDecay per step (torch.optim.AdamW). */
 export class AdamW extends Optimizer<AdamSettings> {
-  constructor(parameters: OptimizerParameters<AdamSettings>, options: AdamOptions = {}) {
+  constructor(
+    ...given: Call<[params: OptimizerParameters<AdamSettings>, options?: AdamOptions], 'optim.AdamW'>
+  ) {
+    const [parameters, options] = arranged('optim.AdamW', given);
     super(adamW, parameters, completeSettings('AdamW', { ...defaults, weightDecay: 1e-2 }, options));
   }
 }

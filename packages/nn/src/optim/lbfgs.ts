@@ -1,9 +1,10 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { aCount, aListOf, aNumber, either, requireFields, type FieldKind } from './require-state.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { changeBy } from '../graph/changes.ts';
 import { requirePositiveInteger, requireAtLeastZero } from '../checks/require-number.ts';
 import type { Parameter } from '../tensor/parameter.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { describeValue } from '../checks/describe-value.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { CommonSettings } from './optimizer.ts';
@@ -28,16 +29,6 @@ export interface LBFGSOptions {
   /** 'strongWolfe' searches along each direction; null uses a fixed step. Default: null. */
   lineSearchFn?: 'strongWolfe' | null;
 }
-
-const optionNames: OptionNames<LBFGSOptions> = {
-  lr: true,
-  maxIter: true,
-  maxEval: true,
-  toleranceGrad: true,
-  toleranceChange: true,
-  historySize: true,
-  lineSearchFn: true,
-};
 
 /** State of an {@link LBFGS}; vectors hold all parameters, concatenated. */
 export interface LBFGSState {
@@ -88,8 +79,8 @@ export class LBFGS {
   readonly #settings: Required<Omit<LBFGSOptions, 'lr'>>;
   #state: Omit<LBFGSState, 'lr'> = { nIter: 0, funcEvals: 0, oldDirs: [], oldStps: [], hDiag: 1 };
 
-  constructor(parameters: Iterable<Parameter>, options: LBFGSOptions = {}) {
-    requireOptions('LBFGS', options, optionNames);
+  constructor(...given: Call<[params: Iterable<Parameter>, options?: LBFGSOptions], 'optim.LBFGS'>) {
+    const [parameters, options] = arranged('optim.LBFGS', given);
     const { lr = 1, maxIter = 20, maxEval = Math.floor(maxIter * 1.25) } = options;
     const { toleranceGrad = 1e-7, toleranceChange = 1e-9, historySize = 100, lineSearchFn = null } = options;
     requireAtLeastZero('LBFGS', { lr, toleranceGrad, toleranceChange });

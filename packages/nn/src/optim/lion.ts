@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { add, mul, sub } from '../ops/elementwise.ts';
@@ -25,7 +27,10 @@ export type LionOptions = Partial<LionSettings>;
  * p ← p − lr·(sign(β₁·m + (1 − β₁)·g) + λ·p), then m ← β₂·m + (1 − β₂)·g. Not part of torch.
  */
 export class Lion extends Optimizer<LionSettings> {
-  constructor(parameters: OptimizerParameters<LionSettings>, options: LionOptions = {}) {
+  constructor(
+    ...given: Call<[parameters: OptimizerParameters<LionSettings>, options?: LionOptions], 'optim.Lion'>
+  ) {
+    const [parameters, options] = arranged('optim.Lion', given);
     super(rule, parameters, completeSettings('Lion', defaults, options));
   }
 }

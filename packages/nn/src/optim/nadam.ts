@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import type { Value } from '../graph/node.ts';
 import { add, div, mul, sqrt, sub } from '../ops/elementwise.ts';
 import { Optimizer } from './optimizer.ts';
@@ -27,7 +29,10 @@ export type NAdamOptions = Partial<NAdamSettings>;
  * the number of updates with the current settings.
  */
 export class NAdam extends Optimizer<NAdamSettings> {
-  constructor(parameters: OptimizerParameters<NAdamSettings>, options: NAdamOptions = {}) {
+  constructor(
+    ...given: Call<[params: OptimizerParameters<NAdamSettings>, options?: NAdamOptions], 'optim.NAdam'>
+  ) {
+    const [parameters, options] = arranged('optim.NAdam', given);
     super(rule, parameters, completeSettings('NAdam', defaults, options));
   }
 }

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import type { Value } from '../graph/node.ts';
 import { add, div, mul, sqrt, sub } from '../ops/elementwise.ts';
 import { Optimizer } from './optimizer.ts';
@@ -25,7 +27,10 @@ export type RAdamOptions = Partial<RAdamSettings>;
  * those of SGD with momentum; later ones are those of Adam, times a factor that grows to 1.
  */
 export class RAdam extends Optimizer<RAdamSettings> {
-  constructor(parameters: OptimizerParameters<RAdamSettings>, options: RAdamOptions = {}) {
+  constructor(
+    ...given: Call<[params: OptimizerParameters<RAdamSettings>, options?: RAdamOptions], 'optim.RAdam'>
+  ) {
+    const [parameters, options] = arranged('optim.RAdam', given);
     super(rule, parameters, completeSettings('RAdam', defaults, options));
   }
 }

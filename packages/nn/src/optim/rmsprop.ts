@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import type { Value } from '../graph/node.ts';
 import { add, div, mul, sqrt, sub } from '../ops/elementwise.ts';
 import { Optimizer } from './optimizer.ts';
@@ -26,7 +28,10 @@ export type RMSpropOptions = Partial<RMSpropSettings>;
 
 /** RMSprop (torch.optim.RMSprop): v ← α·v + (1 − α)·g², p ← p − lr·g / (√v + eps). */
 export class RMSprop extends Optimizer<RMSpropSettings> {
-  constructor(parameters: OptimizerParameters<RMSpropSettings>, options: RMSpropOptions = {}) {
+  constructor(
+    ...given: Call<[params: OptimizerParameters<RMSpropSettings>, options?: RMSpropOptions], 'optim.RMSprop'>
+  ) {
+    const [parameters, options] = arranged('optim.RMSprop', given);
     super(rule, parameters, completeSettings('RMSprop', defaults, options));
   }
 }

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { add, mul, sub } from '../ops/elementwise.ts';
@@ -25,7 +27,8 @@ export type SGDOptions = Partial<SGDSettings>;
 
 /** Stochastic gradient descent (torch.optim.SGD): v ← momentum·v + (1 − dampening)·g, p ← p − lr·v; the first v is g. */
 export class SGD extends Optimizer<SGDSettings> {
-  constructor(parameters: OptimizerParameters<SGDSettings>, options: SGDOptions = {}) {
+  constructor(...given: Call<[params: OptimizerParameters<SGDSettings>, options?: SGDOptions], 'optim.SGD'>) {
+    const [parameters, options] = arranged('optim.SGD', given);
     super(rule, parameters, completeSettings('SGD', defaults, options));
   }
 }

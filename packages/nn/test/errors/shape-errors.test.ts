@@ -304,14 +304,14 @@ describe('rejects invalid arguments', () => {
       () => new nn.TripletMarginWithDistanceLoss({ margin: -1 }),
       'TripletMarginWithDistanceLoss: margin must be above 0, got -1',
     ],
-    ['RNN', () => new nn.RNN(2, 3, { bias: 1 as never }), 'RNN: bias: expected true or false, got 1'],
-    ['GRU', () => new nn.GRU(2, 3, { batchFirst: 0 as never }), 'GRU: batchFirst: expected true or false'],
+    ['RNN', () => new nn.RNN(2, 3, { bias: 1 as never }), 'RNN: bias must be true or false, got 1'],
+    ['GRU', () => new nn.GRU(2, 3, { batchFirst: 0 as never }), 'GRU: batchFirst must be true or false'],
     [
       'LSTM',
       () => new nn.LSTM(2, 3, { bidirectional: 'false' as never }),
-      'LSTM: bidirectional: expected true or false',
+      'LSTM: bidirectional must be true or false',
     ],
-    ['GRUCell', () => new nn.GRUCell(2, 3, { bias: 0 as never }), 'GRUCell: bias: expected true or false'],
+    ['GRUCell', () => new nn.GRUCell(2, 3, { bias: 0 as never }), 'GRUCell: bias must be true or false'],
     ['dropout', () => F.dropout(of(2), 1.5), 'p must be from 0 to 1, got 1.5'],
     ['Dropout', () => new nn.Dropout(-0.1), 'p must be from 0 to 1, got -0.1'],
     [

@@ -214,7 +214,7 @@ describe('rejects', () => {
     ['got both (element 1 is not a Parameter)', untyped([vector(1), { params: [vector(2)] }])],
     ['expected Parameters in params, got 7 at index 1', untyped([{ params: [vector(1), 7] }])],
     ['got undefined as params', untyped([{ lr: 1 }])],
-    ['lr must be at least 0, got 0.1', untyped([vector(1)], { lr: '0.1' })],
+    ["lr must be a number, got '0.1'", untyped([vector(1)], { lr: '0.1' })],
     ['expected at least one parameter', untyped([])],
     ['expected at least one parameter, got none', untyped([{ params: [] }])],
     ['betas[1] must be at least 0 and below 1, got 1', () => new optim.Adam([vector(1)], { betas: [0, 1] })],

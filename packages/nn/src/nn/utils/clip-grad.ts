@@ -1,3 +1,5 @@
+import { arranged } from '../../calls/arrange.ts';
+import type { Call } from '../../calls/call.ts';
 import { loadNative } from '@ringrun/native';
 import { requireNothingPending } from '../../executor/operation-queue.ts';
 import {
@@ -25,10 +27,12 @@ export type { ClipGradNormOptions };
  *   on one of the parameters is pending. Nothing is changed in either case.
  */
 export function clipGradNorm(
-  parameters: Parameter | Iterable<Parameter>,
-  maxNorm: number,
-  options: ClipGradNormOptions = {},
+  ...given: Call<
+    [parameters: Parameter | Iterable<Parameter>, maxNorm: number, options?: ClipGradNormOptions],
+    'nn.utils.clipGradNorm'
+  >
 ): number {
+  const [parameters, maxNorm, options] = arranged('nn.utils.clipGradNorm', given);
   const { limit, normType, errorIfNonfinite } = normClipping('clipGradNorm', maxNorm, options);
   const gradients = gradientsOf('clipGradNorm', parameters);
   // float32, so that the result is bit-identical to a compiled step's.
@@ -41,7 +45,10 @@ export function clipGradNorm(
 }
 
 /** Clamps all gradients to [−clipValue, clipValue], in place (torch.nn.utils.clip_grad_value_). NaN is kept. */
-export function clipGradValue(parameters: Parameter | Iterable<Parameter>, clipValue: number): void {
+export function clipGradValue(
+  ...given: Call<[parameters: Parameter | Iterable<Parameter>, clipValue: number], 'nn.utils.clipGradValue'>
+): void {
+  const [parameters, clipValue] = arranged('nn.utils.clipGradValue', given);
   const { limit } = valueClipping('clipGradValue', clipValue);
   loadNative().clampArrays(gradientsOf('clipGradValue', parameters), limit);
 }

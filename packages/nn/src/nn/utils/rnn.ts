@@ -1,8 +1,9 @@
+import { arranged } from '../../calls/arrange.ts';
+import type { Call } from '../../calls/call.ts';
 import { cat, stack, where } from '../../tensor/combine.ts';
 import { full } from '../../tensor/creation.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { describeType } from '../../value-type.ts';
-import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 import { Tensor, tensor } from '../../tensor/tensor.ts';
 
 /**
@@ -59,8 +60,6 @@ export interface PackPaddedSequenceOptions {
   enforceSorted?: boolean;
 }
 
-const packPaddedOptions: OptionNames<PackPaddedSequenceOptions> = { batchFirst: true, enforceSorted: true };
-
 /**
  * Packs a padded batch (torch.nn.utils.rnn.pack_padded_sequence).
  *
@@ -69,11 +68,12 @@ const packPaddedOptions: OptionNames<PackPaddedSequenceOptions> = { batchFirst: 
  * @throws ArgumentError if lengths are out of range, or not in decreasing order with `enforceSorted`
  */
 export function packPaddedSequence(
-  input: Tensor,
-  lengths: readonly number[] | Tensor,
-  options: PackPaddedSequenceOptions = {},
+  ...given: Call<
+    [input: Tensor, lengths: readonly number[] | Tensor, options?: PackPaddedSequenceOptions],
+    'nn.utils.rnn.packPaddedSequence'
+  >
 ): PackedSequence {
-  requireOptions('packPaddedSequence', options, packPaddedOptions);
+  const [input, lengths, options] = arranged('nn.utils.rnn.packPaddedSequence', given);
   const { batchFirst = false, enforceSorted = true } = options;
   if (input.shape.length < 2) {
     throw new ShapeError(
@@ -112,12 +112,6 @@ export interface PadPackedSequenceOptions {
   totalLength?: number | undefined;
 }
 
-const padPackedOptions: OptionNames<PadPackedSequenceOptions> = {
-  batchFirst: true,
-  paddingValue: true,
-  totalLength: true,
-};
-
 /**
  * The inverse of {@link packPaddedSequence} (torch.nn.utils.rnn.pad_packed_sequence).
  *
@@ -125,10 +119,12 @@ const padPackedOptions: OptionNames<PadPackedSequenceOptions> = {
  * @throws ArgumentError if a sequence is longer than `totalLength`
  */
 export function padPackedSequence(
-  sequence: PackedSequence,
-  options: PadPackedSequenceOptions = {},
+  ...given: Call<
+    [sequence: PackedSequence, options?: PadPackedSequenceOptions],
+    'nn.utils.rnn.padPackedSequence'
+  >
 ): [output: Tensor, lengths: Tensor] {
-  requireOptions('padPackedSequence', options, padPackedOptions);
+  const [sequence, options] = arranged('nn.utils.rnn.padPackedSequence', given);
   const { batchFirst = false, paddingValue = 0, totalLength } = options;
   const longest = longestOf(sequence.lengths);
   const total = totalLength ?? longest;
@@ -155,14 +151,14 @@ export interface PadSequenceOptions {
   paddingValue?: number;
 }
 
-const padOptions: OptionNames<PadSequenceOptions> = { batchFirst: true, paddingValue: true };
-
 /**
  * Pads sequences [Lᵢ, …] to the longest one and stacks them (torch.nn.utils.rnn.pad_sequence). Each set of lengths compiles
  * its own graph; to compile one program for many, pad with ringrun's `padTo` in the data loader.
  */
-export function padSequence(sequences: readonly Tensor[], options: PadSequenceOptions = {}): Tensor {
-  requireOptions('padSequence', options, padOptions);
+export function padSequence(
+  ...given: Call<[sequences: readonly Tensor[], options?: PadSequenceOptions], 'nn.utils.rnn.padSequence'>
+): Tensor {
+  const [sequences, options] = arranged('nn.utils.rnn.padSequence', given);
   const { batchFirst = false, paddingValue = 0 } = options;
   if (sequences.length === 0)
     throw new ArgumentError('padSequence: expected at least one sequence, got none.');
@@ -174,14 +170,11 @@ export function padSequence(sequences: readonly Tensor[], options: PadSequenceOp
 /** Options of {@link packSequence}. */
 export type PackSequenceOptions = Pick<PackPaddedSequenceOptions, 'enforceSorted'>;
 
-const packOptions: OptionNames<PackSequenceOptions> = { enforceSorted: true };
-
 /** Packs sequences [Lᵢ, …] (torch.nn.utils.rnn.pack_sequence); see {@link padSequence} for compilation. */
 export function packSequence(
-  sequences: readonly Tensor[],
-  options: PackSequenceOptions = {},
+  ...given: Call<[sequences: readonly Tensor[], options?: PackSequenceOptions], 'nn.utils.rnn.packSequence'>
 ): PackedSequence {
-  requireOptions('packSequence', options, packOptions);
+  const [sequences, options] = arranged('nn.utils.rnn.packSequence', given);
   const lengths = sequences.map(({ shape }) => shape[0]);
   return packPaddedSequence(padSequence(sequences), lengths, options);
 }

@@ -1,7 +1,8 @@
+import { arranged } from '../../calls/arrange.ts';
+import type { Call } from '../../calls/call.ts';
 import { requirePositiveInteger, requireAtLeastZero } from '../../checks/require-number.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { LRScheduler } from './lr-scheduler.ts';
-import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /** Options of {@link CosineAnnealingLR}. */
 export interface CosineAnnealingLROptions {
@@ -9,15 +10,18 @@ export interface CosineAnnealingLROptions {
   etaMin?: number;
 }
 
-const optionNames: OptionNames<CosineAnnealingLROptions> = { etaMin: true };
-
 /**
  * Anneals the rate along half a cosine to etaMin in `tMax` epochs, then back up, periodically
  * (torch.optim.lr_scheduler.CosineAnnealingLR, in its recursive form).
  */
 export class CosineAnnealingLR extends LRScheduler {
-  constructor(optimizer: Optimizer, tMax: number, options: CosineAnnealingLROptions = {}) {
-    requireOptions('CosineAnnealingLR', options, optionNames);
+  constructor(
+    ...given: Call<
+      [optimizer: Optimizer, TMax: number, options?: CosineAnnealingLROptions],
+      'optim.lrScheduler.CosineAnnealingLR'
+    >
+  ) {
+    const [optimizer, tMax, options] = arranged('optim.lrScheduler.CosineAnnealingLR', given);
     const { etaMin = 0 } = options;
     requirePositiveInteger('CosineAnnealingLR', { tMax });
     requireAtLeastZero('CosineAnnealingLR', { etaMin });

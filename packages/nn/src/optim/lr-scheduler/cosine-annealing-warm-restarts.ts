@@ -1,7 +1,8 @@
+import { arranged } from '../../calls/arrange.ts';
+import type { Call } from '../../calls/call.ts';
 import { requirePositiveInteger, requireAtLeastZero } from '../../checks/require-number.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { LRScheduler } from './lr-scheduler.ts';
-import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /** Options of {@link CosineAnnealingWarmRestarts}. */
 export interface CosineAnnealingWarmRestartsOptions {
@@ -11,16 +12,19 @@ export interface CosineAnnealingWarmRestartsOptions {
   etaMin?: number;
 }
 
-const optionNames: OptionNames<CosineAnnealingWarmRestartsOptions> = { tMult: true, etaMin: true };
-
 /**
  * Anneals the rate along half a cosine to etaMin in `t0` epochs, then restarts with a period that is `tMult` times as
  * long (torch.optim.lr_scheduler.CosineAnnealingWarmRestarts; Loshchilov and Hutter, 2016).
  */
 export class CosineAnnealingWarmRestarts extends LRScheduler {
   /** @param t0 epochs of the first period */
-  constructor(optimizer: Optimizer, t0: number, options: CosineAnnealingWarmRestartsOptions = {}) {
-    requireOptions('CosineAnnealingWarmRestarts', options, optionNames);
+  constructor(
+    ...given: Call<
+      [optimizer: Optimizer, T0: number, options?: CosineAnnealingWarmRestartsOptions],
+      'optim.lrScheduler.CosineAnnealingWarmRestarts'
+    >
+  ) {
+    const [optimizer, t0, options] = arranged('optim.lrScheduler.CosineAnnealingWarmRestarts', given);
     const { tMult = 1, etaMin = 0 } = options;
     requirePositiveInteger('CosineAnnealingWarmRestarts', { t0, tMult });
     requireAtLeastZero('CosineAnnealingWarmRestarts', { etaMin });

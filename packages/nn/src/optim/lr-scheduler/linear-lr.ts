@@ -1,8 +1,9 @@
+import { arranged } from '../../calls/arrange.ts';
+import type { Call } from '../../calls/call.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { requirePositiveInteger, requireFraction } from '../../checks/require-number.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { LRScheduler } from './lr-scheduler.ts';
-import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /** Options of {@link LinearLR}. */
 export interface LinearLROptions {
@@ -14,12 +15,12 @@ export interface LinearLROptions {
   totalIters?: number;
 }
 
-const optionNames: OptionNames<LinearLROptions> = { startFactor: true, endFactor: true, totalIters: true };
-
 /** Multiplies the rate by a factor that changes linearly, for warmup (torch.optim.lr_scheduler.LinearLR). */
 export class LinearLR extends LRScheduler {
-  constructor(optimizer: Optimizer, options: LinearLROptions = {}) {
-    requireOptions('LinearLR', options, optionNames);
+  constructor(
+    ...given: Call<[optimizer: Optimizer, options?: LinearLROptions], 'optim.lrScheduler.LinearLR'>
+  ) {
+    const [optimizer, options] = arranged('optim.lrScheduler.LinearLR', given);
     const { startFactor = 1 / 3, endFactor = 1, totalIters = 5 } = options;
     requireFraction('LinearLR', { startFactor, endFactor });
     if (startFactor === 0)

@@ -1,15 +1,21 @@
+import { arranged } from '../../calls/arrange.ts';
+import type { Call } from '../../calls/call.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { requireAtLeastZero } from '../../checks/require-number.ts';
 import { LRScheduler } from './lr-scheduler.ts';
-import { gammaOption, type StepLROptions } from './step-lr.ts';
-import { requireOptions } from '../../checks/require-options.ts';
+import { type StepLROptions } from './step-lr.ts';
 
 /** Multiplies the rate by gamma at each milestone (torch.optim.lr_scheduler.MultiStepLR). */
 export class MultiStepLR extends LRScheduler {
   /** @param milestones epochs; a repeated epoch counts twice */
-  constructor(optimizer: Optimizer, milestones: readonly number[], options: StepLROptions = {}) {
-    requireOptions('MultiStepLR', options, gammaOption);
+  constructor(
+    ...given: Call<
+      [optimizer: Optimizer, milestones: readonly number[], options?: StepLROptions],
+      'optim.lrScheduler.MultiStepLR'
+    >
+  ) {
+    const [optimizer, milestones, options] = arranged('optim.lrScheduler.MultiStepLR', given);
     const { gamma = 0.1 } = options;
     requireMilestones('MultiStepLR', milestones);
     requireAtLeastZero('MultiStepLR', { gamma });

@@ -1,9 +1,10 @@
+import { arranged } from '../../calls/arrange.ts';
+import type { Call } from '../../calls/call.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { requirePositiveInteger, requireAtLeastZero, requireFraction } from '../../checks/require-number.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { forEachGroup, hasMomentum, LRScheduler, type Schedule } from './lr-scheduler.ts';
 import { requireOneOf } from '../../checks/require-one-of.ts';
-import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /** Options of {@link OneCycleLR}. Requires either `totalSteps` or both `epochs` and `stepsPerEpoch`. */
 export interface OneCycleLROptions {
@@ -31,28 +32,19 @@ export interface OneCycleLROptions {
   threePhase?: boolean;
 }
 
-const optionNames: OptionNames<OneCycleLROptions> = {
-  totalSteps: true,
-  epochs: true,
-  stepsPerEpoch: true,
-  pctStart: true,
-  annealStrategy: true,
-  cycleMomentum: true,
-  baseMomentum: true,
-  maxMomentum: true,
-  divFactor: true,
-  finalDivFactor: true,
-  threePhase: true,
-};
-
 /**
  * Raises the rate to `maxLr`, then lowers it far below its initial value, once (torch.optim.lr_scheduler.OneCycleLR). Call `step`
  * after every batch. The groups' own rates are replaced.
  */
 export class OneCycleLR extends LRScheduler {
   /** @param maxLr the highest rate, for all groups or per group */
-  constructor(optimizer: Optimizer, maxLr: number | readonly number[], options: OneCycleLROptions = {}) {
-    requireOptions('OneCycleLR', options, optionNames);
+  constructor(
+    ...given: Call<
+      [optimizer: Optimizer, maxLr: number | readonly number[], options?: OneCycleLROptions],
+      'optim.lrScheduler.OneCycleLR'
+    >
+  ) {
+    const [optimizer, maxLr, options] = arranged('optim.lrScheduler.OneCycleLR', given);
     const { cycleMomentum = true, baseMomentum = 0.85, maxMomentum = 0.95 } = options;
     const { divFactor = 25, finalDivFactor = 1e4 } = options;
     const highest = forEachGroup('OneCycleLR', optimizer, maxLr);

@@ -1,3 +1,5 @@
+import { arranged } from '../../calls/arrange.ts';
+import type { Call } from '../../calls/call.ts';
 import { aCount, aFiniteNumber, aListOf, aNumber, either, requireFields } from '../require-state.ts';
 import { describeValue } from '../../checks/describe-value.ts';
 import { ArgumentError } from '../../errors/errors.ts';
@@ -5,7 +7,6 @@ import type { Optimizer } from '../optimizer.ts';
 import { requireAtLeastZero } from '../../checks/require-number.ts';
 import { forEachGroup, requireOptimizer } from './lr-scheduler.ts';
 import { requireOneOf } from '../../checks/require-one-of.ts';
-import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /** Options of {@link ReduceLROnPlateau}. */
 export interface ReduceLROnPlateauOptions {
@@ -26,17 +27,6 @@ export interface ReduceLROnPlateauOptions {
   /** Minimum reduction; smaller ones are skipped. Default: 1e-8. */
   eps?: number;
 }
-
-const optionNames: OptionNames<ReduceLROnPlateauOptions> = {
-  mode: true,
-  factor: true,
-  patience: true,
-  threshold: true,
-  thresholdMode: true,
-  cooldown: true,
-  minLr: true,
-  eps: true,
-};
 
 /** Progress of a {@link ReduceLROnPlateau}, without its settings. */
 export interface ReduceLROnPlateauState {
@@ -63,9 +53,15 @@ export class ReduceLROnPlateau {
   readonly #minLrs: readonly number[];
   #state: ReduceLROnPlateauState;
 
-  constructor(optimizer: Optimizer, options: ReduceLROnPlateauOptions = {}) {
+  constructor(
+    ...given: Call<
+      [optimizer: Optimizer, options?: ReduceLROnPlateauOptions],
+      'optim.lrScheduler.ReduceLROnPlateau'
+    >
+  ) {
+    const [optimizer, options] = arranged('optim.lrScheduler.ReduceLROnPlateau', given);
     requireOptimizer('ReduceLROnPlateau', optimizer);
-    requireOptions('ReduceLROnPlateau', options, optionNames);
+
     const { mode = 'min', thresholdMode = 'rel', factor = 0.1, patience = 10 } = options;
     const { threshold = 1e-4, cooldown = 0, minLr = 0, eps = 1e-8 } = options;
     requireAtLeastZero('ReduceLROnPlateau', { factor, patience, threshold, cooldown, eps });

@@ -1,3 +1,5 @@
+import { arranged } from '../../calls/arrange.ts';
+import type { Call } from '../../calls/call.ts';
 import { aCount } from '../require-state.ts';
 import { describeValue } from '../../checks/describe-value.ts';
 import { ArgumentError } from '../../errors/errors.ts';
@@ -25,7 +27,13 @@ export class SequentialLR {
   #lastEpoch = 0;
 
   /** @param milestones epochs at which the next scheduler starts, one fewer than schedulers */
-  constructor(optimizer: Optimizer, schedulers: readonly LRScheduler[], milestones: readonly number[]) {
+  constructor(
+    ...given: Call<
+      [optimizer: Optimizer, schedulers: readonly LRScheduler[], milestones: readonly number[]],
+      'optim.lrScheduler.SequentialLR'
+    >
+  ) {
+    const [optimizer, schedulers, milestones] = arranged('optim.lrScheduler.SequentialLR', given);
     requireOptimizer('SequentialLR', optimizer);
     const stranger = schedulers.findIndex(
       (scheduler) => !(scheduler instanceof LRScheduler) || scheduler.optimizer !== optimizer,

@@ -1,7 +1,8 @@
+import { arranged } from '../../calls/arrange.ts';
+import type { Call } from '../../calls/call.ts';
 import { requirePositiveInteger, requireAtLeastZero } from '../../checks/require-number.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { LRScheduler } from './lr-scheduler.ts';
-import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /** Options of {@link StepLR} and {@link MultiStepLR}. */
 export interface StepLROptions {
@@ -9,12 +10,15 @@ export interface StepLROptions {
   gamma?: number;
 }
 
-export const gammaOption: OptionNames<StepLROptions> = { gamma: true };
-
 /** Multiplies the rate by gamma every `stepSize` epochs (torch.optim.lr_scheduler.StepLR). */
 export class StepLR extends LRScheduler {
-  constructor(optimizer: Optimizer, stepSize: number, options: StepLROptions = {}) {
-    requireOptions('StepLR', options, gammaOption);
+  constructor(
+    ...given: Call<
+      [optimizer: Optimizer, stepSize: number, options?: StepLROptions],
+      'optim.lrScheduler.StepLR'
+    >
+  ) {
+    const [optimizer, stepSize, options] = arranged('optim.lrScheduler.StepLR', given);
     const { gamma = 0.1 } = options;
     requirePositiveInteger('StepLR', { stepSize });
     requireAtLeastZero('StepLR', { gamma });

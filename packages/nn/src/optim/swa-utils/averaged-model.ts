@@ -1,3 +1,5 @@
+import { arranged } from '../../calls/arrange.ts';
+import type { Call } from '../../calls/call.ts';
 import type { ForwardModule } from '@ringrun/core';
 import { ArgumentError } from '../../errors/errors.ts';
 import { changeBy } from '../../graph/changes.ts';
@@ -5,7 +7,6 @@ import { Module } from '../../nn/module.ts';
 import type { ModuleStateDict, StoredTensors } from '../../nn/state-dict.ts';
 import { requireNothingPending } from '../../executor/operation-queue.ts';
 import { asFloat32, store, type LoadableTensor } from '../../tensor/stored-tensor.ts';
-import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /**
  * The weight of the new parameters in an average: average ← average + weight·(new − average).
@@ -21,8 +22,6 @@ export interface AveragedModelOptions {
   /** If true, averages buffers too. If false, copies them from the model. Default: false. */
   useBuffers?: boolean;
 }
-
-const optionNames: OptionNames<AveragedModelOptions> = { avgFn: true, useBuffers: true };
 
 /** The mean of all parameters (stochastic weight averaging; torch.optim.swa_utils.get_swa_avg_fn). */
 export function getSwaAvgFn(): AverageWeight {
@@ -60,13 +59,14 @@ export class AveragedModel<M extends Module & ForwardModule> {
   #numAveraged = 0;
 
   /** @param module an instance of the model's class, which must not be trained otherwise */
-  constructor(module: M, options: AveragedModelOptions = {}) {
+  constructor(...given: Call<[model: M, options?: AveragedModelOptions], 'optim.swaUtils.AveragedModel'>) {
+    const [module, options] = arranged('optim.swaUtils.AveragedModel', given);
     if (!(module instanceof Module)) {
       throw new ArgumentError(
         "AveragedModel: expected a Module for the averages. Pass another instance of the model's class.",
       );
     }
-    requireOptions('AveragedModel', options, optionNames);
+
     const { avgFn = getSwaAvgFn(), useBuffers = false } = options;
     this.#options = { avgFn, useBuffers };
     this.module = module;

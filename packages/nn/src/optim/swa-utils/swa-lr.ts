@@ -1,8 +1,9 @@
+import { arranged } from '../../calls/arrange.ts';
+import type { Call } from '../../calls/call.ts';
 import { LRScheduler, forEachGroup } from '../lr-scheduler/lr-scheduler.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { requireAtLeastZero } from '../../checks/require-number.ts';
 import { requireOneOf } from '../../checks/require-one-of.ts';
-import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 
 /** Options of {@link SWALR}. */
 export interface SWALROptions {
@@ -12,8 +13,6 @@ export interface SWALROptions {
   annealStrategy?: 'cos' | 'linear';
 }
 
-const optionNames: OptionNames<SWALROptions> = { annealEpochs: true, annealStrategy: true };
-
 const strategies = {
   cos: (part: number) => (1 - Math.cos(Math.PI * part)) / 2,
   linear: (part: number) => part,
@@ -22,8 +21,13 @@ const strategies = {
 /** Anneals the rate to a constant for weight averaging (torch.optim.swa_utils.SWALR). */
 export class SWALR extends LRScheduler {
   /** @param swaLr the rate, for all groups or per group */
-  constructor(optimizer: Optimizer, swaLr: number | readonly number[], options: SWALROptions = {}) {
-    requireOptions('SWALR', options, optionNames);
+  constructor(
+    ...given: Call<
+      [optimizer: Optimizer, swaLr: number | readonly number[], options?: SWALROptions],
+      'optim.swaUtils.SWALR'
+    >
+  ) {
+    const [optimizer, swaLr, options] = arranged('optim.swaUtils.SWALR', given);
     const { annealEpochs = 10, annealStrategy = 'cos' } = options;
     requireAtLeastZero('SWALR', { annealEpochs });
     const rates = forEachGroup('SWALR', optimizer, swaLr);

@@ -78,5 +78,5 @@ test('rejects a model of another class and states without a count, and changes n
   }).toThrow('expected the key n_averaged');
   expect(averaged.stateDict()).toEqual(before);
   expect(() => getEmaAvgFn(2)).toThrow('decay must lie between 0 and 1, got 2.');
-  expect(() => new AveragedModel({} as never)).toThrow('expected a Module for the averages.');
+  expect(() => new AveragedModel([] as never)).toThrow('expected a Module for the averages.');
 });

@@ -1,0 +1,73 @@
+import { TensorMethods } from '../tensor/tensor-methods.ts';
+
+/** What an argument may be, for its message. */
+export interface Kind {
+  readonly expected: string;
+  readonly accepts: (value: unknown) => boolean;
+}
+
+const isNumber = (value: unknown) => typeof value === 'number';
+const isTensor = (value: unknown) => value instanceof TensorMethods;
+const isScalar = (value: unknown) =>
+  typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
+const areNumbers = (value: unknown) => Array.isArray(value) && value.every(isNumber);
+
+const kinds = {
+  tensor: { expected: 'a tensor', accepts: isTensor },
+  operand: {
+    expected: 'a tensor, a number, a bigint or a boolean',
+    accepts: (value) => isTensor(value) || isScalar(value),
+  },
+  scalar: { expected: 'a number, a bigint or a boolean', accepts: isScalar },
+  number: { expected: 'a number', accepts: isNumber },
+  boolean: { expected: 'true or false', accepts: (value) => typeof value === 'boolean' },
+  text: { expected: 'a text', accepts: (value) => typeof value === 'string' },
+  sizes: {
+    expected: 'a number or a list of numbers',
+    accepts: (value) => isNumber(value) || areNumbers(value),
+  },
+  list: { expected: 'a list of numbers', accepts: areNumbers },
+} satisfies Record<string, Kind>;
+
+/** Names of arguments that mean the same in all functions. */
+const names: Readonly<Record<keyof typeof kinds, string>> = {
+  tensor:
+    'input input1 input2 target weight bias x1 x2 anchor positive negative query key logProbs theta grid tensor var posWeight offsets perSampleWeights attnMask logits index mask condition end vector',
+  operand: 'other exponent',
+  scalar: 'fillValue',
+  number:
+    'p eps alpha beta negativeSlope lambd minVal maxVal threshold tau margin delta labelSmoothing ignoreIndex momentum dropoutP blank numClasses groups numGroups upscaleFactor downscaleFactor k inChannels outChannels inFeatures outFeatures in1Features in2Features numEmbeddings embeddingDim numFeatures numChannels embedDim numHeads dModel nhead numLayers numEncoderLayers numDecoderLayers dimFeedforward layerNormEps inputSize hiddenSize numParameters init startDim endDim dim0 dim1 dim2 count length start step rtol atol nan posinf neginf n diagonal offset repeats chunks correction dropout lr lrDecay rho',
+  boolean:
+    'keepdim training inplace ceilMode countIncludePad alignCorners affine trackRunningStats batchFirst bidirectional normFirst zeroInfinity logTarget logInput full swap hard isCausal enableGqa includeLastOffset elementwiseAffine largest sorted descending',
+  text: 'reduction approximate paddingMode nonlinearity',
+  sizes: 'stride dilation kernelSize normalizedShape',
+  list: '',
+};
+
+const kindOfName = new Map(
+  Object.entries(names).flatMap(([kind, list]) =>
+    list.split(' ').map((name) => [name, kinds[kind as keyof typeof kinds] as Kind]),
+  ),
+);
+
+/** Arguments of some functions whose names mean something else there. */
+const exceptions: Readonly<Partial<Record<string, keyof typeof kinds>>> = {
+  'F.pad value': 'number',
+  'F.threshold value': 'number',
+  'F.scaledDotProductAttention value': 'tensor',
+  'nn.Threshold value': 'number',
+  'nn.ConstantPad1d value': 'number',
+  'nn.ConstantPad2d value': 'number',
+  'nn.ConstantPad3d value': 'number',
+};
+
+/** The kind of an argument; undefined if the function checks it. */
+export function kindOf(key: string, name: string): Kind | undefined {
+  // The functions of nn.init say which tensors they fill.
+  if (key.startsWith('nn.init.') && name === 'tensor') return undefined;
+  const exception = exceptions[`${key} ${name}`];
+  if (exception !== undefined) return kinds[exception];
+  if (key.startsWith('nn.') && name === 'bias') return kinds.boolean;
+  if (name === 'dim') return key.startsWith('x.') ? kinds.sizes : kinds.number;
+  return kindOfName.get(name);
+}
