@@ -21,6 +21,8 @@ export { setDefaultDevice } from './executor/select.ts';
 export { programCache } from './compiler/program-cache.ts';
 export {
   arange,
+  empty,
+  emptyLike,
   eye,
   full,
   fullLike,
@@ -68,5 +70,7 @@ export type {
   LoadableTensor,
   StoredTensor,
 } from './tensor/stored-tensor.ts';
-export type { Arranged, Call, Signature } from './calls/call.ts';
+export type { Arranged, Call } from './calls/call.ts';
+export type { Signature } from './calls/signature.ts';
 export type { Signatures } from './calls/signatures.ts';
+export type { Sized, Spread } from './calls/sizes.ts';

@@ -3,7 +3,8 @@ import { requireOptions } from '../checks/require-options.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { TensorMethods } from '../tensor/tensor-methods.ts';
-import type { Arranged, Call, Signature } from './call.ts';
+import type { Arranged, Call } from './call.ts';
+import type { Signature } from './signature.ts';
 import { kindOf, type Kind } from './kinds.ts';
 import { signatures, type Signatures } from './signatures.ts';
 import { reasonAgainst } from './unsupported.ts';
@@ -95,6 +96,12 @@ export function arrangedBy(
     if (heads[place] === undefined && positional[place].isRequired) throw missing(call, positional[place]);
   }
   return hasOptions ? [...heads, options] : heads;
+}
+
+/** The arguments of a tensor's method by position, if some are given by name. */
+export function positional(method: string, given: unknown[]): unknown[] {
+  const key = `x.${method}`;
+  return isNamed(given.at(-1)) && key in signatures ? arrangedBy(key as keyof Signatures, given) : given;
 }
 
 /** True for an object that names arguments, as opposed to an array, a tensor or a module. */

@@ -1,3 +1,4 @@
+import type { Signature } from './signature.ts';
 import type { Signatures } from './signatures.ts';
 
 /**
@@ -9,16 +10,6 @@ import type { Signatures } from './signatures.ts';
  */
 export type Call<Usual extends readonly unknown[], Name extends keyof Signatures> =
   Usual | Forms<Named<Usual, Signatures[Name]>, [...Signatures[Name][0], ...Signatures[Name][1]]>;
-
-/**
- * Names of arguments: those before the options, those of the options in torch's order, and options that have no position. A
- * name ends with `?` if the argument has a default, and with `!` if only its default is accepted.
- */
-export type Signature = readonly [
-  usual: readonly string[],
-  options: readonly string[],
-  withoutPosition?: readonly string[],
-];
 
 /** The arguments as `arranged` returns them: the options are always an object. */
 export type Arranged<Usual extends readonly unknown[], S extends Signature> =

@@ -32,16 +32,16 @@ const kinds = {
 /** Names of arguments that mean the same in all functions. */
 const names: Readonly<Record<keyof typeof kinds, string>> = {
   tensor:
-    'input input1 input2 target weight bias x1 x2 anchor positive negative query key logProbs theta grid tensor var posWeight offsets perSampleWeights attnMask logits index mask condition end vector',
-  operand: 'other exponent',
+    'input input1 input2 target weight bias x1 x2 anchor positive negative query key logProbs theta grid tensor var posWeight offsets perSampleWeights attnMask logits index mask condition vec vec2 mat2 mat1 batch1 batch2',
+  operand: 'other exponent src min max',
   scalar: 'fillValue',
   number:
-    'p eps alpha beta negativeSlope lambd minVal maxVal threshold tau margin delta labelSmoothing ignoreIndex momentum dropoutP blank numClasses groups numGroups upscaleFactor downscaleFactor k inChannels outChannels inFeatures outFeatures in1Features in2Features numEmbeddings embeddingDim numFeatures numChannels embedDim numHeads dModel nhead numLayers numEncoderLayers numDecoderLayers dimFeedforward layerNormEps inputSize hiddenSize numParameters init startDim endDim dim0 dim1 dim2 count length start step rtol atol nan posinf neginf n diagonal offset repeats chunks correction dropout lr lrDecay rho',
+    'p eps alpha beta negativeSlope lambd minVal maxVal threshold tau margin delta labelSmoothing ignoreIndex momentum dropoutP blank numClasses groups numGroups upscaleFactor downscaleFactor k inChannels outChannels inFeatures outFeatures in1Features in2Features numEmbeddings embeddingDim numFeatures numChannels embedDim numHeads dModel nhead numLayers numEncoderLayers numDecoderLayers dimFeedforward layerNormEps inputSize hiddenSize numParameters init startDim endDim dim0 dim1 dim2 count length start step rtol atol repeats shift splitCount chunks base nan posinf neginf n diagonal offset repeats chunks correction dropout lr lrDecay rho',
   boolean:
     'keepdim training inplace ceilMode countIncludePad alignCorners affine trackRunningStats batchFirst bidirectional normFirst zeroInfinity logTarget logInput full swap hard isCausal enableGqa includeLastOffset elementwiseAffine largest sorted descending',
   text: 'reduction approximate paddingMode nonlinearity',
-  sizes: 'stride dilation kernelSize normalizedShape',
-  list: '',
+  sizes: 'stride dilation kernelSize normalizedShape splitSize shifts dims',
+  list: 'sizes',
 };
 
 const kindOfName = new Map(
@@ -52,22 +52,62 @@ const kindOfName = new Map(
 
 /** Arguments of some functions whose names mean something else there. */
 const exceptions: Readonly<Partial<Record<string, keyof typeof kinds>>> = {
-  'F.pad value': 'number',
+  'F.pad value': 'scalar',
+  'full size': 'list',
+  'normal size': 'list',
+  'randint size': 'list',
   'F.threshold value': 'number',
   'F.scaledDotProductAttention value': 'tensor',
+  'x.select index': 'number',
+  'x.lerp weight': 'operand',
+  'x.lerp end': 'tensor',
+  'x.maskedFill value': 'scalar',
+  'where input': 'operand',
+  'arange start': 'scalar',
+  'arange end': 'scalar',
+  'arange step': 'scalar',
+  'linspace steps': 'number',
+  'linspace end': 'number',
+  'logspace steps': 'number',
+  'logspace end': 'number',
+  'eye m': 'number',
+  'normal mean': 'number',
+  'normal std': 'number',
+  'randint low': 'number',
+  'randint high': 'number',
+  'x.logicalAnd other': 'tensor',
+  'x.logicalOr other': 'tensor',
+  'x.logicalXor other': 'tensor',
+  'x.viewAs other': 'tensor',
+  'x.reshapeAs other': 'tensor',
+  'x.expandAs other': 'tensor',
+  'x.matmul other': 'tensor',
+  'x.dot other': 'tensor',
+  'x.dist other': 'tensor',
+  'x.isclose other': 'tensor',
+  'x.logaddexp other': 'tensor',
   'nn.Threshold value': 'number',
   'nn.ConstantPad1d value': 'number',
   'nn.ConstantPad2d value': 'number',
   'nn.ConstantPad3d value': 'number',
 };
 
+/** Methods whose `dim` may be a list. */
+const overSeveral: ReadonlySet<string> = new Set(
+  'sum mean amax amin logsumexp nansum nanmean all any countNonzero norm'
+    .split(' ')
+    .map((name) => `x.${name}`),
+);
+
 /** The kind of an argument; undefined if the function checks it. */
 export function kindOf(key: string, name: string): Kind | undefined {
   // The functions of nn.init say which tensors they fill.
   if (key.startsWith('nn.init.') && name === 'tensor') return undefined;
+  if ((key === 'x.norm' && name === 'p') || ((key === 'x.var' || key === 'x.std') && name === 'dim'))
+    return undefined;
   const exception = exceptions[`${key} ${name}`];
   if (exception !== undefined) return kinds[exception];
   if (key.startsWith('nn.') && name === 'bias') return kinds.boolean;
-  if (name === 'dim') return key.startsWith('x.') ? kinds.sizes : kinds.number;
+  if (name === 'dim') return overSeveral.has(key) ? kinds.sizes : kinds.number;
   return kindOfName.get(name);
 }

@@ -14,7 +14,9 @@ export function relu(...given: Call<[input: Tensor], 'F.relu'>): Tensor {
 }
 
 /** x if x > 0, else negativeSlope·x (torch.nn.functional.leaky_relu). */
-export function leakyRelu(...given: Call<[input: Tensor, negativeSlope?: number], 'F.leakyRelu'>): Tensor {
+export function leakyRelu(
+  ...given: Call<[input: Tensor, negativeSlope?: number | undefined], 'F.leakyRelu'>
+): Tensor {
   const [input, negativeSlope = 0.01] = arranged('F.leakyRelu', given);
   return new Tensor(leakyReluOf(input.value, negativeSlope));
 }
@@ -26,7 +28,7 @@ export interface GELUOptions {
 }
 
 /** x·Φ(x), Φ the standard normal distribution (torch.nn.functional.gelu; Hendrycks and Gimpel, 2016). */
-export function gelu(...given: Call<[input: Tensor, options?: GELUOptions], 'F.gelu'>): Tensor {
+export function gelu(...given: Call<[input: Tensor, options?: GELUOptions | undefined], 'F.gelu'>): Tensor {
   const [input, options] = arranged('F.gelu', given);
   const { approximate = 'none' } = options;
   requireOneOf('gelu', 'approximate', approximate, ['none', 'tanh']);
@@ -43,7 +45,7 @@ export function silu(...given: Call<[input: Tensor], 'F.silu'>): Tensor {
 }
 
 /** The first half along `dim` times the sigmoid of the second half (torch.nn.functional.glu; Dauphin and others, 2017). */
-export function glu(...given: Call<[input: Tensor, dim?: number], 'F.glu'>): Tensor {
+export function glu(...given: Call<[input: Tensor, dim?: number | undefined], 'F.glu'>): Tensor {
   const [input, dim = -1] = arranged('F.glu', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => glu(x, dim));
   requireFloat('glu', input.value);

@@ -46,7 +46,7 @@ export interface AttentionOptions {
  */
 export function scaledDotProductAttention(
   ...given: Call<
-    [query: Tensor, key: Tensor, value: Tensor, options?: AttentionOptions],
+    [query: Tensor, key: Tensor, value: Tensor, options?: AttentionOptions | undefined],
     'F.scaledDotProductAttention'
   >
 ): Tensor {

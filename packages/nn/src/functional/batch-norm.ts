@@ -42,11 +42,11 @@ export function batchNorm(
   ...given: Call<
     [
       input: Tensor,
-      runningMean?: BufferTensor,
-      runningVar?: BufferTensor,
-      weight?: Tensor,
-      bias?: Tensor,
-      options?: BatchNormOptions,
+      runningMean?: BufferTensor | undefined,
+      runningVar?: BufferTensor | undefined,
+      weight?: Tensor | undefined,
+      bias?: Tensor | undefined,
+      options?: BatchNormOptions | undefined,
     ],
     'F.batchNorm'
   >

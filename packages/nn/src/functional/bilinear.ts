@@ -17,7 +17,7 @@ import type { Tensor } from '../tensor/tensor.ts';
  * @returns [..., out]
  */
 export function bilinear(
-  ...given: Call<[input1: Tensor, input2: Tensor, weight: Tensor, bias?: Tensor], 'F.bilinear'>
+  ...given: Call<[input1: Tensor, input2: Tensor, weight: Tensor, bias?: Tensor | undefined], 'F.bilinear'>
 ): Tensor {
   const [input1, input2, weight, bias] = arranged('F.bilinear', given);
   if (isNarrow(input1, input2, weight)) {

@@ -13,7 +13,7 @@ import { dropout, dropoutOptions, requireProbability, type DropoutOptions } from
  * Tompson and others, 2015). Default of `p`: 0.5.
  */
 export function dropout1d(
-  ...given: Call<[input: Tensor, p?: number, options?: DropoutOptions], 'F.dropout1d'>
+  ...given: Call<[input: Tensor, p?: number | undefined, options?: DropoutOptions | undefined], 'F.dropout1d'>
 ): Tensor {
   const [input, p = 0.5, options] = arranged('F.dropout1d', given);
   return dropChannels('dropout1d', input, 3, p, options);
@@ -21,7 +21,7 @@ export function dropout1d(
 
 /** `dropout1d` of the channels of [N, C, H, W] (torch.nn.functional.dropout2d). Default of `p`: 0.5. */
 export function dropout2d(
-  ...given: Call<[input: Tensor, p?: number, options?: DropoutOptions], 'F.dropout2d'>
+  ...given: Call<[input: Tensor, p?: number | undefined, options?: DropoutOptions | undefined], 'F.dropout2d'>
 ): Tensor {
   const [input, p = 0.5, options] = arranged('F.dropout2d', given);
   return dropChannels('dropout2d', input, 4, p, options);
@@ -29,7 +29,7 @@ export function dropout2d(
 
 /** `dropout1d` of the channels of [N, C, D, H, W] (torch.nn.functional.dropout3d). Default of `p`: 0.5. */
 export function dropout3d(
-  ...given: Call<[input: Tensor, p?: number, options?: DropoutOptions], 'F.dropout3d'>
+  ...given: Call<[input: Tensor, p?: number | undefined, options?: DropoutOptions | undefined], 'F.dropout3d'>
 ): Tensor {
   const [input, p = 0.5, options] = arranged('F.dropout3d', given);
   return dropChannels('dropout3d', input, 5, p, options);
@@ -40,7 +40,10 @@ export function dropout3d(
  * Klambauer and others, 2017). Default of `p`: 0.5.
  */
 export function alphaDropout(
-  ...given: Call<[input: Tensor, p?: number, options?: DropoutOptions], 'F.alphaDropout'>
+  ...given: Call<
+    [input: Tensor, p?: number | undefined, options?: DropoutOptions | undefined],
+    'F.alphaDropout'
+  >
 ): Tensor {
   const [input, p = 0.5, options] = arranged('F.alphaDropout', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => alphaDropout(x, p, options));

@@ -45,7 +45,10 @@ export const convOptions: OptionNames<ConvOptions<Sizes>> = {
  * @param bias [M]
  */
 export function conv1d(
-  ...given: Call<[input: Tensor, weight: Tensor, bias?: Tensor, options?: Conv1dOptions], 'F.conv1d'>
+  ...given: Call<
+    [input: Tensor, weight: Tensor, bias?: Tensor | undefined, options?: Conv1dOptions | undefined],
+    'F.conv1d'
+  >
 ): Tensor {
   const [input, weight, bias, options] = arranged('F.conv1d', given);
   return convolve('conv1d', 1, input, weight, bias, options);
@@ -59,7 +62,10 @@ export function conv1d(
  * @param bias [M]
  */
 export function conv2d(
-  ...given: Call<[input: Tensor, weight: Tensor, bias?: Tensor, options?: Conv2dOptions], 'F.conv2d'>
+  ...given: Call<
+    [input: Tensor, weight: Tensor, bias?: Tensor | undefined, options?: Conv2dOptions | undefined],
+    'F.conv2d'
+  >
 ): Tensor {
   const [input, weight, bias, options] = arranged('F.conv2d', given);
   return convolve('conv2d', 2, input, weight, bias, options);
@@ -73,7 +79,10 @@ export function conv2d(
  * @param bias [M]
  */
 export function conv3d(
-  ...given: Call<[input: Tensor, weight: Tensor, bias?: Tensor, options?: Conv3dOptions], 'F.conv3d'>
+  ...given: Call<
+    [input: Tensor, weight: Tensor, bias?: Tensor | undefined, options?: Conv3dOptions | undefined],
+    'F.conv3d'
+  >
 ): Tensor {
   const [input, weight, bias, options] = arranged('F.conv3d', given);
   return convolve('conv3d', 3, input, weight, bias, options);

@@ -45,7 +45,7 @@ export function ctcLoss(
       targets: Tensor,
       inputLengths: Lengths,
       targetLengths: Lengths,
-      options?: CTCLossOptions,
+      options?: CTCLossOptions | undefined,
     ],
     'F.ctcLoss'
   >

@@ -21,7 +21,7 @@ export interface HuberLossOptions extends ReductionOptions {
 
 /** |input − target|, reduced (torch.nn.functional.l1_loss); equal shapes. */
 export function l1Loss(
-  ...given: Call<[input: Tensor, target: Tensor, options?: ReductionOptions], 'F.l1Loss'>
+  ...given: Call<[input: Tensor, target: Tensor, options?: ReductionOptions | undefined], 'F.l1Loss'>
 ): Tensor {
   const [givenInput, givenTarget, options] = arranged('F.l1Loss', given);
   const [input, target] = autocastTensors('l1Loss', givenInput, givenTarget);
@@ -35,7 +35,7 @@ export function l1Loss(
  * 2015); equal shapes.
  */
 export function smoothL1Loss(
-  ...given: Call<[input: Tensor, target: Tensor, options?: SmoothL1LossOptions], 'F.smoothL1Loss'>
+  ...given: Call<[input: Tensor, target: Tensor, options?: SmoothL1LossOptions | undefined], 'F.smoothL1Loss'>
 ): Tensor {
   const [givenInput, givenTarget, options] = arranged('F.smoothL1Loss', given);
   const [input, target] = autocastTensors('smoothL1Loss', givenInput, givenTarget);
@@ -55,7 +55,7 @@ export function smoothL1Loss(
  * 1964); equal shapes.
  */
 export function huberLoss(
-  ...given: Call<[input: Tensor, target: Tensor, options?: HuberLossOptions], 'F.huberLoss'>
+  ...given: Call<[input: Tensor, target: Tensor, options?: HuberLossOptions | undefined], 'F.huberLoss'>
 ): Tensor {
   const [givenInput, givenTarget, options] = arranged('F.huberLoss', given);
   const [input, target] = autocastTensors('huberLoss', givenInput, givenTarget);

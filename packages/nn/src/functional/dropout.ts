@@ -31,7 +31,7 @@ export const dropoutOptions: OptionNames<DropoutOptions> = { training: true };
  * @param p Probability. Default: 0.5.
  */
 export function dropout(
-  ...given: Call<[input: Tensor, p?: number, options?: DropoutOptions], 'F.dropout'>
+  ...given: Call<[input: Tensor, p?: number | undefined, options?: DropoutOptions | undefined], 'F.dropout'>
 ): Tensor {
   const [input, p = 0.5, options] = arranged('F.dropout', given);
   const { training = true } = options;

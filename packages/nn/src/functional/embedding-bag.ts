@@ -38,7 +38,7 @@ export interface EmbeddingBagOptions extends BagOptions {
  */
 export function embeddingBag(
   ...given: Call<
-    [input: Tensor, weight: Tensor, offsets?: Tensor, options?: EmbeddingBagOptions],
+    [input: Tensor, weight: Tensor, offsets?: Tensor | undefined, options?: EmbeddingBagOptions | undefined],
     'F.embeddingBag'
   >
 ): Tensor {

@@ -23,7 +23,7 @@ export interface EmbeddingOptions {
  * @throws ArgumentError if a row is out of range; for computed rows, when the graph runs
  */
 export function embedding(
-  ...given: Call<[input: Tensor, weight: Tensor, options?: EmbeddingOptions], 'F.embedding'>
+  ...given: Call<[input: Tensor, weight: Tensor, options?: EmbeddingOptions | undefined], 'F.embedding'>
 ): Tensor {
   const [input, weight, options] = arranged('F.embedding', given);
   const { paddingIdx } = options;

@@ -29,7 +29,7 @@ export interface GridSampleOptions {
  * @returns [N, C, h, w]
  */
 export function gridSample(
-  ...given: Call<[input: Tensor, grid: Tensor, options?: GridSampleOptions], 'F.gridSample'>
+  ...given: Call<[input: Tensor, grid: Tensor, options?: GridSampleOptions | undefined], 'F.gridSample'>
 ): Tensor {
   const [givenInput, givenGrid, options] = arranged('F.gridSample', given);
   const [input, grid] = autocastTensors('gridSample', givenInput, givenGrid);
@@ -79,7 +79,10 @@ export interface AffineGridOptions {
  * @returns [N, H, W, 2]
  */
 export function affineGrid(
-  ...given: Call<[theta: Tensor, size: readonly number[], options?: AffineGridOptions], 'F.affineGrid'>
+  ...given: Call<
+    [theta: Tensor, size: readonly number[], options?: AffineGridOptions | undefined],
+    'F.affineGrid'
+  >
 ): Tensor {
   const [theta, size, options] = arranged('F.affineGrid', given);
   if (isNarrow(theta)) return roundedOnce([theta], (maps) => affineGrid(maps, size, options));

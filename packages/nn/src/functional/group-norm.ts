@@ -22,7 +22,13 @@ import type { NormalizationOptions } from './normalization.ts';
  */
 export function groupNorm(
   ...given: Call<
-    [input: Tensor, numGroups: number, weight?: Tensor, bias?: Tensor, options?: NormalizationOptions],
+    [
+      input: Tensor,
+      numGroups: number,
+      weight?: Tensor | undefined,
+      bias?: Tensor | undefined,
+      options?: NormalizationOptions | undefined,
+    ],
     'F.groupNorm'
   >
 ): Tensor {
@@ -50,7 +56,12 @@ export function groupNorm(
  */
 export function instanceNorm(
   ...given: Call<
-    [input: Tensor, weight?: Tensor, bias?: Tensor, options?: NormalizationOptions],
+    [
+      input: Tensor,
+      weight?: Tensor | undefined,
+      bias?: Tensor | undefined,
+      options?: NormalizationOptions | undefined,
+    ],
     'F.instanceNorm'
   >
 ): Tensor {

@@ -23,7 +23,7 @@ export interface GumbelSoftmaxOptions {
  * @param logits [..., C]
  */
 export function gumbelSoftmax(
-  ...given: Call<[logits: Tensor, options?: GumbelSoftmaxOptions], 'F.gumbelSoftmax'>
+  ...given: Call<[logits: Tensor, options?: GumbelSoftmaxOptions | undefined], 'F.gumbelSoftmax'>
 ): Tensor {
   const [logits, options] = arranged('F.gumbelSoftmax', given);
   if (isNarrow(logits)) return roundedOnce([logits], (x) => gumbelSoftmax(x, options));

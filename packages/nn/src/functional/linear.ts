@@ -10,7 +10,9 @@ import { Tensor } from '../tensor/tensor.ts';
  * x·Wᵀ + b (torch.nn.functional.linear): input […, in], weight [out, in], bias [out]; returns […, out]. A weight [in] with a
  * bias [] has one output feature, and the result omits its dimension.
  */
-export function linear(...given: Call<[input: Tensor, weight: Tensor, bias?: Tensor], 'F.linear'>): Tensor {
+export function linear(
+  ...given: Call<[input: Tensor, weight: Tensor, bias?: Tensor | undefined], 'F.linear'>
+): Tensor {
   const [input, weight, bias] = arranged('F.linear', given);
   const { shape } = input;
   if (weight.shape.length === 1 && (bias?.shape.length ?? 0) === 0) {
@@ -28,7 +30,7 @@ export function linear(...given: Call<[input: Tensor, weight: Tensor, bias?: Ten
 
 /** Flattens dimensions `startDim` to `endDim` into one (torch.flatten). Default: 1 to -1, [N, …] to [N, features]. */
 export function flatten(
-  ...given: Call<[input: Tensor, startDim?: number, endDim?: number], 'F.flatten'>
+  ...given: Call<[input: Tensor, startDim?: number | undefined, endDim?: number | undefined], 'F.flatten'>
 ): Tensor {
   const [input, startDim = 1, endDim = -1] = arranged('F.flatten', given);
   return input.flatten(startDim, endDim);

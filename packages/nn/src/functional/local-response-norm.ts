@@ -26,7 +26,10 @@ export interface LocalResponseNormOptions {
  * @param input [N, C, ...]
  */
 export function localResponseNorm(
-  ...given: Call<[input: Tensor, size: number, options?: LocalResponseNormOptions], 'F.localResponseNorm'>
+  ...given: Call<
+    [input: Tensor, size: number, options?: LocalResponseNormOptions | undefined],
+    'F.localResponseNorm'
+  >
 ): Tensor {
   const [channels, size, options] = arranged('F.localResponseNorm', given);
   // torch averages the channels of images and volumes by avg_pool3d.

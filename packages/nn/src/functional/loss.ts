@@ -49,7 +49,7 @@ export interface BCEWithLogitsOptions extends ReductionOptions {
  * @throws ArgumentError if a target is neither a class nor `ignoreIndex`; for computed targets, when the graph runs
  */
 export function nllLoss(
-  ...given: Call<[input: Tensor, target: Tensor, options?: NLLLossOptions], 'F.nllLoss'>
+  ...given: Call<[input: Tensor, target: Tensor, options?: NLLLossOptions | undefined], 'F.nllLoss'>
 ): Tensor {
   const [logProbabilities, target, options] = arranged('F.nllLoss', given);
   if (isOne(logProbabilities, target)) return ofOne(nllLoss, logProbabilities, target, options);
@@ -67,7 +67,7 @@ export function nllLoss(
  * @throws ArgumentError if a target is neither a class nor `ignoreIndex`; for computed targets, when the graph runs
  */
 export function crossEntropy(
-  ...given: Call<[input: Tensor, target: Tensor, options?: CrossEntropyOptions], 'F.crossEntropy'>
+  ...given: Call<[input: Tensor, target: Tensor, options?: CrossEntropyOptions | undefined], 'F.crossEntropy'>
 ): Tensor {
   const [logits, target, options] = arranged('F.crossEntropy', given);
   const { labelSmoothing = 0 } = options;
@@ -84,7 +84,7 @@ export function crossEntropy(
 
 /** (input − target)², reduced (torch.nn.functional.mse_loss); equal shapes. */
 export function mseLoss(
-  ...given: Call<[input: Tensor, target: Tensor, options?: ReductionOptions], 'F.mseLoss'>
+  ...given: Call<[input: Tensor, target: Tensor, options?: ReductionOptions | undefined], 'F.mseLoss'>
 ): Tensor {
   const [input, target, options] = arranged('F.mseLoss', given);
   const { reduction = 'mean' } = options;
@@ -105,7 +105,7 @@ export function mseLoss(
  */
 export function binaryCrossEntropyWithLogits(
   ...given: Call<
-    [input: Tensor, target: Tensor, options?: BCEWithLogitsOptions],
+    [input: Tensor, target: Tensor, options?: BCEWithLogitsOptions | undefined],
     'F.binaryCrossEntropyWithLogits'
   >
 ): Tensor {

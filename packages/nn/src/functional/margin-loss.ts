@@ -41,7 +41,7 @@ export interface TripletMarginLossOptions extends ReductionOptions {
  */
 export function cosineEmbeddingLoss(
   ...given: Call<
-    [input1: Tensor, input2: Tensor, target: Tensor, options?: MarginLossOptions],
+    [input1: Tensor, input2: Tensor, target: Tensor, options?: MarginLossOptions | undefined],
     'F.cosineEmbeddingLoss'
   >
 ): Tensor {
@@ -68,7 +68,7 @@ export function cosineEmbeddingLoss(
  */
 export function tripletMarginLoss(
   ...given: Call<
-    [anchor: Tensor, positive: Tensor, negative: Tensor, options?: TripletMarginLossOptions],
+    [anchor: Tensor, positive: Tensor, negative: Tensor, options?: TripletMarginLossOptions | undefined],
     'F.tripletMarginLoss'
   >
 ): Tensor {
@@ -111,7 +111,12 @@ export interface TripletMarginWithDistanceLossOptions extends ReductionOptions {
  */
 export function tripletMarginWithDistanceLoss(
   ...given: Call<
-    [anchor: Tensor, positive: Tensor, negative: Tensor, options?: TripletMarginWithDistanceLossOptions],
+    [
+      anchor: Tensor,
+      positive: Tensor,
+      negative: Tensor,
+      options?: TripletMarginWithDistanceLossOptions | undefined,
+    ],
     'F.tripletMarginWithDistanceLoss'
   >
 ): Tensor {
@@ -138,7 +143,7 @@ export function tripletMarginWithDistanceLoss(
  */
 export function marginRankingLoss(
   ...given: Call<
-    [input1: Tensor, input2: Tensor, target: Tensor, options?: MarginLossOptions],
+    [input1: Tensor, input2: Tensor, target: Tensor, options?: MarginLossOptions | undefined],
     'F.marginRankingLoss'
   >
 ): Tensor {
@@ -163,7 +168,10 @@ export function marginRankingLoss(
  * targets have the sum of both. Input and target broadcast. Default of `margin`: 1.
  */
 export function hingeEmbeddingLoss(
-  ...given: Call<[input: Tensor, target: Tensor, options?: MarginLossOptions], 'F.hingeEmbeddingLoss'>
+  ...given: Call<
+    [input: Tensor, target: Tensor, options?: MarginLossOptions | undefined],
+    'F.hingeEmbeddingLoss'
+  >
 ): Tensor {
   const [givenInput, givenTarget, options] = arranged('F.hingeEmbeddingLoss', given);
   const [input, target] = autocastTensors('hingeEmbeddingLoss', givenInput, givenTarget);
@@ -178,7 +186,7 @@ export function hingeEmbeddingLoss(
 
 /** log(1 + exp(−target·input)), reduced (torch.nn.functional.soft_margin_loss). Targets are 1 or −1. */
 export function softMarginLoss(
-  ...given: Call<[input: Tensor, target: Tensor, options?: ReductionOptions], 'F.softMarginLoss'>
+  ...given: Call<[input: Tensor, target: Tensor, options?: ReductionOptions | undefined], 'F.softMarginLoss'>
 ): Tensor {
   const [givenInput, givenTarget, options] = arranged('F.softMarginLoss', given);
   const [input, target] = autocastTensors('softMarginLoss', givenInput, givenTarget);

@@ -38,7 +38,10 @@ export interface MultiLabelSoftMarginLossOptions extends ReductionOptions {
  * @throws ArgumentError if a target is not a class; for computed targets, when the graph runs
  */
 export function multiMarginLoss(
-  ...given: Call<[input: Tensor, target: Tensor, options?: MultiMarginLossOptions], 'F.multiMarginLoss'>
+  ...given: Call<
+    [input: Tensor, target: Tensor, options?: MultiMarginLossOptions | undefined],
+    'F.multiMarginLoss'
+  >
 ): Tensor {
   const [givenInput, target, options] = arranged('F.multiMarginLoss', given);
   const [input] = autocastTensors('multiMarginLoss', givenInput);
@@ -81,7 +84,7 @@ export function multiMarginLoss(
  */
 export function multilabelSoftMarginLoss(
   ...given: Call<
-    [input: Tensor, target: Tensor, options?: MultiLabelSoftMarginLossOptions],
+    [input: Tensor, target: Tensor, options?: MultiLabelSoftMarginLossOptions | undefined],
     'F.multilabelSoftMarginLoss'
   >
 ): Tensor {

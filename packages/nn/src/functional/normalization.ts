@@ -24,9 +24,9 @@ export function layerNorm(
     [
       input: Tensor,
       normalizedShape: readonly number[],
-      weight?: Tensor,
-      bias?: Tensor,
-      options?: NormalizationOptions,
+      weight?: Tensor | undefined,
+      bias?: Tensor | undefined,
+      options?: NormalizationOptions | undefined,
     ],
     'F.layerNorm'
   >

@@ -15,7 +15,7 @@ export interface NormalizeOptions {
 
 /** Divides vectors along a dimension by their p-norm (torch.nn.functional.normalize). */
 export function normalize(
-  ...given: Call<[input: Tensor, options?: NormalizeOptions], 'F.normalize'>
+  ...given: Call<[input: Tensor, options?: NormalizeOptions | undefined], 'F.normalize'>
 ): Tensor {
   const [input, options] = arranged('F.normalize', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => normalize(x, options));

@@ -33,7 +33,7 @@ export interface PadOptions {
  * @throws ShapeError if the tensor has too few dimensions, or a dimension is too short for the mode
  */
 export function pad(
-  ...given: Call<[input: Tensor, pad: readonly number[], options?: PadOptions], 'F.pad'>
+  ...given: Call<[input: Tensor, pad: readonly number[], options?: PadOptions | undefined], 'F.pad'>
 ): Tensor {
   const [unpadded, amounts, options] = arranged('F.pad', given);
   const { mode = 'constant', value } = options;

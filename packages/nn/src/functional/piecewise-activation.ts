@@ -13,7 +13,7 @@ import { Tensor } from '../tensor/tensor.ts';
 // Activations of several pieces or several steps, elementwise.
 
 /** x if x > 0, else alpha·(exp x − 1) (torch.nn.functional.elu; Clevert and others, 2016). */
-export function elu(...given: Call<[input: Tensor, alpha?: number], 'F.elu'>): Tensor {
+export function elu(...given: Call<[input: Tensor, alpha?: number | undefined], 'F.elu'>): Tensor {
   const [input, alpha = 1] = arranged('F.elu', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => elu(x, alpha));
   requireFloat('elu', input.value);
@@ -32,7 +32,7 @@ export function selu(...given: Call<[input: Tensor], 'F.selu'>): Tensor {
 }
 
 /** x if x > 0, else alpha·(exp(x/alpha) − 1) (torch.nn.functional.celu; Barron, 2017). */
-export function celu(...given: Call<[input: Tensor, alpha?: number], 'F.celu'>): Tensor {
+export function celu(...given: Call<[input: Tensor, alpha?: number | undefined], 'F.celu'>): Tensor {
   const [input, alpha = 1] = arranged('F.celu', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => celu(x, alpha));
   requireFloat('celu', input.value);
@@ -47,7 +47,7 @@ export function celu(...given: Call<[input: Tensor, alpha?: number], 'F.celu'>):
  * the limits are truncated.
  */
 export function hardtanh(
-  ...given: Call<[input: Tensor, minVal?: number, maxVal?: number], 'F.hardtanh'>
+  ...given: Call<[input: Tensor, minVal?: number | undefined, maxVal?: number | undefined], 'F.hardtanh'>
 ): Tensor {
   const [input, min = -1, max = 1] = arranged('F.hardtanh', given);
   if (min > max) throw new ArgumentError(`hardtanh: min must be at most max, got ${min} and ${max}.`);
@@ -92,7 +92,9 @@ export interface SoftplusOptions {
 }
 
 /** log(1 + exp(beta·x)) / beta (torch.nn.functional.softplus). */
-export function softplus(...given: Call<[input: Tensor, options?: SoftplusOptions], 'F.softplus'>): Tensor {
+export function softplus(
+  ...given: Call<[input: Tensor, options?: SoftplusOptions | undefined], 'F.softplus'>
+): Tensor {
   const [input, options] = arranged('F.softplus', given);
   if (isNarrow(input)) return roundedOnce([input], (x) => softplus(x, options));
   requireFloat('softplus', input.value);
@@ -132,7 +134,9 @@ export function tanhshrink(...given: Call<[input: Tensor], 'F.tanhshrink'>): Ten
 }
 
 /** x moved towards 0 by lambda; 0 in [−lambda, lambda] (torch.nn.functional.softshrink). */
-export function softshrink(...given: Call<[input: Tensor, lambd?: number], 'F.softshrink'>): Tensor {
+export function softshrink(
+  ...given: Call<[input: Tensor, lambd?: number | undefined], 'F.softshrink'>
+): Tensor {
   const [input, lambda = 0.5] = arranged('F.softshrink', given);
   requireLambda('softshrink', lambda);
   requireFloat('softshrink', input.value);
@@ -141,7 +145,9 @@ export function softshrink(...given: Call<[input: Tensor, lambd?: number], 'F.so
 }
 
 /** x outside of [−lambda, lambda], else 0 (torch.nn.functional.hardshrink). */
-export function hardshrink(...given: Call<[input: Tensor, lambd?: number], 'F.hardshrink'>): Tensor {
+export function hardshrink(
+  ...given: Call<[input: Tensor, lambd?: number | undefined], 'F.hardshrink'>
+): Tensor {
   const [input, lambda = 0.5] = arranged('F.hardshrink', given);
   requireLambda('hardshrink', lambda);
   requireFloat('hardshrink', input.value);

@@ -44,7 +44,7 @@ export const maxPoolOptions: OptionNames<MaxPoolOptions<Sizes>> = {
 
 /** Largest element of each window of [N, C, L] or [C, L] (torch.nn.functional.max_pool1d). */
 export function maxPool1d(
-  ...given: Call<[input: Tensor, kernelSize: Single, options?: MaxPool1dOptions], 'F.maxPool1d'>
+  ...given: Call<[input: Tensor, kernelSize: Single, options?: MaxPool1dOptions | undefined], 'F.maxPool1d'>
 ): Tensor {
   const [input, kernelSize, options] = arranged('F.maxPool1d', given);
   return poolMax('maxPool1d', 1, input, kernelSize, options);
@@ -52,7 +52,7 @@ export function maxPool1d(
 
 /** Largest element of each window of [N, C, H, W] or [C, H, W] (torch.nn.functional.max_pool2d). */
 export function maxPool2d(
-  ...given: Call<[input: Tensor, kernelSize: Pair, options?: MaxPool2dOptions], 'F.maxPool2d'>
+  ...given: Call<[input: Tensor, kernelSize: Pair, options?: MaxPool2dOptions | undefined], 'F.maxPool2d'>
 ): Tensor {
   const [input, kernelSize, options] = arranged('F.maxPool2d', given);
   return poolMax('maxPool2d', 2, input, kernelSize, options);
@@ -60,7 +60,7 @@ export function maxPool2d(
 
 /** Largest element of each window of [N, C, D, H, W] or [C, D, H, W] (torch.nn.functional.max_pool3d). */
 export function maxPool3d(
-  ...given: Call<[input: Tensor, kernelSize: Triple, options?: MaxPool3dOptions], 'F.maxPool3d'>
+  ...given: Call<[input: Tensor, kernelSize: Triple, options?: MaxPool3dOptions | undefined], 'F.maxPool3d'>
 ): Tensor {
   const [input, kernelSize, options] = arranged('F.maxPool3d', given);
   return poolMax('maxPool3d', 3, ...autocastTensors('maxPool3d', input), kernelSize, options);
@@ -97,7 +97,7 @@ export const avgPoolOptions: OptionNames<AvgPoolOptions<Sizes>> = {
 
 /** Mean of each window of [N, C, L] or [C, L] (torch.nn.functional.avg_pool1d). */
 export function avgPool1d(
-  ...given: Call<[input: Tensor, kernelSize: Single, options?: AvgPool1dOptions], 'F.avgPool1d'>
+  ...given: Call<[input: Tensor, kernelSize: Single, options?: AvgPool1dOptions | undefined], 'F.avgPool1d'>
 ): Tensor {
   const [input, kernelSize, options] = arranged('F.avgPool1d', given);
   return poolAverage('avgPool1d', 1, input, kernelSize, options);
@@ -105,7 +105,7 @@ export function avgPool1d(
 
 /** Mean of each window of [N, C, H, W] or [C, H, W] (torch.nn.functional.avg_pool2d). */
 export function avgPool2d(
-  ...given: Call<[input: Tensor, kernelSize: Pair, options?: AvgPool2dOptions], 'F.avgPool2d'>
+  ...given: Call<[input: Tensor, kernelSize: Pair, options?: AvgPool2dOptions | undefined], 'F.avgPool2d'>
 ): Tensor {
   const [input, kernelSize, options] = arranged('F.avgPool2d', given);
   return poolAverage('avgPool2d', 2, input, kernelSize, options);
@@ -113,7 +113,7 @@ export function avgPool2d(
 
 /** Mean of each window of [N, C, D, H, W] or [C, D, H, W] (torch.nn.functional.avg_pool3d). */
 export function avgPool3d(
-  ...given: Call<[input: Tensor, kernelSize: Triple, options?: AvgPool3dOptions], 'F.avgPool3d'>
+  ...given: Call<[input: Tensor, kernelSize: Triple, options?: AvgPool3dOptions | undefined], 'F.avgPool3d'>
 ): Tensor {
   const [input, kernelSize, options] = arranged('F.avgPool3d', given);
   return poolAverage('avgPool3d', 3, ...autocastTensors('avgPool3d', input), kernelSize, options);

@@ -53,7 +53,10 @@ export interface GaussianNLLLossOptions extends ReductionOptions {
  * @throws ArgumentError if an element is NaN or not from 0 to 1; for computed elements, when the graph runs
  */
 export function binaryCrossEntropy(
-  ...given: Call<[input: Tensor, target: Tensor, options?: BinaryCrossEntropyOptions], 'F.binaryCrossEntropy'>
+  ...given: Call<
+    [input: Tensor, target: Tensor, options?: BinaryCrossEntropyOptions | undefined],
+    'F.binaryCrossEntropy'
+  >
 ): Tensor {
   const [givenProbabilities, givenTarget, options] = arranged('F.binaryCrossEntropy', given);
   const [probabilities, target] = autocastTensors('binaryCrossEntropy', givenProbabilities, givenTarget);
@@ -89,7 +92,7 @@ export function binaryCrossEntropy(
  * @param target probabilities of the same shape, or log-probabilities with `logTarget`
  */
 export function klDiv(
-  ...given: Call<[input: Tensor, target: Tensor, options?: KLDivOptions], 'F.klDiv'>
+  ...given: Call<[input: Tensor, target: Tensor, options?: KLDivOptions | undefined], 'F.klDiv'>
 ): Tensor {
   const [givenInput, givenTarget, options] = arranged('F.klDiv', given);
   const [input, target] = autocastTensors('klDiv', givenInput, givenTarget);
@@ -112,7 +115,10 @@ export function klDiv(
  * @param target counts, float32 of the same shape
  */
 export function poissonNllLoss(
-  ...given: Call<[input: Tensor, target: Tensor, options?: PoissonNLLLossOptions], 'F.poissonNllLoss'>
+  ...given: Call<
+    [input: Tensor, target: Tensor, options?: PoissonNLLLossOptions | undefined],
+    'F.poissonNllLoss'
+  >
 ): Tensor {
   const [givenInput, givenTarget, options] = arranged('F.poissonNllLoss', given);
   const [input, target] = autocastTensors('poissonNllLoss', givenInput, givenTarget);
@@ -139,7 +145,7 @@ export function poissonNllLoss(
  */
 export function gaussianNllLoss(
   ...given: Call<
-    [input: Tensor, target: Tensor, variance: Tensor, options?: GaussianNLLLossOptions],
+    [input: Tensor, target: Tensor, variance: Tensor, options?: GaussianNLLLossOptions | undefined],
     'F.gaussianNllLoss'
   >
 ): Tensor {

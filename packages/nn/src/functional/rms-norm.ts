@@ -19,7 +19,12 @@ export interface RMSNormOptions {
  */
 export function rmsNorm(
   ...given: Call<
-    [input: Tensor, normalizedShape: readonly number[], weight?: Tensor, options?: RMSNormOptions],
+    [
+      input: Tensor,
+      normalizedShape: readonly number[],
+      weight?: Tensor | undefined,
+      options?: RMSNormOptions | undefined,
+    ],
     'F.rmsNorm'
   >
 ): Tensor {

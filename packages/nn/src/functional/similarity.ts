@@ -28,7 +28,10 @@ export interface PairwiseDistanceOptions {
  * broadcast, and `dim` is a dimension of the broadcast shape.
  */
 export function cosineSimilarity(
-  ...given: Call<[x1: Tensor, x2: Tensor, options?: CosineSimilarityOptions], 'F.cosineSimilarity'>
+  ...given: Call<
+    [x1: Tensor, x2: Tensor, options?: CosineSimilarityOptions | undefined],
+    'F.cosineSimilarity'
+  >
 ): Tensor {
   const [a, b, options] = arranged('F.cosineSimilarity', given);
   if (isNarrow(a, b)) return roundedOnce([a, b], (x, y) => cosineSimilarity(x, y, options));
@@ -45,7 +48,10 @@ export function cosineSimilarity(
 
 /** ‖a − b + eps‖ along the last dimension (torch.nn.functional.pairwise_distance); shapes broadcast. */
 export function pairwiseDistance(
-  ...given: Call<[x1: Tensor, x2: Tensor, options?: PairwiseDistanceOptions], 'F.pairwiseDistance'>
+  ...given: Call<
+    [x1: Tensor, x2: Tensor, options?: PairwiseDistanceOptions | undefined],
+    'F.pairwiseDistance'
+  >
 ): Tensor {
   const [a, b, options] = arranged('F.pairwiseDistance', given);
   if (isNarrow(a, b)) return roundedOnce([a, b], (x, y) => pairwiseDistance(x, y, options));

@@ -51,7 +51,7 @@ export const convTransposeOptions: OptionNames<ConvTransposeOptions<Sizes>> = {
  */
 export function convTranspose1d(
   ...given: Call<
-    [input: Tensor, weight: Tensor, bias?: Tensor, options?: ConvTranspose1dOptions],
+    [input: Tensor, weight: Tensor, bias?: Tensor | undefined, options?: ConvTranspose1dOptions | undefined],
     'F.convTranspose1d'
   >
 ): Tensor {
@@ -68,7 +68,7 @@ export function convTranspose1d(
  */
 export function convTranspose2d(
   ...given: Call<
-    [input: Tensor, weight: Tensor, bias?: Tensor, options?: ConvTranspose2dOptions],
+    [input: Tensor, weight: Tensor, bias?: Tensor | undefined, options?: ConvTranspose2dOptions | undefined],
     'F.convTranspose2d'
   >
 ): Tensor {
@@ -85,7 +85,7 @@ export function convTranspose2d(
  */
 export function convTranspose3d(
   ...given: Call<
-    [input: Tensor, weight: Tensor, bias?: Tensor, options?: ConvTranspose3dOptions],
+    [input: Tensor, weight: Tensor, bias?: Tensor | undefined, options?: ConvTranspose3dOptions | undefined],
     'F.convTranspose3d'
   >
 ): Tensor {

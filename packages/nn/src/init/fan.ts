@@ -52,7 +52,7 @@ const gains: Readonly<Record<Nonlinearity, number | ((slope: number) => number)>
  * @param param negative slope of 'leakyRelu'. Default: 0.01.
  */
 export function calculateGain(
-  ...given: Call<[nonlinearity: Nonlinearity, param?: number], 'nn.init.calculateGain'>
+  ...given: Call<[nonlinearity: Nonlinearity, param?: number | undefined], 'nn.init.calculateGain'>
 ): number {
   const [nonlinearity, param = 0.01] = arranged('nn.init.calculateGain', given);
   const gain = Object.hasOwn(gains, nonlinearity) ? gains[nonlinearity] : undefined;
@@ -67,7 +67,7 @@ export function calculateGain(
 
 /** Uniform in ±gain·√(6 / (fanIn + fanOut)) (torch.nn.init.xavier_uniform_; Glorot and Bengio, 2010). Returns the tensor. */
 export function xavierUniform<T extends Initializable>(
-  ...given: Call<[tensor: T, options?: XavierOptions], 'nn.init.xavierUniform'>
+  ...given: Call<[tensor: T, options?: XavierOptions | undefined], 'nn.init.xavierUniform'>
 ): T {
   const [tensor, options] = arranged('nn.init.xavierUniform', given);
   const { std, generator } = xavier('xavierUniform', tensor, options);
@@ -76,7 +76,7 @@ export function xavierUniform<T extends Initializable>(
 
 /** Normal with standard deviation gain·√(2 / (fanIn + fanOut)) (torch.nn.init.xavier_normal_). Returns the tensor. */
 export function xavierNormal<T extends Initializable>(
-  ...given: Call<[tensor: T, options?: XavierOptions], 'nn.init.xavierNormal'>
+  ...given: Call<[tensor: T, options?: XavierOptions | undefined], 'nn.init.xavierNormal'>
 ): T {
   const [tensor, options] = arranged('nn.init.xavierNormal', given);
   const { std, generator } = xavier('xavierNormal', tensor, options);
@@ -85,7 +85,7 @@ export function xavierNormal<T extends Initializable>(
 
 /** Uniform in ±gain·√(3 / fan) (torch.nn.init.kaiming_uniform_; He et al., 2015). Returns the tensor. */
 export function kaimingUniform<T extends Initializable>(
-  ...given: Call<[tensor: T, options?: KaimingOptions], 'nn.init.kaimingUniform'>
+  ...given: Call<[tensor: T, options?: KaimingOptions | undefined], 'nn.init.kaimingUniform'>
 ): T {
   const [tensor, options] = arranged('nn.init.kaimingUniform', given);
   const { std, generator } = kaiming('kaimingUniform', tensor, options);
@@ -94,7 +94,7 @@ export function kaimingUniform<T extends Initializable>(
 
 /** Normal with standard deviation gain / √fan (torch.nn.init.kaiming_normal_). Returns the tensor. */
 export function kaimingNormal<T extends Initializable>(
-  ...given: Call<[tensor: T, options?: KaimingOptions], 'nn.init.kaimingNormal'>
+  ...given: Call<[tensor: T, options?: KaimingOptions | undefined], 'nn.init.kaimingNormal'>
 ): T {
   const [tensor, options] = arranged('nn.init.kaimingNormal', given);
   const { std, generator } = kaiming('kaimingNormal', tensor, options);

@@ -47,7 +47,7 @@ export function eye<T extends Initializable>(...given: Call<[tensor: T], 'nn.ini
  * @param groups of the convolution; divides the output channels. Default: 1.
  */
 export function dirac<T extends Initializable>(
-  ...given: Call<[tensor: T, groups?: number], 'nn.init.dirac'>
+  ...given: Call<[tensor: T, groups?: number | undefined], 'nn.init.dirac'>
 ): T {
   const [tensor, groups = 1] = arranged('nn.init.dirac', given);
   requirePositiveInteger('nn.init.dirac', { groups });

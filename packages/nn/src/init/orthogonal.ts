@@ -15,7 +15,7 @@ export interface OrthogonalOptions extends RandomInitOptions {
  * (torch.nn.init.orthogonal_; Saxe et al., 2013). Returns the tensor.
  */
 export function orthogonal<T extends Initializable>(
-  ...given: Call<[tensor: T, options?: OrthogonalOptions], 'nn.init.orthogonal'>
+  ...given: Call<[tensor: T, options?: OrthogonalOptions | undefined], 'nn.init.orthogonal'>
 ): T {
   const [tensor, options] = arranged('nn.init.orthogonal', given);
   const { gain = 1, generator = defaultGenerator } = options;

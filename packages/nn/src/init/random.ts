@@ -41,7 +41,7 @@ export const randomOptions: OptionNames<RandomInitOptions> = { generator: true }
 
 /** Fills with numbers uniform in [a, b), bit-identical to torch (torch.nn.init.uniform_). Returns the tensor. */
 export function uniform<T extends Initializable>(
-  ...given: Call<[tensor: T, options?: UniformOptions], 'nn.init.uniform'>
+  ...given: Call<[tensor: T, options?: UniformOptions | undefined], 'nn.init.uniform'>
 ): T {
   const [tensor, options] = arranged('nn.init.uniform', given);
   const { a = 0, b = 1, generator = defaultGenerator } = options;
@@ -54,7 +54,7 @@ export function uniform<T extends Initializable>(
 
 /** Fills with normal numbers, bit-identical to torch (torch.nn.init.normal_). Returns the tensor. */
 export function normal<T extends Initializable>(
-  ...given: Call<[tensor: T, options?: NormalOptions], 'nn.init.normal'>
+  ...given: Call<[tensor: T, options?: NormalOptions | undefined], 'nn.init.normal'>
 ): T {
   const [tensor, options] = arranged('nn.init.normal', given);
   const { mean = 0, std = 1, generator = defaultGenerator } = options;
@@ -69,7 +69,7 @@ export function normal<T extends Initializable>(
  * (torch.nn.init.trunc_normal_). Returns the tensor.
  */
 export function truncNormal<T extends Initializable>(
-  ...given: Call<[tensor: T, options?: TruncNormalOptions], 'nn.init.truncNormal'>
+  ...given: Call<[tensor: T, options?: TruncNormalOptions | undefined], 'nn.init.truncNormal'>
 ): T {
   const [tensor, options] = arranged('nn.init.truncNormal', given);
   const { mean = 0, std = 1, a = -2, b = 2, generator = defaultGenerator } = options;

@@ -18,7 +18,7 @@ export interface SparseOptions extends RandomInitOptions {
  * @param sparsity fraction of zeros in a column, from 0 to 1; rounded up to whole elements
  */
 export function sparse<T extends Initializable>(
-  ...given: Call<[tensor: T, sparsity: number, options?: SparseOptions], 'nn.init.sparse'>
+  ...given: Call<[tensor: T, sparsity: number, options?: SparseOptions | undefined], 'nn.init.sparse'>
 ): T {
   const [tensor, sparsity, options] = arranged('nn.init.sparse', given);
   const { std = 0.01, generator = defaultGenerator } = options;

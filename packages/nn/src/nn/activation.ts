@@ -28,7 +28,7 @@ export class ReLU extends Module {
 export class LeakyReLU extends Module {
   readonly #negativeSlope: number;
 
-  constructor(...given: Call<[negativeSlope?: number], 'nn.LeakyReLU'>) {
+  constructor(...given: Call<[negativeSlope?: number | undefined], 'nn.LeakyReLU'>) {
     const [negativeSlope = 0.01] = arranged('nn.LeakyReLU', given);
     super();
     requireNumber('LeakyReLU', { negativeSlope });
@@ -45,7 +45,7 @@ export class LeakyReLU extends Module {
 export class GELU extends Module {
   readonly #options: GELUOptions;
 
-  constructor(...given: Call<[options?: GELUOptions], 'nn.GELU'>) {
+  constructor(...given: Call<[options?: GELUOptions | undefined], 'nn.GELU'>) {
     const [options] = arranged('nn.GELU', given);
     super();
 

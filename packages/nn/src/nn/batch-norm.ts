@@ -47,7 +47,9 @@ export abstract class BatchNorm extends Module {
     spellAsTorch(this.prototype, ['runningMean', 'runningVar', 'numBatchesTracked']);
   }
 
-  constructor(...given: Call<[numFeatures: number, options?: BatchNormModuleOptions], 'nn.BatchNorm'>) {
+  constructor(
+    ...given: Call<[numFeatures: number, options?: BatchNormModuleOptions | undefined], 'nn.BatchNorm'>
+  ) {
     const [numFeatures, options] = arranged('nn.BatchNorm', given, new.target.name);
     super();
     const name = this.constructor.name;

@@ -17,7 +17,7 @@ export class Bilinear extends Module {
 
   constructor(
     ...given: Call<
-      [in1Features: number, in2Features: number, outFeatures: number, options?: LinearOptions],
+      [in1Features: number, in2Features: number, outFeatures: number, options?: LinearOptions | undefined],
       'nn.Bilinear'
     >
   ) {

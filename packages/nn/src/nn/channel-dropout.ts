@@ -9,7 +9,7 @@ import { Module } from './module.ts';
 export abstract class DropoutModule extends Module {
   readonly #p: number;
 
-  constructor(...given: Call<[p?: number], 'nn.DropoutModule'>) {
+  constructor(...given: Call<[p?: number | undefined], 'nn.DropoutModule'>) {
     const [p = 0.5] = arranged('nn.DropoutModule', given, new.target.name);
     super();
     requireProbability(new.target.name, p);

@@ -30,7 +30,12 @@ export abstract class ConvTranspose<Size extends Sizes = Sizes> extends Module {
 
   constructor(
     ...given: Call<
-      [inChannels: number, outChannels: number, kernelSize: Size, options?: ConvTransposeModuleOptions<Size>],
+      [
+        inChannels: number,
+        outChannels: number,
+        kernelSize: Size,
+        options?: ConvTransposeModuleOptions<Size> | undefined,
+      ],
       'nn.ConvTranspose'
     >
   ) {

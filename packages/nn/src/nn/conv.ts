@@ -48,7 +48,12 @@ export abstract class Conv<Size extends Sizes = Sizes> extends Module {
 
   constructor(
     ...given: Call<
-      [inChannels: number, outChannels: number, kernelSize: Size, options?: ConvModuleOptions<Size>],
+      [
+        inChannels: number,
+        outChannels: number,
+        kernelSize: Size,
+        options?: ConvModuleOptions<Size> | undefined,
+      ],
       'nn.Conv'
     >
   ) {

@@ -8,7 +8,7 @@ import { Module } from './module.ts';
 export class CTCLoss extends Module {
   readonly #options: CTCLossOptions;
 
-  constructor(...given: Call<[options?: CTCLossOptions], 'nn.CTCLoss'>) {
+  constructor(...given: Call<[options?: CTCLossOptions | undefined], 'nn.CTCLoss'>) {
     const [options] = arranged('nn.CTCLoss', given);
     super();
 

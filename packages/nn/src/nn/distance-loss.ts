@@ -15,7 +15,7 @@ import { Module } from './module.ts';
 export class L1Loss extends Module {
   readonly #options: ReductionOptions;
 
-  constructor(...given: Call<[options?: ReductionOptions], 'nn.L1Loss'>) {
+  constructor(...given: Call<[options?: ReductionOptions | undefined], 'nn.L1Loss'>) {
     const [options] = arranged('nn.L1Loss', given);
     super();
 
@@ -32,7 +32,7 @@ export class L1Loss extends Module {
 export class SmoothL1Loss extends Module {
   readonly #options: SmoothL1LossOptions;
 
-  constructor(...given: Call<[options?: SmoothL1LossOptions], 'nn.SmoothL1Loss'>) {
+  constructor(...given: Call<[options?: SmoothL1LossOptions | undefined], 'nn.SmoothL1Loss'>) {
     const [options] = arranged('nn.SmoothL1Loss', given);
     super();
 
@@ -49,7 +49,7 @@ export class SmoothL1Loss extends Module {
 export class HuberLoss extends Module {
   readonly #options: HuberLossOptions;
 
-  constructor(...given: Call<[options?: HuberLossOptions], 'nn.HuberLoss'>) {
+  constructor(...given: Call<[options?: HuberLossOptions | undefined], 'nn.HuberLoss'>) {
     const [options] = arranged('nn.HuberLoss', given);
     super();
 

@@ -8,7 +8,7 @@ import { Module } from './module.ts';
 export class Dropout extends Module {
   readonly #p: number;
 
-  constructor(...given: Call<[p?: number], 'nn.Dropout'>) {
+  constructor(...given: Call<[p?: number | undefined], 'nn.Dropout'>) {
     const [p = 0.5] = arranged('nn.Dropout', given);
     super();
     requireProbability('Dropout', p);

@@ -17,7 +17,10 @@ export class EmbeddingBag extends Module {
   readonly #options: BagOptions;
 
   constructor(
-    ...given: Call<[numEmbeddings: number, embeddingDim: number, options?: BagOptions], 'nn.EmbeddingBag'>
+    ...given: Call<
+      [numEmbeddings: number, embeddingDim: number, options?: BagOptions | undefined],
+      'nn.EmbeddingBag'
+    >
   ) {
     const [numEmbeddings, embeddingDim, options] = arranged('nn.EmbeddingBag', given);
     super();

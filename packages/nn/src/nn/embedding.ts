@@ -17,7 +17,10 @@ export class Embedding extends Module {
   readonly #paddingIdx: number | undefined;
 
   constructor(
-    ...given: Call<[numEmbeddings: number, embeddingDim: number, options?: EmbeddingOptions], 'nn.Embedding'>
+    ...given: Call<
+      [numEmbeddings: number, embeddingDim: number, options?: EmbeddingOptions | undefined],
+      'nn.Embedding'
+    >
   ) {
     const [numEmbeddings, embeddingDim, options] = arranged('nn.Embedding', given);
     super();

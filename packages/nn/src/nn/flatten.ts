@@ -10,7 +10,7 @@ export class Flatten extends Module {
   readonly #startDim: number;
   readonly #endDim: number;
 
-  constructor(...given: Call<[startDim?: number, endDim?: number], 'nn.Flatten'>) {
+  constructor(...given: Call<[startDim?: number | undefined, endDim?: number | undefined], 'nn.Flatten'>) {
     const [startDim = 1, endDim = -1] = arranged('nn.Flatten', given);
     super();
     requireNumber('Flatten', { startDim, endDim });

@@ -27,7 +27,10 @@ export class GroupNorm extends Module {
 
   /** @param numGroups divides `numChannels` */
   constructor(
-    ...given: Call<[numGroups: number, numChannels: number, options?: ChannelNormOptions], 'nn.GroupNorm'>
+    ...given: Call<
+      [numGroups: number, numChannels: number, options?: ChannelNormOptions | undefined],
+      'nn.GroupNorm'
+    >
   ) {
     const [numGroups, numChannels, options] = arranged('nn.GroupNorm', given);
     super();
@@ -59,7 +62,9 @@ abstract class InstanceNorm extends Module {
   readonly #numFeatures: number;
   readonly #eps: number;
 
-  constructor(...given: Call<[numFeatures: number, options?: ChannelNormOptions], 'nn.InstanceNorm'>) {
+  constructor(
+    ...given: Call<[numFeatures: number, options?: ChannelNormOptions | undefined], 'nn.InstanceNorm'>
+  ) {
     const [numFeatures, options] = arranged('nn.InstanceNorm', given, new.target.name);
     super();
     const name = this.constructor.name;

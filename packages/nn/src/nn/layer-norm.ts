@@ -26,7 +26,10 @@ export class LayerNorm extends Module {
 
   /** @param normalizedShape the last dimensions of every input; a number stands for the last dimension */
   constructor(
-    ...given: Call<[normalizedShape: number | readonly number[], options?: LayerNormOptions], 'nn.LayerNorm'>
+    ...given: Call<
+      [normalizedShape: number | readonly number[], options?: LayerNormOptions | undefined],
+      'nn.LayerNorm'
+    >
   ) {
     const [normalizedShape, options] = arranged('nn.LayerNorm', given);
     super();

@@ -24,7 +24,10 @@ export class Linear extends Module {
   readonly bias: Parameter | undefined;
 
   constructor(
-    ...given: Call<[inFeatures: number, outFeatures: number, options?: LinearOptions], 'nn.Linear'>
+    ...given: Call<
+      [inFeatures: number, outFeatures: number, options?: LinearOptions | undefined],
+      'nn.Linear'
+    >
   ) {
     const [inFeatures, outFeatures, options] = arranged('nn.Linear', given);
     super();

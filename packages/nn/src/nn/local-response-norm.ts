@@ -11,7 +11,9 @@ export class LocalResponseNorm extends Module {
   readonly #options: LocalResponseNormOptions;
 
   /** @param size number of channels */
-  constructor(...given: Call<[size: number, options?: LocalResponseNormOptions], 'nn.LocalResponseNorm'>) {
+  constructor(
+    ...given: Call<[size: number, options?: LocalResponseNormOptions | undefined], 'nn.LocalResponseNorm'>
+  ) {
     const [size, options] = arranged('nn.LocalResponseNorm', given);
     super();
 

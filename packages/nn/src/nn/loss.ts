@@ -17,7 +17,7 @@ import { Module } from './module.ts';
 export class NLLLoss extends Module {
   readonly #options: NLLLossOptions;
 
-  constructor(...given: Call<[options?: NLLLossOptions], 'nn.NLLLoss'>) {
+  constructor(...given: Call<[options?: NLLLossOptions | undefined], 'nn.NLLLoss'>) {
     const [options] = arranged('nn.NLLLoss', given);
     super();
 
@@ -34,7 +34,7 @@ export class NLLLoss extends Module {
 export class CrossEntropyLoss extends Module {
   readonly #options: CrossEntropyOptions;
 
-  constructor(...given: Call<[options?: CrossEntropyOptions], 'nn.CrossEntropyLoss'>) {
+  constructor(...given: Call<[options?: CrossEntropyOptions | undefined], 'nn.CrossEntropyLoss'>) {
     const [options] = arranged('nn.CrossEntropyLoss', given);
     super();
 
@@ -51,7 +51,7 @@ export class CrossEntropyLoss extends Module {
 export class MSELoss extends Module {
   readonly #options: ReductionOptions;
 
-  constructor(...given: Call<[options?: ReductionOptions], 'nn.MSELoss'>) {
+  constructor(...given: Call<[options?: ReductionOptions | undefined], 'nn.MSELoss'>) {
     const [options] = arranged('nn.MSELoss', given);
     super();
 
@@ -68,7 +68,7 @@ export class MSELoss extends Module {
 export class BCEWithLogitsLoss extends Module {
   readonly #options: BCEWithLogitsOptions;
 
-  constructor(...given: Call<[options?: BCEWithLogitsOptions], 'nn.BCEWithLogitsLoss'>) {
+  constructor(...given: Call<[options?: BCEWithLogitsOptions | undefined], 'nn.BCEWithLogitsLoss'>) {
     const [options] = arranged('nn.BCEWithLogitsLoss', given);
     super();
 

@@ -20,7 +20,7 @@ import { Module } from './module.ts';
 export class CosineEmbeddingLoss extends Module {
   readonly #options: MarginLossOptions;
 
-  constructor(...given: Call<[options?: MarginLossOptions], 'nn.CosineEmbeddingLoss'>) {
+  constructor(...given: Call<[options?: MarginLossOptions | undefined], 'nn.CosineEmbeddingLoss'>) {
     const [options] = arranged('nn.CosineEmbeddingLoss', given);
     super();
 
@@ -37,7 +37,7 @@ export class CosineEmbeddingLoss extends Module {
 export class TripletMarginLoss extends Module {
   readonly #options: TripletMarginLossOptions;
 
-  constructor(...given: Call<[options?: TripletMarginLossOptions], 'nn.TripletMarginLoss'>) {
+  constructor(...given: Call<[options?: TripletMarginLossOptions | undefined], 'nn.TripletMarginLoss'>) {
     const [options] = arranged('nn.TripletMarginLoss', given);
     super();
 
@@ -56,7 +56,10 @@ export class TripletMarginWithDistanceLoss extends Module {
   readonly #options: TripletMarginWithDistanceLossOptions;
 
   constructor(
-    ...given: Call<[options?: TripletMarginWithDistanceLossOptions], 'nn.TripletMarginWithDistanceLoss'>
+    ...given: Call<
+      [options?: TripletMarginWithDistanceLossOptions | undefined],
+      'nn.TripletMarginWithDistanceLoss'
+    >
   ) {
     const [options] = arranged('nn.TripletMarginWithDistanceLoss', given);
     super();
@@ -75,7 +78,7 @@ export class TripletMarginWithDistanceLoss extends Module {
 export class MarginRankingLoss extends Module {
   readonly #options: MarginLossOptions;
 
-  constructor(...given: Call<[options?: MarginLossOptions], 'nn.MarginRankingLoss'>) {
+  constructor(...given: Call<[options?: MarginLossOptions | undefined], 'nn.MarginRankingLoss'>) {
     const [options] = arranged('nn.MarginRankingLoss', given);
     super();
 
@@ -92,7 +95,7 @@ export class MarginRankingLoss extends Module {
 export class HingeEmbeddingLoss extends Module {
   readonly #options: MarginLossOptions;
 
-  constructor(...given: Call<[options?: MarginLossOptions], 'nn.HingeEmbeddingLoss'>) {
+  constructor(...given: Call<[options?: MarginLossOptions | undefined], 'nn.HingeEmbeddingLoss'>) {
     const [options] = arranged('nn.HingeEmbeddingLoss', given);
     super();
 
@@ -109,7 +112,7 @@ export class HingeEmbeddingLoss extends Module {
 export class SoftMarginLoss extends Module {
   readonly #options: ReductionOptions;
 
-  constructor(...given: Call<[options?: ReductionOptions], 'nn.SoftMarginLoss'>) {
+  constructor(...given: Call<[options?: ReductionOptions | undefined], 'nn.SoftMarginLoss'>) {
     const [options] = arranged('nn.SoftMarginLoss', given);
     super();
 

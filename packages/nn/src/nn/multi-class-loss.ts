@@ -13,7 +13,7 @@ import { Module } from './module.ts';
 export class MultiMarginLoss extends Module {
   readonly #options: MultiMarginLossOptions;
 
-  constructor(...given: Call<[options?: MultiMarginLossOptions], 'nn.MultiMarginLoss'>) {
+  constructor(...given: Call<[options?: MultiMarginLossOptions | undefined], 'nn.MultiMarginLoss'>) {
     const [options] = arranged('nn.MultiMarginLoss', given);
     super();
 
@@ -30,7 +30,9 @@ export class MultiMarginLoss extends Module {
 export class MultiLabelSoftMarginLoss extends Module {
   readonly #options: MultiLabelSoftMarginLossOptions;
 
-  constructor(...given: Call<[options?: MultiLabelSoftMarginLossOptions], 'nn.MultiLabelSoftMarginLoss'>) {
+  constructor(
+    ...given: Call<[options?: MultiLabelSoftMarginLossOptions | undefined], 'nn.MultiLabelSoftMarginLoss'>
+  ) {
     const [options] = arranged('nn.MultiLabelSoftMarginLoss', given);
     super();
 

@@ -80,7 +80,7 @@ export class MultiheadAttention extends Module {
   /** @param embedDim a multiple of `numHeads` */
   constructor(
     ...given: Call<
-      [embedDim: number, numHeads: number, options?: MultiheadAttentionOptions],
+      [embedDim: number, numHeads: number, options?: MultiheadAttentionOptions | undefined],
       'nn.MultiheadAttention'
     >
   ) {

@@ -29,7 +29,7 @@ import { requireNumber } from '../checks/require-number.ts';
 export class ELU extends Module {
   readonly #alpha: number;
 
-  constructor(...given: Call<[alpha?: number], 'nn.ELU'>) {
+  constructor(...given: Call<[alpha?: number | undefined], 'nn.ELU'>) {
     const [alpha = 1] = arranged('nn.ELU', given);
     super();
     requireNumber('ELU', { alpha });
@@ -54,7 +54,7 @@ export class SELU extends Module {
 export class CELU extends Module {
   readonly #alpha: number;
 
-  constructor(...given: Call<[alpha?: number], 'nn.CELU'>) {
+  constructor(...given: Call<[alpha?: number | undefined], 'nn.CELU'>) {
     const [alpha = 1] = arranged('nn.CELU', given);
     super();
     requireNumber('CELU', { alpha });
@@ -72,7 +72,7 @@ export class Hardtanh extends Module {
   readonly #min: number;
   readonly #max: number;
 
-  constructor(...given: Call<[minVal?: number, maxVal?: number], 'nn.Hardtanh'>) {
+  constructor(...given: Call<[minVal?: number | undefined, maxVal?: number | undefined], 'nn.Hardtanh'>) {
     const [min = -1, max = 1] = arranged('nn.Hardtanh', given);
     super();
     requireNumber('Hardtanh', { min, max });
@@ -146,7 +146,7 @@ export class Tanhshrink extends Module {
 export class Softshrink extends Module {
   readonly #lambda: number;
 
-  constructor(...given: Call<[lambd?: number], 'nn.Softshrink'>) {
+  constructor(...given: Call<[lambd?: number | undefined], 'nn.Softshrink'>) {
     const [lambda = 0.5] = arranged('nn.Softshrink', given);
     super();
     requireNumber('Softshrink', { lambda });
@@ -163,7 +163,7 @@ export class Softshrink extends Module {
 export class Hardshrink extends Module {
   readonly #lambda: number;
 
-  constructor(...given: Call<[lambd?: number], 'nn.Hardshrink'>) {
+  constructor(...given: Call<[lambd?: number | undefined], 'nn.Hardshrink'>) {
     const [lambda = 0.5] = arranged('nn.Hardshrink', given);
     super();
     requireNumber('Hardshrink', { lambda });
@@ -199,7 +199,7 @@ export class Threshold extends Module {
 export class Softplus extends Module {
   readonly #options: SoftplusOptions;
 
-  constructor(...given: Call<[options?: SoftplusOptions], 'nn.Softplus'>) {
+  constructor(...given: Call<[options?: SoftplusOptions | undefined], 'nn.Softplus'>) {
     const [options] = arranged('nn.Softplus', given);
     super();
 
@@ -216,7 +216,7 @@ export class Softplus extends Module {
 export class GLU extends Module {
   readonly #dim: number;
 
-  constructor(...given: Call<[dim?: number], 'nn.GLU'>) {
+  constructor(...given: Call<[dim?: number | undefined], 'nn.GLU'>) {
     const [dim = -1] = arranged('nn.GLU', given);
     super();
     requireNumber('GLU', { dim });
@@ -238,7 +238,7 @@ export class PReLU extends Module {
    * @param numParameters 1, or the number of channels, the second dimension. Default: 1.
    * @param init initial value of the weights. Default: 0.25.
    */
-  constructor(...given: Call<[numParameters?: number, init?: number], 'nn.PReLU'>) {
+  constructor(...given: Call<[numParameters?: number | undefined, init?: number | undefined], 'nn.PReLU'>) {
     const [numParameters = 1, init = 0.25] = arranged('nn.PReLU', given);
     super();
     requireNumber('PReLU', { numParameters, init });

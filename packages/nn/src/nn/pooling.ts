@@ -23,7 +23,7 @@ export class MaxPool1d extends Module {
   readonly #kernelSize: Single;
   readonly #options: MaxPool1dOptions;
 
-  constructor(...given: Call<[kernelSize: Single, options?: MaxPool1dOptions], 'nn.MaxPool1d'>) {
+  constructor(...given: Call<[kernelSize: Single, options?: MaxPool1dOptions | undefined], 'nn.MaxPool1d'>) {
     const [kernelSize, options] = arranged('nn.MaxPool1d', given);
     super();
 
@@ -42,7 +42,7 @@ export class MaxPool2d extends Module {
   readonly #kernelSize: Pair;
   readonly #options: MaxPool2dOptions;
 
-  constructor(...given: Call<[kernelSize: Pair, options?: MaxPool2dOptions], 'nn.MaxPool2d'>) {
+  constructor(...given: Call<[kernelSize: Pair, options?: MaxPool2dOptions | undefined], 'nn.MaxPool2d'>) {
     const [kernelSize, options] = arranged('nn.MaxPool2d', given);
     super();
 
@@ -61,7 +61,7 @@ export class MaxPool3d extends Module {
   readonly #kernelSize: Triple;
   readonly #options: MaxPool3dOptions;
 
-  constructor(...given: Call<[kernelSize: Triple, options?: MaxPool3dOptions], 'nn.MaxPool3d'>) {
+  constructor(...given: Call<[kernelSize: Triple, options?: MaxPool3dOptions | undefined], 'nn.MaxPool3d'>) {
     const [kernelSize, options] = arranged('nn.MaxPool3d', given);
     super();
 
@@ -80,7 +80,7 @@ export class AvgPool1d extends Module {
   readonly #kernelSize: Single;
   readonly #options: AvgPool1dOptions;
 
-  constructor(...given: Call<[kernelSize: Single, options?: AvgPool1dOptions], 'nn.AvgPool1d'>) {
+  constructor(...given: Call<[kernelSize: Single, options?: AvgPool1dOptions | undefined], 'nn.AvgPool1d'>) {
     const [kernelSize, options] = arranged('nn.AvgPool1d', given);
     super();
 
@@ -99,7 +99,7 @@ export class AvgPool2d extends Module {
   readonly #kernelSize: Pair;
   readonly #options: AvgPool2dOptions;
 
-  constructor(...given: Call<[kernelSize: Pair, options?: AvgPool2dOptions], 'nn.AvgPool2d'>) {
+  constructor(...given: Call<[kernelSize: Pair, options?: AvgPool2dOptions | undefined], 'nn.AvgPool2d'>) {
     const [kernelSize, options] = arranged('nn.AvgPool2d', given);
     super();
 
@@ -118,7 +118,7 @@ export class AvgPool3d extends Module {
   readonly #kernelSize: Triple;
   readonly #options: AvgPool3dOptions;
 
-  constructor(...given: Call<[kernelSize: Triple, options?: AvgPool3dOptions], 'nn.AvgPool3d'>) {
+  constructor(...given: Call<[kernelSize: Triple, options?: AvgPool3dOptions | undefined], 'nn.AvgPool3d'>) {
     const [kernelSize, options] = arranged('nn.AvgPool3d', given);
     super();
 

@@ -17,7 +17,7 @@ import { Module } from './module.ts';
 export class BCELoss extends Module {
   readonly #options: BinaryCrossEntropyOptions;
 
-  constructor(...given: Call<[options?: BinaryCrossEntropyOptions], 'nn.BCELoss'>) {
+  constructor(...given: Call<[options?: BinaryCrossEntropyOptions | undefined], 'nn.BCELoss'>) {
     const [options] = arranged('nn.BCELoss', given);
     super();
 
@@ -34,7 +34,7 @@ export class BCELoss extends Module {
 export class KLDivLoss extends Module {
   readonly #options: KLDivOptions;
 
-  constructor(...given: Call<[options?: KLDivOptions], 'nn.KLDivLoss'>) {
+  constructor(...given: Call<[options?: KLDivOptions | undefined], 'nn.KLDivLoss'>) {
     const [options] = arranged('nn.KLDivLoss', given);
     super();
 
@@ -51,7 +51,7 @@ export class KLDivLoss extends Module {
 export class PoissonNLLLoss extends Module {
   readonly #options: PoissonNLLLossOptions;
 
-  constructor(...given: Call<[options?: PoissonNLLLossOptions], 'nn.PoissonNLLLoss'>) {
+  constructor(...given: Call<[options?: PoissonNLLLossOptions | undefined], 'nn.PoissonNLLLoss'>) {
     const [options] = arranged('nn.PoissonNLLLoss', given);
     super();
 
@@ -68,7 +68,7 @@ export class PoissonNLLLoss extends Module {
 export class GaussianNLLLoss extends Module {
   readonly #options: GaussianNLLLossOptions;
 
-  constructor(...given: Call<[options?: GaussianNLLLossOptions], 'nn.GaussianNLLLoss'>) {
+  constructor(...given: Call<[options?: GaussianNLLLossOptions | undefined], 'nn.GaussianNLLLoss'>) {
     const [options] = arranged('nn.GaussianNLLLoss', given);
     super();
 

@@ -23,7 +23,7 @@ export class RMSNorm extends Module {
   /** @param normalizedShape the last dimensions of every input; a number stands for the last dimension */
   constructor(
     ...given: Call<
-      [normalizedShape: number | readonly number[], options?: RMSNormModuleOptions],
+      [normalizedShape: number | readonly number[], options?: RMSNormModuleOptions | undefined],
       'nn.RMSNorm'
     >
   ) {

@@ -112,7 +112,10 @@ export interface RNNCellOptions extends RecurrentCellOptions {
 /** One step of {@link RNN} (torch.nn.RNNCell). */
 export class RNNCell extends RecurrentStep {
   constructor(
-    ...given: Call<[inputSize: number, hiddenSize: number, options?: RNNCellOptions], 'nn.RNNCell'>
+    ...given: Call<
+      [inputSize: number, hiddenSize: number, options?: RNNCellOptions | undefined],
+      'nn.RNNCell'
+    >
   ) {
     const [inputSize, hiddenSize, options] = arranged('nn.RNNCell', given);
     const { nonlinearity = 'tanh', bias } = options;
@@ -133,7 +136,10 @@ export class RNNCell extends RecurrentStep {
 /** One step of {@link GRU} (torch.nn.GRUCell). */
 export class GRUCell extends RecurrentStep {
   constructor(
-    ...given: Call<[inputSize: number, hiddenSize: number, options?: RecurrentCellOptions], 'nn.GRUCell'>
+    ...given: Call<
+      [inputSize: number, hiddenSize: number, options?: RecurrentCellOptions | undefined],
+      'nn.GRUCell'
+    >
   ) {
     const [inputSize, hiddenSize, options] = arranged('nn.GRUCell', given);
     super('gru', inputSize, hiddenSize, options.bias);
@@ -148,7 +154,10 @@ export class GRUCell extends RecurrentStep {
 /** One step of {@link LSTM} (torch.nn.LSTMCell). */
 export class LSTMCell extends RecurrentStep {
   constructor(
-    ...given: Call<[inputSize: number, hiddenSize: number, options?: RecurrentCellOptions], 'nn.LSTMCell'>
+    ...given: Call<
+      [inputSize: number, hiddenSize: number, options?: RecurrentCellOptions | undefined],
+      'nn.LSTMCell'
+    >
   ) {
     const [inputSize, hiddenSize, options] = arranged('nn.LSTMCell', given);
     super('lstm', inputSize, hiddenSize, options.bias);

@@ -16,7 +16,9 @@ export interface RNNOptions extends RecurrentOptions {
  * in camelCase, such as `weightIhL0` and `biasHhL1Reverse`, and are initialized uniformly in ±1/√hiddenSize.
  */
 export class RNN extends RecurrentNetwork {
-  constructor(...given: Call<[inputSize: number, hiddenSize: number, options?: RNNOptions], 'nn.RNN'>) {
+  constructor(
+    ...given: Call<[inputSize: number, hiddenSize: number, options?: RNNOptions | undefined], 'nn.RNN'>
+  ) {
     const [inputSize, hiddenSize, options] = arranged('nn.RNN', given);
     const { nonlinearity = 'tanh', ...others } = options;
     super(requireNonlinearity('RNN', nonlinearity), inputSize, hiddenSize, others);
@@ -40,7 +42,9 @@ export class RNN extends RecurrentNetwork {
  * h = (1 − z)·n + z·h₋₁. Parameters: see {@link RNN}.
  */
 export class GRU extends RecurrentNetwork {
-  constructor(...given: Call<[inputSize: number, hiddenSize: number, options?: RecurrentOptions], 'nn.GRU'>) {
+  constructor(
+    ...given: Call<[inputSize: number, hiddenSize: number, options?: RecurrentOptions | undefined], 'nn.GRU'>
+  ) {
     const [inputSize, hiddenSize, options] = arranged('nn.GRU', given);
     super('gru', inputSize, hiddenSize, options);
   }
@@ -58,7 +62,7 @@ export class GRU extends RecurrentNetwork {
  */
 export class LSTM extends RecurrentNetwork {
   constructor(
-    ...given: Call<[inputSize: number, hiddenSize: number, options?: RecurrentOptions], 'nn.LSTM'>
+    ...given: Call<[inputSize: number, hiddenSize: number, options?: RecurrentOptions | undefined], 'nn.LSTM'>
   ) {
     const [inputSize, hiddenSize, options] = arranged('nn.LSTM', given);
     super('lstm', inputSize, hiddenSize, options);

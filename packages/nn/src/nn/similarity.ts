@@ -13,7 +13,7 @@ import { Module } from './module.ts';
 export class CosineSimilarity extends Module {
   readonly #options: CosineSimilarityOptions;
 
-  constructor(...given: Call<[options?: CosineSimilarityOptions], 'nn.CosineSimilarity'>) {
+  constructor(...given: Call<[options?: CosineSimilarityOptions | undefined], 'nn.CosineSimilarity'>) {
     const [options] = arranged('nn.CosineSimilarity', given);
     super();
 
@@ -30,7 +30,7 @@ export class CosineSimilarity extends Module {
 export class PairwiseDistance extends Module {
   readonly #options: PairwiseDistanceOptions;
 
-  constructor(...given: Call<[options?: PairwiseDistanceOptions], 'nn.PairwiseDistance'>) {
+  constructor(...given: Call<[options?: PairwiseDistanceOptions | undefined], 'nn.PairwiseDistance'>) {
     const [options] = arranged('nn.PairwiseDistance', given);
     super();
 

@@ -35,7 +35,9 @@ export type Synchronized<M extends Module> = M extends BatchNorm ? SyncBatchNorm
 export class SyncBatchNorm extends BatchNorm {
   readonly #processGroup: ProcessGroup | undefined;
 
-  constructor(...given: Call<[numFeatures: number, options?: SyncBatchNormOptions], 'nn.SyncBatchNorm'>) {
+  constructor(
+    ...given: Call<[numFeatures: number, options?: SyncBatchNormOptions | undefined], 'nn.SyncBatchNorm'>
+  ) {
     const [numFeatures, options] = arranged('nn.SyncBatchNorm', given);
     const { processGroup, ...others } = options;
     super(numFeatures, others);

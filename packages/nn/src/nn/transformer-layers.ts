@@ -100,7 +100,7 @@ export class TransformerEncoderLayer extends Module {
   /** @param dModel embedding size, a multiple of `nhead` */
   constructor(
     ...given: Call<
-      [dModel: number, nhead: number, options?: TransformerLayerOptions],
+      [dModel: number, nhead: number, options?: TransformerLayerOptions | undefined],
       'nn.TransformerEncoderLayer'
     >
   ) {
@@ -178,7 +178,7 @@ export class TransformerDecoderLayer extends Module {
   /** @param dModel embedding size, a multiple of `nhead` */
   constructor(
     ...given: Call<
-      [dModel: number, nhead: number, options?: TransformerLayerOptions],
+      [dModel: number, nhead: number, options?: TransformerLayerOptions | undefined],
       'nn.TransformerDecoderLayer'
     >
   ) {

@@ -28,7 +28,11 @@ export class TransformerEncoder extends Module {
   /** @param encoderLayer copied `numLayers` times */
   constructor(
     ...given: Call<
-      [encoderLayer: TransformerEncoderLayer, numLayers: number, options?: TransformerStackOptions],
+      [
+        encoderLayer: TransformerEncoderLayer,
+        numLayers: number,
+        options?: TransformerStackOptions | undefined,
+      ],
       'nn.TransformerEncoder'
     >
   ) {
@@ -61,7 +65,11 @@ export class TransformerDecoder extends Module {
   /** @param decoderLayer copied `numLayers` times */
   constructor(
     ...given: Call<
-      [decoderLayer: TransformerDecoderLayer, numLayers: number, options?: TransformerStackOptions],
+      [
+        decoderLayer: TransformerDecoderLayer,
+        numLayers: number,
+        options?: TransformerStackOptions | undefined,
+      ],
       'nn.TransformerDecoder'
     >
   ) {

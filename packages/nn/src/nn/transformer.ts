@@ -63,7 +63,10 @@ export class Transformer extends Module {
    * @param nhead number of heads. Default: 8.
    */
   constructor(
-    ...given: Call<[dModel?: number, nhead?: number, options?: TransformerOptions], 'nn.Transformer'>
+    ...given: Call<
+      [dModel?: number | undefined, nhead?: number | undefined, options?: TransformerOptions | undefined],
+      'nn.Transformer'
+    >
   ) {
     const [dModel = 512, nhead = 8, options] = arranged('nn.Transformer', given);
     super();

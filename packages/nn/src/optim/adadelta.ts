@@ -26,7 +26,7 @@ export type AdadeltaOptions = Partial<AdadeltaSettings>;
 export class Adadelta extends Optimizer<AdadeltaSettings> {
   constructor(
     ...given: Call<
-      [params: OptimizerParameters<AdadeltaSettings>, options?: AdadeltaOptions],
+      [params: OptimizerParameters<AdadeltaSettings>, options?: AdadeltaOptions | undefined],
       'optim.Adadelta'
     >
   ) {

@@ -27,7 +27,10 @@ export type AdagradOptions = Partial<AdagradSettings>;
 /** Adagrad (torch.optim.Adagrad): s ← s + g², p ← p − lr/(1 + (t − 1)·lrDecay) · g / (√s + eps). */
 export class Adagrad extends Optimizer<AdagradSettings> {
   constructor(
-    ...given: Call<[params: OptimizerParameters<AdagradSettings>, options?: AdagradOptions], 'optim.Adagrad'>
+    ...given: Call<
+      [params: OptimizerParameters<AdagradSettings>, options?: AdagradOptions | undefined],
+      'optim.Adagrad'
+    >
   ) {
     const [parameters, options] = arranged('optim.Adagrad', given);
     super(rule, parameters, completeSettings('Adagrad', defaults, options));

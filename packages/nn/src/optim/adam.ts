@@ -30,7 +30,10 @@ export type AdamOptions = Partial<AdamSettings>;
  */
 export class Adam extends Optimizer<AdamSettings> {
   constructor(
-    ...given: Call<[params: OptimizerParameters<AdamSettings>, options?: AdamOptions], 'optim.Adam'>
+    ...given: Call<
+      [params: OptimizerParameters<AdamSettings>, options?: AdamOptions | undefined],
+      'optim.Adam'
+    >
   ) {
     const [parameters, options] = arranged('optim.Adam', given);
     super(adam, parameters, completeSettings('Adam', defaults, options));
@@ -40,7 +43,10 @@ export class Adam extends Optimizer<AdamSettings> {
 /** Adam with decoupled weight decay of lr · weightDecay per step (torch.optim.AdamW). */
 export class AdamW extends Optimizer<AdamSettings> {
   constructor(
-    ...given: Call<[params: OptimizerParameters<AdamSettings>, options?: AdamOptions], 'optim.AdamW'>
+    ...given: Call<
+      [params: OptimizerParameters<AdamSettings>, options?: AdamOptions | undefined],
+      'optim.AdamW'
+    >
   ) {
     const [parameters, options] = arranged('optim.AdamW', given);
     super(adamW, parameters, completeSettings('AdamW', { ...defaults, weightDecay: 1e-2 }, options));

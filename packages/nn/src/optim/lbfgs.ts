@@ -79,7 +79,9 @@ export class LBFGS {
   readonly #settings: Required<Omit<LBFGSOptions, 'lr'>>;
   #state: Omit<LBFGSState, 'lr'> = { nIter: 0, funcEvals: 0, oldDirs: [], oldStps: [], hDiag: 1 };
 
-  constructor(...given: Call<[params: Iterable<Parameter>, options?: LBFGSOptions], 'optim.LBFGS'>) {
+  constructor(
+    ...given: Call<[params: Iterable<Parameter>, options?: LBFGSOptions | undefined], 'optim.LBFGS'>
+  ) {
     const [parameters, options] = arranged('optim.LBFGS', given);
     const { lr = 1, maxIter = 20, maxEval = Math.floor(maxIter * 1.25) } = options;
     const { toleranceGrad = 1e-7, toleranceChange = 1e-9, historySize = 100, lineSearchFn = null } = options;

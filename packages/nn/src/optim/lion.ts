@@ -28,7 +28,10 @@ export type LionOptions = Partial<LionSettings>;
  */
 export class Lion extends Optimizer<LionSettings> {
   constructor(
-    ...given: Call<[parameters: OptimizerParameters<LionSettings>, options?: LionOptions], 'optim.Lion'>
+    ...given: Call<
+      [parameters: OptimizerParameters<LionSettings>, options?: LionOptions | undefined],
+      'optim.Lion'
+    >
   ) {
     const [parameters, options] = arranged('optim.Lion', given);
     super(rule, parameters, completeSettings('Lion', defaults, options));

@@ -30,7 +30,10 @@ export type NAdamOptions = Partial<NAdamSettings>;
  */
 export class NAdam extends Optimizer<NAdamSettings> {
   constructor(
-    ...given: Call<[params: OptimizerParameters<NAdamSettings>, options?: NAdamOptions], 'optim.NAdam'>
+    ...given: Call<
+      [params: OptimizerParameters<NAdamSettings>, options?: NAdamOptions | undefined],
+      'optim.NAdam'
+    >
   ) {
     const [parameters, options] = arranged('optim.NAdam', given);
     super(rule, parameters, completeSettings('NAdam', defaults, options));

@@ -28,7 +28,10 @@ export type RAdamOptions = Partial<RAdamSettings>;
  */
 export class RAdam extends Optimizer<RAdamSettings> {
   constructor(
-    ...given: Call<[params: OptimizerParameters<RAdamSettings>, options?: RAdamOptions], 'optim.RAdam'>
+    ...given: Call<
+      [params: OptimizerParameters<RAdamSettings>, options?: RAdamOptions | undefined],
+      'optim.RAdam'
+    >
   ) {
     const [parameters, options] = arranged('optim.RAdam', given);
     super(rule, parameters, completeSettings('RAdam', defaults, options));

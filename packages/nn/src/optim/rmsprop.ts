@@ -29,7 +29,10 @@ export type RMSpropOptions = Partial<RMSpropSettings>;
 /** RMSprop (torch.optim.RMSprop): v ← α·v + (1 − α)·g², p ← p − lr·g / (√v + eps). */
 export class RMSprop extends Optimizer<RMSpropSettings> {
   constructor(
-    ...given: Call<[params: OptimizerParameters<RMSpropSettings>, options?: RMSpropOptions], 'optim.RMSprop'>
+    ...given: Call<
+      [params: OptimizerParameters<RMSpropSettings>, options?: RMSpropOptions | undefined],
+      'optim.RMSprop'
+    >
   ) {
     const [parameters, options] = arranged('optim.RMSprop', given);
     super(rule, parameters, completeSettings('RMSprop', defaults, options));

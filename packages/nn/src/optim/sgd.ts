@@ -27,7 +27,9 @@ export type SGDOptions = Partial<SGDSettings>;
 
 /** Stochastic gradient descent (torch.optim.SGD): v ← momentum·v + (1 − dampening)·g, p ← p − lr·v; the first v is g. */
 export class SGD extends Optimizer<SGDSettings> {
-  constructor(...given: Call<[params: OptimizerParameters<SGDSettings>, options?: SGDOptions], 'optim.SGD'>) {
+  constructor(
+    ...given: Call<[params: OptimizerParameters<SGDSettings>, options?: SGDOptions | undefined], 'optim.SGD'>
+  ) {
     const [parameters, options] = arranged('optim.SGD', given);
     super(rule, parameters, completeSettings('SGD', defaults, options));
   }

@@ -1,5 +1,7 @@
 import { isNarrow, roundedOnce } from './rounded-once.ts';
 import { autocastValues } from './autocast.ts';
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { einsum as einsumOf } from '../ops/einsum.ts';
 import * as elementwise from '../ops/elementwise.ts';
@@ -15,18 +17,20 @@ import { Tensor } from './tensor.ts';
  *
  * @param dim negative values count from the last dimension. Default: 0.
  */
-export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
-  const given: unknown = tensors;
-  if (!Array.isArray(given) || !given.every((one) => one instanceof Tensor)) {
-    throw new ArgumentError('cat: expected a list of tensors. Write cat([a, b], dim).');
-  }
+export function cat(...given: Call<[tensors: readonly Tensor[], dim?: number | undefined], 'cat'>): Tensor {
+  const [tensors, dim = 0] = arranged('cat', given);
+  requireTensors('cat', tensors);
   const isEmpty = ({ shape }: Tensor) => shape.join() === '0';
   const others = tensors.filter((one) => !isEmpty(one));
   return new Tensor(concat(promoted(...(others.length > 0 ? others : tensors)), dim));
 }
 
 /** Stacks tensors of one shape along a new dimension `dim` (torch.stack): two of [3, 4] give [2, 3, 4]. Default: 0. */
-export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
+export function stack(
+  ...given: Call<[tensors: readonly Tensor[], dim?: number | undefined], 'stack'>
+): Tensor {
+  const [tensors, dim = 0] = arranged('stack', given);
+  requireTensors('stack', tensors);
   return cat(
     tensors.map((tensor) => tensor.unsqueeze(dim)),
     dim,
@@ -37,7 +41,8 @@ export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
  * Expands vectors of n and m elements to two matrices [n, m] of all their pairs (torch.meshgrid with indexing='ij'); likewise
  * for any number of vectors.
  */
-export function meshgrid(...vectors: readonly Tensor[]): Tensor[] {
+export function meshgrid(...given: readonly Tensor[] | readonly [vectors: readonly Tensor[]]): Tensor[] {
+  const vectors = tensorsOf('meshgrid', given);
   const shape = vectors.map((vector) => vector.numel());
   return vectors.map((vector, axis) =>
     vector.view(...shape.map((size, other) => (other === axis ? size : 1))).expand(...shape),
@@ -50,7 +55,8 @@ export function meshgrid(...vectors: readonly Tensor[]): Tensor[] {
  *
  * @param condition bool
  */
-export function where(condition: Tensor, a: Operand, b: Operand): Tensor {
+export function where(...given: Call<[condition: Tensor, input: Operand, other: Operand], 'where'>): Tensor {
+  const [condition, a, b] = arranged('where', given);
   return new Tensor(apply((left, right) => elementwise.where(condition.value, left, right), a, b));
 }
 
@@ -62,7 +68,14 @@ export function where(condition: Tensor, a: Operand, b: Operand): Tensor {
  *
  * @throws ShapeError if the equation does not fit the operands
  */
-export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
+export function einsum(
+  equation: string,
+  ...given: readonly Tensor[] | readonly [operands: readonly Tensor[]]
+): Tensor {
+  if (typeof equation !== 'string') {
+    throw new ArgumentError("einsum: expected an equation first. Write einsum('ij,jk->ik', a, b).");
+  }
+  const operands = tensorsOf('einsum', given);
   if (operands.length === 0) throw new ArgumentError('einsum: expected at least one tensor, got none.');
   const values = operands.map(({ value }) => value);
   return new Tensor(einsumOf(equation, operands.length > 1 ? autocastValues('einsum', values) : values));
@@ -72,10 +85,11 @@ export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor
  * The p-norms of the differences of all pairs of rows (torch.cdist): [..., M, D] and [..., N, D] give [..., M, N]. Default of
  * `p`: 2.
  */
-export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
-  const given = autocastValues('cdist', [a.value, b.value] as const).map((one) => new Tensor(one));
-  if (isNarrow(...given)) return roundedOnce(given, (x, y) => cdist(x, y, p));
-  const [left, right] = given;
+export function cdist(...given: Call<[x1: Tensor, x2: Tensor, p?: number | undefined], 'cdist'>): Tensor {
+  const [a, b, p = 2] = arranged('cdist', given);
+  const both = autocastValues('cdist', [a.value, b.value] as const).map((one) => new Tensor(one));
+  if (isNarrow(...both)) return roundedOnce(both, (x, y) => cdist(x, y, p));
+  const [left, right] = both;
   const differences = left.unsqueeze(-2).sub(right.unsqueeze(-3));
   if (p === Infinity) return largestDistances(differences);
   // Unlike `norm`, as in torch: the gradient of an element that is 0 is 0, and the gradient at NaN is NaN.
@@ -84,6 +98,25 @@ export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
   const signs = differences.sign().maskedFill(differences.isnan(), NaN);
   return new Tensor(withSlopes(differences.abs().value, [differences.value, signs.value])).sum([-1]);
 }
+
+/** Tensors one by one or in a list. */
+function tensorsOf(name: string, given: readonly unknown[]): readonly Tensor[] {
+  const list: unknown = given.length === 1 && Array.isArray(given[0]) ? given[0] : given;
+  requireTensors(name, list);
+  return list;
+}
+
+function requireTensors(name: string, list: unknown): asserts list is readonly Tensor[] {
+  if (Array.isArray(list) && list.every((one) => one instanceof Tensor)) return;
+  throw new ArgumentError(`${name}: expected a list of tensors. Write ${usage[name]}.`);
+}
+
+const usage: Readonly<Record<string, string>> = {
+  cat: 'cat([a, b], dim)',
+  stack: 'stack([a, b], dim)',
+  meshgrid: 'meshgrid(a, b)',
+  einsum: "einsum('ij,jk->ik', a, b)",
+};
 
 /** As in torch, equal differences each receive the whole gradient. */
 function largestDistances(differences: Tensor): Tensor {

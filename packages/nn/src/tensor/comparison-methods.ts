@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import type { Scalar } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
@@ -46,17 +48,20 @@ export abstract class ComparisonMethods<
   }
 
   /** True where elements of both are true or nonzero (torch.logical_and). */
-  logicalAnd(other: Tensor): Tensor {
+  logicalAnd(...given: Call<[other: Tensor], 'x.logicalAnd'>): Tensor {
+    const [other] = arranged('x.logicalAnd', given);
     return this.of(elementwise.and(condition(this.value), condition(other.value)));
   }
 
   /** True where an element of at least one is true or nonzero (torch.logical_or). */
-  logicalOr(other: Tensor): Tensor {
+  logicalOr(...given: Call<[other: Tensor], 'x.logicalOr'>): Tensor {
+    const [other] = arranged('x.logicalOr', given);
     return this.of(elementwise.or(condition(this.value), condition(other.value)));
   }
 
   /** True where an element of exactly one is true or nonzero (torch.logical_xor). */
-  logicalXor(other: Tensor): Tensor {
+  logicalXor(...given: Call<[other: Tensor], 'x.logicalXor'>): Tensor {
+    const [other] = arranged('x.logicalXor', given);
     const [a, b] = [condition(this.value), condition(other.value)];
     return this.of(elementwise.and(elementwise.or(a, b), elementwise.not(elementwise.and(a, b))));
   }
@@ -103,7 +108,10 @@ export abstract class ComparisonMethods<
   }
 
   /** True where |x − other| ≤ atol + rtol·|other| (torch.isclose). */
-  isclose(other: Tensor, rtol = 1e-5, atol = 1e-8): Tensor {
+  isclose(
+    ...given: Call<[other: Tensor, rtol?: number | undefined, atol?: number | undefined], 'x.isclose'>
+  ): Tensor {
+    const [other, rtol = 1e-5, atol = 1e-8] = arranged('x.isclose', given);
     if (!(rtol >= 0 && atol >= 0)) {
       throw new ArgumentError(`isclose: rtol and atol must be at least 0, got ${rtol} and ${atol}.`);
     }

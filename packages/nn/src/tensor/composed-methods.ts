@@ -1,3 +1,4 @@
+import { positional } from '../calls/arrange.ts';
 import type { Value } from '../graph/node.ts';
 import { isWideInAutocast } from './autocast.ts';
 import type { MatrixMethods } from './matrix-methods.ts';
@@ -30,7 +31,8 @@ export function roundMethodsOnce(Class: new (value: Value) => Tensor): void {
   const isTensor = (value: unknown): value is Tensor => value instanceof Class;
   for (const name of composed) {
     const method = Reflect.get(Class.prototype, name) as (...args: unknown[]) => Tensor;
-    const rounding = function (this: Tensor, ...args: unknown[]): Tensor {
+    const rounding = function (this: Tensor, ...given: unknown[]): Tensor {
+      const args = positional(name, given);
       const operands = [this, ...args.filter(isTensor)];
       if (!isNarrow(...operands) || isWideInAutocast(name)) return method.apply(this, args);
       return roundedOnce(operands, (...wide) => {

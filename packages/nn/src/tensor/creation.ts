@@ -1,5 +1,10 @@
 import { newArray, type DType, type Scalar, type TensorData } from '../dtype.ts';
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
+import { sizedOf, type Sized } from '../calls/sizes.ts';
+import type { OptionNames } from '../checks/require-options.ts';
 import { ArgumentError } from '../errors/errors.ts';
+import { asNumber } from './tensor-methods.ts';
 import type { Value } from '../graph/node.ts';
 import { sizeOf } from '../value-type.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
@@ -15,28 +20,49 @@ export interface CreationOptions {
   dtype?: DType;
 }
 
-/** A tensor filled with zeros (torch.zeros). */
-export function zeros(shape: readonly number[], options: CreationOptions = {}): Tensor {
-  return full(shape, 0, options);
+const creationOptions: OptionNames<CreationOptions> = { dtype: true };
+
+/** A tensor filled with zeros (torch.zeros): `zeros(2, 3)` or `zeros([2, 3])`. */
+export function zeros(...given: Sized<CreationOptions>): Tensor {
+  const { shape, options } = sizedOf<CreationOptions>('zeros', given, creationOptions);
+  return filledWith('zeros', shape, 0, options);
 }
 
-/** A tensor filled with ones (torch.ones). */
-export function ones(shape: readonly number[], options: CreationOptions = {}): Tensor {
-  return full(shape, 1, options);
+/** A tensor filled with ones (torch.ones): `ones(2, 3)` or `ones([2, 3])`. */
+export function ones(...given: Sized<CreationOptions>): Tensor {
+  const { shape, options } = sizedOf<CreationOptions>('ones', given, creationOptions);
+  return filledWith('ones', shape, 1, options);
+}
+
+/** A tensor of zeros: memory of JavaScript is never uninitialized (torch.empty). */
+export function empty(...given: Sized<CreationOptions>): Tensor {
+  const { shape, options } = sizedOf<CreationOptions>('empty', given, creationOptions);
+  return filledWith('empty', shape, 0, options);
 }
 
 /**
- * A tensor filled with one number (torch.full). Unlike in torch, the default dtype is float32 for every number. For int64, the
- * number is truncated; a bigint is exact.
+ * A tensor filled with one number (torch.full). Unlike in torch, the default dtype is float32 for every number; a boolean gives
+ * bool. For int64, the number is truncated; a bigint is exact.
  *
  * @throws ArgumentError for int64, if the number is NaN or out of range
  */
 export function full(
+  ...given: Call<
+    [size: readonly number[], fillValue: Scalar | boolean, options?: CreationOptions | undefined],
+    'full'
+  >
+): Tensor {
+  const [shape, value, { dtype = typeof value === 'boolean' ? 'bool' : 'float32' }] = arranged('full', given);
+  return filledWith('full', shape, asNumber(value), { dtype });
+}
+
+function filledWith(
+  name: string,
   shape: readonly number[],
   value: Scalar,
-  { dtype = 'float32' }: CreationOptions = {},
+  { dtype = 'float32' }: CreationOptions,
 ): Tensor {
-  requireShape('full', shape);
+  requireShape(name, shape);
   const element = asElement(value, dtype);
   if (isTracingSizes()) return new Tensor(repeated(shape, element, dtype));
   const array = newArray(dtype, sizeOf(shape));
@@ -46,28 +72,68 @@ export function full(
 }
 
 /** Zeros with the shape and dtype of another tensor (torch.zeros_like). */
-export function zerosLike({ shape, dtype }: Tensor): Tensor {
-  return zeros(shape, { dtype });
+export function zerosLike(
+  ...given: Call<[input: Tensor, options?: CreationOptions | undefined], 'zerosLike'>
+): Tensor {
+  const [{ shape, dtype }, options] = arranged('zerosLike', given);
+  return filledWith('zerosLike', shape, 0, { dtype, ...options });
 }
 
 /** Ones with the shape and dtype of another tensor (torch.ones_like). */
-export function onesLike({ shape, dtype }: Tensor): Tensor {
-  return ones(shape, { dtype });
+export function onesLike(
+  ...given: Call<[input: Tensor, options?: CreationOptions | undefined], 'onesLike'>
+): Tensor {
+  const [{ shape, dtype }, options] = arranged('onesLike', given);
+  return filledWith('onesLike', shape, 1, { dtype, ...options });
+}
+
+/** Zeros with the shape and dtype of another tensor (torch.empty_like). */
+export function emptyLike(
+  ...given: Call<[input: Tensor, options?: CreationOptions | undefined], 'emptyLike'>
+): Tensor {
+  const [{ shape, dtype }, options] = arranged('emptyLike', given);
+  return filledWith('emptyLike', shape, 0, { dtype, ...options });
 }
 
 /** A tensor filled with one number, with the shape and dtype of another tensor (torch.full_like). */
-export function fullLike({ shape, dtype }: Tensor, value: Scalar): Tensor {
-  return full(shape, value, { dtype });
+export function fullLike(
+  ...given: Call<
+    [input: Tensor, fillValue: Scalar | boolean, options?: CreationOptions | undefined],
+    'fullLike'
+  >
+): Tensor {
+  const [{ shape, dtype }, value, options] = arranged('fullLike', given);
+  return filledWith('fullLike', shape, asNumber(value), { dtype, ...options });
 }
 
 /**
  * The numbers from `start` to `end` (exclusive) in steps (torch.arange): `arange(3)` is 0, 1, 2. Integers are exact, including
- * bigints.
- *
- * @param options `dtype`. Default: int64 if all numbers are integers, else float32, as in torch.
+ * bigints. The dtype is int64 if all numbers are integers, else float32, as in torch.
  */
-export function arange(start: Scalar, end?: Scalar, step: Scalar = 1, options: CreationOptions = {}): Tensor {
-  const given = end === undefined ? [0, start, step] : [start, end, step];
+export function arange(end: Scalar, options?: CreationOptions): Tensor;
+/** The numbers from `start` to `end` (exclusive) in steps of 1, or of `step`. */
+export function arange(start: Scalar, end: Scalar, options?: CreationOptions): Tensor;
+/** The numbers from `start` to `end` (exclusive) in steps. */
+export function arange(start: Scalar, end?: Scalar, step?: Scalar, options?: CreationOptions): Tensor;
+/** The same with arguments by name. */
+export function arange(options: CreationOptions & { start?: Scalar; end: Scalar; step?: Scalar }): Tensor;
+export function arange(...given: readonly unknown[]): Tensor {
+  const isEndAlone = typeof given[0] !== 'object' && (typeof given[1] === 'object' || given[1] === undefined);
+  const numbers = isEndAlone
+    ? [0, given[0], given[2], given[1], given[3]].filter(isGiven)
+    : given.filter(isGiven);
+  const [start = 0, end, step = 1, options] = arranged(
+    'arange',
+    numbers as [Scalar, Scalar, Scalar?, CreationOptions?],
+  );
+  return range([start, end, step], options);
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function range(given: readonly Scalar[], options: CreationOptions): Tensor {
   if (given.every(isInt64)) return integerRange(given.map(BigInt), options);
   const [from, to, by] = given.map(Number);
   if (![from, to, by].every(Number.isFinite) || by === 0 || (to - from) / by < 0) {
@@ -93,7 +159,17 @@ function integerRange([from, to, step]: readonly bigint[], { dtype = 'int64' }: 
 }
 
 /** `steps` evenly spaced numbers from `start` to `end` (torch.linspace). */
-export function linspace(start: number, end: number, steps: number): Tensor {
+export function linspace(
+  ...given: Call<
+    [start: number, end: number, steps: number, options?: CreationOptions | undefined],
+    'linspace'
+  >
+): Tensor {
+  const [start, end, steps, { dtype = 'float32' }] = arranged('linspace', given);
+  return spaced(start, end, steps).to(dtype);
+}
+
+function spaced(start: number, end: number, steps: number): Tensor {
   if (!Number.isInteger(steps) || steps < 0) {
     throw new ArgumentError(`linspace: expected a whole number of steps, got ${steps}.`);
   }
@@ -107,13 +183,33 @@ export function linspace(start: number, end: number, steps: number): Tensor {
 }
 
 /** `steps` powers of `base` with evenly spaced exponents (torch.logspace). Default of `base`: 10. */
-export function logspace(start: number, end: number, steps: number, base = 10): Tensor {
-  const exponents = linspace(start, end, steps).elements() as Float32Array;
+export function logspace(
+  ...given: Call<
+    [
+      start: number,
+      end: number,
+      steps: number,
+      base?: number | undefined,
+      options?: CreationOptions | undefined,
+    ],
+    'logspace'
+  >
+): Tensor {
+  const [start, end, steps, base = 10, { dtype = 'float32' }] = arranged('logspace', given);
+  return powersOf(base, spaced(start, end, steps)).to(dtype);
+}
+
+function powersOf(base: number, spacing: Tensor): Tensor {
+  const exponents = spacing.elements() as Float32Array;
+  const steps = exponents.length;
   return filled('float32', [steps], (i) => base ** exponents[i]);
 }
 
 /** A matrix with ones on the diagonal (torch.eye). Default: square. */
-export function eye(rows: number, columns = rows, { dtype = 'float32' }: CreationOptions = {}): Tensor {
+export function eye(
+  ...given: Call<[n: number, m?: number | undefined, options?: CreationOptions | undefined], 'eye'>
+): Tensor {
+  const [rows, columns = rows, { dtype = 'float32' }] = arranged('eye', given);
   requireShape('eye', [rows, columns]);
   if (isTracingSizes()) {
     return new Tensor(cast(equal(reshape(indices(rows), [rows, 1]), indices(columns)), dtype));

@@ -1,3 +1,7 @@
+import { numbersOf, type Spread } from '../calls/sizes.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import type { Scalar } from '../dtype.ts';
 import { ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
@@ -48,17 +52,20 @@ export abstract class IndexingMethods<
   }
 
   /** The part of `length` elements from `start` on along `dim` (torch.narrow). A negative start counts from the end. */
-  narrow(dim: number, start: number, length: number): Tensor {
+  narrow(...given: Call<[dim: number, start: number, length: number], 'x.narrow'>): Tensor {
+    const [dim, start, length] = arranged('x.narrow', given);
     return this.of(narrow(this.value, dim, start, length));
   }
 
   /** Selects one position along `dim` and removes that dimension (torch.select). A negative position counts from the end. */
-  select(dim: number, index: number): Tensor {
+  select(...given: Call<[dim: number, index: number], 'x.select'>): Tensor {
+    const [dim, index] = arranged('x.select', given);
     return this.of(select(this.value, dim, index));
   }
 
   /** The parts at the positions of an int64 tensor along `dim` (torch.index_select). Positions may repeat. */
-  indexSelect(dim: number, index: Tensor): Tensor {
+  indexSelect(...given: Call<[dim: number, index: Tensor], 'x.indexSelect'>): Tensor {
+    const [dim, index] = arranged('x.indexSelect', given);
     return this.of(selectAt('indexSelect', this.value, dim, index.value));
   }
 
@@ -66,14 +73,16 @@ export abstract class IndexingMethods<
    * One element for each of `index`, int64 (torch.gather): for `dim` = 1, `result[i][j] = x[i][index[i][j]]`. The result has
    * the shape of `index`, whose other dimensions are at most as long as the tensor's.
    */
-  gather(dim: number, index: Tensor): Tensor {
+  gather(...given: Call<[dim: number, index: Tensor], 'x.gather'>): Tensor {
+    const [dim, index] = arranged('x.gather', given);
     const axis = normalizeAxis('gather', dim, this.value);
     const rows = fitted('gather', this.value, index.value, axis);
     return this.of(gatherElements(rows, checkedPositions('gather', this.value, axis, index.value), axis));
   }
 
   /** The elements at positions in the flattened tensor, in the shape of `index`, int64 (torch.take). */
-  take(index: Tensor): Tensor {
+  take(...given: Call<[index: Tensor], 'x.take'>): Tensor {
+    const [index] = arranged('x.take', given);
     if (index.dtype !== 'int64') {
       throw new ShapeError(`take: expected int64 positions, got ${describeType(index)}.`);
     }
@@ -88,7 +97,8 @@ export abstract class IndexingMethods<
    * tensor at least as long as `index` in every dimension, or a number, as in `maskedFill`. If a position occurs twice, one
    * of its elements is written, and all of them receive the gradient.
    */
-  scatter(dim: number, index: Tensor, source: Tensor | Scalar | boolean): Tensor {
+  scatter(...given: Call<[dim: number, index: Tensor, src: Tensor | Scalar | boolean], 'x.scatter'>): Tensor {
+    const [dim, index, source] = arranged('x.scatter', given);
     const axis = normalizeAxis('scatter', dim, this.value);
     requireEqualRank('scatter', this.value, index.value);
     requireInside('scatter', this.value, axis, index.value);
@@ -104,7 +114,8 @@ export abstract class IndexingMethods<
    * Returns a copy with elements added (torch.scatter_add): for `dim` = 1, `result[i][index[i][j]] += source[i][j]`. `source`
    * is at least as long as `index` in every dimension, and `index` at most as long as this tensor in every other dimension.
    */
-  scatterAdd(dim: number, index: Tensor, source: Tensor): Tensor {
+  scatterAdd(...given: Call<[dim: number, index: Tensor, src: Tensor], 'x.scatterAdd'>): Tensor {
+    const [dim, index, source] = arranged('x.scatterAdd', given);
     const axis = normalizeAxis('scatterAdd', dim, this.value);
     requireEqualRank('scatterAdd', this.value, index.value);
     requireInside('scatterAdd', this.value, axis, index.value);
@@ -117,7 +128,8 @@ export abstract class IndexingMethods<
   }
 
   /** This tensor where the condition is true, else `other` (torch.Tensor.where). All three broadcast; dtypes are promoted. */
-  where(condition: Tensor, other: Tensor | Scalar | boolean): Tensor {
+  where(...given: Call<[condition: Tensor, other: Tensor | Scalar | boolean], 'x.where'>): Tensor {
+    const [condition, other] = arranged('x.where', given);
     return this.of(apply((a, b) => where(condition.value, a, b), this, other));
   }
 
@@ -127,7 +139,8 @@ export abstract class IndexingMethods<
    *
    * @throws ArgumentError for int64, if the number is NaN or out of range
    */
-  maskedFill(mask: Tensor, value: Scalar | boolean): Tensor {
+  maskedFill(...given: Call<[mask: Tensor, value: Scalar | boolean], 'x.maskedFill'>): Tensor {
+    const [mask, value] = arranged('x.maskedFill', given);
     return this.of(where(mask.value, fillValue(this.value.dtype, value), this.value));
   }
 
@@ -135,14 +148,18 @@ export abstract class IndexingMethods<
    * Splits into parts along `dim` (torch.split): of the sizes in a list, or of `size` elements each, the last with the remainder.
    * Default of `dim`: 0.
    */
-  split(size: number | readonly number[], dim = 0): Tensor[] {
+  split(
+    ...given: Call<[splitSize: number | readonly number[], dim?: number | undefined], 'x.split'>
+  ): Tensor[] {
+    const [size, dim = 0] = arranged('x.split', given);
     const parts =
       typeof size === 'number' ? splitEvery(this.value, size, dim) : splitSizes(this.value, size, dim);
     return parts.map((part) => this.of(part));
   }
 
   /** At most `count` parts of equal size along `dim`; the last one may be smaller (torch.chunk). Default of `dim`: 0. */
-  chunk(count: number, dim = 0): Tensor[] {
+  chunk(...given: Call<[chunks: number, dim?: number | undefined], 'x.chunk'>): Tensor[] {
+    const [count, dim = 0] = arranged('x.chunk', given);
     if (!Number.isInteger(count) || count < 1) {
       throw new ShapeError(`chunk: expected at least 1 part, got ${count}.`);
     }
@@ -151,19 +168,39 @@ export abstract class IndexingMethods<
   }
 
   /** The slices at each position of `dim`, without that dimension (torch.unbind). Default of `dim`: 0. */
-  unbind(dim = 0): Tensor[] {
+  unbind(...given: Call<[dim?: number | undefined], 'x.unbind'>): Tensor[] {
+    const [dim = 0] = arranged('x.unbind', given);
     const length = this.value.shape[normalizeAxis('unbind', dim, this.value)];
     return Array.from({ length }, (_, index) => this.select(dim, index));
   }
 
   /** Reverses the order of the elements along dimensions (torch.flip). */
-  flip(...dims: number[]): Tensor {
-    return this.of(flip(this.value, dims));
+  flip(...dims: Spread): Tensor {
+    return this.of(flip(this.value, numbersOf('x.flip', dims)));
   }
 
-  /** Rolls elements by `shift` places along `dim`; elements shifted beyond the end reappear at the start (torch.roll). */
-  roll(shift: number, dim: number): Tensor {
-    return this.of(roll(this.value, shift, dim));
+  /**
+   * Rolls elements by `shifts` places along `dims`, one or a list of equal length; elements shifted beyond the end reappear at
+   * the start (torch.roll). Default of `dims`: the flattened tensor.
+   */
+  roll(
+    ...given: Call<
+      [shifts: number | readonly number[], dims?: number | readonly number[] | undefined],
+      'x.roll'
+    >
+  ): Tensor {
+    const [shifts, dims] = arranged('x.roll', given);
+    const by = [shifts].flat();
+    if (dims === undefined && by.length === 1) {
+      return this.of(reshape(roll(flatten(this.value, 0, -1), by[0], 0), this.value.shape));
+    }
+    const along = [dims ?? []].flat();
+    if (along.length !== by.length) {
+      throw new ArgumentError(
+        `roll: expected as many shifts as dims, got [${by.join()}] and [${along.join()}]. Write x.roll([1, 2], [0, 1]).`,
+      );
+    }
+    return this.of(by.reduce((value, shift, place) => roll(value, shift, along[place]), this.value));
   }
 }
 

@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { roundedOnce } from './rounded-once.ts';
 import { autocastValues } from './autocast.ts';
 import { ShapeError } from '../errors/errors.ts';
@@ -17,34 +19,40 @@ export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extend
    * Matrix product (torch.matmul): [M, K] and [K, N] give [M, N]; leading dimensions broadcast. A vector on the left is treated
    * as a row, a vector on the right as a column; the result omits its dimension.
    */
-  matmul(other: Tensor): Tensor {
+  matmul(...given: Call<[other: Tensor], 'x.matmul'>): Tensor {
+    const [other] = arranged('x.matmul', given);
     return this.of(torchMatmul(...autocastValues('matmul', [this.value, other.value] as const)));
   }
 
   /** Product of two matrices (torch.mm): [M, K] and [K, N] give [M, N]. */
-  mm(other: Tensor): Tensor {
+  mm(...given: Call<[mat2: Tensor], 'x.mm'>): Tensor {
+    const [other] = arranged('x.mm', given);
     const [a, b] = autocastValues('mm', [this.value, other.value] as const);
     return this.of(product('mm', a, b, 2, 2));
   }
 
   /** Products of two batches of matrices (torch.bmm): [B, M, K] and [B, K, N] give [B, M, N]. */
-  bmm(other: Tensor): Tensor {
+  bmm(...given: Call<[mat2: Tensor], 'x.bmm'>): Tensor {
+    const [other] = arranged('x.bmm', given);
     const [a, b] = autocastValues('bmm', [this.value, other.value] as const);
     return this.of(product('bmm', a, b, 3, 3));
   }
 
   /** Product of a matrix and a vector (torch.mv): [M, K] and [K] give [M]. */
-  mv(vector: Tensor): Tensor {
+  mv(...given: Call<[vec: Tensor], 'x.mv'>): Tensor {
+    const [vector] = arranged('x.mv', given);
     return this.of(product('mv', this.value, vector.value, 2, 1));
   }
 
   /** Sum of the products of two vectors' elements (torch.dot). */
-  dot(other: Tensor): Tensor {
+  dot(...given: Call<[other: Tensor], 'x.dot'>): Tensor {
+    const [other] = arranged('x.dot', given);
     return this.of(product('dot', this.value, other.value, 1, 1));
   }
 
   /** Products of all pairs of two vectors' elements (torch.outer): [M] and [N] give [M, N]. */
-  outer(other: Tensor): Tensor {
+  outer(...given: Call<[vec2: Tensor], 'x.outer'>): Tensor {
+    const [other] = arranged('x.outer', given);
     if (this.value.shape.length !== 1 || other.shape.length !== 1)
       throw rejected('outer', this.value, other.value, 'two vectors');
     const [a, b] = promoted(this, other);
@@ -94,7 +102,13 @@ export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extend
    *
    * @param offset above 0: above the main diagonal. Default: 0.
    */
-  diagonal(offset = 0, dim1 = 0, dim2 = 1): Tensor {
+  diagonal(
+    ...given: Call<
+      [offset?: number | undefined, dim1?: number | undefined, dim2?: number | undefined],
+      'x.diagonal'
+    >
+  ): Tensor {
+    const [offset = 0, dim1 = 0, dim2 = 1] = arranged('x.diagonal', given);
     const rows = normalizeAxis('diagonal', dim1, this.value);
     const columns = normalizeAxis('diagonal', dim2, this.value);
     if (rows === columns || !Number.isInteger(offset)) {
@@ -112,7 +126,8 @@ export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extend
   }
 
   /** The diagonal of a matrix, or a matrix with this vector as its diagonal and zeros elsewhere (torch.diag). */
-  diag(offset = 0): Tensor {
+  diag(...given: Call<[diagonal?: number | undefined], 'x.diag'>): Tensor {
+    const [offset = 0] = arranged('x.diag', given);
     const { shape } = this.value;
     if (shape.length === 2) return this.diagonal(offset);
     if (shape.length !== 1) {

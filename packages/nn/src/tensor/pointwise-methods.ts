@@ -1,3 +1,5 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { isFloat, type DType, type Scalar } from '../dtype.ts';
@@ -48,7 +50,8 @@ export abstract class PointwiseMethods<
   }
 
   /** ⌊x / other⌋ (torch.floor_divide, Python's //), for float32 or int64. Without a gradient. Divisors of 0: see `remainder`. */
-  floorDivide(other: Tensor | Scalar | boolean): Tensor {
+  floorDivide(...given: Call<[other: Tensor | Scalar | boolean], 'x.floorDivide'>): Tensor {
+    const [other] = arranged('x.floorDivide', given);
     return this.of(apply(floorDivide, this, other));
   }
 
@@ -59,12 +62,14 @@ export abstract class PointwiseMethods<
    * @throws ArgumentError if an int64 divisor that is a number or a tensor made by `tensor(…)` is 0; torch raises
    *   ZeroDivisionError
    */
-  remainder(other: Tensor | Scalar | boolean): Tensor {
+  remainder(...given: Call<[other: Tensor | Scalar | boolean], 'x.remainder'>): Tensor {
+    const [other] = arranged('x.remainder', given);
     return this.of(apply(remainder, this, other));
   }
 
   /** Remainder with the sign of this tensor (torch.fmod), for float32 or int64. Divisors of 0: see `remainder`. */
-  fmod(other: Tensor | Scalar | boolean): Tensor {
+  fmod(...given: Call<[other: Tensor | Scalar | boolean], 'x.fmod'>): Tensor {
+    const [other] = arranged('x.fmod', given);
     return this.of(apply(fmod, this, other));
   }
 
@@ -91,7 +96,8 @@ export abstract class PointwiseMethods<
   /**
    * x + weight·(end − x) (torch.lerp). As in torch, interpolates from the nearer end, so that a weight of 1 gives `end` exactly.
    */
-  lerp(end: Tensor, weight: Tensor | Scalar | boolean): Tensor {
+  lerp(...given: Call<[end: Tensor, weight: Tensor | Scalar | boolean], 'x.lerp'>): Tensor {
+    const [end, weight] = arranged('x.lerp', given);
     const [start, stop, share] = promoted(this, end, weight);
     const rest = elementwise.sub(constant(1), share);
     const difference = elementwise.sub(stop, start);
@@ -109,7 +115,8 @@ export abstract class PointwiseMethods<
    *
    * @throws ArgumentError for a negative integer exponent of int64 that is a number, as in torch
    */
-  pow(exponent: Tensor | Scalar | boolean): Tensor {
+  pow(...given: Call<[exponent: Tensor | Scalar | boolean], 'x.pow'>): Tensor {
+    const [exponent] = arranged('x.pow', given);
     const isNumber = typeof exponent === 'number' || typeof exponent === 'bigint';
     return this.of(isNumber ? power(this.value, exponent) : apply(powerOfTensor, this, exponent));
   }
@@ -170,7 +177,8 @@ export abstract class PointwiseMethods<
   }
 
   /** log(eˣ + eʸ), without overflow (torch.logaddexp). */
-  logaddexp(other: Tensor): Tensor {
+  logaddexp(...given: Call<[other: Tensor], 'x.logaddexp'>): Tensor {
+    const [other] = arranged('x.logaddexp', given);
     const difference = this.of(apply(elementwise.sub, this, other)).abs();
     const sum = this.of(this.value)
       .maximum(other)
@@ -180,7 +188,8 @@ export abstract class PointwiseMethods<
   }
 
   /** x·log y, 0 where x is 0 (torch.xlogy). */
-  xlogy(other: Tensor | Scalar | boolean): Tensor {
+  xlogy(...given: Call<[other: Tensor | Scalar | boolean], 'x.xlogy'>): Tensor {
+    const [other] = arranged('x.xlogy', given);
     const [x, y] = promoted(this.float(), other);
     const isZero = elementwise.equal(x, constant(0));
     const isEdge = elementwise.and(isZero, elementwise.greaterOrEqual(constant(0), y));
@@ -193,7 +202,8 @@ export abstract class PointwiseMethods<
   }
 
   /** log(x / (1 − x)) (torch.logit). `eps` clamps x to [eps, 1 − eps]. Default: no clamping. */
-  logit(eps?: number): Tensor {
+  logit(...given: Call<[eps?: number | undefined], 'x.logit'>): Tensor {
+    const [eps] = arranged('x.logit', given);
     const x = this.float();
     const isLimited = eps === undefined ? undefined : x.lt(eps).logicalOr(x.gt(1 - eps));
     const inside = isLimited ? x.maskedFill(x.gt(1 - eps!), 1 - eps!).maskedFill(x.lt(eps!), eps!) : x;
@@ -246,12 +256,14 @@ export abstract class PointwiseMethods<
   }
 
   /** Elementwise maximum (torch.maximum). Equal elements receive half of the gradient each. */
-  maximum(other: Tensor | Scalar | boolean): Tensor {
+  maximum(...given: Call<[other: Tensor | Scalar | boolean], 'x.maximum'>): Tensor {
+    const [other] = arranged('x.maximum', given);
     return this.of(apply(functions.maximum, this, other));
   }
 
   /** Elementwise minimum (torch.minimum). Equal elements receive half of the gradient each. */
-  minimum(other: Tensor | Scalar | boolean): Tensor {
+  minimum(...given: Call<[other: Tensor | Scalar | boolean], 'x.minimum'>): Tensor {
+    const [other] = arranged('x.minimum', given);
     return this.of(apply(elementwise.min, this, other));
   }
 
@@ -260,7 +272,16 @@ export abstract class PointwiseMethods<
    * NaN, as an element or a limit, gives NaN. The gradient is 0 outside of the limits, and at a limit that is a number; a limit
    * that is a tensor shares it with the element. If `min` is above `max`, all elements are `max`.
    */
-  clamp(min: Tensor | Scalar | boolean | null = null, max: Tensor | Scalar | boolean | null = null): Tensor {
+  clamp(
+    ...given: Call<
+      [
+        min?: Tensor | Scalar | boolean | null | undefined,
+        max?: Tensor | Scalar | boolean | null | undefined,
+      ],
+      'x.clamp'
+    >
+  ): Tensor {
+    const [min = null, max = null] = arranged('x.clamp', given);
     if (min === null && max === null) {
       throw new ArgumentError('clamp: expected min, max or both, got neither.');
     }
@@ -273,7 +294,16 @@ export abstract class PointwiseMethods<
   }
 
   /** Replaces NaN and infinities (torch.nan_to_num). Defaults: 0, and the largest and smallest finite number of the dtype. */
-  nanToNum(nan = 0, posinf = largestOf(this.value.dtype), neginf = -largestOf(this.value.dtype)): Tensor {
+  nanToNum(
+    ...given: Call<
+      [nan?: number | undefined, posinf?: number | undefined, neginf?: number | undefined],
+      'x.nanToNum'
+    >
+  ): Tensor {
+    const [nan = 0, posinf = largestOf(this.value.dtype), neginf = -largestOf(this.value.dtype)] = arranged(
+      'x.nanToNum',
+      given,
+    );
     if (!isFloat(this.value)) return this.of(this.value);
     const finite = this.maskedFill(this.isnan(), nan);
     return finite.maskedFill(finite.eq(Infinity), posinf).maskedFill(finite.eq(-Infinity), neginf);

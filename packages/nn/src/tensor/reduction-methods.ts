@@ -15,7 +15,9 @@ import { logSoftmax, softmax } from '../ops/softmax.ts';
 import { logSumExp, norm, product, standardDeviation, variance } from '../ops/statistics.ts';
 import { withSlopes } from '../ops/with-slope.ts';
 import { ShapeMethods } from './shape-methods.ts';
-import { allIfNone, apply } from './tensor-methods.ts';
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
+import { allIfNone, apply, TensorMethods } from './tensor-methods.ts';
 
 /** Elements and their positions (int64). */
 export interface ValuesAndIndices<Tensor> {
@@ -27,54 +29,77 @@ export interface ValuesAndIndices<Tensor> {
 
 /** Functions over or along dimensions: sums, extremes, order, statistics. NaN counts as larger than every number. */
 export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> extends ShapeMethods<Tensor> {
-  /** Sum over `axes`; negative axes count from the last. Default: all axes. As in torch, an empty list also means all axes. */
-  sum(axes?: readonly number[], keepdims = false): Tensor {
-    return this.of(reduceSum(this.value, allIfNone(axes), keepdims));
+  /** Sum over `dim`, one dimension or a list; negative ones count from the last. Default: all dimensions. As in torch, an empty list also
+   * means all of them. */
+  sum(
+    ...given: Call<[dim?: number | readonly number[] | undefined, keepdim?: boolean | undefined], 'x.sum'>
+  ): Tensor {
+    const [dim, keepdim = false] = arranged('x.sum', given);
+    return this.of(reduceSum(this.value, allIfNone(dim), keepdim));
   }
 
-  /** Mean over `axes` (torch.mean); see `sum`. */
-  mean(axes?: readonly number[], keepdims = false): Tensor {
-    return this.of(reduceMean(this.value, allIfNone(axes), keepdims));
+  /** Mean over `dim` (torch.mean); see `sum`. */
+  mean(
+    ...given: Call<[dim?: number | readonly number[] | undefined, keepdim?: boolean | undefined], 'x.mean'>
+  ): Tensor {
+    const [dim, keepdim = false] = arranged('x.mean', given);
+    return this.of(reduceMean(this.value, allIfNone(dim), keepdim));
   }
 
   /** The largest element (torch.max). Equal elements share the gradient. */
   max(): Tensor;
   /** The largest elements along `dim`, and the positions of the first of them. */
-  max(dim: number, keepdims?: boolean): ValuesAndIndices<Tensor>;
-  max(dim?: number, keepdims = false): Tensor | ValuesAndIndices<Tensor> {
+  max(...given: Call<[dim: number, keepdim?: boolean | undefined], 'x.max'>): ValuesAndIndices<Tensor>;
+  /** The larger of two elements: `maximum`. */
+  max(other: Tensor): Tensor;
+  max(...given: readonly unknown[]): Tensor | ValuesAndIndices<Tensor> {
+    if (given.length === 1 && given[0] instanceof TensorMethods) return this.maximum(given[0] as Tensor);
+    const [dim, keepdim = false] = given.length === 0 ? [] : arranged('x.max', given as [number]);
     if (dim === undefined) return this.of(reduceMax(this.value));
-    const { values, indices } = extreme(argMax, 'max', this.value, dim, keepdims);
+    const { values, indices } = extreme(argMax, 'max', this.value, dim, keepdim);
     return { values: this.of(values), indices: this.of(indices) };
   }
 
   /** The smallest element (torch.min). Equal elements share the gradient. */
   min(): Tensor;
   /** The smallest elements along `dim`, and the positions of the first of them. */
-  min(dim: number, keepdims?: boolean): ValuesAndIndices<Tensor>;
-  min(dim?: number, keepdims = false): Tensor | ValuesAndIndices<Tensor> {
+  min(...given: Call<[dim: number, keepdim?: boolean | undefined], 'x.min'>): ValuesAndIndices<Tensor>;
+  /** The smaller of two elements: `minimum`. */
+  min(other: Tensor): Tensor;
+  min(...given: readonly unknown[]): Tensor | ValuesAndIndices<Tensor> {
+    if (given.length === 1 && given[0] instanceof TensorMethods) return this.minimum(given[0] as Tensor);
+    const [dim, keepdim = false] = given.length === 0 ? [] : arranged('x.min', given as [number]);
     if (dim === undefined) return this.of(reduceMin(this.value));
-    const { values, indices } = extreme(argMin, 'min', this.value, dim, keepdims);
+    const { values, indices } = extreme(argMin, 'min', this.value, dim, keepdim);
     return { values: this.of(values), indices: this.of(indices) };
   }
 
-  /** Largest element over `axes` (torch.amax); see `sum`. Equal elements share the gradient. */
-  amax(axes?: readonly number[], keepdims = false): Tensor {
-    return this.of(reduceMax(this.value, allIfNone(axes), keepdims));
+  /** Largest element over `dim` (torch.amax); see `sum`. Equal elements share the gradient. */
+  amax(
+    ...given: Call<[dim?: number | readonly number[] | undefined, keepdim?: boolean | undefined], 'x.amax'>
+  ): Tensor {
+    const [dim, keepdim = false] = arranged('x.amax', given);
+    return this.of(reduceMax(this.value, allIfNone(dim), keepdim));
   }
 
-  /** Smallest element over `axes` (torch.amin); see `sum`. Equal elements share the gradient. */
-  amin(axes?: readonly number[], keepdims = false): Tensor {
-    return this.of(reduceMin(this.value, allIfNone(axes), keepdims));
+  /** Smallest element over `dim` (torch.amin); see `sum`. Equal elements share the gradient. */
+  amin(
+    ...given: Call<[dim?: number | readonly number[] | undefined, keepdim?: boolean | undefined], 'x.amin'>
+  ): Tensor {
+    const [dim, keepdim = false] = arranged('x.amin', given);
+    return this.of(reduceMin(this.value, allIfNone(dim), keepdim));
   }
 
   /** Position (int64) of the first of the largest elements along `dim` (torch.argmax). Default: in the flattened tensor. */
-  argmax(dim?: number, keepdims = false): Tensor {
-    return this.of(position(argMax, 'argmax', this.value, dim, keepdims));
+  argmax(...given: Call<[dim?: number | undefined, keepdim?: boolean | undefined], 'x.argmax'>): Tensor {
+    const [dim, keepdim = false] = arranged('x.argmax', given);
+    return this.of(position(argMax, 'argmax', this.value, dim, keepdim));
   }
 
   /** Position (int64) of the first of the smallest elements along `dim` (torch.argmin). Default: in the flattened tensor. */
-  argmin(dim?: number, keepdims = false): Tensor {
-    return this.of(position(argMin, 'argmin', this.value, dim, keepdims));
+  argmin(...given: Call<[dim?: number | undefined, keepdim?: boolean | undefined], 'x.argmin'>): Tensor {
+    const [dim, keepdim = false] = arranged('x.argmin', given);
+    return this.of(position(argMin, 'argmin', this.value, dim, keepdim));
   }
 
   /**
@@ -83,7 +108,10 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
    * @param dim Default: the last dimension.
    * @param largest If false, returns the smallest elements. Default: true.
    */
-  topk(k: number, dim = -1, largest = true): ValuesAndIndices<Tensor> {
+  topk(
+    ...given: Call<[k: number, dim?: number | undefined, largest?: boolean | undefined], 'x.topk'>
+  ): ValuesAndIndices<Tensor> {
+    const [k, dim = -1, largest = true] = arranged('x.topk', given);
     const axis = normalizeAxis('topk', dim, this.value);
     if (!Number.isInteger(k) || k < 0 || k > this.value.shape[axis]) {
       throw new ShapeError(
@@ -95,68 +123,98 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
   }
 
   /** All elements along `dim` in order, the smallest first, and their positions (torch.sort). Default: the last dimension. */
-  sort(dim = -1, descending = false): ValuesAndIndices<Tensor> {
+  sort(
+    ...given: Call<[dim?: number | undefined, descending?: boolean | undefined], 'x.sort'>
+  ): ValuesAndIndices<Tensor> {
+    const [dim = -1, descending = false] = arranged('x.sort', given);
     return this.topk(this.value.shape[normalizeAxis('sort', dim, this.value)], dim, descending);
   }
 
   /** The positions that sort the elements along `dim` (torch.argsort). Default: the last dimension, the smallest first. */
-  argsort(dim = -1, descending = false): Tensor {
+  argsort(...given: Call<[dim?: number | undefined, descending?: boolean | undefined], 'x.argsort'>): Tensor {
+    const [dim = -1, descending = false] = arranged('x.argsort', given);
     return this.sort(dim, descending).indices;
   }
 
   /** Sums of the elements up to each along `dim` (torch.cumsum). */
-  cumsum(dim: number): Tensor {
+  cumsum(...given: Call<[dim: number], 'x.cumsum'>): Tensor {
+    const [dim] = arranged('x.cumsum', given);
     return this.of(cumulativeSum(this.value, normalizeAxis('cumsum', dim, this.value)));
   }
 
   /**
-   * Variance over `axes`, Σ(x − mean)² / (n − correction) (torch.var). Default: all axes.
+   * Variance over `dim`, Σ(x − mean)² / (n − correction) (torch.var). Default: all dimensions.
    *
-   * @param correction 1 for a sample variance, 0 for a population variance. Default: 1.
+   * The second argument is torch's `unbiased`, or the correction: 1 (true) for a sample variance, 0 (false) for a population
+   * variance. Default: 1.
    */
-  var(axes?: readonly number[], correction = 1, keepdims = false): Tensor {
-    return this.of(variance(this.value, allIfNone(axes), correction, keepdims));
+  var(...given: Call<SpreadArguments, 'x.var'>): Tensor {
+    const { dim, correction, keepdim } = spreadOf('x.var', given);
+    return this.of(variance(this.value, allIfNone(dim), correction, keepdim));
   }
 
-  /** Standard deviation over `axes`, the root of `var` (torch.std). */
-  std(axes?: readonly number[], correction = 1, keepdims = false): Tensor {
-    return this.of(standardDeviation(this.value, allIfNone(axes), correction, keepdims));
+  /** Standard deviation over `dim`, the root of `var` (torch.std). */
+  std(...given: Call<SpreadArguments, 'x.std'>): Tensor {
+    const { dim, correction, keepdim } = spreadOf('x.std', given);
+    return this.of(standardDeviation(this.value, allIfNone(dim), correction, keepdim));
   }
 
   /**
-   * The p-norm of all elements, or over `axes`: (Σ|x|ᵖ)^(1/p) (torch.linalg.vector_norm). Default of `p`: 2. Infinity: the
+   * The p-norm of all elements, or over `dim`: (Σ|x|ᵖ)^(1/p) (torch.linalg.vector_norm). Default of `p`: 2. Infinity: the
    * largest |x|.
    */
-  norm(p = 2, axes?: readonly number[], keepdims = false): Tensor {
-    return this.of(norm(this.value, p, allIfNone(axes), keepdims));
+  norm(
+    ...given: Call<
+      [
+        p?: number | 'fro' | undefined,
+        dim?: number | readonly number[] | undefined,
+        keepdim?: boolean | undefined,
+      ],
+      'x.norm'
+    >
+  ): Tensor {
+    const [p = 2, dim, keepdim = false] = arranged('x.norm', given);
+    return this.of(norm(this.value, p === 'fro' ? 2 : p, allIfNone(dim), keepdim));
   }
 
-  /** log Σ exp x over `axes`, without overflow (torch.logsumexp). Default: all axes. */
-  logsumexp(axes?: readonly number[], keepdims = false): Tensor {
-    return this.of(logSumExp(this.float().value, allIfNone(axes), keepdims));
+  /** log Σ exp x over `dim`, without overflow (torch.logsumexp). Default: all dimensions. */
+  logsumexp(
+    ...given: Call<
+      [dim?: number | readonly number[] | undefined, keepdim?: boolean | undefined],
+      'x.logsumexp'
+    >
+  ): Tensor {
+    const [dim, keepdim = false] = arranged('x.logsumexp', given);
+    return this.of(logSumExp(this.float().value, allIfNone(dim), keepdim));
   }
 
   /** exp x / Σ exp x along `dim` (torch.softmax). */
-  softmax(dim: number): Tensor {
+  softmax(...given: Call<[dim: number], 'x.softmax'>): Tensor {
+    const [dim] = arranged('x.softmax', given);
     return this.of(softmax(this.value, dim));
   }
 
   /** x − log Σ exp x along `dim` (torch.log_softmax). */
-  logSoftmax(dim: number): Tensor {
+  logSoftmax(...given: Call<[dim: number], 'x.logSoftmax'>): Tensor {
+    const [dim] = arranged('x.logSoftmax', given);
     return this.of(logSoftmax(this.value, dim));
   }
 
   /** Product of all elements, or of those along `dim` (torch.prod). */
-  prod(dim?: number, keepdims = false): Tensor {
+  prod(...given: Call<[dim?: number | undefined, keepdim?: boolean | undefined], 'x.prod'>): Tensor {
+    const [dim, keepdim = false] = arranged('x.prod', given);
     const [x] = autocastValues('prod', [this.value] as const);
     if (dim === undefined) return this.of(product(flatten(x, 0, -1), 0));
     const axis = normalizeAxis('prod', dim, x);
     const result = product(x, axis);
-    return this.of(keepdims ? unsqueeze(result, axis) : result);
+    return this.of(keepdim ? unsqueeze(result, axis) : result);
   }
 
   /** The `k`-th smallest elements along `dim`, counted from 1, and their positions (torch.kthvalue). Default: the last dimension. */
-  kthvalue(k: number, dim = -1, keepdims = false): ValuesAndIndices<Tensor> {
+  kthvalue(
+    ...given: Call<[k: number, dim?: number | undefined, keepdim?: boolean | undefined], 'x.kthvalue'>
+  ): ValuesAndIndices<Tensor> {
+    const [k, dim = -1, keepdim = false] = arranged('x.kthvalue', given);
     const axis = normalizeAxis('kthvalue', dim, this.value);
     if (!Number.isInteger(k) || k < 1 || k > this.value.shape[axis]) {
       throw new ShapeError(
@@ -165,7 +223,7 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
     }
     const { values, indices } = this.topk(k, axis, false);
     const [value, place] = [values, indices].map((all) => all.narrow(axis, k - 1, 1));
-    return keepdims
+    return keepdim
       ? { values: value, indices: place }
       : { values: value.squeeze(axis), indices: place.squeeze(axis) };
   }
@@ -173,8 +231,9 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
   /** The median, the lower of two middle elements (torch.median); NaN for an empty tensor. */
   median(): Tensor;
   /** The medians along `dim`, the lower of two middle elements, and their positions. */
-  median(dim: number, keepdims?: boolean): ValuesAndIndices<Tensor>;
-  median(dim?: number, keepdims = false): Tensor | ValuesAndIndices<Tensor> {
+  median(...given: Call<[dim: number, keepdim?: boolean | undefined], 'x.median'>): ValuesAndIndices<Tensor>;
+  median(...given: readonly unknown[]): Tensor | ValuesAndIndices<Tensor> {
+    const [dim, keepdim = false] = given.length === 0 ? [] : arranged('x.median', given as [number]);
     if (dim === undefined) {
       const flat = flatten(this.value, 0, -1);
       return flat.shape[0] === 0 ? this.of(reduceMean(flat)) : this.of(flat).median(0).values;
@@ -182,38 +241,46 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
     const axis = normalizeAxis('median', dim, this.value);
     requireElements('median', this.value, axis);
     const size = this.value.shape[axis];
-    const middle = this.kthvalue(Math.floor((size + 1) / 2), dim, keepdims);
+    const middle = this.kthvalue(Math.floor((size + 1) / 2), dim, keepdim);
     if (!isFloat(this.value)) return middle;
     // NaN counts as the largest element, and is the median if any exists.
-    const hasNaN = this.isnan().any([axis], keepdims);
-    const indices = this.argmax(axis, keepdims).where(hasNaN, middle.indices);
-    const whole = keepdims ? indices : indices.unsqueeze(axis);
+    const hasNaN = this.isnan().any([axis], keepdim);
+    const indices = this.argmax(axis, keepdim).where(hasNaN, middle.indices);
+    const whole = keepdim ? indices : indices.unsqueeze(axis);
     const values = this.of(gatherElements(this.value, whole.value, axis));
-    return { values: keepdims ? values : values.squeeze(axis), indices };
+    return { values: keepdim ? values : values.squeeze(axis), indices };
   }
 
-  /** Sum over `axes` of the elements that are not NaN (torch.nansum). Default: all axes. */
-  nansum(axes?: readonly number[], keepdims = false): Tensor {
+  /** Sum over `dim` of the elements that are not NaN (torch.nansum). Default: all dimensions. */
+  nansum(
+    ...given: Call<[dim?: number | readonly number[] | undefined, keepdim?: boolean | undefined], 'x.nansum'>
+  ): Tensor {
+    const [dim, keepdim = false] = arranged('x.nansum', given);
     const isNumber = this.isnan().logicalNot();
     const numbers = this.where(isNumber, 0);
-    if (!isFloat(this.value)) return numbers.sum(axes, keepdims);
+    if (!isFloat(this.value)) return numbers.sum(dim, keepdim);
     // A factor, because an infinite gradient is NaN at NaN, as in torch.
-    return this.of(withSlopes(numbers.value, [this.value, isNumber.float().value])).sum(axes, keepdims);
+    return this.of(withSlopes(numbers.value, [this.value, isNumber.float().value])).sum(dim, keepdim);
   }
 
-  /** Mean over `axes` of the elements that are not NaN (torch.nanmean). Default: all axes. */
-  nanmean(axes?: readonly number[], keepdims = false): Tensor {
-    const count = this.isnan().logicalNot().float().sum(axes, keepdims);
-    return this.nansum(axes, keepdims).div(count);
+  /** Mean over `dim` of the elements that are not NaN (torch.nanmean). Default: all dimensions. */
+  nanmean(
+    ...given: Call<[dim?: number | readonly number[] | undefined, keepdim?: boolean | undefined], 'x.nanmean'>
+  ): Tensor {
+    const [dim, keepdim = false] = arranged('x.nanmean', given);
+    const count = this.isnan().logicalNot().float().sum(dim, keepdim);
+    return this.nansum(dim, keepdim).div(count);
   }
 
-  /** Number (int64) of nonzero elements over `axes` (torch.count_nonzero), exact up to 2²⁴. Default: all axes. */
-  countNonzero(axes?: readonly number[]): Tensor {
-    return this.ne(0).sum(axes);
+  /** Number (int64) of nonzero elements over `dim` (torch.count_nonzero), exact up to 2²⁴. Default: all dimensions. */
+  countNonzero(...given: Call<[dim?: number | readonly number[] | undefined], 'x.countNonzero'>): Tensor {
+    const [dim] = arranged('x.countNonzero', given);
+    return this.ne(0).sum(dim);
   }
 
   /** The p-norm of the difference to another tensor (torch.dist). Default of `p`: 2. */
-  dist(other: Tensor, p = 2): Tensor {
+  dist(...given: Call<[other: Tensor, p?: number | undefined], 'x.dist'>): Tensor {
+    const [other, p = 2] = arranged('x.dist', given);
     return this.of(norm(apply(elementwise.sub, this, other), p, undefined, false));
   }
 
@@ -221,7 +288,8 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
    * Differences of neighbours along `dim` (torch.diff), `n` times; for bool, true where they differ. Default: once, along the
    * last dimension.
    */
-  diff(n = 1, dim = -1): Tensor {
+  diff(...given: Call<[n?: number | undefined, dim?: number | undefined], 'x.diff'>): Tensor {
+    const [n = 1, dim = -1] = arranged('x.diff', given);
     const axis = normalizeAxis('diff', dim, this.value);
     if (!Number.isInteger(n) || n < 0) throw new ArgumentError(`diff: n must be at least 0, got ${n}.`);
     let value = this.value;
@@ -236,16 +304,40 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
     return this.of(value);
   }
 
-  /** True if all elements over `axes` are true or nonzero (torch.all). Default: all axes. */
-  all(axes?: readonly number[], keepdims = false): Tensor {
+  /** True if all elements over `dim` are true or nonzero (torch.all). Default: all dimensions. */
+  all(
+    ...given: Call<[dim?: number | readonly number[] | undefined, keepdim?: boolean | undefined], 'x.all'>
+  ): Tensor {
+    const [dim, keepdim = false] = arranged('x.all', given);
     const isFalse = elementwise.not(elementwise.cast(this.value, 'bool'));
-    return this.of(elementwise.not(anyOf(isFalse, allIfNone(axes), keepdims)));
+    return this.of(elementwise.not(anyOf(isFalse, allIfNone(dim), keepdim)));
   }
 
-  /** True if any element over `axes` is true or nonzero (torch.any). Default: all axes. */
-  any(axes?: readonly number[], keepdims = false): Tensor {
-    return this.of(anyOf(elementwise.cast(this.value, 'bool'), allIfNone(axes), keepdims));
+  /** True if any element over `dim` is true or nonzero (torch.any). Default: all dimensions. */
+  any(
+    ...given: Call<[dim?: number | readonly number[] | undefined, keepdim?: boolean | undefined], 'x.any'>
+  ): Tensor {
+    const [dim, keepdim = false] = arranged('x.any', given);
+    return this.of(anyOf(elementwise.cast(this.value, 'bool'), allIfNone(dim), keepdim));
   }
+}
+
+/** Arguments of `var` and `std`. */
+type SpreadArguments = [
+  dim?: number | readonly number[] | boolean,
+  unbiased?: boolean | number,
+  keepdim?: boolean,
+  options?: {
+    /** 1 for a sample variance, 0 for a population variance. Default: 1. */
+    correction?: number;
+  },
+];
+
+function spreadOf(name: 'x.var' | 'x.std', given: Call<SpreadArguments, 'x.var'>) {
+  const [first, second, keepdim = false, options] = arranged(name, given);
+  // torch's var(unbiased) of all elements.
+  const [dim, unbiased = true] = typeof first === 'boolean' ? [undefined, first] : [first, second];
+  return { dim, correction: options.correction ?? Number(unbiased), keepdim };
 }
 
 function extreme(
@@ -253,13 +345,13 @@ function extreme(
   op: string,
   value: Value,
   dim: number,
-  keepdims: boolean,
+  keepdim: boolean,
 ): { values: Value; indices: Value } {
   const axis = normalizeAxis(op, dim, value);
   requireElements(op, value, axis);
   const positions = find(value, axis);
   const values = gatherElements(value, positions, axis);
-  const shape = keepdims ? values.shape : values.shape.toSpliced(axis, 1);
+  const shape = keepdim ? values.shape : values.shape.toSpliced(axis, 1);
   return { values: reshape(values, shape), indices: reshape(positions, shape) };
 }
 
@@ -268,17 +360,17 @@ function position(
   op: string,
   value: Value,
   dim: number | undefined,
-  keepdims: boolean,
+  keepdim: boolean,
 ): Value {
   if (dim === undefined) {
     const flat = flatten(value, 0, -1);
     requireElements(op, flat, 0);
-    return reshape(find(flat, 0), keepdims ? value.shape.map(() => 1) : []);
+    return reshape(find(flat, 0), keepdim ? value.shape.map(() => 1) : []);
   }
   const axis = normalizeAxis(op, dim, value);
   requireElements(op, value, axis);
   const positions = find(value, axis);
-  return keepdims ? positions : reshape(positions, positions.shape.toSpliced(axis, 1));
+  return keepdim ? positions : reshape(positions, positions.shape.toSpliced(axis, 1));
 }
 
 /** Rejects an empty dimension, in which no element can be found. */
@@ -289,7 +381,7 @@ function requireElements(op: string, value: Value, axis: number): void {
   );
 }
 
-function anyOf(condition: Value, axes: readonly number[] | undefined, keepdims: boolean): Value {
-  const count = reduceSum(elementwise.cast(condition, 'float32'), axes, keepdims);
+function anyOf(condition: Value, axes: readonly number[] | undefined, keepdim: boolean): Value {
+  const count = reduceSum(elementwise.cast(condition, 'float32'), axes, keepdim);
   return elementwise.greater(count, constant(0));
 }

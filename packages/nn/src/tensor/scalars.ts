@@ -1,3 +1,4 @@
+import { positional } from '../calls/arrange.ts';
 import type { Value } from '../graph/node.ts';
 import type { MatrixMethods } from './matrix-methods.ts';
 import type { ValuesAndIndices } from './reduction-methods.ts';
@@ -54,7 +55,8 @@ export function acceptScalars(Class: new (value: Value) => Tensor): void {
 
   for (const [name, { place, byDefault, shape }] of Object.entries(methods)) {
     const method = Reflect.get(Class.prototype, name) as (...args: unknown[]) => unknown;
-    const accepting = function (this: Tensor, ...args: unknown[]): unknown {
+    const accepting = function (this: Tensor, ...given: unknown[]): unknown {
+      const args = positional(name, given);
       const index = args.find(isTensor);
       const isScalar = this.shape.length === 0 || (this.shape.length === 1 && index?.shape.length === 0);
       const dim = args[place] ?? byDefault;

@@ -1,3 +1,6 @@
+import { numbersOf, type Spread } from '../calls/sizes.ts';
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
 import { ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
@@ -9,13 +12,13 @@ import { PointwiseMethods } from './pointwise-methods.ts';
 /** Reads and changes the shape of a tensor. */
 export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends PointwiseMethods<Tensor> {
   /** The same elements with another shape (torch.Tensor.view). One dimension may be -1, which is inferred. */
-  view(...shape: number[]): Tensor {
-    return this.of(reshape(this.value, shape));
+  view(...shape: Spread): Tensor {
+    return this.of(reshape(this.value, numbersOf('x.view', shape)));
   }
 
   /** The same elements with another shape (torch.reshape); an alias of `view`. */
-  reshape(...shape: number[]): Tensor {
-    return this.of(reshape(this.value, shape));
+  reshape(...shape: Spread): Tensor {
+    return this.of(reshape(this.value, numbersOf('x.reshape', shape)));
   }
 
   /** The lengths of all dimensions (torch.Tensor.size); an alias of `shape`. */
@@ -43,12 +46,14 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
   }
 
   /** The same elements with the shape of another tensor (torch.Tensor.view_as). */
-  viewAs(other: Tensor): Tensor {
+  viewAs(...given: Call<[other: Tensor], 'x.viewAs'>): Tensor {
+    const [other] = arranged('x.viewAs', given);
     return this.of(reshape(this.value, other.shape));
   }
 
   /** The same elements with the shape of another tensor (torch.Tensor.reshape_as); an alias of `viewAs`. */
-  reshapeAs(other: Tensor): Tensor {
+  reshapeAs(...given: Call<[other: Tensor], 'x.reshapeAs'>): Tensor {
+    const [other] = arranged('x.reshapeAs', given);
     return this.viewAs(other);
   }
 
@@ -58,17 +63,20 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
   }
 
   /** Merges the dimensions from `startDim` to `endDim` (torch.Tensor.flatten). Default: all of them. */
-  flatten(startDim = 0, endDim = -1): Tensor {
+  flatten(...given: Call<[startDim?: number | undefined, endDim?: number | undefined], 'x.flatten'>): Tensor {
+    const [startDim = 0, endDim = -1] = arranged('x.flatten', given);
     return this.of(flatten(this.value, startDim, endDim));
   }
 
   /** Inserts a dimension of size 1 before `dim` (torch.Tensor.unsqueeze). */
-  unsqueeze(dim: number): Tensor {
+  unsqueeze(...given: Call<[dim: number], 'x.unsqueeze'>): Tensor {
+    const [dim] = arranged('x.unsqueeze', given);
     return this.of(unsqueeze(this.value, dim));
   }
 
   /** Removes a dimension of size 1, or all of them (torch.squeeze). A `dim` of another size is kept. */
-  squeeze(dim?: number): Tensor {
+  squeeze(...given: Call<[dim?: number | undefined], 'x.squeeze'>): Tensor {
+    const [dim] = arranged('x.squeeze', given);
     const { shape } = this.value;
     const axis = dim === undefined ? undefined : normalizeAxis('squeeze', dim, this.value);
     return this.of(
@@ -84,7 +92,8 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
    *
    * @throws ShapeError if a dimension whose size is not 1 would change
    */
-  expand(...sizes: number[]): Tensor {
+  expand(...given: Spread): Tensor {
+    const sizes = numbersOf('x.expand', given);
     const { shape } = this.value;
     const added = sizes.length - shape.length;
     const resolved = sizes.map((size, axis) => (size === -1 && axis >= added ? shape[axis - added] : size));
@@ -98,12 +107,14 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
   }
 
   /** `expand` to the shape of another tensor (torch.Tensor.expand_as). */
-  expandAs(other: Tensor): Tensor {
+  expandAs(...given: Call<[other: Tensor], 'x.expandAs'>): Tensor {
+    const [other] = arranged('x.expandAs', given);
     return this.expand(...other.shape);
   }
 
   /** Repeats the whole tensor along each dimension (torch.Tensor.repeat): [2, 3] repeated (2, 1, 2) gives [2, 2, 6]. */
-  repeat(...counts: number[]): Tensor {
+  repeat(...given: Spread): Tensor {
+    const counts = numbersOf('x.repeat', given);
     const { shape } = this.value;
     const added = counts.length - shape.length;
     if (added < 0 || counts.some((count) => !Number.isInteger(count) || count < 0)) {
@@ -121,7 +132,8 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
   }
 
   /** Repeats the whole tensor along its last dimensions (torch.tile); like `repeat`, but accepts fewer counts. */
-  tile(...counts: number[]): Tensor {
+  tile(...given: Spread): Tensor {
+    const counts = numbersOf('x.tile', given);
     const missing = Math.max(0, this.value.shape.length - counts.length);
     return this.repeat(...Array<number>(missing).fill(1), ...counts);
   }
@@ -130,7 +142,10 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
    * Repeats each element along `dim` (torch.repeat_interleave): [1, 2] repeated twice is [1, 1, 2, 2]. Default: flattens the
    * tensor.
    */
-  repeatInterleave(count: number, dim?: number): Tensor {
+  repeatInterleave(
+    ...given: Call<[repeats: number, dim?: number | undefined], 'x.repeatInterleave'>
+  ): Tensor {
+    const [count, dim] = arranged('x.repeatInterleave', given);
     if (!Number.isInteger(count) || count < 0) {
       throw new ShapeError(`repeatInterleave: expected a whole count of at least 0, got ${count}.`);
     }
@@ -143,7 +158,8 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
   }
 
   /** Windows of `size` elements along `dim`, as a new last dimension (torch.Tensor.unfold): [7] with (0, 3, 2) gives [3, 3]. */
-  unfold(dim: number, size: number, step: number): Tensor {
+  unfold(...given: Call<[dimension: number, size: number, step: number], 'x.unfold'>): Tensor {
+    const [dim, size, step] = arranged('x.unfold', given);
     const axis = normalizeAxis('unfold', dim, this.value);
     const { shape } = this.value;
     if (![size, step].every((count) => Number.isInteger(count) && count > 0) || size > shape[axis]) {
@@ -162,7 +178,8 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
   }
 
   /** Splits a dimension into several (torch.Tensor.unflatten): [6, 4] with (0, [2, 3]) gives [2, 3, 4]. One may be −1. */
-  unflatten(dim: number, sizes: readonly number[]): Tensor {
+  unflatten(...given: Call<[dim: number, sizes: readonly number[]], 'x.unflatten'>): Tensor {
+    const [dim, sizes] = arranged('x.unflatten', given);
     const axis = normalizeAxis('unflatten', dim, this.value);
     const { shape } = this.value;
     const known = sizes.reduce((product, size) => (size === -1 ? product : product * size), 1);
@@ -171,19 +188,21 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
   }
 
   /** Permutes the axes (torch.Tensor.permute): axis `i` of the result is axis `axes[i]` of this tensor. Negative axes count from the last. */
-  permute(...axes: number[]): Tensor {
-    return this.of(transpose(this.value, axes));
+  permute(...axes: Spread): Tensor {
+    return this.of(transpose(this.value, numbersOf('x.permute', axes)));
   }
 
   /** Swaps two axes (torch.Tensor.transpose). Negative axes count from the last. */
-  transpose(dim0: number, dim1: number): Tensor {
+  transpose(...given: Call<[dim0: number, dim1: number], 'x.transpose'>): Tensor {
+    const [dim0, dim1] = arranged('x.transpose', given);
     const [a, b] = [dim0, dim1].map((dim) => normalizeAxis('transpose', dim, this.value));
     const order = [...this.value.shape.keys()];
     return this.of(transpose(this.value, order.with(a, b).with(b, a)));
   }
 
   /** Moves a dimension to another place (torch.movedim). */
-  movedim(source: number, destination: number): Tensor {
+  movedim(...given: Call<[source: number, destination: number], 'x.movedim'>): Tensor {
+    const [source, destination] = arranged('x.movedim', given);
     const from = normalizeAxis('movedim', source, this.value);
     const to = normalizeAxis('movedim', destination, this.value);
     const others = [...this.value.shape.keys()].toSpliced(from, 1);
@@ -205,7 +224,8 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
    * Sets elements below `diagonal` to 0 in the matrices of the last two dimensions (torch.triu). 0 is the main diagonal, 1 the
    * one above it.
    */
-  triu(diagonal = 0): Tensor {
+  triu(...given: Call<[diagonal?: number | undefined], 'x.triu'>): Tensor {
+    const [diagonal = 0] = arranged('x.triu', given);
     return this.of(triangle('triu', this.value, diagonal, true));
   }
 
@@ -213,7 +233,8 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
    * Sets elements above `diagonal` to 0 in the matrices of the last two dimensions (torch.tril). 0 is the main diagonal, 1 the
    * one above it.
    */
-  tril(diagonal = 0): Tensor {
+  tril(...given: Call<[diagonal?: number | undefined], 'x.tril'>): Tensor {
+    const [diagonal = 0] = arranged('x.tril', given);
     return this.of(triangle('tril', this.value, diagonal, false));
   }
 }

@@ -109,6 +109,7 @@ function requireScalar(given: unknown): Scalar | boolean {
 }
 
 /** The axes of a reduction: an empty list means all, as in torch. */
-export function allIfNone(axes: readonly number[] | undefined): readonly number[] | undefined {
-  return axes?.length === 0 ? undefined : axes;
+export function allIfNone(dim: number | readonly number[] | undefined): readonly number[] | undefined {
+  if (typeof dim === 'number') return [dim];
+  return dim?.length === 0 ? undefined : dim;
 }

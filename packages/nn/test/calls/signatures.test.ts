@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { arrangedBy } from '../../src/calls/arrange.ts';
-import type { Signature } from '../../src/calls/call.ts';
+import type { Signature } from '../../src/calls/signature.ts';
 import { kindOf } from '../../src/calls/kinds.ts';
 import { signatures, type Signatures } from '../../src/calls/signatures.ts';
 import { ArgumentError, NnError, tensor } from '../../src/index.ts';

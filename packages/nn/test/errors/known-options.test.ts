@@ -113,9 +113,11 @@ describe('an unknown option is rejected with the nearest name', () => {
 });
 
 test.each(['sum', 'mean', 'amax', 'amin'] as const)(
-  '%s of one axis without an array suggests the array',
+  '%s of what is no dimension shows the right call',
   (name) => {
-    expect(() => two[name](1 as never)).toThrow('axes must be an array, got 1. Write [1].');
+    expect(() => two[name]('rows' as never)).toThrow(
+      `${name}: dim must be a number or a list of numbers, got 'rows'. Write x.${name}(dim?, keepdim?), not x.${name}('rows').`,
+    );
   },
 );
 

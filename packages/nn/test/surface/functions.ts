@@ -2,6 +2,9 @@ import * as all from '../../src/index.ts';
 import { cat, cdist, einsum, F, meshgrid, stack, type Tensor, where, zeros } from '../../src/index.ts';
 import { forEach, indices, zerosAlong, type CallTable } from './calls.ts';
 
+/** A function for calls in which its type is not known. */
+const call = (name: keyof typeof F) => F[name] as unknown as (...inputs: readonly unknown[]) => unknown;
+
 const channels = (x: Tensor) => x.shape[1] ?? 1;
 const perChannel = (x: Tensor) => zerosAlong(x, 1);
 const classes = (x: Tensor) => zeros(x.shape.toSpliced(1, 1), { dtype: 'int64' });
@@ -28,40 +31,43 @@ export const functionCalls: CallTable = {
       ...(['softsign', 'tanhshrink', 'leakyRelu', 'flatten', 'instanceNorm', 'gumbelSoftmax'] as const),
       ...(['glu', 'dropout', 'dropout1d', 'dropout2d', 'dropout3d', 'alphaDropout', 'normalize'] as const),
     ],
-    (name) => [(x) => F[name](x)],
+    (name) => [(x) => call(name)(x)],
   ),
-  ...forEach(['softmax', 'softmin', 'logSoftmax'], (name) => [(x) => F[name](x, 0), (x) => F[name](x, -1)]),
+  ...forEach(['softmax', 'softmin', 'logSoftmax'], (name) => [
+    (x) => call(name)(x, 0),
+    (x) => call(name)(x, -1),
+  ]),
   threshold: [(x) => F.threshold(x, 0, 1)],
   prelu: [(x) => F.prelu(x, zeros([1])), (x) => F.prelu(x, perChannel(x))],
   ...forEach(['adaptiveAvgPool1d', 'adaptiveAvgPool2d', 'adaptiveAvgPool3d'], (name) => [
-    (x) => F[name](x, 1),
-    (x) => F[name](x, 3),
+    (x) => call(name)(x, 1),
+    (x) => call(name)(x, 3),
   ]),
   ...forEach(['adaptiveMaxPool1d', 'adaptiveMaxPool2d', 'adaptiveMaxPool3d'], (name) => [
-    (x) => F[name](x, 1),
-    (x) => F[name](x, 2 ** 31),
-    (x) => F[name](x, 3),
+    (x) => call(name)(x, 1),
+    (x) => call(name)(x, 2 ** 31),
+    (x) => call(name)(x, 3),
   ]),
   ...forEach(['avgPool1d', 'avgPool2d', 'avgPool3d'], (name) => [
-    (x) => F[name](x, 1),
-    (x) => F[name](x, 2, { padding: 1, ceilMode: true }),
+    (x) => call(name)(x, 1),
+    (x) => call(name)(x, 2, { padding: 1, ceilMode: true }),
   ]),
   ...forEach(['maxPool1d', 'maxPool2d', 'maxPool3d'], (name) => [
-    (x) => F[name](x, 1),
-    (x) => F[name](x, 2, { padding: 1, stride: 1 }),
+    (x) => call(name)(x, 1),
+    (x) => call(name)(x, 2, { padding: 1, stride: 1 }),
   ]),
   ...forEach(['conv1d', 'conv2d', 'conv3d'], (name) => [
-    (x) => F[name](x, kernel(x, Number(name[4]), 1)),
-    (x) => F[name](x, kernel(x, Number(name[4]), 0)),
-    (x) => F[name](x, kernel(x, Number(name[4]), 3), zeros([2]), { padding: 1 }),
+    (x) => call(name)(x, kernel(x, Number(name[4]), 1)),
+    (x) => call(name)(x, kernel(x, Number(name[4]), 0)),
+    (x) => call(name)(x, kernel(x, Number(name[4]), 3), zeros([2]), { padding: 1 }),
   ]),
   ...forEach(['convTranspose1d', 'convTranspose2d', 'convTranspose3d'], (name) => [
-    (x) => F[name](x, transposedKernel(x, Number(name[13]))),
-    (x) => F[name](x, transposedKernel(x, Number(name[13])), undefined, { padding: 3 }),
+    (x) => call(name)(x, transposedKernel(x, Number(name[13]))),
+    (x) => call(name)(x, transposedKernel(x, Number(name[13])), undefined, { padding: 3 }),
   ]),
   ...forEach(['channelShuffle', 'pixelShuffle', 'pixelUnshuffle', 'localResponseNorm'], (name) => [
-    (x) => F[name](x, 1),
-    (x) => F[name](x, 2),
+    (x) => call(name)(x, 1),
+    (x) => call(name)(x, 2),
   ]),
   affineGrid: [(x) => F.affineGrid(zeros([x.shape[0] ?? 1, 2, 3]), [x.shape[0] ?? 1, 1, 2, 0])],
   gridSample: [(x) => F.gridSample(x, zeros([x.shape[0] ?? 1, 2, 2, 2]))],
@@ -94,14 +100,14 @@ export const functionCalls: CallTable = {
     (x) => F.pad(x, [0, 1], { mode: 'circular' }),
   ],
   scaledDotProductAttention: [(x) => F.scaledDotProductAttention(x, x, x)],
-  ...forEach(['cosineSimilarity', 'pairwiseDistance'], (name) => [(x) => F[name](x, x)]),
+  ...forEach(['cosineSimilarity', 'pairwiseDistance'], (name) => [(x) => call(name)(x, x)]),
   ...forEach(
     [
       ...(['binaryCrossEntropy', 'binaryCrossEntropyWithLogits', 'huberLoss', 'l1Loss', 'mseLoss'] as const),
       ...(['smoothL1Loss', 'softMarginLoss', 'multilabelSoftMarginLoss'] as const),
       ...(['poissonNllLoss', 'klDiv'] as const),
     ],
-    (name) => reductions.map((reduction) => (x) => F[name](x, zeros(x.shape), { reduction })),
+    (name) => reductions.map((reduction) => (x) => call(name)(x, zeros(x.shape), { reduction })),
   ),
   hingeEmbeddingLoss: [
     (x) => F.hingeEmbeddingLoss(x, zeros(x.shape)),
@@ -109,14 +115,14 @@ export const functionCalls: CallTable = {
   ],
   ...forEach(['crossEntropy', 'nllLoss'], (name) =>
     reductions.flatMap((reduction) => [
-      (x) => F[name](x, classes(x), { reduction }),
-      (x) => F[name](x, classes(x), { reduction, weight: perChannel(x) }),
+      (x) => call(name)(x, classes(x), { reduction }),
+      (x) => call(name)(x, classes(x), { reduction, weight: perChannel(x) }),
     ]),
   ),
   multiMarginLoss: reductions.map((reduction) => (x) => F.multiMarginLoss(x, classes(x), { reduction })),
   ...forEach(
     ['marginRankingLoss', 'gaussianNllLoss', 'tripletMarginLoss', 'tripletMarginWithDistanceLoss'],
-    (name) => reductions.map((reduction) => (x) => F[name](x, x, zeros(x.shape), { reduction })),
+    (name) => reductions.map((reduction) => (x) => call(name)(x, x, zeros(x.shape), { reduction })),
   ),
   cosineEmbeddingLoss: reductions.map(
     (reduction) => (x) => F.cosineEmbeddingLoss(x, x, zerosAlong(x, 0), { reduction }),
@@ -150,6 +156,8 @@ export const packageCalls: CallTable = {
     () => all[name]([-1]),
   ]),
   full: [(x) => all.full(x.shape, 2)],
+  empty: [(x) => all.empty(x.shape), () => all.empty(2, 3)],
+  emptyLike: [(x) => all.emptyLike(x)],
   fullLike: [(x) => all.fullLike(x, 2)],
   normal: [(x) => all.normal(0, 1, x.shape)],
   randint: [(x) => all.randint(0, 3, x.shape), (x) => all.randint(3, 3, x.shape)],

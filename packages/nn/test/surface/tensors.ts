@@ -80,9 +80,9 @@ export const tensorCalls: CallTable = {
     (x) => x[name]([-1], 1, true),
   ]),
   ...forEach(['max', 'min', 'argmax', 'argmin', 'median', 'prod', 'sort', 'argsort'], (name) => [
-    (x) => x[name](),
-    (x) => x[name](0),
-    (x) => x[name](-1, true),
+    (x) => Reflect.apply(x[name], x, []) as unknown,
+    (x) => Reflect.apply(x[name], x, [0]) as unknown,
+    (x) => Reflect.apply(x[name], x, [-1, true]) as unknown,
   ]),
   ...forEach(['topk', 'kthvalue'], (name) => [(x) => x[name](0), (x) => x[name](1), (x) => x[name](1, 0)]),
   ...forEach(['diagonal', 'diag', 'triu', 'tril', 'diff'], (name) => [(x) => x[name](), (x) => x[name](1)]),

@@ -76,7 +76,7 @@ test('random tensors have torch’s numbers after manual_seed(1)', async () => {
 });
 
 test('errors name the wrong arguments', () => {
-  expect(() => zeros([2, -1])).toThrow('full: expected whole lengths of at least 0, got [2,-1].');
+  expect(() => zeros([2, -1])).toThrow('zeros: expected whole lengths of at least 0, got [2,-1].');
   expect(() => arange(3, 0)).toThrow(
     'arange: expected numbers from start to end in the direction of the step',
   );

@@ -28,7 +28,7 @@ export type { ClipGradNormOptions };
  */
 export function clipGradNorm(
   ...given: Call<
-    [parameters: Parameter | Iterable<Parameter>, maxNorm: number, options?: ClipGradNormOptions],
+    [parameters: Parameter | Iterable<Parameter>, maxNorm: number, options?: ClipGradNormOptions | undefined],
     'nn.utils.clipGradNorm'
   >
 ): number {

@@ -69,7 +69,7 @@ export interface PackPaddedSequenceOptions {
  */
 export function packPaddedSequence(
   ...given: Call<
-    [input: Tensor, lengths: readonly number[] | Tensor, options?: PackPaddedSequenceOptions],
+    [input: Tensor, lengths: readonly number[] | Tensor, options?: PackPaddedSequenceOptions | undefined],
     'nn.utils.rnn.packPaddedSequence'
   >
 ): PackedSequence {
@@ -120,7 +120,7 @@ export interface PadPackedSequenceOptions {
  */
 export function padPackedSequence(
   ...given: Call<
-    [sequence: PackedSequence, options?: PadPackedSequenceOptions],
+    [sequence: PackedSequence, options?: PadPackedSequenceOptions | undefined],
     'nn.utils.rnn.padPackedSequence'
   >
 ): [output: Tensor, lengths: Tensor] {
@@ -156,7 +156,10 @@ export interface PadSequenceOptions {
  * its own graph; to compile one program for many, pad with ringrun's `padTo` in the data loader.
  */
 export function padSequence(
-  ...given: Call<[sequences: readonly Tensor[], options?: PadSequenceOptions], 'nn.utils.rnn.padSequence'>
+  ...given: Call<
+    [sequences: readonly Tensor[], options?: PadSequenceOptions | undefined],
+    'nn.utils.rnn.padSequence'
+  >
 ): Tensor {
   const [sequences, options] = arranged('nn.utils.rnn.padSequence', given);
   const { batchFirst = false, paddingValue = 0 } = options;
@@ -172,7 +175,10 @@ export type PackSequenceOptions = Pick<PackPaddedSequenceOptions, 'enforceSorted
 
 /** Packs sequences [Lᵢ, …] (torch.nn.utils.rnn.pack_sequence); see {@link padSequence} for compilation. */
 export function packSequence(
-  ...given: Call<[sequences: readonly Tensor[], options?: PackSequenceOptions], 'nn.utils.rnn.packSequence'>
+  ...given: Call<
+    [sequences: readonly Tensor[], options?: PackSequenceOptions | undefined],
+    'nn.utils.rnn.packSequence'
+  >
 ): PackedSequence {
   const [sequences, options] = arranged('nn.utils.rnn.packSequence', given);
   const lengths = sequences.map(({ shape }) => shape[0]);

@@ -17,7 +17,7 @@ export interface CosineAnnealingLROptions {
 export class CosineAnnealingLR extends LRScheduler {
   constructor(
     ...given: Call<
-      [optimizer: Optimizer, TMax: number, options?: CosineAnnealingLROptions],
+      [optimizer: Optimizer, TMax: number, options?: CosineAnnealingLROptions | undefined],
       'optim.lrScheduler.CosineAnnealingLR'
     >
   ) {

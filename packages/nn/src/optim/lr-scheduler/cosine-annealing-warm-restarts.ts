@@ -20,7 +20,7 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
   /** @param t0 epochs of the first period */
   constructor(
     ...given: Call<
-      [optimizer: Optimizer, T0: number, options?: CosineAnnealingWarmRestartsOptions],
+      [optimizer: Optimizer, T0: number, options?: CosineAnnealingWarmRestartsOptions | undefined],
       'optim.lrScheduler.CosineAnnealingWarmRestarts'
     >
   ) {

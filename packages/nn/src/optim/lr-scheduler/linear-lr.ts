@@ -18,7 +18,10 @@ export interface LinearLROptions {
 /** Multiplies the rate by a factor that changes linearly, for warmup (torch.optim.lr_scheduler.LinearLR). */
 export class LinearLR extends LRScheduler {
   constructor(
-    ...given: Call<[optimizer: Optimizer, options?: LinearLROptions], 'optim.lrScheduler.LinearLR'>
+    ...given: Call<
+      [optimizer: Optimizer, options?: LinearLROptions | undefined],
+      'optim.lrScheduler.LinearLR'
+    >
   ) {
     const [optimizer, options] = arranged('optim.lrScheduler.LinearLR', given);
     const { startFactor = 1 / 3, endFactor = 1, totalIters = 5 } = options;

@@ -11,7 +11,7 @@ export class MultiStepLR extends LRScheduler {
   /** @param milestones epochs; a repeated epoch counts twice */
   constructor(
     ...given: Call<
-      [optimizer: Optimizer, milestones: readonly number[], options?: StepLROptions],
+      [optimizer: Optimizer, milestones: readonly number[], options?: StepLROptions | undefined],
       'optim.lrScheduler.MultiStepLR'
     >
   ) {

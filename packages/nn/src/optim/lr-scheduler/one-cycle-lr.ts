@@ -40,7 +40,7 @@ export class OneCycleLR extends LRScheduler {
   /** @param maxLr the highest rate, for all groups or per group */
   constructor(
     ...given: Call<
-      [optimizer: Optimizer, maxLr: number | readonly number[], options?: OneCycleLROptions],
+      [optimizer: Optimizer, maxLr: number | readonly number[], options?: OneCycleLROptions | undefined],
       'optim.lrScheduler.OneCycleLR'
     >
   ) {

@@ -55,7 +55,7 @@ export class ReduceLROnPlateau {
 
   constructor(
     ...given: Call<
-      [optimizer: Optimizer, options?: ReduceLROnPlateauOptions],
+      [optimizer: Optimizer, options?: ReduceLROnPlateauOptions | undefined],
       'optim.lrScheduler.ReduceLROnPlateau'
     >
   ) {

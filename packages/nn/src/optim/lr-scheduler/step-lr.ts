@@ -14,7 +14,7 @@ export interface StepLROptions {
 export class StepLR extends LRScheduler {
   constructor(
     ...given: Call<
-      [optimizer: Optimizer, stepSize: number, options?: StepLROptions],
+      [optimizer: Optimizer, stepSize: number, options?: StepLROptions | undefined],
       'optim.lrScheduler.StepLR'
     >
   ) {

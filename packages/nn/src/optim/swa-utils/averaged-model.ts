@@ -59,7 +59,9 @@ export class AveragedModel<M extends Module & ForwardModule> {
   #numAveraged = 0;
 
   /** @param module an instance of the model's class, which must not be trained otherwise */
-  constructor(...given: Call<[model: M, options?: AveragedModelOptions], 'optim.swaUtils.AveragedModel'>) {
+  constructor(
+    ...given: Call<[model: M, options?: AveragedModelOptions | undefined], 'optim.swaUtils.AveragedModel'>
+  ) {
     const [module, options] = arranged('optim.swaUtils.AveragedModel', given);
     if (!(module instanceof Module)) {
       throw new ArgumentError(

@@ -23,7 +23,7 @@ export class SWALR extends LRScheduler {
   /** @param swaLr the rate, for all groups or per group */
   constructor(
     ...given: Call<
-      [optimizer: Optimizer, swaLr: number | readonly number[], options?: SWALROptions],
+      [optimizer: Optimizer, swaLr: number | readonly number[], options?: SWALROptions | undefined],
       'optim.swaUtils.SWALR'
     >
   ) {

@@ -10,7 +10,7 @@ import { fill, fillClasses } from '../../support/fill.ts';
 import { expectClose } from '../../support/numeric.ts';
 import '../../support/one-thread.ts';
 
-type Options = Parameters<typeof F.crossEntropy>[2];
+type Options = F.CrossEntropyOptions;
 
 /** The loss and the gradient of logits. */
 async function trained(logits: Float32Array, labels: BigInt64Array, options?: Options) {
