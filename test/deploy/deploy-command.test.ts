@@ -214,6 +214,11 @@ test.each<[args: string[], error: RegExp]>([
   [[...image, '--node', '3', 'train.ts'], /unknown option '--node'\n\(Did you mean --nodes\?\)/],
   [[...image, '--name', 'a'.repeat(60), 'train.ts'], /expected at most 54 characters.*Shorten it\./],
   [[...image, '--nproc-per-node', 'gpu', 'train.ts'], /needs GPUs\. Add --gpus/],
+  [[...image, 'train.ts', '--backend', 'nccl'], /--backend nccl of the script needs GPUs\. Add --gpus 1\./],
+  [
+    [...image, '--gpus', '2', '--nproc-per-node', '4', 'train.ts', '--backend=nccl'],
+    /--nproc-per-node: expected at most 2, the GPUs of a node, .*, got 4\. Use auto, or raise --gpus\./,
+  ],
   [[...image, '--kind', 'TrainJob', '--nproc-per-node', 'cpu', 'train.ts'], /takes a number or auto/],
   [
     [...image, '--env', 'RINGRUN_SECRET=x', 'train.ts'],

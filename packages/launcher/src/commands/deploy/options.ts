@@ -102,7 +102,8 @@ export function parseDeployment(argv: readonly string[], folder: string): Deploy
 }
 
 /** Checks that combine several options. */
-function mistakeIn({ kind, name, nodes, gpus, processesPerNode, env }: Deployment): string | undefined {
+function mistakeIn(deployment: Deployment): string | undefined {
+  const { kind, name, nodes, gpus, processesPerNode, env } = deployment;
   // Each pod's name is one label of a host name. The Job controller adds five random characters and a hyphen.
   const suffix = kind === 'PyTorchJob' ? `-worker-${nodes}` : `-node-0-${nodes}-abcde`;
   if (name.length + suffix.length > 63)
@@ -111,12 +112,22 @@ function mistakeIn({ kind, name, nodes, gpus, processesPerNode, env }: Deploymen
     return `--nproc-per-node: a TrainJob takes a number or auto, got ${processesPerNode}. Use auto.`;
   if (processesPerNode === 'gpu' && gpus === 0)
     return '--nproc-per-node gpu needs GPUs. Add --gpus, or use auto.';
+  if (asksForNccl(deployment.arguments)) {
+    if (gpus === 0) return 'the argument --backend nccl of the script needs GPUs. Add --gpus 1.';
+    if (typeof processesPerNode === 'number' && processesPerNode > gpus)
+      return `--nproc-per-node: expected at most ${gpus}, the GPUs of a node, because NCCL needs one GPU for each process, got ${processesPerNode}. Use auto, or raise --gpus.`;
+  }
   if ('RINGRUN_SECRET' in env)
     return '--env RINGRUN_SECRET would write the secret into a manifest. Use --secret with the name of a Kubernetes Secret.';
   const credential = ['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'].find((name) => name in env);
   if (credential !== undefined)
     return `--env ${credential} would write a credential into a manifest. Use --service-account with a role, or add a secretKeyRef to the manifest.`;
   return undefined;
+}
+
+/** True for `--backend nccl` and `--backend=nccl`, as the examples take it. */
+function asksForNccl(args: readonly string[]): boolean {
+  return args.some((arg, i) => arg === '--backend=nccl' || (arg === '--backend' && args[i + 1] === 'nccl'));
 }
 
 function deployCommand(): Command {
