@@ -56,7 +56,9 @@ describe.skipIf(problem)(`NVIDIA's NCCL${problem ? `: skipped, ${problem}` : ''}
     });
     for (const report of reports) {
       expect(report).toMatchObject({ code: 'ERR_NCCL_UNAVAILABLE' });
-      expect(report['message']).toMatch(/the CUDA driver: libcuda\.so\.1 could not be opened\. .*Install NVIDIA's driver/);
+      expect(report['message']).toMatch(
+        /the CUDA driver: libcuda\.so\.1 could not be opened\. .*Install NVIDIA's driver/,
+      );
       expect(report['message']).not.toContain('NCCL: ');
     }
   });
