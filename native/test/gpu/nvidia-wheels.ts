@@ -23,4 +23,7 @@ export const nvidia = {
   },
 };
 
+/** Compute capabilities of the A100, H100 and B200. */
+export const architectures = [80, 90, 100] as const;
+
 export const howToFetch = 'run node scripts/fetch-nvidia.js --all';

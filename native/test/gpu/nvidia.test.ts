@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { howToFetch, nvidia } from './nvidia-wheels.ts';
+import { architectures, howToFetch, nvidia } from './nvidia-wheels.ts';
+import { compileWith } from './nvrtc-report.ts';
 import * as kernels from './sources.ts';
 
 // NVIDIA's libraries and headers, without a GPU.
@@ -22,18 +23,6 @@ function run(script: string, env: Record<string, string>): string {
   return stdout;
 }
 
-const compileAll = (architectures: readonly number[]) => `
-  import { loadNative } from '../../dist/index.js';
-  const native = loadNative();
-  const found = [];
-  for (const [name, source] of Object.entries(${JSON.stringify(kernels)})) {
-    for (const architecture of ${JSON.stringify(architectures)}) {
-      const { cubin, log } = native.compileCubin(source, name + '.cu', architecture, ['--ptxas-options=-v']);
-      found.push({ name, architecture, elf: String.fromCharCode(...cubin.subarray(1, 4)), log });
-    }
-  }
-  console.log(JSON.stringify(found));`;
-
 describe.each([12, 13] as const)('NVRTC of CUDA %i', (major) => {
   const library = nvidia.nvrtc[major];
   const problem = library === undefined ? `was not downloaded: ${howToFetch}` : undefined;
@@ -41,25 +30,12 @@ describe.each([12, 13] as const)('NVRTC of CUDA %i', (major) => {
   test.skipIf(problem)(
     `compiles the kernels of the tests without spills${problem ? `: ${problem}` : ''}`,
     () => {
-      const architectures = [80, 90, 100];
-      const script = compileAll(architectures);
-      const found = JSON.parse(run(script, { RINGRUN_NVRTC_LIBRARY: library! })) as {
-        name: string;
-        architecture: number;
-        elf: string;
-        log: string;
-      }[];
+      const found = compileWith(library!, new Map(Object.entries(kernels)), architectures);
       expect(found).toHaveLength(3 * architectures.length);
-      for (const { name, architecture, elf, log } of found) {
-        expect(elf).toBe('ELF');
-        const spills = [...log.matchAll(/(\d+) bytes spill stores, (\d+) bytes spill loads/g)];
-        expect(spills.length, log).toBeGreaterThan(0);
-        for (const [text, stores, loads] of spills) {
-          expect(`${name} sm_${architecture}: ${text}`).toBe(
-            `${name} sm_${architecture}: 0 bytes spill stores, 0 bytes spill loads`,
-          );
-          expect([stores, loads]).toEqual(['0', '0']);
-        }
+      for (const { source, format, kernels: compiled } of found) {
+        expect(format).toBe('ELF');
+        expect(compiled.length, source).toBeGreaterThan(0);
+        for (const kernel of compiled) expect(kernel).toMatchObject({ spillStores: 0, spillLoads: 0 });
       }
     },
   );

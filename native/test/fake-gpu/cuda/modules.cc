@@ -125,8 +125,8 @@ int checkExtents(const Launch& launch) {
   return isLarge && launch.sharedBytes > launch.function->maxDynamicBytes ? kInvalidValue : kSuccess;
 }
 
-// The kernel's pointers must be null, memory of a GPU, or page-locked.
-bool isAddressable(const void* pointer) { return pointer == nullptr || hostAddressOf(pointer, 1) != nullptr || isPinned(pointer, 1); }
+// The kernel's pointers must be null, memory of a GPU or its end (an array without elements), or page-locked.
+bool isAddressable(const void* pointer) { return pointer == nullptr || hostAddressOf(pointer, 0) != nullptr || isPinned(pointer, 1); }
 
 }  // namespace
 }  // namespace fake_cuda

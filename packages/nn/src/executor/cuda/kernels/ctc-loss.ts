@@ -35,7 +35,7 @@ __device__ __forceinline__ int64 lengthOf(const int64* lengths, int64 sample, in
   return 0;
 }
 
-extern "C" __global__ void __launch_bounds__(256) ctcLoss(const float* x, const int64* targets, const int64* inputLengths, const int64* targetLengths,
+extern "C" __global__ void __launch_bounds__(256, 1) ctcLoss(const float* x, const int64* targets, const int64* inputLengths, const int64* targetLengths,
                                                           float* losses, float* gradients, double* memory, unsigned long long* refusedInput,
                                                           unsigned long long* refusedTarget, unsigned long long* refusedClass,
                                                           unsigned long long* refusedTotal, const __grid_constant__ Sizes sizes) {

@@ -68,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(256) topK(const T* x, T* values, in
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) sumAlong(const T* x, T* sums, int64 width, int64 inner, int isReverse, int64 count) {
+extern "C" __global__ void __launch_bounds__(256, 1) sumAlong(const T* x, T* sums, int64 width, int64 inner, int isReverse, int64 count) {
   for (int64 line = firstElement(); line < count; line += gridStride()) {
     const int64 first = line / inner * width * inner + line % inner;
     T sum = 0;

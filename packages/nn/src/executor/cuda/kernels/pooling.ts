@@ -50,7 +50,7 @@ __device__ __forceinline__ void forEachElement(const Windows& w, const Place& pl
 }
 
 // The first of the largest elements; the last NaN wins. A window of −∞ has the position of its first element.
-extern "C" __global__ void __launch_bounds__(256) maxPool(const T* images, T* maxima, int64* positions, Windows w, int64 count) {
+extern "C" __global__ void __launch_bounds__(256, 1) maxPool(const T* images, T* maxima, int64* positions, Windows w, int64 count) {
   for (int64 window = firstElement(); window < count; window += gridStride()) {
     float largest = -kInfinity;
     int64 position = -1;
@@ -66,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(256) maxPool(const T* images, T* ma
 }
 
 // Divides by the elements of the kernel, or by those in the image.
-extern "C" __global__ void __launch_bounds__(256) averagePool(const T* images, T* means, Windows w, int countsPadding, int64 count) {
+extern "C" __global__ void __launch_bounds__(256, 1) averagePool(const T* images, T* means, Windows w, int countsPadding, int64 count) {
   for (int64 window = firstElement(); window < count; window += gridStride()) {
     float sum = 0.0f;
     int elements = 0;
