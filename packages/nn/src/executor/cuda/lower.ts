@@ -15,6 +15,7 @@ import { NodeLowering } from './node-lowering.ts';
 import { hasCommands } from './operators.ts';
 import { Parts } from './parts.ts';
 import { readsOfUnit, unitsOf, type Unit } from './units.ts';
+import { withChecksFirst } from './update-checks.ts';
 import { isView, viewedValue } from './views.ts';
 
 /** Translates a graph whose operators the GPU computes, and whose inputs and outputs are not bfloat16. */
@@ -30,6 +31,7 @@ class ProgramLowering {
   /** Units outside of the update, then those of the update. */
   readonly #units: readonly Unit[];
   readonly #updateFrom: number;
+  /** Before it, units of the update may refuse the run, so they are checked with those outside of it. */
   /** Where values are, by the values that they are views of. */
   readonly #homes = new Map<Value, GpuAddress>();
   readonly #constants: { value: Value; offset: number }[] = [];
@@ -51,7 +53,8 @@ class ProgramLowering {
     const known = new Set(order);
     const ofUpdate = topologicalOrder(update?.outputs ?? []).filter((node) => !known.has(node));
     const units = unitsOf(order.filter(hasCommands));
-    this.#units = [...units, ...joinEqualUnits(unitsOf(ofUpdate.filter(hasCommands)))];
+    const { checks, others } = withChecksFirst(joinEqualUnits(unitsOf(ofUpdate.filter(hasCommands))));
+    this.#units = [...units, ...checks, ...others];
     this.#updateFrom = units.length;
     this.#parts = new Parts(parts, this.#outputs, units);
     for (const [slot, value] of this.#inputs.entries()) this.#homes.set(value, { slot });

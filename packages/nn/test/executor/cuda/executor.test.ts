@@ -164,6 +164,17 @@ function watchedDevice(order: string[]): NativeGpuDevice {
   });
 }
 
+test('a norm that is not finite is an error, and nothing is updated', async () => {
+  const parameter = new Parameter(Float32Array.of(1, 2), [2]);
+  const optimizer = new optim.SGD([parameter], { lr: 1 });
+  const clipping = { clipGradNorm: { maxNorm: 1, errorIfNonfinite: true } };
+  const step = compileStep(optimizer, (x: ReturnType<typeof ones>) => parameter.mul(x).sum(), clipping);
+  await expect(step(tensor(Float32Array.of(1, Infinity)))).rejects.toMatchObject({ code: 'ERR_NONFINITE' });
+  expect([...parameter.data]).toEqual([1, 2]);
+  await step(tensor(Float32Array.of(3, 4)));
+  expect(parameter.data[0]).toBeCloseTo(0.4, 5);
+});
+
 test('a graph with an operator that has no kernel runs on the CPU, with one line that names it', async () => {
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   const executor = cudaExecutor(0) as Executor;

@@ -2,7 +2,10 @@ import type { GpuAddress } from '@ringrun/native';
 import type { DType } from '../../../dtype.ts';
 import type { Value } from '../../../graph/node.ts';
 import { sizeOf } from '../../../value-type.ts';
+import { isSameSequence } from '../../../graph/same-data.ts';
+import { copyElements, type Elements } from '../copies.ts';
 import { bytesOf, registerTypes } from '../element-types.ts';
+import { stridesOf } from '../generated.ts';
 import type { Kernel, Lowering, LoweringFamily } from '../lowering.ts';
 import { float32, int64, kernelsIn, launchElements } from './launches.ts';
 import { sourceOf } from './prelude.ts';
@@ -125,8 +128,15 @@ export const indexingKernels: readonly Kernel[] = [
 
 export const indexing: LoweringFamily<'GatherElements' | 'ScatterElements' | 'Scatter' | 'OneHot'> = {
   GatherElements: ({ inputs: [data, positions], outputs: [result], attributes: { axis } }, lowering) => {
-    const arrays = [data, positions, result].map((value) => lowering.at(value));
-    const args = [...arrays, refusalOf(lowering, data, axis), along(data, positions, axis)];
+    const part = partFor(data, positions, axis);
+    let from = lowering.at(data);
+    if (!isSameSequence(part.shape, data.shape)) {
+      const scratch = lowering.scratch(sizeOf(part.shape) * bytesOf(data.dtype));
+      copyElements(lowering, part, elementsOf(from, data), elementsOf(scratch, part));
+      from = scratch;
+    }
+    const arrays = [from, lowering.at(positions), lowering.at(result)];
+    const args = [...arrays, refusalOf(lowering, data, axis), along(part, positions, axis)];
     launchElements(lowering, kernels[data.dtype].gatherElements, sizeOf(result.shape), args);
   },
   ScatterElements: ({ inputs: [positions, updates], outputs: [result], attributes: { axis } }, lowering) => {
@@ -136,11 +146,16 @@ export const indexing: LoweringFamily<'GatherElements' | 'ScatterElements' | 'Sc
   Scatter: ({ inputs: [data, positions, updates], outputs: [result], attributes: { axis } }, lowering) => {
     const bytes = sizeOf(data.shape) * bytesOf(data.dtype);
     if (bytes === 0) return;
-    const to = lowering.at(result);
-    lowering.add({ kind: 'copy', name: 'scatter', from: lowering.at(data), to, bytes });
+    const whole = lowering.at(result);
+    lowering.add({ kind: 'copy', name: 'scatter', from: lowering.at(data), to: whole, bytes });
+    const part = partFor(data, positions, axis);
+    const isWhole = isSameSequence(part.shape, data.shape);
+    const to = isWhole ? whole : lowering.scratch(sizeOf(part.shape) * bytesOf(data.dtype));
+    if (!isWhole) copyElements(lowering, part, elementsOf(whole, data), elementsOf(to, part));
     const arrays = [lowering.at(positions), lowering.at(updates), to];
-    const args = [...arrays, refusalOf(lowering, data, axis), along(data, positions, axis)];
+    const args = [...arrays, refusalOf(lowering, data, axis), along(part, positions, axis)];
     launchElements(lowering, kernels[data.dtype].writeElements, sizeOf(positions.shape), args);
+    if (!isWhole) copyElements(lowering, part, elementsOf(to, part), elementsOf(whole, data));
   },
   OneHot: ({ inputs: [classes], outputs: [result], attributes: { depth, value } }, lowering) => {
     const args = [lowering.at(classes), lowering.at(result), float32(value), int64(depth)];
@@ -174,6 +189,15 @@ export function addElements(
   lowering.add({ kind: 'fill', name: 'noUpdates', at: links, bytes: 4 * size, value: 0xff });
   launchElements(lowering, linkUpdates, count, [at, links, refused, around, int64(size)]);
   launchElements(lowering, addByLists, size, [updates, links, to]);
+}
+
+/** The part of an array that positions may select: they may have fewer rows than the array in other axes. */
+function partFor({ dtype, shape }: Value, positions: Value, axis: number): Pick<Value, 'dtype' | 'shape'> {
+  return { dtype, shape: positions.shape.with(axis, shape[axis]) };
+}
+
+function elementsOf(at: GpuAddress, { shape }: Pick<Value, 'shape'>): Elements {
+  return { at, first: 0, strides: stridesOf(shape) };
 }
 
 /** The struct Along of an array and of positions in it. */

@@ -79,6 +79,16 @@ describe.each([
   });
 });
 
+test('positions that cover a part of an array', async () => {
+  const data = value([4, 3, 5], 1);
+  const positions = integers([2, 2, 4], (place) => (3 * place) % 4);
+  const gathered = gatherElements(data, positions, 0).node as Node<'GatherElements'>;
+  await expectAsOnCpu(gathered, indexing.GatherElements, { tolerance: 0 });
+  const single = integers([1, 2, 4], (place) => place % 4);
+  const written = scatter(data, single, value([1, 2, 4], 2), 0).node as Node<'Scatter'>;
+  await expectAsOnCpu(written, indexing.Scatter, { tolerance: 0 });
+});
+
 test('lists of updates have the bits of a scan', async () => {
   const count = 70_000;
   const positions = integers([count], (place) => (place * place) % 1009);
