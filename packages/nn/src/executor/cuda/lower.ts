@@ -9,6 +9,7 @@ import { aligned, planArena, type Lifetime } from './arena.ts';
 import { bytesFrom, bytesOf, memoryTypes } from './element-types.ts';
 import { joinEqualUnits } from './equal-units.ts';
 import { blockSize, blocksFor, elementIndex, generated, guardOf } from './generated.ts';
+import { keptBytes, refusalBytes } from './kernels/refusals.ts';
 import type { LoweredProgram, PendingCommand } from './lowered-program.ts';
 import type { Refusal } from './lowering.ts';
 import { NodeLowering } from './node-lowering.ts';
@@ -96,8 +97,8 @@ class ProgramLowering {
       slots: [
         ...[...this.#inputs, ...this.#outputs].map(memoryOf),
         this.#constantBytes,
-        8 * this.#refusals.length,
-        8 * (this.#refusals.length + 1),
+        refusalBytes * this.#refusals.length,
+        keptBytes(this.#refusals.length),
         lowering.end,
       ],
       constants: this.#constantArray(),
@@ -128,7 +129,7 @@ class ProgramLowering {
 
   /** Sets the cells of all refusals to 0. */
   #cleared(): readonly PendingCommand[] {
-    const bytes = 8 * this.#refusals.length;
+    const bytes = refusalBytes * this.#refusals.length;
     return bytes === 0 ? [] : [{ kind: 'fill', name: 'refusals', at: { slot: this.#refusalSlot }, bytes }];
   }
 

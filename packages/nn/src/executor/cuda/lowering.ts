@@ -46,7 +46,7 @@ export interface Lowering {
   /** Memory that one node uses while it runs, aligned to 256 bytes, with arbitrary contents. */
   scratch(bytes: number): GpuAddress;
   /**
-   * A cell (int64) that is 0 when the node begins. If it is not 0 after the node, the run fails before its next collective, and
+   * A cell (two words of 64 bits) that is 0 when the node begins. If it is not 0 after the node, the run fails before its next collective, and
    * neither it nor later runs of the same call update.
    *
    * @param describe makes the error from the cell, or the message of an ArgumentError without the period at its end

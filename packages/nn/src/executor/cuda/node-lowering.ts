@@ -5,6 +5,7 @@ import { sizeOf } from '../../value-type.ts';
 import { aligned } from './arena.ts';
 import { bytesOf } from './element-types.ts';
 import { keepRefusals } from './kernels/keep-refusals.ts';
+import { refusalBytes } from './kernels/refusals.ts';
 import { lowerElementwise } from './launch-elementwise.ts';
 import type { Boundary, PendingCommand, Section } from './lowered-program.ts';
 import type { CollectiveMessage, Kernel, Lowering, Refusal } from './lowering.ts';
@@ -92,7 +93,7 @@ export class NodeLowering implements Lowering {
   refusal(describe: Refusal['describe']): GpuAddress {
     const { refusals, refusalsAt } = this.#places;
     refusals.push({ describe });
-    return { ...refusalsAt, byteOffset: 8 * (refusals.length - 1) };
+    return { ...refusalsAt, byteOffset: refusalBytes * (refusals.length - 1) };
   }
 
   guard(): GpuAddress | undefined {

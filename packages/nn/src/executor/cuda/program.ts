@@ -15,6 +15,7 @@ import type { ValueBuffer } from '../value-buffer.ts';
 import { cudaBuckets, exchangeAt, join, type CudaCollectives } from './collectives.ts';
 import { allocateBytes, deviceBuffer, type DeviceBuffer } from './device-buffer.ts';
 import { exchangeOf, HostCalls } from './host-calls.ts';
+import { keptBytes, refusalBytes, refusalIn } from './kernels/refusals.ts';
 import type { Boundary, ProgramLayout, Section } from './lowered-program.ts';
 import { SmallBuffers, type Place } from './small-buffers.ts';
 import { byHost, byProgram, stagesOf, type Stage } from './stages.ts';
@@ -53,8 +54,8 @@ export class CudaProgram implements Program {
     if (constants.byteLength > 0) device.upload(constants, constantMemory).catch(() => undefined);
     this.#own = [
       constantMemory,
-      allocateBytes(device, 8 * refusals.length),
-      allocateBytes(device, 8 * (refusals.length + 1)),
+      allocateBytes(device, refusalBytes * refusals.length),
+      allocateBytes(device, keptBytes(refusals.length)),
       allocateBytes(device, slots.at(-1)!),
     ];
     this.#clearKept();
@@ -185,8 +186,8 @@ export class CudaProgram implements Program {
     this.#throwRefusal(kept);
   }
 
-  #newKept(): BigInt64Array {
-    return new BigInt64Array(this.#lowered.refusals.length + 1);
+  #newKept(): BigUint64Array {
+    return new BigUint64Array(keptBytes(this.#lowered.refusals.length) / 8);
   }
 
   /** The next call may update. */
@@ -194,12 +195,15 @@ export class CudaProgram implements Program {
     this.#device.upload(this.#newKept(), this.#own[2]).catch(() => undefined);
   }
 
-  #throwRefusal([isRefused, ...cells]: BigInt64Array): void {
-    if (isRefused === 0n) return;
+  #throwRefusal(kept: BigUint64Array): void {
+    if (kept[0] === 0n) return;
     this.#clearKept();
-    const index = cells.findIndex((cell) => cell !== 0n);
-    const found = this.#lowered.refusals[index].describe(cells[index]);
-    throw found instanceof Error ? found : new ArgumentError(`${found}.`);
+    for (const [index, { describe }] of this.#lowered.refusals.entries()) {
+      const cell = refusalIn(kept.subarray(1), index);
+      if (cell === 0n) continue;
+      const found = describe(cell);
+      throw found instanceof Error ? found : new ArgumentError(`${found}.`);
+    }
   }
 
   #checked({ inputs, outputs }: RunBuffers): Run {

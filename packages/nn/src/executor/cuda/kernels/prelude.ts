@@ -39,12 +39,13 @@ __device__ __forceinline__ T combined(T value) {
   return value;
 }
 
-// Records an element that cannot be used, in a cell that is 0 otherwise. Of several, the first stays. refusals.ts reads it.
+// Records an element that cannot be used, in a cell that is 0 otherwise. Of several, the first stays. refusals.ts reads it: its two
+// words have the upper and the lower half of the element, each below the place, so that both are of the same element.
 __device__ __forceinline__ void refuse(unsigned long long* cell, int64 place, int64 element) {
   constexpr int64 kMost = 0x7fffffff;
-  const int64 near = kMost - min(place, kMost - 1);
-  const int64 limited = max(min(element, kMost), -kMost - 1);
-  atomicMax(cell, static_cast<unsigned long long>(near) << 32 | static_cast<unsigned>(limited));
+  const unsigned long long near = static_cast<unsigned long long>(kMost - min(place, kMost - 1)) << 32;
+  atomicMax(cell, near | static_cast<unsigned>(element));
+  atomicMax(cell + 1, near | static_cast<unsigned>(element >> 32));
 }
 
 // The position of this thread in the grid, and the number of its threads, for loops over elements.

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { GpuAddress, GpuCommand, NativeGpuDevice, NativeGpuModule } from '@ringrun/native';
 import { fakeComputeLibraries } from '../../../../../../native/test/fake-gpu/libraries.ts';
 import { fakeDevice } from '../../../../../../native/test/gpu/fake-device.ts';
+import { refusalBytes, refusalIn } from '../../../../src/executor/cuda/kernels/refusals.ts';
 import type { Lowering, LowerNode } from '../../../../src/executor/cuda/lowering.ts';
 import type { Node, Value } from '../../../../src/graph/node.ts';
 import type { OpName } from '../../../../src/graph/operators.ts';
@@ -64,7 +65,7 @@ export async function onGpu<Op extends OpName>(
     isRead: ({ index }) => !unread.includes(index),
     scratch: reserve,
     refusal: (describe) => {
-      const cell = reserve(8);
+      const cell = reserve(refusalBytes);
       cells.push({ at: cell.arena, describe });
       return cell;
     },
@@ -88,17 +89,22 @@ export async function onGpu<Op extends OpName>(
   const program = gpu.createProgram({
     name: node.op,
     arenaBytes,
-    slots: [...slots, 8 * cells.length + 1],
+    slots: [...slots, refusalBytes * cells.length + 1],
     commands: [
       { kind: 'fill', name: 'arbitrary', at: { arena: 0 }, bytes: arenaBytes, value: 0xff },
-      ...cells.map(({ at }): GpuCommand => ({ kind: 'fill', name: 'zero', at: { arena: at }, bytes: 8 })),
+      ...cells.map(({ at }): GpuCommand => ({
+        kind: 'fill',
+        name: 'zero',
+        at: { arena: at },
+        bytes: refusalBytes,
+      })),
       ...commands,
       ...cells.map(({ at }, index): GpuCommand => {
-        return { ...copyTo(values.length, 8 * index), from: { arena: at } };
+        return { ...copyTo(values.length, refusalBytes * index), from: { arena: at } };
       }),
     ],
   });
-  const memories = [...slots, 8 * cells.length + 1].map((bytes) => gpu.allocate(bytes));
+  const memories = [...slots, refusalBytes * cells.length + 1].map((bytes) => gpu.allocate(bytes));
   for (const [slot, memory] of memories.entries()) program.bind(slot, memory);
   for (const [slot, input] of inputs.entries()) {
     const elements = await onCpu(input);
@@ -114,10 +120,12 @@ export async function onGpu<Op extends OpName>(
     for (const [k, result] of results.entries()) {
       if (result.length > 0) await gpu.download(memories[inputs.length + k], result);
     }
-    const refused = new BigInt64Array(cells.length);
+    const refused = new BigUint64Array((refusalBytes / 8) * cells.length);
     if (cells.length > 0) await gpu.download(memories[values.length], refused);
-    for (const [k, { describe }] of cells.entries())
-      if (refused[k] !== 0n) throw errorOf(describe(refused[k]));
+    for (const [k, { describe }] of cells.entries()) {
+      const found = refusalIn(refused, k);
+      if (found !== 0n) throw errorOf(describe(found));
+    }
     return results;
   };
   try {
@@ -180,7 +188,7 @@ function expectElements(what: string, found: Elements, expected: Elements, most:
 }
 
 function copyTo(slot: number, byteOffset: number) {
-  return { kind: 'copy', name: 'refusal', to: { slot, byteOffset }, bytes: 8 } as const;
+  return { kind: 'copy', name: 'refusal', to: { slot, byteOffset }, bytes: refusalBytes } as const;
 }
 
 function bytesOf({ dtype, shape }: Value): number {

@@ -126,8 +126,10 @@ describe('checks', () => {
     const message = 'f: expected labels from 0 to 4, got -1 at index 301';
     const indices = integers([600], (place) => (place > 300 ? (place % 2 === 1 ? -1 : 7) : place % 5));
     await expect(onGpu(check(indices), checks.CheckIndices)).rejects.toThrow(message);
-    const far = check(tensor(BigInt64Array.of(2n ** 40n)).value);
-    await expect(onGpu(far, checks.CheckIndices)).rejects.toThrow('got at least 2147483647 at index 0');
+    for (const index of [2n ** 40n, -(2n ** 40n), 2n ** 63n - 1n, -(2n ** 63n)]) {
+      const far = check(tensor(BigInt64Array.of(0n, index, 2n ** 62n, -1n)).value);
+      await expect(onGpu(far, checks.CheckIndices)).rejects.toThrow(`got ${index} at index 1`);
+    }
   });
 
   test.each([
