@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config';
 import { reaches } from './test/support/imports.ts';
 import { SlowFirst } from './test/support/slow-first.ts';
 
+const isOnlyGpu = process.env['RINGRUN_TESTS'] === 'gpu';
+
 const all = ['{native,packages/*}/test/**/*.test.ts', 'test/**/*.test.ts'];
 
 /** Sweeps over many cases, of seconds each: `npm test` runs them, `npm run test:unit` does not. */
@@ -53,6 +55,19 @@ function testsIn(folder: string): string[] {
   return names.filter((name) => name.endsWith('.test.ts')).map((name) => join(folder, name));
 }
 
+const nnTests = (names: string) => `packages/nn/test/${names}.test.ts`;
+
+/**
+ * Tests that also run on the fake GPU (native/test/fake-gpu): every family of operators; with RINGRUN_TESTS=gpu, all of @ringrun/nn
+ * except those that select their device, or that compute nothing.
+ */
+const onGpu = isOnlyGpu
+  ? [nnTests('!(executor|errors|graph|onnx|opinfo|random|random-networks|torch-names|surface)/**/*')]
+  : [
+      ...['engine/empty-batch', 'functional/embedding-bag-golden', 'nn/convolutions-golden'].map(nnTests),
+      ...['golden', 'edges-golden', 'indices'].map((name) => nnTests(`ops/${name}`)),
+    ];
+
 // Unit tests import the packages' sources (the `source` condition of their package.json); tests that start
 // processes run what is built, as a user would.
 export default defineConfig({
@@ -76,6 +91,15 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'shared', include: all, exclude: [...alone, ...leftOut], isolate: false },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'gpu',
+          include: process.env['RINGRUN_TESTS'] === 'unit' ? [] : onGpu,
+          setupFiles: ['test/support/on-fake-gpu.ts'],
+          isolate: false,
+        },
       },
     ],
   },

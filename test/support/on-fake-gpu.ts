@@ -1,0 +1,40 @@
+import { beforeEach } from 'vitest';
+import { fakeComputeLibraries } from '../../native/test/fake-gpu/libraries.ts';
+
+// Graphs of every test compute on the fake GPU of native/test/fake-gpu, if the test does not select a device.
+Object.assign(process.env, fakeComputeLibraries(), { RINGRUN_DEVICE: 'cuda' });
+
+/** Why tests cannot pass on a GPU, by the end of their file and then by a part of their full name; '' is all of them. */
+const ofTheCpu: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'compiler/clip-norm.test.ts': {
+    'p = 3.3 bit-identically': 'the host computes powers, with other bits than a GPU',
+    'bit-identical to the whole norm: p = 3.3': 'the part with collectives runs on the CPU, with other bits',
+    'is one program, reused': 'it counts compilations of onnxruntime',
+  },
+  'compiler/program-cache.test.ts': { '': 'it counts compilations of onnxruntime' },
+  'compiled-step/compile-step.test.ts': {
+    'is one program, reused': 'it counts compilations of onnxruntime',
+  },
+  'compiled-step/steps-together.test.ts': { 'run in groups of': 'it counts runs of onnxruntime' },
+  'engine/read-sync.test.ts': {
+    'compiles a shape once': 'it counts compilations of onnxruntime',
+    'without a turn of the event loop': 'the memory of the fake GPU is memory of the process',
+    'with an unusable library': 'the library is that of onnxruntime',
+  },
+  'engine/thread-scheduling.test.ts': { '': 'the threads are those of onnxruntime' },
+  'nn/batch-norm.test.ts': {
+    'by one program': 'it counts compilations of onnxruntime',
+    'not by a failed run': 'the error of a class out of range is that of onnxruntime',
+  },
+  'ops/own/recurrence.test.ts': { 'other lengths do not recompile': 'it counts compilations of onnxruntime' },
+};
+
+beforeEach(({ task, skip }) => {
+  const file = Object.keys(ofTheCpu).find((end) => task.file.filepath.endsWith(end));
+  if (file === undefined) return;
+  const names = [task.name];
+  for (let { suite } = task; suite; { suite } = suite) names.unshift(suite.name);
+  const fullName = names.join(' ');
+  const reason = Object.entries(ofTheCpu[file]).find(([part]) => fullName.includes(part))?.[1];
+  if (reason !== undefined) skip(reason);
+});
