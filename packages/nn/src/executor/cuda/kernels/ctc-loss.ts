@@ -152,7 +152,7 @@ export const sequenceLosses: LoweringFamily<'CtcLoss'> = {
       refusalOf(
         lowering,
         (got, sample) =>
-          `expected target lengths within ${targets.join('x')} targets, got ${got} in sample ${sample}`,
+          `expected target lengths ${targets.length === 2 ? `from 0 to ${perSample}` : `within ${total} targets`}, got ${got} in sample ${sample}`,
       ),
       refusalOf(
         lowering,
