@@ -51,6 +51,14 @@ export interface NativeGpuDevice {
   allocate(bytes: number): NativeDeviceMemory;
 
   /**
+   * Allocates memory for an array with at least one element, and copies its elements. They are read before this function returns. The
+   * GPU copies beside the work of earlier calls, and before that of later ones, so batches arrive while steps compute. An error of the
+   * copy is thrown by `synchronize`.
+   *
+   * @throws CUDA_ERROR_OUT_OF_MEMORY, with the bytes free.
+   */
+  allocateWith(from: NativeTensor): NativeDeviceMemory;
+  /**
    * Copies the elements of an array to the GPU. They are read before this function returns, except from page-locked arrays,
    * which must not change until the promise resolves.
    */

@@ -78,6 +78,7 @@ Napi::Function GpuDeviceObject::define(Napi::Env env) {
                          InstanceMethod<&GpuDeviceObject::compile>("compile"),
                          InstanceMethod<&GpuDeviceObject::compileSync>("compileSync"),
                          InstanceMethod<&GpuDeviceObject::allocate>("allocate"),
+                         InstanceMethod<&GpuDeviceObject::allocateWith>("allocateWith"),
                          InstanceMethod<&GpuDeviceObject::upload>("upload"),
                          InstanceMethod<&GpuDeviceObject::download>("download"),
                          InstanceMethod<&GpuDeviceObject::downloadSync>("downloadSync"),
@@ -137,8 +138,29 @@ Napi::Value GpuDeviceObject::allocate(const Napi::CallbackInfo& info) {
   DeviceMemoryObject::Owner memory;
   const std::optional<Failure> failure = failureOf([&] { memory = device_->allocate(sizeOf(info[0])); });
   if (failure) throw errorOf(info.Env(), *failure);
-  const auto external = Napi::External<DeviceMemoryObject::Owner>::New(info.Env(), &memory);
-  return GpuClasses::of(info.Env()).deviceMemory.New({Napi::Number::New(info.Env(), device_->ordinal()), info[0], external});
+  return newMemory(memory, sizeOf(info[0]));
+}
+
+Napi::Value GpuDeviceObject::newMemory(const DeviceMemoryObject::Owner& memory, std::size_t bytes) {
+  DeviceMemoryObject::Owner owner = memory;
+  const auto external = Napi::External<DeviceMemoryObject::Owner>::New(Env(), &owner);
+  const auto size = Napi::Number::New(Env(), static_cast<double>(bytes));
+  return GpuClasses::of(Env()).deviceMemory.New({Napi::Number::New(Env(), device_->ordinal()), size, external});
+}
+
+// (from)
+Napi::Value GpuDeviceObject::allocateWith(const Napi::CallbackInfo& info) {
+  const ByteSpan from = bytesOf(info[0]);
+  if (from.bytes == 0) throw Napi::RangeError::New(info.Env(), "allocateWith: expected an array with elements, got an empty one");
+  DeviceMemoryObject::Owner memory;
+  const std::optional<Failure> failure = failureOf([&] {
+    memory = device_->allocate(from.bytes);
+    const std::shared_ptr<const PinnedMemory> staging = device_->pinned(from.bytes);
+    std::memcpy(staging->data(), from.data, from.bytes);
+    device_->copyToNew(memory, staging, from.bytes, [device = device_, staging](const std::optional<Failure>& copying) { device->note(copying); });
+  });
+  if (failure) throw errorOf(info.Env(), *failure);
+  return newMemory(memory, from.bytes);
 }
 
 // This object and another value, for the time of a call.

@@ -26,6 +26,8 @@ class GpuDeviceObject : public Napi::ObjectWrap<GpuDeviceObject> {
   Napi::Value compile(const Napi::CallbackInfo& info);
   Napi::Value compileSync(const Napi::CallbackInfo& info);
   Napi::Value allocate(const Napi::CallbackInfo& info);
+  Napi::Value allocateWith(const Napi::CallbackInfo& info);
+  Napi::Value newMemory(const DeviceMemoryObject::Owner& memory, std::size_t bytes);
   Napi::Value upload(const Napi::CallbackInfo& info);
   Napi::Value download(const Napi::CallbackInfo& info);
   void downloadSync(const Napi::CallbackInfo& info);

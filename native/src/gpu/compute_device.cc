@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <future>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "gpu/cuda_compute.h"
@@ -55,6 +56,8 @@ ComputeDevice::ComputeDevice(int ordinal)
       minor_(attributeOf(device_, kComputeCapabilityMinor)) {
   device_.makeCurrent();
   stream_.emplace(device_);
+  copies_.emplace(device_);
+  copied_.emplace(device_);
 }
 
 ComputeDevice::MemoryInfo ComputeDevice::memory() const {
@@ -65,35 +68,70 @@ ComputeDevice::MemoryInfo ComputeDevice::memory() const {
   return info;
 }
 
-std::unique_ptr<Event> ComputeDevice::takeEvent() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (events_.empty()) return std::make_unique<Event>(device_, kEventDisableTiming | kEventBlockingSync);
-  std::unique_ptr<Event> event = std::move(events_.back());
-  events_.pop_back();
-  return event;
-}
-
-void ComputeDevice::giveBack(std::unique_ptr<Event> event) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  events_.push_back(std::move(event));
+std::shared_ptr<const Event> ComputeDevice::takeEvent() {
+  std::unique_ptr<Event> event;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!events_.empty()) {
+      event = std::move(events_.back());
+      events_.pop_back();
+    }
+  }
+  if (event == nullptr) event = std::make_unique<Event>(device_, kEventDisableTiming | kEventBlockingSync);
+  return std::shared_ptr<const Event>(event.release(), [this](const Event* unused) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    events_.emplace_back(const_cast<Event*>(unused));
+  });
 }
 
 void ComputeDevice::submit(Work work, Done done) {
+  {
+    // Before the thread has the work, so that memory that it uses is never released with a smaller number.
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++submitted_;
+  }
   adds_.submit([this, work = std::move(work), done = std::move(done)] {
-    auto event = std::make_shared<std::unique_ptr<Event>>();
+    std::shared_ptr<const Event> event;
     const std::optional<Failure> failure = failureOf([&] {
       device_.makeCurrent();
       work(*stream_);
-      *event = takeEvent();
-      stream_->record(**event);
+      event = takeEvent();
+      stream_->record(*event);
     });
-    waits_.submit([this, event, failure, done] {
+    ++added_;
+    recent_[added_ % recent_.size()] = failure ? nullptr : event;
+    waits_.submit([event, failure, done] {
       if (failure) return done(failure);
-      const std::optional<Failure> later = failureOf([&] { (*event)->await(); });
-      giveBack(std::move(*event));
-      done(later);
+      done(failureOf([&] { event->await(); }));
     });
   });
+}
+
+std::shared_ptr<const Event> ComputeDevice::eventAfter(std::uint64_t number) const {
+  if (number == 0) return nullptr;
+  const std::uint64_t oldest = added_ < recent_.size() ? 1 : added_ - recent_.size() + 1;
+  for (std::uint64_t one = std::max(number, oldest); one <= added_; ++one) {
+    if (recent_[one % recent_.size()] != nullptr) return recent_[one % recent_.size()];
+  }
+  return nullptr;
+}
+
+std::uint64_t ComputeDevice::lastUseOf(const DeviceMemory& memory) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = releasedAt_.find(memory.data());
+  return found == releasedAt_.end() ? 0 : found->second;
+}
+
+void ComputeDevice::copyToNew(std::shared_ptr<const DeviceMemory> to, std::shared_ptr<const PinnedMemory> from, std::size_t bytes, Done done) {
+  const std::uint64_t lastUse = lastUseOf(*to);
+  submit(
+      [this, to = std::move(to), from = std::move(from), bytes, lastUse](const Stream& stream) {
+        if (const std::shared_ptr<const Event> event = eventAfter(lastUse)) copies_->waitFor(*event);
+        copies_->copyToDevice(to->data(), from->data(), bytes);
+        copies_->record(*copied_);
+        stream.waitFor(*copied_);
+      },
+      std::move(done));
 }
 
 void ComputeDevice::submitAndWait(Work work) {
@@ -132,6 +170,10 @@ std::shared_ptr<const Memory> ComputeDevice::acquire(MemoryPool<Memory>& pool, s
   // The owner keeps the pool.
   return std::shared_ptr<const Memory>(new Memory(std::move(*memory)), [self = shared_from_this(), &pool](const Memory* released) {
     const std::unique_ptr<Memory> owned(const_cast<Memory*>(released));
+    if constexpr (std::is_same_v<Memory, DeviceMemory>) {
+      const std::lock_guard<std::mutex> lock(self->mutex_);
+      self->releasedAt_[owned->data()] = self->submitted_;
+    }
     pool.release(self->device_, std::move(*owned));
   });
 }

@@ -123,7 +123,13 @@ FAKE_GPU_EXPORT int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std
   if (target == nullptr) return kIllegalAddress;
   // A real driver accepts pageable memory and blocks: here that is an error.
   if (!isPinned(from, bytes)) return kInvalidValue;
-  return enqueue(stream, [=] { std::memcpy(target, from, bytes); });
+  // Later than the call, so that a missing event shows.
+  const char* const delay = std::getenv("RINGRUN_FAKE_GPU_UPLOAD_MS");
+  const unsigned delayMs = delay == nullptr ? 0 : static_cast<unsigned>(std::atoi(delay));
+  return enqueue(stream, [=] {
+    if (delayMs > 0) ::usleep(delayMs * 1000);
+    std::memcpy(target, from, bytes);
+  });
 }
 
 FAKE_GPU_EXPORT int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, FakeStream* stream) {

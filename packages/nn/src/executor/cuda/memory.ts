@@ -25,10 +25,8 @@ export function memoryOn(device: NativeGpuDevice): ValueMemory {
       if (array.byteLength <= smallBytes) {
         return new DeviceBuffer(array.length, { snapshot: copyOf(array), isOfOneRun: true }).value;
       }
-      const memory = allocateBytes(device, array.byteLength);
-      const buffer = new DeviceBuffer(array.length, { memory, isOfOneRun: true });
-      send(array, buffer);
-      return buffer.value;
+      const memory = device.allocateWith(array);
+      return new DeviceBuffer(array.length, { memory, isOfOneRun: true }).value;
     },
     download: async (output) => {
       const buffer = deviceBuffer(output);
@@ -47,9 +45,8 @@ export function memoryOn(device: NativeGpuDevice): ValueMemory {
       from.free();
     },
     keep: (array) => {
-      const buffer = new DeviceBuffer(array.length, { memory: allocateBytes(device, array.byteLength) });
-      send(array, buffer);
-      return buffer.value;
+      const memory = array.byteLength > 0 ? device.allocateWith(array) : allocateBytes(device, 0);
+      return new DeviceBuffer(array.length, { memory }).value;
     },
     write: (buffer, array) => {
       send(array, deviceBuffer(buffer));
