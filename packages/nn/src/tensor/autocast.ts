@@ -27,7 +27,7 @@ type CastLeaves = WeakMap<Value, Value>;
 const current = new AsyncLocalStorage<{ readonly casts: CastLeaves | undefined }>();
 
 /**
- * Runs a function with mixed precision (torch.autocast with device_type='cpu'): matrix products, convolutions and attention
+ * Runs a function with mixed precision (torch.autocast with device_type='cpu', also on a GPU): matrix products, convolutions and attention
  * compute in bfloat16, with sums in float32, and return bfloat16; losses compute in float32; other functions keep the dtype of
  * their operands. Parameters, their gradients, optimizer states, running statistics and collectives stay float32. Call
  * `backward` and the optimizer's `step` after it or inside, without a difference.
