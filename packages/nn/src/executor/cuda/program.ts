@@ -72,7 +72,9 @@ export class CudaProgram implements Program {
     const own = callsOfProgram(calls);
     const hostCalls = new HostCalls(this.#device, this.#collectives, calls, this.#countOfCollectives);
     const ended = own ? this.#runWithCalls(runs, own) : this.#runAll(runs, hostCalls);
-    this.#pending = ended.catch(() => undefined);
+    this.#pending = ended.catch(() => {
+      this.#clearKept();
+    });
     await ended;
     const { waitedMs } = hostCalls;
     recordActivity('compute', this.#name.name, startedAt, performance.now() - waitedMs, this.#name.details);
@@ -94,6 +96,7 @@ export class CudaProgram implements Program {
       }
       this.#small.takeOutputs(run.outputs);
     } catch (cause) {
+      this.#clearKept();
       throw notRun(cause);
     } finally {
       freeInputs(run);
@@ -190,14 +193,18 @@ export class CudaProgram implements Program {
     return new BigUint64Array(keptBytes(this.#lowered.refusals.length) / 8);
   }
 
-  /** The next call may update. */
+  /** The next call may update, also after another error than a refusal. */
   #clearKept(): void {
-    this.#device.upload(this.#newKept(), this.#own[2]).catch(() => undefined);
+    if (this.#lowered.refusals.length === 0) return;
+    try {
+      this.#device.upload(this.#newKept(), this.#own[2]).catch(() => undefined);
+    } catch {
+      // The GPU cannot be used any more: each later call throws the error too.
+    }
   }
 
   #throwRefusal(kept: BigUint64Array): void {
     if (kept[0] === 0n) return;
-    this.#clearKept();
     for (const [index, { describe }] of this.#lowered.refusals.entries()) {
       const cell = refusalIn(kept.subarray(1), index);
       if (cell === 0n) continue;

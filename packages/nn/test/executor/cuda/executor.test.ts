@@ -116,6 +116,24 @@ test('runs with checks follow each other without the host in between, and none u
   }
 });
 
+test('another error in the call of a refused run leaves later calls able to update', async () => {
+  const order: string[] = [];
+  const watched = executorOn(watchedDevice(order, 'run run run'));
+  const before = setGpuExecutor(() => watched);
+  try {
+    const { step, elements } = embeddingStep();
+    await step(rowsOf(0, 1));
+    const unchanged = elements();
+    // The second run of this call is the third one, which fails.
+    await expect(step.each([[rowsOf(2, 3)], [rowsOf(0, 1)]])).rejects.toThrow('lost');
+    expect(elements()).toEqual(unchanged);
+    await step(rowsOf(0, 1));
+    expect(elements()).not.toEqual(unchanged);
+  } finally {
+    setGpuExecutor(before);
+  }
+});
+
 test.each([true, false])('a norm that must be finite (%s) and is not', async (errorIfNonfinite) => {
   const weight = new Parameter(Float32Array.of(1, 2), [2]);
   const optimizer = new optim.Adam([weight], { lr: 0.1 });
@@ -134,8 +152,8 @@ test.each([true, false])('a norm that must be finite (%s) and is not', async (er
   }
 });
 
-/** A GPU that notes the runs of programs and the downloads. */
-function watchedDevice(order: string[]): NativeGpuDevice {
+/** A GPU that notes the runs of programs and the downloads. The run fails after which the notes are `failing`. */
+function watchedDevice(order: string[], failing?: string): NativeGpuDevice {
   const device = fakeDevice();
   return new Proxy(device, {
     get: (target, name: keyof NativeGpuDevice) => {
@@ -155,7 +173,8 @@ function watchedDevice(order: string[]): NativeGpuDevice {
           },
           run: () => {
             order.push('run');
-            return program.run();
+            const isFailing = order.filter((one) => one === 'run').join(' ') === failing;
+            return isFailing ? Promise.reject(new Error('lost')) : program.run();
           },
         };
         return watched;
