@@ -70,7 +70,7 @@ export type {
   LoadableTensor,
   StoredTensor,
 } from './tensor/stored-tensor.ts';
-export type { Arranged, Call } from './calls/call.ts';
+export type { Call } from './calls/call.ts';
 export type { Signature } from './calls/signature.ts';
 export type { Signatures } from './calls/signatures.ts';
 export type { Sized, Spread } from './calls/sizes.ts';

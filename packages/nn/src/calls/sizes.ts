@@ -11,7 +11,12 @@ export type Sized<Options extends object> =
   | [size: readonly number[], options?: Options]
   | number[]
   | [...size: number[], options: Options]
-  | [options: Options & { size: readonly number[] }];
+  | [
+      options: Options & {
+        /** Length of each dimension. */
+        size: readonly number[];
+      },
+    ];
 
 /**
  * The numbers of a call such as `view(2, 3)` or `view([2, 3])`.
@@ -50,5 +55,5 @@ export function sizedOf<Options extends object>(
 function written(given: readonly unknown[]): string {
   return given.length === 0
     ? 'nothing'
-    : given.map((one) => JSON.stringify(one) ?? describeValue(one)).join(', ');
+    : given.map((one) => (typeof one === 'object' ? JSON.stringify(one) : describeValue(one))).join(', ');
 }

@@ -39,9 +39,9 @@ export interface AttentionOptions {
  * The weights are computed in parts and not kept (Dao, "FlashAttention-2", 2023), so memory grows linearly with L and S.
  * Only the gradient of an `attnMask` that is trained needs all of them.
  *
- * @param query [..., L, E]
- * @param key [..., S, E]
- * @param value [..., S, Ev]
+ * - `query`: [..., L, E]
+ * - `key`: [..., S, E]
+ * - `value`: [..., S, Ev]
  * @returns [..., L, Ev]
  */
 export function scaledDotProductAttention(

@@ -32,11 +32,11 @@ export interface BatchNormOptions extends NormalizationOptions {
  * runs (`backward`, `item` or `array`), once per call of this function. In evaluation, normalizes by the running
  * statistics, which do not change.
  *
- * @param input [N, C] or [N, C, …]
- * @param runningMean [C]; required in evaluation
- * @param runningVar [C]; required in evaluation
- * @param weight [C]. Default: 1.
- * @param bias [C]. Default: 0.
+ * - `input`: [N, C] or [N, C, …]
+ * - `runningMean`: [C]; required in evaluation
+ * - `runningVar`: [C]; required in evaluation
+ * - `weight`: [C]. Default: 1.
+ * - `bias`: [C]. Default: 0.
  */
 export function batchNorm(
   ...given: Call<

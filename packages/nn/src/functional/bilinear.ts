@@ -10,10 +10,10 @@ import type { Tensor } from '../tensor/tensor.ts';
 /**
  * x₁ᵀ·W·x₂ + b (torch.nn.functional.bilinear).
  *
- * @param input1 [..., in1]
- * @param input2 [..., in2]
- * @param weight [out, in1, in2]
- * @param bias [out]
+ * - `input1`: [..., in1]
+ * - `input2`: [..., in2]
+ * - `weight`: [out, in1, in2]
+ * - `bias`: [out]
  * @returns [..., out]
  */
 export function bilinear(

@@ -8,7 +8,7 @@ import type { Tensor } from '../tensor/tensor.ts';
  * Interleaves `groups` groups of channels (torch.nn.functional.channel_shuffle; Zhang and others, 2017): channels 0 to 5 in 2
  * groups become 0, 3, 1, 4, 2, 5.
  *
- * @param input [N, C, ...]
+ * - `input`: [N, C, ...]
  */
 export function channelShuffle(...given: Call<[input: Tensor, groups: number], 'F.channelShuffle'>): Tensor {
   const [input, groups] = arranged('F.channelShuffle', given);

@@ -40,9 +40,9 @@ export const convOptions: OptionNames<ConvOptions<Sizes>> = {
 /**
  * Convolution of sequences (torch.nn.functional.conv1d).
  *
- * @param input [N, C, L] or [C, L]
- * @param weight [M, C / groups, k]
- * @param bias [M]
+ * - `input`: [N, C, L] or [C, L]
+ * - `weight`: [M, C / groups, k]
+ * - `bias`: [M]
  */
 export function conv1d(
   ...given: Call<
@@ -57,9 +57,9 @@ export function conv1d(
 /**
  * 2-D convolution (torch.nn.functional.conv2d).
  *
- * @param input [N, C, H, W] or [C, H, W]
- * @param weight [M, C / groups, kH, kW]
- * @param bias [M]
+ * - `input`: [N, C, H, W] or [C, H, W]
+ * - `weight`: [M, C / groups, kH, kW]
+ * - `bias`: [M]
  */
 export function conv2d(
   ...given: Call<
@@ -74,9 +74,9 @@ export function conv2d(
 /**
  * 3-D convolution (torch.nn.functional.conv3d).
  *
- * @param input [N, C, D, H, W] or [C, D, H, W]
- * @param weight [M, C / groups, kD, kH, kW]
- * @param bias [M]
+ * - `input`: [N, C, D, H, W] or [C, D, H, W]
+ * - `weight`: [M, C / groups, kD, kH, kW]
+ * - `bias`: [M]
  */
 export function conv3d(
   ...given: Call<

@@ -32,10 +32,10 @@ export type Lengths = Tensor | readonly number[] | number;
  * The reduction 'mean' divides each loss by the length of its target. As in torch, the gradient assumes that `logProbs` are
  * results of `logSoftmax`.
  *
- * @param logProbs [T, N, C], or [T, C] for one sequence
- * @param targets int64 [N, S] with padding after each target, or all targets concatenated
- * @param inputLengths at most T; new lengths do not recompile the graph
- * @param targetLengths lengths of the targets
+ * - `logProbs`: [T, N, C], or [T, C] for one sequence
+ * - `targets`: int64 [N, S] with padding after each target, or all targets concatenated
+ * - `inputLengths`: at most T; new lengths do not recompile the graph
+ * - `targetLengths`: lengths of the targets
  * @throws ShapeError for other shapes. A run throws ArgumentError for lengths and classes that are out of range.
  */
 export function ctcLoss(

@@ -28,7 +28,7 @@ export const dropoutOptions: OptionNames<DropoutOptions> = { training: true };
  * This call draws a key from the default generator. The mask is a function of the key and the position of an element
  * (Philox 4x32-10, which torch uses on CUDA), so it is the same for any number of threads and is not stored.
  *
- * @param p Probability. Default: 0.5.
+ * - `p`: Probability. Default: 0.5.
  */
 export function dropout(
   ...given: Call<[input: Tensor, p?: number | undefined, options?: DropoutOptions | undefined], 'F.dropout'>

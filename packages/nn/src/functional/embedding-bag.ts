@@ -30,9 +30,9 @@ export interface EmbeddingBagOptions extends BagOptions {
  * The sum, mean or maximum of rows of a table, bag by bag (torch.nn.functional.embedding_bag), without an array of all rows. A
  * bag without rows is 0. Gradients are added in the order of the input, so the result is deterministic.
  *
- * @param input int64, rows from 0 to V − 1: [B, L], or [T] with offsets
- * @param weight the table, [V, D]
- * @param offsets where each bag begins, int64 [B] in increasing order from 0. New offsets do not recompile the graph.
+ * - `input`: int64, rows from 0 to V − 1: [B, L], or [T] with offsets
+ * - `weight`: the table, [V, D]
+ * - `offsets`: where each bag begins, int64 [B] in increasing order from 0. New offsets do not recompile the graph.
  * @returns [B, D]
  * @throws ArgumentError if a row is out of range, or if weights are passed with a mode other than 'sum'
  */

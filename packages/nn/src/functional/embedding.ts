@@ -17,8 +17,8 @@ export interface EmbeddingOptions {
  * Looks up rows of a table (torch.nn.functional.embedding). Gradients are summed in the order of the input, so the result
  * is deterministic.
  *
- * @param input int64 of any shape, rows from 0 to V − 1
- * @param weight [V, D]
+ * - `input`: int64 of any shape, rows from 0 to V − 1
+ * - `weight`: [V, D]
  * @returns [...input, D]
  * @throws ArgumentError if a row is out of range; for computed rows, when the graph runs
  */

@@ -24,8 +24,8 @@ export interface GridSampleOptions {
  * Samples an image at the points of a grid (torch.nn.functional.grid_sample; Jaderberg and others, 2015), with gradients of image
  * and of grid.
  *
- * @param input [N, C, H, W]
- * @param grid [N, h, w, 2]: x and y of each point, from −1 (left, top) to 1 (right, bottom)
+ * - `input`: [N, C, H, W]
+ * - `grid`: [N, h, w, 2]: x and y of each point, from −1 (left, top) to 1 (right, bottom)
  * @returns [N, C, h, w]
  */
 export function gridSample(
@@ -74,8 +74,8 @@ export interface AffineGridOptions {
 /**
  * A sampling grid of affine maps for `gridSample` (torch.nn.functional.affine_grid).
  *
- * @param theta [N, 2, 3]: the maps from the output's points (x, y, 1) to those of the input
- * @param size [N, C, H, W] of the output
+ * - `theta`: [N, 2, 3]: the maps from the output's points (x, y, 1) to those of the input
+ * - `size`: [N, C, H, W] of the output
  * @returns [N, H, W, 2]
  */
 export function affineGrid(

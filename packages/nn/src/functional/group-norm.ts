@@ -15,10 +15,10 @@ import type { NormalizationOptions } from './normalization.ts';
  * (x − mean) / √(variance + eps)·weight + bias over groups of channels of each sample (torch.nn.functional.group_norm; Wu and
  * He, 2018).
  *
- * @param input [N, C] or [N, C, …]
- * @param numGroups divides C
- * @param weight [C]. Default: 1.
- * @param bias [C]. Default: 0.
+ * - `input`: [N, C] or [N, C, …]
+ * - `numGroups`: divides C
+ * - `weight`: [C]. Default: 1.
+ * - `bias`: [C]. Default: 0.
  */
 export function groupNorm(
   ...given: Call<
@@ -50,9 +50,9 @@ export function groupNorm(
  * Like `groupNorm` with one channel per group (torch.nn.functional.instance_norm; Ulyanov and others, 2016), by the statistics of
  * each sample.
  *
- * @param input [N, C, …] with more than one element in each channel
- * @param weight [C]. Default: 1.
- * @param bias [C]. Default: 0.
+ * - `input`: [N, C, …] with more than one element in each channel
+ * - `weight`: [C]. Default: 1.
+ * - `bias`: [C]. Default: 0.
  */
 export function instanceNorm(
   ...given: Call<

@@ -20,7 +20,7 @@ export interface GumbelSoftmaxOptions {
  * A differentiable random sample of classes (torch.nn.functional.gumbel_softmax; Jang and others, 2017). Draws from the
  * generator of `manualSeed`, but not the same numbers as torch.
  *
- * @param logits [..., C]
+ * - `logits`: [..., C]
  */
 export function gumbelSoftmax(
   ...given: Call<[logits: Tensor, options?: GumbelSoftmaxOptions | undefined], 'F.gumbelSoftmax'>

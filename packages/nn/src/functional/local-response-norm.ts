@@ -23,7 +23,7 @@ export interface LocalResponseNormOptions {
  * x / (k + alpha·mean of the squares of `size` neighbouring channels)^beta (torch.nn.functional.local_response_norm;
  * Krizhevsky and others, 2012).
  *
- * @param input [N, C, ...]
+ * - `input`: [N, C, ...]
  */
 export function localResponseNorm(
   ...given: Call<

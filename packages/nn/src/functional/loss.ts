@@ -44,8 +44,8 @@ export interface BCEWithLogitsOptions extends ReductionOptions {
 /**
  * −logProbabilities[n, target[n]], reduced (torch.nn.functional.nll_loss).
  *
- * @param logProbabilities [N, C], [N, C, …], or [C] of one sample
- * @param target int64 [N], [N, …] or [], classes from 0 to C − 1, or `ignoreIndex`
+ * - `logProbabilities`: [N, C], [N, C, …], or [C] of one sample
+ * - `target`: int64 [N], [N, …] or [], classes from 0 to C − 1, or `ignoreIndex`
  * @throws ArgumentError if a target is neither a class nor `ignoreIndex`; for computed targets, when the graph runs
  */
 export function nllLoss(
@@ -62,8 +62,8 @@ export function nllLoss(
 /**
  * nllLoss of logSoftmax(logits) along dimension 1 (torch.nn.functional.cross_entropy).
  *
- * @param logits [N, C], [N, C, …], or [C] of one sample
- * @param target int64 as in `nllLoss`, or float32 probabilities of the logits' shape, which do not support `ignoreIndex`
+ * - `logits`: [N, C], [N, C, …], or [C] of one sample
+ * - `target`: int64 as in `nllLoss`, or float32 probabilities of the logits' shape, which do not support `ignoreIndex`
  * @throws ArgumentError if a target is neither a class nor `ignoreIndex`; for computed targets, when the graph runs
  */
 export function crossEntropy(
@@ -100,8 +100,8 @@ export function mseLoss(
  * Computed as posWeight·t·softplus(−x) + (1 − t)·softplus(x), without cancellation: losses and gradients of confident
  * logits keep their relative precision.
  *
- * @param logits float32 of any shape
- * @param target float32 of the same shape, from 0 to 1
+ * - `logits`: float32 of any shape
+ * - `target`: float32 of the same shape, from 0 to 1
  */
 export function binaryCrossEntropyWithLogits(
   ...given: Call<

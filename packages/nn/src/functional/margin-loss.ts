@@ -35,9 +35,9 @@ export interface TripletMarginLossOptions extends ReductionOptions {
  * 1 − cos of pairs with target 1, and max(0, cos − margin) of pairs with target −1, reduced
  * (torch.nn.functional.cosine_embedding_loss). The loss of other targets is 0. Default of `margin`: 0.
  *
- * @param a [N, D]
- * @param b [N, D]
- * @param target [N]: 1 or −1
+ * - `a`: [N, D]
+ * - `b`: [N, D]
+ * - `target`: [N]: 1 or −1
  */
 export function cosineEmbeddingLoss(
   ...given: Call<
@@ -64,7 +64,7 @@ export function cosineEmbeddingLoss(
  * max(0, ‖anchor − positive‖ − ‖anchor − negative‖ + margin), reduced (torch.nn.functional.triplet_margin_loss; Balntas and
  * others, 2016).
  *
- * @param anchor [N, D], like the others
+ * - `anchor`: [N, D], like the others
  */
 export function tripletMarginLoss(
   ...given: Call<
@@ -107,7 +107,7 @@ export interface TripletMarginWithDistanceLossOptions extends ReductionOptions {
  * max(0, d(anchor, positive) − d(anchor, negative) + margin) with any distance d, reduced
  * (torch.nn.functional.triplet_margin_with_distance_loss).
  *
- * @param anchor [N, D], like the others
+ * - `anchor`: [N, D], like the others
  */
 export function tripletMarginWithDistanceLoss(
   ...given: Call<
@@ -138,8 +138,8 @@ export function tripletMarginWithDistanceLoss(
 /**
  * max(0, −target·(a − b) + margin), reduced (torch.nn.functional.margin_ranking_loss). Default of `margin`: 0.
  *
- * @param a as many dimensions as `b` and `target`; shapes broadcast
- * @param target 1 if `a` should be larger, −1 if `b` should
+ * - `a`: as many dimensions as `b` and `target`; shapes broadcast
+ * - `target`: 1 if `a` should be larger, −1 if `b` should
  */
 export function marginRankingLoss(
   ...given: Call<

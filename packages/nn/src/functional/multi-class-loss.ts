@@ -33,8 +33,8 @@ export interface MultiLabelSoftMarginLossOptions extends ReductionOptions {
  * Mean over the classes of max(0, margin − x[target] + x[class])ᵖ without the target class, reduced
  * (torch.nn.functional.multi_margin_loss).
  *
- * @param input [N, C]
- * @param target [N], int64, classes from 0 to C − 1
+ * - `input`: [N, C]
+ * - `target`: [N], int64, classes from 0 to C − 1
  * @throws ArgumentError if a target is not a class; for computed targets, when the graph runs
  */
 export function multiMarginLoss(
@@ -79,8 +79,8 @@ export function multiMarginLoss(
  * Mean over the classes of the binary cross-entropy of each class's logit, reduced
  * (torch.nn.functional.multilabel_soft_margin_loss).
  *
- * @param input [N, C], logits
- * @param target [N, C], 0 or 1
+ * - `input`: [N, C], logits
+ * - `target`: [N, C], 0 or 1
  */
 export function multilabelSoftMarginLoss(
   ...given: Call<

@@ -15,9 +15,9 @@ export interface NormalizationOptions {
 /**
  * (x − mean) / √(variance + eps)·weight + bias over the last dimensions (torch.nn.functional.layer_norm; Ba, Kiros and Hinton, 2016).
  *
- * @param input […, ...normalizedShape]
- * @param weight [...normalizedShape]. Default: 1.
- * @param bias [...normalizedShape]. Default: 0.
+ * - `input`: […, ...normalizedShape]
+ * - `weight`: [...normalizedShape]. Default: 1.
+ * - `bias`: [...normalizedShape]. Default: 0.
  */
 export function layerNorm(
   ...given: Call<

@@ -10,7 +10,7 @@ import { Tensor } from '../tensor/tensor.ts';
  * 1 at the class of each element and 0 elsewhere, in a new last dimension (torch.nn.functional.one_hot): [N] gives
  * [N, numClasses], int64. The number of classes is required, because shapes are known before elements.
  *
- * @param classes int64, from 0 to numClasses − 1
+ * - `classes`: int64, from 0 to numClasses − 1
  * @throws ArgumentError if a class is out of range; for computed classes, when the graph runs
  */
 export function oneHot(...given: Call<[tensor: Tensor, numClasses: number], 'F.oneHot'>): Tensor {

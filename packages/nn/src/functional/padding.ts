@@ -27,8 +27,8 @@ export interface PadOptions {
 /**
  * Adds elements around the last dimensions (torch.nn.functional.pad).
  *
- * @param input of any dtype; modes other than 'constant' need float32
- * @param amounts numbers of elements before and after the last dimension, then before and after the one before it, and so
+ * - `input`: of any dtype; modes other than 'constant' need float32
+ * - `amounts`: numbers of elements before and after the last dimension, then before and after the one before it, and so
  *   on: [left, right, top, bottom] for images. A negative number removes elements.
  * @throws ShapeError if the tensor has too few dimensions, or a dimension is too short for the mode
  */

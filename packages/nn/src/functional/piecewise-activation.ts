@@ -166,7 +166,7 @@ export function threshold(
 /**
  * x if x > 0, else weight·x (torch.nn.functional.prelu; He and others, 2015).
  *
- * @param weight [1], or one number for each channel, the second dimension
+ * - `weight`: [1], or one number for each channel, the second dimension
  */
 export function prelu(...given: Call<[input: Tensor, weight: Tensor], 'F.prelu'>): Tensor {
   const [input, weight] = arranged('F.prelu', given);

@@ -48,8 +48,8 @@ export interface GaussianNLLLossOptions extends ReductionOptions {
  * −(t·log p + (1 − t)·log(1 − p))·weight, reduced (torch.nn.functional.binary_cross_entropy). As in torch, logarithms are at
  * least −100, and the gradient is (p − t) / max(p·(1 − p), 1e-12), so that it is finite for saturated probabilities. `binaryCrossEntropyWithLogits` is more precise.
  *
- * @param probabilities float32 from 0 to 1
- * @param target float32 of the same shape, from 0 to 1
+ * - `probabilities`: float32 from 0 to 1
+ * - `target`: float32 of the same shape, from 0 to 1
  * @throws ArgumentError if an element is NaN or not from 0 to 1; for computed elements, when the graph runs
  */
 export function binaryCrossEntropy(
@@ -88,8 +88,8 @@ export function binaryCrossEntropy(
  * target·(log target − input), reduced (torch.nn.functional.kl_div): the Kullback–Leibler divergence of the input from the
  * target. Targets of 0 contribute 0.
  *
- * @param input log-probabilities
- * @param target probabilities of the same shape, or log-probabilities with `logTarget`
+ * - `input`: log-probabilities
+ * - `target`: probabilities of the same shape, or log-probabilities with `logTarget`
  */
 export function klDiv(
   ...given: Call<[input: Tensor, target: Tensor, options?: KLDivOptions | undefined], 'F.klDiv'>
@@ -111,8 +111,8 @@ export function klDiv(
 /**
  * exp input − target·input, reduced (torch.nn.functional.poisson_nll_loss): for counts with a Poisson distribution.
  *
- * @param input the logarithm of the rate, or the rate
- * @param target counts, float32 of the same shape
+ * - `input`: the logarithm of the rate, or the rate
+ * - `target`: counts, float32 of the same shape
  */
 export function poissonNllLoss(
   ...given: Call<
@@ -137,9 +137,9 @@ export function poissonNllLoss(
 /**
  * ½(log v + (input − target)²/v), reduced (torch.nn.functional.gaussian_nll_loss): for targets with a normal distribution.
  *
- * @param input means
- * @param target float32 of the same shape, or one that broadcasts
- * @param variance of each element: the shape of the input, that shape without the last dimension, or that shape with 1 for one
+ * - `input`: means
+ * - `target`: float32 of the same shape, or one that broadcasts
+ * - `variance`: of each element: the shape of the input, that shape without the last dimension, or that shape with 1 for one
  *   dimension. As in torch, its gradient also flows where the variance is below `eps`.
  * @throws ArgumentError if a variance is negative; computed variances are not checked
  */

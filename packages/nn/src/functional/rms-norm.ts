@@ -14,8 +14,8 @@ export interface RMSNormOptions {
 /**
  * x / √(mean(x²) + eps)·weight over the last dimensions (torch.nn.functional.rms_norm; Zhang and Sennrich, 2019).
  *
- * @param input […, ...normalizedShape]
- * @param weight [...normalizedShape]. Default: 1.
+ * - `input`: […, ...normalizedShape]
+ * - `weight`: [...normalizedShape]. Default: 1.
  */
 export function rmsNorm(
   ...given: Call<

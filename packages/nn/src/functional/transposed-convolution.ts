@@ -44,9 +44,9 @@ export const convTransposeOptions: OptionNames<ConvTransposeOptions<Sizes>> = {
 /**
  * Transposed convolution of sequences (torch.nn.functional.conv_transpose1d).
  *
- * @param input [N, C, L] or [C, L]
- * @param weight [C, M / groups, k]
- * @param bias [M]
+ * - `input`: [N, C, L] or [C, L]
+ * - `weight`: [C, M / groups, k]
+ * - `bias`: [M]
  * @returns [N, M, (L − 1)·stride − 2·padding + dilation·(k − 1) + outputPadding + 1]
  */
 export function convTranspose1d(
@@ -62,9 +62,9 @@ export function convTranspose1d(
 /**
  * 2-D transposed convolution (torch.nn.functional.conv_transpose2d). Sizes: see `convTranspose1d`.
  *
- * @param input [N, C, H, W] or [C, H, W]
- * @param weight [C, M / groups, kH, kW]
- * @param bias [M]
+ * - `input`: [N, C, H, W] or [C, H, W]
+ * - `weight`: [C, M / groups, kH, kW]
+ * - `bias`: [M]
  */
 export function convTranspose2d(
   ...given: Call<
@@ -79,9 +79,9 @@ export function convTranspose2d(
 /**
  * 3-D transposed convolution (torch.nn.functional.conv_transpose3d). Sizes: see `convTranspose1d`.
  *
- * @param input [N, C, D, H, W] or [C, D, H, W]
- * @param weight [C, M / groups, kD, kH, kW]
- * @param bias [M]
+ * - `input`: [N, C, D, H, W] or [C, D, H, W]
+ * - `weight`: [C, M / groups, kD, kH, kW]
+ * - `bias`: [M]
  */
 export function convTranspose3d(
   ...given: Call<

@@ -49,7 +49,7 @@ const gains: Readonly<Record<Nonlinearity, number | ((slope: number) => number)>
 /**
  * The recommended gain of a layer before a nonlinearity (torch.nn.init.calculate_gain).
  *
- * @param param negative slope of 'leakyRelu'. Default: 0.01.
+ * - `param`: negative slope of 'leakyRelu'. Default: 0.01.
  */
 export function calculateGain(
   ...given: Call<[nonlinearity: Nonlinearity, param?: number | undefined], 'nn.init.calculateGain'>

@@ -44,7 +44,7 @@ export function eye<T extends Initializable>(...given: Call<[tensor: T], 'nn.ini
  * Fills the weight of a convolution, [out, in, …kernel], so that it returns its input: the middle of the kernel of channel i
  * is 1 for channel i of each group (torch.nn.init.dirac_). Returns the tensor.
  *
- * @param groups of the convolution; divides the output channels. Default: 1.
+ * - `groups`: of the convolution; divides the output channels. Default: 1.
  */
 export function dirac<T extends Initializable>(
   ...given: Call<[tensor: T, groups?: number | undefined], 'nn.init.dirac'>

@@ -15,7 +15,7 @@ export interface SparseOptions extends RandomInitOptions {
  * Fills a matrix with normal numbers, and sets a fraction of each column to zero (torch.nn.init.sparse_; Martens, 2010).
  * Returns the tensor.
  *
- * @param sparsity fraction of zeros in a column, from 0 to 1; rounded up to whole elements
+ * - `sparsity`: fraction of zeros in a column, from 0 to 1; rounded up to whole elements
  */
 export function sparse<T extends Initializable>(
   ...given: Call<[tensor: T, sparsity: number, options?: SparseOptions | undefined], 'nn.init.sparse'>

@@ -29,7 +29,7 @@ export class Unflatten extends Module {
   readonly #dim: number;
   readonly #sizes: readonly number[];
 
-  /** @param sizes their product is the length of `dim`; one may be −1 */
+  /** - `sizes`: their product is the length of `dim`; one may be −1 */
   constructor(...given: Call<[dim: number, unflattenedSize: readonly number[]], 'nn.Unflatten'>) {
     const [dim, sizes] = arranged('nn.Unflatten', given);
     super();

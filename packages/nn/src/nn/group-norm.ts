@@ -25,7 +25,7 @@ export class GroupNorm extends Module {
   readonly #groups: number;
   readonly #eps: number;
 
-  /** @param numGroups divides `numChannels` */
+  /** - `numGroups`: divides `numChannels` */
   constructor(
     ...given: Call<
       [numGroups: number, numChannels: number, options?: ChannelNormOptions | undefined],

@@ -24,7 +24,7 @@ export class LayerNorm extends Module {
   readonly #shape: readonly number[];
   readonly #eps: number;
 
-  /** @param normalizedShape the last dimensions of every input; a number stands for the last dimension */
+  /** - `normalizedShape`: the last dimensions of every input; a number stands for the last dimension */
   constructor(
     ...given: Call<
       [normalizedShape: number | readonly number[], options?: LayerNormOptions | undefined],

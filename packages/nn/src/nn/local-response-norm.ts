@@ -10,7 +10,7 @@ export class LocalResponseNorm extends Module {
   readonly #size: number;
   readonly #options: LocalResponseNormOptions;
 
-  /** @param size number of channels */
+  /** - `size`: number of channels */
   constructor(
     ...given: Call<[size: number, options?: LocalResponseNormOptions | undefined], 'nn.LocalResponseNorm'>
   ) {

@@ -46,35 +46,38 @@ export abstract class Module implements DistributedModule {
    * (torch.nn.Module.named_parameters).
    * A module's own parameters come first. A parameter that is used twice is listed once.
    */
-  *namedParameters(prefix = ''): Generator<[name: string, parameter: Parameter]> {
-    for (const [path, parameter] of listed(this, prefix, Parameter)) {
-      parameter.listedAs(path);
-      yield [path, parameter];
-    }
+  namedParameters(prefix = ''): [name: string, parameter: Parameter][] {
+    const all = listed(this, prefix, Parameter);
+    for (const [path, parameter] of all) parameter.listedAs(path);
+    return all;
   }
 
   /** Parameters without paths, for optimizers (torch.nn.Module.parameters). */
-  *parameters(): Generator<Parameter> {
-    for (const [, parameter] of this.namedParameters()) yield parameter;
+  parameters(): Parameter[] {
+    return Array.from(this.namedParameters(), ([, parameter]) => parameter);
   }
 
   /**
    * Buffers of this module and its submodules with their keys in the state dict, such as `bn1.running_mean`, in the order of
    * parameters (torch.nn.Module.named_buffers).
    */
-  *namedBuffers(prefix = ''): Generator<[name: string, buffer: BufferTensor]> {
-    yield* listed(this, prefix, BufferTensor);
+  namedBuffers(prefix = ''): [name: string, buffer: BufferTensor][] {
+    return listed(this, prefix, BufferTensor);
+  }
+
+  /** Buffers without paths (torch.nn.Module.buffers). */
+  buffers(): BufferTensor[] {
+    return this.namedBuffers().map(([, buffer]) => buffer);
   }
 
   /** Modules that are properties of this module, with their names (torch.nn.Module.named_children). */
-  *namedChildren(): Generator<[name: string, child: Module]> {
+  namedChildren(): [name: string, child: Module][] {
+    const all: [string, Module][] = [];
     for (const [name, property] of attributesOf(this)) {
-      if (property instanceof Module) {
-        yield [name, property];
-      } else {
-        this.#requireNothingHidden(name, property);
-      }
+      if (property instanceof Module) all.push([name, property]);
+      else this.#requireNothingHidden(name, property);
     }
+    return all;
   }
 
   /**
@@ -109,25 +112,32 @@ export abstract class Module implements DistributedModule {
   }
 
   /** Modules that are properties of this module, without names (torch.nn.Module.children). */
-  *children(): Generator<Module> {
-    for (const [, child] of this.namedChildren()) yield child;
+  children(): Module[] {
+    return this.namedChildren().map(([, child]) => child);
   }
 
   /**
-   * Yields this module and all submodules with their paths, each once (torch.nn.Module.named_modules).
+   * This module and all submodules with their paths, each once (torch.nn.Module.named_modules).
    *
    * @param prefix path of this module. Default: ''.
    */
-  *namedModules(prefix = '', seen = new Set<Module>()): Generator<[name: string, module: Module]> {
-    if (seen.has(this)) return;
+  namedModules(prefix = '', seen = new Set<Module>()): [name: string, module: Module][] {
+    if (seen.has(this)) return [];
     seen.add(this);
-    yield [prefix, this];
-    for (const [name, child] of this.namedChildren()) yield* child.namedModules(join(prefix, name), seen);
+    const below = this.namedChildren().flatMap(([name, child]) =>
+      child.namedModules(join(prefix, name), seen),
+    );
+    return [[prefix, this], ...below];
+  }
+
+  /** This module and all submodules without paths (torch.nn.Module.modules). */
+  modules(): Module[] {
+    return this.namedModules().map(([, module]) => module);
   }
 
   /** Paths of the modules whose computation is a collective, for DistributedDataParallel. */
-  *namedCollectives(): Generator<string> {
-    for (const [name, module] of this.namedModules()) if (module.isCollective) yield name;
+  namedCollectives(): string[] {
+    return this.namedModules().flatMap(([name, { isCollective }]) => (isCollective ? [name] : []));
   }
 
   /**
@@ -242,19 +252,21 @@ export abstract class Module implements DistributedModule {
 }
 
 /** Properties of one class in a module and its submodules, with their paths, each once. */
-function* listed<T>(
+function listed<T>(
   root: Module,
   prefix: string,
   kind: abstract new (...inputs: never[]) => T,
-): Generator<[path: string, property: T]> {
+): [path: string, property: T][] {
+  const all: [string, T][] = [];
   const seen = new Set<T>();
   for (const [path, module] of root.namedModules(prefix)) {
     for (const [name, property] of attributesOf(module)) {
       if (!(property instanceof kind) || seen.has(property)) continue;
       seen.add(property);
-      yield [join(path, name), property];
+      all.push([join(path, name), property]);
     }
   }
+  return all;
 }
 
 function isModule(value: unknown): value is Module {

@@ -77,7 +77,7 @@ export class MultiheadAttention extends Module {
     spellAsTorch(this.prototype, ['inProjWeight', 'inProjBias', 'outProj']);
   }
 
-  /** @param embedDim a multiple of `numHeads` */
+  /** - `embedDim`: a multiple of `numHeads` */
   constructor(
     ...given: Call<
       [embedDim: number, numHeads: number, options?: MultiheadAttentionOptions | undefined],

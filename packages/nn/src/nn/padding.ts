@@ -52,8 +52,8 @@ export abstract class Padding extends Module {
 /** Pads sequences with a constant (torch.nn.ConstantPad1d). */
 export class ConstantPad1d extends Padding {
   /**
-   * @param padding one number for all sides, or [left, right]
-   * @param value the padding value
+   * - `padding`: one number for all sides, or [left, right]
+   * - `value`: the padding value
    */
   constructor(...given: Call<[padding: number | readonly number[], value: number], 'nn.ConstantPad1d'>) {
     const [padding, value] = arranged('nn.ConstantPad1d', given);
@@ -70,8 +70,8 @@ export class ConstantPad1d extends Padding {
 /** Pads images with a constant (torch.nn.ConstantPad2d). */
 export class ConstantPad2d extends Padding {
   /**
-   * @param padding one number for all sides, or [left, right, top, bottom]
-   * @param value the padding value
+   * - `padding`: one number for all sides, or [left, right, top, bottom]
+   * - `value`: the padding value
    */
   constructor(...given: Call<[padding: number | readonly number[], value: number], 'nn.ConstantPad2d'>) {
     const [padding, value] = arranged('nn.ConstantPad2d', given);
@@ -88,8 +88,8 @@ export class ConstantPad2d extends Padding {
 /** Pads volumes with a constant (torch.nn.ConstantPad3d). */
 export class ConstantPad3d extends Padding {
   /**
-   * @param padding one number for all sides, or [left, right, top, bottom, front, back]
-   * @param value the padding value
+   * - `padding`: one number for all sides, or [left, right, top, bottom, front, back]
+   * - `value`: the padding value
    */
   constructor(...given: Call<[padding: number | readonly number[], value: number], 'nn.ConstantPad3d'>) {
     const [padding, value] = arranged('nn.ConstantPad3d', given);
@@ -105,7 +105,7 @@ export class ConstantPad3d extends Padding {
 
 /** Pads sequences with zeros (torch.nn.ZeroPad1d). */
 export class ZeroPad1d extends Padding {
-  /** @param padding one number for all sides, or [left, right] */
+  /** - `padding`: one number for all sides, or [left, right] */
   constructor(...given: Call<[padding: number | readonly number[]], 'nn.ZeroPad1d'>) {
     const [padding] = arranged('nn.ZeroPad1d', given);
     super(padding, {});
@@ -119,7 +119,7 @@ export class ZeroPad1d extends Padding {
 
 /** Pads images with zeros (torch.nn.ZeroPad2d). */
 export class ZeroPad2d extends Padding {
-  /** @param padding one number for all sides, or [left, right, top, bottom] */
+  /** - `padding`: one number for all sides, or [left, right, top, bottom] */
   constructor(...given: Call<[padding: number | readonly number[]], 'nn.ZeroPad2d'>) {
     const [padding] = arranged('nn.ZeroPad2d', given);
     super(padding, {});
@@ -133,7 +133,7 @@ export class ZeroPad2d extends Padding {
 
 /** Pads volumes with zeros (torch.nn.ZeroPad3d). */
 export class ZeroPad3d extends Padding {
-  /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
+  /** - `padding`: one number for all sides, or [left, right, top, bottom, front, back] */
   constructor(...given: Call<[padding: number | readonly number[]], 'nn.ZeroPad3d'>) {
     const [padding] = arranged('nn.ZeroPad3d', given);
     super(padding, {});
@@ -147,7 +147,7 @@ export class ZeroPad3d extends Padding {
 
 /** Pads sequences by mirroring at the first and last element (torch.nn.ReflectionPad1d). */
 export class ReflectionPad1d extends Padding {
-  /** @param padding one number for all sides, or [left, right] */
+  /** - `padding`: one number for all sides, or [left, right] */
   constructor(...given: Call<[padding: number | readonly number[]], 'nn.ReflectionPad1d'>) {
     const [padding] = arranged('nn.ReflectionPad1d', given);
     super(padding, { mode: 'reflect' });
@@ -161,7 +161,7 @@ export class ReflectionPad1d extends Padding {
 
 /** Pads images by mirroring at the first and last element (torch.nn.ReflectionPad2d). */
 export class ReflectionPad2d extends Padding {
-  /** @param padding one number for all sides, or [left, right, top, bottom] */
+  /** - `padding`: one number for all sides, or [left, right, top, bottom] */
   constructor(...given: Call<[padding: number | readonly number[]], 'nn.ReflectionPad2d'>) {
     const [padding] = arranged('nn.ReflectionPad2d', given);
     super(padding, { mode: 'reflect' });
@@ -175,7 +175,7 @@ export class ReflectionPad2d extends Padding {
 
 /** Pads volumes by mirroring at the first and last element (torch.nn.ReflectionPad3d). */
 export class ReflectionPad3d extends Padding {
-  /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
+  /** - `padding`: one number for all sides, or [left, right, top, bottom, front, back] */
   constructor(...given: Call<[padding: number | readonly number[]], 'nn.ReflectionPad3d'>) {
     const [padding] = arranged('nn.ReflectionPad3d', given);
     super(padding, { mode: 'reflect' });
@@ -189,7 +189,7 @@ export class ReflectionPad3d extends Padding {
 
 /** Pads sequences by repeating the first and last element (torch.nn.ReplicationPad1d). */
 export class ReplicationPad1d extends Padding {
-  /** @param padding one number for all sides, or [left, right] */
+  /** - `padding`: one number for all sides, or [left, right] */
   constructor(...given: Call<[padding: number | readonly number[]], 'nn.ReplicationPad1d'>) {
     const [padding] = arranged('nn.ReplicationPad1d', given);
     super(padding, { mode: 'replicate' });
@@ -203,7 +203,7 @@ export class ReplicationPad1d extends Padding {
 
 /** Pads images by repeating the border elements (torch.nn.ReplicationPad2d). */
 export class ReplicationPad2d extends Padding {
-  /** @param padding one number for all sides, or [left, right, top, bottom] */
+  /** - `padding`: one number for all sides, or [left, right, top, bottom] */
   constructor(...given: Call<[padding: number | readonly number[]], 'nn.ReplicationPad2d'>) {
     const [padding] = arranged('nn.ReplicationPad2d', given);
     super(padding, { mode: 'replicate' });
@@ -217,7 +217,7 @@ export class ReplicationPad2d extends Padding {
 
 /** Pads volumes by repeating the border elements (torch.nn.ReplicationPad3d). */
 export class ReplicationPad3d extends Padding {
-  /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
+  /** - `padding`: one number for all sides, or [left, right, top, bottom, front, back] */
   constructor(...given: Call<[padding: number | readonly number[]], 'nn.ReplicationPad3d'>) {
     const [padding] = arranged('nn.ReplicationPad3d', given);
     super(padding, { mode: 'replicate' });
@@ -231,7 +231,7 @@ export class ReplicationPad3d extends Padding {
 
 /** Pads sequences circularly, with the elements from the other end (torch.nn.CircularPad1d). */
 export class CircularPad1d extends Padding {
-  /** @param padding one number for all sides, or [left, right] */
+  /** - `padding`: one number for all sides, or [left, right] */
   constructor(...given: Call<[padding: number | readonly number[]], 'nn.CircularPad1d'>) {
     const [padding] = arranged('nn.CircularPad1d', given);
     super(padding, { mode: 'circular' });
@@ -245,7 +245,7 @@ export class CircularPad1d extends Padding {
 
 /** Pads images circularly, with the elements from the other end (torch.nn.CircularPad2d). */
 export class CircularPad2d extends Padding {
-  /** @param padding one number for all sides, or [left, right, top, bottom] */
+  /** - `padding`: one number for all sides, or [left, right, top, bottom] */
   constructor(...given: Call<[padding: number | readonly number[]], 'nn.CircularPad2d'>) {
     const [padding] = arranged('nn.CircularPad2d', given);
     super(padding, { mode: 'circular' });
@@ -259,7 +259,7 @@ export class CircularPad2d extends Padding {
 
 /** Pads volumes circularly, with the elements from the other end (torch.nn.CircularPad3d). */
 export class CircularPad3d extends Padding {
-  /** @param padding one number for all sides, or [left, right, top, bottom, front, back] */
+  /** - `padding`: one number for all sides, or [left, right, top, bottom, front, back] */
   constructor(...given: Call<[padding: number | readonly number[]], 'nn.CircularPad3d'>) {
     const [padding] = arranged('nn.CircularPad3d', given);
     super(padding, { mode: 'circular' });

@@ -235,8 +235,8 @@ export class PReLU extends Module {
   weight: Parameter;
 
   /**
-   * @param numParameters 1, or the number of channels, the second dimension. Default: 1.
-   * @param init initial value of the weights. Default: 0.25.
+   * - `numParameters`: 1, or the number of channels, the second dimension. Default: 1.
+   * - `init`: initial value of the weights. Default: 0.25.
    */
   constructor(...given: Call<[numParameters?: number | undefined, init?: number | undefined], 'nn.PReLU'>) {
     const [numParameters = 1, init = 0.25] = arranged('nn.PReLU', given);

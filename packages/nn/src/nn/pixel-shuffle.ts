@@ -9,7 +9,7 @@ import { requirePositiveInteger } from '../checks/require-number.ts';
 export class PixelShuffle extends Module {
   readonly #factor: number;
 
-  /** @param upscaleFactor r: multiplies rows and columns by r, divides channels by r² */
+  /** - `upscaleFactor`: r: multiplies rows and columns by r, divides channels by r² */
   constructor(...given: Call<[upscaleFactor: number], 'nn.PixelShuffle'>) {
     const [upscaleFactor] = arranged('nn.PixelShuffle', given);
     super();
@@ -27,7 +27,7 @@ export class PixelShuffle extends Module {
 export class PixelUnshuffle extends Module {
   readonly #factor: number;
 
-  /** @param downscaleFactor r: multiplies channels by r², divides rows and columns by r */
+  /** - `downscaleFactor`: r: multiplies channels by r², divides rows and columns by r */
   constructor(...given: Call<[downscaleFactor: number], 'nn.PixelUnshuffle'>) {
     const [downscaleFactor] = arranged('nn.PixelUnshuffle', given);
     super();

@@ -20,7 +20,7 @@ export class RMSNorm extends Module {
   readonly #shape: readonly number[];
   readonly #eps: number | undefined;
 
-  /** @param normalizedShape the last dimensions of every input; a number stands for the last dimension */
+  /** - `normalizedShape`: the last dimensions of every input; a number stands for the last dimension */
   constructor(
     ...given: Call<
       [normalizedShape: number | readonly number[], options?: RMSNormModuleOptions | undefined],

@@ -97,7 +97,7 @@ export class TransformerEncoderLayer extends Module {
     spellAsTorch(this.prototype, ['selfAttn']);
   }
 
-  /** @param dModel embedding size, a multiple of `nhead` */
+  /** - `dModel`: embedding size, a multiple of `nhead` */
   constructor(
     ...given: Call<
       [dModel: number, nhead: number, options?: TransformerLayerOptions | undefined],
@@ -175,7 +175,7 @@ export class TransformerDecoderLayer extends Module {
     spellAsTorch(this.prototype, ['selfAttn', 'multiheadAttn']);
   }
 
-  /** @param dModel embedding size, a multiple of `nhead` */
+  /** - `dModel`: embedding size, a multiple of `nhead` */
   constructor(
     ...given: Call<
       [dModel: number, nhead: number, options?: TransformerLayerOptions | undefined],

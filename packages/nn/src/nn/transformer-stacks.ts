@@ -25,7 +25,7 @@ export class TransformerEncoder extends Module {
   /** Normalization of the output; undefined: none. */
   readonly norm: Layer | undefined;
 
-  /** @param encoderLayer copied `numLayers` times */
+  /** - `encoderLayer`: copied `numLayers` times */
   constructor(
     ...given: Call<
       [
@@ -62,7 +62,7 @@ export class TransformerDecoder extends Module {
   /** Normalization of the output; undefined: none. */
   readonly norm: Layer | undefined;
 
-  /** @param decoderLayer copied `numLayers` times */
+  /** - `decoderLayer`: copied `numLayers` times */
   constructor(
     ...given: Call<
       [

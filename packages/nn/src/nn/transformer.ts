@@ -59,8 +59,8 @@ export class Transformer extends Module {
   readonly decoder: TransformerDecoder;
 
   /**
-   * @param dModel embedding size, a multiple of `nhead`. Default: 512.
-   * @param nhead number of heads. Default: 8.
+   * - `dModel`: embedding size, a multiple of `nhead`. Default: 512.
+   * - `nhead`: number of heads. Default: 8.
    */
   constructor(
     ...given: Call<

@@ -8,7 +8,7 @@ import { Module } from './module.ts';
 export class Upsample extends Module {
   readonly #options: InterpolateOptions;
 
-  /** @param options see `F.interpolate` */
+  /** - `options`: see `F.interpolate` */
   constructor(...given: Call<[options: InterpolateOptions], 'nn.Upsample'>) {
     const [options] = arranged('nn.Upsample', given);
     super();

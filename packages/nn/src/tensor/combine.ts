@@ -15,7 +15,7 @@ import { Tensor } from './tensor.ts';
  * Concatenates tensors along a dimension (torch.cat). All other dimensions must match; dtypes are promoted as in torch (see
  * {@link Operand}). As in torch, an empty tensor [0] joins tensors of any shape.
  *
- * @param dim negative values count from the last dimension. Default: 0.
+ * - `dim`: negative values count from the last dimension. Default: 0.
  */
 export function cat(...given: Call<[tensors: readonly Tensor[], dim?: number | undefined], 'cat'>): Tensor {
   const [tensors, dim = 0] = arranged('cat', given);
@@ -53,7 +53,7 @@ export function meshgrid(...given: readonly Tensor[] | readonly [vectors: readon
  * The elements of `a` where the condition is true, else of `b` (torch.where). All three broadcast; dtypes are promoted as in
  * torch (see {@link Operand}).
  *
- * @param condition bool
+ * - `condition`: bool
  */
 export function where(...given: Call<[condition: Tensor, input: Operand, other: Operand], 'where'>): Tensor {
   const [condition, a, b] = arranged('where', given);

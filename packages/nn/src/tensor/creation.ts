@@ -122,11 +122,11 @@ export function arange(...given: readonly unknown[]): Tensor {
   const numbers = isEndAlone
     ? [0, given[0], given[2], given[1], given[3]].filter(isGiven)
     : given.filter(isGiven);
-  const [start = 0, end, step = 1, options] = arranged(
+  const [start, end, step, options] = arranged(
     'arange',
-    numbers as [Scalar, Scalar, Scalar?, CreationOptions?],
+    numbers as [Scalar | undefined, Scalar, Scalar?, CreationOptions?],
   );
-  return range([start, end, step], options);
+  return range([start ?? 0, end, step ?? 1], options);
 }
 
 function isGiven(value: unknown): boolean {

@@ -100,7 +100,7 @@ export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extend
    * Elements whose positions in two dimensions differ by `offset`, as a new last dimension (torch.diagonal): [2, 3, 3] with
    * (0, 1, 2) gives [2, 3].
    *
-   * @param offset above 0: above the main diagonal. Default: 0.
+   * - `offset`: above 0: above the main diagonal. Default: 0.
    */
   diagonal(
     ...given: Call<

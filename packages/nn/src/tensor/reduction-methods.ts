@@ -53,8 +53,9 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
   /** The larger of two elements: `maximum`. */
   max(other: Tensor): Tensor;
   max(...given: readonly unknown[]): Tensor | ValuesAndIndices<Tensor> {
-    if (given.length === 1 && given[0] instanceof TensorMethods) return this.maximum(given[0] as Tensor);
-    const [dim, keepdim = false] = given.length === 0 ? [] : arranged('x.max', given as [number]);
+    const [other] = given;
+    if (other instanceof TensorMethods) return this.maximum(other as unknown as Tensor);
+    const [dim, keepdim = false] = given.length === 0 ? [undefined] : arranged('x.max', given as [number]);
     if (dim === undefined) return this.of(reduceMax(this.value));
     const { values, indices } = extreme(argMax, 'max', this.value, dim, keepdim);
     return { values: this.of(values), indices: this.of(indices) };
@@ -67,8 +68,9 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
   /** The smaller of two elements: `minimum`. */
   min(other: Tensor): Tensor;
   min(...given: readonly unknown[]): Tensor | ValuesAndIndices<Tensor> {
-    if (given.length === 1 && given[0] instanceof TensorMethods) return this.minimum(given[0] as Tensor);
-    const [dim, keepdim = false] = given.length === 0 ? [] : arranged('x.min', given as [number]);
+    const [other] = given;
+    if (other instanceof TensorMethods) return this.minimum(other as unknown as Tensor);
+    const [dim, keepdim = false] = given.length === 0 ? [undefined] : arranged('x.min', given as [number]);
     if (dim === undefined) return this.of(reduceMin(this.value));
     const { values, indices } = extreme(argMin, 'min', this.value, dim, keepdim);
     return { values: this.of(values), indices: this.of(indices) };
@@ -105,8 +107,8 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
   /**
    * The `k` largest elements along `dim` in order, and their positions (torch.topk).
    *
-   * @param dim Default: the last dimension.
-   * @param largest If false, returns the smallest elements. Default: true.
+   * - `dim`: Default: the last dimension.
+   * - `largest`: If false, returns the smallest elements. Default: true.
    */
   topk(
     ...given: Call<[k: number, dim?: number | undefined, largest?: boolean | undefined], 'x.topk'>
@@ -233,7 +235,8 @@ export abstract class ReductionMethods<Tensor extends ReductionMethods<Tensor>> 
   /** The medians along `dim`, the lower of two middle elements, and their positions. */
   median(...given: Call<[dim: number, keepdim?: boolean | undefined], 'x.median'>): ValuesAndIndices<Tensor>;
   median(...given: readonly unknown[]): Tensor | ValuesAndIndices<Tensor> {
-    const [dim, keepdim = false] = given.length === 0 ? [] : arranged('x.median', given as [number]);
+    const [dim, keepdim = false]: readonly [dim?: number | undefined, keepdim?: boolean | undefined] =
+      given.length === 0 ? [undefined] : arranged('x.median', given as [number, boolean?]);
     if (dim === undefined) {
       const flat = flatten(this.value, 0, -1);
       return flat.shape[0] === 0 ? this.of(reduceMean(flat)) : this.of(flat).median(0).values;

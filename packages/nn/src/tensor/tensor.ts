@@ -78,6 +78,13 @@ export class Tensor extends MatrixMethods<Tensor> {
     );
   }
 
+  /** Rejects `JSON.stringify`, which would omit the elements. */
+  toJSON(): never {
+    throw new ArgumentError(
+      `toJSON: expected numbers, got a Tensor, ${describeType(this.value)}. Use [...(await x.array())].`,
+    );
+  }
+
   /**
    * The text that `console.log` prints: type, shape, and the first elements if they are known, as after `array`. Never computes
    * or waits.

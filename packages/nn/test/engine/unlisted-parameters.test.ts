@@ -41,8 +41,8 @@ describe('a layer in a #private field', () => {
   test('is trained if a module’s own parameters() lists it', async () => {
     class Listing extends nn.Module {
       readonly #hidden = new nn.Linear(2, 1);
-      override *namedParameters(): Generator<[string, Parameter]> {
-        yield* this.#hidden.namedParameters('hidden');
+      override namedParameters(): [string, Parameter][] {
+        return this.#hidden.namedParameters('hidden');
       }
       forward(input: Tensor): Tensor {
         return this.#hidden.forward(input);

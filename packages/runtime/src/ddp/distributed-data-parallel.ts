@@ -302,8 +302,8 @@ export class DistributedDataParallel<M extends ForwardModule> {
   }
 
   /** The parameters of the model in order of definition, for an optimizer (torch.nn.Module.parameters). */
-  *parameters(): Generator<ParameterOf<M>, void> {
-    for (const [, parameter] of this.module.namedParameters()) yield parameter as ParameterOf<M>;
+  parameters(): ParameterOf<M>[] {
+    return Array.from(this.module.namedParameters(), ([, parameter]) => parameter as ParameterOf<M>);
   }
 
   /**

@@ -63,8 +63,8 @@ export interface PackPaddedSequenceOptions {
 /**
  * Packs a padded batch (torch.nn.utils.rnn.pack_padded_sequence).
  *
- * @param input [L, N, …], or [N, L, …] with `batchFirst`
- * @param lengths the steps of each sequence, from 1 to L: numbers, or an int64 tensor created by `tensor(…)`
+ * - `input`: [L, N, …], or [N, L, …] with `batchFirst`
+ * - `lengths`: the steps of each sequence, from 1 to L: numbers, or an int64 tensor created by `tensor(…)`
  * @throws ArgumentError if lengths are out of range, or not in decreasing order with `enforceSorted`
  */
 export function packPaddedSequence(

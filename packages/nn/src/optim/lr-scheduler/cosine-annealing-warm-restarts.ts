@@ -17,7 +17,7 @@ export interface CosineAnnealingWarmRestartsOptions {
  * long (torch.optim.lr_scheduler.CosineAnnealingWarmRestarts; Loshchilov and Hutter, 2016).
  */
 export class CosineAnnealingWarmRestarts extends LRScheduler {
-  /** @param t0 epochs of the first period */
+  /** - `t0`: epochs of the first period */
   constructor(
     ...given: Call<
       [optimizer: Optimizer, T0: number, options?: CosineAnnealingWarmRestartsOptions | undefined],

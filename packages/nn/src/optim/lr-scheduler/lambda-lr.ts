@@ -5,7 +5,7 @@ import { forEachGroup, LRScheduler } from './lr-scheduler.ts';
 
 /** Sets the rate to baseLr · lrLambda(epoch) (torch.optim.lr_scheduler.LambdaLR). */
 export class LambdaLR extends LRScheduler {
-  /** @param lrLambda returns the factor of an epoch; one function for all groups, or one per group */
+  /** - `lrLambda`: returns the factor of an epoch; one function for all groups, or one per group */
   constructor(
     ...given: Call<
       [optimizer: Optimizer, lrLambda: ((epoch: number) => number) | readonly ((epoch: number) => number)[]],

@@ -8,7 +8,7 @@ import { type StepLROptions } from './step-lr.ts';
 
 /** Multiplies the rate by gamma at each milestone (torch.optim.lr_scheduler.MultiStepLR). */
 export class MultiStepLR extends LRScheduler {
-  /** @param milestones epochs; a repeated epoch counts twice */
+  /** - `milestones`: epochs; a repeated epoch counts twice */
   constructor(
     ...given: Call<
       [optimizer: Optimizer, milestones: readonly number[], options?: StepLROptions | undefined],

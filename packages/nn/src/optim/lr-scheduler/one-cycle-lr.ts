@@ -37,7 +37,7 @@ export interface OneCycleLROptions {
  * after every batch. The groups' own rates are replaced.
  */
 export class OneCycleLR extends LRScheduler {
-  /** @param maxLr the highest rate, for all groups or per group */
+  /** - `maxLr`: the highest rate, for all groups or per group */
   constructor(
     ...given: Call<
       [optimizer: Optimizer, maxLr: number | readonly number[], options?: OneCycleLROptions | undefined],

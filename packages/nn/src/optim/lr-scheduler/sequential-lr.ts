@@ -26,7 +26,7 @@ export class SequentialLR {
   readonly #milestones: readonly number[];
   #lastEpoch = 0;
 
-  /** @param milestones epochs at which the next scheduler starts, one fewer than schedulers */
+  /** - `milestones`: epochs at which the next scheduler starts, one fewer than schedulers */
   constructor(
     ...given: Call<
       [optimizer: Optimizer, schedulers: readonly LRScheduler[], milestones: readonly number[]],

@@ -58,7 +58,7 @@ export class AveragedModel<M extends Module & ForwardModule> {
   readonly #options: Required<AveragedModelOptions>;
   #numAveraged = 0;
 
-  /** @param module an instance of the model's class, which must not be trained otherwise */
+  /** - `module`: an instance of the model's class, which must not be trained otherwise */
   constructor(
     ...given: Call<[model: M, options?: AveragedModelOptions | undefined], 'optim.swaUtils.AveragedModel'>
   ) {

@@ -20,7 +20,7 @@ const strategies = {
 
 /** Anneals the rate to a constant for weight averaging (torch.optim.swa_utils.SWALR). */
 export class SWALR extends LRScheduler {
-  /** @param swaLr the rate, for all groups or per group */
+  /** - `swaLr`: the rate, for all groups or per group */
   constructor(
     ...given: Call<
       [optimizer: Optimizer, swaLr: number | readonly number[], options?: SWALROptions | undefined],
