@@ -9,8 +9,10 @@ import {
   getNcclGroup,
   getRank,
   getWorldSize,
+  newGroup,
   parametersDigest,
   type ForwardModule,
+  type ProcessGroup,
 } from 'ringrun';
 import { errorOf } from './fixtures/error-of.ts';
 import { runScenario } from './fixtures/run-scenario.ts';
@@ -126,10 +128,13 @@ async function train(name: string, { compiled }: { compiled: boolean }) {
 }
 
 /** A linear model on points, with gradients in two buckets, and its first parameters. */
-function linear() {
+function linear(processGroup?: ProcessGroup) {
   manualSeed(9);
   const model = new nn.Sequential(new nn.Linear(5, 7), new nn.Tanh(), new nn.Linear(7, 3));
-  const ddp = new DistributedDataParallel(model, { bucketCapMb: 1e-4 });
+  const ddp = new DistributedDataParallel(model, {
+    bucketCapMb: 1e-4,
+    ...(processGroup && { processGroup }),
+  });
   const optimizer = new optim.SGD(ddp.parameters(), { lr: 0.1, momentum: 0.9 });
   const lossOf = (step: number, samples = 4) =>
     ddp
@@ -208,40 +213,55 @@ await runScenario({
     return { parameters: parametersOf(model), onGpu: { ...onGpu } };
   },
 
-  /** The last rank trains a model with other gradients in its second bucket. */
+  /** The last rank runs a barrier instead of a step. */
   async disagree() {
-    const { ddp, lossOf } = linear();
+    const { lossOf } = linear();
     await lossOf(0).backward();
     const isLast = getRank() === getWorldSize() - 1;
-    const error = await errorOf(async () => {
-      if (isLast) await getNcclGroup().barrier();
-      else
-        await ddp
-          .forward(images(1, 4, 5))
-          .sum()
-          .backward();
-    });
+    const error = await errorOf(() => (isLast ? getNcclGroup().barrier() : lossOf(1).backward()));
     return { name: error?.name, message: error?.message };
   },
 
-  /** The last rank never begins the second step. */
+  /** The last rank normalizes more channels than the others. */
+  async otherLengths() {
+    const channels = getRank() === getWorldSize() - 1 ? 2 : 1;
+    const norm = new nn.SyncBatchNorm(channels);
+    const error = await errorOf(() => norm.forward(images(0, 4, channels)).array());
+    return { name: error?.name, message: error?.message };
+  },
+
+  /** The last rank begins the second step later than at the timeout. */
   async missing() {
-    const { model, optimizer, lossOf } = linear();
+    const group = (await newGroup(undefined, { timeoutMs: 1500 }))!;
+    const { model, optimizer, lossOf } = linear(group);
     await lossOf(0).backward();
     await optimizer.step();
     const before = parametersOf(model);
     if (getRank() === getWorldSize() - 1) {
       await new Promise((resolve) => setTimeout(resolve, 3000));
-      return { name: 'late' };
+      const late = await errorOf(() => group.barrier());
+      return { name: late?.name };
     }
     const error = await errorOf(async () => {
       await lossOf(1).backward();
       await optimizer.step();
     });
-    return {
-      name: error?.name,
-      message: error?.message,
-      isUnchanged: parametersOf(model).every((n, i) => n === before[i]),
-    };
+    const isUnchanged = parametersOf(model).every((number, index) => number === before[index]);
+    return { name: error?.name, message: error?.message, isUnchanged };
+  },
+
+  /** NCCL or the driver of the last rank fails in a step: TEST_FAULT, after TEST_STEPS. */
+  async failing() {
+    const group = (await newGroup(undefined, { timeoutMs: 4000 }))!;
+    const { optimizer, lossOf } = linear(group);
+    const step = compileStep(optimizer, lossOf);
+    for (let i = 0; i < Number(process.env.TEST_STEPS); i += 1) await step(0, 4);
+    if (getRank() === getWorldSize() - 1) process.env.RINGRUN_FAKE_GPU_FAULT = process.env.TEST_FAULT;
+    const startedAt = performance.now();
+    const error = await errorOf(() => step(0, 4));
+    const seconds = (performance.now() - startedAt) / 1000;
+    Reflect.deleteProperty(process.env, 'RINGRUN_FAKE_GPU_FAULT');
+    const next = await errorOf(() => group.barrier());
+    return { name: error?.name, message: error?.message, next: next?.name, seconds };
   },
 });

@@ -161,8 +161,11 @@ FAKE_GPU_EXPORT int cuStreamEndCapture(FakeStream* stream, FakeGraph** graph) {
     one->captureTails.clear();
   }
   captures().all.erase(capture);
-  if (capture->isInvalid) return kCaptureInvalidated;
-  if (!joined) return kCaptureUnjoined;
+  if (capture->isInvalid || !joined) {
+    // Events may outlive the graph.
+    capture->nodes.clear();
+    return capture->isInvalid ? kCaptureInvalidated : kCaptureUnjoined;
+  }
   *graph = new FakeGraph{std::move(capture->nodes)};
   return kSuccess;
 }
