@@ -36,6 +36,9 @@ export interface DistributedModule {
    */
   readonly synchronous?: boolean;
 
+  /** The device on which the model computes now: `cpu`, `cuda:0`. Omit it if that is always the CPU. */
+  readonly computesOn?: string;
+
   /**
    * False in evaluation mode, in which ranks may call the model a different number of times
    * (torch.nn.Module.training). Omit it if the library has no such mode.

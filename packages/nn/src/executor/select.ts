@@ -11,7 +11,6 @@ import {
 import type { Executor } from './executor.ts';
 import { onnxruntimeExecutor } from './cpu/onnxruntime.ts';
 import { cudaExecutor } from './cuda/cuda.ts';
-import type { Leaf } from '../graph/structure.ts';
 
 /**
  * Returns the executor of a GPU: the same object in every call.
@@ -35,7 +34,9 @@ export function setGpuExecutor(executor: GpuExecutor): GpuExecutor {
  *
  * @throws ArgumentError if they were moved to different devices; NnError (ERR_EXECUTOR) if the device cannot be used
  */
-export function executorOf(leaves: Iterable<Pick<Leaf, 'source'>>): Executor {
+export function executorOf(
+  leaves: Iterable<{ readonly source: { readonly device?: Device | undefined } }>,
+): Executor {
   let moved: Device | undefined;
   for (const {
     source: { device },

@@ -4,7 +4,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { Parameter } from '../tensor/parameter.ts';
 import { changeBy } from '../graph/changes.ts';
 import type { Device } from '../executor/device.ts';
-import { requireUsable } from '../executor/select.ts';
+import { executorOf, requireUsable } from '../executor/select.ts';
 import { changeAfterPending, requireNothingPending } from '../executor/operation-queue.ts';
 import {
   loadTensors,
@@ -243,6 +243,11 @@ export abstract class Module implements DistributedModule {
     for (const [, buffer] of this.namedBuffers()) buffer.moveTo(usable);
     invalidateRecordedCalls();
     return this;
+  }
+
+  /** The device of graphs that read this module's parameters: `cpu`, `cuda:0`. For DistributedDataParallel. */
+  get computesOn(): string {
+    return executorOf([...this.parameters()].map((source) => ({ source }))).device;
   }
 
   /** Clears the gradients of all parameters (torch.nn.Module.zero_grad). */

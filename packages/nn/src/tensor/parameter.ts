@@ -118,6 +118,15 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     this.#elements.device = device;
   }
 
+  /**
+   * The device to which the parameter was moved; undefined for the default device.
+   *
+   * @internal
+   */
+  get device(): Device | undefined {
+    return this.#elements.device;
+  }
+
   /** The gradient accumulated since the last `zeroGrad`; undefined if no backward pass has reached the parameter since. */
   get grad(): Float32Array | undefined {
     return this.#hasGradient ? this.gradientMemory.array : undefined;

@@ -128,8 +128,14 @@ function boundariesIn(
   };
 }
 
-/** @throws InvalidArgumentError if the library of the model cannot move its parameters */
+/** @throws InvalidArgumentError if the library of the model cannot move its parameters, or they are on a GPU */
 export function requireMovable(module: DistributedModule): void {
+  const { computesOn = 'cpu' } = module;
+  if (computesOn !== 'cpu') {
+    throw new InvalidArgumentError(
+      `DistributedDataParallel: shareParameters: expected a model that computes on the CPU, got one on ${computesOn}: ranks share memory of the host only. Leave shareParameters out, or move the model with model.to('cpu').`,
+    );
+  }
   for (const [name, parameter] of module.namedParameters()) {
     if (parameter.replaceData !== undefined && module.synchronous !== true) continue;
     throw new InvalidArgumentError(
