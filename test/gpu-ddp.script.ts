@@ -144,6 +144,11 @@ function linear(processGroup?: ProcessGroup) {
   return { model, ddp, optimizer, lossOf };
 }
 
+type Saved = {
+  readonly model: ReturnType<nn.Module['stateDict']>;
+  readonly optimizer: ReturnType<optim.Optimizer['stateDict']>;
+};
+
 const parametersOf = (model: nn.Module) => [...model.parameters()].flatMap(({ data }) => [...data]);
 
 await runScenario({
@@ -199,6 +204,27 @@ await runScenario({
       await optimizer.step();
     }
     return parametersOf(model);
+  },
+
+  /** Training that a checkpoint interrupts, and training without one. */
+  async resumed() {
+    const train = async (steps: readonly number[], from?: Saved) => {
+      const { model, optimizer, lossOf } = linear();
+      if (from) {
+        model.loadStateDict(from.model);
+        optimizer.loadStateDict(from.optimizer);
+      }
+      for (const step of steps) {
+        optimizer.zeroGrad();
+        await lossOf(step).backward();
+        await optimizer.step();
+      }
+      return { model, saved: { model: model.stateDict(), optimizer: optimizer.stateDict() } };
+    };
+    const { saved } = await train([0, 1]);
+    const resumed = await train([2, 3], saved);
+    const uninterrupted = await train([0, 1, 2, 3]);
+    return [parametersOf(resumed.model), parametersOf(uninterrupted.model)];
   },
 
   /** The last batch of rank 0 is smaller, so its program is another one; then all repeat theirs. */

@@ -66,7 +66,7 @@ describe.each(ways([2], [1, 3, 4]))('%d ranks', (size) => {
 });
 
 describe('gradients', () => {
-  const names = ['noSync', 'uneven', 'bfloat16Hook', 'powerSgd', 'otherProgram'];
+  const names = ['noSync', 'uneven', 'bfloat16Hook', 'powerSgd', 'otherProgram', 'resumed'];
   const onGpu = scenarios.job(2, names, { env: nccl, limitMs });
   const onCpu = scenarios.job(2, names, { env: oneThread, limitMs });
 
@@ -79,6 +79,12 @@ describe('gradients', () => {
       expect(first).toEqual(expected.map((number) => expect.closeTo(number, 5) as number));
     },
   );
+
+  test('of a training that was resumed are those of an uninterrupted one, bit by bit', async () => {
+    for (const [resumed, uninterrupted] of await onGpu.of<[number[], number[]]>('resumed')) {
+      expect(resumed).toEqual(uninterrupted);
+    }
+  });
 
   test('of a batch of another size on one rank are averaged by all ranks directly, without a graph', async () => {
     const found = await onGpu.of<{ parameters: number[]; onGpu: OnGpu }>('otherProgram');

@@ -2,7 +2,16 @@ import { afterAll, expect, test, vi } from 'vitest';
 import type { NativeGpuDevice, NativeGpuProgram } from '@ringrun/native';
 import { fakeComputeLibraries } from '../../../../../native/test/fake-gpu/libraries.ts';
 import { fakeDevice } from '../../../../../native/test/gpu/fake-device.ts';
-import { Parameter, compileStep, nn, ones, optim, setDefaultDevice, tensor } from '../../../src/index.ts';
+import {
+  Parameter,
+  compileStep,
+  exportOnnx,
+  nn,
+  ones,
+  optim,
+  setDefaultDevice,
+  tensor,
+} from '../../../src/index.ts';
 import { cudaExecutor, executorOn } from '../../../src/executor/cuda/cuda.ts';
 import type { Executor } from '../../../src/executor/executor.ts';
 import { setGpuExecutor } from '../../../src/executor/select.ts';
@@ -53,6 +62,17 @@ test('parameters that code on the host writes are copied before the next run', a
   expect(await parameter.mul(2).array()).toEqual(Float32Array.of(2, 4));
   parameter.data.set([5, 6]);
   expect(await parameter.mul(2).array()).toEqual(Float32Array.of(10, 12));
+});
+
+test('a model that was trained on the GPU is exported with the elements that it has there', async () => {
+  const { model, step } = createStep();
+  const before = exportOnnx(model, { inputShape: [1, 4] });
+  await step(batches[0]);
+  const after = exportOnnx(model, { inputShape: [1, 4] });
+  expect(after).not.toEqual(before);
+  const copy = new nn.Linear(4, 2).to('cpu');
+  copy.loadStateDict(model.stateDict());
+  expect(exportOnnx(copy, { inputShape: [1, 4] })).toEqual(after);
 });
 
 test('an index out of range is an error of the user, and nothing is updated', async () => {
