@@ -13,6 +13,9 @@ export type { Auxiliary, StepResult } from './compiled-step/step-result.ts';
 export type { Device } from './executor/device.ts';
 export {
   backends,
+  type Backends,
+  type CudnnSettings,
+  type MatmulSettings,
   getFloat32MatmulPrecision,
   setFloat32MatmulPrecision,
   type Float32MatmulPrecision,

@@ -38,11 +38,36 @@ export function getFloat32MatmulPrecision(): Float32MatmulPrecision {
   return precision;
 }
 
+/** Settings of products of matrices on a GPU (torch.backends.cuda.matmul). */
+export interface MatmulSettings {
+  /** True unless the precision of `setFloat32MatmulPrecision` is `highest`; `true` sets `high`. Default: false. */
+  allowTf32: boolean;
+}
+
+/** Settings of cuDNN (torch.backends.cudnn). */
+export interface CudnnSettings {
+  /**
+   * True if convolutions of float32 on a GPU may round their factors to TF32 (torch.backends.cudnn.allow_tf32). Default: true,
+   * as in torch. The next runs compile again.
+   */
+  allowTf32: boolean;
+}
+
 /** Settings of the libraries that compute (torch.backends). */
-export const backends = {
+export interface Backends {
+  /** GPUs of NVIDIA. */
+  readonly cuda: {
+    /** Products of matrices. */
+    readonly matmul: MatmulSettings;
+  };
+  /** Convolutions. */
+  readonly cudnn: CudnnSettings;
+}
+
+/** Settings of the libraries that compute (torch.backends). */
+export const backends: Backends = {
   cuda: {
     matmul: {
-      /** True unless the precision of `setFloat32MatmulPrecision` is `highest`; `true` sets `high`. Default: false. */
       get allowTf32(): boolean {
         return precision !== 'highest';
       },
@@ -53,10 +78,6 @@ export const backends = {
     },
   },
   cudnn: {
-    /**
-     * True if convolutions of float32 on a GPU may round their factors to TF32 (torch.backends.cudnn.allow_tf32). Default: true,
-     * as in torch. The next runs compile again.
-     */
     get allowTf32(): boolean {
       return convolutions;
     },

@@ -45,7 +45,7 @@ export function pad(
   if (value !== undefined && mode !== 'constant') {
     throw new ArgumentError(`pad: a value requires mode 'constant', got mode '${mode}'.`);
   }
-  if (!Array.isArray(amounts) || amounts.length % 2 !== 0 || !amounts.every(Number.isInteger)) {
+  if (!isPairs(amounts)) {
     throw new ArgumentError(
       `pad: expected two integers for each of the last dimensions, got ${JSON.stringify(amounts)}.`,
     );
@@ -86,6 +86,11 @@ export function pad(
     [input],
     ({ value }) => new Tensor(mode === 'circular' ? extend(cut(value)) : cut(extend(value))),
   );
+}
+
+/** JavaScript may pass anything. */
+function isPairs(amounts: readonly number[]): boolean {
+  return Array.isArray(amounts) && amounts.length % 2 === 0 && amounts.every(Number.isInteger);
 }
 
 function extended(

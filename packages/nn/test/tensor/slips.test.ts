@@ -3,11 +3,12 @@ import { ArgumentError, nn, zeros } from '../../src/index.ts';
 
 const x = zeros(2, 3);
 const untyped = x as unknown as number;
+const text = x as unknown as string;
 
 test.each<[string, () => unknown, string]>([
   ['x + 1', () => untyped + 1, 'Use x.add(y)'],
   ['x > 0', () => untyped > 0, 'Use x.add(y)'],
-  ['+x', () => Number(untyped), 'await x.item()'],
+  ['-x', () => -untyped, 'await x.item()'],
   ['JSON.stringify(x)', () => JSON.stringify({ x }), '[...(await x.array())]'],
 ])('%s is an error with the expression to write', (_, run, message) => {
   expect(run).toThrow(ArgumentError);
@@ -15,7 +16,7 @@ test.each<[string, () => unknown, string]>([
 });
 
 test('a template shows the type', () => {
-  expect(`${x as never as string}`).toBe('Tensor float32[2,3]');
+  expect(`is ${text}`).toBe('is Tensor float32[2,3]');
 });
 
 test('lists of a module are arrays', () => {
