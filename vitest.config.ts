@@ -58,15 +58,12 @@ function testsIn(folder: string): string[] {
 const nnTests = (names: string) => `packages/nn/test/${names}.test.ts`;
 
 /**
- * Tests that also run on the fake GPU (native/test/fake-gpu): every family of operators; with RINGRUN_TESTS=gpu, all of @ringrun/nn
- * except those that select their device, or that compute nothing.
+ * Tests that also run on the fake GPU (native/test/fake-gpu): a few, beside those of executor/cuda; with RINGRUN_TESTS=gpu, all of
+ * @ringrun/nn except those that select their device, or that compute nothing.
  */
 const onGpu = isOnlyGpu
   ? [nnTests('!(executor|errors|graph|onnx|opinfo|random|random-networks|torch-names|surface)/**/*')]
-  : [
-      ...['engine/empty-batch', 'functional/embedding-bag-golden', 'nn/convolutions-golden'].map(nnTests),
-      ...['golden', 'edges-golden', 'indices'].map((name) => nnTests(`ops/${name}`)),
-    ];
+  : ['engine/empty-batch', 'functional/embedding-bag-golden', 'ops/indices'].map(nnTests);
 
 // Unit tests import the packages' sources (the `source` condition of their package.json); tests that start
 // processes run what is built, as a user would.
