@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -106,11 +107,12 @@ void NcclCollectives::forgetRecords(bool waits) noexcept {
     const std::shared_ptr<ComputeDevice> device = one.device.lock();
     const std::shared_ptr<GpuProgram> program = one.program.lock();
     if (device == nullptr || program == nullptr) continue;
+    const auto forgotten = std::make_shared<std::promise<void>>();
     const auto forget = [program, owner = owner_](const Stream&) { program->forgetRecordsOf(owner); };
-    static_cast<void>(failureOf([&] {
-      if (waits) device->submitAndWait(forget);
-      else device->submit(forget, [](const std::optional<Failure>&) {});
-    }));
+    const std::optional<Failure> failure =
+        failureOf([&] { device->submit(forget, [forgotten](const std::optional<Failure>&) { forgotten->set_value(); }); });
+    // Not forever: the device may be busy with a step of another group, whose failure this thread would detect.
+    if (waits && !failure) forgotten->get_future().wait_for(kEndPatience);
   }
 }
 
