@@ -21,7 +21,7 @@ NcclExchanges::NcclExchanges(NcclCommunicator& communicator, const Device& devic
 
 void NcclExchanges::begin(std::size_t place, const Stream& stream) {
   if (isUndisturbed_) return add(place, stream);
-  const std::lock_guard<std::timed_mutex> lock(mutex_);
+  const Use use(*this);
   add(place, stream);
 }
 
@@ -55,7 +55,16 @@ void NcclExchanges::requireGoing() const {
 
 void NcclExchanges::abandon() noexcept {
   isAbandoned_.store(true);
-  const std::unique_lock<std::timed_mutex> lock(mutex_, kAbandonPatience);
+  std::unique_lock<std::mutex> lock(mutex_);
+  left_.wait_for(lock, kAbandonPatience, [this] { return !isInUse_; });
+}
+
+void NcclExchanges::setInUse(bool isInUse) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    isInUse_ = isInUse;
+  }
+  left_.notify_all();
 }
 
 }  // namespace ringrun

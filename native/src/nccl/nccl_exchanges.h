@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <mutex>
 #include <vector>
 
@@ -24,16 +25,28 @@ class NcclExchanges : public GpuExchanges {
   // while its collectives are being recorded.
   template <typename Add>
   void undisturbed(const Add& add) {
-    const std::lock_guard<std::timed_mutex> lock(mutex_);
+    const Use use(*this);
     isUndisturbed_ = true;
     add();
-    isUndisturbed_ = false;
   }
 
   // Any thread: no more collectives are added. Waits until the thread of the device has left NCCL, but not forever.
   void abandon() noexcept;
 
  private:
+  // While the thread of the device uses the communicator.
+  class Use {
+   public:
+    explicit Use(NcclExchanges& exchanges) : exchanges_(exchanges) { exchanges_.setInUse(true); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    ~Use() { exchanges_.setInUse(false); }
+
+   private:
+    NcclExchanges& exchanges_;
+  };
+
+  void setInUse(bool isInUse);
   void add(std::size_t place, const Stream& stream);
 
   NcclCommunicator& communicator_;
@@ -43,7 +56,9 @@ class NcclExchanges : public GpuExchanges {
   bool hasBegun_ = false;       // of the thread of the device
   bool isUndisturbed_ = false;  // of the thread of the device
   std::atomic<bool> isAbandoned_{false};
-  std::timed_mutex mutex_;  // held while the communicator is used
+  std::mutex mutex_;  // guards isInUse_
+  std::condition_variable left_;
+  bool isInUse_ = false;
 };
 
 }  // namespace ringrun
