@@ -7,6 +7,7 @@ export type { BackwardOptions } from './engine/autograd.ts';
 export { autocast, isAutocastEnabled, type AutocastOptions } from './tensor/autocast.ts';
 export { BufferTensor } from './tensor/buffer-tensor.ts';
 export { cat, cdist, einsum, meshgrid, stack, where } from './tensor/combine.ts';
+export { bernoulli, multinomial } from './tensor/random-sampling.ts';
 export { checkpoint } from './functional/activation-checkpoint.ts';
 export { compileStep, type CompiledStep, type CompileStepOptions } from './compiled-step/compile-step.ts';
 export type { Auxiliary, StepResult } from './compiled-step/step-result.ts';

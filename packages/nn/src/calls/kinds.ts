@@ -36,9 +36,9 @@ const names: Readonly<Record<keyof typeof kinds, string>> = {
   operand: 'other exponent src min max',
   scalar: 'fillValue',
   number:
-    'p eps alpha beta negativeSlope lambd minVal maxVal threshold tau margin delta labelSmoothing ignoreIndex momentum dropoutP blank numClasses groups numGroups upscaleFactor downscaleFactor k inChannels outChannels inFeatures outFeatures in1Features in2Features numEmbeddings embeddingDim numFeatures numChannels embedDim numHeads dModel nhead numLayers numEncoderLayers numDecoderLayers dimFeedforward layerNormEps inputSize hiddenSize numParameters init startDim endDim dim0 dim1 dim2 count length start step rtol atol repeats shift splitCount chunks base nan posinf neginf n diagonal offset repeats chunks correction dropout lr lrDecay rho',
+    'p eps alpha beta negativeSlope lambd minVal maxVal threshold tau margin delta labelSmoothing ignoreIndex momentum dropoutP blank numClasses groups numGroups upscaleFactor downscaleFactor k inChannels outChannels inFeatures outFeatures in1Features in2Features numEmbeddings embeddingDim numFeatures numChannels embedDim numHeads dModel nhead numLayers numEncoderLayers numDecoderLayers dimFeedforward layerNormEps inputSize hiddenSize numParameters init startDim endDim dim0 dim1 dim2 count length start step rtol atol repeats shift splitCount chunks base nan posinf neginf n diagonal offset repeats chunks correction dropout lr lrDecay rho numSamples reinterpretedBatchNdims',
   boolean:
-    'keepdim training inplace ceilMode countIncludePad alignCorners affine trackRunningStats batchFirst bidirectional normFirst zeroInfinity logTarget logInput full swap hard isCausal enableGqa includeLastOffset elementwiseAffine largest sorted descending',
+    'keepdim training inplace ceilMode countIncludePad alignCorners affine trackRunningStats batchFirst bidirectional normFirst zeroInfinity logTarget logInput full swap hard isCausal enableGqa includeLastOffset elementwiseAffine largest sorted descending replacement validateArgs',
   text: 'reduction approximate paddingMode nonlinearity',
   sizes: 'stride dilation kernelSize normalizedShape splitSize shifts dims',
   list: 'sizes',
@@ -99,12 +99,16 @@ const overSeveral: ReadonlySet<string> = new Set(
     .map((name) => `x.${name}`),
 );
 
+/** Parameters of distributions. */
+const parameters: ReadonlySet<string> = new Set('loc scale low high rate probs logits'.split(' '));
+
 /** The kind of an argument; undefined if the function checks it. */
 export function kindOf(key: string, name: string): Kind | undefined {
   // The functions of nn.init say which tensors they fill.
   if (key.startsWith('nn.init.') && name === 'tensor') return undefined;
   if ((key === 'x.norm' && name === 'p') || ((key === 'x.var' || key === 'x.std') && name === 'dim'))
     return undefined;
+  if (key.startsWith('distributions.') && parameters.has(name)) return kinds.operand;
   const exception = exceptions[`${key} ${name}`];
   if (exception !== undefined) return kinds[exception];
   if (key.startsWith('nn.') && name === 'bias') return kinds.boolean;

@@ -10,11 +10,11 @@ import * as elementwise from '../ops/elementwise.ts';
 import { indexSelect } from '../ops/indexing.ts';
 import { torchMatmul } from '../ops/linear-algebra.ts';
 import { flatten, pad, reshape, slice, transpose, unsqueeze } from '../ops/shape.ts';
-import { ReductionMethods } from './reduction-methods.ts';
+import { RandomMethods } from './random-methods.ts';
 import { promoted } from './tensor-methods.ts';
 
 /** Matrices and vectors. */
-export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extends ReductionMethods<Tensor> {
+export abstract class MatrixMethods<Tensor extends MatrixMethods<Tensor>> extends RandomMethods<Tensor> {
   /**
    * Matrix product (torch.matmul): [M, K] and [K, N] give [M, N]; leading dimensions broadcast. A vector on the left is treated
    * as a row, a vector on the right as a column; the result omits its dimension.

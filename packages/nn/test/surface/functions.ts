@@ -165,6 +165,8 @@ export const packageCalls: CallTable = {
   arange: [() => all.arange(0), () => all.arange(1e30), () => all.arange(0, 3, 0)],
   linspace: [() => all.linspace(0, 1, 0), () => all.linspace(0, 1, -1)],
   logspace: [() => all.logspace(0, 1, 0)],
+  multinomial: [(x) => all.multinomial(x, 1), (x) => all.multinomial(x.exp(), 1)],
+  bernoulli: [(x) => all.bernoulli(x), (x) => all.bernoulli(x, 0.5)],
   randperm: [() => all.randperm(0), () => all.randperm(-1)],
   tensor: [() => all.tensor([]), (x) => all.tensor([], x.shape)],
   Parameter: [(x) => new all.Parameter(new Float32Array(x.numel()), x.shape)],

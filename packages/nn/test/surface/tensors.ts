@@ -143,6 +143,8 @@ export const tensorCalls: CallTable = {
   chunk: [(x) => x.chunk(2), (x) => x.chunk(3, -1)],
   unbind: [(x) => x.unbind(), (x) => x.unbind(-1)],
   flip: [(x) => x.flip(0), (x) => x.flip(...x.shape.keys())],
+  multinomial: [(x) => x.multinomial(1), (x) => x.multinomial(2, true), (x) => x.add(1).multinomial(2)],
+  bernoulli: [(x) => x.bernoulli(), (x) => x.bernoulli(0.5)],
   roll: [(x) => x.roll(1, 0), (x) => x.roll(-2, -1)],
 };
 
