@@ -31,6 +31,9 @@ export const utilsNames = {};
 /** torch.nn.utils.rnn */
 export const rnnNames = {};
 
+/** torch.nn.utils.parametrizations */
+export const parametrizationNames = {};
+
 /** torch.optim.lr_scheduler */
 export const schedulerNames = {};
 

@@ -8,10 +8,12 @@ import json
 import re
 
 import torch
+import torch.distributions as distributions
 import torch.nn as nn
 import torch.nn.functional as F
 import torch.nn.init as init
 import torch.nn.utils as utils
+import torch.nn.utils.parametrizations as parametrizations
 import torch.nn.utils.rnn as rnn
 import torch.optim.lr_scheduler as lr_scheduler
 import torch.optim.swa_utils as swa_utils
@@ -54,6 +56,8 @@ families = {
     "optim.swaUtils": {n: c.__init__ for n, c in vars(swa_utils).items() if inspect.isclass(c)},
     "nn.init": {n.removesuffix("_"): f for n, f in vars(init).items() if inspect.isfunction(f)},
     "nn.utils": {n.removesuffix("_"): f for n, f in vars(utils).items() if inspect.isfunction(f) and n.endswith("_")},
+    "nn.utils.parametrizations": {n: f for n, f in vars(parametrizations).items() if inspect.isfunction(f)},
+    "distributions": {n: getattr(distributions, n).__init__ for n in distributions.__all__ if inspect.isclass(getattr(distributions, n))},
     "nn.utils.rnn": {n: f for n, f in vars(rnn).items() if inspect.isfunction(f)},
 }
 # Overloads of pools, under the name that users call.

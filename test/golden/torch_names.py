@@ -7,6 +7,8 @@ import json
 
 import torch
 import torch.distributed as distributed
+import torch.distributions as distributions
+import torch.nn.utils.parametrizations as parametrizations
 import torch.utils.data as data
 from torch.optim import lr_scheduler, swa_utils
 
@@ -51,6 +53,11 @@ families = {
     "torch.nn.init": [name for name in defined(torch.nn.init) if name.endswith("_") or name == "calculate_gain"],
     "torch.nn.utils": [name for name in defined(torch.nn.utils, inspect.isfunction)],
     "torch.nn.utils.rnn": [name for name in defined(torch.nn.utils.rnn, inspect.isfunction)],
+    "torch.nn.utils.parametrizations": [name for name in defined(parametrizations, inspect.isfunction)],
+    "torch.distributions": sorted(
+        name for name in distributions.__all__ if name[0].isupper() or name in ("kl_divergence", "register_kl")
+    ),
+    "torch.distributions.Distribution": public(distributions.Distribution),
     "torch.optim": parts(torch.optim),
     "torch.optim.Optimizer": [name for name in public(torch.optim.Optimizer) if callable(getattr(torch.optim.Optimizer, name))],
     "torch.optim.lr_scheduler": parts(lr_scheduler, lr_scheduler.LRScheduler),

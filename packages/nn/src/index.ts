@@ -38,18 +38,10 @@ export {
   zerosLike,
   type CreationOptions,
 } from './tensor/creation.ts';
-export {
-  normal,
-  rand,
-  randint,
-  randLike,
-  randn,
-  randnLike,
-  randperm,
-  type RandomOptions,
-} from './tensor/random-creation.ts';
+export { normal, rand, randint, randLike, randn, randnLike, randperm } from './tensor/random-creation.ts';
 export type { ArrayOf, DType, FloatDType, Scalar, TensorData } from './dtype.ts';
 export { ArgumentError, NnError, ShapeError } from './errors/errors.ts';
+export * as distributions from './distributions/index.ts';
 export * as F from './functional/index.ts';
 export type { GradientReceiver } from './graph/source.ts';
 export { GradScaler, type GradScalerOptions } from './optim/grad-scaler.ts';
@@ -64,6 +56,7 @@ export type { IsParameter } from './onnx/import/initializers.ts';
 export * as optim from './optim/index.ts';
 export { Parameter } from './tensor/parameter.ts';
 export { defaultGenerator, manualSeed, type Generator, type GeneratorState } from './random/generator.ts';
+export type { RandomOptions } from './random/random-options.ts';
 export type { ShapedElements, TensorElements } from './tensor/elements.ts';
 export { tensor, Tensor } from './tensor/tensor.ts';
 export type { ProductScales } from './tensor/matrix-methods.ts';

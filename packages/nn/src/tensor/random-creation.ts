@@ -6,16 +6,11 @@ import type { DType } from '../dtype.ts';
 import { requireShape, tensorOf } from './creation.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { sizeOf } from '../value-type.ts';
-import { defaultGenerator, type Generator } from '../random/generator.ts';
+import { defaultGenerator } from '../random/generator.ts';
+import type { RandomOptions } from '../random/random-options.ts';
 import type { Tensor } from './tensor.ts';
 
 // Tensors of random numbers. After `manualSeed` they are bit-identical to torch's on the CPU.
-
-/** Options of functions that draw numbers. */
-export interface RandomOptions {
-  /** Random number generator. Default: the one seeded by `manualSeed`. */
-  generator?: Generator;
-}
 
 const randomOptions: OptionNames<RandomOptions> = { generator: true };
 

@@ -6,15 +6,10 @@ import { checkElements } from '../graph/element-checks.ts';
 import type { Value } from '../graph/node.ts';
 import { input } from '../ops/source.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
-import { defaultGenerator, type Generator } from '../random/generator.ts';
+import { defaultGenerator } from '../random/generator.ts';
+import type { RandomOptions } from '../random/random-options.ts';
 import { describeType, sizeOf } from '../value-type.ts';
 import { ReductionMethods } from './reduction-methods.ts';
-
-/** Options of methods that draw numbers. */
-export interface DrawOptions {
-  /** Random number generator. Default: the one seeded by `manualSeed`. */
-  generator?: Generator;
-}
 
 /**
  * Random samples whose probabilities are a tensor. The uniform numbers are drawn at the call, so a compiled step draws new ones in
@@ -35,7 +30,7 @@ export abstract class RandomMethods<Tensor extends RandomMethods<Tensor>> extend
    */
   multinomial(
     ...given: Call<
-      [numSamples: number, replacement?: boolean | undefined, options?: DrawOptions | undefined],
+      [numSamples: number, replacement?: boolean | undefined, options?: RandomOptions | undefined],
       'x.multinomial'
     >
   ): Tensor {
@@ -47,7 +42,7 @@ export abstract class RandomMethods<Tensor extends RandomMethods<Tensor>> extend
       : this.#withoutReplacement(weights, numSamples, options);
   }
 
-  #withReplacement(weights: Tensor, count: number, options: DrawOptions): Tensor {
+  #withReplacement(weights: Tensor, count: number, options: RandomOptions): Tensor {
     const rows = this.shape.slice(0, -1);
     const cumulative = weights.cumsum(-1);
     const total = cumulative.narrow(-1, cumulative.shape.at(-1)! - 1, 1);
@@ -59,7 +54,7 @@ export abstract class RandomMethods<Tensor extends RandomMethods<Tensor>> extend
     return isBefore.long().sum(-1);
   }
 
-  #withoutReplacement(weights: Tensor, count: number, options: DrawOptions): Tensor {
+  #withoutReplacement(weights: Tensor, count: number, options: RandomOptions): Tensor {
     const noise = this.of(uniformDraw(this.shape, options))
       .clamp(2 ** -25)
       .neg()
@@ -77,7 +72,7 @@ export abstract class RandomMethods<Tensor extends RandomMethods<Tensor>> extend
    *   made by `tensor(…)`
    */
   bernoulli(
-    ...given: Call<[p?: number | undefined, options?: DrawOptions | undefined], 'x.bernoulli'>
+    ...given: Call<[p?: number | undefined, options?: RandomOptions | undefined], 'x.bernoulli'>
   ): Tensor {
     const [p, options] = arranged('x.bernoulli', given);
     const { value } = this;
@@ -90,7 +85,7 @@ export abstract class RandomMethods<Tensor extends RandomMethods<Tensor>> extend
 }
 
 /** Numbers uniform in [0, 1), drawn now. */
-function uniformDraw(shape: readonly number[], { generator = defaultGenerator }: DrawOptions): Value {
+function uniformDraw(shape: readonly number[], { generator = defaultGenerator }: RandomOptions): Value {
   const data = new Float32Array(sizeOf(shape));
   generator.fillUniform(data, 0, 1);
   return input('float32', shape, { data });

@@ -1,6 +1,6 @@
 import { arranged } from '../calls/arrange.ts';
 import type { Call } from '../calls/call.ts';
-import type { RandomOptions } from './random-creation.ts';
+import type { RandomOptions } from '../random/random-options.ts';
 import type { Tensor } from './tensor.ts';
 
 /** Samples positions with the probabilities of a vector or of each row of a matrix (torch.multinomial): see {@link Tensor.multinomial}. */

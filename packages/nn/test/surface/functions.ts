@@ -189,5 +189,5 @@ export const notFunctions = [
     'setDefaultDevice',
     ...['setFloat32MatmulPrecision', 'getFloat32MatmulPrecision', 'backends'],
   ],
-  ...['defaultGenerator', 'manualSeed'],
+  ...['defaultGenerator', 'manualSeed', 'distributions'],
 ];

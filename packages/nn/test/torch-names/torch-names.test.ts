@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { F, nn, optim, ones, Parameter, Tensor } from '../../src/torch-names/entry.ts';
+import { distributions, F, nn, optim, ones, Parameter, Tensor } from '../../src/torch-names/entry.ts';
 
 const x: unknown = ones([2, 3]);
+const normal: unknown = new distributions.Normal(0, 1);
 const layer: unknown = new nn.Linear(2, 3);
 const optimizer: unknown = new optim.SGD([new Parameter(new Float32Array(1), [1])], { lr: 0.1 });
 
@@ -24,6 +25,9 @@ test.each([
     'DataParallel',
     'Use `DistributedDataParallel` of ringrun, with a process for each part of the batch.',
   ],
+  [distributions, 'distributions', 'kl_divergence', 'Use distributions.klDivergence.'],
+  [normal, 'distribution', 'log_prob', 'Use distribution.logProb.'],
+  [normal, 'distribution', 'batch_shape', 'Use distribution.batchShape.'],
   [optim, 'optim', 'lr_scheduler', 'Use optim.lrScheduler.'],
 ])('%#: reading it throws an error with ringrun’s name', (object, owner, name, replacement) => {
   expect(() => read(object, name)).toThrow(

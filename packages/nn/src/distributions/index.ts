@@ -1,0 +1,12 @@
+export { Bernoulli } from './bernoulli.ts';
+export { Categorical } from './categorical.ts';
+export type { Constraint } from './constraint.ts';
+export { Distribution, type SampleOptions, type SampleShape } from './distribution.ts';
+export { Exponential } from './exponential.ts';
+export { Independent } from './independent.ts';
+export { klDivergence, registerKl, type DistributionClass } from './kl.ts';
+export { Laplace } from './laplace.ts';
+export { Normal } from './normal.ts';
+export type { DistributionOptions, DistributionParameter } from './parameters.ts';
+export { Uniform } from './uniform.ts';
+export { setDefaultValidateArgs } from './validation.ts';

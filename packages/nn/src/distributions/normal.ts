@@ -1,0 +1,72 @@
+import { arranged } from '../calls/arrange.ts';
+import type { Call } from '../calls/call.ts';
+import { randn } from '../tensor/random-creation.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { positive, real } from './constraint.ts';
+import { Distribution } from './distribution.ts';
+import { broadcastParameters, type DistributionOptions, type DistributionParameter } from './parameters.ts';
+
+const halfLogOf2Pi = 0.5 * Math.log(2 * Math.PI);
+
+/** Normal distribution (torch.distributions.Normal). After `manualSeed`, samples equal torch's on the CPU. */
+export class Normal extends Distribution {
+  /** Mean. */
+  readonly loc: Tensor;
+  /** Standard deviation. */
+  readonly scale: Tensor;
+
+  constructor(
+    ...given: Call<
+      [loc: DistributionParameter, scale: DistributionParameter, options?: DistributionOptions | undefined],
+      'distributions.Normal'
+    >
+  ) {
+    const [loc, scale, options] = arranged('distributions.Normal', given);
+    const parameters = broadcastParameters('Normal', { loc: [loc, real], scale: [scale, positive] }, options);
+    super(parameters.loc.shape, [], options);
+    this.loc = parameters.loc;
+    this.scale = parameters.scale;
+  }
+
+  protected get support() {
+    return real;
+  }
+
+  override get hasRsample(): boolean {
+    return true;
+  }
+
+  get mean(): Tensor {
+    return this.loc;
+  }
+
+  get mode(): Tensor {
+    return this.loc;
+  }
+
+  get variance(): Tensor {
+    return this.scale.square();
+  }
+
+  override get stddev(): Tensor {
+    return this.scale;
+  }
+
+  protected override drawDifferentiable(shape: readonly number[]): Tensor {
+    return randn(this.extendedShape(shape)).mul(this.scale).add(this.loc);
+  }
+
+  logProb(value: DistributionParameter): Tensor {
+    const distance = this.valueOf('logProb', value).sub(this.loc).div(this.scale);
+    return distance.square().mul(-0.5).sub(this.scale.log()).sub(halfLogOf2Pi);
+  }
+
+  entropy(): Tensor {
+    return this.scale.log().add(0.5 + halfLogOf2Pi);
+  }
+
+  override cdf(value: DistributionParameter): Tensor {
+    const distance = this.valueOf('cdf', value).sub(this.loc).div(this.scale);
+    return distance.mul(Math.SQRT1_2).erf().add(1).mul(0.5);
+  }
+}
