@@ -26,7 +26,10 @@ export const functionNames = {
 export const initNames = {};
 
 /** torch.nn.utils */
-export const utilsNames = {};
+export const utilsNames = {
+  spectral_norm: 'nn.utils.parametrizations.spectralNorm(module)',
+  weight_norm: 'nn.utils.parametrizations.weightNorm(module)',
+};
 
 /** torch.nn.utils.rnn */
 export const rnnNames = {};

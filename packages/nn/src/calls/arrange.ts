@@ -36,7 +36,11 @@ interface Parsed {
 }
 
 /** Options for which null is a value. */
-const nullable: ReadonlySet<string> = new Set(['nn.BatchNorm momentum', 'nn.SyncBatchNorm momentum']);
+const nullable: ReadonlySet<string> = new Set([
+  'nn.BatchNorm momentum',
+  'nn.SyncBatchNorm momentum',
+  'nn.utils.parametrizations.weightNorm dim',
+]);
 
 const parsed = new Map<string, Parsed>();
 

@@ -21,10 +21,9 @@ export abstract class RandomMethods<Tensor extends RandomMethods<Tensor>> extend
    * [numSamples], [N, C] gives [N, numSamples]. Weights need not sum to 1. Draws from the generator of `manualSeed`, but not the
    * same positions as torch.
    *
-   * With replacement, each sample inverts the cumulative distribution at a uniform number. Without it, the samples are the
+   * `replacement` allows a position to be sampled several times; default: false. With it, each sample inverts the cumulative distribution at a uniform number. Without it, the samples are the
    * largest weights divided by exponential numbers, which is the same as drawing one after the other (Gumbel top-k).
    *
-   * @param replacement If false, a position is sampled at most once. Default: false.
    * @throws ShapeError unless there are one or two dimensions of floats; ArgumentError if numSamples is larger than C without
    *   replacement, or for a negative, infinite or zero sum of weights, if the weights were made by `tensor(…)`
    */
@@ -64,10 +63,9 @@ export abstract class RandomMethods<Tensor extends RandomMethods<Tensor>> extend
   }
 
   /**
-   * 1 with the probability of each element, else 0, in the dtype of this tensor (torch.bernoulli). After `manualSeed`, the
+   * 1 with the probability of each element, or with the probability `p`, else 0, in the dtype of this tensor (torch.bernoulli). After `manualSeed`, the
    * samples equal torch's on the CPU.
    *
-   * @param p Probability of every element. Default: the elements.
    * @throws ShapeError unless it is a tensor of floats; ArgumentError for a probability outside [0, 1], if it is a number or was
    *   made by `tensor(…)`
    */

@@ -20,6 +20,8 @@ export const optimization = {
   'nn.init.xavierNormal': [['tensor'], ['gain?', 'generator?']],
   'nn.init.xavierUniform': [['tensor'], ['gain?', 'generator?']],
   'nn.init.zeros': [['tensor'], []],
+  'nn.utils.parametrizations.spectralNorm': [['module'], ['name?', 'nPowerIterations?', 'eps?', 'dim?']],
+  'nn.utils.parametrizations.weightNorm': [['module'], ['name?', 'dim?']],
   'nn.utils.clipGradNorm': [
     ['parameters', 'maxNorm'],
     ['normType?', 'errorIfNonfinite?', 'foreach!'],
