@@ -21,8 +21,9 @@ export abstract class RandomMethods<Tensor extends RandomMethods<Tensor>> extend
    * [numSamples], [N, C] gives [N, numSamples]. Weights need not sum to 1. Draws from the generator of `manualSeed`, but not the
    * same positions as torch.
    *
-   * `replacement` allows a position to be sampled several times; default: false. With it, each sample inverts the cumulative distribution at a uniform number. Without it, the samples are the
-   * largest weights divided by exponential numbers, which is the same as drawing one after the other (Gumbel top-k).
+   * `replacement` allows a position to be sampled several times; default: false. With it, each sample inverts the cumulative
+   * distribution at a uniform number. Without it, the samples are the largest weights divided by exponential numbers, which is
+   * the same as drawing one after the other (Gumbel top-k).
    *
    * @throws ShapeError unless there are one or two dimensions of floats; ArgumentError if numSamples is larger than C without
    *   replacement, or for a negative, infinite or zero sum of weights, if the weights were made by `tensor(…)`
