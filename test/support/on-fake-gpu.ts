@@ -1,8 +1,10 @@
 import { beforeEach } from 'vitest';
 import { fakeComputeLibraries } from '../../native/test/fake-gpu/libraries.ts';
+import { fillAllocatedMemory } from '../../native/test/gpu/undefined-memory.ts';
 
 // Graphs of every test compute on the fake GPU of native/test/fake-gpu, if the test does not select a device.
 Object.assign(process.env, fakeComputeLibraries(), { RINGRUN_DEVICE: 'cuda' });
+fillAllocatedMemory();
 
 /** Why tests cannot pass on a GPU, by the end of their file and then by a part of their full name; '' is all of them. */
 const ofTheCpu: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -1,9 +1,11 @@
 import { loadNative, type NativeGpuDevice } from '@ringrun/native';
 import { fakeComputeLibraries } from '../fake-gpu/libraries.ts';
+import { fillAllocatedMemory } from './undefined-memory.ts';
 
 /** A GPU of the fake driver, in this process: one file of tests has one process. */
 export function fakeDevice(): NativeGpuDevice {
   Object.assign(process.env, fakeComputeLibraries());
+  fillAllocatedMemory();
   return new (loadNative().GpuDevice)(0);
 }
 

@@ -103,8 +103,8 @@ FAKE_GPU_EXPORT int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   void* const onDevice = ::mmap(reserved, mapped, protection, MAP_SHARED | MAP_FIXED, file, 0);
   ::close(file);
   if (host == MAP_FAILED || reserved == MAP_FAILED || onDevice == MAP_FAILED) return kOutOfMemory;
-  // New memory of a real GPU has undefined contents.
-  std::memset(host, 0xee, bytes);
+  // New memory of a real GPU has undefined contents: NaN, and −1.
+  std::memset(host, 0xff, bytes);
   all.onDevice[static_cast<std::uint8_t*>(onDevice)] = {static_cast<std::uint8_t*>(host), bytes, currentDevice()};
   *address = reinterpret_cast<std::uint64_t>(onDevice);
   return kSuccess;

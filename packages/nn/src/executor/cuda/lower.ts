@@ -216,6 +216,9 @@ class ProgramLowering {
     for (const [index, value] of [...places.keys()].entries()) {
       this.#homes.set(value, { slot, byteOffset: offsets[index] });
     }
+    for (const value of this.#read) {
+      if (!this.#homes.has(value)) throw new Error(`The graph reads ${value.node.op}, which is no leaf.`);
+    }
     return bytes;
   }
 

@@ -9,7 +9,7 @@ import { matmul } from '../linear-algebra.ts';
 import { promotedFloat } from '../promotion.ts';
 import { expand, transpose, trilu } from '../shape.ts';
 import { gradientOfSoftmax, softmax } from '../softmax.ts';
-import { constant, number } from '../source.ts';
+import { constant } from '../source.ts';
 import { dropout } from './dropout.ts';
 import { plainSafeSoftmax, safeSoftmax } from './safe-softmax.ts';
 
@@ -55,12 +55,12 @@ export function attentionWeights(
 ): Value {
   const scores = matmul(mul(query, scale), lastTwoSwapped(key));
   const visible = isCausal
-    ? where(causalMask(query.shape.at(-2)!, key.shape.at(-2)!), scores, number(-Infinity))
+    ? where(causalMask(query.shape.at(-2)!, key.shape.at(-2)!), scores, constant(-Infinity))
     : scores;
   // Without a mask, each query attends at least to the first key.
   if (mask === undefined) return softmax(visible, -1);
   return softmaxOfMasked(
-    mask.dtype === 'bool' ? where(mask, visible, number(-Infinity)) : add(visible, mask),
+    mask.dtype === 'bool' ? where(mask, visible, constant(-Infinity)) : add(visible, mask),
   );
 }
 

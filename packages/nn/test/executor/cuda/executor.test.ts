@@ -2,6 +2,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import type { NativeGpuDevice, NativeGpuProgram } from '@ringrun/native';
 import { fakeComputeLibraries } from '../../../../../native/test/fake-gpu/libraries.ts';
 import { fakeDevice } from '../../../../../native/test/gpu/fake-device.ts';
+import { fillAllocatedMemory } from '../../../../../native/test/gpu/undefined-memory.ts';
 import {
   Parameter,
   compileStep,
@@ -16,14 +17,17 @@ import { cudaExecutor, executorOn } from '../../../src/executor/cuda/cuda.ts';
 import type { Executor } from '../../../src/executor/executor.ts';
 import { setGpuExecutor } from '../../../src/executor/select.ts';
 import { createValue } from '../../../src/graph/node.ts';
-import { exp } from '../../../src/ops/elementwise.ts';
-import { input } from '../../../src/ops/source.ts';
+import { exp, mul } from '../../../src/ops/elementwise.ts';
+import { input, number } from '../../../src/ops/source.ts';
 import { manualSeed } from '../../../src/random/generator.ts';
+import { checkGradients } from '../../support/check-gradients.ts';
 import { numbers } from '../../support/cuda.ts';
 import { definitionFor } from '../../support/executor-programs.ts';
+import { attentionCases } from '../../support/gradient-cases/attention.ts';
 import '../../support/one-thread.ts';
 
 Object.assign(process.env, fakeComputeLibraries());
+fillAllocatedMemory();
 setDefaultDevice('cuda');
 afterAll(() => {
   setDefaultDevice(undefined);
@@ -235,4 +239,16 @@ test('a graph with an operator that has no kernel runs on the CPU, with one line
   expect(lines).toEqual([
     'ringrun: test runs on the CPU, because on the GPU there is no kernel for Elementwise. Elements are copied for every run. (printed once)\n',
   ]);
+});
+
+test('a program reads no number that is not among its inputs', async () => {
+  const x = input('float32', [2], { data: Float32Array.of(1, 2) });
+  const definition = { ...definitionFor(mul(x, number(3))), leaves: definitionFor(exp(x)).leaves };
+  await expect((cudaExecutor(0) as Executor).compile(definition)).rejects.toThrow(
+    'The graph reads Number, which is no leaf.',
+  );
+});
+
+test('the gradient of a trained mask of causal attention reads only what the program writes', async () => {
+  await checkGradients(attentionCases.Attention['a trained mask, causal, dropout']);
 });
