@@ -26,3 +26,15 @@ export function formatRanks(ranks: readonly number[]): string {
   const list = names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : names.join('');
   return `${ranks.length === 1 ? 'rank' : 'ranks'} ${list}`;
 }
+
+/** Indents all lines except the first one by two spaces, as in a printed tree. Empty lines stay empty. */
+export function indentLines(text: string): string {
+  return text.replaceAll(/\n(?=.)/g, '\n  ');
+}
+
+/** A wrapper of a module as torch prints it, with the module below it. A module without `toString` is written as `Name()`. */
+export function formatWrapper(name: string, module: object): string {
+  const hasText = module.toString !== Object.prototype.toString;
+  const text = hasText ? (module as { toString(): string }).toString() : `${module.constructor.name}()`;
+  return `${name}(\n  (module): ${indentLines(text)}\n)`;
+}

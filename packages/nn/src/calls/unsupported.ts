@@ -36,8 +36,7 @@ const falsy: readonly unknown[] = [false, 0];
  */
 export function reasonAgainst(name: string, value: unknown, spelling: string): string | undefined {
   if (name === 'inplace') {
-    // A module in a network is always called for its result.
-    if (value === false || (value === true && spelling.startsWith('new '))) return undefined;
+    if (value === false) return undefined;
     return `Tensors do not change: assign the result, as in x = ${spelling}(x).`;
   }
   const { advice, defaults } = unsupported[name] ?? { advice: 'Omit it.', defaults: falsy };

@@ -13,11 +13,13 @@ import {
   type GELUOptions,
 } from '../functional/activation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { InplaceActivation, type InplaceOptions } from './inplace-activation.ts';
 import { Module } from './module.ts';
+import { inplaceOf, quoted, writeArguments } from './repr.ts';
 import { requireNumber } from '../checks/require-number.ts';
 
 /** max(x, 0) (torch.nn.ReLU). */
-export class ReLU extends Module {
+export class ReLU extends InplaceActivation {
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return relu(input);
@@ -27,17 +29,26 @@ export class ReLU extends Module {
 /** x if x > 0, else negativeSlope·x (torch.nn.LeakyReLU). */
 export class LeakyReLU extends Module {
   readonly #negativeSlope: number;
+  readonly #inplace: boolean;
 
-  constructor(...given: Call<[negativeSlope?: number | undefined], 'nn.LeakyReLU'>) {
-    const [negativeSlope = 0.01] = arranged('nn.LeakyReLU', given);
+  constructor(
+    ...given: Call<[negativeSlope?: number | undefined, options?: InplaceOptions | undefined], 'nn.LeakyReLU'>
+  ) {
+    const [negativeSlope = 0.01, { inplace = false }] = arranged('nn.LeakyReLU', given);
     super();
     requireNumber('LeakyReLU', { negativeSlope });
     this.#negativeSlope = negativeSlope;
+    this.#inplace = inplace;
   }
 
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return leakyRelu(input, this.#negativeSlope);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { negative_slope: this.#negativeSlope, ...inplaceOf(this.#inplace) });
   }
 }
 
@@ -56,10 +67,15 @@ export class GELU extends Module {
   forward(input: Tensor): Tensor {
     return gelu(input, this.#options);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { approximate: quoted(this.#options.approximate ?? 'none') });
+  }
 }
 
 /** x·sigmoid(x) (torch.nn.SiLU). */
-export class SiLU extends Module {
+export class SiLU extends InplaceActivation {
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return silu(input);
@@ -97,6 +113,11 @@ export class Softmax extends Module {
   forward(input: Tensor): Tensor {
     return softmax(input, this.#dim);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { dim: this.#dim });
+  }
 }
 
 /** exp(−x) / Σ exp(−x) along `dim` (torch.nn.Softmin). */
@@ -113,6 +134,11 @@ export class Softmin extends Module {
   /** Normalizes along `dim`; the shape is kept. */
   forward(input: Tensor): Tensor {
     return softmin(input, this.#dim);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { dim: this.#dim });
   }
 }
 
@@ -138,5 +164,10 @@ export class LogSoftmax extends Module {
   /** Normalizes along `dim`; the shape is kept. */
   forward(input: Tensor): Tensor {
     return logSoftmax(input, this.#dim);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { dim: this.#dim });
   }
 }

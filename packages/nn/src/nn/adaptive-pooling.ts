@@ -12,6 +12,7 @@ import {
 import type { Pair, Single, Triple } from '../functional/sizes.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 
 /** Averages sequences of any size to a fixed size (torch.nn.AdaptiveAvgPool1d). */
 export class AdaptiveAvgPool1d extends Module {
@@ -26,6 +27,11 @@ export class AdaptiveAvgPool1d extends Module {
   /** [N, C, L] to [N, C, ...outputSize], or the same without N. */
   forward(input: Tensor): Tensor {
     return adaptiveAvgPool1d(input, this.#outputSize);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { output_size: this.#outputSize });
   }
 }
 
@@ -43,6 +49,11 @@ export class AdaptiveAvgPool2d extends Module {
   forward(input: Tensor): Tensor {
     return adaptiveAvgPool2d(input, this.#outputSize);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { output_size: this.#outputSize });
+  }
 }
 
 /** Averages volumes of any size to a fixed size (torch.nn.AdaptiveAvgPool3d). */
@@ -58,6 +69,11 @@ export class AdaptiveAvgPool3d extends Module {
   /** [N, C, D, H, W] to [N, C, ...outputSize], or the same without N. */
   forward(input: Tensor): Tensor {
     return adaptiveAvgPool3d(input, this.#outputSize);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { output_size: this.#outputSize });
   }
 }
 
@@ -75,6 +91,11 @@ export class AdaptiveMaxPool1d extends Module {
   forward(input: Tensor): Tensor {
     return adaptiveMaxPool1d(input, this.#outputSize);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { output_size: this.#outputSize });
+  }
 }
 
 /** Max-pools images of any size to a fixed size (torch.nn.AdaptiveMaxPool2d). */
@@ -91,6 +112,11 @@ export class AdaptiveMaxPool2d extends Module {
   forward(input: Tensor): Tensor {
     return adaptiveMaxPool2d(input, this.#outputSize);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { output_size: this.#outputSize });
+  }
 }
 
 /** Max-pools volumes of any size to a fixed size (torch.nn.AdaptiveMaxPool3d). */
@@ -106,5 +132,10 @@ export class AdaptiveMaxPool3d extends Module {
   /** [N, C, D, H, W] to [N, C, ...outputSize], or the same without N. */
   forward(input: Tensor): Tensor {
     return adaptiveMaxPool3d(input, this.#outputSize);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { output_size: this.#outputSize });
   }
 }

@@ -12,6 +12,7 @@ import type { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requirePositive, requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Options of {@link BatchNorm1d}, {@link BatchNorm2d} and {@link BatchNorm3d}. */
@@ -141,6 +142,17 @@ export abstract class BatchNorm extends Module {
   #running(): RunningStatistics | undefined {
     const { runningMean: mean, runningVar: variance, numBatchesTracked: batches } = this;
     return mean && variance && batches && { mean, variance, batches };
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([this.#numFeatures], {
+      eps: this.#eps,
+      momentum: this.#momentum,
+      affine: this.weight !== undefined,
+      bias: this.bias !== undefined,
+      track_running_stats: this.runningMean !== undefined,
+    });
   }
 }
 

@@ -6,6 +6,7 @@ import type { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { type LinearOptions } from './linear.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** x₁ᵀ·W·x₂ + b (torch.nn.Bilinear). Weight and bias are initialized uniformly in ±1/√in1Features. */
@@ -32,5 +33,12 @@ export class Bilinear extends Module {
   /** […, in1Features] and […, in2Features] to […, outFeatures]. */
   forward(input1: Tensor, input2: Tensor): Tensor {
     return bilinear(input1, input2, this.weight, this.bias);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    const [outputs, in1, in2] = this.weight.shape;
+    const bias = this.bias !== undefined;
+    return writeArguments([], { in1_features: in1, in2_features: in2, out_features: outputs, bias });
   }
 }

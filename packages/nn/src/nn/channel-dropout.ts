@@ -3,17 +3,23 @@ import type { Call } from '../calls/call.ts';
 import { alphaDropout, dropout1d, dropout2d, dropout3d } from '../functional/channel-dropout.ts';
 import { requireProbability } from '../functional/dropout.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import type { InplaceOptions } from './inplace-activation.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 
 /** Base class of the dropout modules below: a probability, and the identity in evaluation. */
 export abstract class DropoutModule extends Module {
   readonly #p: number;
+  readonly #inplace: boolean;
 
-  constructor(...given: Call<[p?: number | undefined], 'nn.DropoutModule'>) {
-    const [p = 0.5] = arranged('nn.DropoutModule', given, new.target.name);
+  constructor(
+    ...given: Call<[p?: number | undefined, options?: InplaceOptions | undefined], 'nn.DropoutModule'>
+  ) {
+    const [p = 0.5, { inplace = false }] = arranged('nn.DropoutModule', given, new.target.name);
     super();
     requireProbability(new.target.name, p);
     this.#p = p;
+    this.#inplace = inplace;
   }
 
   /** Drops elements. */
@@ -22,6 +28,11 @@ export abstract class DropoutModule extends Module {
   /** The shape is kept. */
   forward(input: Tensor): Tensor {
     return this.training ? this.drop(input, this.#p) : input;
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { p: this.#p, inplace: this.#inplace });
   }
 }
 

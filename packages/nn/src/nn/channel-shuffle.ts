@@ -3,6 +3,7 @@ import type { Call } from '../calls/call.ts';
 import { channelShuffle } from '../functional/channel-shuffle.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Interleaves groups of channels (torch.nn.ChannelShuffle): see `F.channelShuffle`. */
@@ -19,5 +20,10 @@ export class ChannelShuffle extends Module {
   /** [N, C, …]; the shape is kept. */
   forward(input: Tensor): Tensor {
     return channelShuffle(input, this.#groups);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { groups: this.#groups });
   }
 }

@@ -6,11 +6,18 @@ import {
   convTranspose3d,
   type ConvTransposeOptions,
 } from '../functional/transposed-convolution.ts';
-import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from '../functional/sizes.ts';
+import {
+  requireAtLeast,
+  sizesOf,
+  type Pair,
+  type Single,
+  type Sizes,
+  type Triple,
+} from '../functional/sizes.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { requireGroups } from './conv.ts';
+import { requireGroups, writeConvolution } from './conv.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
@@ -72,6 +79,19 @@ export abstract class ConvTranspose<Size extends Sizes = Sizes> extends Module {
   /** [N, inChannels, …] to [N, outChannels, …], or the same without N. */
   forward(input: Tensor): Tensor {
     return this.convolve(input, this.#options);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    const { padding = 0, ...others } = this.#options;
+    const [inChannels, outChannels, ...kernel] = this.weight.shape;
+    return writeConvolution({
+      ...others,
+      channels: [inChannels, outChannels * (others.groups ?? 1)],
+      kernel,
+      padding: sizesOf(padding, kernel.length),
+      hasBias: this.bias !== undefined,
+    });
   }
 }
 

@@ -12,11 +12,19 @@ import {
   type ConvOptions,
 } from '../functional/convolution.ts';
 import { pad } from '../functional/padding.ts';
-import { requireAtLeast, type Pair, type Single, type Sizes, type Triple } from '../functional/sizes.ts';
+import {
+  requireAtLeast,
+  sizesOf,
+  type Pair,
+  type Single,
+  type Sizes,
+  type Triple,
+} from '../functional/sizes.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Padding of a convolution's input: zeros, or one of the modes of `F.pad`. */
@@ -45,6 +53,8 @@ export abstract class Conv<Size extends Sizes = Sizes> extends Module {
   readonly bias: Parameter | undefined;
   readonly #options: ConvOptions<Size>;
   readonly #around: Around | undefined;
+  /** As given: `#options` has no padding if the input is padded by `#around`. */
+  readonly #given: ConvModuleOptions<Size>;
 
   constructor(
     ...given: Call<
@@ -68,6 +78,7 @@ export abstract class Conv<Size extends Sizes = Sizes> extends Module {
     requireGroups(name, { groups, inChannels, outChannels });
     const fanIn = (inChannels / groups) * kernel.reduce((size, length) => size * length, 1);
     this.#options = paddingMode === 'zeros' ? ofConvolution : { ...ofConvolution, padding: 'valid' };
+    this.#given = options;
     this.#around = aroundOf(name, kernel, paddingMode, ofConvolution);
     this.weight = uniformByFanIn([outChannels, inChannels / groups, ...kernel], fanIn);
     this.bias = bias ? uniformByFanIn([outChannels], fanIn) : undefined;
@@ -87,6 +98,19 @@ export abstract class Conv<Size extends Sizes = Sizes> extends Module {
   forward(input: Tensor): Tensor {
     const padded = this.#around ? pad(input, this.#around.amounts, { mode: this.#around.mode }) : input;
     return this.convolve(padded, this.#options);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    const { padding = 0, ...others } = this.#given;
+    const [outChannels, inChannels, ...kernel] = this.weight.shape;
+    return writeConvolution({
+      ...others,
+      channels: [inChannels * (others.groups ?? 1), outChannels],
+      kernel,
+      padding: typeof padding === 'string' ? padding : sizesOf(padding, kernel.length),
+      hasBias: this.bias !== undefined,
+    });
   }
 }
 
@@ -174,4 +198,41 @@ function aroundOf(
   // `pad` begins with the last axis.
   const amounts = kernel.flatMap((_, axis) => [pads[axes - 1 - axis], pads[2 * axes - 1 - axis]]);
   return { mode, amounts };
+}
+
+/** The arguments of a convolution as torch prints them, without those that are defaults. */
+export function writeConvolution({
+  channels,
+  kernel,
+  stride = 1,
+  padding,
+  dilation = 1,
+  outputPadding = 0,
+  groups = 1,
+  hasBias,
+  paddingMode = 'zeros',
+}: {
+  channels: readonly number[];
+  kernel: readonly number[];
+  stride?: Sizes;
+  padding: string | readonly number[];
+  dilation?: Sizes;
+  outputPadding?: Sizes;
+  groups?: number;
+  hasBias: boolean;
+  paddingMode?: ConvPaddingMode;
+}): string {
+  const axes = kernel.length;
+  const unless = <T extends string | readonly number[]>(byDefault: number, value: T) =>
+    typeof value !== 'string' && value.every((one) => one === byDefault) ? undefined : value;
+  return writeArguments(channels, {
+    kernel_size: kernel,
+    stride: sizesOf(stride, axes),
+    padding: unless(0, padding),
+    dilation: unless(1, sizesOf(dilation, axes)),
+    output_padding: unless(0, sizesOf(outputPadding, axes)),
+    groups: groups === 1 ? undefined : groups,
+    bias: hasBias ? undefined : false,
+    padding_mode: paddingMode === 'zeros' ? undefined : paddingMode,
+  });
 }

@@ -6,6 +6,7 @@ import type { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { embeddingTable } from './embedding.ts';
 import { Module } from './module.ts';
+import { quoted, writeArguments } from './repr.ts';
 
 /**
  * Sums, means or maxima of vectors of a table (torch.nn.EmbeddingBag): int64 [B, L], or [T] with offsets, to
@@ -39,5 +40,11 @@ export class EmbeddingBag extends Module {
    */
   forward(input: Tensor, offsets?: Tensor, perSampleWeights?: Tensor): Tensor {
     return embeddingBag(input, this.weight, offsets, { ...this.#options, perSampleWeights });
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    const { mode = 'mean', paddingIdx } = this.#options;
+    return writeArguments(this.weight.shape, { mode: quoted(mode), padding_idx: paddingIdx });
   }
 }

@@ -5,6 +5,7 @@ import { defaultGenerator } from '../random/generator.ts';
 import { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /**
@@ -33,6 +34,11 @@ export class Embedding extends Module {
   /** Looks up a row for each index: int64 […] to [..., embeddingDim]. */
   forward(input: Tensor): Tensor {
     return embedding(input, this.weight, { paddingIdx: this.#paddingIdx });
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments(this.weight.shape, { padding_idx: this.#paddingIdx });
   }
 }
 

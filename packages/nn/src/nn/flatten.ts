@@ -3,6 +3,7 @@ import type { Call } from '../calls/call.ts';
 import { flatten } from '../functional/linear.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requireNumber } from '../checks/require-number.ts';
 
 /** Flattens dimensions `startDim` to `endDim` into one (torch.nn.Flatten). Default: 1 to -1, [N, …] to [N, features]. */
@@ -22,6 +23,11 @@ export class Flatten extends Module {
   forward(input: Tensor): Tensor {
     return flatten(input, this.#startDim, this.#endDim);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { start_dim: this.#startDim, end_dim: this.#endDim });
+  }
 }
 
 /** Splits a dimension into several (torch.nn.Unflatten): see `Tensor.unflatten`. */
@@ -40,5 +46,10 @@ export class Unflatten extends Module {
   /** Splits the dimension; the elements keep their order. */
   forward(input: Tensor): Tensor {
     return input.unflatten(this.#dim, this.#sizes);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { dim: this.#dim, unflattened_size: this.#sizes });
   }
 }

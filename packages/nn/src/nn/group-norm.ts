@@ -8,6 +8,7 @@ import { filledWith } from '../init/constant.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Options of {@link GroupNorm}, and of {@link InstanceNorm1d} and others. */
@@ -23,6 +24,7 @@ export class GroupNorm extends Module {
   /** [numChannels] */
   readonly bias: Parameter | undefined;
   readonly #groups: number;
+  readonly #channels: number;
   readonly #eps: number;
 
   /** - `numGroups`: divides `numChannels` */
@@ -43,6 +45,7 @@ export class GroupNorm extends Module {
     }
     const { eps = 1e-5, affine = true } = options;
     this.#groups = numGroups;
+    this.#channels = numChannels;
     this.#eps = eps;
     this.weight = affine ? filledWith(1, [numChannels]) : undefined;
     this.bias = affine ? filledWith(0, [numChannels]) : undefined;
@@ -51,6 +54,15 @@ export class GroupNorm extends Module {
   /** Normalizes [N, C] or [N, C, …]; the shape is kept. */
   forward(input: Tensor): Tensor {
     return groupNorm(input, this.#groups, this.weight, this.bias, { eps: this.#eps });
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([this.#groups, this.#channels], {
+      eps: this.#eps,
+      affine: this.weight !== undefined,
+      bias: this.bias !== undefined,
+    });
   }
 }
 
@@ -97,6 +109,17 @@ abstract class InstanceNorm extends Module {
       );
     }
     return instanceNorm(input, this.weight, this.bias, { eps: this.#eps });
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([this.#numFeatures], {
+      eps: this.#eps,
+      momentum: 0.1,
+      affine: this.weight !== undefined,
+      bias: this.bias !== undefined,
+      track_running_stats: false,
+    });
   }
 }
 

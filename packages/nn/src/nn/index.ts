@@ -62,6 +62,7 @@ export {
 export { Flatten, Unflatten } from './flatten.ts';
 export type { ForwardHook, ForwardPreHook, RemovableHandle } from './forward-hooks.ts';
 export { Identity } from './identity.ts';
+export type { InplaceOptions } from './inplace-activation.ts';
 export { LayerNorm, type LayerNormOptions } from './layer-norm.ts';
 export { Linear, type LinearOptions } from './linear.ts';
 export { LocalResponseNorm } from './local-response-norm.ts';

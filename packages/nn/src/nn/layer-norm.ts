@@ -5,6 +5,7 @@ import { filledWith } from '../init/constant.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requirePositive, requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Options of {@link LayerNorm}. */
@@ -47,5 +48,14 @@ export class LayerNorm extends Module {
   /** Normalizes over the last dimensions, which are `normalizedShape`; the shape is kept. */
   forward(input: Tensor): Tensor {
     return layerNorm(input, this.#shape, this.weight, this.bias, { eps: this.#eps });
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([this.#shape], {
+      eps: this.#eps,
+      elementwise_affine: this.weight !== undefined,
+      bias: this.bias !== undefined,
+    });
   }
 }

@@ -5,6 +5,7 @@ import { uniformByFanIn } from '../init/uniform.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Options of {@link Linear}. */
@@ -40,5 +41,11 @@ export class Linear extends Module {
   /** […, inFeatures] to […, outFeatures]. */
   forward(input: Tensor): Tensor {
     return linear(input, this.weight, this.bias);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    const [outputs, inputs] = this.weight.shape;
+    return writeArguments([], { in_features: inputs, out_features: outputs, bias: this.bias !== undefined });
   }
 }

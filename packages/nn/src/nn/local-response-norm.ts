@@ -3,6 +3,7 @@ import type { Call } from '../calls/call.ts';
 import { localResponseNorm, type LocalResponseNormOptions } from '../functional/local-response-norm.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { floatDefault, writeArguments } from './repr.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Normalizes by neighbouring channels (torch.nn.LocalResponseNorm): see `F.localResponseNorm`. */
@@ -25,5 +26,11 @@ export class LocalResponseNorm extends Module {
   /** [N, C, …]; the shape is kept. */
   forward(input: Tensor): Tensor {
     return localResponseNorm(input, this.#size, this.#options);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    const { alpha = 1e-4, beta = 0.75, k = 1 } = this.#options;
+    return writeArguments([this.#size], { alpha, beta, k: floatDefault(k, 1) });
   }
 }

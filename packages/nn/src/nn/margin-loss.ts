@@ -15,6 +15,7 @@ import {
 import { type ReductionOptions } from '../functional/reduction.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { PairwiseDistance } from './similarity.ts';
 
 /** Cosine embedding loss of pairs (torch.nn.CosineEmbeddingLoss): see `F.cosineEmbeddingLoss`. */
 export class CosineEmbeddingLoss extends Module {
@@ -71,6 +72,15 @@ export class TripletMarginWithDistanceLoss extends Module {
   /** The loss of three tensors [N, D]. */
   forward(anchor: Tensor, positive: Tensor, negative: Tensor): Tensor {
     return tripletMarginWithDistanceLoss(anchor, positive, negative, this.#options);
+  }
+
+  /** @internal */
+  protected override writtenChildren(): [name: string, text: string][] {
+    const children = super.writtenChildren();
+    // torch has a module for the default distance.
+    return this.#options.distanceFunction
+      ? children
+      : [['distance_function', String(new PairwiseDistance())], ...children];
   }
 }
 

@@ -1,6 +1,7 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { describeValue } from '../checks/describe-value.ts';
 import { Module } from './module.ts';
+import { collapseEqual } from './repr.ts';
 
 /** A list of modules, registered as children of its module (torch.nn.ModuleList): the first has parameters `0.weight`, … */
 export class ModuleList<M extends Module = Module> extends Module implements Iterable<M> {
@@ -30,5 +31,10 @@ export class ModuleList<M extends Module = Module> extends Module implements Ite
   /** Yields the modules in order. */
   *[Symbol.iterator](): Generator<M> {
     for (let position = 0; position < this.length; position += 1) yield this[position];
+  }
+
+  /** @internal */
+  protected override writtenChildren(): [name: string, text: string][] {
+    return collapseEqual(Array.from(this, String));
   }
 }

@@ -16,6 +16,7 @@ import {
   type StoredTensors,
 } from './state-dict.ts';
 import { attributesOf } from './attributes.ts';
+import { writeModule } from './repr.ts';
 import { tiedKeys } from './tied-keys.ts';
 import {
   registerHook,
@@ -25,6 +26,9 @@ import {
 } from './forward-hooks.ts';
 import { requireBoolean } from '../checks/require-boolean.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+
+/** Modules whose `toString` is running. */
+const beingWritten = new WeakSet<object>();
 
 const loadOptions: OptionNames<LoadStateDictOptions> = { strict: true, keyMapping: true };
 
@@ -248,6 +252,45 @@ export abstract class Module implements DistributedModule {
   /** The device of graphs that read this module's parameters: `cpu`, `cuda:0`. For DistributedDataParallel. */
   get computesOn(): string {
     return executorOf([...this.parameters()].map((source) => ({ source }))).device;
+  }
+
+  /**
+   * The arguments of this module in `toString` (torch.nn.Module.extra_repr). Override it to print those of your own modules; it may
+   * have several lines. Default: ''.
+   */
+  extraRepr(): string {
+    return '';
+  }
+
+  /**
+   * The submodules in `toString`, with their texts.
+   *
+   * @internal
+   */
+  protected writtenChildren(): [name: string, text: string][] {
+    return attributesOf(this).flatMap(([name, child]) =>
+      child instanceof Module ? [[name, String(child)] as [string, string]] : [],
+    );
+  }
+
+  /**
+   * The module, its arguments and its submodules, exactly as torch prints them, with Python's `True` and `(3, 3)`. `console.log` and
+   * `util.inspect` print the same text. A module that contains itself is written as `Name(...)` there.
+   */
+  toString(): string {
+    const { name } = this.constructor;
+    if (beingWritten.has(this)) return `${name}(...)`;
+    beingWritten.add(this);
+    try {
+      return writeModule(name, this.extraRepr(), this.writtenChildren());
+    } finally {
+      beingWritten.delete(this);
+    }
+  }
+
+  /** The text of `toString`. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
   }
 
   /** Clears the gradients of all parameters (torch.nn.Module.zero_grad). */

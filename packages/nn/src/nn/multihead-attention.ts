@@ -58,6 +58,9 @@ export interface Attended {
   weights: Tensor;
 }
 
+/** torch's name of the projection of the heads' outputs, which it prints. */
+class NonDynamicallyQuantizableLinear extends Linear {}
+
 /**
  * Multi-head attention, with each head over its part of the embedding (torch.nn.MultiheadAttention; Vaswani and others, 2017).
  * Weights are initialized as in Glorot and Bengio (2010), biases as 0. Queries, keys and values have the same size.
@@ -99,7 +102,7 @@ export class MultiheadAttention extends Module {
     this.#dropout = p;
     this.#batchFirst = batchFirst;
     // In torch's order of random numbers.
-    this.outProj = new Linear(embedDim, embedDim, { bias });
+    this.outProj = new NonDynamicallyQuantizableLinear(embedDim, embedDim, { bias });
     this.outProj.bias?.data.fill(0);
     this.inProjWeight = xavierUniform([3 * embedDim, embedDim]);
     this.inProjBias = bias ? filledWith(0, [3 * embedDim]) : undefined;

@@ -5,6 +5,7 @@ import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requireNumber } from '../checks/require-number.ts';
 
 /** Adds elements around the last dimensions: see `F.pad`. */
@@ -46,6 +47,13 @@ export abstract class Padding extends Module {
       );
     }
     return pad(input, this.#amounts, this.#options);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    const { value } = this.#options;
+    const padding = this.#amounts;
+    return value === undefined ? writeArguments([padding]) : writeArguments([], { padding, value });
   }
 }
 

@@ -2,6 +2,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { Parameter } from '../tensor/parameter.ts';
 import { describeValue } from '../checks/describe-value.ts';
 import { Module } from './module.ts';
+import { writeParameters } from './repr.ts';
 
 /** Parameters in a list, registered in their module (torch.nn.ParameterList): the first is `0`, … */
 export class ParameterList extends Module implements Iterable<Parameter> {
@@ -31,5 +32,13 @@ export class ParameterList extends Module implements Iterable<Parameter> {
   /** Yields the parameters in order. */
   *[Symbol.iterator](): Generator<Parameter> {
     for (let position = 0; position < this.length; position += 1) yield this[position];
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeParameters(
+      Array.from(this, (parameter, position) => [`${position}`, parameter]),
+      'torch.float32',
+    );
   }
 }

@@ -22,28 +22,37 @@ import {
 } from '../functional/piecewise-activation.ts';
 import { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { InplaceActivation, type InplaceOptions } from './inplace-activation.ts';
 import { Module } from './module.ts';
+import { floatDefault, inplaceOf, writeArguments } from './repr.ts';
 import { requireNumber } from '../checks/require-number.ts';
 
 /** x if x > 0, else alpha·(exp x − 1) (torch.nn.ELU): see `F.elu`. */
 export class ELU extends Module {
   readonly #alpha: number;
+  readonly #inplace: boolean;
 
-  constructor(...given: Call<[alpha?: number | undefined], 'nn.ELU'>) {
-    const [alpha = 1] = arranged('nn.ELU', given);
+  constructor(...given: Call<[alpha?: number | undefined, options?: InplaceOptions | undefined], 'nn.ELU'>) {
+    const [alpha = 1, { inplace = false }] = arranged('nn.ELU', given);
     super();
     requireNumber('ELU', { alpha });
     this.#alpha = alpha;
+    this.#inplace = inplace;
   }
 
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return elu(input, this.#alpha);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { alpha: floatDefault(this.#alpha, 1), ...inplaceOf(this.#inplace) });
+  }
 }
 
 /** Scaled ELU, which keeps mean 0 and variance 1 (torch.nn.SELU): see `F.selu`. */
-export class SELU extends Module {
+export class SELU extends InplaceActivation {
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return selu(input);
@@ -53,17 +62,24 @@ export class SELU extends Module {
 /** x if x > 0, else alpha·(exp(x/alpha) − 1) (torch.nn.CELU): see `F.celu`. */
 export class CELU extends Module {
   readonly #alpha: number;
+  readonly #inplace: boolean;
 
-  constructor(...given: Call<[alpha?: number | undefined], 'nn.CELU'>) {
-    const [alpha = 1] = arranged('nn.CELU', given);
+  constructor(...given: Call<[alpha?: number | undefined, options?: InplaceOptions | undefined], 'nn.CELU'>) {
+    const [alpha = 1, { inplace = false }] = arranged('nn.CELU', given);
     super();
     requireNumber('CELU', { alpha });
     this.#alpha = alpha;
+    this.#inplace = inplace;
   }
 
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return celu(input, this.#alpha);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { alpha: floatDefault(this.#alpha, 1), ...inplaceOf(this.#inplace) });
   }
 }
 
@@ -71,23 +87,36 @@ export class CELU extends Module {
 export class Hardtanh extends Module {
   readonly #min: number;
   readonly #max: number;
+  readonly #inplace: boolean;
 
-  constructor(...given: Call<[minVal?: number | undefined, maxVal?: number | undefined], 'nn.Hardtanh'>) {
-    const [min = -1, max = 1] = arranged('nn.Hardtanh', given);
+  constructor(
+    ...given: Call<
+      [minVal?: number | undefined, maxVal?: number | undefined, options?: InplaceOptions | undefined],
+      'nn.Hardtanh'
+    >
+  ) {
+    const [min = -1, max = 1, { inplace = false }] = arranged('nn.Hardtanh', given);
     super();
     requireNumber('Hardtanh', { min, max });
     this.#min = min;
     this.#max = max;
+    this.#inplace = inplace;
   }
 
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return hardtanh(input, this.#min, this.#max);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    const [min, max] = [floatDefault(this.#min, -1), floatDefault(this.#max, 1)];
+    return writeArguments([], { min_val: min, max_val: max, ...inplaceOf(this.#inplace) });
+  }
 }
 
 /** min(max(x, 0), 6) (torch.nn.ReLU6). */
-export class ReLU6 extends Module {
+export class ReLU6 extends InplaceActivation {
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return relu6(input);
@@ -95,18 +124,28 @@ export class ReLU6 extends Module {
 }
 
 /** Piecewise linear approximation of the sigmoid (torch.nn.Hardsigmoid): see `F.hardsigmoid`. */
-export class Hardsigmoid extends Module {
+export class Hardsigmoid extends InplaceActivation {
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return hardsigmoid(input);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    return '';
+  }
 }
 
 /** x·hardsigmoid(x) (torch.nn.Hardswish). */
-export class Hardswish extends Module {
+export class Hardswish extends InplaceActivation {
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return hardswish(input);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return '';
   }
 }
 
@@ -127,7 +166,7 @@ export class LogSigmoid extends Module {
 }
 
 /** x·tanh(softplus(x)) (torch.nn.Mish). */
-export class Mish extends Module {
+export class Mish extends InplaceActivation {
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return mish(input);
@@ -157,6 +196,11 @@ export class Softshrink extends Module {
   forward(input: Tensor): Tensor {
     return softshrink(input, this.#lambda);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([this.#lambda]);
+  }
 }
 
 /** x outside of [−lambda, lambda], else 0 (torch.nn.Hardshrink): see `F.hardshrink`. */
@@ -174,24 +218,38 @@ export class Hardshrink extends Module {
   forward(input: Tensor): Tensor {
     return hardshrink(input, this.#lambda);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([this.#lambda]);
+  }
 }
 
 /** x if x > limit, else value (torch.nn.Threshold). */
 export class Threshold extends Module {
   readonly #limit: number;
   readonly #value: number;
+  readonly #inplace: boolean;
 
-  constructor(...given: Call<[threshold: number, value: number], 'nn.Threshold'>) {
-    const [limit, value] = arranged('nn.Threshold', given);
+  constructor(
+    ...given: Call<[threshold: number, value: number, options?: InplaceOptions | undefined], 'nn.Threshold'>
+  ) {
+    const [limit, value, { inplace = false }] = arranged('nn.Threshold', given);
     super();
     requireNumber('Threshold', { limit, value });
     this.#limit = limit;
     this.#value = value;
+    this.#inplace = inplace;
   }
 
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return threshold(input, this.#limit, this.#value);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { threshold: this.#limit, value: this.#value, ...inplaceOf(this.#inplace) });
   }
 }
 
@@ -210,6 +268,12 @@ export class Softplus extends Module {
   forward(input: Tensor): Tensor {
     return softplus(input, this.#options);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    const { beta = 1, threshold: limit = 20 } = this.#options;
+    return writeArguments([], { beta: floatDefault(beta, 1), threshold: floatDefault(limit, 20) });
+  }
 }
 
 /** The first half along `dim` times the sigmoid of the second half (torch.nn.GLU): see `F.glu`. */
@@ -226,6 +290,11 @@ export class GLU extends Module {
   /** Halves the length of `dim`. */
   forward(input: Tensor): Tensor {
     return glu(input, this.#dim);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { dim: this.#dim });
   }
 }
 
@@ -248,5 +317,10 @@ export class PReLU extends Module {
   /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return prelu(input, this.weight);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { num_parameters: this.weight.shape[0] });
   }
 }

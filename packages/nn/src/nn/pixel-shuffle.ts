@@ -3,6 +3,7 @@ import type { Call } from '../calls/call.ts';
 import { pixelShuffle, pixelUnshuffle } from '../functional/pixel-shuffle.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Moves channels into pixels (torch.nn.PixelShuffle): see `F.pixelShuffle`. */
@@ -21,6 +22,11 @@ export class PixelShuffle extends Module {
   forward(input: Tensor): Tensor {
     return pixelShuffle(input, this.#factor);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { upscale_factor: this.#factor });
+  }
 }
 
 /** Moves pixels into channels (torch.nn.PixelUnshuffle): see `F.pixelUnshuffle`. */
@@ -38,5 +44,10 @@ export class PixelUnshuffle extends Module {
   /** [..., C, H·r, W·r] to [..., C·r², H, W]. */
   forward(input: Tensor): Tensor {
     return pixelUnshuffle(input, this.#factor);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([], { downscale_factor: this.#factor });
   }
 }

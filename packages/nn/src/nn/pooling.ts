@@ -14,9 +14,10 @@ import {
   type MaxPool2dOptions,
   type MaxPool3dOptions,
 } from '../functional/pooling.ts';
-import type { Pair, Single, Triple } from '../functional/sizes.ts';
+import { sizesOf, type Pair, type Single, type Sizes, type Triple } from '../functional/sizes.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 
 /** Largest element of each window (torch.nn.MaxPool1d). Default stride: the kernel size. */
 export class MaxPool1d extends Module {
@@ -34,6 +35,11 @@ export class MaxPool1d extends Module {
   /** [N, C, L] to [N, C, oL], or the same without N. */
   forward(input: Tensor): Tensor {
     return maxPool1d(input, this.#kernelSize, this.#options);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeMaxPool(this.#kernelSize, this.#options);
   }
 }
 
@@ -54,6 +60,11 @@ export class MaxPool2d extends Module {
   forward(input: Tensor): Tensor {
     return maxPool2d(input, this.#kernelSize, this.#options);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeMaxPool(this.#kernelSize, this.#options);
+  }
 }
 
 /** Largest element of each window (torch.nn.MaxPool3d). Default stride: the kernel size. */
@@ -72,6 +83,11 @@ export class MaxPool3d extends Module {
   /** [N, C, D, H, W] to [N, C, oD, oH, oW], or the same without N. */
   forward(input: Tensor): Tensor {
     return maxPool3d(input, this.#kernelSize, this.#options);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeMaxPool(this.#kernelSize, this.#options);
   }
 }
 
@@ -92,6 +108,15 @@ export class AvgPool1d extends Module {
   forward(input: Tensor): Tensor {
     return avgPool1d(input, this.#kernelSize, this.#options);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    const { stride = this.#kernelSize, padding = 0 } = this.#options;
+    return writeAvgPool(sizesOf(this.#kernelSize, 1), {
+      stride: sizesOf(stride, 1),
+      padding: sizesOf(padding, 1),
+    });
+  }
 }
 
 /** Mean of each window (torch.nn.AvgPool2d). Default stride: the kernel size. */
@@ -110,6 +135,11 @@ export class AvgPool2d extends Module {
   /** [N, C, H, W] to [N, C, oH, oW], or the same without N. */
   forward(input: Tensor): Tensor {
     return avgPool2d(input, this.#kernelSize, this.#options);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeAvgPool(this.#kernelSize, this.#options);
   }
 }
 
@@ -130,4 +160,27 @@ export class AvgPool3d extends Module {
   forward(input: Tensor): Tensor {
     return avgPool3d(input, this.#kernelSize, this.#options);
   }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeAvgPool(this.#kernelSize, this.#options);
+  }
+}
+
+function writeMaxPool(
+  kernel: Sizes,
+  options: MaxPool1dOptions | MaxPool2dOptions | MaxPool3dOptions,
+): string {
+  const { stride = kernel, padding = 0, dilation = 1, ceilMode = false } = options;
+  return writeArguments([], { kernel_size: kernel, stride, padding, dilation, ceil_mode: ceilMode });
+}
+
+function writeAvgPool(
+  kernel: Sizes | readonly number[],
+  {
+    stride = kernel,
+    padding = 0,
+  }: { stride?: Sizes | readonly number[]; padding?: Sizes | readonly number[] },
+): string {
+  return writeArguments([], { kernel_size: kernel, stride, padding });
 }

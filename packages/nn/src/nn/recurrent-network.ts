@@ -15,6 +15,7 @@ import { requireBoolean } from '../checks/require-boolean.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 import { lengthsOf, PackedSequence } from './utils/rnn.ts';
 
@@ -204,5 +205,17 @@ export abstract class RecurrentNetwork extends Module {
     throw new ShapeError(
       `${this.constructor.name}: expected float32[${order},${this.#sizes.input}] or float32[L,${this.#sizes.input}] with at least one step, got ${describeType(input)}.`,
     );
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    const { numLayers, bias, batchFirst, dropout: p, bidirectional } = this.#options;
+    return writeArguments([this.#sizes.input, this.#sizes.hidden], {
+      num_layers: numLayers === 1 ? undefined : numLayers,
+      bias: bias ? undefined : false,
+      batch_first: batchFirst || undefined,
+      dropout: p === 0 ? undefined : p,
+      bidirectional: bidirectional || undefined,
+    });
   }
 }

@@ -5,6 +5,7 @@ import { filledWith } from '../init/constant.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /** Options of {@link RMSNorm}. */
@@ -39,5 +40,13 @@ export class RMSNorm extends Module {
   /** Normalizes over the last dimensions; the shape is kept. */
   forward(input: Tensor): Tensor {
     return rmsNorm(input, this.#shape, this.weight, { eps: this.#eps });
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([this.#shape], {
+      eps: this.#eps ?? null,
+      elementwise_affine: this.weight !== undefined,
+    });
   }
 }

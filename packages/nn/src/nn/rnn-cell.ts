@@ -16,6 +16,7 @@ import { requireBoolean } from '../checks/require-boolean.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { spellAsTorch } from './attributes.ts';
 import { Module } from './module.ts';
+import { writeArguments } from './repr.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 import { requireNonlinearity } from './rnn.ts';
 
@@ -100,6 +101,14 @@ export abstract class RecurrentStep extends Module {
       );
     }
     return reshape(state.value, [rows, size]);
+  }
+
+  /** @internal */
+  override extraRepr(): string {
+    return writeArguments([this.weightIh.shape[1], this.weightHh.shape[1]], {
+      bias: this.biasIh === undefined ? false : undefined,
+      nonlinearity: this.#cell === 'relu' ? 'relu' : undefined,
+    });
   }
 }
 

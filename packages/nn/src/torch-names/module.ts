@@ -8,7 +8,6 @@ export const moduleNames: TorchNames = {
   cpu: "module.to('cpu')",
   cuda: "module.to('cuda')",
   double: 'Parameters are float32.',
-  extra_repr: 'Override extraRepr().',
   float: 'Parameters are float32: remove the call.',
   get_buffer: 'Object.fromEntries(module.namedBuffers())[name]',
   get_parameter: 'Object.fromEntries(module.namedParameters())[name]',

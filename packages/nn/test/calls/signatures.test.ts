@@ -19,6 +19,7 @@ const ofBase: Readonly<Record<string, string>> = {
   'nn.BatchNorm': 'nn.BatchNorm2d',
   'nn.InstanceNorm': 'nn.InstanceNorm2d',
   'nn.DropoutModule': 'nn.Dropout2d',
+  'nn.InplaceActivation': 'nn.ReLU',
 };
 
 /** Entries with names or an order of their own. */

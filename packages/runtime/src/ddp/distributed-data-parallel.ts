@@ -1,4 +1,5 @@
 import {
+  formatWrapper,
   InvalidArgumentError,
   invalidateRecordedCalls,
   registry,
@@ -94,6 +95,16 @@ export class DistributedDataParallel<M extends ForwardModule> {
     // Includes frozen parameters, so that a gradient after unfreezing is an error.
     for (const parameter of all) parameter.gradientSink = this.#reducer;
     invalidateRecordedCalls();
+  }
+
+  /** The wrapper and its module as torch prints them: see `toString` of `nn.Module`. `console.log` prints the same text. */
+  toString(): string {
+    return formatWrapper(this.constructor.name, this.module);
+  }
+
+  /** The text of `toString`. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
   }
 
   /**

@@ -27,7 +27,7 @@ export const modules = {
     ['in1Features', 'in2Features', 'outFeatures'],
     ['bias?', 'device!', 'dtype!'],
   ],
-  'nn.CELU': [['alpha?'], ['inplace!']],
+  'nn.CELU': [['alpha?'], ['inplace?']],
   'nn.CTCLoss': [[], ['blank?', 'reduction?', 'zeroInfinity?']],
   'nn.ChannelShuffle': [['groups'], []],
   'nn.CircularPad1d': [['padding'], []],
@@ -60,9 +60,9 @@ export const modules = {
     [],
     ['weight?', 'sizeAverage!', 'ignoreIndex?', 'reduce!', 'reduction?', 'labelSmoothing?'],
   ],
-  'nn.Dropout': [['p?'], ['inplace!']],
-  'nn.DropoutModule': [['p?'], ['inplace!']],
-  'nn.ELU': [['alpha?'], ['inplace!']],
+  'nn.Dropout': [['p?'], ['inplace?']],
+  'nn.DropoutModule': [['p?'], ['inplace?']],
+  'nn.ELU': [['alpha?'], ['inplace?']],
   'nn.Embedding': [
     ['numEmbeddings', 'embeddingDim'],
     [
@@ -111,7 +111,7 @@ export const modules = {
   'nn.Hardshrink': [['lambd?'], []],
   'nn.Hardtanh': [
     ['minVal?', 'maxVal?'],
-    ['inplace!', 'minValue!', 'maxValue!'],
+    ['inplace?', 'minValue!', 'maxValue!'],
   ],
   'nn.HingeEmbeddingLoss': [[], ['margin?', 'sizeAverage!', 'reduce!', 'reduction?']],
   'nn.HuberLoss': [[], ['reduction?', 'delta?']],
@@ -119,6 +119,7 @@ export const modules = {
     ['numFeatures'],
     ['eps?', 'momentum!', 'affine?', 'trackRunningStats!', 'device!', 'dtype!'],
   ],
+  'nn.InplaceActivation': [[], ['inplace?']],
   'nn.KLDivLoss': [[], ['sizeAverage!', 'reduce!', 'reduction?', 'logTarget?']],
   'nn.L1Loss': [[], ['sizeAverage!', 'reduce!', 'reduction?']],
   'nn.LSTM': [
@@ -130,7 +131,7 @@ export const modules = {
     ['bias?', 'device!', 'dtype!'],
   ],
   'nn.LayerNorm': [['normalizedShape'], ['eps?', 'elementwiseAffine?', 'bias?', 'device!', 'dtype!']],
-  'nn.LeakyReLU': [['negativeSlope?'], ['inplace!']],
+  'nn.LeakyReLU': [['negativeSlope?'], ['inplace?']],
   'nn.Linear': [
     ['inFeatures', 'outFeatures'],
     ['bias?', 'device!', 'dtype!'],
@@ -191,7 +192,7 @@ export const modules = {
     ['numFeatures'],
     ['eps?', 'momentum?', 'affine?', 'trackRunningStats?', 'processGroup?', 'device!', 'dtype!'],
   ],
-  'nn.Threshold': [['threshold', 'value'], ['inplace!']],
+  'nn.Threshold': [['threshold', 'value'], ['inplace?']],
   'nn.Transformer': [
     ['dModel?', 'nhead?'],
     [

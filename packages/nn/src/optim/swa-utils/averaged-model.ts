@@ -1,6 +1,6 @@
 import { arranged } from '../../calls/arrange.ts';
 import type { Call } from '../../calls/call.ts';
-import type { ForwardModule } from '@ringrun/core';
+import { formatWrapper, type ForwardModule } from '@ringrun/core';
 import { ArgumentError } from '../../errors/errors.ts';
 import { changeBy } from '../../graph/changes.ts';
 import { Module } from '../../nn/module.ts';
@@ -79,6 +79,16 @@ export class AveragedModel<M extends Module & ForwardModule> {
   /** Number of models averaged so far. */
   get numAveraged(): number {
     return this.#numAveraged;
+  }
+
+  /** The wrapper and its module as torch prints them: see `toString` of `nn.Module`. `console.log` prints the same text. */
+  toString(): string {
+    return formatWrapper(this.constructor.name, this.module);
+  }
+
+  /** The text of `toString`. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
   }
 
   /** Computes the output of the averaged model. */
