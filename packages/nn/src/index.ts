@@ -47,6 +47,7 @@ export type { GradientReceiver } from './graph/source.ts';
 export { GradScaler, type GradScalerOptions } from './optim/grad-scaler.ts';
 export { noGrad } from './tensor/no-grad.ts';
 export * as nn from './nn/index.ts';
+export { summary, type LayerSummary, type ModelSummary } from './nn/summary.ts';
 export { exportOnnx, type Exportable } from './onnx/export/export-onnx.ts';
 export type { ExportInput, ExportOptions } from './onnx/export/export-options.ts';
 export { importOnnx, type ImportOptions } from './onnx/import/import-onnx.ts';

@@ -187,6 +187,7 @@ export const notFunctions = [
     'importOnnx',
     'programCache',
     'setDefaultDevice',
+    'summary',
     ...['setFloat32MatmulPrecision', 'getFloat32MatmulPrecision', 'backends'],
   ],
   ...['defaultGenerator', 'manualSeed', 'distributions'],

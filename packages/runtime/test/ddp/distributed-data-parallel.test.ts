@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@ringrun/core';
 import type { DistributedParameter, GradientSink, ProcessGroup } from '@ringrun/core';
+import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { DistributedDataParallel } from '../../src/ddp/distributed-data-parallel.ts';
 
@@ -52,6 +53,24 @@ const group = {
   broadcastSync: () => undefined,
   allocateSync: (_: string, length: number) => new Float32Array(length),
 } as unknown as ProcessGroup;
+
+test('prints its module as torch does', () => {
+  class Written extends Model {
+    toString() {
+      return 'Written(\n  (layer): Linear()\n)';
+    }
+  }
+  const written = new DistributedDataParallel(new Written(), { processGroup: group });
+  const expected = `DistributedDataParallel(
+  (module): Written(
+    (layer): Linear()
+  )
+)`;
+  expect(String(written)).toBe(expected);
+  expect(inspect(written)).toBe(expected);
+  const other = new DistributedDataParallel(new Model(), { processGroup: group });
+  expect(String(other)).toBe('DistributedDataParallel(\n  (module): Model()\n)');
+});
 
 test('parameters() yields the parameters of the model in order of definition', () => {
   const model = new Model();
