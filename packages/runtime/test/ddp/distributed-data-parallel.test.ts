@@ -56,7 +56,7 @@ const group = {
 
 test('prints its module as torch does', () => {
   class Written extends Model {
-    toString() {
+    override toString() {
       return 'Written(\n  (layer): Linear()\n)';
     }
   }
