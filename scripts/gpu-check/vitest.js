@@ -83,6 +83,17 @@ describe.skipIf = (isSkipped) => describe.runIf(!isSkipped);
 export { after as afterAll, afterEach, before as beforeAll, beforeEach };
 
 export const vi = {
+  stubEnv(name, value) {
+    const before = process.env[name];
+    const set = (given) => {
+      if (given === undefined) delete process.env[name];
+      else process.env[name] = given;
+    };
+    set(value);
+    cleanups.push(() => {
+      set(before);
+    });
+  },
   spyOn(object, name) {
     const original = object[name];
     let implementation = original;

@@ -35,10 +35,11 @@ interface Parsed {
   readonly suggested: Readonly<Record<string, true>>;
 }
 
-/** Options for which null is a value. */
+/** Options for which null is a value. As a group, it is that of `newGroup` on ranks outside of it, and not the default group. */
 const nullable: ReadonlySet<string> = new Set([
   'nn.BatchNorm momentum',
   'nn.SyncBatchNorm momentum',
+  'nn.SyncBatchNorm processGroup',
   'nn.utils.parametrizations.weightNorm dim',
 ]);
 
