@@ -25,7 +25,7 @@ interface PastStep {
 const past = new WeakMap<Node, PastStep>();
 
 /** Larger models keep no copy of their parameters, so reads after the first update fail. */
-const maxCopiedBytes = 64e6;
+const maxCopiedBytes = 16e6;
 
 /** The first steps of structures, until the second ones. */
 const first = new WeakMap<StepPlan, WeakRef<PastStep>>();
