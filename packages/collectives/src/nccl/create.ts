@@ -136,7 +136,7 @@ function ownGpuProblem(device: number): string {
   try {
     const native = loadNative();
     new native.GpuDevice(device);
-    // Only models with convolutions need it, but nobody has said which model follows.
+    // Only models with convolutions need cuDNN, but the model is not known yet.
     return native.describeGpu().cudnn.problem;
   } catch (error) {
     return asError(error).message;
