@@ -2,17 +2,12 @@ import { arranged } from '../calls/arrange.ts';
 import type { Call } from '../calls/call.ts';
 import { rand } from '../tensor/random-creation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { positive, real, unitInterval } from './constraint.ts';
-import { Distribution } from './distribution.ts';
-import { broadcastParameters, type DistributionOptions, type DistributionParameter } from './parameters.ts';
+import { unitInterval } from './constraint.ts';
+import { LocationScale } from './location-scale.ts';
+import type { DistributionOptions, DistributionParameter } from './parameters.ts';
 
 /** Laplace distribution (torch.distributions.Laplace): exponential distances on both sides of `loc`. */
-export class Laplace extends Distribution {
-  /** Mean. */
-  readonly loc: Tensor;
-  /** Mean distance from `loc`. */
-  readonly scale: Tensor;
-
+export class Laplace extends LocationScale {
   constructor(
     ...given: Call<
       [loc: DistributionParameter, scale: DistributionParameter, options?: DistributionOptions | undefined],
@@ -20,30 +15,7 @@ export class Laplace extends Distribution {
     >
   ) {
     const [loc, scale, options] = arranged('distributions.Laplace', given);
-    const parameters = broadcastParameters(
-      'Laplace',
-      { loc: [loc, real], scale: [scale, positive] },
-      options,
-    );
-    super(parameters.loc.shape, [], options);
-    this.loc = parameters.loc;
-    this.scale = parameters.scale;
-  }
-
-  protected get support() {
-    return real;
-  }
-
-  override get hasRsample(): boolean {
-    return true;
-  }
-
-  get mean(): Tensor {
-    return this.loc;
-  }
-
-  get mode(): Tensor {
-    return this.loc;
+    super('Laplace', loc, scale, options);
   }
 
   get variance(): Tensor {

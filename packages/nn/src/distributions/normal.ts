@@ -2,19 +2,13 @@ import { arranged } from '../calls/arrange.ts';
 import type { Call } from '../calls/call.ts';
 import { randn } from '../tensor/random-creation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { positive, real } from './constraint.ts';
-import { Distribution } from './distribution.ts';
-import { broadcastParameters, type DistributionOptions, type DistributionParameter } from './parameters.ts';
+import { LocationScale } from './location-scale.ts';
+import type { DistributionOptions, DistributionParameter } from './parameters.ts';
 
 const halfLogOf2Pi = 0.5 * Math.log(2 * Math.PI);
 
 /** Normal distribution (torch.distributions.Normal). After `manualSeed`, samples equal torch's on the CPU. */
-export class Normal extends Distribution {
-  /** Mean. */
-  readonly loc: Tensor;
-  /** Standard deviation. */
-  readonly scale: Tensor;
-
+export class Normal extends LocationScale {
   constructor(
     ...given: Call<
       [loc: DistributionParameter, scale: DistributionParameter, options?: DistributionOptions | undefined],
@@ -22,26 +16,7 @@ export class Normal extends Distribution {
     >
   ) {
     const [loc, scale, options] = arranged('distributions.Normal', given);
-    const parameters = broadcastParameters('Normal', { loc: [loc, real], scale: [scale, positive] }, options);
-    super(parameters.loc.shape, [], options);
-    this.loc = parameters.loc;
-    this.scale = parameters.scale;
-  }
-
-  protected get support() {
-    return real;
-  }
-
-  override get hasRsample(): boolean {
-    return true;
-  }
-
-  get mean(): Tensor {
-    return this.loc;
-  }
-
-  get mode(): Tensor {
-    return this.loc;
+    super('Normal', loc, scale, options);
   }
 
   get variance(): Tensor {
