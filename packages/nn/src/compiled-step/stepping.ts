@@ -69,7 +69,7 @@ export async function stepNow(
  * `step` for the graph of an earlier call.
  *
  * @param replaced replacements for the leaves of that call
- * @returns the elements of the values of its `TrainingStep`
+ * @returns the elements of the record's values
  */
 export async function stepAgain(
   recorded: RecordedStep,
@@ -113,7 +113,7 @@ export async function stepAgain(
  * without JavaScript in between. Reads the arrays of callers until it has ended.
  *
  * @param batches replacements for the leaves of that call
- * @returns for each step, the elements of the values of its `TrainingStep`
+ * @returns for each step, the elements of the record's values
  */
 export async function stepsNow(
   recorded: RecordedStep,

@@ -80,8 +80,10 @@ export async function read(value: Value, name: string): Promise<TensorData> {
 
 /** Computes and keeps the number of a value with one element. */
 export async function readNumber(value: Value): Promise<number> {
-  const number = cachedElements(value) ?? (await read(value, 'item'));
-  cacheElements(value, number.slice());
+  const kept = cachedElements(value);
+  if (kept !== undefined) return exactNumber(kept[0]);
+  const number = await read(value, 'item');
+  cacheElements(value, number);
   return exactNumber(number[0]);
 }
 
@@ -92,7 +94,9 @@ export function readSync(value: Value, name: string): TensorData {
   if (kept !== undefined) return kept.slice();
   requireIdle(`tensor.${name}()`);
   const order = topologicalOrder([value]);
-  keepFromNowOn(readFromSteps([value], computed(uncachedPartOf([value], order, 'read'))));
+  if (order.some(isOfStep)) {
+    keepFromNowOn(readFromSteps([value], computed(uncachedPartOf([value], order, 'read'))));
+  }
   const array = newArray(value.dtype, sizeOf(value.shape));
   evaluateSync([remainderOf(value, order, name)], [array], `tensor.${name}()`);
   return array;
@@ -109,7 +113,7 @@ function exactNumber(element: Scalar): number {
 /** `readNumber`, which blocks the event loop. */
 export function readNumberSync(value: Value): number {
   const number = readSync(value, 'itemSync');
-  cacheElements(value, number.slice());
+  cacheElements(value, number);
   return exactNumber(number[0]);
 }
 
@@ -122,10 +126,12 @@ async function readNow(
   // An earlier operation may have computed the value since the call.
   const kept = cachedElements(value);
   if (kept !== undefined) return kept.slice();
-  const nodes = computed(uncachedPartOf([value], order, 'read'));
-  await keepRead(readFromSteps([value], nodes), nodes, bufferOf);
-  const elementsNow = cachedElements(value);
-  if (elementsNow !== undefined) return elementsNow.slice();
+  if (order.some(isOfStep)) {
+    const nodes = computed(uncachedPartOf([value], order, 'read'));
+    await keepRead(readFromSteps([value], nodes), nodes, bufferOf);
+    const ofStep = cachedElements(value);
+    if (ofStep !== undefined) return ofStep.slice();
+  }
   const [elements] = await evaluate([remainderOf(value, order, name)], { bufferOf });
   return elements;
 }
