@@ -45,7 +45,9 @@ bool WaitReports::isDue(const Deadline& deadline, Clock::duration waited) {
     began_ = deadline.since();
     written_ = 0;
   }
-  const double waitedMs = std::chrono::duration<double, std::milli>(waited - deadline.stoodStill()).count();
+  // The deadline starts at its first look: what stood still before is in `waited`, but in no part of the deadline.
+  const auto running = std::min(waited - deadline.stoodStill(), deadline.waited());
+  const double waitedMs = std::chrono::duration<double, std::milli>(running).count();
   if (waitedMs < dueMs(written_, firstMs_)) return false;
   ++written_;
   return true;
