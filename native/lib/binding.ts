@@ -30,6 +30,25 @@ export interface NativeBinding {
     inputs: readonly NativeTensor[],
     outputs: readonly NativeTensor[],
   ) => NativeOnnxBinding;
+  /**
+   * Runs sessions of graphs without calls, one after another, without JavaScript in between.
+   *
+   * @param places for each session in order, those of its inputs and then of its outputs: the index of an array, or -1 minus an offset
+   * in bytes from the start of `memory`
+   */
+  runOnnxChain(
+    sessions: readonly NativeOnnxSession[],
+    places: Float64Array,
+    arrays: readonly NativeTensor[],
+    memory: Uint8Array,
+  ): Promise<void>;
+  /** `runOnnxChain` on the calling thread, as `runSync` of a binding. */
+  runOnnxChainSync(
+    sessions: readonly NativeOnnxSession[],
+    places: Float64Array,
+    arrays: readonly NativeTensor[],
+    memory: Uint8Array,
+  ): void;
   /** `bytes` of GPU memory. `address`: wraps memory of another library, which must outlive this object. */
   DeviceMemory: new (device: number, bytes: number, address?: bigint) => NativeDeviceMemory;
   /** Opens the libraries that compute on a GPU and describes them; allocates nothing on a GPU. */

@@ -16,6 +16,7 @@
 #include "binding/low_rank.h"
 #include "binding/nccl.h"
 #include "binding/onnx_binding.h"
+#include "binding/onnx_chain.h"
 #include "binding/onnx_session.h"
 #include "binding/own_connections.h"
 #include "binding/process_group.h"
@@ -95,6 +96,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   defineGpu(env, exports, deviceMemory);
   exports.Set("OnnxSession", OnnxSession::define(env));
   exports.Set("OnnxBinding", OnnxBinding::define(env));
+  exports.Set("runOnnxChain", Napi::Function::New(env, runOnnxChain));
+  exports.Set("runOnnxChainSync", Napi::Function::New(env, runOnnxChainSync));
   exports.Set("describeNccl", Napi::Function::New(env, describeNcclOf));
   exports.Set("measureCopies", Napi::Function::New(env, measureCopiesOf));
   exports.Set("ncclUniqueId", Napi::Function::New(env, ncclUniqueIdOf));

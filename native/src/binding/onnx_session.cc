@@ -75,6 +75,7 @@ struct OnnxSession::Pending {
   HeldArrays arrays;
   std::size_t run = 0;  // number of the run, for endCall
   Napi::FunctionReference onCall;
+  std::vector<OnnxSession*> chained;  // sessions that a chain runs
   std::optional<std::string> failure;
   bool isLibraryFailure = false;
   std::optional<std::size_t> failedCall;
@@ -121,7 +122,7 @@ void OnnxSession::endWithEnvironment(void* self) {
   auto& session = *static_cast<OnnxSession*>(self);
   // A barrier after the tasks of this session: the last session ends the thread.
   std::promise<void> ended;
-  if (session.pending_ > 0) {
+  if (session.pending_ > 0 || session.chained_ > 0) {
     session.terminate();
     session.thread_->worker.submit([&ended] { ended.set_value(); });
     ended.get_future().wait();
@@ -187,6 +188,27 @@ void OnnxSession::runSync(Napi::Env env, const Arrays& arrays) {
   thread_->worker.awaitIdle();
   try {
     session().run(arrays.inputs, arrays.outputs, nullptr);
+  } catch (const std::exception& error) {
+    throw errorOf(env, error.what(), false);
+  }
+}
+
+Napi::Value OnnxSession::runChain(Napi::Env env, std::vector<Link> links, const Napi::Value& holds) {
+  OnnxSession& first = *links.front().session;
+  std::vector<OnnxSession*> chained;
+  for (const Link& link : links) chained.push_back(link.session);
+  for (OnnxSession* const session : chained) ++session->chained_;
+  return first.runAsync(env, first.Value(), holds, env.Undefined(), [links = std::move(links)](Pending&) {
+    for (const Link& link : links) link.session->session().run(link.arrays.inputs, link.arrays.outputs, nullptr);
+  }, std::move(chained));
+}
+
+void OnnxSession::runChainSync(Napi::Env env, const std::vector<Link>& links) {
+  const OnnxSession& first = *links.front().session;
+  first.requireNoJavaScriptCalls(env);
+  first.thread_->worker.awaitIdle();
+  try {
+    for (const Link& link : links) link.session->session().run(link.arrays.inputs, link.arrays.outputs, nullptr);
   } catch (const std::exception& error) {
     throw errorOf(env, error.what(), false);
   }
@@ -261,10 +283,10 @@ ort::Session& OnnxSession::session() const {
 }
 
 Napi::Value OnnxSession::runAsync(Napi::Env env, const Napi::Object& object, const Napi::Value& holds, const Napi::Value& onCall,
-                                   std::function<void(Pending&)> work) {
+                                   std::function<void(Pending&)> work, std::vector<OnnxSession*> chained) {
   const auto isKept = [](const void*) { return false; };
   auto pending = std::make_unique<Pending>(
-      Pending{Napi::Promise::Deferred::New(env), Napi::Persistent(object), HeldArrays(holds, isKept), ++runs_, {}, {}, {}, {}});
+      Pending{Napi::Promise::Deferred::New(env), Napi::Persistent(object), HeldArrays(holds, isKept), ++runs_, {}, std::move(chained), {}, {}, {}});
   if (onCall.IsFunction()) {
     pending->onCall = Napi::Persistent(onCall.As<Napi::Function>());
     ++thread_->runsWithJavaScript;
@@ -316,6 +338,7 @@ void OnnxSession::settle(Napi::Env env, Pending* pending) {
   if (env == nullptr) return settled->leaveReferencesToEnvironment();
   if (!settled->onCall.IsEmpty()) --thread_->runsWithJavaScript;
   if (--pending_ == 0) events_.Unref(env);
+  for (OnnxSession* const session : settled->chained) --session->chained_;
   if (!settled->failure) return settled->deferred.Resolve(env.Undefined());
   Napi::Object error = errorOf(env, *settled->failure, settled->isLibraryFailure).Value();
   if (settled->failedCall) error.Set("failedCall", Napi::Number::New(env, static_cast<double>(*settled->failedCall)));

@@ -48,6 +48,19 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   // Runs a graph without calls on the calling thread, the JavaScript thread.
   void runSync(Napi::Env env, const Arrays& arrays);
 
+  // A run of a session, among those that follow one another.
+  struct Link {
+    OnnxSession* session;
+    Arrays arrays;
+  };
+
+  // Runs graphs without calls, one after another, which belong to one JavaScript thread. Returns a promise of the end. `holds`: objects
+  // and arrays that are kept until then.
+  static Napi::Value runChain(Napi::Env env, std::vector<Link> links, const Napi::Value& holds);
+
+  // `runChain` on the calling thread, the JavaScript thread.
+  static void runChainSync(Napi::Env env, const std::vector<Link>& links);
+
  private:
   struct ComputeThread;
   struct Pending;
@@ -70,7 +83,9 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   Napi::Value libraryVersion(const Napi::CallbackInfo& info);
 
   // `work` receives the object that it settles. `object`: kept reachable until then. `holds`: arrays whose memory is also kept.
-  Napi::Value runAsync(Napi::Env env, const Napi::Object& object, const Napi::Value& holds, const Napi::Value& onCall, std::function<void(Pending&)> work);
+  // `chained`: other sessions that it runs.
+  Napi::Value runAsync(Napi::Env env, const Napi::Object& object, const Napi::Value& holds, const Napi::Value& onCall,
+                       std::function<void(Pending&)> work, std::vector<OnnxSession*> chained = {});
   void send(Pending* pending, std::optional<std::size_t> call);
   void setCalls(std::shared_ptr<GraphCalls> calls, std::size_t run);
   void runWithCalls(Pending& pending, const Arrays& arrays, const std::shared_ptr<const std::vector<GraphCalls::Call>>& calls, double* waits);
@@ -92,6 +107,7 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   Events events_;
   std::size_t pending_ = 0;
   std::size_t runs_ = 0;
+  std::size_t chained_ = 0;  // pending chains that have a run of this session
   // Created and destroyed on the compute thread, and run there, or on the JavaScript thread while the compute thread is idle.
   // `mutex_` protects the pointers, because the JavaScript thread ends a run and its calls with them.
   std::unique_ptr<ort::Session> session_;

@@ -17,10 +17,13 @@ import { removeIdentity } from './rewrites/remove-identity.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { GraphProgram } from './graph-program.ts';
 import type { StepUpdate } from './step-update.ts';
+import { ChangingStructures } from './segments/changing-structures.ts';
+import { SegmentedGraph } from './segments/segmented-graph.ts';
 import { warnIfSlow, warnIfSlowSync } from './slow-compilation.ts';
 
 /** By executor and graph structure. */
 const programs = new ProgramCache<ExecutorKey<StructureKey>, GraphProgram>();
+const structures = new ChangingStructures('a value that is read');
 const updates = new ProgramCache<ExecutorKey<StructureKey>, Program>();
 
 /** Replaces the groups of the collectives in one run, to record or replay them. Default: the groups themselves. */
@@ -40,22 +43,27 @@ export async function evaluate(
   values: readonly Value[],
   { replaceGroup = (group) => group, bufferOf }: RunOptions = {},
 ): Promise<readonly TensorData[]> {
-  const { executor, assignments, structure, key, shape, rewritten } = forwardOf(values);
+  const { executor, assignments, structure, key, shape, rewritten, inSegments } = forwardOf(values);
   const { leaves, groups } = structure;
   const outputs = values.map((value) => executor.allocate(value));
+  const inputs = () => buffersOf(leaves, executor, bufferOf);
+  const segments = inSegments();
   const make = () =>
     warnIfSlow(forwardPass, shape(), () => GraphProgram.compile(executor, 'forward', structure, rewritten()));
   const run = async (program: GraphProgram) => {
     await arrivalOf(leaves);
     await assignments.during(executor, async (assigned) => {
       await program.run({
-        inputs: buffersOf(leaves, executor, bufferOf),
+        inputs: inputs(),
         outputs: [...outputs, ...assigned],
         groups: groups.map(replaceGroup),
       });
     });
   };
-  await programs.use(key, make, run, shape);
+  if (segments) {
+    await arrivalOf(leaves);
+    await assignments.during(executor, (assigned) => segments.run(inputs(), [...outputs, ...assigned]));
+  } else await programs.use(key, make, run, shape);
   return await Promise.all(outputs.map(async (output) => await executor.download(output)));
 }
 
@@ -66,9 +74,10 @@ export async function evaluate(
  * @throws NnError (ERR_NOT_AWAITED) if they depend on a collective, or on elements that are being received
  */
 export function evaluateSync(values: readonly Value[], arrays: readonly TensorData[], where: string): void {
-  const { executor, assignments, structure, key, shape, rewritten } = forwardOf(values);
+  const { executor, assignments, structure, key, shape, rewritten, inSegments } = forwardOf(values);
   const { leaves, groups } = structure;
   requireNoOtherRanks(where, leaves, groups);
+  const segments = inSegments();
   const compile = () => {
     const summary = shape();
     const compiled = warnIfSlowSync(forwardPass, summary, () =>
@@ -77,7 +86,7 @@ export function evaluateSync(values: readonly Value[], arrays: readonly TensorDa
     programs.addReady(key, compiled, summary);
     return compiled;
   };
-  const program = programs.ready(key) ?? compile();
+  const program = segments ?? programs.ready(key) ?? compile();
   const outputs = arrays.map((array) => executor.keep(array));
   assignments.duringSync(executor, (assigned) => {
     program.runSync(buffersOf(leaves, executor), [...outputs, ...assigned]);
@@ -107,13 +116,25 @@ function forwardOf(values: readonly Value[]) {
   const all = [...values, ...assignments.values];
   const structure = structureOf(all);
   const executor = executorOf(structure.leaves);
+  const key = new ExecutorKey(executor, structure.key);
+  const shape = () => summarizeProgram(all, structure.leaves);
+  const rewritten = () =>
+    executor.prepareForward(rewrite(all, [removeIdentity, reluAfterMaxPool]), 'evaluation');
   return {
     executor,
-    key: new ExecutorKey(executor, structure.key),
+    key,
     assignments,
     structure,
-    shape: () => summarizeProgram(all, structure.leaves),
-    rewritten: () => executor.prepareForward(rewrite(all, [removeIdentity, reluAfterMaxPool]), 'evaluation'),
+    shape,
+    /** The graph as a chain of segments; undefined if it is compiled. Call it once for a run. */
+    inSegments: () =>
+      structures.segmentsOf({
+        structure,
+        isCompiled: programs.has(key),
+        summary: shape,
+        cut: () => SegmentedGraph.of(executor, structure.leaves, rewritten()),
+      }),
+    rewritten,
   };
 }
 

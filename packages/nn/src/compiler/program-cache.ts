@@ -61,6 +61,10 @@ export class ProgramCache<Key extends ProgramKey, T extends Releasable> {
     return this.#entries.length;
   }
 
+  has(key: Key): boolean {
+    return this.#entries.some((entry) => isEntryOf(entry, key));
+  }
+
   /** The most recent key with this property. */
   findKey(hasProperty: (key: Key) => boolean): Key | undefined {
     return this.#entries.findLast(({ key }) => hasProperty(key))?.key;
@@ -177,7 +181,14 @@ async function releaseIfUnused({ evicted, users, program, made }: Entry<unknown,
   await compiled?.release();
 }
 
-const all = new Set<Pick<ProgramCache<never, Releasable>, 'size' | 'shrinkTo'>>();
+type Programs = Pick<ProgramCache<never, Releasable>, 'size' | 'shrinkTo'>;
+
+const all = new Set<Programs>();
+
+/** Lets `programCache` count and release programs of another cache. */
+export function registerPrograms(programs: Programs): void {
+  all.add(programs);
+}
 
 let maxSize = 16;
 

@@ -41,16 +41,18 @@ export function warnIfSlowSync<T>(
 }
 
 /** `the forward pass, 2,050 operators, from 128 × float32[8,16], int64[8]. …` */
-export function describeCompilation(what: string, { operators, inputs }: ProgramSummary): string {
+export function describeCompilation(what: string, summary: ProgramSummary): string {
+  return `${what}, ${describeSummary(summary)}. This happens once for each set of shapes.`;
+}
+
+/** `2,050 operators, from 128 × float32[8,16], int64[8]` */
+export function describeSummary({ operators, inputs }: ProgramSummary): string {
   const counts = new Map<string, number>();
   for (const input of inputs) counts.set(describeType(input), (counts.get(describeType(input)) ?? 0) + 1);
   const types = [...counts].map(([type, count]) => (count === 1 ? type : `${count} × ${type}`));
   const shown = types.slice(0, maxShownTypes).join(', ');
   const more = types.length > maxShownTypes ? ` and ${types.length - maxShownTypes} more shapes` : '';
-  return (
-    `${what}, ${operators.toLocaleString('en-US')} operators, from ${shown || 'parameters alone'}${more}. ` +
-    'This happens once for each set of shapes.'
-  );
+  return `${operators.toLocaleString('en-US')} operators, from ${shown || 'parameters alone'}${more}`;
 }
 
 const maxShownTypes = 4;

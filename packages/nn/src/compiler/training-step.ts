@@ -18,6 +18,8 @@ import { recomputeActivations } from './recompute-activations.ts';
 import { summarizeProgram, type ProgramSummary } from './recompilation-warning.ts';
 import { ProgramCache, type ProgramKey } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
+import { ChangingStructures } from './segments/changing-structures.ts';
+import { SegmentedGraph } from './segments/segmented-graph.ts';
 import { plainOperators } from './rewrites/plain-operators.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { softmaxCrossEntropyOfLogSoftmax } from './rewrites/softmax-cross-entropy.ts';
@@ -70,6 +72,7 @@ interface KeyedUpdate {
 }
 
 const programs = new ProgramCache<StepKey, GraphProgram>();
+const structures = new ChangingStructures('a loss');
 
 /** Gradients of one bucket of one sink. */
 export interface GradientPart {
@@ -147,6 +150,37 @@ export class TrainingStep {
   /** The leaves that a run reads. */
   get leaves(): readonly Leaf[] {
     return this.#structure.leaves;
+  }
+
+  /**
+   * The step as a chain of segments; undefined if it is compiled. Call it once for a run. A step in segments calls none of the calls
+   * of its parts, and makes no update.
+   */
+  inSegments(): SegmentedGraph | undefined {
+    return structures.segmentsOf({
+      structure: this.#structure,
+      isCompiled: programs.findKey(({ plan }) => plan === this.plan) !== undefined,
+      summary: () => this.#summary(),
+      cut: () => {
+        const forward = preparedForward(this.executor, this.#forward);
+        const outputs = [...forward, ...gradientsOf(forward, this.trainable)];
+        return SegmentedGraph.of(this.executor, this.leaves, outputs);
+      },
+    });
+  }
+
+  /** `run` as a chain of segments, without calls and update. */
+  async runSegments(
+    segments: SegmentedGraph,
+    values: readonly ValueBuffer[],
+    gradients: readonly ValueBuffer[],
+    { bufferOf }: RunOptions,
+  ): Promise<void> {
+    const { leaves } = this.#structure;
+    await arrivalOf(leaves);
+    await this.#assignments.during(this.executor, (assigned) =>
+      segments.run(buffersOf(leaves, this.executor, bufferOf), [...values, ...assigned, ...gradients]),
+    );
   }
 
   /** False if the gradients have a different destination since. */
@@ -254,6 +288,21 @@ export function keepValue(plan: StepPlan, wanted: ValuePosition): void {
   plan.kept = [...plan.kept, wanted];
 }
 
+/** The forward pass as it is differentiated, whether it is compiled or cut into segments: so the bits are the same. */
+function preparedForward(executor: Executor, forward: readonly Value[]): readonly Value[] {
+  // Before differentiation, because the gradient of an addon operator is also an addon operator.
+  const own = usesOwnOperators() ? [softmaxCrossEntropyOfLogSoftmax] : [plainOperators];
+  const simplified = rewrite(forward, [withoutElements(forward), ...own, reluAfterMaxPool]);
+  return executor.prepareForward(simplified, 'training');
+}
+
+/** The gradients of a forward pass, whose first value is the loss. */
+function gradientsOf([loss]: readonly Value[], trainable: readonly Leaf[]): readonly Value[] {
+  const gradients = differentiate(loss);
+  // A leaf that affects the loss only through a comparison has a gradient of zeros.
+  return trainable.map(({ value }) => gradients.get(value) ?? expand(constant(0), value.shape));
+}
+
 function compileStep(
   executor: Executor,
   forward: readonly Value[],
@@ -262,14 +311,8 @@ function compileStep(
   parts: readonly GradientPart[],
   placed: PlacedUpdate | undefined,
 ): Promise<GraphProgram> {
-  // Before differentiation, because the gradient of an addon operator is also an addon operator.
-  const own = usesOwnOperators() ? [softmaxCrossEntropyOfLogSoftmax] : [plainOperators];
-  const simplified = rewrite(forward, [withoutElements(forward), ...own, reluAfterMaxPool]);
-  const rewritten = executor.prepareForward(simplified, 'training');
-  const gradients = differentiate(rewritten[0]);
-  // A leaf that affects the loss only through a comparison has a gradient of zeros.
-  const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
-  const computed = [...rewritten, ...trainable.map(gradientOf)];
+  const rewritten = preparedForward(executor, forward);
+  const computed = [...rewritten, ...gradientsOf(rewritten, trainable)];
   const values = usesOwnOperators() ? recomputeActivations(computed, rewritten.length) : computed;
   return GraphProgram.compile(executor, placed ? 'step' : 'forward and backward', structure, values, {
     purpose: 'training',

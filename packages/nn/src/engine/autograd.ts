@@ -210,7 +210,8 @@ export async function backwardNow(
   if (pending) await pending;
   rememberStep(step, writtenNodes);
   const anomalies = detectAnomaly ? loss : undefined;
-  const result = await runStep(step, { bufferOf, anomalies }, optimizerStep);
+  const segments = detectAnomaly ? undefined : step.inSegments();
+  const result = await runStep(step, { bufferOf, anomalies, segments }, optimizerStep);
   const [[number, ...others]] = result.values;
   cacheElements(written, number);
   for (const [index, { node, output }] of step.kept.entries()) {

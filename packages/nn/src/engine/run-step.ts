@@ -1,6 +1,7 @@
 import { allFinite, explainAnomaly } from '../compiler/anomaly.ts';
 import { CollectiveLog } from '../compiler/collective-log.ts';
 import type { BufferOf, RunOptions } from '../compiler/compile.ts';
+import type { SegmentedGraph } from '../compiler/segments/segmented-graph.ts';
 import type { LaterRun, TrainingStep } from '../compiler/training-step.ts';
 import { newArray, type TensorData } from '../dtype.ts';
 import { NnError } from '../errors/errors.ts';
@@ -17,6 +18,8 @@ interface StepRunOptions extends RunOptions {
   readonly later?: readonly BufferOf[];
   /** The loss whose anomalies are detected. Default: none. */
   readonly anomalies?: Value | undefined;
+  /** The step as a chain of segments. Default: one program. */
+  readonly segments?: SegmentedGraph | undefined;
   /** The optimizer's step as part of this one. Default: requested from the optimizer. */
   readonly part?: PartOfStep | undefined;
 }
@@ -40,13 +43,13 @@ export interface RunResult {
  */
 export async function runStep(
   step: TrainingStep,
-  { bufferOf, later = [], anomalies, part: knownPart }: StepRunOptions,
+  { bufferOf, later = [], anomalies, segments, part: knownPart }: StepRunOptions,
   optimizerStep?: () => PreparedStep,
 ): Promise<RunResult> {
   const { executor, parameters } = step;
   const updated = optimizerStep && (() => optimizerStep().parameters());
   const gradients = new Gradients(executor, parameters, step.parts, updated);
-  const inProgram = anomalies ? undefined : gradients.inProgram();
+  const inProgram = anomalies || segments ? undefined : gradients.inProgram();
   const values = allocated(step);
   let part: PartOfStep | undefined;
   let following: readonly LaterRun[] = [];
@@ -54,6 +57,7 @@ export async function runStep(
   let checked: readonly TensorData[] | undefined;
   try {
     if (anomalies) checked = await runDetectingAnomalies(anomalies, step, values, gradients, { bufferOf });
+    else if (segments) await step.runSegments(segments, values, gradients.buffers, { bufferOf });
     else {
       const starts = inProgram?.calls ?? gradients.deliveries();
       part = inProgram?.mayUpdate

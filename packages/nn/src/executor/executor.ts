@@ -11,8 +11,9 @@ import type { ValueMemory } from './value-memory.ts';
  * - `evaluation`: computes values, without gradients. It may run only once, so fast compilation matters.
  * - `training`: a loss, its gradients, and perhaps an update. It runs many times. The gradients read values of the forward pass.
  * - `update`: an optimizer's step alone. It runs many times.
+ * - `segment`: a part of other graphs, in a chain of programs. It runs many times.
  */
-export type ProgramPurpose = 'evaluation' | 'training' | 'update';
+export type ProgramPurpose = 'evaluation' | 'training' | 'update' | 'segment';
 
 /**
  * A graph, and how it is run. The executor translates it into what its device runs: ONNX for onnxruntime, kernels for a GPU.
@@ -193,6 +194,19 @@ export interface Program {
   release(): Promise<void>;
 }
 
+/** Programs without calls that run one after another, and the places of their values. */
+export interface Chain {
+  readonly programs: readonly Program[];
+  /**
+   * For each program, the places of its inputs and then of its outputs: the index of a buffer, or, for a value between programs, -1
+   * minus its offset in bytes.
+   */
+  readonly places: Float64Array;
+  readonly buffers: readonly ValueBuffer[];
+  /** Bytes of the values between programs. */
+  readonly bytesBetween: number;
+}
+
 /**
  * Compiles and runs graphs, and owns the memory of their values: the only interface between the compiler and a device. Two
  * executors may be used in one process. `select.ts` chooses.
@@ -220,4 +234,13 @@ export interface Executor extends ValueMemory {
   compile(definition: ProgramDefinition): Promise<Program>;
   /** `compile`, which blocks the event loop until the program is compiled. For a graph without collectives and parts. */
   compileSync(definition: ProgramDefinition): Program;
+  /**
+   * Runs programs without JavaScript in between, for graphs that are not compiled as a whole. Undefined if a device compiles every
+   * graph.
+   *
+   * @throws as `Program.run`
+   */
+  readonly runChain?: (chain: Chain) => Promise<void>;
+  /** `runChain` on the calling thread, as `Program.runSync`. */
+  readonly runChainSync?: (chain: Chain) => void;
 }

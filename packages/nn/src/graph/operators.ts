@@ -120,8 +120,8 @@ export interface Operators {
   /** Swaps the first and the last of four axes. */
   SwapOuterAxes: None;
   Concat: { axis: number };
-  /** Several outputs: equal parts along an axis. */
-  Split: { axis: number; parts: number };
+  /** Several outputs: parts along an axis. `sizes`: along the axis. Default: equal. */
+  Split: { axis: number; parts: number; sizes?: readonly number[] };
   /** `given`: the bounds as in Python, which are valid for other sizes too. Only in exported models. */
   Slice: {
     axis: number;

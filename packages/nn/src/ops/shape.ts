@@ -109,6 +109,13 @@ export function split(value: Value, givenAxis: number, parts: number): readonly 
   return createNode('Split', [value], { axis, parts }, Array<typeof type>(parts).fill(type)).outputs;
 }
 
+/** Splits a value into pieces of these sizes along an axis, which add up to its own. */
+export function splitInto(value: Value, axis: number, sizes: readonly number[]): readonly Value[] {
+  if (sizes.every((size) => size === sizes[0])) return split(value, axis, sizes.length);
+  const types = sizes.map((size) => ({ dtype: value.dtype, shape: value.shape.with(axis, size) }));
+  return createNode('Split', [value], { axis, parts: sizes.length, sizes }, types).outputs;
+}
+
 /**
  * Elements `start` (inclusive) to `end` (exclusive) along an axis.
  *
@@ -187,6 +194,9 @@ export function emitReshape(
 /** Elements: 256 KiB of float32. */
 const minDynamicElements = 2 ** 16;
 
+/** Parts of a concatenation from which on one node splits its gradient: fewer cost less if not all gradients are read. */
+const manyParts = 8;
+
 export const shaping: OperatorFamily<Shaping> = {
   Reshape: {
     emit: (graph, { attributes: { shape } }, [x], [y]) => {
@@ -217,17 +227,21 @@ export const shaping: OperatorFamily<Shaping> = {
     takesBfloat16: true,
     differentiatesBfloat16: true,
     gradient: ({ inputs, attributes: { axis } }, [d]) => {
+      if (d === undefined) return [];
+      const sizes = inputs.map((part) => part.shape[axis]);
+      if (inputs.length > manyParts && !sizes.includes(0)) return splitInto(d, axis, sizes);
       let end = 0;
       return inputs.map((part) => {
         const start = end;
         end += part.shape[axis];
-        return d && slice(d, axis, start, end);
+        return slice(d, axis, start, end);
       });
     },
   },
   Split: {
-    emit: (graph, { attributes: { axis, parts } }, inputs, outputs) => {
-      graph.node('Split', inputs, outputs, { axis, num_outputs: parts });
+    emit: (graph, { attributes: { axis, parts, sizes } }, inputs, outputs) => {
+      if (sizes === undefined) graph.node('Split', inputs, outputs, { axis, num_outputs: parts });
+      else graph.node('Split', [...inputs, graph.constant('int64', [parts], sizes)], outputs, { axis });
     },
     takesBfloat16: true,
     differentiatesBfloat16: true,
@@ -235,11 +249,13 @@ export const shaping: OperatorFamily<Shaping> = {
       const first = gradients.findIndex((d) => d !== undefined);
       const last = gradients.findLastIndex((d) => d !== undefined);
       const parts = outputs.map((part, index) => gradients[index] ?? expandZero(part));
-      const size = outputs[0].shape[axis];
       const none = x.shape.map(() => 0);
       // Zeros at the ends are padded; onnxruntime would keep expanded zeros as constants.
-      const [before, after] = [first, outputs.length - 1 - last].map((count) =>
-        none.with(axis, count * size),
+      const [before, after] = [outputs.slice(0, first), outputs.slice(last + 1)].map((ends) =>
+        none.with(
+          axis,
+          ends.reduce((sum, { shape }) => sum + shape[axis], 0),
+        ),
       );
       return [pad(concat(parts.slice(first, last + 1), axis), before, after)];
     },

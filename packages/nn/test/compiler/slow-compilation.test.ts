@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { describeCompilation, warnIfSlow } from '../../src/compiler/slow-compilation.ts';
 import { onnxModelOf } from '../../src/executor/cpu/lower.ts';
 import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
-import { Parameter } from '../../src/index.ts';
+import { Parameter, programCache } from '../../src/index.ts';
 import '../support/one-thread.ts';
 
 const shape = { operators: 2, inputs: [] };
@@ -35,6 +35,7 @@ test('the line names the pass, its number of operators and its input shapes', ()
 });
 
 test('compiles a long graph of small arrays without passes of quadratic cost', async () => {
+  programCache.clear();
   const compile = vi.spyOn(onnxruntimeExecutor, 'compile');
   const parameter = new Parameter(Float32Array.of(0.5, -0.25), [2]);
   let value = parameter.mul(1);

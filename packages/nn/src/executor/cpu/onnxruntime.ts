@@ -14,7 +14,7 @@ import { dataTypeCode } from '../../onnx-format/type-codes.ts';
 import { requireLength } from '../../checks/require-length.ts';
 import { onnxModelOf, prepareForward } from './lower.ts';
 import { inputName, outputName, type OnnxModel } from './onnx-model.ts';
-import type { Executor, GraphCall, Program, RunBuffers, Waits } from '../executor.ts';
+import type { Chain, Executor, GraphCall, Program, RunBuffers, Waits } from '../executor.ts';
 import { ProgramBinding } from './program-binding.ts';
 import { hostArrays, onHost, type ValueBuffer } from '../value-buffer.ts';
 
@@ -52,7 +52,46 @@ export const onnxruntimeExecutor: Executor = {
     copyElements(hostArrays([buffer])[0], array);
   },
   usesHostMemory: true,
+  async runChain(chain) {
+    const { sessions, places, arrays, memory, startedAt } = chainArguments(chain);
+    try {
+      await loadNative().runOnnxChain(sessions, places, arrays, memory);
+    } catch (cause) {
+      throw notRun(cause);
+    }
+    endChain(memory, startedAt);
+  },
+  runChainSync(chain) {
+    const { sessions, places, arrays, memory, startedAt } = chainArguments(chain);
+    try {
+      loadNative().runOnnxChainSync(sessions, places, arrays, memory);
+    } catch (cause) {
+      throw notRun(cause);
+    }
+    endChain(memory, startedAt);
+  },
 };
+
+/** Memory between the programs of chains, while none runs. */
+let spareMemory: Uint8Array | undefined;
+
+function chainArguments({ programs, places, buffers, bytesBetween }: Chain) {
+  const spare = spareMemory !== undefined && spareMemory.length >= bytesBetween ? spareMemory : undefined;
+  const memory = spare ?? new Uint8Array(2 * bytesBetween);
+  spareMemory = undefined;
+  const sessions = programs.map(sessionOf);
+  return { sessions, places, arrays: hostArrays(buffers), memory, startedAt: performance.now() };
+}
+
+function sessionOf(program: Program): NativeOnnxSession {
+  if (program instanceof OnnxruntimeProgram) return program.session;
+  throw new Error('A chain has only programs that this executor compiled.');
+}
+
+function endChain(memory: Uint8Array, startedAt: number): void {
+  spareMemory = memory;
+  recordActivity('compute', 'segments', startedAt, performance.now());
+}
 
 /** Creates a program from an ONNX model. */
 export async function compileModel(model: OnnxModel): Promise<Program> {
@@ -108,6 +147,11 @@ class OnnxruntimeProgram implements Program {
   constructor({ name, details, inputs, outputs, isLong }: OnnxModel, session: NativeOnnxSession) {
     this.#model = { name, details, inputs, outputs, isLong };
     this.#session = session;
+  }
+
+  /** For a chain of programs. */
+  get session(): NativeOnnxSession {
+    return this.#session;
   }
 
   async run(

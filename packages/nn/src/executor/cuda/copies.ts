@@ -93,8 +93,10 @@ export const copies: LoweringFamily<Copying> = {
   },
   Split: ({ inputs: [x], outputs, attributes: { axis } }, lowering) => {
     const strides = stridesOf(x.shape);
-    for (const [index, part] of outputs.entries()) {
-      if (lowering.isRead(part)) copyTo(lowering, x, part, index * part.shape[axis] * strides[axis], strides);
+    let start = 0;
+    for (const part of outputs) {
+      if (lowering.isRead(part)) copyTo(lowering, x, part, start * strides[axis], strides);
+      start += part.shape[axis];
     }
   },
   Slice: ({ inputs: [x], outputs: [y], attributes: { axis, start, given } }, lowering) => {

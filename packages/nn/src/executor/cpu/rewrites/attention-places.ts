@@ -148,7 +148,8 @@ function viewOf(value: Value, takesPart: boolean): View {
 function partOf({ node, index }: Value): Part | undefined {
   const [whole] = node.inputs;
   if (isNode(node, 'Split')) {
-    const { axis, parts } = node.attributes;
+    const { axis, parts, sizes } = node.attributes;
+    if (sizes) return undefined;
     const size = whole.shape[axis] / parts;
     return { whole, axis, start: index * size, end: (index + 1) * size };
   }
