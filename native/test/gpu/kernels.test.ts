@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
 import type { GpuArgument, GpuExtent, NativeGpuModule } from '@ringrun/native';
 import { fakeDevice, isFake } from './fake-device.ts';
 import { language, reduction, saxpy } from './sources.ts';
@@ -168,6 +171,23 @@ extern "C" __global__ void racing(const float* from, float* to) {
   // Shared memory is NaN before it is written.
   expect(forward[0]).toBeNaN();
   expect(reversed[0]).toBe(1);
+});
+
+test.runIf(isFake)('sources that compile are kept once, with their options, if a folder is set', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ringrun-sources-'));
+  vi.stubEnv('RINGRUN_FAKE_NVRTC_SOURCES', folder);
+  try {
+    await Promise.all([device.compile(saxpy, 'a.cu'), device.compile(saxpy, 'b.cu')]);
+    await expect(device.compile('not CUDA', 'c.cu')).rejects.toThrow('does not compile');
+    const files = readdirSync(folder);
+    expect(files).toEqual([expect.stringMatching(/^[0-9a-f]{32}\.cu$/)]);
+    const kept = readFileSync(join(folder, files[0]), 'utf8');
+    expect(kept).toMatch(/^\/\/ --gpu-architecture=sm_\d+ --std=c\+\+17\n$/m);
+    expect(kept.startsWith(`${saxpy}\n`)).toBe(true);
+  } finally {
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('too much static shared memory is refused', async () => {

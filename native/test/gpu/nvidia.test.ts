@@ -29,8 +29,8 @@ describe.each([12, 13] as const)('NVRTC of CUDA %i', (major) => {
 
   test.skipIf(problem)(
     `compiles the kernels of the tests without spills${problem ? `: ${problem}` : ''}`,
-    () => {
-      const found = compileWith(library!, new Map(Object.entries(kernels)), architectures);
+    async () => {
+      const found = await compileWith(library!, new Map(Object.entries(kernels)), architectures);
       expect(found).toHaveLength(3 * architectures.length);
       for (const { source, format, kernels: compiled } of found) {
         expect(format).toBe('ELF');

@@ -51,6 +51,12 @@ std::string hashOf(const std::string& text) {
   return digits;
 }
 
+// A path of this process alone.
+std::string temporaryOf(const std::string& path) {
+  static std::atomic<int> count{0};
+  return path + "." + std::to_string(::getpid()) + "." + std::to_string(++count);
+}
+
 // The folder of the fakes' sources, which has kernel_abi.h and nvrtc/shim.
 std::string sourceFolder() { return FAKE_GPU_FOLDER; }
 
@@ -80,6 +86,18 @@ int run(const std::vector<std::string>& words, const std::string& logFile) {
 
 }  // namespace
 
+void keepSource(const std::string& source, const std::vector<std::string>& options) {
+  const std::string folder = variable("RINGRUN_FAKE_NVRTC_SOURCES", "");
+  if (folder.empty()) return;
+  std::string text = source + "\n//";
+  for (const std::string& option : options) text += " " + option;
+  const std::string path = folder + "/" + hashOf(text) + ".cu";
+  if (::access(path.c_str(), F_OK) == 0) return;
+  const std::string own = temporaryOf(path);
+  std::ofstream(own) << text << "\n";
+  ::rename(own.c_str(), path.c_str());
+}
+
 Compiled compile(const std::string& source) {
   const std::string flags = variable("RINGRUN_FAKE_NVRTC_FLAGS", "");
   const std::string compiler = variable("CXX", "g++");
@@ -87,8 +105,7 @@ Compiled compile(const std::string& source) {
   const std::string base = cache + "/" + hashOf(source + "\n" + flags + "\n" + compiler);
   const std::string known = contentsOf(base + ".so");
   if (!known.empty()) return {true, "", known};
-  static std::atomic<int> count{0};
-  const std::string own = base + "." + std::to_string(::getpid()) + "." + std::to_string(++count);
+  const std::string own = temporaryOf(base);
   std::ofstream(own + ".cc") << source;
   std::vector<std::string> words = wordsOf(compiler);
   for (const char* const word : {"-std=c++17", "-O2", "-fPIC", "-shared", "-w", "-fno-math-errno", "-ffp-contract=off", "-fno-gnu-unique", "-Wl,-Bsymbolic"}) {

@@ -105,7 +105,10 @@ FAKE_GPU_EXPORT int nvrtcCompileProgram(Program* program, int count, const char*
     if (given != 0) architecture = given;
     else if (std::strcmp(options[i], "--std=c++17") != 0) return InvalidOption;
   }
-  return architecture == 0 ? static_cast<int>(InvalidOption) : compileProgram(*program, architecture);
+  if (architecture == 0) return InvalidOption;
+  const int result = compileProgram(*program, architecture);
+  if (result == Success) fake_nvrtc::keepSource(program->source, {options, options + count});
+  return result;
 }
 
 FAKE_GPU_EXPORT int nvrtcGetProgramLogSize(Program* program, std::size_t* bytes) {
