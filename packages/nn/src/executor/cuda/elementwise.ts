@@ -36,16 +36,22 @@ export function elementwiseProgram(
 /** The values that a group reads in memory. */
 export function readsOfElementwise(nodes: readonly Node[]): readonly Value[] {
   const members = new Set(nodes);
-  return nodes
-    .filter(isElementwise)
-    .flatMap(({ inputs }) => inputs.map((input) => sourceOf(input, members)))
-    .filter((value) => !members.has(value.node) && literalOfValue(value) === undefined);
+  return operandsOf(nodes, members).filter(
+    (value) => !members.has(value.node) && literalOfValue(value) === undefined,
+  );
+}
+
+/** What the expressions of a group read, in memory or in variables. */
+function operandsOf(nodes: readonly Node[], members: ReadonlySet<Node>): readonly Value[] {
+  return nodes.filter(isElementwise).flatMap(({ inputs }) => inputs.map((input) => sourceOf(input, members)));
 }
 
 class ElementwiseStatements {
   readonly #lowering: Pick<Lowering, 'at' | 'isRead'>;
   readonly #members: ReadonlySet<Node>;
   readonly #nodes: readonly Node[];
+  /** Values that expressions read. */
+  readonly #used: ReadonlySet<Value>;
   readonly #count: number;
   readonly #parameters: ArrayParameter[] = [];
   readonly #addresses: GpuAddress[] = [];
@@ -59,6 +65,7 @@ class ElementwiseStatements {
     this.#lowering = lowering;
     this.#nodes = nodes;
     this.#members = new Set(nodes);
+    this.#used = new Set(operandsOf(nodes, this.#members));
     this.#count = sizeOf(nodes[0].outputs[0].shape);
   }
 
@@ -66,6 +73,8 @@ class ElementwiseStatements {
     const operands = node.inputs.map((input) => this.#operand(input, node.outputs[0].shape));
     for (const [index, expression] of expressionsOf(node, operands).entries()) {
       const output = node.outputs[index];
+      // The second output of Relu is for its gradient. NVRTC warns about variables that nothing reads.
+      if (!this.#used.has(output) && !this.#lowering.isRead(output)) continue;
       const name = `v${this.#computed.size}`;
       this.#lines.push(`  const ${registerTypes[output.dtype]} ${name} = ${expression};`);
       this.#computed.set(output, name);

@@ -53,14 +53,17 @@ extern "C" __global__ void __launch_bounds__(256) writeElements(const int64* pos
 extern "C" __global__ void __launch_bounds__(256) addByScan(const int64* positions, const T* updates, T* result, unsigned long long* refused, Along along,
                                                             int64 size) {
   for (int64 element = firstElement(); element < size; element += gridStride()) {
-    const int64 own = element / along.inner % along.size;
-    const int64 first = element / (along.size * along.inner) * along.count * along.inner + element % along.inner;
+    const int64 outer = element / along.inner;
+    const int64 line = outer / along.size;
+    const int64 own = outer - line * along.size;
+    const int64 first = line * along.count * along.inner + (element - outer * along.inner);
     Total sum = 0;
     for (int64 k = 0; k < along.count; ++k) {
       const int64 i = first + k * along.inner;
       const int64 position = positions[i];
-      if (position == own || position + along.size == own) sum += updates[i];
-      else if (own == 0 && (position < -along.size || position >= along.size)) refuse(refused, i, position);
+      const int64 to = position < 0 ? position + along.size : position;
+      if (to == own) sum += updates[i];
+      else if (own == 0 && (to < 0 || to >= along.size)) refuse(refused, i, position);
     }
     result[element] = sum;
   }
