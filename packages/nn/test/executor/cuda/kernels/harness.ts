@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { GpuAddress, GpuCommand, NativeGpuDevice, NativeGpuModule } from '@ringrun/native';
 import { fakeComputeLibraries } from '../../../../../../native/test/fake-gpu/libraries.ts';
 import { fakeDevice } from '../../../../../../native/test/gpu/fake-device.ts';
+import { inReverseOrder } from '../../../../../../native/test/gpu/reverse-order.ts';
 import { refusalBytes, refusalIn } from '../../../../src/executor/cuda/kernels/refusals.ts';
 import type { Lowering, LowerNode } from '../../../../src/executor/cuda/lowering.ts';
 import type { Node, Value } from '../../../../src/graph/node.ts';
@@ -33,7 +34,7 @@ export async function onCpu(value: Value): Promise<Elements> {
 
 /**
  * The outputs of one node over the fake GPU, whose memory has arbitrary contents before. Inputs are computed on the CPU. Runs
- * twice, first directly and then as a graph, and expects equal bits.
+ * twice, first directly and then as a graph with blocks and threads in the reverse order, and expects equal bits.
  *
  * @param unread indices of outputs that nothing reads
  */
@@ -130,8 +131,8 @@ export async function onGpu<Op extends OpName>(
   };
   try {
     const first = await run();
-    const second = await run();
-    expect(second.map(bitsOf), 'the second run').toEqual(first.map(bitsOf));
+    const second = await inReverseOrder(run);
+    expect(second.map(bitsOf), 'the second run, in reverse order').toEqual(first.map(bitsOf));
     return first;
   } finally {
     program.release();
