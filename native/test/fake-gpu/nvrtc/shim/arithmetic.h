@@ -77,7 +77,16 @@ inline float __tanf(float x) { return __builtin_tanf(x); }
 inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 inline float __fadd_rn(float x, float y) { return x + y; }
 inline float __fsub_rn(float x, float y) { return x - y; }
-inline float __fmul_rn(float x, float y) { return x * y; }
+inline float __fmul_rn(float x, float y) {
+  float product = x * y;
+  // Never part of a fused multiplication and addition, as on a GPU.
+#ifdef __aarch64__
+  asm("" : "+w"(product));
+#else
+  asm("" : "+x"(product));
+#endif
+  return product;
+}
 inline float __fdiv_rn(float x, float y) { return x / y; }
 inline float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 inline float __frcp_rn(float x) { return 1.0f / x; }

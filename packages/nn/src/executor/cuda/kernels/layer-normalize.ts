@@ -63,7 +63,8 @@ __device__ __forceinline__ void rowGradient(const T* dy, const T* x, const float
   const float meanOfProducts = combined<kThreads, Sum>(products) / static_cast<float>(width);
   for (int64 i = thread; i < width; i += kThreads) {
     const float z = (x[first + i] - mean) * inverse;
-    const float g = dy[first + i] * (weight == nullptr ? 1.0f : weight[i]);
+    // Rounded, so that a row of one element has a gradient of exactly 0: a fused difference would leave its rounding error.
+    const float g = __fmul_rn(dy[first + i], weight == nullptr ? 1.0f : weight[i]);
     const float result = (g - meanOfGradients - z * meanOfProducts) * inverse;
     dx[first + i] = other == nullptr ? result : result + other[first + i];
   }
