@@ -23,9 +23,11 @@
 #include "onnxruntime/operators/recurrence.h"
 #include "onnxruntime/operators/softmax.h"
 #include "onnxruntime/operators/softmax_cross_entropy.h"
+#include "onnxruntime/operators/sparse_rows.h"
 #include "onnxruntime/operators/sum_rows.h"
 #include "onnxruntime/operators/toom_cook_convolve.h"
 #include "onnxruntime/operators/toom_cook_convolve_2d.h"
+#include "onnxruntime/operators/update_rows.h"
 
 namespace ringrun::ort {
 
@@ -33,6 +35,7 @@ const std::vector<const CustomOperator*>& operators() {
   static const std::vector<const CustomOperator*> all = [] {
     std::vector<const CustomOperator*> made = {
         customOperator<AwaitCall>(),
+        customOperator<BagPlaces>(),
         customOperator<CheckIndices>(),
         customOperator<CheckProbabilities>(),
         customOperator<ClipNorm>(),
@@ -40,6 +43,7 @@ const std::vector<const CustomOperator*>& operators() {
         customOperator<CombineStatistics>(),
         customOperator<Copy>(),
         customOperator<CtcLoss>(),
+        customOperator<DenseRows>(),
         customOperator<DirectConvolve>(),
         customOperator<DirectWeightGradient>(),
         customOperator<Elementwise>(),
@@ -49,7 +53,12 @@ const std::vector<const CustomOperator*>& operators() {
         customOperator<NormParts>(),
         customOperator<RunCall>(),
         customOperator<StartCall>(),
+        customOperator<SparseRowValues>(),
+        customOperator<SparseRows>(),
         customOperator<SumRows>(),
+        customOperator<UpdateRows<AdagradOfRows>>(),
+        customOperator<UpdateRows<AdamOfRows>>(),
+        customOperator<UpdateRows<SgdOfRows>>(),
     };
     addOverloads<AddDependency, 1>(made);
     addOverloads<AddLayerNormalize, 2>(made);

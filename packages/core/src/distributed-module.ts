@@ -120,6 +120,26 @@ export interface DistributedParameter extends DistributedTensor {
    * parameter.
    */
   gradientWritten(): void;
+  /**
+   * True if gradients of the parameter, a table [V, D], consist of some of its rows. The library then keeps them in its own
+   * memory, and the sink exchanges rows. Omit it if all gradients are dense.
+   */
+  readonly hasSparseGradient?: boolean;
+  /** The rows of `grad`; undefined if there is no gradient. Omit it if all gradients are dense. */
+  readonly gradientRows?: GradientRows | undefined;
+  /**
+   * Makes the sum of the rows of all ranks, in the order of the ranks, divided by a number, the rows of `grad`. Omit it if all
+   * gradients are dense.
+   */
+  averageGradientRows?(ofRanks: readonly GradientRows[], divisor: number): void;
+}
+
+/** Some rows of a table. */
+export interface GradientRows {
+  /** In increasing order, without duplicates. */
+  readonly indices: Int32Array;
+  /** Row-major [indices.length, D]. */
+  readonly values: Float32Array;
 }
 
 /** Receives the gradients of one model during backward passes. */

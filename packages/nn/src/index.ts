@@ -56,6 +56,7 @@ export type { OnnxInput } from './onnx/import/decode.ts';
 export type { IsParameter } from './onnx/import/initializers.ts';
 export * as optim from './optim/index.ts';
 export { Parameter } from './tensor/parameter.ts';
+export { SparseGradient } from './sparse/sparse-gradient.ts';
 export { defaultGenerator, manualSeed, type Generator, type GeneratorState } from './random/generator.ts';
 export type { RandomOptions } from './random/random-options.ts';
 export type { ShapedElements, TensorElements } from './tensor/elements.ts';

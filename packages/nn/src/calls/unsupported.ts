@@ -13,7 +13,6 @@ const unsupported: Readonly<
   maxNorm: { advice: 'Normalize the rows with F.normalize.', defaults: [] },
   normType: { advice: 'Normalize the rows with F.normalize.', defaults: [2] },
   scaleGradByFreq: { advice: 'Gradients are not scaled by frequency.', defaults: [false] },
-  sparse: { advice: 'Gradients are dense.', defaults: [false] },
   out: { advice: 'Operations return new tensors: assign the result.', defaults: [] },
   paddingMode: { advice: 'Pad the input with F.pad.', defaults: ['zeros'] },
   bias: { advice: 'All layers have biases.', defaults: [true] },

@@ -3,8 +3,9 @@ import { sizeOf } from '../value-type.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { isFloat } from '../dtype.ts';
 import type { MaybeValue } from '../ops/definition.ts';
-import { add, cast, widened } from '../ops/elementwise.ts';
+import { cast, widened } from '../ops/elementwise.ts';
 import { definitionOf } from '../ops/index.ts';
+import { sumOfGradients } from '../ops/own/sparse-rows.ts';
 import { Recomputation } from './recomputation.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
@@ -36,7 +37,7 @@ export function differentiate(
       if (part === undefined || !trainable.has(input)) continue;
       const fitting = cast(part, input.dtype);
       const known = gradients.get(input);
-      gradients.set(input, known === undefined ? fitting : add(known, fitting));
+      gradients.set(input, known === undefined ? fitting : sumOfGradients(known, fitting));
     }
     visited?.(
       node,

@@ -3,6 +3,7 @@ import { isNode, type Node, type Value } from '../graph/node.ts';
 import type { Leaf, Structure, StructureKey } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { isSameSequence } from '../graph/same-data.ts';
+import { sparseReads } from '../ops/own/sparse-rows.ts';
 import { keptUnasked, type ValuePosition } from './kept-values.ts';
 
 /** Destinations of the gradients of a graph's parameters. */
@@ -42,6 +43,11 @@ export class StepPlan {
   /** Positions of the trainable leaves, in the order of their gradients: by bucket index, then in reverse forward order. */
   readonly trainable: readonly number[];
   /**
+   * For each of `trainable` whose gradient is sparse, the number of rows that the loss reads: only lookups that ask for it
+   * read the leaf. Undefined if its gradient is dense.
+   */
+  readonly sparseReads: readonly (number | undefined)[];
+  /**
    * The gradients that are received together, in the order in which they are computed: by bucket index, then in the order
    * of the sinks. So all ranks start a group's averages in the same order, whichever parameters their losses depend on.
    */
@@ -65,12 +71,16 @@ export class StepPlan {
   ) {
     this.#structure = key;
     this.#places = numbers;
-    const isTrained = isTrainableBy(written[0]);
+    const reached = topologicalOrder([written[0]], (node) => !isNode(node, 'Identity'));
+    const isTrained = isTrainableBy(reached);
     this.trainable = [...leaves.keys()]
       .filter((position) => isTrained(leaves[position]))
       .reverse()
       .sort((a, b) => numbers[2 * a + 1] - numbers[2 * b + 1]);
-    this.parts = partsOf(this.trainable, numbers);
+    const readsOf = sparseReadsBy(reached);
+    this.sparseReads = this.trainable.map((position) => readsOf.get(leaves[position].value));
+    const dense = this.trainable.map((_, position) => this.sparseReads[position] === undefined);
+    this.parts = partsOf(this.trainable, dense, numbers);
     this.kept = keptUnasked(written, order);
   }
 
@@ -85,17 +95,41 @@ export class StepPlan {
   }
 }
 
-/** Returns a predicate: true for parameters that the loss depends on by a path without Identity (detach, noGrad). */
-function isTrainableBy(loss: Value): (leaf: Leaf) => boolean {
-  const reached = new Set(topologicalOrder([loss], (node) => !isNode(node, 'Identity')));
+/**
+ * Returns a predicate: true for parameters that are reached.
+ *
+ * @param order the nodes that the loss depends on by a path without Identity (detach, noGrad)
+ */
+function isTrainableBy(order: readonly Node[]): (leaf: Leaf) => boolean {
+  const reached = new Set(order);
   return ({ value, source }) => source.parameter !== undefined && reached.has(value.node);
 }
 
-function partsOf(trainable: readonly number[], numbers: readonly number[]): PlannedPart[] {
+/** The leaves that are read by lookups with sparse gradients only, with the number of rows of these lookups. */
+function sparseReadsBy(order: readonly Node[]): Map<Value, number | undefined> {
+  const reads = new Map<Value, number | undefined>();
+  for (const node of order) {
+    if (isNode(node, 'Identity')) continue;
+    for (const value of new Set(node.inputs)) {
+      if (!isNode(value.node, 'Input')) continue;
+      const count = sparseReads(node, value);
+      const before = reads.has(value) ? reads.get(value) : 0;
+      reads.set(value, count === undefined || before === undefined ? undefined : before + count);
+    }
+  }
+  return reads;
+}
+
+/** @param dense for each of `trainable`, whether its gradient is in a bucket */
+function partsOf(
+  trainable: readonly number[],
+  dense: readonly boolean[],
+  numbers: readonly number[],
+): PlannedPart[] {
   const parts: { sink: number; bucketIndex: number; positions: number[] }[] = [];
   for (const [position, leaf] of trainable.entries()) {
     const [sink, bucketIndex] = [numbers[2 * leaf], numbers[2 * leaf + 1]];
-    if (sink < 0) continue;
+    if (sink < 0 || !dense[position]) continue;
     const known = parts.find((part) => part.sink === sink && part.bucketIndex === bucketIndex);
     if (known === undefined) parts.push({ sink, bucketIndex, positions: [position] });
     else known.positions.push(position);

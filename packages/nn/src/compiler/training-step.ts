@@ -9,6 +9,7 @@ import { isSameData } from '../graph/same-data.ts';
 import { structureOf, type Leaf, type Structure, type StructureKey } from '../graph/structure.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
+import { denseGradient, withCapacity } from '../ops/own/sparse-rows.ts';
 import { usesOwnOperators } from '../ops/own/enabled.ts';
 import { arrivalOf, buffersOf, isAvailable, type BufferOf, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
@@ -163,7 +164,7 @@ export class TrainingStep {
       summary: () => this.#summary(),
       cut: () => {
         const forward = preparedForward(this.executor, this.#forward);
-        const outputs = [...forward, ...gradientsOf(forward, this.trainable)];
+        const outputs = [...forward, ...gradientsOf(forward, this.trainable, this.plan.sparseReads)];
         return SegmentedGraph.of(this.executor, this.leaves, outputs);
       },
     });
@@ -267,7 +268,7 @@ export class TrainingStep {
     programs.release(({ plan, isCurrent }) => plan === this.plan && !isCurrent);
     const what = `forward and backward passes of a loss (${this.loss.node.op})`;
     return warnIfSlow(what, this.#summary(), () =>
-      compileStep(this.executor, this.#forward, this.#structure, this.trainable, this.parts, placed),
+      compileStep(this.executor, this.#forward, this.#structure, this, placed),
     );
   }
 }
@@ -296,23 +297,35 @@ function preparedForward(executor: Executor, forward: readonly Value[]): readonl
   return executor.prepareForward(simplified, 'training');
 }
 
-/** The gradients of a forward pass, whose first value is the loss. */
-function gradientsOf([loss]: readonly Value[], trainable: readonly Leaf[]): readonly Value[] {
+/**
+ * The gradients of a forward pass, whose first value is the loss.
+ *
+ * @param sparseReads see `StepPlan.sparseReads`
+ */
+function gradientsOf(
+  [loss]: readonly Value[],
+  trainable: readonly Leaf[],
+  sparseReads: StepPlan['sparseReads'],
+): readonly Value[] {
   const gradients = differentiate(loss);
-  // A leaf that affects the loss only through a comparison has a gradient of zeros.
-  return trainable.map(({ value }) => gradients.get(value) ?? expand(constant(0), value.shape));
+  return trainable.map(({ value }, position) => {
+    const gradient = gradients.get(value);
+    const reads = sparseReads[position];
+    if (reads !== undefined) return withCapacity(gradient, value.shape, reads);
+    // A leaf that affects the loss only through a comparison has a gradient of zeros.
+    return gradient ? denseGradient(gradient, value.shape) : expand(constant(0), value.shape);
+  });
 }
 
 function compileStep(
   executor: Executor,
   forward: readonly Value[],
   structure: Structure,
-  trainable: readonly Leaf[],
-  parts: readonly GradientPart[],
+  { trainable, parts, plan: { sparseReads } }: Pick<TrainingStep, 'trainable' | 'parts' | 'plan'>,
   placed: PlacedUpdate | undefined,
 ): Promise<GraphProgram> {
   const rewritten = preparedForward(executor, forward);
-  const computed = [...rewritten, ...gradientsOf(rewritten, trainable)];
+  const computed = [...rewritten, ...gradientsOf(rewritten, trainable, sparseReads)];
   const values = usesOwnOperators() ? recomputeActivations(computed, rewritten.length) : computed;
   return GraphProgram.compile(executor, placed ? 'step' : 'forward and backward', structure, values, {
     purpose: 'training',

@@ -1,11 +1,18 @@
 import type { GradientPass, GradientSink, PassEnd, StartableOperation } from '@ringrun/core';
-import type { GradientPart } from '../compiler/training-step.ts';
+import type { GradientPart, TrainingStep } from '../compiler/training-step.ts';
 import type { GraphCall } from '../executor/executor.ts';
 import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import type { ValueMemory } from '../executor/value-memory.ts';
 import type { GradientReceiver } from '../graph/source.ts';
 import { DeviceGradients } from './device-gradients.ts';
+import {
+  addEarlier,
+  beginGradient,
+  requireExpectedKind,
+  restoreEarlier,
+  type EarlierGradient,
+} from './earlier-gradient.ts';
 import { insideOperation } from '../executor/operation-queue.ts';
 import { usesOwnOperators } from '../ops/own/enabled.ts';
 
@@ -17,8 +24,10 @@ export class Gradients {
   /** The passes whose gradients are averaged on a device. */
   readonly #onDevice = new Map<GradientSink, DeviceGradients>();
   readonly #memory: readonly ManagedBuffer[];
+  /** True if ranks exchange rows of a gradient, which needs JavaScript. */
+  readonly #exchangesRows: boolean;
   readonly #parameters: readonly GradientReceiver[];
-  readonly #earlier: readonly (Float32Array | undefined)[];
+  readonly #earlier: readonly (EarlierGradient | undefined)[];
   readonly #parts: readonly GradientPart[];
   readonly #passes: ReadonlyMap<GradientSink, GradientPass>;
   /** For each gradient, whether it is complete. */
@@ -28,19 +37,25 @@ export class Gradients {
    * Begins a pass of each sink. `done` or `abandon` ends it.
    *
    * @param executor that runs the pass
+   * @param step the parameters of the pass, and how their gradients are received
    * @param updated returns all parameters of the optimizer whose step is the only reader of the gradients. Default: unknown.
    */
   constructor(
     executor: ValueMemory,
-    parameters: readonly GradientReceiver[],
-    parts: readonly GradientPart[],
+    { parameters, parts, plan: { sparseReads } }: Pick<TrainingStep, 'parameters' | 'parts' | 'plan'>,
     updated?: () => ReadonlySet<GradientReceiver>,
   ) {
     this.#usesHostMemory = executor.usesHostMemory;
     this.#parameters = parameters;
     this.#parts = parts;
-    this.#earlier = parameters.map(({ grad }) => grad?.slice());
-    this.#passes = parts.length === 0 ? noPasses : beginPasses(executor, parameters, updated);
+    for (const [position, parameter] of parameters.entries())
+      requireExpectedKind(parameter, sparseReads[position]);
+    this.#exchangesRows = parameters.some(
+      ({ gradientSink }, position) => gradientSink !== undefined && sparseReads[position] !== undefined,
+    );
+    const isLocal = parts.length === 0 && !this.#exchangesRows;
+    this.#passes = isLocal ? noPasses : beginPasses(executor, parameters, updated);
+    this.#earlier = parameters.map((parameter, position) => beginGradient(parameter, sparseReads[position]));
     for (const [sink, pass] of this.#passes) {
       const own = parameters.filter(({ gradientSink }) => gradientSink === sink);
       const onDevice = DeviceGradients.of(executor, pass, own);
@@ -64,7 +79,7 @@ export class Gradients {
 
   /** The calls that average each part where the run writes it; undefined if a part needs JavaScript. */
   inProgram(): AveragesInProgram | undefined {
-    if (this.#earlier.some((gradient) => gradient !== undefined)) return undefined;
+    if (this.#exchangesRows || this.#earlier.some((gradient) => gradient !== undefined)) return undefined;
     if (!this.#usesHostMemory && this.#parts.length > 0) return this.#inProgramOfDevice();
     const startable = this.#startable();
     return (
@@ -148,7 +163,7 @@ export class Gradients {
     let reported = error;
     for (const pass of this.#passes.values()) reported = pass.abandon(reported, count);
     for (const [position, gradient] of this.#earlier.entries()) {
-      if (gradient && !this.#isDelivered[position]) this.#memory[position].array.set(gradient);
+      if (gradient && !this.#isDelivered[position]) restoreEarlier(this.#parameters[position], gradient);
     }
     return reported;
   }
@@ -164,8 +179,8 @@ export class Gradients {
     if (this.#isDelivered[position]) return;
     this.#isDelivered[position] = true;
     const earlier = this.#earlier[position];
-    if (earlier) accumulate(this.#memory[position].array, earlier);
     const parameter = this.#parameters[position];
+    if (earlier) addEarlier(parameter, earlier);
     if (parameter.gradientSink && this.#onDevice.has(parameter.gradientSink)) parameter.gradientAveraged();
     else parameter.gradientWritten();
   }
@@ -219,8 +234,4 @@ function beginPasses(
     throw error;
   }
   return passes;
-}
-
-function accumulate(gradient: Float32Array, earlier: Float32Array): void {
-  for (let i = 0; i < gradient.length; i += 1) gradient[i] += earlier[i];
 }

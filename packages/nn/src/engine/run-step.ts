@@ -48,7 +48,7 @@ export async function runStep(
 ): Promise<RunResult> {
   const { executor, parameters } = step;
   const updated = optimizerStep && (() => optimizerStep().parameters());
-  const gradients = new Gradients(executor, parameters, step.parts, updated);
+  const gradients = new Gradients(executor, step, updated);
   const inProgram = anomalies || segments ? undefined : gradients.inProgram();
   const values = allocated(step);
   let part: PartOfStep | undefined;

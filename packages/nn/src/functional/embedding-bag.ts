@@ -6,6 +6,7 @@ import { describeType } from '../value-type.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
 import { embeddingBag as bagsOf } from '../ops/own/embedding-bag.ts';
 import { slice } from '../ops/shape.ts';
+import { requireBoolean } from '../checks/require-boolean.ts';
 import { requireOneOf } from '../checks/require-one-of.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { paddingRow } from './embedding.ts';
@@ -18,6 +19,11 @@ export interface BagOptions {
   includeLastOffset?: boolean;
   /** Row of the padding token, which is left out and receives no gradient. Negative values count from the last row. */
   paddingIdx?: number | undefined;
+  /**
+   * If true, the gradient of the table consists of the rows that are looked up, as in `nn.Embedding`. Not with mode 'max'.
+   * Default: false.
+   */
+  sparse?: boolean | undefined;
 }
 
 /** Options of {@link embeddingBag}. */
@@ -43,8 +49,8 @@ export function embeddingBag(
   >
 ): Tensor {
   const [input, weight, offsets, options] = arranged('F.embeddingBag', given);
-  const { mode = 'mean', includeLastOffset = false, paddingIdx, perSampleWeights } = options;
-  requireMode('embeddingBag', mode);
+  const { mode = 'mean', includeLastOffset = false, paddingIdx, perSampleWeights, sparse = false } = options;
+  requireMode('embeddingBag', mode, sparse);
   requireBags(input, weight, offsets);
   if (perSampleWeights !== undefined) requireWeights(perSampleWeights, input, mode);
   const [count] = weight.shape;
@@ -61,12 +67,20 @@ export function embeddingBag(
       weights: perSampleWeights?.value,
       mode,
       paddingRow: paddingRow('embeddingBag', paddingIdx, count),
+      sparse,
     }),
   );
 }
 
-export function requireMode(name: string, mode: string): void {
+/** @throws ArgumentError if the mode is unknown, or has no sparse gradient */
+export function requireMode(name: string, mode: string, sparse: boolean): void {
   requireOneOf(name, 'mode', mode, ['sum', 'mean', 'max']);
+  requireBoolean(`${name}: sparse`, sparse);
+  if (sparse && mode === 'max') {
+    throw new ArgumentError(
+      `${name}: expected the mode 'sum' or 'mean' with sparse: true, got 'max', which has dense gradients only. Leave sparse out.`,
+    );
+  }
 }
 
 function requireBags(input: Tensor, weight: Tensor, offsets: Tensor | undefined): void {

@@ -1,5 +1,6 @@
 import { arranged } from '../calls/arrange.ts';
 import type { Call } from '../calls/call.ts';
+import { requireBoolean } from '../checks/require-boolean.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
@@ -11,6 +12,12 @@ import { Tensor } from '../tensor/tensor.ts';
 export interface EmbeddingOptions {
   /** Row of the padding token, which receives no gradient. Negative values count from the last row. */
   paddingIdx?: number | undefined;
+  /**
+   * If true, the gradient of the table consists of the rows that are looked up: a `SparseGradient`, for `optim.SGD`,
+   * `optim.Adagrad` and `optim.SparseAdam`. Those update only these rows, so the cost of a step does not depend on the size of the
+   * table. If the loss also reads the table otherwise, or if the table is computed, its gradient is dense. Default: false.
+   */
+  sparse?: boolean | undefined;
 }
 
 /**
@@ -26,7 +33,8 @@ export function embedding(
   ...given: Call<[input: Tensor, weight: Tensor, options?: EmbeddingOptions | undefined], 'F.embedding'>
 ): Tensor {
   const [input, weight, options] = arranged('F.embedding', given);
-  const { paddingIdx } = options;
+  const { paddingIdx, sparse = false } = options;
+  requireBoolean('embedding: sparse', sparse);
   if (input.dtype !== 'int64' || !isFloat(weight) || weight.shape.length !== 2) {
     throw new ShapeError(
       `embedding: expected rows int64[…] and a table float32[V,D], got ${describeType(input)} and ${describeType(weight)}.`,
@@ -34,7 +42,13 @@ export function embedding(
   }
   const [count] = weight.shape;
   const rows = checkIndices('embedding', 'rows', input.value, { least: 0, count });
-  return new Tensor(gather(weight.value, rows, paddingRow('embedding', paddingIdx, count)));
+  const padding = paddingRow('embedding', paddingIdx, count);
+  return new Tensor(
+    gather(weight.value, rows, {
+      ...(padding !== undefined && { paddingRow: padding }),
+      ...(sparse && { sparse }),
+    }),
+  );
 }
 
 /** The padding row as a non-negative index. */

@@ -122,6 +122,13 @@ export interface BatchNormalizeActivateGradientAttributes {
   hasVariance: boolean;
 }
 
+export interface GatherAttributes {
+  /** Row that receives no gradient. */
+  paddingRow?: number;
+  /** True if the gradient of the table consists of the rows that are read. Default: false. */
+  sparse?: true;
+}
+
 /** How the rows of a bag are reduced. */
 export type BagMode = 'sum' | 'mean' | 'max';
 
@@ -131,6 +138,8 @@ export interface EmbeddingBagAttributes {
   /** True if there are inputs with the offsets of the bags and the weights of the rows. */
   hasOffsets: boolean;
   hasWeights: boolean;
+  /** True if the gradient of the table consists of the rows that are read. Default: false. */
+  sparse?: true;
 }
 
 /** The function of a step of a recurrent network: `act(x + p)`, LSTM or GRU (native/src/operators/recurrent_cell.h). */

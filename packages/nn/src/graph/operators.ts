@@ -9,6 +9,7 @@ import type {
   ConvAttributes,
   ElementwiseProgram,
   EmbeddingBagAttributes,
+  GatherAttributes,
   GeluAttributes,
   IndexRange,
   LayerNormalizeAttributes,
@@ -184,7 +185,7 @@ export interface Operators {
   /** The elements at fixed positions along an axis, in order. Positions may repeat. */
   IndexSelect: { axis: number; positions: readonly number[] };
   /** Inputs: table [V,D], rows (int64); output [...rows,D]. A padding row receives no gradient. */
-  Gather: { paddingRow?: number };
+  Gather: GatherAttributes;
   /** Inputs: data, positions (int64). Output: shape of the positions, each replaced by data's element at that position along the axis. */
   GatherElements: { axis: number };
   /** Inputs: positions (int64) and updates of one shape. Output: `size` along the axis, each update added at its position, in order. */
@@ -216,6 +217,24 @@ export interface Operators {
    * row, in order, and 0 in the padding row.
    */
   AddRows: { count: number; paddingRow?: number };
+
+  /**
+   * An operator of the addon. Inputs: rows (int64), of which -1 is left out; updates [M,D]; if `hasPlaces`, for each row the
+   * number of its update (int64), and its factor. Default: update i with factor 1. Output: packed rows of a table [count,D] with
+   * room for `capacity` (sparse/packed-rows.ts), the sums of the updates of each row, in order.
+   */
+  SparseRows: { count: number; capacity: number; hasPlaces: boolean };
+  /** An operator of the addon. Input: packed rows of a table [count,width]. Output: their values [capacity,width], then 0. */
+  SparseRowValues: { count: number; width: number };
+  /** An operator of the addon. Inputs: packed rows; values [capacity,width] in place of theirs, optional. Output: [count,width]. */
+  DenseRows: { count: number; width: number };
+  /**
+   * Operators of the addon: an optimizer's update of the rows of a table. Inputs: table [V,D], packed rows, states [V,D], numbers;
+   * values [capacity,D] in place of those of the packed rows, optional. Outputs: table and states, in place.
+   */
+  SgdOfRows: { hasValues: boolean };
+  AdagradOfRows: { hasValues: boolean };
+  AdamOfRows: { hasValues: boolean };
 
   /**
    * An operator of the addon. Inputs: the largest norm ([]), arrays. Outputs ([]): the norm of all arrays together, and the
@@ -327,6 +346,11 @@ export interface Operators {
    * in max mode, the row index of each maximum (int64).
    */
   EmbeddingBag: EmbeddingBagAttributes;
+  /**
+   * An operator of the addon. Inputs: the rows, offsets and weights of EmbeddingBag. Outputs, in the shape of the rows: the rows
+   * (-1: padding), the bag of each row (int64), and the factor of its gradient. `count`: rows of the table.
+   */
+  BagPlaces: EmbeddingBagAttributes & { count: number };
   /** Inputs: gradient of the bags, rows, table, the other inputs of EmbeddingBag and its second output. Outputs: gradients of table and weights. */
   EmbeddingBagGradient: EmbeddingBagAttributes;
 

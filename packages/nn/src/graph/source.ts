@@ -4,6 +4,7 @@ import type { Device } from '../executor/device.ts';
 import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import type { ValueMemory } from '../executor/value-memory.ts';
+import type { PackedRows } from '../sparse/packed-rows.ts';
 
 /** The elements of a leaf when a graph runs. Graphs that differ only in their sources share one program. */
 export interface Source {
@@ -47,6 +48,18 @@ export interface GradientReceiver extends DistributedParameter {
    * @internal
    */
   readonly gradientMemory: ManagedBuffer;
+  /**
+   * The rows of a sparse gradient: `gradientMemory` is their memory. Undefined if the gradient is dense.
+   *
+   * @internal
+   */
+  readonly sparseGradient: PackedRows | undefined;
+  /**
+   * Makes the gradient sparse, with rows that replace the earlier ones, or dense.
+   *
+   * @internal
+   */
+  setSparseGradient(rows: PackedRows | undefined): void;
   /**
    * Makes `grad` defined, whose elements a device has averaged where they are.
    *

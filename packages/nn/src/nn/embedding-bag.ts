@@ -26,8 +26,10 @@ export class EmbeddingBag extends Module {
     const [numEmbeddings, embeddingDim, options] = arranged('nn.EmbeddingBag', given);
     super();
 
-    requireMode('EmbeddingBag', options.mode ?? 'mean');
+    const { mode = 'mean', sparse = false } = options;
+    requireMode('EmbeddingBag', mode, sparse);
     this.weight = embeddingTable('EmbeddingBag', numEmbeddings, embeddingDim, options.paddingIdx);
+    if (sparse) this.weight.expectSparseGradient();
     this.#options = { ...options, paddingIdx: paddingRow('EmbeddingBag', options.paddingIdx, numEmbeddings) };
   }
 

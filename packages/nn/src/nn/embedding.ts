@@ -6,6 +6,7 @@ import { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { writeArguments } from './repr.ts';
+import { requireBoolean } from '../checks/require-boolean.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /**
@@ -16,6 +17,7 @@ export class Embedding extends Module {
   /** [numEmbeddings, embeddingDim] */
   readonly weight: Parameter;
   readonly #paddingIdx: number | undefined;
+  readonly #sparse: boolean;
 
   constructor(
     ...given: Call<
@@ -26,19 +28,25 @@ export class Embedding extends Module {
     const [numEmbeddings, embeddingDim, options] = arranged('nn.Embedding', given);
     super();
 
-    const { paddingIdx } = options;
+    const { paddingIdx, sparse = false } = options;
+    requireBoolean('Embedding: sparse', sparse);
     this.weight = embeddingTable('Embedding', numEmbeddings, embeddingDim, paddingIdx);
     this.#paddingIdx = paddingRow('Embedding', paddingIdx, numEmbeddings);
+    this.#sparse = sparse;
+    if (sparse) this.weight.expectSparseGradient();
   }
 
   /** Looks up a row for each index: int64 […] to [..., embeddingDim]. */
   forward(input: Tensor): Tensor {
-    return embedding(input, this.weight, { paddingIdx: this.#paddingIdx });
+    return embedding(input, this.weight, { paddingIdx: this.#paddingIdx, sparse: this.#sparse });
   }
 
   /** @internal */
   override extraRepr(): string {
-    return writeArguments(this.weight.shape, { padding_idx: this.#paddingIdx });
+    return writeArguments(this.weight.shape, {
+      padding_idx: this.#paddingIdx,
+      sparse: this.#sparse || undefined,
+    });
   }
 }
 

@@ -17,6 +17,8 @@ import { linearAlgebra } from './linear-algebra.ts';
 import { normalization } from './normalization.ts';
 import { ordering } from './ordering.ts';
 import { rowSums } from './own/add-rows.ts';
+import { sparseGradients } from './own/sparse-rows.ts';
+import { rowUpdates } from './own/update-rows.ts';
 import { sumsOfRows } from './own/sum-rows.ts';
 import { attentions } from './own/attention.ts';
 import { batchNormalizeActivations } from './own/batch-normalize-activate.ts';
@@ -71,6 +73,8 @@ export const operators: OperatorFamily<OpName> = {
   ...tableRows,
   ...softmaxes,
   ...rowSums,
+  ...sparseGradients,
+  ...rowUpdates,
   ...sumsOfRows,
   ...indexChecks,
   ...probabilityChecks,

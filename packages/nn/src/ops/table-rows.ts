@@ -1,10 +1,11 @@
 import { createValue, type Value } from '../graph/node.ts';
+import type { GatherAttributes } from '../graph/attributes.ts';
 import type { OperatorFamily } from './definition.ts';
 import { addRows } from './own/add-rows.ts';
+import { isSparseLookup, sparseGradientOfGather } from './own/sparse-rows.ts';
 
-/** Selects rows of a table: [V, D] and rows [...] (int64) give [..., D]. The padding row receives no gradient. */
-export function gather(table: Value, rows: Value, paddingRow?: number): Value {
-  const attributes = paddingRow === undefined ? {} : { paddingRow };
+/** Selects rows of a table: [V, D] and rows [...] (int64) give [..., D]. */
+export function gather(table: Value, rows: Value, attributes: GatherAttributes = {}): Value {
   const type = { dtype: table.dtype, shape: [...rows.shape, table.shape[1]] };
   return createValue('Gather', [table, rows], attributes, type);
 }
@@ -16,8 +17,11 @@ export const tableRows: OperatorFamily<'Gather'> = {
     },
     takesBfloat16: true,
     differentiatesBfloat16: true,
-    gradient: ({ inputs: [table, rows], attributes: { paddingRow } }, [d]) => [
-      d && addRows(rows, d, table.shape[0], paddingRow),
-    ],
+    gradient: (node, [d]) => {
+      if (d === undefined) return [];
+      const [{ shape }, rows] = node.inputs;
+      const gradientOf = isSparseLookup(node) ? sparseGradientOfGather : addRows;
+      return [gradientOf(rows, d, shape[0], node.attributes.paddingRow)];
+    },
   },
 };

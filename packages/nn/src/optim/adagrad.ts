@@ -2,10 +2,13 @@ import { arranged } from '../calls/arrange.ts';
 import type { Call } from '../calls/call.ts';
 import type { Value } from '../graph/node.ts';
 import { add, div, mul, sqrt, sub } from '../ops/elementwise.ts';
+import { updateRows } from '../ops/own/update-rows.ts';
+import { constant } from '../ops/source.ts';
 import { Optimizer } from './optimizer.ts';
 import { completeSettings, type OptimizerParameters } from './param-groups.ts';
 import { requireAtLeastZero } from '../checks/require-number.ts';
 import type { Rule } from './rule.ts';
+import { noWeightDecay } from './sparse-update.ts';
 
 /** Settings of a parameter group of {@link Adagrad}. */
 export interface AdagradSettings {
@@ -24,7 +27,10 @@ export interface AdagradSettings {
 /** Options of {@link Adagrad}: defaults of its groups' settings. */
 export type AdagradOptions = Partial<AdagradSettings>;
 
-/** Adagrad (torch.optim.Adagrad): s ← s + g², p ← p − lr/(1 + (t − 1)·lrDecay) · g / (√s + eps). */
+/**
+ * Adagrad (torch.optim.Adagrad): s ← s + g², p ← p − lr/(1 + (t − 1)·lrDecay) · g / (√s + eps). Of a table with a sparse
+ * gradient it updates only the rows that have one, and refuses a weight decay.
+ */
 export class Adagrad extends Optimizer<AdagradSettings> {
   constructor(
     ...given: Call<
@@ -75,5 +81,12 @@ const rule: Rule<AdagradSettings, Coefficients, State> = {
     const before = start === undefined ? state.sum : add(state.sum, start);
     const sum = add(before, mul(slope, slope));
     return { parameter: sub(parameter, div(mul(slope, rate), add(sqrt(sum), eps))), state: { sum } };
+  },
+
+  updateRows({ parameter, gradient, state, coefficients: { rate, decay, start, eps } }) {
+    if (decay !== undefined) throw noWeightDecay('Adagrad');
+    const numbers = [rate, eps, start ?? constant(0)];
+    const [updated, sum] = updateRows('AdagradOfRows', [parameter, state.sum], gradient, numbers);
+    return { parameter: updated, state: { sum } };
   },
 };

@@ -7,8 +7,6 @@ import type { GraphCall } from '../executor/executor.ts';
 import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { Executor } from '../executor/executor.ts';
 import { executorOf } from '../executor/select.ts';
-import type { ValueBuffer } from '../executor/value-buffer.ts';
-import type { ValueMemory } from '../executor/value-memory.ts';
 import { inSequence } from '../graph/collective.ts';
 import { isNode, type Value } from '../graph/node.ts';
 import type { Source } from '../graph/source.ts';
@@ -20,7 +18,9 @@ import { constant, input } from '../ops/source.ts';
 import type { Parameter } from '../tensor/parameter.ts';
 import { ClipGraph } from './clip-graph.ts';
 import type { Clipping } from './clipping.ts';
-import type { Coefficients, Rule } from './rule.ts';
+import { elementsOf, gradientLeafOf, leafOf } from './gradient-leaf.ts';
+import type { Coefficients } from './rule.ts';
+import { sparseUpdate, type UpdateRule } from './sparse-update.ts';
 
 /** A parameter and its optimizer states. */
 export interface Member {
@@ -70,7 +70,7 @@ export class UpdateGraph {
   #stepUpdate: StepUpdate | undefined;
 
   constructor(
-    { update }: Pick<Rule<object>, 'update'>,
+    rule: UpdateRule,
     updateSets: readonly UpdateSet[],
     clipping: Clipping | undefined,
     sharing: UpdateSharing,
@@ -81,7 +81,7 @@ export class UpdateGraph {
       set.members.map((member) => ({ member, slots: this.#coefficients[position] })),
     );
     for (const { parameter } of members.map(({ member }) => member)) {
-      this.gradients.set(parameter, leafOf(parameter.gradientMemory, parameter.shape));
+      this.gradients.set(parameter, gradientLeafOf(parameter));
     }
     if (sharing.sharings.length > 0) this.#exposedGradients.push(...this.gradients.values());
     const updated = members
@@ -103,10 +103,14 @@ export class UpdateGraph {
               largest,
               attributes,
             )
-          : clipNorm([...this.gradients.values()], largest, attributes),
+          : clipNorm(
+              Array.from(this.gradients, ([parameter, leaf]) => elementsOf(parameter, leaf)),
+              largest,
+              attributes,
+            ),
       );
     const updates = updated.flatMap(({ member, slots, gradient }) =>
-      this.#updateOf(update, member, gradient, slots),
+      this.#updateOf(rule, member, gradient, slots),
     );
     this.updates = [...updates, ...(this.clip?.outputs ?? [])];
     const order = topologicalOrder(this.updates.map(({ value }) => value));
@@ -201,7 +205,7 @@ export class UpdateGraph {
   }
 
   #updateOf(
-    update: Rule<object>['update'],
+    rule: UpdateRule,
     { parameter, state, part }: Member,
     gradient: Value,
     slots: Readonly<Record<string, CoefficientInput>>,
@@ -211,12 +215,15 @@ export class UpdateGraph {
     const ownParameter = own(parameter.memory);
     const ownState = mapValues(state, own);
     if (part) this.parts.push(ownParameter, ...Object.values(ownState));
-    const outputs = update({
+    const clipped = this.clip?.clipped(elementsOf(parameter, gradient));
+    const inputs = {
       parameter: part ? leafOf(ownParameter, shape) : parameter.trainedValue,
-      gradient: this.clip?.clipped(gradient) ?? gradient,
       state: mapValues(ownState, (memory) => leafOf(memory, shape)),
       coefficients: mapValues(slots, ({ value }) => value),
-    });
+    };
+    const outputs = parameter.sparseGradient
+      ? sparseUpdate(rule, parameter, { ...inputs, gradient: { packed: gradient, values: clipped } })
+      : rule.update({ ...inputs, gradient: clipped ?? gradient });
     return [
       { value: outputs.parameter, into: ownParameter },
       ...Object.entries(ownState).map(([name, into]) => ({ value: outputs.state[name]!, into })),
@@ -247,26 +254,6 @@ function barrierOf(sharings: readonly ParameterSharing[]): GraphCall {
     for (const sharing of sharings) await sharing.synchronize();
   };
   return { perform, sends: [], receives: [] };
-}
-
-class ManagedSource implements Source {
-  readonly memory: ManagedBuffer;
-
-  constructor(memory: ManagedBuffer) {
-    this.memory = memory;
-  }
-
-  get data(): Float32Array {
-    return this.memory.array;
-  }
-
-  bufferIn(memory: ValueMemory): ValueBuffer {
-    return this.memory.forReading(memory);
-  }
-}
-
-function leafOf(memory: ManagedBuffer, shape: readonly number[]): Value {
-  return input('float32', shape, new ManagedSource(memory));
 }
 
 /** The float32 array of a coefficient, and the leaf that reads it. */

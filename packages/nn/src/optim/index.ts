@@ -11,5 +11,6 @@ export type { OptimizerParameters, ParamGroup, ParamGroupOptions } from './param
 export { RAdam, type RAdamOptions, type RAdamSettings } from './radam.ts';
 export { RMSprop, type RMSpropOptions, type RMSpropSettings } from './rmsprop.ts';
 export { SGD, type SGDOptions, type SGDSettings } from './sgd.ts';
+export { SparseAdam, type SparseAdamOptions, type SparseAdamSettings } from './sparse-adam.ts';
 export type { OptimizerStateDict, ParameterStateDict, StoredGroup } from './state-dict.ts';
 export * as swaUtils from './swa-utils/index.ts';

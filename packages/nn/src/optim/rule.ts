@@ -1,4 +1,5 @@
 import type { Value } from '../graph/node.ts';
+import type { SparseValue } from '../ops/own/sparse-rows.ts';
 
 /**
  * Coefficients of a rule, computed in double precision at every step and passed to the compiled update as inputs.
@@ -28,6 +29,12 @@ export interface UpdateInputs<C extends Coefficients = Coefficients, S extends S
   };
 }
 
+/** Inputs of a rule for a table of which only some rows have a gradient. */
+export type RowUpdateInputs<
+  C extends Coefficients = Coefficients,
+  S extends StateValues = StateValues,
+> = Omit<UpdateInputs<C, S>, 'gradient'> & { readonly gradient: SparseValue };
+
 /** New values of the parameter and its states. */
 export interface UpdateOutputs<S extends StateValues = StateValues> {
   readonly parameter: Value;
@@ -56,4 +63,11 @@ export interface Rule<
    * (see `updateOf`).
    */
   update(inputs: UpdateInputs<C, S>): UpdateOutputs<S>;
+
+  /**
+   * The update for a sparse gradient, in place too. Undefined if the optimizer refuses sparse gradients.
+   *
+   * @throws ArgumentError if the settings exclude sparse gradients
+   */
+  updateRows?(inputs: RowUpdateInputs<C, S>): UpdateOutputs<S>;
 }

@@ -3,10 +3,13 @@ import type { Call } from '../calls/call.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { add, mul, sub } from '../ops/elementwise.ts';
+import { denseRows } from '../ops/own/sparse-rows.ts';
+import { updateRows } from '../ops/own/update-rows.ts';
 import { Optimizer } from './optimizer.ts';
 import { completeSettings, type OptimizerParameters } from './param-groups.ts';
 import { requireAtLeastZero } from '../checks/require-number.ts';
 import type { Rule } from './rule.ts';
+import { noWeightDecay } from './sparse-update.ts';
 
 /** Settings of a parameter group of {@link SGD}. */
 export interface SGDSettings {
@@ -25,7 +28,10 @@ export interface SGDSettings {
 /** Options of {@link SGD}: defaults of its groups' settings. */
 export type SGDOptions = Partial<SGDSettings>;
 
-/** Stochastic gradient descent (torch.optim.SGD): v ← momentum·v + (1 − dampening)·g, p ← p − lr·v; the first v is g. */
+/**
+ * Stochastic gradient descent (torch.optim.SGD): v ← momentum·v + (1 − dampening)·g, p ← p − lr·v; the first v is g. Of a table
+ * with a sparse gradient it updates only the rows that have one; with momentum, all rows. It refuses a weight decay then.
+ */
 export class SGD extends Optimizer<SGDSettings> {
   constructor(
     ...given: Call<[params: OptimizerParameters<SGDSettings>, options?: SGDOptions | undefined], 'optim.SGD'>
@@ -85,5 +91,16 @@ const rule: Rule<SGDSettings, Coefficients, State> = {
     const velocity = add(mul(momentumBuffer, keep!), gain === undefined ? slope : mul(slope, gain));
     const direction = ahead === undefined ? velocity : add(slope, mul(velocity, ahead));
     return { parameter: sub(parameter, mul(direction, rate)), state: { momentumBuffer: velocity } };
+  },
+
+  updateRows(inputs) {
+    const { parameter, gradient, state, coefficients } = inputs;
+    if (coefficients.decay !== undefined) throw noWeightDecay('SGD');
+    if (state.momentumBuffer !== undefined) {
+      // A velocity keeps moving the rows of earlier batches, so all are updated.
+      return rule.update({ ...inputs, gradient: denseRows(gradient, parameter.shape) });
+    }
+    const [updated] = updateRows('SgdOfRows', [parameter], gradient, [coefficients.rate]);
+    return { parameter: updated, state };
   },
 };

@@ -6,7 +6,8 @@ import type { Clipping } from './clipping.ts';
 import { definedNames, UpdateGraph } from './fused-update.ts';
 import type { ParameterState } from './parameter-state.ts';
 import type { ParameterStates } from './parameter-states.ts';
-import type { Coefficients, Rule } from './rule.ts';
+import type { Coefficients } from './rule.ts';
+import type { UpdateRule } from './sparse-update.ts';
 
 /** Parameters of one group that are updated with the same coefficients. */
 export interface RequestedSet {
@@ -39,12 +40,12 @@ const maxUpdates = 16;
 
 /** The updates of the last steps: another step of the same kind reuses the graph. */
 export class Updates {
-  readonly #rule: Pick<Rule<object>, 'update'>;
+  readonly #rule: UpdateRule;
   readonly #states: ParameterStates;
   /** The most recently used is last. */
   #updates: readonly Update[] = [];
 
-  constructor(rule: Pick<Rule<object>, 'update'>, states: ParameterStates) {
+  constructor(rule: UpdateRule, states: ParameterStates) {
     this.#rule = rule;
     this.#states = states;
   }
@@ -107,7 +108,7 @@ function partsOf(sets: readonly RequestedSet[], clipping: Clipping | undefined):
     for (const parameter of parameters) {
       // The arrays change when a model is wrapped in DistributedDataParallel, and when ranks die or join.
       const sink = parameter.gradientSink;
-      parts.push(parameter, sink && (sink.order ?? 0), sink?.version);
+      parts.push(parameter, sink && (sink.order ?? 0), sink?.version, parameter.sparseGradient?.capacity);
     }
     parts.push(...definedNames(coefficients), 'of', ...stateNames);
   }

@@ -2,6 +2,7 @@ import {
   invalidateRecordedCalls,
   warnOfUnaveragedGradient,
   type DistributedParameter,
+  type GradientRows,
   type GradientSink,
 } from '@ringrun/core';
 import type { Device } from '../executor/device.ts';
@@ -16,6 +17,7 @@ import { input } from '../ops/source.ts';
 import { requireLength } from '../checks/require-length.ts';
 import { requireBoolean } from '../checks/require-boolean.ts';
 import { Tensor } from './tensor.ts';
+import { mergedRows, type PackedRows } from '../sparse/packed-rows.ts';
 import { enqueueChange } from '../executor/operation-queue.ts';
 
 /** A trainable tensor (torch.nn.Parameter). Its elements and its gradient are stored in fixed arrays. */
@@ -29,6 +31,8 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   #ownGradient: ManagedBuffer | undefined;
   #averagedGradient: ManagedBuffer | undefined;
   #hasGradient = false;
+  #sparseGradient: PackedRows | undefined;
+  #hasSparseGradient = false;
   #path: string | undefined;
 
   constructor(data: Float32Array, shape: readonly number[]) {
@@ -127,9 +131,60 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     return this.#elements.device;
   }
 
-  /** The gradient accumulated since the last `zeroGrad`; undefined if no backward pass has reached the parameter since. */
+  /**
+   * The gradient accumulated since the last `zeroGrad`; undefined if no backward pass has reached the parameter since. It is a
+   * `SparseGradient` if the parameter is a table that only lookups with `sparse: true` read.
+   */
   get grad(): Float32Array | undefined {
-    return this.#hasGradient ? this.gradientMemory.array : undefined;
+    if (!this.#hasGradient) return undefined;
+    return this.#sparseGradient ? this.#sparseGradient.gradient : this.gradientMemory.array;
+  }
+
+  /**
+   * True for the table of an embedding with `sparse: true`, whose gradients DistributedDataParallel exchanges row by row.
+   * Default: false.
+   */
+  get hasSparseGradient(): boolean {
+    return this.#hasSparseGradient;
+  }
+
+  /**
+   * Sets `hasSparseGradient`.
+   *
+   * @internal
+   */
+  expectSparseGradient(): void {
+    this.#hasSparseGradient = true;
+  }
+
+  /** The rows of `grad`, if it is sparse; undefined if it is dense, or if there is none. */
+  get gradientRows(): GradientRows | undefined {
+    return this.#hasGradient ? this.#sparseGradient : undefined;
+  }
+
+  /**
+   * See `GradientReceiver`.
+   *
+   * @internal
+   */
+  get sparseGradient(): PackedRows | undefined {
+    return this.#sparseGradient;
+  }
+
+  /**
+   * See `GradientReceiver`.
+   *
+   * @internal
+   */
+  setSparseGradient(rows: PackedRows | undefined): void {
+    this.#sparseGradient = rows;
+  }
+
+  /** Makes `grad` the sum of the rows of all ranks, in their order, divided by a number. For DistributedDataParallel. */
+  averageGradientRows(ofRanks: readonly GradientRows[], divisor: number): void {
+    const [count, width] = this.shape;
+    this.#sparseGradient = mergedRows([count, width], ofRanks, divisor);
+    this.#hasGradient = true;
   }
 
   /**
@@ -178,11 +233,12 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   }
 
   /**
-   * The array that every backward pass writes: memory of DistributedDataParallel's bucket, else the parameter's own.
+   * The array that every backward pass writes: packed rows, memory of DistributedDataParallel's bucket, else the parameter's own.
    *
    * @internal
    */
   get gradientMemory(): ManagedBuffer {
+    if (this.#sparseGradient) return this.#sparseGradient.memory;
     const averaged = this.gradientSink?.arrayOf(this);
     if (averaged === undefined)
       return (this.#ownGradient ??= new ManagedBuffer(new Float32Array(this.memory.length)));

@@ -77,6 +77,13 @@ const own = [
   'DirectConvolve',
   'DirectWeightGradient',
   'EmbeddingBagGradient',
+  'BagPlaces',
+  'SparseRows',
+  'SparseRowValues',
+  'DenseRows',
+  'SgdOfRows',
+  'AdagradOfRows',
+  'AdamOfRows',
 ] as const satisfies readonly OpName[];
 type WithGradient = Exclude<OpName, (typeof withoutGradient | typeof collective | typeof own)[number]>;
 

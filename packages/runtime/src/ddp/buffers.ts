@@ -2,6 +2,11 @@ import type { Arrival, DistributedBuffer, DistributedModule, ProcessGroup } from
 import { ddpEvents } from './events.ts';
 import { inStep } from './uneven-inputs.ts';
 
+export function hasBuffers(module: DistributedModule): boolean {
+  for (const _ of module.namedBuffers()) return true;
+  return false;
+}
+
 /**
  * Broadcasts the buffers of rank `src` to every rank (torch: _sync_buffers). All buffers are sent as bytes in
  * one broadcast, so their dtypes may differ. Sends nothing for a model without buffers. A collective; it

@@ -15,7 +15,7 @@ import type {
 } from '@ringrun/core';
 import { defaultGroup } from '../process-group/index.ts';
 import { firstBucketCapMb } from './buckets.ts';
-import { broadcastBuffersSync, BufferBroadcasts } from './buffers.ts';
+import { broadcastBuffersSync, BufferBroadcasts, hasBuffers } from './buffers.ts';
 import { verifyIdentical, verifyIdenticalSync } from './consistency.ts';
 import { ddpEvents } from './events.ts';
 import { FaultTolerance, refused } from './fault-tolerance.ts';
@@ -26,6 +26,7 @@ import type { AveragedStep } from './reducer-settings.ts';
 import { Reducer } from './reducer.ts';
 import { checkedBatchSize, samplesOf } from './sample-weights.ts';
 import { requireMovable } from './shared-parameters.ts';
+import { gradientSinkOf, isDense, requireDense, requireMayBeSparse } from './sparse-reducer.ts';
 import { UnusedParameters } from './unused-parameters.ts';
 
 /** The library's own type of the model's parameters. */
@@ -60,6 +61,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     const group = options.processGroup ?? defaultGroup();
     const settings = checkedSettings(options, group);
     if (settings.shareParameters) requireMovable(module);
+    requireMayBeSparse(module, settings);
     requireSameModel(group, module, settings);
     const all = [...module.namedParameters()].map(([, parameter]) => parameter);
     const parameters = all.filter(({ requiresGrad }) => requiresGrad !== false);
@@ -81,7 +83,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     this.#buffers = new BufferBroadcasts(group, module);
     const cap = settings.bucketCapMb * 2 ** 20;
     this.#unused = new UnusedParameters(module.namedParameters(), group.rank === 0 ? warn : () => undefined);
-    this.#reducer = new Reducer(group, parameters, {
+    this.#reducer = new Reducer(group, parameters.filter(isDense), {
       firstCap: Math.min(firstBucketCapMb * 2 ** 20, cap),
       cap,
       overlaps: settings.overlap,
@@ -93,7 +95,8 @@ export class DistributedDataParallel<M extends ForwardModule> {
     if (this.#faultTolerance) this.#faultTolerance.reducer = this.#reducer;
     if (settings.shareParameters) this.#reducer.shareParameters();
     // Includes frozen parameters, so that a gradient after unfreezing is an error.
-    for (const parameter of all) parameter.gradientSink = this.#reducer;
+    const sink = gradientSinkOf(group, this.#reducer, parameters);
+    for (const parameter of all) parameter.gradientSink = sink;
     invalidateRecordedCalls();
   }
 
@@ -172,6 +175,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
       );
     }
     requireNoCollectives(this.module);
+    requireDense(this.module, 'join');
     if (this.#join !== undefined) {
       throw new RingrunError(
         'ERR_JOIN_UNDER_WAY',
@@ -386,11 +390,6 @@ export class DistributedDataParallel<M extends ForwardModule> {
 }
 
 registry.distributedDataParallel ??= DistributedDataParallel;
-
-function hasBuffers(module: DistributedModule): boolean {
-  for (const _ of module.namedBuffers()) return true;
-  return false;
-}
 
 function warn(line: string): void {
   process.stderr.write(`${line}\n`);

@@ -87,8 +87,11 @@ function describeTensors(tensors: Iterable<readonly [string, DistributedBuffer]>
 
 function describeParameters(parameters: Iterable<readonly [string, DistributedParameter]>): string[] {
   const given = [...parameters];
-  const isFrozen = given.map(([, { requiresGrad }]) => (requiresGrad === false ? ' (frozen)' : ''));
-  return describeTensors(given).map((description, i) => `${description}${isFrozen[i]}`);
+  const kinds = given.map(
+    ([, { requiresGrad, hasSparseGradient }]) =>
+      (requiresGrad === false ? ' (frozen)' : '') + (hasSparseGradient === true ? ' (sparse gradient)' : ''),
+  );
+  return describeTensors(given).map((description, i) => `${description}${kinds[i]}`);
 }
 
 /** float32 is omitted, because most tensors have it. */

@@ -51,6 +51,7 @@ export const optimization = {
     ['lr?', 'betas?', 'eps?', 'weightDecay?', 'momentumDecay?', 'decoupledWeightDecay!'],
   ],
   'optim.RAdam': [['params'], ['lr?', 'betas?', 'eps?', 'weightDecay?', 'decoupledWeightDecay!']],
+  'optim.SparseAdam': [['params'], ['lr?', 'betas?', 'eps?', 'maximize?']],
   'optim.RMSprop': [
     ['params'],
     [

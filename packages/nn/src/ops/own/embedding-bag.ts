@@ -1,4 +1,4 @@
-import { createNode, type Value } from '../../graph/node.ts';
+import { createNode, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
 import type { BagMode, EmbeddingBagAttributes } from '../../graph/attributes.ts';
 import { noGradient, type OperatorFamily } from '../definition.ts';
@@ -7,6 +7,7 @@ import { gather } from '../table-rows.ts';
 import { reduceMax, reduceSum } from '../reduction.ts';
 import { concat, expand, reshape, slice } from '../shape.ts';
 import { constant, int64Constant } from '../source.ts';
+import { isSparseLookup, sparseRows } from './sparse-rows.ts';
 
 /** Bags of rows of a table. */
 export interface Bags {
@@ -21,10 +22,20 @@ export interface Bags {
   readonly mode: BagMode;
   /** Row that is left out and receives no gradient. */
   readonly paddingRow?: number | undefined;
+  /** True if the gradient of the table consists of the rows of the bags; not for the maximum. Default: false. */
+  readonly sparse?: boolean;
 }
 
 /** The sum, mean or maximum of the rows of each bag, [B, D]; 0 for a bag without rows. */
-export function embeddingBag({ table, rows, offsets, weights, mode, paddingRow }: Bags): Value {
+export function embeddingBag({
+  table,
+  rows,
+  offsets,
+  weights,
+  mode,
+  paddingRow,
+  sparse = false,
+}: Bags): Value {
   const [count] = (offsets ?? rows).shape;
   const shape = [count, table.shape[1]];
   return createNode(
@@ -35,12 +46,13 @@ export function embeddingBag({ table, rows, offsets, weights, mode, paddingRow }
       hasOffsets: offsets !== undefined,
       hasWeights: weights !== undefined,
       ...(paddingRow !== undefined && { paddingRow }),
+      ...(sparse && { sparse }),
     },
     [{ dtype: table.dtype, shape }, ...(mode === 'max' ? [{ dtype: 'int64', shape } as const] : [])],
   ).outputs[0];
 }
 
-export const embeddingBags: OperatorFamily<'EmbeddingBag' | 'EmbeddingBagGradient'> = {
+export const embeddingBags: OperatorFamily<'EmbeddingBag' | 'EmbeddingBagGradient' | 'BagPlaces'> = {
   EmbeddingBag: {
     plain: ({ inputs: [table, rows, ...options], attributes }) => {
       const [offsets, weights] = withPlaces(options, attributes);
@@ -53,12 +65,18 @@ export const embeddingBags: OperatorFamily<'EmbeddingBag' | 'EmbeddingBagGradien
       graph.ownNode('EmbeddingBag', inputs, outputs, codes(attributes), 'embeddingBag: ');
     },
     omits: [1],
-    gradient: ({ inputs: [table, rows, ...options], outputs, attributes }, [d]) => {
+    gradient: (node, [d]) => {
       if (d === undefined) return [];
+      const {
+        inputs: [table, rows, ...options],
+        outputs,
+        attributes,
+      } = node;
       const [offsets, weights] = withPlaces(options, attributes);
       const inputs = [d, rows, table, ...options, ...outputs.slice(1)];
       const types = [table, ...(weights ? [weights] : [])];
-      const [dTable, dWeights] = createNode('EmbeddingBagGradient', inputs, attributes, types).outputs;
+      const [dDense, dWeights] = createNode('EmbeddingBagGradient', inputs, attributes, types).outputs;
+      const dTable = isSparseLookup(node) ? sparseGradient(node, d) : dDense;
       return [dTable, undefined, ...(offsets ? [undefined] : []), ...(weights ? [dWeights] : [])];
     },
   },
@@ -71,7 +89,29 @@ export const embeddingBags: OperatorFamily<'EmbeddingBag' | 'EmbeddingBagGradien
     omits: [0, 1],
     gradient: noGradient,
   },
+  BagPlaces: {
+    emit: (graph, { attributes }, [rows, ...options], outputs) => {
+      const places = withPlaces(options, attributes).map((name) => name ?? '');
+      const { count } = attributes;
+      graph.ownNode('BagPlaces', [rows, ...places], outputs, { ...codes(attributes), count });
+    },
+    gradient: noGradient,
+  },
 };
+
+/** The rows of the table of sums or means, from the gradient of the bags. */
+function sparseGradient(
+  { inputs: [{ shape }, rows, ...options], attributes }: Node<'EmbeddingBag'>,
+  d: Value,
+): Value {
+  const [count] = shape;
+  const [kept, bags, factors] = createNode('BagPlaces', [rows, ...options], { ...attributes, count }, [
+    rows,
+    rows,
+    { dtype: 'float32', shape: rows.shape },
+  ]).outputs;
+  return sparseRows({ rows: kept, updates: d, places: [bags, factors] }, count);
+}
 
 /** A mask [B, …, 1] of the rows that each bag has, among all that it may have, [B, L, D] or [1, T, D]. */
 function plainBags({ table, rows, offsets, weights, mode, paddingRow }: Bags): Value {
