@@ -64,6 +64,14 @@ def table():
     return torch.nn.Parameter(fill((ROWS, WIDTH), 1).double())
 
 
+def scaled_case():
+    """A dense gradient, divided by the number of look-ups of each row."""
+    weight = table()
+    looked = F.embedding(rows_of(1), weight, padding_idx=PADDING, scale_grad_by_freq=True)
+    (looked * fill((2, 3, WIDTH), 21).double()).pow(2).sum().backward()
+    return elements(weight.grad)
+
+
 def gradient_case(step):
     weight = table()
     loss_of(weight, step).backward()
@@ -95,6 +103,7 @@ if __name__ == "__main__":
     print(
         json.dumps(
             dict(
+                scaled=scaled_case(),
                 gradients=[gradient_case(step) for step in range(3)],
                 optimizers=[optimizer_case(name, settings) for name, settings in OPTIMIZERS],
             )

@@ -13,6 +13,11 @@ export interface EmbeddingOptions {
   /** Row of the padding token, which receives no gradient. Negative values count from the last row. */
   paddingIdx?: number | undefined;
   /**
+   * If true, the gradient of each row is divided by the number of its look-ups in the input. Not with `sparse`, as in torch.
+   * Default: false.
+   */
+  scaleGradByFreq?: boolean | undefined;
+  /**
    * If true, the gradient of the table consists of the rows that are looked up: a `SparseGradient`, for `optim.SGD`,
    * `optim.Adagrad` and `optim.SparseAdam`. Those update only these rows, so the cost of a step does not depend on the size of the
    * table. If the loss also reads the table otherwise, or if the table is computed, its gradient is dense. Default: false.
@@ -33,8 +38,8 @@ export function embedding(
   ...given: Call<[input: Tensor, weight: Tensor, options?: EmbeddingOptions | undefined], 'F.embedding'>
 ): Tensor {
   const [input, weight, options] = arranged('F.embedding', given);
-  const { paddingIdx, sparse = false } = options;
-  requireBoolean('embedding: sparse', sparse);
+  const { paddingIdx } = options;
+  const { scaleGradByFreq, sparse } = gradientOptions('embedding', options);
   if (input.dtype !== 'int64' || !isFloat(weight) || weight.shape.length !== 2) {
     throw new ShapeError(
       `embedding: expected rows int64[…] and a table float32[V,D], got ${describeType(input)} and ${describeType(weight)}.`,
@@ -46,9 +51,25 @@ export function embedding(
   return new Tensor(
     gather(weight.value, rows, {
       ...(padding !== undefined && { paddingRow: padding }),
+      ...(scaleGradByFreq && { scalesByFrequency: scaleGradByFreq }),
       ...(sparse && { sparse }),
     }),
   );
+}
+
+/** @throws ArgumentError if an option is not true or false, or if both are true */
+export function gradientOptions(
+  name: string,
+  { scaleGradByFreq = false, sparse = false }: Pick<EmbeddingOptions, 'scaleGradByFreq' | 'sparse'>,
+): { scaleGradByFreq: boolean; sparse: boolean } {
+  requireBoolean(`${name}: scaleGradByFreq`, scaleGradByFreq);
+  requireBoolean(`${name}: sparse`, sparse);
+  if (scaleGradByFreq && sparse) {
+    throw new ArgumentError(
+      `${name}: expected scaleGradByFreq or sparse, got both: only dense gradients are scaled by frequency. Leave one out.`,
+    );
+  }
+  return { scaleGradByFreq, sparse };
 }
 
 /** The padding row as a non-negative index. */

@@ -125,6 +125,8 @@ export interface BatchNormalizeActivateGradientAttributes {
 export interface GatherAttributes {
   /** Row that receives no gradient. */
   paddingRow?: number;
+  /** True if the gradient of a row is divided by the number of its look-ups. Default: false. */
+  scalesByFrequency?: true;
   /** True if the gradient of the table consists of the rows that are read. Default: false. */
   sparse?: true;
 }

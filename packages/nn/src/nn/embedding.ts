@@ -1,12 +1,11 @@
 import { arranged } from '../calls/arrange.ts';
 import type { Call } from '../calls/call.ts';
-import { embedding, paddingRow, type EmbeddingOptions } from '../functional/embedding.ts';
+import { embedding, gradientOptions, paddingRow, type EmbeddingOptions } from '../functional/embedding.ts';
 import { defaultGenerator } from '../random/generator.ts';
 import { Parameter } from '../tensor/parameter.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module.ts';
 import { writeArguments } from './repr.ts';
-import { requireBoolean } from '../checks/require-boolean.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
 
 /**
@@ -17,7 +16,7 @@ export class Embedding extends Module {
   /** [numEmbeddings, embeddingDim] */
   readonly weight: Parameter;
   readonly #paddingIdx: number | undefined;
-  readonly #sparse: boolean;
+  readonly #gradient: { readonly scaleGradByFreq: boolean; readonly sparse: boolean };
 
   constructor(
     ...given: Call<
@@ -28,24 +27,26 @@ export class Embedding extends Module {
     const [numEmbeddings, embeddingDim, options] = arranged('nn.Embedding', given);
     super();
 
-    const { paddingIdx, sparse = false } = options;
-    requireBoolean('Embedding: sparse', sparse);
+    const { paddingIdx } = options;
+    const gradient = gradientOptions('Embedding', options);
     this.weight = embeddingTable('Embedding', numEmbeddings, embeddingDim, paddingIdx);
     this.#paddingIdx = paddingRow('Embedding', paddingIdx, numEmbeddings);
-    this.#sparse = sparse;
-    if (sparse) this.weight.expectSparseGradient();
+    this.#gradient = gradient;
+    if (gradient.sparse) this.weight.expectSparseGradient();
   }
 
   /** Looks up a row for each index: int64 […] to [..., embeddingDim]. */
   forward(input: Tensor): Tensor {
-    return embedding(input, this.weight, { paddingIdx: this.#paddingIdx, sparse: this.#sparse });
+    return embedding(input, this.weight, { paddingIdx: this.#paddingIdx, ...this.#gradient });
   }
 
   /** @internal */
   override extraRepr(): string {
+    const { scaleGradByFreq, sparse } = this.#gradient;
     return writeArguments(this.weight.shape, {
       padding_idx: this.#paddingIdx,
-      sparse: this.#sparse || undefined,
+      scale_grad_by_freq: scaleGradByFreq || undefined,
+      sparse: sparse || undefined,
     });
   }
 }

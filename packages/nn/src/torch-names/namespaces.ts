@@ -24,6 +24,4 @@ export const functionalNames: TorchNames = {
 };
 
 /** Names of torch.optim. */
-export const optimNames: TorchNames = {
-  SparseAdam: 'optim.Adam',
-};
+export const optimNames: TorchNames = {};

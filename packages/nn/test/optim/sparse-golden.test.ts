@@ -15,6 +15,7 @@ import { expectClose } from '../support/numeric.ts';
 // PyTorch's numbers, as written by `test/golden/sparse.py`.
 
 interface Golden {
+  readonly scaled: readonly number[];
   readonly gradients: readonly { step: number; indices: readonly number[]; values: readonly number[] }[];
   readonly optimizers: readonly {
     readonly optimizer: 'SGD' | 'Adagrad' | 'SparseAdam';
@@ -56,6 +57,19 @@ function lossOf(weight: Parameter, step: number): Tensor {
   const bags = F.embeddingBag(flat, weight, offsets, options);
   return loss.add(squares(bags.sub(tensor(fill([4, width], 50 + step), [4, width]))));
 }
+
+test('scaleGradByFreq divides the gradient of a row by the number of its look-ups', async () => {
+  const weight = table();
+  const rows = tensor(BigInt64Array.from(rowsOf(1)), [2, 3]);
+  const looked = F.embedding(rows, weight, { paddingIdx, scaleGradByFreq: true });
+  const scaled = looked.mul(tensor(fill([2, 3, width], 21), [2, 3, width]));
+  await scaled.mul(scaled).sum().backward();
+  expectClose('gradient', weight.grad!, golden.scaled, tolerance);
+  const both = { scaleGradByFreq: true, sparse: true };
+  expect(() => F.embedding(rows, weight, both)).toThrow(
+    'embedding: expected scaleGradByFreq or sparse, got both',
+  );
+});
 
 test.each(golden.gradients)('the gradient of step $step has the rows of torch', async (expected) => {
   const weight = table();

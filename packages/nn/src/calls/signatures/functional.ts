@@ -99,7 +99,7 @@ export const functional = {
   'F.elu': [['input', 'alpha?'], ['inplace!']],
   'F.embedding': [
     ['input', 'weight'],
-    ['paddingIdx?', 'maxNorm!', 'normType!', 'scaleGradByFreq!', 'sparse?'],
+    ['paddingIdx?', 'maxNorm!', 'normType!', 'scaleGradByFreq?', 'sparse?'],
   ],
   'F.embeddingBag': [
     ['input', 'weight', 'offsets?'],

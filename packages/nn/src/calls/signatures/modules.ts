@@ -69,7 +69,7 @@ export const modules = {
       'paddingIdx?',
       'maxNorm!',
       'normType!',
-      'scaleGradByFreq!',
+      'scaleGradByFreq?',
       'sparse?',
       '_weight!',
       '_freeze!',
