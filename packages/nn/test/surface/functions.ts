@@ -175,7 +175,7 @@ export const packageCalls: CallTable = {
 
 /** Exports of the package without tensor arguments, or that are tested separately. */
 export const notFunctions = [
-  ...['ArgumentError', 'NnError', 'ShapeError', 'OnnxModule', 'Tensor', 'F', 'nn', 'optim'],
+  ...['ArgumentError', 'NnError', 'ShapeError', 'OnnxModule', 'SparseGradient', 'Tensor', 'F', 'nn', 'optim'],
   ...[
     'compileStep',
     'checkpoint',
