@@ -12,6 +12,9 @@ import { Signatures } from './signatures.ts';
 /** Values between segments take new memory in each run, at most this. */
 const maxBytesBetween = 2 ** 25;
 
+/** A graph of fewer segments compiles in little time, and such graphs are few. */
+const fewSegments = 12;
+
 /** Processors read aligned vectors faster. */
 const alignment = 64;
 
@@ -77,7 +80,8 @@ export class SegmentedGraph {
     const { programs, signatures } = stateOf(executor);
     programs.forgetOldest();
     const segments = cut(topologicalOrder(outputs), outputs, signatures);
-    if (segments === undefined || bytesBetween(segments) > maxBytesBetween) return undefined;
+    if (segments === undefined || segments.length < fewSegments) return undefined;
+    if (bytesBetween(segments) > maxBytesBetween) return undefined;
     const entries = segments.map((segment) => programs.entryOf(segment));
     const known = entries.filter(({ isKnown }) => isKnown);
     if (2 * known.length < entries.length) return undefined;
