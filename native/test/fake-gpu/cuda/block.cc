@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 namespace fake_cuda {
 
@@ -22,17 +24,38 @@ bool names(unsigned mask, unsigned lane) { return (mask >> lane & 1) != 0; }
 
 }  // namespace
 
-struct BlockRunner::Waiting {
-  unsigned thread;
-  int line;
-  bool isForBlock;
-  unsigned mask;
-  Worker* worker;
+// A fiber that starts threads of the block that runs, until one of them waits or all have started.
+struct BlockRunner::Worker {
+  Worker()
+      : fiber([this] {
+          for (;;) {
+            current->kernel_.runThreads(current->arguments_);
+            idle().push_back(std::move(current->running_));
+            fiber.pause();
+          }
+        }) {}
+
+  // Of this thread of the host. They serve all launches, because a new stack is three calls of the kernel of the system.
+  static std::vector<std::unique_ptr<Worker>>& idle() {
+    thread_local std::vector<std::unique_ptr<Worker>> workers;
+    return workers;
+  }
+
+  static std::unique_ptr<Worker> next() {
+    if (idle().empty()) return std::make_unique<Worker>();
+    std::unique_ptr<Worker> worker = std::move(idle().back());
+    idle().pop_back();
+    return worker;
+  }
+
+  ringrun::Fiber fiber;
 };
 
-struct BlockRunner::Worker {
-  explicit Worker(std::function<void()> body) : fiber(std::move(body)) {}
-  ringrun::Fiber fiber;
+struct BlockRunner::Waiting {
+  std::unique_ptr<Worker> worker;  // null: the thread does not wait
+  int line = 0;
+  bool isForBlock = false;
+  unsigned mask = 0;
 };
 
 BlockRunner::BlockRunner(const fake_gpu_kernel::Module& module, const fake_gpu_kernel::Kernel& kernel, void* staticShared,
@@ -47,23 +70,6 @@ BlockRunner::BlockRunner(const fake_gpu_kernel::Module& module, const fake_gpu_k
       dynamic_(static_cast<unsigned char*>(std::malloc(std::max<std::size_t>(dynamicBytes, 1))), &std::free) {}
 
 BlockRunner::~BlockRunner() = default;
-
-BlockRunner::Worker& BlockRunner::idleWorker() {
-  if (idle_.empty()) {
-    workers_.push_back(std::make_unique<Worker>([this] {
-      for (;;) {
-        kernel_.runThreads(arguments_);
-        Worker* const self = running_;
-        idle_.push_back(self);
-        self->fiber.pause();
-      }
-    }));
-    return *workers_.back();
-  }
-  Worker* const worker = idle_.back();
-  idle_.pop_back();
-  return *worker;
-}
 
 std::string BlockRunner::run(Extent grid, Extent block, Extent index, void** arguments, bool isReversed) {
   Block& state = *block_;
@@ -81,63 +87,87 @@ std::string BlockRunner::run(Extent grid, Extent block, Extent index, void** arg
   arguments_ = arguments;
   current = this;
   *module_.block = &state;
-  while (state.started < state.threads) {
-    running_ = &idleWorker();
-    running_->fiber.resume();
-  }
-  while (!waiting_.empty()) {
+  waiting_.resize(state.threads);
+  while (state.started < state.threads) resume(Worker::next());
+  while (waitingCount_ > 0) {
     if (const std::string reason = resumeReady(); !reason.empty()) return reason;
   }
   return "";
 }
 
+void BlockRunner::resume(std::unique_ptr<Worker> worker) {
+  running_ = std::move(worker);
+  running_->fiber.resume();
+}
+
 // Resumes threads that wait for nothing more. Which do, is decided before any of them runs.
 std::string BlockRunner::resumeReady() {
-  std::vector<Waiting> ready;
-  std::vector<Waiting> others;
-  for (const Waiting& one : waiting_) (isReady(one) ? ready : others).push_back(one);
+  std::vector<unsigned> ready = isBlockReady() ? allThreads() : readyLanes();
   if (ready.empty()) return problem();
-  for (const Waiting& one : ready) {
-    if (one.isForBlock && one.line != ready.front().line) return problem();
-  }
-  waiting_ = std::move(others);
-  const bool isReversed = block_->isReversed;
-  std::sort(ready.begin(), ready.end(),
-            [isReversed](const Waiting& a, const Waiting& b) { return isReversed ? a.thread > b.thread : a.thread < b.thread; });
-  for (const Waiting& one : ready) {
-    block_->current = one.thread;
-    running_ = one.worker;
-    one.worker->fiber.resume();
+  if (block_->isReversed) std::reverse(ready.begin(), ready.end());
+  for (const unsigned thread : ready) {
+    block_->current = thread;
+    --waitingCount_;
+    resume(std::move(waiting_[thread].worker));
   }
   return "";
 }
 
-bool BlockRunner::isReady(const Waiting& one) const {
-  if (!one.isForBlock) return isWarpReady(one);
-  return waiting_.size() == block_->threads &&
-         std::all_of(waiting_.begin(), waiting_.end(), [](const Waiting& other) { return other.isForBlock; });
+// All threads of the block wait for each other in the same line.
+bool BlockRunner::isBlockReady() const {
+  return waitingCount_ == block_->threads && std::all_of(waiting_.begin(), waiting_.end(), [this](const Waiting& one) {
+           return one.isForBlock && one.line == waiting_.front().line;
+         });
+}
+
+std::vector<unsigned> BlockRunner::allThreads() const {
+  std::vector<unsigned> threads(block_->threads);
+  std::iota(threads.begin(), threads.end(), 0u);
+  return threads;
+}
+
+std::vector<unsigned> BlockRunner::readyLanes() const {
+  std::vector<unsigned> ready;
+  unsigned readyMask = 0;
+  for (unsigned thread = 0; thread < block_->threads; ++thread) {
+    const unsigned lane = thread % kWarpSize;
+    if (lane == 0) readyMask = 0;
+    const Waiting& one = waiting_[thread];
+    if (one.worker == nullptr || one.isForBlock) continue;
+    // Lanes of one mask are ready together.
+    if (!names(readyMask, lane) && isWarpReady(thread)) readyMask |= one.mask;
+    if (names(readyMask, lane)) ready.push_back(thread);
+  }
+  return ready;
 }
 
 // All lanes of the mask that exist and have not ended wait with the same mask.
-bool BlockRunner::isWarpReady(const Waiting& one) const {
-  const unsigned first = one.thread / kWarpSize * kWarpSize;
-  if (!names(one.mask, one.thread % kWarpSize)) return false;
+bool BlockRunner::isWarpReady(unsigned waiting) const {
+  const Waiting& one = waiting_[waiting];
+  const unsigned first = waiting / kWarpSize * kWarpSize;
+  if (!names(one.mask, waiting % kWarpSize)) return false;
   for (unsigned lane = 0; lane < kWarpSize; ++lane) {
     const unsigned thread = first + lane;
     if (!names(one.mask, lane) || thread >= block_->threads || block_->ended[thread]) continue;
-    const auto found = std::find_if(waiting_.begin(), waiting_.end(), [thread](const Waiting& other) { return other.thread == thread; });
-    if (found == waiting_.end() || found->isForBlock || found->mask != one.mask || found->line != one.line) return false;
+    const Waiting& other = waiting_[thread];
+    if (other.worker == nullptr || other.isForBlock || other.mask != one.mask || other.line != one.line) return false;
   }
   return true;
 }
 
 std::string BlockRunner::problem() const {
-  const Waiting& one = waiting_.front();
-  std::string text = std::string("kernel ") + kernel_.name + ": thread " + std::to_string(one.thread) + " waits in line " +
-                     std::to_string(one.line) + (one.isForBlock ? " for all threads of its block" : " for lanes of its warp") + ", but ";
-  if (!one.isForBlock && !names(one.mask, one.thread % kWarpSize)) return text + "its mask does not name itself";
-  for (const Waiting& other : waiting_) {
-    if (other.line != one.line) return text + "thread " + std::to_string(other.thread) + " waits in line " + std::to_string(other.line);
+  const auto isWaiting = [](const Waiting& one) { return one.worker != nullptr; };
+  const auto found = std::find_if(waiting_.begin(), waiting_.end(), isWaiting);
+  const Waiting& one = *found;
+  const auto self = static_cast<unsigned>(found - waiting_.begin());
+  std::string text = std::string("kernel ") + kernel_.name + ": thread " + std::to_string(self) + " waits in line " + std::to_string(one.line) +
+                     (one.isForBlock ? " for all threads of its block" : " for lanes of its warp") + ", but ";
+  if (!one.isForBlock && !names(one.mask, self % kWarpSize)) return text + "its mask does not name itself";
+  for (unsigned thread = 0; thread < block_->threads; ++thread) {
+    const Waiting& other = waiting_[thread];
+    if (isWaiting(other) && other.line != one.line) {
+      return text + "thread " + std::to_string(thread) + " waits in line " + std::to_string(other.line);
+    }
   }
   for (unsigned thread = 0; thread < block_->threads; ++thread) {
     if (block_->ended[thread]) return text + "thread " + std::to_string(thread) + " has ended";
@@ -145,16 +175,17 @@ std::string BlockRunner::problem() const {
   return text + "masks of the lanes differ";
 }
 
-void BlockRunner::pause(Waiting reason) {
-  reason.thread = block_->current;
-  Worker* const self = reason.worker = running_;
-  waiting_.push_back(reason);
+void BlockRunner::pause(int line, bool isForBlock, unsigned mask) {
+  const unsigned thread = block_->current;
+  Worker* const self = running_.get();
+  waiting_[thread] = {std::move(running_), line, isForBlock, mask};
+  ++waitingCount_;
   self->fiber.pause();
-  block_->current = reason.thread;
+  block_->current = thread;
 }
 
-void BlockRunner::awaitBlock(Block*, int line) { current->pause({0, line, true, 0, nullptr}); }
+void BlockRunner::awaitBlock(Block*, int line) { current->pause(line, true, 0); }
 
-void BlockRunner::awaitWarp(Block*, unsigned mask, int line) { current->pause({0, line, false, mask, nullptr}); }
+void BlockRunner::awaitWarp(Block*, unsigned mask, int line) { current->pause(line, false, mask); }
 
 }  // namespace fake_cuda

@@ -33,12 +33,14 @@ class BlockRunner {
   static void awaitBlock(fake_gpu_kernel::Block*, int line);
   static void awaitWarp(fake_gpu_kernel::Block*, unsigned mask, int line);
 
-  void pause(Waiting reason);
-  Worker& idleWorker();
+  void resume(std::unique_ptr<Worker> worker);
+  void pause(int line, bool isForBlock, unsigned mask);
   std::string resumeReady();
+  bool isBlockReady() const;
+  std::vector<unsigned> allThreads() const;
+  std::vector<unsigned> readyLanes() const;
+  bool isWarpReady(unsigned waiting) const;
   std::string problem() const;
-  bool isReady(const Waiting& one) const;
-  bool isWarpReady(const Waiting& one) const;
 
   const fake_gpu_kernel::Module& module_;
   const fake_gpu_kernel::Kernel& kernel_;
@@ -48,10 +50,10 @@ class BlockRunner {
   void** arguments_ = nullptr;
   std::unique_ptr<fake_gpu_kernel::Block> block_;
   std::unique_ptr<unsigned char[], void (*)(void*)> dynamic_;
-  std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<Worker*> idle_;
+  // Of each thread of the block.
   std::vector<Waiting> waiting_;
-  Worker* running_ = nullptr;
+  unsigned waitingCount_ = 0;
+  std::unique_ptr<Worker> running_;
 };
 
 }  // namespace fake_cuda

@@ -21,7 +21,7 @@ struct Memory {
   std::mutex mutex;
   std::map<std::uint8_t*, Allocation> onDevice;
   std::map<std::uint8_t*, std::size_t> pinned;
-  int opened = 0;  // number of OpenMemory
+  int opened = 0;  // number of OpenMemory, without protection keys
 };
 
 Memory& memory() {
@@ -30,6 +30,16 @@ Memory& memory() {
 }
 
 constexpr int kReadWrite = PROT_READ | PROT_WRITE;
+
+// The protection key of memory on GPUs, which each thread opens for itself; negative if the processor has none. Without it, kernels
+// open all memory for all threads, with a call of the kernel of the system for each allocation.
+int protectionKey() {
+  static const int key = ::pkey_alloc(0, PKEY_DISABLE_ACCESS);
+  return key;
+}
+
+// Number of OpenMemory of this thread, with a protection key.
+thread_local int openedHere = 0;
 
 void protectAll(const Memory& all, int protection) {
   for (const auto& [address, allocation] : all.onDevice) ::mprotect(address, allocation.bytes, protection);
@@ -72,12 +82,20 @@ bool isPinned(const void* address, std::size_t bytes) {
 }
 
 OpenMemory::OpenMemory() {
+  if (protectionKey() >= 0) {
+    if (openedHere++ == 0) ::pkey_set(protectionKey(), 0);
+    return;
+  }
   Memory& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
   if (all.opened++ == 0) protectAll(all, kReadWrite);
 }
 
 OpenMemory::~OpenMemory() {
+  if (protectionKey() >= 0) {
+    if (--openedHere == 0) ::pkey_set(protectionKey(), PKEY_DISABLE_ACCESS);
+    return;
+  }
   Memory& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
   if (--all.opened == 0) protectAll(all, PROT_NONE);
@@ -99,9 +117,10 @@ FAKE_GPU_EXPORT int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   if (file < 0 || ::ftruncate(file, static_cast<off_t>(mapped)) != 0) return kOutOfMemory;
   void* const host = ::mmap(nullptr, mapped, kReadWrite, MAP_SHARED, file, 0);
   void* const reserved = ::mmap(nullptr, mapped + pagesOf(1), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  const int protection = all.opened > 0 ? kReadWrite : PROT_NONE;
-  void* const onDevice = ::mmap(reserved, mapped, protection, MAP_SHARED | MAP_FIXED, file, 0);
+  void* const onDevice = ::mmap(reserved, mapped, PROT_NONE, MAP_SHARED | MAP_FIXED, file, 0);
   ::close(file);
+  if (protectionKey() >= 0) ::pkey_mprotect(onDevice, mapped, kReadWrite, protectionKey());
+  else if (all.opened > 0) ::mprotect(onDevice, mapped, kReadWrite);
   if (host == MAP_FAILED || reserved == MAP_FAILED || onDevice == MAP_FAILED) return kOutOfMemory;
   // New memory of a real GPU has undefined contents: NaN, and −1.
   std::memset(host, 0xff, bytes);

@@ -113,6 +113,9 @@ Compiled compile(const std::string& source) {
   }
   for (const std::string& word : wordsOf(flags)) words.push_back(word);
   words.insert(words.end(), {"-I" + sourceFolder(), own + ".cc", "-o", own + ".so"});
+  // Kernels use nothing else, and without the C++ library a small one compiles in three quarters of the time. Sanitizers need
+  // their libraries.
+  if (flags.empty()) words.insert(words.end(), {"-nostdlib", "-lm", "-lgcc"});
   const int status = run(words, own + ".log");
   const std::string log = contentsOf(own + ".log");
   Compiled compiled{status == 0, log, status == 0 ? contentsOf(own + ".so") : ""};
