@@ -154,6 +154,8 @@ export interface RecurrenceAttributes {
   /** True if there are inputs with the recurrent bias and the lengths of the sequences. */
   hasBias: boolean;
   hasLengths: boolean;
+  /** On a GPU: states of float32 are rounded to bfloat16 after each step. Default: false. */
+  roundsStates?: boolean;
 }
 
 /** Where the rows of an operand of attention, of adjacent elements, are in its array. */

@@ -95,9 +95,15 @@ const inFloat32: Rewrite = (node) => {
   const isNarrow = [...node.inputs, ...node.outputs].some(({ dtype }) => dtype === 'bfloat16');
   if (!isNarrow || takesBfloat16(node)) return undefined;
   const types = node.outputs.map(typeInFloat32);
-  const { outputs } = createNode(node.op, node.inputs.map(widened), node.attributes, types);
+  const { outputs } = createNode(node.op, node.inputs.map(widened), attributesInFloat32(node), types);
   return outputs.map((output, index) => cast(output, node.outputs[index].dtype));
 };
+
+/** States of a recurrent network are rounded after each step, not only as a result. */
+function attributesInFloat32(node: Node): Node['attributes'] {
+  const roundsStates = isNode(node, 'Recurrence') && node.outputs[0].dtype === 'bfloat16';
+  return roundsStates ? { ...node.attributes, roundsStates } : node.attributes;
+}
 
 /** The definition for the CPU, which lacks the operators of GPUs. */
 export function forHost(definition: ProgramDefinition): ProgramDefinition {

@@ -15,7 +15,7 @@ __device__ __forceinline__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-
 // Arrays of one step: [rows, size], and [rows, gates, size].
 struct Step {
   int64 time, steps, size;
-  int cell, isReverse;
+  int cell, isReverse, roundsStates;
 };
 
 // True if a sequence has ended.
@@ -59,6 +59,7 @@ extern "C" __global__ void __launch_bounds__(256) stepForward(const float* gates
       further[i] = product;
       h = (1.0f - update) * candidate + update * state[i];
     }
+    if (step.roundsStates) h = bfloat16(h);
     state[i] = h;
     states[i] = h;
   }
@@ -225,9 +226,10 @@ function timesOf(steps: number, { reverse }: RecurrenceAttributes): number[] {
 }
 
 /** The struct Step. */
-function stepOf(time: number, steps: number, size: number, { cell, reverse }: RecurrenceAttributes) {
-  const bytes = new Uint8Array(32);
+function stepOf(time: number, steps: number, size: number, attributes: RecurrenceAttributes) {
+  const { cell, reverse, roundsStates = false } = attributes;
+  const bytes = new Uint8Array(40);
   bytes.set(new Uint8Array(BigInt64Array.of(...[time, steps, size].map(BigInt)).buffer));
-  bytes.set(new Uint8Array(Int32Array.of(cells[cell], Number(reverse)).buffer), 24);
+  bytes.set(new Uint8Array(Int32Array.of(cells[cell], Number(reverse), Number(roundsStates)).buffer), 24);
   return { bytes };
 }
