@@ -92,13 +92,15 @@ extern "C" __global__ void __launch_bounds__(256) sumsOfRows(const T* dy, const 
   ofBias[warp][lane] = sum;
   __syncthreads();
   if (warp != 0 || column >= width) return;
+  // Terms of both signs may cancel, and what is left would have the rounding of larger numbers.
+  double weightSum = products, biasSum = sum;
   for (int i = 1; i < 8; ++i) {
-    products += ofWeight[i][lane];
-    sum += ofBias[i][lane];
+    weightSum += ofWeight[i][lane];
+    biasSum += ofBias[i][lane];
   }
   float* const to = sums + 2 * blockIdx.y * width;
-  to[column] = products;
-  to[width + column] = sum;
+  to[column] = static_cast<float>(weightSum);
+  to[width + column] = static_cast<float>(biasSum);
 }
 
 extern "C" __global__ void __launch_bounds__(256) sumOfParts(const float* sums, float* dWeight, float* dBias, int parts, int64 width) {
