@@ -59,10 +59,15 @@ const nnTests = (names: string) => `packages/nn/test/${names}.test.ts`;
 
 /**
  * Tests that also run on the fake GPU (native/test/fake-gpu): a few, beside those of executor/cuda; with RINGRUN_TESTS=gpu, all of
- * @ringrun/nn except those that select their device, or that compute nothing.
+ * @ringrun/nn except those that select their device, or that compute nothing, and trainings of several ranks.
  */
 const onGpu = isOnlyGpu
-  ? [nnTests('!(executor|errors|graph|onnx|opinfo|random|random-networks|torch-names|surface)/**/*')]
+  ? [
+      nnTests('!(executor|errors|graph|onnx|opinfo|random|random-networks|torch-names|surface)/**/*'),
+      ...['ddp', 'ddp-hooks', 'ddp-join', 'faults/shrink', 'finetune', 'gpt', 'sync-batch-norm'].map(
+        (name) => `test/${name}.test.ts`,
+      ),
+    ]
   : ['engine/empty-batch', 'functional/embedding-bag-golden', 'ops/indices'].map(nnTests);
 
 // Unit tests import the packages' sources (the `source` condition of their package.json); tests that start
@@ -96,6 +101,9 @@ export default defineConfig({
           include: process.env['RINGRUN_TESTS'] === 'unit' ? [] : onGpu,
           setupFiles: ['test/support/on-fake-gpu.ts'],
           isolate: false,
+          // The first run compiles each kernel with g++.
+          testTimeout: 400_000,
+          hookTimeout: 400_000,
         },
       },
     ],

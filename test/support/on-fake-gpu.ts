@@ -34,6 +34,9 @@ const ofTheCpu: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'engine/values-of-steps.test.ts': {
     'compiled into the program once': 'it counts compilations of onnxruntime',
   },
+  'functional/activation-checkpoint.test.ts': {
+    'of the memory': 'it measures the memory of a process, not that of a GPU',
+  },
   'functional/embedding-bag.test.ts': {
     'do not recompile': 'it counts compilations of onnxruntime',
     'rejects offsets that decrease':
@@ -50,6 +53,9 @@ const ofTheCpu: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'memory grows linearly': 'it measures the memory of a process, not that of a GPU',
   },
   'ops/own/bfloat16.test.ts': { '': 'the operators are those of onnxruntime' },
+  'test/sync-batch-norm.test.ts': {
+    'without JavaScript': 'a program of a GPU with a group of gloo ends before each collective',
+  },
   'ops/own/recurrence.test.ts': { 'other lengths do not recompile': 'it counts compilations of onnxruntime' },
 };
 

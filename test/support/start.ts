@@ -8,6 +8,9 @@ import { killAll, processesWith } from './processes.ts';
 
 const idVariable = 'TEST_COMMAND_ID';
 
+/** With TEST_DEVICE=cuda, processes may have to compile each of their kernels with g++. */
+const defaultLimitMs = process.env['TEST_DEVICE'] === 'cuda' ? 400_000 : 50_000;
+
 /** Starts a program. Its remaining processes are killed when the test ends. */
 export function start(program: string, args: readonly string[], options: CommandOptions = {}): Command {
   const command = startUntilKilled(program, args, options);
@@ -24,7 +27,7 @@ export function startUntilKilled(
   args: readonly string[],
   options: CommandOptions = {},
 ): Command {
-  const { cwd = repository, limitMs = 50_000 } = options;
+  const { cwd = repository, limitMs = defaultLimitMs } = options;
   const id = randomUUID();
   const env = environmentWith({ ...options.env, [idVariable]: id });
   const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });

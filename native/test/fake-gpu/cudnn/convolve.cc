@@ -63,7 +63,49 @@ void write(const Tensor& tensor, std::uint8_t* data, const std::vector<float>& v
   }
 }
 
-// Calls act(x, w, y) with the indices of every product of the convolution.
+// Products of one weight with elements of a row of x, for elements of a row of y.
+struct Row {
+  std::size_t x, xStride;  // index of the first element, and distance of the next one
+  std::size_t w;
+  std::size_t y;
+  std::size_t count;
+};
+
+// The elements of an output axis, from `begin` to `end`, whose tap is inside of the input axis.
+struct Range {
+  long begin, end;
+
+  Range(const Axes& axes, int axis, std::size_t tap, std::size_t inputs, std::size_t outputs) {
+    const long stride = axes.stride[axis];
+    const long offset = static_cast<long>(tap) * axes.dilation[axis] - axes.padding[axis];
+    begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    const long left = static_cast<long>(inputs) - offset;
+    end = std::min(static_cast<long>(outputs), left <= 0 ? 0 : (left + stride - 1) / stride);
+  }
+};
+
+// Calls act(row) for all products of an image with one weight.
+template <typename Act>
+void forEachRow(const Extents& x, const Extents& y, const Axes& axes, const std::size_t (&taps)[3], Row first, Act act) {
+  const auto range = [&](int axis) { return Range(axes, axis, taps[axis], x.s[axis], y.s[axis]); };
+  const auto from = [&](int axis, long to) {
+    return static_cast<std::size_t>(to * axes.stride[axis] + static_cast<long>(taps[axis]) * axes.dilation[axis] - axes.padding[axis]);
+  };
+  const Range planes = range(0), lines = range(1), columns = range(2);
+  if (columns.begin >= columns.end) return;
+  for (long plane = planes.begin; plane < planes.end; ++plane) {
+    for (long line = lines.begin; line < lines.end; ++line) {
+      Row row = first;
+      row.x += (from(0, plane) * x.s[1] + from(1, line)) * x.s[2] + from(2, columns.begin);
+      row.xStride = static_cast<std::size_t>(axes.stride[2]);
+      row.y += (static_cast<std::size_t>(plane) * y.s[1] + static_cast<std::size_t>(line)) * y.s[2] + static_cast<std::size_t>(columns.begin);
+      row.count = static_cast<std::size_t>(columns.end - columns.begin);
+      act(row);
+    }
+  }
+}
+
+// Calls act(row) for all products of the convolution.
 template <typename Act>
 void forEachProduct(const Operands& operands, const Convolution& convolution, Act act) {
   const Extents x(operands.x.shape), w(operands.w.shape), y(operands.y.shape);
@@ -75,19 +117,8 @@ void forEachProduct(const Operands& operands, const Convolution& convolution, Ac
         const std::size_t channel = out / outputsOfGroup * w.c + in;
         for (std::size_t tap = 0; tap < w.inner(); ++tap) {
           const std::size_t taps[3] = {tap / (w.s[1] * w.s[2]), tap / w.s[2] % w.s[1], tap % w.s[2]};
-          for (std::size_t at = 0; at < y.inner(); ++at) {
-            const std::size_t to[3] = {at / (y.s[1] * y.s[2]), at / y.s[2] % y.s[1], at % y.s[2]};
-            long from[3];
-            bool isInside = true;
-            for (int axis = 0; axis < 3; ++axis) {
-              from[axis] = static_cast<long>(to[axis]) * axes.stride[axis] + static_cast<long>(taps[axis]) * axes.dilation[axis] - axes.padding[axis];
-              isInside = isInside && from[axis] >= 0 && from[axis] < static_cast<long>(x.s[axis]);
-            }
-            if (!isInside) continue;
-            const std::size_t inner = (static_cast<std::size_t>(from[0]) * x.s[1] + static_cast<std::size_t>(from[1])) * x.s[2] +
-                                      static_cast<std::size_t>(from[2]);
-            act((n * x.c + channel) * x.inner() + inner, (out * w.c + in) * w.inner() + tap, (n * y.c + out) * y.inner() + at);
-          }
+          const Row first{(n * x.c + channel) * x.inner(), 0, (out * w.c + in) * w.inner() + tap, (n * y.c + out) * y.inner(), 0};
+          forEachRow(x, y, axes, taps, first, act);
         }
       }
     }
@@ -117,19 +148,29 @@ void convolve(Pass pass, const Operands& of, const Convolution& convolution) {
   if (pass == Pass::Forward) {
     const std::vector<float> x = values(of.x, of.xData), w = values(of.w, of.wData);
     std::vector<float> y(of.y.elements());
-    forEachProduct(of, convolution, [&](std::size_t i, std::size_t j, std::size_t k) { y[k] += x[i] * w[j]; });
+    forEachProduct(of, convolution, [&](const Row& row) {
+      const float factor = w[row.w];
+      for (std::size_t i = 0; i < row.count; ++i) y[row.y + i] += x[row.x + i * row.xStride] * factor;
+    });
     return write(of.y, of.yData, y);
   }
   const std::vector<float> y = values(of.y, of.yData);
   if (pass == Pass::InputGradient) {
     const std::vector<float> w = values(of.w, of.wData);
     std::vector<float> x(of.x.elements());
-    forEachProduct(of, convolution, [&](std::size_t i, std::size_t j, std::size_t k) { x[i] += y[k] * w[j]; });
+    forEachProduct(of, convolution, [&](const Row& row) {
+      const float factor = w[row.w];
+      for (std::size_t i = 0; i < row.count; ++i) x[row.x + i * row.xStride] += y[row.y + i] * factor;
+    });
     return write(of.x, of.xData, x);
   }
   const std::vector<float> x = values(of.x, of.xData);
   std::vector<float> w(of.w.elements());
-  forEachProduct(of, convolution, [&](std::size_t i, std::size_t j, std::size_t k) { w[j] += y[k] * x[i]; });
+  forEachProduct(of, convolution, [&](const Row& row) {
+    float sum = w[row.w];
+    for (std::size_t i = 0; i < row.count; ++i) sum += y[row.y + i] * x[row.x + i * row.xStride];
+    w[row.w] = sum;
+  });
   write(of.w, of.wData, w);
 }
 
