@@ -29,8 +29,9 @@ __device__ inline float tanhGeluShare(float x) {
 }
 __device__ inline float tanhGeluOf(float x) { return x * tanhGeluShare(x); }
 __device__ inline float tanhGeluSlope(float x) {
-  float share = tanhGeluShare(x);
-  return share + x * share * (1.0f - share) * 1.5957691f * (1.0f + 0.134145f * x * x);
+  // 1 - share would cancel.
+  float share = tanhGeluShare(x), rest = tanhGeluShare(-x);
+  return share + x * share * rest * 1.5957691f * (1.0f + 0.134145f * x * x);
 }
 `;
 
