@@ -83,6 +83,16 @@ struct RowSum {
   }
 };
 
+// A product as it is rounded: never part of a fused multiplication and addition.
+template <typename Vector>
+RINGRUN_INLINE void rounded(Vector& product) {
+#if defined(__x86_64__)
+  asm("" : "+v"(product));
+#elif defined(__aarch64__)
+  asm("" : "+w"(product));
+#endif
+}
+
 // With z the normalized row, g = dy·weight and m the mean over the row: dx = (g − m(g) − z·m(g·z))·inverse.
 //
 // Without `extends`, `other` and `narrow` are null.
@@ -104,6 +114,8 @@ struct LayerGradient {
       for (std::size_t k = 0; k < z.kVectors; ++k) {
         z[k] = (z[k] - row.statistics.mean) * row.statistics.inverse;
         g[k] = d[k] * w[k];
+        // In a row of one element, g − m(g) is exactly 0 then.
+        rounded(g[k]);
       }
     };
     if (isWritten) {
