@@ -2,7 +2,8 @@
 # from standard input, and writes a file of the folder for each, 0.jsonl and so on: a line of JSON for each sample, with its
 # arguments, and what torch computes of them, values and gradients; or that torch refuses them. `opinfo.py FOLDER 3` writes the
 # first three samples of each kind alone. `opinfo.py FOLDER 3 bfloat16` writes the bfloat16 samples of operations, each result also
-# as computed in float64. Prints the version of torch.
+# as computed in float64. `opinfo.py FOLDER 3 second` writes the float32 samples of operations and modules that have gradients, with
+# their second derivatives. Prints the version of torch.
 # Needs torch 2.9 or newer with expecttest, numpy and scipy. packages/nn/test/opinfo has the readers.
 
 import base64
@@ -21,7 +22,8 @@ from common import fill
 
 FEW = int(sys.argv[2]) if len(sys.argv) > 2 else None
 IS_NARROW = "bfloat16" in sys.argv[3:]
-DTYPES = [torch.bfloat16] if IS_NARROW else [torch.float32, torch.int64, torch.bool]
+IS_SECOND = "second" in sys.argv[3:]
+DTYPES = [torch.bfloat16] if IS_NARROW else [torch.float32] if IS_SECOND else [torch.float32, torch.int64, torch.bool]
 
 # Larger samples show nothing that smaller ones do not.
 MOST_ELEMENTS = 5_000
@@ -114,8 +116,22 @@ def results(function, arguments):
     trained = [one for one in tensors_in(arguments) if one.requires_grad]
     if not weighed or not trained:
         return found, []
-    gradients = torch.autograd.grad(sum(weighed), trained, allow_unused=True)
-    return found, [torch.zeros_like(one) if grad is None else grad for one, grad in zip(trained, gradients)]
+    gradients = with_zeros(torch.autograd.grad(sum(weighed), trained, create_graph=IS_SECOND, allow_unused=True), trained)
+    return found, second_derivatives(gradients, trained) if IS_SECOND else gradients
+
+
+def with_zeros(gradients, trained):
+    return [torch.zeros_like(one) if grad is None else grad for one, grad in zip(trained, gradients)]
+
+
+def second_derivatives(gradients, trained):
+    """The gradients of the gradients' sum weighed by `fill`."""
+    weighed = [
+        (grad * fill(grad.shape, 90 + place).to(grad.dtype)).sum() for place, grad in enumerate(gradients) if grad.requires_grad
+    ]
+    if not weighed:
+        return [torch.zeros_like(one) for one in trained]
+    return with_zeros(torch.autograd.grad(sum(weighed), trained, allow_unused=True), trained)
 
 
 def compared(function, arguments):
@@ -208,7 +224,7 @@ def operation_samples(name):
                 samples = [(input, without_lists(args), kwargs) for input, args, kwargs in samples]
             for sample in some(samples):
                 yield described(function, sample, **about, values="samples")
-            for values, numbers in SPECIAL.items() if dtype.is_floating_point else []:
+            for values, numbers in SPECIAL.items() if dtype.is_floating_point and not IS_SECOND else []:
                 if values == "special values" and name in WITHOUT_SPECIAL_VALUES:
                     continue
                 for input, args, kwargs in some(samples[:12]):
@@ -217,7 +233,7 @@ def operation_samples(name):
                 for input, args, kwargs in some(samples[:12]):
                     changed = mapped(replaced(SPECIAL_INTEGERS), input)
                     yield described(function, (changed, args, kwargs), **about, values="special values")
-        if op.error_inputs_func is not None:
+        if op.error_inputs_func is not None and not IS_SECOND:
             for error in some(op.error_inputs("cpu")):
                 one = error.sample_input
                 # A limit of torch alone.
@@ -254,7 +270,10 @@ def module_samples(name):
             for one in some(inputs):
                 if one.forward_input is not None:
                     yield module_sample(info, one, training, "samples")
-                    yield module_sample(info, one, training, "special values")
+                    if not IS_SECOND:
+                        yield module_sample(info, one, training, "special values")
+        if IS_SECOND:
+            continue
         for one in some(info.module_error_inputs_func(info, "cpu", torch.float32, False, True) if info.module_error_inputs_func else []):
             yield module_sample(info, one.module_error_input, True, "errors")
 

@@ -3,6 +3,7 @@
  *
  * @module @ringrun/nn
  */
+export * as autograd from './autograd/index.ts';
 export type { BackwardOptions } from './engine/autograd.ts';
 export { autocast, isAutocastEnabled, type AutocastOptions } from './tensor/autocast.ts';
 export { BufferTensor } from './tensor/buffer-tensor.ts';
@@ -45,7 +46,7 @@ export * as distributions from './distributions/index.ts';
 export * as F from './functional/index.ts';
 export type { GradientReceiver } from './graph/source.ts';
 export { GradScaler, type GradScalerOptions } from './optim/grad-scaler.ts';
-export { noGrad } from './tensor/no-grad.ts';
+export { enableGrad, inferenceMode, isGradEnabled, noGrad } from './tensor/no-grad.ts';
 export * as nn from './nn/index.ts';
 export { summary, type LayerSummary, type ModelSummary } from './nn/summary.ts';
 export { exportOnnx, type Exportable } from './onnx/export/export-onnx.ts';

@@ -3,6 +3,7 @@ import { requireOneOf } from '../checks/require-one-of.ts';
 import { recordedCallsVersion } from '@ringrun/core';
 import type { TensorData } from '../dtype.ts';
 import { BorrowedInputs } from '../engine/borrowed-inputs.ts';
+import { explicitLossOf } from '../engine/explicit-gradients.ts';
 import { elementUseOf } from '../graph/element-checks.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { ValueType } from '../value-type.ts';
@@ -147,15 +148,20 @@ export function compileStep<Arguments extends unknown[], Result extends StepResu
     const version = recordedCallsVersion();
     const use = elementUseOf(() => called(() => inDtype(() => lossOf(...batch))) as Result);
     const { tensors, close } = openResult(use.result);
-    const values = tensors.map(({ value }) => value);
-    const record = traceOnce ? RecordedStep.of(values, withMode(batch), use, version) : undefined;
-    const auxiliary = await run(values);
+    const [loss, ...others] = tensors.map(({ value }) => value);
+    // Hooks and functions with their own gradients run in every step.
+    const explicit = explicitLossOf(loss);
+    const values = explicit ? [explicit.loss, ...others, ...explicit.others] : [loss, ...others];
+    const mayRecord = traceOnce && explicit === undefined;
+    const record = mayRecord ? RecordedStep.of(values, withMode(batch), use, version) : undefined;
+    const computed = await run(values);
+    explicit?.deliver(computed.slice(others.length));
     if (record) {
       // Outdated records are never used again.
       const current = recorded.filter((one) => one.record.isCurrent);
       recorded.splice(0, recorded.length, ...current.slice(1 - maxRecorded), { record, close });
     }
-    return close([tensors[0], ...auxiliary.map((elements, index) => known(elements, values[1 + index]))]);
+    return close([tensors[0], ...others.map((value, index) => known(computed[index], value))]);
   };
 
   const single = async (...batch: Arguments): Promise<Result> => {

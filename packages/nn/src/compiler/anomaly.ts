@@ -20,10 +20,15 @@ export function allFinite(numbers: Float32Array): boolean {
  * @param failed the loss
  * @param options inputs of the failed pass, and a `replaceGroup` that replays its collectives, because other ranks do not
  *   run them again
+ * @param gradients of other tensors than parameters, which the graph computes
  */
-export async function explainAnomaly(failed: Value, options: RunOptions): Promise<string> {
-  const [loss] = rewrite([failed], [plainOperators]);
-  const graph = withGradients(loss);
+export async function explainAnomaly(
+  failed: Value,
+  options: RunOptions,
+  gradients: readonly Value[] = [],
+): Promise<string> {
+  const [loss, ...others] = rewrite([failed, ...gradients], [plainOperators]);
+  const graph = withGradients(loss, others);
   const numbers = await computeAll(graph.order, options);
   const nonFinite = new Set([...numbers.keys()].filter((value) => !allFinite(numbers.get(value)!)));
   const results = nonFinite.has(loss)
@@ -49,13 +54,14 @@ interface GraphWithGradients {
   readonly origins: ReadonlyMap<Node, Node>;
 }
 
-function withGradients(loss: Value): GraphWithGradients {
+function withGradients(loss: Value, others: readonly Value[]): GraphWithGradients {
   const forward = new Set(topologicalOrder([loss]));
   const origins = new Map<Node, Node>();
   const isNew = (node: Node) => !forward.has(node) && !origins.has(node);
   const gradients = differentiate(loss, (node, parts) => {
     for (const made of topologicalOrder(parts, isNew)) if (isNew(made)) origins.set(made, node);
   });
+  for (const other of others) gradients.set(other, other);
   return { order: topologicalOrder([loss, ...gradients.values()]), gradients, origins };
 }
 

@@ -1,4 +1,4 @@
-import { isNode, type Node, type Value } from '../graph/node.ts';
+import { createNode, createValue, isNode, type Node, type Value } from '../graph/node.ts';
 import { sizeOf } from '../value-type.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { isFloat } from '../dtype.ts';
@@ -6,6 +6,7 @@ import type { MaybeValue } from '../ops/definition.ts';
 import { cast, widened } from '../ops/elementwise.ts';
 import { definitionOf } from '../ops/index.ts';
 import { sumOfGradients } from '../ops/own/sparse-rows.ts';
+import { usesOwnOperators } from '../ops/own/enabled.ts';
 import { Recomputation } from './recomputation.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
@@ -22,16 +23,54 @@ export function differentiate(
   loss: Value,
   visited?: (node: Node, gradients: readonly Value[]) => void,
 ): Map<Value, Value> {
-  const order = topologicalOrder([loss]);
-  const trainable = trainableDependents(order);
+  const gradients = gradientsFrom([[loss, onesLike(loss)]], { isWanted: isTrainedParameter, visited });
+  return new Map([...gradients].filter(([value]) => isTrainedParameter(value)));
+}
+
+/** Ones: the gradient of a value with respect to itself. */
+export function onesLike({ dtype, shape }: Value): Value {
+  return cast(expand(constant(1), shape), dtype);
+}
+
+/** Values and their gradients. */
+export type Seeds = readonly (readonly [value: Value, gradient: Value])[];
+
+/** What `gradientsFrom` computes. */
+export interface GradientOptions {
+  /** True for values whose gradients are computed. */
+  readonly isWanted: (value: Value) => boolean;
+  /** Returns the gradient that replaces the complete one of a value. Default: none is replaced. */
+  readonly complete?: (value: Value, gradient: Value) => Value;
+  /** If true, the gradients have gradients themselves. Default: false. */
+  readonly createGraph?: boolean;
+  readonly visited?: ((node: Node, gradients: readonly Value[]) => void) | undefined;
+}
+
+/** The gradients of values, and of others between them and the seeds, from those of the seeds. */
+export function gradientsFrom(
+  seeds: Seeds,
+  { isWanted, complete, createGraph = false, visited }: GradientOptions,
+): Map<Value, Value> {
+  const order = topologicalOrder(seeds.map(([value]) => value));
+  const trainable = trainableDependents(order, isWanted);
   const recomputation = new Recomputation();
-  const gradients = new Map<Value, Value>([[loss, cast(expand(constant(1), loss.shape), loss.dtype)]]);
+  const gradients = new Map<Value, Value>();
+  for (const [value, gradient] of seeds) {
+    const known = gradients.get(value);
+    gradients.set(value, known === undefined ? gradient : sumOfGradients(known, gradient));
+  }
   for (const node of order.toReversed()) {
+    if (complete) {
+      for (const output of node.outputs) {
+        const gradient = trainable.has(output) ? gradients.get(output) : undefined;
+        if (gradient) gradients.set(output, complete(output, gradient));
+      }
+    }
     const delivered = node.outputs.map((output) => gradients.get(output));
     const isTrained = node.inputs.some((input) => trainable.has(input));
     if (!isTrained || delivered.every((gradient) => gradient === undefined)) continue;
     recomputation.begin(node, delivered[0]);
-    const parts = gradientOf(recomputation.of(node), delivered);
+    const parts = gradientOf(recomputation.of(node), delivered, createGraph);
     for (const [position, input] of node.inputs.entries()) {
       const part = parts[position];
       if (part === undefined || !trainable.has(input)) continue;
@@ -44,33 +83,81 @@ export function differentiate(
       node.inputs.map((input) => gradients.get(input)).filter((gradient) => gradient !== undefined),
     );
   }
-  return new Map(
-    [...gradients].filter(
-      ([{ node }]) => isNode(node, 'Input') && node.attributes.source.parameter !== undefined,
-    ),
-  );
+  return gradients;
+}
+
+function isTrainedParameter({ node }: Value): boolean {
+  return isNode(node, 'Input') && node.attributes.source.parameter !== undefined;
 }
 
 /** The gradients of a node's inputs. Those of bfloat16 are computed in float32 from end to end, unless the rule takes them. */
-function gradientOf(node: Node, delivered: readonly MaybeValue[]): readonly MaybeValue[] {
+function gradientOf(
+  node: Node,
+  delivered: readonly MaybeValue[],
+  createGraph: boolean,
+): readonly MaybeValue[] {
   const definition = definitionOf(node);
-  if (definition.differentiatesBfloat16 === true) return definition.gradient(node, delivered);
+  const usesPlain = definition.differentiatesOnce === true && (createGraph || !usesOwnOperators());
+  const { gradient } = definition;
+  const rule = usesPlain || gradient === 'ofPlain' ? gradientOfPlain : gradient;
+  if (definition.differentiatesBfloat16 === true) return rule(node, delivered);
   const view = { ...node, inputs: node.inputs.map(widened), outputs: node.outputs.map(widened) };
-  return definition.gradient(
+  return rule(
     view,
     delivered.map((gradient) => gradient && widened(gradient)),
   );
 }
 
-function trainableDependents(order: ReturnType<typeof topologicalOrder>): Set<Value> {
+/** The values of which a gradient passes to a wanted one. */
+function trainableDependents(order: readonly Node[], isWanted: (value: Value) => boolean): Set<Value> {
   const dependent = new Set<Value>();
   for (const node of order) {
-    const depends = isNode(node, 'Input')
-      ? node.attributes.source.parameter !== undefined
-      : node.inputs.some((input) => dependent.has(input));
-    if (depends) for (const output of node.outputs) dependent.add(output);
+    const depends = !isNode(node, 'Identity') && node.inputs.some((input) => dependent.has(input));
+    for (const output of node.outputs) {
+      if (isWanted(output) || (depends && isFloat(output))) dependent.add(output);
+    }
   }
   return dependent;
+}
+
+/**
+ * The plain form of an operator of the addon. That of an operator which computes gradients follows from the operator whose
+ * gradients they are. Undefined: none exists.
+ */
+export function plainFormOf(node: Node): readonly Value[] | undefined {
+  const definition = definitionOf(node);
+  const adjoint = definition.adjoint?.(node);
+  if (adjoint === undefined) return definition.plain?.(node);
+  const { of, gradients, positions } = adjoint;
+  // Variables, because one value may be several inputs, each with its own gradient.
+  const inputs = of.inputs.map((input) => createValue('Variable', [input], {}, input));
+  const outputs = definitionOf(of).plain!(createNode(of.op, inputs, of.attributes, of.outputs));
+  const received = gradientsBetween(outputs, gradients, inputs);
+  return positions.map((position, index) => {
+    const { dtype, shape } = node.outputs[index];
+    return cast(received[position] ?? expand(constant(0), shape), dtype);
+  });
+}
+
+/** The gradient rule of operators that have a plain form. */
+function gradientOfPlain(node: Node, delivered: readonly MaybeValue[]): readonly MaybeValue[] {
+  const inputs = node.inputs.map((input) => createValue('Variable', [input], {}, input));
+  const outputs = plainFormOf(createNode(node.op, inputs, node.attributes, node.outputs))!;
+  return gradientsBetween(outputs, delivered, inputs);
+}
+
+function gradientsBetween(
+  outputs: readonly Value[],
+  delivered: readonly MaybeValue[],
+  inputs: readonly Value[],
+): readonly MaybeValue[] {
+  const seeds: Seeds = outputs.flatMap((output, index) => {
+    const gradient = delivered[index];
+    return gradient ? [[output, cast(gradient, output.dtype)] as const] : [];
+  });
+  const wanted = new Set(inputs.filter(isFloat));
+  const gradients = gradientsFrom(seeds, { isWanted: (value) => wanted.has(value) });
+  return inputs.map((input) => (wanted.has(input) ? gradients.get(input) : undefined));
 }
 
 /** True if a value can be a loss: one floating-point number. */

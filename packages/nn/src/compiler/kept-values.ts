@@ -1,4 +1,5 @@
 import { isNode, type Node, type Value } from '../graph/node.ts';
+import { topologicalOrder } from '../graph/topology.ts';
 import { sizeOf } from '../value-type.ts';
 import { isScalar } from './differentiate.ts';
 
@@ -19,11 +20,15 @@ const maxUnasked = { values: 16, elements: 2 ** 18 };
  * @param order all of their nodes
  */
 export function keptUnasked(written: readonly Value[], order: readonly Node[]): ValuePosition[] {
-  const isModelOutput = modelOutputs(order);
+  // Without the gradients that a loss has in its graph.
+  const forward = isNode(written[0].node, 'GivenGradients')
+    ? new Set(topologicalOrder(written[0].node.inputs.slice(0, 1)))
+    : undefined;
+  const isModelOutput = modelOutputs(forward ? order.filter((node) => forward.has(node)) : order);
   return [...order.entries()]
     .filter(([, node]) => {
       const [value] = node.outputs;
-      if (node.inputs.length === 0 || written.includes(value)) return false;
+      if (node.inputs.length === 0 || written.includes(value) || forward?.has(node) === false) return false;
       return isScalar(value) || (isModelOutput(node) && sizeOf(value.shape) <= maxUnasked.elements);
     })
     .map(([node]) => ({ node, output: 0 }))

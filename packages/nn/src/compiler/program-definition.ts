@@ -4,7 +4,7 @@ import type { Leaf } from '../graph/structure.ts';
 import { usesOwnOperators } from '../ops/own/enabled.ts';
 import { rewrite } from './rewrite.ts';
 import { plainOperators } from './rewrites/plain-operators.ts';
-import { removeSlopes } from './rewrites/remove-identity.ts';
+import { removeCustomGradients, removeSlopes } from './rewrites/remove-identity.ts';
 import { withoutElements } from './rewrites/without-elements.ts';
 
 /** The purpose of a program (default: `evaluation`), its parts, its update, and figures for the profiler (default: none). */
@@ -31,5 +31,5 @@ export function definitionOf(
 /** Rewrites that hold for every executor. */
 function simplified(outputs: readonly Value[]): readonly Value[] {
   const values = usesOwnOperators() ? outputs : rewrite(outputs, [plainOperators]);
-  return rewrite(values, [withoutElements(values), removeSlopes]);
+  return rewrite(values, [withoutElements(values), removeSlopes, removeCustomGradients]);
 }

@@ -1,7 +1,8 @@
 import type { GradientSink } from '@ringrun/core';
 import { isNode, type Node, type Value } from '../graph/node.ts';
 import type { Leaf, Structure, StructureKey } from '../graph/structure.ts';
-import { topologicalOrder } from '../graph/topology.ts';
+import { nodesBeforeDetach } from '../graph/topology.ts';
+import { leavesOfGiven } from '../ops/custom-gradient.ts';
 import { isSameSequence } from '../graph/same-data.ts';
 import { sparseReads } from '../ops/own/sparse-rows.ts';
 import { keptUnasked, type ValuePosition } from './kept-values.ts';
@@ -71,7 +72,8 @@ export class StepPlan {
   ) {
     this.#structure = key;
     this.#places = numbers;
-    const reached = topologicalOrder([written[0]], (node) => !isNode(node, 'Identity'));
+    const given = leavesOfGiven(written[0])?.map(({ node }) => node);
+    const reached = given ?? nodesBeforeDetach(written[0]);
     const isTrained = isTrainableBy(reached);
     this.trainable = [...leaves.keys()]
       .filter((position) => isTrained(leaves[position]))

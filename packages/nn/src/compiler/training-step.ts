@@ -10,6 +10,7 @@ import { structureOf, type Leaf, type Structure, type StructureKey } from '../gr
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import { denseGradient, withCapacity } from '../ops/own/sparse-rows.ts';
+import { leavesOfGiven } from '../ops/custom-gradient.ts';
 import { usesOwnOperators } from '../ops/own/enabled.ts';
 import { arrivalOf, buffersOf, isAvailable, type BufferOf, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
@@ -22,6 +23,7 @@ import { rewrite } from './rewrite.ts';
 import { ChangingStructures } from './segments/changing-structures.ts';
 import { SegmentedGraph } from './segments/segmented-graph.ts';
 import { plainOperators } from './rewrites/plain-operators.ts';
+import { removeCustomGradients } from './rewrites/remove-identity.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { softmaxCrossEntropyOfLogSoftmax } from './rewrites/softmax-cross-entropy.ts';
 import { withoutElements } from './rewrites/without-elements.ts';
@@ -163,9 +165,9 @@ export class TrainingStep {
       isCompiled: programs.findKey(({ plan }) => plan === this.plan) !== undefined,
       summary: () => this.#summary(),
       cut: () => {
-        const forward = preparedForward(this.executor, this.#forward);
-        const outputs = [...forward, ...gradientsOf(forward, this.trainable, this.plan.sparseReads)];
-        return SegmentedGraph.of(this.executor, this.leaves, outputs);
+        const { executor, trainable, leaves, plan } = this;
+        const { values, gradients } = differentiated(executor, this.#forward, trainable, plan.sparseReads);
+        return SegmentedGraph.of(executor, leaves, [...values, ...gradients]);
       },
     });
   }
@@ -289,32 +291,31 @@ export function keepValue(plan: StepPlan, wanted: ValuePosition): void {
   plan.kept = [...plan.kept, wanted];
 }
 
-/** The forward pass as it is differentiated, whether it is compiled or cut into segments: so the bits are the same. */
-function preparedForward(executor: Executor, forward: readonly Value[]): readonly Value[] {
-  // Before differentiation, because the gradient of an addon operator is also an addon operator.
-  const own = usesOwnOperators() ? [softmaxCrossEntropyOfLogSoftmax] : [plainOperators];
-  const simplified = rewrite(forward, [withoutElements(forward), ...own, reluAfterMaxPool]);
-  return executor.prepareForward(simplified, 'training');
-}
-
 /**
- * The gradients of a forward pass, whose first value is the loss.
+ * The values of a forward pass, the first of which is the loss, and its gradients; whether they are compiled or cut into segments, so
+ * that the bits are the same.
  *
  * @param sparseReads see `StepPlan.sparseReads`
  */
-function gradientsOf(
-  [loss]: readonly Value[],
+function differentiated(
+  executor: Executor,
+  forward: readonly Value[],
   trainable: readonly Leaf[],
   sparseReads: StepPlan['sparseReads'],
-): readonly Value[] {
-  const gradients = differentiate(loss);
-  return trainable.map(({ value }, position) => {
-    const gradient = gradients.get(value);
+): { values: readonly Value[]; gradients: readonly Value[] } {
+  // Before differentiation, because the gradient of an addon operator is also an addon operator.
+  const own = usesOwnOperators() ? [softmaxCrossEntropyOfLogSoftmax] : [plainOperators];
+  const rules = [withoutElements(forward), removeCustomGradients, ...own, reluAfterMaxPool];
+  const [loss, ...others] = executor.prepareForward(rewrite(forward, rules), 'training');
+  const byLeaf = differentiate(loss);
+  const gradients = trainable.map(({ value }, position) => {
+    const gradient = byLeaf.get(value);
     const reads = sparseReads[position];
     if (reads !== undefined) return withCapacity(gradient, value.shape, reads);
     // A leaf that affects the loss only through a comparison has a gradient of zeros.
     return gradient ? denseGradient(gradient, value.shape) : expand(constant(0), value.shape);
   });
+  return { values: [leavesOfGiven(loss) ? loss.node.inputs[0] : loss, ...others], gradients };
 }
 
 function compileStep(
@@ -324,8 +325,8 @@ function compileStep(
   { trainable, parts, plan: { sparseReads } }: Pick<TrainingStep, 'trainable' | 'parts' | 'plan'>,
   placed: PlacedUpdate | undefined,
 ): Promise<GraphProgram> {
-  const rewritten = preparedForward(executor, forward);
-  const computed = [...rewritten, ...gradientsOf(rewritten, trainable, sparseReads)];
+  const { values: rewritten, gradients } = differentiated(executor, forward, trainable, sparseReads);
+  const computed = [...rewritten, ...gradients];
   const values = usesOwnOperators() ? recomputeActivations(computed, rewritten.length) : computed;
   return GraphProgram.compile(executor, placed ? 'step' : 'forward and backward', structure, values, {
     purpose: 'training',

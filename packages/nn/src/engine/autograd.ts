@@ -1,5 +1,6 @@
 import { CapturedInputs } from './captured-inputs.ts';
-import { arrivalOf, evaluate, evaluateSync, type BufferOf } from '../compiler/compile.ts';
+import { arrivalOf, evaluate, evaluateSync, type BufferOf, type RunOptions } from '../compiler/compile.ts';
+import { allFinite, explainAnomaly } from '../compiler/anomaly.ts';
 import { isScalar } from '../compiler/differentiate.ts';
 import { TrainingStep } from '../compiler/training-step.ts';
 import { newArray, type Scalar, type TensorData } from '../dtype.ts';
@@ -17,6 +18,8 @@ import {
   withCachedLeaves,
   type UncachedPart,
 } from './value-cache.ts';
+import { backwardOfMany, noGradient } from './backward-errors.ts';
+import { explicitLossOf } from './explicit-gradients.ts';
 import { sourcesOf, type RunInputs } from './run-inputs.ts';
 import { runStep } from './run-step.ts';
 import {
@@ -39,22 +42,29 @@ export interface BackwardOptions {
    * Default: `false`.
    */
   detectAnomaly?: boolean;
+  /** If true, the loss may have another backward pass. Default: `false`. */
+  retainGraph?: boolean;
 }
 
-const optionNames: OptionNames<BackwardOptions> = { detectAnomaly: true };
+const optionNames: OptionNames<BackwardOptions> = { detectAnomaly: true, retainGraph: true };
 
 /**
  * Runs forward and backward for a loss, delivers the gradients, and keeps the value of the loss. Backward passes run one
  * after another, and not during optimizer steps, since they accumulate into the same gradients.
+ *
+ * @param gradient of the loss, for one of several elements. Default: 1.
  */
-export async function backward(loss: Value, options: BackwardOptions = {}): Promise<void> {
+export async function backward(loss: Value, options: BackwardOptions = {}, gradient?: Value): Promise<void> {
   requireOptions('backward', options, optionNames);
-  const order = topologicalOrder([loss]);
-  const inputs = new CapturedInputs(sourcesOf(uncachedPartOf([loss], order, 'differentiate').nodes));
+  const explicit = explicitLossOf(loss, gradient);
+  const values = explicit ? [explicit.loss, ...explicit.others] : [loss];
+  const order = topologicalOrder(values);
+  const inputs = new CapturedInputs(sourcesOf(uncachedPartOf(values, order, 'differentiate').nodes));
   try {
-    await enqueue(operationOn(order, 'loss.backward()', true), () =>
-      backwardNow([loss], order, inputs, options),
-    );
+    await enqueue(operationOn(order, 'loss.backward()', true), async () => {
+      const others = await backwardNow(values, order, inputs, options);
+      explicit?.deliver(others);
+    });
   } finally {
     inputs.release();
   }
@@ -187,12 +197,7 @@ export async function backwardNow(
   optimizerStep?: () => PreparedStep,
 ): Promise<readonly TensorData[]> {
   const [written] = values;
-  if (!isScalar(written)) {
-    throw new NnError(
-      'ERR_BACKWARD',
-      `backward: expected a loss of one float32 number, got ${describeType(written)}. Reduce it first with sum() or mean().`,
-    );
-  }
+  if (!isScalar(written)) throw backwardOfMany(written);
   if (order.some(isOfStep)) await keepConstants(values, order, bufferOf);
   const remainder = uncachedPartOf(values, order, 'differentiate');
   const outdated = findOutdated(computed(remainder));
@@ -205,7 +210,10 @@ export async function backwardNow(
   }
   const { loss, auxiliary, nodes, writtenNodes } = differentiable(values, remainder);
   const step = new TrainingStep(loss, nodes, auxiliary);
-  if (step.trainable.length === 0) throw new NnError('ERR_BACKWARD', noGradientReason(written));
+  if (step.trainable.length === 0) {
+    if (values.length === 1 || !isExplicit(written)) throw noGradient(written);
+    return await onlyOthers(values, remainder, { bufferOf }, detectAnomaly);
+  }
   const pending = step.plan.hasRun ? undefined : arrivalOf(step.leaves);
   if (pending) await pending;
   rememberStep(step, writtenNodes);
@@ -214,11 +222,32 @@ export async function backwardNow(
   const result = await runStep(step, { bufferOf, anomalies, segments }, optimizerStep);
   const [[number, ...others]] = result.values;
   cacheElements(written, number);
+  if (isExplicit(written)) cacheElements(written.node.inputs[0], number);
   for (const [index, { node, output }] of step.kept.entries()) {
     cacheElements(writtenNodes[node].outputs[output], result.kept[index]);
   }
   await result.updateAfterwards?.();
   return others;
+}
+
+/** The gradients of tensors alone, none of which is a parameter. */
+async function onlyOthers(
+  values: readonly Value[],
+  remainder: UncachedPart,
+  options: RunOptions,
+  detectAnomaly: boolean,
+): Promise<readonly TensorData[]> {
+  const all = withCachedLeaves(values, remainder);
+  const [number, ...others] = await evaluate(all, options);
+  if (detectAnomaly && ![number, ...others].every((one) => allFinite(one as Float32Array))) {
+    throw new NnError('ERR_NONFINITE', `backward: ${await explainAnomaly(all[0], options, all.slice(1))}`);
+  }
+  cacheElements(values[0].node.inputs[0], number);
+  return others;
+}
+
+function isExplicit({ node }: Value): boolean {
+  return isNode(node, 'GivenGradients');
 }
 
 /** Keeps values of earlier steps that a loss reads through `detach`. */
@@ -256,16 +285,4 @@ function differentiable(written: readonly Value[], remainder: UncachedPart): Dif
   const originalOf = new Map(originals.map((node, index) => [rebuilt[written.length + index].node, node]));
   const order = topologicalOrder([loss, ...auxiliary]);
   return { loss, auxiliary, nodes: order, writtenNodes: order.map((node) => originalOf.get(node) ?? node) };
-}
-
-function noGradientReason(loss: Value): string {
-  const sources = topologicalOrder([loss]).flatMap((node) =>
-    isNode(node, 'Input') ? [node.attributes.source] : [],
-  );
-  if (sources.some(({ parameter }) => parameter !== undefined)) {
-    return 'backward: the loss depends on Parameters only through noGrad or detach(), which block gradients. Compute it outside of them.';
-  }
-  return sources.some(({ frozen }) => frozen !== undefined)
-    ? 'backward: the loss depends on frozen Parameters only, which have no gradient. Set requiresGrad = true of those to train before forward.'
-    : 'backward: the loss does not depend on any Parameter, so there is no gradient to compute.';
 }

@@ -3,7 +3,7 @@ import { CollectiveLog } from '../compiler/collective-log.ts';
 import type { BufferOf, RunOptions } from '../compiler/compile.ts';
 import type { SegmentedGraph } from '../compiler/segments/segmented-graph.ts';
 import type { LaterRun, TrainingStep } from '../compiler/training-step.ts';
-import { newArray, type TensorData } from '../dtype.ts';
+import { isFloat, newArray, type TensorData } from '../dtype.ts';
 import { NnError } from '../errors/errors.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import type { ValueMemory } from '../executor/value-memory.ts';
@@ -145,7 +145,7 @@ function followingRuns(step: TrainingStep, part: PartOfStep, later: readonly Buf
   return runs;
 }
 
-/** Delivers no gradients: all of them are checked first. Returns the loss. */
+/** Delivers no gradients: all of them are checked first. Returns the loss and the auxiliary values. */
 async function runDetectingAnomalies(
   loss: Value,
   step: TrainingStep,
@@ -155,8 +155,10 @@ async function runDetectingAnomalies(
 ): Promise<readonly TensorData[]> {
   const log = new CollectiveLog();
   await step.run(outputs, gradients.buffers, gradients.noCalls(), { ...options, replaceGroup: log.record });
-  const number = await step.executor.download(outputs[0]);
-  if ([number, ...gradients.arrays()].every((numbers) => allFinite(numbers as Float32Array))) return [number];
+  const wanted = outputs.slice(0, step.values.length - step.kept.length);
+  const numbers = await Promise.all(wanted.map(async (buffer) => await step.executor.download(buffer)));
+  const floats = numbers.filter((_, index) => isFloat(step.values[index]));
+  if ([...floats, ...gradients.arrays()].every((one) => allFinite(one as Float32Array))) return numbers;
   throw new NnError(
     'ERR_NONFINITE',
     `backward: ${await explainAnomaly(loss, { ...options, replaceGroup: log.replay })}`,

@@ -2,7 +2,7 @@ import type { TensorData } from '../dtype.ts';
 import { isNode, type Node, type Value } from '../graph/node.ts';
 import { sourceOfLeaf } from '../graph/source-of-leaf.ts';
 import { substitute } from '../graph/substitute.ts';
-import { topologicalOrder } from '../graph/topology.ts';
+import { nodesBeforeDetach, topologicalOrder } from '../graph/topology.ts';
 import { input } from '../ops/source.ts';
 
 /** Elements of values that have been computed: values of backward passes that their program wrote, and results of `item`. */
@@ -62,7 +62,7 @@ export function uncachedPartOf(
 
 /** The nodes that a gradient of the value passes through. */
 export function differentiatedNodes(value: Value): Set<Node> {
-  return new Set(topologicalOrder([value], (node) => !isNode(node, 'Identity')));
+  return new Set(nodesBeforeDetach(value));
 }
 
 /** The nodes whose inputs are not needed, because each of their values that the graph reads is cached. */

@@ -65,7 +65,7 @@ export function binaryCrossEntropy(
   }
   const { weight, reduction = 'mean' } = options;
   requireEqualShapes('binaryCrossEntropy', probabilities, target);
-  const [p, t] = [checked('probabilities', probabilities.detach()), checked('targets', target.detach())];
+  const [p, t] = [checked('probabilities', probabilities), checked('targets', target)];
   const complement = p.neg().add(1);
   const logarithm = (x: Tensor) => x.log().clamp(-100);
   const positive = t.mul(logarithm(p));

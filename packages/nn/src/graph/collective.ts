@@ -15,10 +15,29 @@ export function isCollective(node: Node): node is CollectiveNode {
 
 let lastSequence = 0;
 
-/** A sequence number for a collective of the forward pass. Its gradient has the negative number. */
+/** A sequence number for a collective of the forward pass. Its gradient has that of `gradientSequence`. */
 export function nextSequence(): number {
   lastSequence += 1;
   return lastSequence;
+}
+
+/** True while a call builds gradients that are part of a graph. */
+let isInCallOrder = false;
+
+/** Runs a function that builds gradients which a loss may depend on: their collectives are some of the forward pass. */
+export function buildingGradients<T>(build: () => T): T {
+  const outer = isInCallOrder;
+  isInCallOrder = true;
+  try {
+    return build();
+  } finally {
+    isInCallOrder = outer;
+  }
+}
+
+/** The sequence number of the gradient of a collective. */
+export function gradientSequence(sequence: number): number {
+  return isInCallOrder ? nextSequence() : -sequence;
 }
 
 /**

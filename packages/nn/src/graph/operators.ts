@@ -24,6 +24,7 @@ import type {
   ToomCookAttributes,
   ToomCookWindow,
 } from './attributes.ts';
+import type { CustomGradient, GradientTarget } from './custom-gradient.ts';
 import type { Source } from './source.ts';
 
 type None = Readonly<Record<string, never>>;
@@ -46,6 +47,15 @@ export interface Operators {
 
   /** Returns its input and blocks the gradient (detach, noGrad). */
   Identity: None;
+  /** Returns its input: a leaf of automatic differentiation, whose gradient `receiver` gets. */
+  Variable: { receiver?: GradientTarget };
+  /**
+   * Inputs: the outputs of a function without their gradients, then the function's inputs. Outputs: its outputs, whose gradients
+   * `rule` turns into those of its inputs (autograd.Function).
+   */
+  CustomFunction: { rule: CustomGradient };
+  /** Inputs: a loss, then pairs of a leaf and its gradient. Returns the loss, which has these gradients. */
+  GivenGradients: None;
   /** Inputs: a value, x and a slope. Returns the value; the gradient of x is the value's times the slope. */
   AddSlope: None;
   /** Inputs: a value that is not a scalar, and a value that must be computed before the output is read. */

@@ -82,7 +82,8 @@ export function structureOf(
       key.addNumber(node.attributes.group.size);
       key.addNumber(collectives.indexOf(node));
       key.addAttributes({ ...node.attributes, group: undefined, sequence: undefined });
-    } else key.addAttributes(node.attributes);
+    } else if (!isNode(node, 'Variable') && !isNode(node, 'CustomFunction'))
+      key.addAttributes(node.attributes);
   }
   key.addName('outputs');
   for (const output of outputs) addEdge(output);

@@ -1,3 +1,4 @@
+import { isFloat } from '../dtype.ts';
 import { isNode, type Node, type Value } from './node.ts';
 
 /**
@@ -39,9 +40,30 @@ export function topologicalOrder(outputs: readonly Value[], followed?: (node: No
   return order;
 }
 
-/** True if a gradient of the value would reach a parameter. */
-export function dependsOnParameter(value: Value): boolean {
-  return topologicalOrder([value], (node) => !isNode(node, 'Identity')).some(
-    (node) => isNode(node, 'Input') && node.attributes.source.parameter !== undefined,
+/** All nodes that a value depends on by a path without Identity (detach, noGrad). */
+export function nodesBeforeDetach(value: Value): Node[] {
+  return topologicalOrder([value], (node) => !isNode(node, 'Identity'));
+}
+
+/** True for the leaves of automatic differentiation: parameters and variables. */
+export function isTrainedLeaf({ node }: Value): boolean {
+  return (
+    isNode(node, 'Variable') || (isNode(node, 'Input') && node.attributes.source.parameter !== undefined)
   );
+}
+
+/** True if a gradient of the value would reach a parameter or a variable. */
+export function dependsOnParameter(value: Value): boolean {
+  for (const found of differentiableValues([value])) if (isTrainedLeaf(found)) return true;
+  return false;
+}
+
+/** All values that a gradient of some values would pass through. Only floats have gradients, and `detach` blocks them. */
+export function differentiableValues(values: readonly Value[]): Set<Value> {
+  const found = new Set(values.filter(isFloat));
+  for (const { node } of found) {
+    if (isNode(node, 'Identity')) continue;
+    for (const input of node.inputs) if (isFloat(input)) found.add(input);
+  }
+  return found;
 }

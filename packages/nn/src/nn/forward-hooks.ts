@@ -1,5 +1,12 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { describeValue } from '../checks/describe-value.ts';
+import { requireFunction } from '../checks/require-function.ts';
+import type { RemovableHandle } from '../graph/removable-handle.ts';
+import { BackwardCall } from './backward-hooks.ts';
+
+/** When a hook is called. */
+export type HookTime = 'before' | 'after' | 'backwardBefore' | 'backwardAfter';
+
+const hookTimes: readonly HookTime[] = ['before', 'after', 'backwardBefore', 'backwardAfter'];
 
 /** A module with `forward`, on which hooks are registered. */
 type WithForward = object & { forward?: (...inputs: never[]) => unknown };
@@ -19,18 +26,18 @@ export type ForwardPreHook<M> = (
   inputs: M extends { forward(...inputs: infer I): unknown } ? I : unknown[],
 ) => unknown;
 
-/** A registered hook (torch.utils.hooks.RemovableHandle). */
-export interface RemovableHandle {
-  /** Removes the hook. Further calls do nothing. */
-  remove(): void;
-}
-
 type Call = (...values: unknown[]) => unknown;
+
+interface Entry {
+  readonly hook: Call;
+}
 
 /** The hooks of a module, and how its forward was defined before the first one. */
 interface Hooks {
-  readonly before: Set<{ readonly hook: Call }>;
-  readonly after: Set<{ readonly hook: Call }>;
+  readonly before: Set<Entry>;
+  readonly after: Set<Entry>;
+  readonly backwardBefore: Set<Entry>;
+  readonly backwardAfter: Set<Entry>;
   readonly own: PropertyDescriptor | undefined;
 }
 
@@ -43,12 +50,10 @@ const hooksOf = new WeakMap<object, Hooks>();
 export function registerHook(
   where: string,
   module: WithForward,
-  time: 'before' | 'after',
+  time: HookTime,
   hook: unknown,
 ): RemovableHandle {
-  if (typeof hook !== 'function') {
-    throw new ArgumentError(`${where}: expected a function, got ${describeValue(hook)}.`);
-  }
+  requireFunction(where, hook);
   const { forward } = module;
   if (typeof forward !== 'function') {
     throw new ArgumentError(`${where}: expected a module with forward, got one without.`);
@@ -59,15 +64,21 @@ export function registerHook(
   return {
     remove: () => {
       hooks[time].delete(entry);
-      if (hooks.before.size + hooks.after.size === 0 && hooksOf.get(module) === hooks)
-        uninstall(module, hooks);
+      const count = hookTimes.reduce((sum, one) => sum + hooks[one].size, 0);
+      if (count === 0 && hooksOf.get(module) === hooks) uninstall(module, hooks);
     },
   };
 }
 
 function install(module: object, forward: Call): Hooks {
   const own = Object.getOwnPropertyDescriptor(module, 'forward');
-  const hooks: Hooks = { before: new Set(), after: new Set(), own };
+  const hooks: Hooks = {
+    before: new Set(),
+    after: new Set(),
+    backwardBefore: new Set(),
+    backwardAfter: new Set(),
+    own,
+  };
   hooksOf.set(module, hooks);
   // Not enumerable, because a module lists its enumerable properties.
   Object.defineProperty(module, 'forward', {
@@ -80,15 +91,26 @@ function install(module: object, forward: Call): Hooks {
         const changed = hook(module, inputs);
         if (changed !== undefined) inputs = Array.isArray(changed) ? changed : [changed];
       }
+      const backward = backwardCallOf(module, hooks);
+      if (backward) inputs = backward.inputs(inputs);
       let output = forward.apply(module, inputs);
       for (const { hook } of [...hooks.after]) {
         const changed = hook(module, inputs, output);
         if (changed !== undefined) output = changed;
       }
-      return output;
+      return backward ? backward.output(output) : output;
     },
   });
   return hooks;
+}
+
+/** Hooks of backward passes are those at the time of the call of `forward`, as in torch. */
+function backwardCallOf(module: object, { backwardBefore, backwardAfter }: Hooks): BackwardCall | undefined {
+  if (backwardBefore.size + backwardAfter.size === 0) return undefined;
+  const [before, after] = [backwardBefore, backwardAfter].map((entries) =>
+    Array.from(entries, ({ hook }) => hook),
+  );
+  return new BackwardCall(module, before, after);
 }
 
 function uninstall(module: object, { own }: Hooks): void {

@@ -60,7 +60,9 @@ export {
   type ChannelNormOptions,
 } from './group-norm.ts';
 export { Flatten, Unflatten } from './flatten.ts';
-export type { ForwardHook, ForwardPreHook, RemovableHandle } from './forward-hooks.ts';
+export type { BackwardHook, BackwardPreHook, ModuleGradients } from './backward-hooks.ts';
+export type { ForwardHook, ForwardPreHook } from './forward-hooks.ts';
+export type { RemovableHandle } from '../graph/removable-handle.ts';
 export { Identity } from './identity.ts';
 export type { InplaceOptions } from './inplace-activation.ts';
 export { LayerNorm, type LayerNormOptions } from './layer-norm.ts';

@@ -15,15 +15,12 @@ import {
   type ModuleStateDict,
   type StoredTensors,
 } from './state-dict.ts';
+import type { BackwardHook, BackwardPreHook } from './backward-hooks.ts';
 import { attributesOf } from './attributes.ts';
 import { writeModule } from './repr.ts';
 import { tiedKeys } from './tied-keys.ts';
-import {
-  registerHook,
-  type ForwardHook,
-  type ForwardPreHook,
-  type RemovableHandle,
-} from './forward-hooks.ts';
+import type { RemovableHandle } from '../graph/removable-handle.ts';
+import { registerHook, type ForwardHook, type ForwardPreHook } from './forward-hooks.ts';
 import { requireBoolean } from '../checks/require-boolean.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
@@ -231,6 +228,27 @@ export abstract class Module implements DistributedModule {
    */
   registerForwardPreHook(hook: ForwardPreHook<this>): RemovableHandle {
     return registerHook('registerForwardPreHook', this, 'before', hook);
+  }
+
+  /**
+   * Calls `hook` in each backward pass with the gradients of this module's inputs and outputs
+   * (torch.nn.Module.register_full_backward_hook). Gradients that it returns replace those of the inputs. Concerns calls of forward
+   * while it is registered.
+   *
+   * @returns a handle that removes the hook
+   */
+  registerFullBackwardHook(hook: BackwardHook<this>): RemovableHandle {
+    return registerHook('registerFullBackwardHook', this, 'backwardAfter', hook);
+  }
+
+  /**
+   * Calls `hook` in each backward pass with the gradients of this module's outputs, before those of its inputs are computed
+   * (torch.nn.Module.register_full_backward_pre_hook). Gradients that it returns replace those of the outputs.
+   *
+   * @returns a handle that removes the hook
+   */
+  registerFullBackwardPreHook(hook: BackwardPreHook<this>): RemovableHandle {
+    return registerHook('registerFullBackwardPreHook', this, 'backwardBefore', hook);
   }
 
   /**

@@ -3,7 +3,7 @@ import { ShapeError } from '../errors/errors.ts';
 import { createNode, createValue, type Value } from '../graph/node.ts';
 import { describeType, inFloat32, sizeOf } from '../value-type.ts';
 import { type MaybeValue, type OperatorFamily } from './definition.ts';
-import { add, div, mul, neg, sqrt } from './elementwise.ts';
+import { add, div, mul, neg, sqrt, sub } from './elementwise.ts';
 import { reduceSum } from './reduction.ts';
 import { expand, reshape } from './shape.ts';
 import { constant } from './source.ts';
@@ -78,12 +78,13 @@ export const batchNormalization: OperatorFamily<'Affine' | 'BatchNormalize'> = {
     },
     // With s = √(variance + ε), n elements per channel, c = x − mean and sums over a channel: dx = w/s·(dy − Σdy/n − c·Σ(dy·c)/(n·s²)).
     gradient: ({ inputs: [x, weight], outputs: [, , variance, centered], attributes }, gradients) => {
-      const [d, dMean, dVariance] = gradients;
+      const [d, dMean, dVariance, dCentered] = gradients;
       const axes = allButChannels(x);
       const count = constant(sizeOf(axes.map((axis) => x.shape[axis])));
       const alone = [
         dMean && expand(alongChannels(div(dMean, count), x), x.shape),
         dVariance && mul(centered, alongChannels(div(mul(dVariance, constant(2)), count), x)),
+        dCentered && sub(dCentered, alongChannels(div(reduceSum(dCentered, axes), count), x)),
       ];
       if (d === undefined) return [added(alone)];
       const shifted = add(variance, constant(attributes.epsilon));

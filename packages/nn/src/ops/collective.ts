@@ -1,10 +1,10 @@
 import { ShapeError } from '../errors/errors.ts';
-import { nextSequence, type CollectiveNode } from '../graph/collective.ts';
+import { gradientSequence, nextSequence, type CollectiveNode } from '../graph/collective.ts';
 import { createNode, createValue, isNode, type Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
 import type { CollectiveOp } from '../graph/operators.ts';
 import type { CollectiveGroup } from '../graph/attributes.ts';
-import { noGradient, type OperatorFamily } from './definition.ts';
+import { refuseGradient, type OperatorFamily } from './definition.ts';
 import { add, div, mul, sub, cast, widened } from './elementwise.ts';
 import { concat, expand, reshape, slice } from './shape.ts';
 import { constant } from './source.ts';
@@ -51,9 +51,11 @@ export const collectives: OperatorFamily<CollectiveOp> = {
   AllReduce: {
     emit: refuse,
     // Each rank's input affects every rank's output, so its gradient is the sum of all ranks' output gradients.
-    gradient: ({ attributes: { group, sequence } }, [d]) => [d && allReduce(d, group, -sequence)],
+    gradient: ({ attributes: { group, sequence } }, [d]) => [
+      d && allReduce(d, group, gradientSequence(sequence)),
+    ],
   },
-  AllGather: { emit: refuse, gradient: noGradient },
+  AllGather: { emit: refuse, gradient: refuseGradient },
   CombineStatistics: {
     emit: refuse,
     // With n, m, v of this rank and N, M, V of all: M = Σ n·m / N and V = Σ n·(v + (m − M)²) / N, so
@@ -68,7 +70,7 @@ export const collectives: OperatorFamily<CollectiveOp> = {
         0,
       );
       const share = div(constant(count), total);
-      const sums = mul(allReduce(flat, group, -sequence), share);
+      const sums = mul(allReduce(flat, group, gradientSequence(sequence)), share);
       const [ofMean, ofVariance] = [0, size].map((at) => reshape(slice(sums, 0, at, at + size), m.shape));
       return [add(ofMean, mul(ofVariance, mul(sub(m, all), constant(2)))), ofVariance];
     },

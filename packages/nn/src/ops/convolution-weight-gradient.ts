@@ -1,7 +1,7 @@
 import { createValue, type Value } from '../graph/node.ts';
 import type { ConvAttributes } from '../graph/attributes.ts';
 import { conv } from './convolution.ts';
-import { noGradient, type OperatorFamily } from './definition.ts';
+import type { OperatorFamily } from './definition.ts';
 import { indexSelect } from './indexing.ts';
 import { matmul, sumOfRows } from './linear-algebra.ts';
 import { promotedFloat } from './promotion.ts';
@@ -65,7 +65,7 @@ export const convWeightGradients: OperatorFamily<'ConvWeightGradient'> = {
     emit: () => {
       throw new Error('ConvWeightGradient has no ONNX form. Replace it by its plain operators.');
     },
-    gradient: noGradient,
+    gradient: 'ofPlain',
   },
 };
 

@@ -3,7 +3,7 @@ import { sizeOf } from '../value-type.ts';
 import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
 import { dataTypeCode } from '../onnx-format/type-codes.ts';
 import { usesOwnOperators } from './own/enabled.ts';
-import { noGradient, type OperatorFamily } from './definition.ts';
+import type { OperatorFamily } from './definition.ts';
 
 /**
  * Returns a small value that depends on another one, so that its readers are computed late. onnxruntime chooses its own
@@ -42,7 +42,8 @@ export const dependencies: OperatorFamily<'AddDependency' | 'Checkpoint'> = {
       }
     },
     takesBfloat16: true,
-    gradient: noGradient,
+    differentiatesBfloat16: true,
+    gradient: (_, [gradient]) => [gradient],
   },
 };
 

@@ -1,7 +1,7 @@
 import type { Value } from '../graph/node.ts';
 import type { ElementwiseOp, ElementwiseProgram } from '../graph/attributes.ts';
 import type { ValueType } from '../value-type.ts';
-import { noGradient, type OperatorFamily } from './definition.ts';
+import { refuseGradient, type OperatorFamily } from './definition.ts';
 
 /** Most arrays of a dtype that a program reads, and most that it computes, in the order of the operator's arguments. */
 const mostArrays = { bool: 4, bfloat16: 8, float32: Infinity } as const;
@@ -43,7 +43,7 @@ export const elementwisePrograms: OperatorFamily<'Elementwise'> = {
       );
     },
     takesBfloat16: true,
-    gradient: noGradient,
+    gradient: refuseGradient,
   },
 };
 

@@ -1,6 +1,7 @@
 import type { Node } from '../graph/node.ts';
 import type { OpName } from '../graph/operators.ts';
 import { cumulative } from './cumulative.ts';
+import { customGradients } from './custom-gradient.ts';
 import { dependencies } from './dependency.ts';
 import { batchNormalization } from './batch-normalization.ts';
 import { collectives } from './collective.ts';
@@ -52,6 +53,7 @@ import { slopes } from './with-slope.ts';
 export const operators: OperatorFamily<OpName> = {
   ...sources,
   ...dependencies,
+  ...customGradients,
   ...slopes,
   ...elementwise,
   ...elementwisePrograms,

@@ -6,7 +6,7 @@ import type { PoolAttributes } from '../graph/attributes.ts';
 import { isSameSequence } from '../graph/same-data.ts';
 import type { Attributes, GraphBuilder } from '../onnx-format/graph-builder.ts';
 import { convTranspose } from './convolution.ts';
-import { noGradient, type OperatorFamily } from './definition.ts';
+import { refuseGradient, type OperatorFamily } from './definition.ts';
 import { div } from './elementwise.ts';
 import { gatherElements } from './indexing.ts';
 import { requireImages } from './images.ts';
@@ -58,7 +58,7 @@ export const pooling: OperatorFamily<'MaxPool' | 'ExactMaxPool' | 'AveragePool' 
       return [maxPoolGradient(d, positions, shape)];
     },
   },
-  ExactMaxPool: { emit: emitExactMaxPool, omits: [1], gradient: noGradient },
+  ExactMaxPool: { emit: emitExactMaxPool, omits: [1], gradient: refuseGradient },
   AveragePool: {
     emit: (graph, { attributes: { kernelShape, strides, pads, countIncludePad } }, inputs, outputs) => {
       const count_include_pad = Number(countIncludePad);

@@ -33,11 +33,13 @@ export function variance(
   keepdims: boolean,
 ): Value {
   const count = countOf('var', value, axes);
+  const centered = sub(value, reduceMean(value, axes, true));
+  const squares = reduceSum(mul(centered, centered), axes, true);
   // The differences sum to 0, so the gradient of the mean is 0.
-  const centered = sub(value, detach(reduceMean(value, axes, true)));
-  const squares = reduceSum(mul(centered, centered), axes, keepdims);
+  const sums = withSlopes(squares, [value, mul(centered, constant(2))]);
+  const shaped = keepdims ? sums : reshape(sums, reduceSum(value, axes, false).shape);
   // As in torch, NaN or infinity for one element.
-  return div(squares, constant(Math.max(0, count - correction)));
+  return div(shaped, constant(Math.max(0, count - correction)));
 }
 
 /** (Σ|x|ᵖ)^(1/p) over axes (torch.linalg.vector_norm). p = Infinity: the largest |x|; 0: the number of nonzero elements. */

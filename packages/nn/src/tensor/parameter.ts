@@ -18,6 +18,7 @@ import { requireLength } from '../checks/require-length.ts';
 import { requireBoolean } from '../checks/require-boolean.ts';
 import { Tensor } from './tensor.ts';
 import { mergedRows, type PackedRows } from '../sparse/packed-rows.ts';
+import { requireElements } from './tensor-gradient.ts';
 import { enqueueChange } from '../executor/operation-queue.ts';
 
 /** A trainable tensor (torch.nn.Parameter). Its elements and its gradient are stored in fixed arrays. */
@@ -133,11 +134,23 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
 
   /**
    * The gradient accumulated since the last `zeroGrad`; undefined if no backward pass has reached the parameter since. It is a
-   * `SparseGradient` if the parameter is a table that only lookups with `sparse: true` read.
+   * `SparseGradient` if the parameter is a table that only lookups with `sparse: true` read. Setting it to undefined is `zeroGrad()`;
+   * setting it to an array copies the elements, after all pending operations.
    */
-  get grad(): Float32Array | undefined {
+  override get grad(): Float32Array | undefined {
     if (!this.#hasGradient) return undefined;
     return this.#sparseGradient ? this.#sparseGradient.gradient : this.gradientMemory.array;
+  }
+  override set grad(gradient: Float32Array | undefined) {
+    requireElements(gradient, this);
+    const copy = gradient?.slice();
+    enqueueChange('grad', () => {
+      if (copy) {
+        this.#sparseGradient = undefined;
+        this.gradientMemory.array.set(copy);
+      }
+      this.#hasGradient = copy !== undefined;
+    });
   }
 
   /**

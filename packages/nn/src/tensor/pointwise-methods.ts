@@ -197,8 +197,8 @@ export abstract class PointwiseMethods<
     const isNothing = elementwise.and(isZero, elementwise.not(elementwise.isNaN(y)));
     const product = elementwise.where(isNothing, constant(0), elementwise.mul(x, logarithm));
     // The gradient of y is (d·x) / y in this order.
-    const ofLogarithm = elementwise.mul(elementwise.detach(x), elementwise.log(expand(y, product.shape)));
-    return this.of(withSlopes(product, [x, logarithm], [ofLogarithm, constant(1)]));
+    const ofProduct = elementwise.log(expand(y, product.shape));
+    return this.of(withSlopes(product, [x, logarithm], [ofProduct, x]));
   }
 
   /** log(x / (1 − x)) (torch.logit). `eps` clamps x to [eps, 1 − eps]. Default: no clamping. */

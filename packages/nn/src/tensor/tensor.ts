@@ -12,16 +12,21 @@ import type { TensorData } from '../dtype.ts';
 import { ArgumentError, NnError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
-import { dependsOnParameter } from '../graph/topology.ts';
+import { dependsOnParameter, isTrainedLeaf } from '../graph/topology.ts';
 import { inspectTensor, recordRead } from './inspect-tensor.ts';
 import { asElements, isShaped, type ShapedElements, type TensorElements } from './elements.ts';
 import { asRecorded } from './no-grad.ts';
 import { requireLength } from '../checks/require-length.ts';
-import { detach } from '../ops/elementwise.ts';
+import { requireFunction } from '../checks/require-function.ts';
+import { addGradientHook, retainGradient } from '../graph/custom-gradient.ts';
+import type { RemovableHandle } from '../graph/removable-handle.ts';
+import { variable } from '../ops/custom-gradient.ts';
+import { cast, detach } from '../ops/elementwise.ts';
 import { input } from '../ops/source.ts';
 import { MatrixMethods } from './matrix-methods.ts';
 import { roundMethodsOnce } from './composed-methods.ts';
 import { acceptScalars } from './scalars.ts';
+import { requireChangeable, requireGradient, requireElements, TensorGradient } from './tensor-gradient.ts';
 
 /**
  * A lazy tensor (torch.Tensor): its elements are computed when they are read.
@@ -41,9 +46,12 @@ export class Tensor extends MatrixMethods<Tensor> {
    * @internal
    */
   get value(): Value {
-    return this.#value;
+    return this.#variable ?? this.#value;
   }
   readonly #value: Value;
+  /** The leaf that has a gradient, of a tensor whose `requiresGrad` was set. */
+  #variable: Value | undefined;
+  #gradient: TensorGradient | undefined;
   #backwardCalled = false;
 
   /** @internal */
@@ -57,16 +65,82 @@ export class Tensor extends MatrixMethods<Tensor> {
   }
 
   /**
-   * True if `backward` reaches a parameter through this tensor (torch.Tensor.requires_grad). Settable only on a {@link
-   * Parameter}.
+   * True if a gradient passes through this tensor to a parameter, or to a leaf whose `requiresGrad` was set (torch.Tensor.requires_grad).
+   * Set it to true for a gradient of this tensor: `backward` adds it to `grad`. Operations that were called before compute none.
+   *
+   * @throws ArgumentError when it is set on a tensor of integers or booleans, or to false on a tensor that is computed from others
+   *   with gradients
    */
   get requiresGrad(): boolean {
     return dependsOnParameter(this.value);
   }
-  /** Throws: only parameters can be frozen. */
-  set requiresGrad(_: boolean) {
+  set requiresGrad(requires: boolean) {
+    const isComputed = dependsOnParameter(this.#value);
+    requireChangeable(this.#value, requires, isComputed);
+    if (!requires) this.#variable = undefined;
+    else if (!isComputed) this.#variable ??= variable(this.#value, (this.#gradient ??= new TensorGradient()));
+  }
+
+  /** Sets `requiresGrad`, and returns this tensor (torch.Tensor.requires_grad_). Default: true. */
+  requiresGrad_(requires = true): this {
+    this.requiresGrad = requires;
+    return this;
+  }
+
+  /** True for tensors that are not computed from others with gradients (torch.Tensor.is_leaf). */
+  get isLeaf(): boolean {
+    return isTrainedLeaf(this.value) || !this.requiresGrad;
+  }
+
+  /**
+   * The gradient of a leaf with `requiresGrad`, or of a tensor after `retainGrad`: the sum of those of all backward passes, row-major.
+   * Undefined before the first. Set it to undefined to start again (torch.Tensor.grad).
+   *
+   * @throws ArgumentError when it is set to anything but undefined or a Float32Array of the tensor's length
+   */
+  get grad(): Float32Array | undefined {
+    return this.#gradient?.elements;
+  }
+  set grad(gradient: Float32Array | undefined) {
+    requireElements(gradient, this.value);
+    if (gradient) (this.#gradient ??= new TensorGradient()).elements = gradient.slice();
+    else if (this.#gradient) this.#gradient.elements = undefined;
+  }
+
+  /**
+   * Lets backward passes keep the gradient of this computed tensor in `grad` (torch.Tensor.retain_grad). Does nothing for a leaf.
+   *
+   * @throws ArgumentError if it has no gradient
+   */
+  retainGrad(): void {
+    this.#requireGradient('retainGrad');
+    if (!this.isLeaf) retainGradient(this.value, (this.#gradient ??= new TensorGradient()));
+  }
+
+  /**
+   * Calls a function with the gradient of this tensor in every backward pass and `autograd.grad` (torch.Tensor.register_hook). A
+   * tensor that it returns replaces the gradient. The gradient is a lazy tensor: `await gradient.array()` computes it. With
+   * DistributedDataParallel, a hook of a parameter gets the gradient of this rank.
+   *
+   * @param hook synchronous; returns a tensor of the gradient's shape, or undefined
+   * @returns a handle that removes the hook
+   * @throws ArgumentError if the tensor has no gradient
+   */
+  registerHook(hook: (gradient: Tensor) => Tensor | undefined): RemovableHandle {
+    requireFunction('registerHook', hook);
+    this.#requireGradient('registerHook');
+    const remove = addGradientHook(this.value, (gradient) => {
+      const changed = hook(new Tensor(gradient));
+      if (changed === undefined) return undefined;
+      return cast(requireGradient('registerHook', changed, Tensor, gradient).value, gradient.dtype);
+    });
+    return { remove };
+  }
+
+  #requireGradient(where: string): void {
+    if (this.requiresGrad) return;
     throw new ArgumentError(
-      'requiresGrad cannot be set: only Parameters are trained. Write new Parameter(data, shape) for a trained tensor, and x.detach() to block the gradients of a result.',
+      `${where}: expected a tensor with a gradient, got ${describeType(this.value)} that depends on no Parameter and on no tensor with requiresGrad. Set x.requiresGrad = true first.`,
     );
   }
 
@@ -90,7 +164,7 @@ export class Tensor extends MatrixMethods<Tensor> {
    * or waits.
    */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return inspectTensor(this.constructor.name, this.value);
+    return inspectTensor(this.constructor.name, this.#stored);
   }
 
   /** The same elements without a gradient (torch.Tensor.detach): `backward` does not propagate through it. */
@@ -103,7 +177,12 @@ export class Tensor extends MatrixMethods<Tensor> {
    * which need `await x.array()`. So samples of a dataset may be tensors. For a buffer, blocks like its `data`.
    */
   elements(): TensorData | undefined {
-    return readElements(this.value);
+    return readElements(this.#stored);
+  }
+
+  /** The value that has the elements. */
+  get #stored(): Value {
+    return this.#variable ? this.#value : this.value;
   }
 
   /**
@@ -113,8 +192,8 @@ export class Tensor extends MatrixMethods<Tensor> {
    *   (ERR_NOT_AWAITED) if an earlier backward pass or step that was not awaited failed
    */
   async array(): Promise<TensorData> {
-    const elements = await read(this.value, 'array');
-    recordRead(this.value, elements);
+    const elements = await read(this.#stored, 'array');
+    recordRead(this.#stored, elements);
     return elements;
   }
 
@@ -126,8 +205,8 @@ export class Tensor extends MatrixMethods<Tensor> {
    *   or on elements that are being received from another rank; (ERR_OUTDATED) like `array`
    */
   arraySync(): TensorData {
-    const elements = readSync(this.value, 'arraySync');
-    recordRead(this.value, elements);
+    const elements = readSync(this.#stored, 'arraySync');
+    recordRead(this.#stored, elements);
     return elements;
   }
 
@@ -138,13 +217,13 @@ export class Tensor extends MatrixMethods<Tensor> {
    */
   async item(): Promise<number> {
     this.#requireOneElement('item');
-    return readNumber(this.value);
+    return readNumber(this.#stored);
   }
 
   /** `item` for synchronous code, which blocks the event loop (torch.Tensor.item). Throws like `arraySync`. */
   itemSync(): number {
     this.#requireOneElement('itemSync');
-    return readNumberSync(this.value);
+    return readNumberSync(this.#stored);
   }
 
   #requireOneElement(where: string): void {
@@ -153,24 +232,36 @@ export class Tensor extends MatrixMethods<Tensor> {
   }
 
   /**
-   * Computes the gradients of this loss (one number) for all parameters that it depends on (torch.Tensor.backward). They
-   * are added to those of earlier backward passes until `zeroGrad`. Resolves when the gradients are ready; with
-   * DistributedDataParallel, when they have been averaged over all ranks.
+   * Computes the gradients of this loss (one number) for all parameters that it depends on, and for tensors with `requiresGrad`
+   * (torch.Tensor.backward). They are added to those of earlier backward passes until `zeroGrad`. Resolves when the gradients are
+   * ready; with DistributedDataParallel, when those of parameters have been averaged over all ranks.
    *
-   * @throws NnError (ERR_BACKWARD) if this is not one number, does not depend on a Parameter, or already had a backward pass;
-   *   (ERR_NONFINITE) if `detectAnomaly` finds NaN or infinity; (ERR_OUTDATED) if parameters have changed since the loss was
-   *   computed from them. No gradient is changed in these cases.
+   * @throws NnError (ERR_BACKWARD) if this is not one number, does not depend on a Parameter or a tensor with `requiresGrad`, or
+   *   already had a backward pass without `retainGraph`; (ERR_NONFINITE) if `detectAnomaly` finds NaN or infinity; (ERR_OUTDATED) if
+   *   parameters have changed since the loss was computed from them. No gradient is changed in these cases.
    */
-  async backward(options: BackwardOptions = {}): Promise<void> {
+  async backward(options?: BackwardOptions): Promise<void>;
+  /**
+   * The same for a tensor of any shape: computes the gradients of `(this · gradient).sum()`.
+   *
+   * @param gradient of this tensor's shape. Default: 1 for a tensor of one element.
+   */
+  async backward(gradient: Tensor | undefined, options?: BackwardOptions): Promise<void>;
+  async backward(first?: Tensor | BackwardOptions, second?: BackwardOptions): Promise<void> {
+    const isGradient = first instanceof Tensor;
+    const options = (isGradient || second !== undefined ? second : first) ?? {};
+    const gradient = isGradient
+      ? cast(requireGradient('backward', first, Tensor, this.value).value, this.dtype)
+      : undefined;
     if (this.#backwardCalled) {
       throw new NnError(
         'ERR_BACKWARD',
-        'backward: expected one call per loss, but it was called a second time. Compute the loss again with a forward call.',
+        'backward: expected one call per loss, but it was called a second time. Compute the loss again with a forward call, or pass { retainGraph: true } to the first call.',
       );
     }
-    this.#backwardCalled = true;
+    this.#backwardCalled = options.retainGraph !== true;
     try {
-      await backward(this.value, options);
+      await backward(this.value, options, gradient);
     } catch (error) {
       this.#backwardCalled = false;
       throw error;

@@ -1,5 +1,5 @@
 import { isFloat } from '../../src/dtype.ts';
-import { NnError, Parameter, type DType, type Tensor } from '../../src/index.ts';
+import { autograd, NnError, Parameter, zerosLike, type DType, type Tensor } from '../../src/index.ts';
 import { tensorOf } from '../../src/tensor/creation.ts';
 import { fill } from '../support/fill.ts';
 import { difference } from './compare.ts';
@@ -115,16 +115,7 @@ async function gradientDifference(
   if (gradients.length === 0 || sample.name.startsWith('optimizer')) return undefined;
   // torch also chooses which of equal elements receives the gradient.
   if (openOutputs(sample).length > 0) return undefined;
-  const weighed = outputs.flatMap((one, place) =>
-    isFloat(one) && one.requiresGrad
-      ? [
-          one
-            .mul(weightsOf(one.shape, place, sample.dtype).to(one.dtype))
-            .float()
-            .sum(),
-        ]
-      : [],
-  );
+  const weighed = weighedSums(outputs, sample.dtype);
   for (const one of trained) one.zeroGrad();
   if (weighed.length > 0) await weighed.reduce((a, b) => a.add(b)).backward();
   for (const [place, expected] of gradients.entries()) {
@@ -137,7 +128,58 @@ async function gradientDifference(
   return undefined;
 }
 
-function weightsOf(shape: readonly number[], place: number, dtype: DType): Tensor {
-  const weights = tensorOf('float32', shape, fill(shape, 50 + place));
+function weighedSums(outputs: readonly Tensor[], dtype: DType, seed = 50): Tensor[] {
+  return outputs.flatMap((one, place) =>
+    isFloat(one) && one.requiresGrad
+      ? [
+          one
+            .mul(weightsOf(one.shape, seed + place, dtype).to(one.dtype))
+            .float()
+            .sum(),
+        ]
+      : [],
+  );
+}
+
+/** The outcome of a sample whose gradients are second derivatives. */
+export async function secondOutcomeOf(sample: Sample): Promise<Outcome> {
+  if (sample.error !== undefined) return { kind: 'refused', reason: `torch: ${sample.error}` };
+  try {
+    const how = await secondDifference(sample);
+    return how === undefined ? { kind: 'equal' } : { kind: 'different', how };
+  } catch (error) {
+    if (error instanceof NoCounterpart) return { kind: 'refused', reason: error.message };
+    if (!(error instanceof NnError)) throw error;
+    const isRefusal = error.code === 'ERR_SHAPE' || error.code === 'ERR_ARGUMENT';
+    const reason = isRefusal ? reasonOf(error.message) : undefined;
+    if (reason !== undefined) return { kind: 'refused', reason };
+    return { kind: 'different', how: String(error).split('\n')[0] };
+  }
+}
+
+/** Of the sum of the gradients weighed by `fill`. */
+async function secondDifference({ gradients = [], ...sample }: Sample): Promise<string | undefined> {
+  const trained: Parameter[] = [];
+  const outputs = outputsOf(await resultOf(sample, trained)).slice(0, sample.outputs!.length);
+  const loss = summed(weighedSums(outputs, 'float32'));
+  if (gradients.length === 0 || loss === undefined) return undefined;
+  const options = { createGraph: true, materializeGrads: true };
+  const slopes = summed(weighedSums(autograd.grad(loss, trained, options), 'float32', 90));
+  const found = slopes ? autograd.grad(slopes, trained, options) : trained.map((one) => zerosLike(one));
+  for (const [place, expected] of gradients.entries()) {
+    const { dtype, shape } = found[place];
+    const data = await found[place].array();
+    const how = difference(`second derivative ${place}`, { dtype, shape, data }, expected);
+    if (how !== undefined) return how;
+  }
+  return undefined;
+}
+
+function summed(parts: readonly Tensor[]): Tensor | undefined {
+  return parts.length === 0 ? undefined : parts.reduce((a, b) => a.add(b));
+}
+
+function weightsOf(shape: readonly number[], seed: number, dtype: DType): Tensor {
+  const weights = tensorOf('float32', shape, fill(shape, seed));
   return dtype === 'bfloat16' ? weights.bfloat16() : weights;
 }

@@ -34,11 +34,12 @@ export class Samples {
 
   /**
    * @param few number of samples of each kind. Default: all.
-   * @param dtype 'bfloat16': samples of operations in bfloat16 alone. Default: samples of all other dtypes.
+   * @param kind 'bfloat16': samples of operations in bfloat16 alone; 'second': float32 samples, whose gradients are second
+   *   derivatives. Default: samples of all other dtypes.
    */
-  constructor(names: readonly string[], few = Number.MAX_SAFE_INTEGER, dtype?: 'bfloat16') {
+  constructor(names: readonly string[], few = Number.MAX_SAFE_INTEGER, kind?: 'bfloat16' | 'second') {
     this.#names = names;
-    const args = [script, this.#folder, String(few), ...(dtype === undefined ? [] : [dtype])];
+    const args = [script, this.#folder, String(few), ...(kind === undefined ? [] : [kind])];
     const options = { input: JSON.stringify(names), encoding: 'utf8' } as const;
     const { status, stdout, stderr } = spawnSync(python, args, options);
     if (status !== 0) throw new Error(`opinfo.py: ${stderr}`);

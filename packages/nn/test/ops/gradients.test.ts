@@ -3,7 +3,7 @@ import { exactMaxPool } from '../../src/executor/cpu/rewrites/exact-max-pool.ts'
 import type { Value } from '../../src/graph/node.ts';
 import type { CollectiveOp, OpName } from '../../src/graph/operators.ts';
 import { topologicalOrder } from '../../src/graph/topology.ts';
-import { noGradient } from '../../src/ops/definition.ts';
+import { noGradient, refuseGradient } from '../../src/ops/definition.ts';
 import { floorDivide } from '../../src/ops/division.ts';
 import { addDependency } from '../../src/ops/dependency.ts';
 import * as elementwise from '../../src/ops/elementwise.ts';
@@ -30,7 +30,6 @@ const withoutGradient = [
   'Number',
   'Constant',
   'Identity',
-  'AddDependency',
   'Greater',
   'GreaterOrEqual',
   'Equal',
@@ -55,6 +54,7 @@ const withoutGradient = [
 const collective = ['AllReduce', 'CombineStatistics'] as const satisfies readonly CollectiveOp[];
 /** Only in compiled programs: own/own-operators.test.ts. */
 const own = [
+  'GivenGradients',
   'Elementwise',
   'AddRows',
   'ClipNorm',
@@ -124,12 +124,11 @@ describe('values of operators without a gradient', () => {
   const y = input('float32', [3], { data: fill([3], 2) });
   const equalElements = elementwise.mul(constantTensor([3], [1, 1, -1]), constantTensor([3], [1, -1, 1]));
 
-  test.each<[(typeof withoutGradient)[number], Value]>([
+  test.each<[(typeof withoutGradient)[number] | 'AddDependency', Value]>([
     ['Input', x],
     ['Number', elementwise.mul(x, number(0.1))],
     ['Constant', constantTensor([2, 2], [0.1, -2, 3e-20, 4e20])],
     ['Identity', elementwise.detach(x)],
-    ['AddDependency', addDependency(y, x)],
     ['AddDependency', addDependency(y, constantTensor([1], [Infinity]))],
     ['AddDependency', addDependency(y, elementwise.log(constantTensor([1], [-1])))],
     ['Greater', elementwise.greater(x, y)],
@@ -173,9 +172,24 @@ describe('values of operators without a gradient', () => {
 /** Gradients of bfloat16: test/tensor/bfloat16.test.ts and own/direct-convolve.test.ts. */
 const ofBfloat16 = ['Cast', 'DirectConvolve'] as const;
 
+/** Operators that compute gradients, whose own are tested in second-derivatives.test.ts, and the one of given gradients. */
+const ofGradients = [
+  'AddRows',
+  'MaxPoolGradient',
+  'SoftmaxCrossEntropyGradient',
+  'AttentionGradient',
+  'GeluGradient',
+  'LayerNormalizeGradient',
+  'ConvWeightGradient',
+  'EmbeddingBagGradient',
+  'GivenGradients',
+] as const;
+
 test('every operator of the table is tested in its category', () => {
-  const tabled = Object.entries(operators).filter(([, definition]) => definition.gradient !== noGradient);
-  expect([...Object.keys(cases), ...collective, ...ofBfloat16].sort()).toEqual(
+  const tabled = Object.entries(operators).filter(
+    ([, { gradient }]) => gradient !== noGradient && gradient !== refuseGradient,
+  );
+  expect([...Object.keys(cases), ...collective, ...ofBfloat16, ...ofGradients].sort()).toEqual(
     tabled.map(([op]) => op).sort(),
   );
   expect(Object.keys(operators).sort()).toEqual(

@@ -1,6 +1,6 @@
 import { createValue, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import type { OperatorFamily } from '../definition.ts';
 import { equal, where } from '../elementwise.ts';
 import { scatterElements } from '../indexing.ts';
 import { expand, reshape } from '../shape.ts';
@@ -35,6 +35,6 @@ export const rowSums: OperatorFamily<'AddRows'> = {
     emit: (graph, { attributes: { count, paddingRow = -1 } }, inputs, outputs) => {
       graph.ownNode('AddRows', inputs, outputs, { count, padding: paddingRow });
     },
-    gradient: noGradient,
+    gradient: 'ofPlain',
   },
 };

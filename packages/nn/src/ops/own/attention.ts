@@ -3,7 +3,7 @@ import { createNode, type Node, type Value } from '../../graph/node.ts';
 import type { Attributes } from '../../onnx-format/graph-builder.ts';
 import { sizeOf, type ValueType } from '../../value-type.ts';
 import { sumToShape } from '../broadcast.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import type { OperatorFamily } from '../definition.ts';
 import { add, cast, mul, where, widened } from '../elementwise.ts';
 import { matmul } from '../linear-algebra.ts';
 import { promotedFloat } from '../promotion.ts';
@@ -100,7 +100,12 @@ export const attentions: OperatorFamily<'Attention' | 'AttentionGradient'> = {
         { ...attributesOf({ ...node, inputs: node.inputs.slice(3) }, places), targets: places.targets },
       );
     },
-    gradient: noGradient,
+    adjoint: ({ inputs: [d, result, statistics, ...inputs], attributes: { isCausal, hasMask, drops } }) => ({
+      of: createNode('Attention', inputs, { isCausal, hasMask, drops }, [result, statistics]),
+      gradients: [d],
+      positions: [0, 1, 2],
+    }),
+    gradient: 'ofPlain',
   },
 };
 

@@ -2,7 +2,7 @@ import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
 import { isSameSequence } from '../../graph/same-data.ts';
 import { inFloat32, sizeOf } from '../../value-type.ts';
 import { batchNormalize } from '../batch-normalization.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import { refuseGradient, type OperatorFamily } from '../definition.ts';
 import { add, cast, relu, widened } from '../elementwise.ts';
 import { expand } from '../shape.ts';
 import { constant } from '../source.ts';
@@ -79,7 +79,7 @@ export const batchNormalizeActivations: OperatorFamily<
     },
     omits: [0, 1, 2, 3],
     takesBfloat16: true,
-    gradient: noGradient,
+    gradient: refuseGradient,
   },
 };
 

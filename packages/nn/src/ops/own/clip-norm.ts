@@ -3,7 +3,7 @@ import { sizeOf } from '../../value-type.ts';
 import type { ClipNormAttributes, CollectiveGroup } from '../../graph/attributes.ts';
 import type { GraphBuilder } from '../../onnx-format/graph-builder.ts';
 import { allGather } from '../collective.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import { refuseGradient, type OperatorFamily } from '../definition.ts';
 import { add, cast, div, isNaN, max, min, mul, sqrt } from '../elementwise.ts';
 import { abs, pow } from '../functions.ts';
 import { gather } from '../table-rows.ts';
@@ -63,15 +63,15 @@ export const normClipping: OperatorFamily<'ClipNorm' | 'NormParts' | 'ClipNormOf
       return [norm, requiresFinite ? failingUnlessFinite(factor, norm) : factor];
     },
     emit: emitClipping,
-    gradient: noGradient,
+    gradient: refuseGradient,
   },
   NormParts: {
     emit: (graph, { attributes: { normType, parts, total } }, inputs, outputs) => {
       graph.ownNode('NormParts', inputs, outputs, { normType: { float: normType }, parts, total });
     },
-    gradient: noGradient,
+    gradient: refuseGradient,
   },
-  ClipNormOfParts: { emit: emitClipping, gradient: noGradient },
+  ClipNormOfParts: { emit: emitClipping, gradient: refuseGradient },
 };
 
 function emitClipping(

@@ -1,6 +1,6 @@
 import { createNode, type Value } from '../../graph/node.ts';
 import type { Operators } from '../../graph/operators.ts';
-import type { OperatorFamily } from '../definition.ts';
+import { refuseGradient, type OperatorFamily } from '../definition.ts';
 import { mul } from '../elementwise.ts';
 import { reshape } from '../shape.ts';
 
@@ -30,6 +30,11 @@ export const sequenceLosses: OperatorFamily<'CtcLoss'> = {
       graph.ownNode('CtcLoss', inputs, outputs, { blank, zeroInfinity: Number(zeroInfinity) }, 'ctcLoss: ');
     },
     omits: [1],
-    gradient: ({ outputs: [, gradient] }, [d]) => [d && mul(gradient, reshape(d, [1, -1, 1]))],
+    gradient: (node, [d, second]) => {
+      // Neither has torch a second derivative.
+      if (second !== undefined) refuseGradient(node, [second]);
+      const [, gradient] = node.outputs;
+      return [d && mul(gradient, reshape(d, [1, -1, 1]))];
+    },
   },
 };

@@ -1,6 +1,6 @@
 import { createValue, type Value } from '../../graph/node.ts';
 import type { ConvAttributes } from '../../graph/attributes.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import { refuseGradient, type OperatorFamily } from '../definition.ts';
 import { cast, widened } from '../elementwise.ts';
 import {
   gradientsOf,
@@ -67,7 +67,7 @@ export const directConvolutions: OperatorFamily<'DirectConvolve' | 'DirectWeight
       });
     },
     takesBfloat16: true,
-    gradient: noGradient,
+    gradient: refuseGradient,
   },
 };
 

@@ -1,7 +1,7 @@
 import { createNode, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
 import type { BagMode, EmbeddingBagAttributes } from '../../graph/attributes.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import type { OperatorFamily } from '../definition.ts';
 import { and, cast, div, equal, greater, greaterOrEqual, max, mul, not, where } from '../elementwise.ts';
 import { gather } from '../table-rows.ts';
 import { reduceMax, reduceSum } from '../reduction.ts';
@@ -87,7 +87,16 @@ export const embeddingBags: OperatorFamily<'EmbeddingBag' | 'EmbeddingBagGradien
       graph.ownNode('EmbeddingBagGradient', [d, rows, table, ...places, winners], outputs, codes(attributes));
     },
     omits: [0, 1],
-    gradient: noGradient,
+    adjoint: ({ inputs: [d, rows, table, ...rest], attributes }) => {
+      const { hasOffsets, hasWeights } = attributes;
+      const options = rest.slice(0, Number(hasOffsets) + Number(hasWeights));
+      return {
+        of: createNode('EmbeddingBag', [table, rows, ...options], attributes, [d]),
+        gradients: [d],
+        positions: [0, 2 + Number(hasOffsets)].slice(0, 1 + Number(hasWeights)),
+      };
+    },
+    gradient: 'ofPlain',
   },
   BagPlaces: {
     emit: (graph, { attributes }, [rows, ...options], outputs) => {

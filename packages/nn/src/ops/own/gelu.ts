@@ -1,9 +1,9 @@
 import type { GeluAttributes } from '../../graph/attributes.ts';
 import { isFloat } from '../../dtype.ts';
 import { ShapeError } from '../../errors/errors.ts';
-import { createValue, type Value } from '../../graph/node.ts';
+import { createNode, createValue, type Value } from '../../graph/node.ts';
 import { describeType } from '../../value-type.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import type { OperatorFamily } from '../definition.ts';
 import { add, mul } from '../elementwise.ts';
 import { erf, pow, sigmoid } from '../functions.ts';
 import { constant } from '../source.ts';
@@ -33,7 +33,12 @@ export const gelus: OperatorFamily<'Gelu' | 'GeluGradient'> = {
       graph.ownNode('GeluGradient', inputs, outputs, codesOf(attributes));
     },
     takesBfloat16: true,
-    gradient: noGradient,
+    adjoint: ({ inputs: [d, x], attributes }) => ({
+      of: createNode('Gelu', [x], attributes, [x]),
+      gradients: [d],
+      positions: [0],
+    }),
+    gradient: 'ofPlain',
   },
 };
 

@@ -1,9 +1,11 @@
 import { createNode, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
 import type { LayerNormalizeAttributes } from '../../graph/attributes.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import { refuseGradient, type OperatorFamily } from '../definition.ts';
 import { add, mul, widened } from '../elementwise.ts';
 import { normalize } from '../normalization.ts';
+import { expand } from '../shape.ts';
+import { constant } from '../source.ts';
 
 /**
  * (x − mean) / √(variance + epsilon)·weight + bias over the last axes.
@@ -68,7 +70,7 @@ export const layerNormalization: OperatorFamily<
     },
     omits: [0, 1, 2],
     takesBfloat16: true,
-    gradient: noGradient,
+    gradient: refuseGradient,
   },
   LayerNormalizeGradient: {
     emit: (graph, { attributes: { axes, hasWeight, adds } }, [d, x, statistics, ...options], outputs) => {
@@ -78,7 +80,16 @@ export const layerNormalization: OperatorFamily<
     },
     omits: [0, 1, 2, 3],
     takesBfloat16: true,
-    gradient: noGradient,
+    adjoint: ({ inputs: [d, x, statistics, ...options], outputs: [, ofWeight], attributes }) => {
+      const { axes, epsilon, hasWeight, hasBias } = attributes;
+      // The gradient does not depend on the bias.
+      const bias = hasBias ? [expand(constant(0), ofWeight.shape)] : [];
+      const inputs = [x, ...options.slice(0, Number(hasWeight)), ...bias];
+      const of = createNode('LayerNormalize', inputs, { axes, epsilon, hasWeight, hasBias }, [x, statistics]);
+      const positions = [0, hasWeight ? 1 : -1, hasBias ? inputs.length - 1 : -1];
+      return { of, gradients: [d], positions };
+    },
+    gradient: 'ofPlain',
   },
 };
 

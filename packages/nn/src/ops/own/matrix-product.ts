@@ -1,7 +1,7 @@
 import type { MatrixProductAttributes } from '../../graph/attributes.ts';
 import { createNode, type Node, type Value } from '../../graph/node.ts';
 import type { ValueType } from '../../value-type.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import { refuseGradient, type OperatorFamily } from '../definition.ts';
 import { inProgramPlaces, programAttributes } from '../elementwise-program.ts';
 
 /** Operands of a product. */
@@ -42,6 +42,6 @@ export const matrixProducts: OperatorFamily<'MatrixProduct'> = {
         },
       );
     },
-    gradient: noGradient,
+    gradient: refuseGradient,
   },
 };

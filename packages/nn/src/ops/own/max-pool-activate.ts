@@ -1,6 +1,6 @@
 import { createNode, type Value } from '../../graph/node.ts';
 import type { MaxPoolActivateAttributes } from '../../graph/attributes.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import { refuseGradient, type OperatorFamily } from '../definition.ts';
 import { add, max, relu, widened } from '../elementwise.ts';
 import { reshape, split } from '../shape.ts';
 import { everyNth } from '../unfold.ts';
@@ -60,7 +60,7 @@ export const maxPoolActivations: OperatorFamily<'MaxPoolActivate' | 'MaxPoolActi
     },
     omits: [0, 1],
     takesBfloat16: true,
-    gradient: noGradient,
+    gradient: refuseGradient,
   },
 };
 

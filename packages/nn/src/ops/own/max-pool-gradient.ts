@@ -1,6 +1,6 @@
 import { createValue, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import type { OperatorFamily } from '../definition.ts';
 import { scatterElements } from '../indexing.ts';
 import { reshape } from '../shape.ts';
 
@@ -33,6 +33,6 @@ export const maxPoolGradients: OperatorFamily<'MaxPoolGradient'> = {
       graph.ownNode('MaxPoolGradient', inputs, outputs, { height, width });
     },
     takesBfloat16: true,
-    gradient: noGradient,
+    gradient: 'ofPlain',
   },
 };

@@ -5,7 +5,7 @@ import type { RecurrenceAttributes, RecurrentCell } from '../../graph/attributes
 import type { GraphBuilder } from '../../onnx-format/graph-builder.ts';
 import { dataTypeCode } from '../../onnx-format/type-codes.ts';
 import { sumToShape } from '../broadcast.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import { refuseGradient, type OperatorFamily } from '../definition.ts';
 import { cast, widened } from '../elementwise.ts';
 import { gemm } from '../linear-algebra.ts';
 import { reshape } from '../shape.ts';
@@ -59,6 +59,7 @@ export const recurrences: OperatorFamily<'Recurrence' | 'RecurrenceGradient'> = 
     omits: [2, 3, 4],
     takesBfloat16: true,
     differentiatesBfloat16: true,
+    differentiatesOnce: true,
     gradient: (node, gradients) => gradientOf(node, gradients),
   },
   RecurrenceGradient: {
@@ -75,7 +76,7 @@ export const recurrences: OperatorFamily<'Recurrence' | 'RecurrenceGradient'> = 
     },
     omits: [1, 2, 3, 4],
     takesBfloat16: true,
-    gradient: noGradient,
+    gradient: refuseGradient,
   },
 };
 

@@ -2,7 +2,7 @@ import { createNode, createValue, type Node, type Value } from '../../graph/node
 import type { SoftmaxCrossEntropyAttributes } from '../../graph/attributes.ts';
 import type { GraphBuilder } from '../../onnx-format/graph-builder.ts';
 import { classLoss, type ClassLoss } from '../class-loss.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import type { OperatorFamily } from '../definition.ts';
 import { widened } from '../elementwise.ts';
 import { logSoftmax } from '../softmax.ts';
 
@@ -50,7 +50,12 @@ export const softmaxCrossEntropies: OperatorFamily<'SoftmaxCrossEntropy' | 'Soft
       emitOwn(graph, 'SoftmaxCrossEntropyGradient', given, options, outputs, attributes);
     },
     takesBfloat16: true,
-    gradient: noGradient,
+    adjoint: ({ inputs: [d, logits, target, rows, total, ...options], attributes }) => ({
+      of: createNode('SoftmaxCrossEntropy', [logits, target, ...options], attributes, [d, rows, total]),
+      gradients: [d],
+      positions: [0],
+    }),
+    gradient: 'ofPlain',
   },
 };
 

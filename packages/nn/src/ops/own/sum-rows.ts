@@ -1,5 +1,5 @@
 import { createValue, type Value } from '../../graph/node.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import { refuseGradient, type OperatorFamily } from '../definition.ts';
 
 /** The sum of bfloat16 […, N] over all axes but the last, float32 [N]. */
 export function sumRows(x: Value): Value {
@@ -12,6 +12,6 @@ export const sumsOfRows: OperatorFamily<'SumRows'> = {
     emit: (graph, _, inputs, outputs) => {
       graph.ownNode('SumRows', inputs, outputs);
     },
-    gradient: noGradient,
+    gradient: refuseGradient,
   },
 };

@@ -1,6 +1,6 @@
 import { createValue, type Value } from '../../graph/node.ts';
 import type { ConvAttributes } from '../../graph/attributes.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import { refuseGradient, type OperatorFamily } from '../definition.ts';
 import { bestTile, pointsOfBothAxes, toomCook } from '../toom-cook.ts';
 import {
   constantMatrices,
@@ -93,6 +93,6 @@ export const toomCookConvolutions2d: OperatorFamily<'ToomCookConvolve2d' | 'Toom
       graph.ownNode('ToomCookWeightGradient2d', inputs, outputs, { top: pads[0], left: pads[1] });
     },
     takesBfloat16: true,
-    gradient: noGradient,
+    gradient: refuseGradient,
   },
 };

@@ -1,6 +1,6 @@
 import { createValue, type Value } from '../../graph/node.ts';
 import type { ConvAttributes } from '../../graph/attributes.ts';
-import { noGradient, type OperatorFamily } from '../definition.ts';
+import { refuseGradient, type OperatorFamily } from '../definition.ts';
 import { bestStridedTile, tilesOf, transposedTilesOf, type TileTransforms } from '../toom-cook.ts';
 import {
   constantMatrices,
@@ -91,7 +91,7 @@ export const toomCookConvolutions: OperatorFamily<'ToomCookConvolve' | 'ToomCook
       });
     },
     takesBfloat16: true,
-    gradient: noGradient,
+    gradient: refuseGradient,
   },
 };
 

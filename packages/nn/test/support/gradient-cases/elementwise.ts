@@ -1,5 +1,6 @@
 import { fmod, remainder } from '../../../src/ops/division.ts';
-import { checkpointBoundary } from '../../../src/ops/dependency.ts';
+import { customFunction, variable } from '../../../src/ops/custom-gradient.ts';
+import { addDependency, checkpointBoundary } from '../../../src/ops/dependency.ts';
 import * as elementwise from '../../../src/ops/elementwise.ts';
 import {
   abs,
@@ -29,6 +30,17 @@ export const elementwiseCases = {
   Min: broadcasting(elementwise.min),
   Neg: unary(elementwise.neg),
   Checkpoint: unary((a) => checkpointBoundary(elementwise.neg(checkpointBoundary(a, 'input')), 'output')),
+  AddDependency: {
+    'on a function of the value': of(
+      (a) => [addDependency(elementwise.exp(a), elementwise.mul(a, a))],
+      [3, 5],
+    ),
+  },
+  Variable: unary((a) => elementwise.mul(variable(a), a)),
+  CustomFunction: unary((a) => {
+    const result = elementwise.exp(a);
+    return customFunction([result], [a], ([d]) => [d && elementwise.mul(d, result)])[0];
+  }),
   Exp: unary(elementwise.exp),
   Log: unary((a) => elementwise.log(elementwise.add(a, constant(1.5)))),
   Sqrt: unary((a) => elementwise.sqrt(elementwise.add(a, constant(1.5)))),
