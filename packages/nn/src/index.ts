@@ -61,7 +61,7 @@ export { SparseGradient } from './sparse/sparse-gradient.ts';
 export { defaultGenerator, manualSeed, type Generator, type GeneratorState } from './random/generator.ts';
 export type { RandomOptions } from './random/random-options.ts';
 export type { ShapedElements, TensorElements } from './tensor/elements.ts';
-export { tensor, Tensor } from './tensor/tensor.ts';
+export { tensor, Tensor, type TensorOptions } from './tensor/tensor.ts';
 export type { ProductScales } from './tensor/matrix-methods.ts';
 export type { Index, Operand, ValuesAndIndices } from './tensor/tensor-types.ts';
 export type {

@@ -16,6 +16,7 @@ import { dependsOnParameter, isTrainedLeaf } from '../graph/topology.ts';
 import { inspectTensor, recordRead } from './inspect-tensor.ts';
 import { asElements, isShaped, type ShapedElements, type TensorElements } from './elements.ts';
 import { asRecorded } from './no-grad.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { requireLength } from '../checks/require-length.ts';
 import { requireFunction } from '../checks/require-function.ts';
 import { addGradientHook, retainGradient } from '../graph/custom-gradient.ts';
@@ -273,6 +274,14 @@ roundMethodsOnce(Tensor);
 acceptScalars(Tensor);
 nameCalls(Tensor, ['constructor', 'backward', 'array', 'arraySync', 'item', 'itemSync']);
 
+/** Options of {@link tensor}. */
+export interface TensorOptions {
+  /** See {@link Tensor.requiresGrad}. Default: false. */
+  requiresGrad?: boolean;
+}
+
+const tensorOptions: OptionNames<TensorOptions> = { requiresGrad: true };
+
 /**
  * Creates a tensor from elements and their shape, such as a field of a DataLoader's batch or an entry of a state dict. Other
  * properties, such as the mask of `padTo`, are ignored.
@@ -291,8 +300,18 @@ export function tensor(elements: ShapedElements): Tensor;
  * @throws ArgumentError for other data and for integers out of the range of int64; ShapeError if the number of elements does
  *   not fit the shape
  */
-export function tensor(data: TensorElements, shape?: readonly number[]): Tensor;
-export function tensor(given: TensorElements | ShapedElements, dimensions?: readonly number[]): Tensor {
+export function tensor(data: TensorElements, shape?: readonly number[], options?: TensorOptions): Tensor;
+export function tensor(
+  given: TensorElements | ShapedElements,
+  dimensions?: readonly number[],
+  options: TensorOptions = {},
+): Tensor {
+  requireOptions('tensor', options, tensorOptions);
+  const made = tensorOfElements(given, dimensions);
+  return options.requiresGrad === undefined ? made : made.requiresGrad_(options.requiresGrad);
+}
+
+function tensorOfElements(given: TensorElements | ShapedElements, dimensions?: readonly number[]): Tensor {
   const { data, shape } = isShaped(given)
     ? requireOneShape(given, dimensions)
     : { data: given, shape: dimensions };

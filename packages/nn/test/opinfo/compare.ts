@@ -7,12 +7,16 @@ import { elementsOf, exactOf, roundingOf, type EncodedTensor } from './sample.ts
  */
 const tolerance = { absolute: 1e-5, relative: 1.3e-6, rounding: 10 };
 
-/** How a tensor differs from torch's; undefined if it does not. */
+/**
+ * How a tensor differs from torch's; undefined if it does not.
+ *
+ * @param settings `ofLargest`: a difference in proportion to the largest element that is allowed everywhere. Default: 0.
+ */
 export function difference(
   what: string,
   found: { readonly dtype: string; readonly shape: readonly number[]; readonly data: TensorData },
   expected: EncodedTensor,
-  { isElementwise = false } = {},
+  { isElementwise = false, ofLargest = 0 } = {},
 ): string | undefined {
   if (found.dtype !== expected.tensor) return `${what}: ${found.dtype}, torch ${expected.tensor}`;
   if (found.shape.join() !== expected.shape.join()) {
@@ -21,7 +25,9 @@ export function difference(
   if (expected.tensor === 'bfloat16') return narrowDifference(what, found.data, expected, isElementwise);
   const exact = elementsOf(expected);
   const rounding = roundingOf(expected);
-  const most = rounding === undefined || isElementwise ? 0 : rounding.reduce((a, b) => Math.max(a, b), 0);
+  const least = ofLargest === 0 ? 0 : (ofLargest * largestOf(exact as Float32Array)) / tolerance.rounding;
+  const most =
+    rounding === undefined || isElementwise ? least : rounding.reduce((a, b) => Math.max(a, b), least);
   for (const [at, one] of exact.entries()) {
     const own = found.data[at];
     if (

@@ -179,7 +179,7 @@ export const notFunctions = [
   ...[
     'compileStep',
     'checkpoint',
-    'noGrad',
+    ...['noGrad', 'enableGrad', 'inferenceMode', 'isGradEnabled', 'autograd'],
     'autocast',
     'isAutocastEnabled',
     'GradScaler',

@@ -57,7 +57,7 @@ export const tensorCalls: CallTable = {
     ],
     (name) => [(x) => x[name]()],
   ),
-  ...forEach(['shape', 'dtype', 'ndim', 'mT', 'requiresGrad'], (name) => [(x) => x[name]]),
+  ...forEach(['shape', 'dtype', 'ndim', 'mT', 'requiresGrad', 'isLeaf', 'grad'], (name) => [(x) => x[name]]),
   ...forEach(
     ['add', 'sub', 'mul', 'div', 'maximum', 'minimum', 'remainder', 'fmod', 'floorDivide'],
     (name) => [(x) => x[name](3), (x) => x[name](x), (x) => x[name](zeros([1]))],
@@ -149,4 +149,13 @@ export const tensorCalls: CallTable = {
 };
 
 /** Methods that are tested separately: `backward` of every result, and internal ones. */
-export const notCalled = ['toJSON', 'constructor', 'value', 'of', 'backward'];
+export const notCalled = [
+  'toJSON',
+  'constructor',
+  'value',
+  'of',
+  'backward',
+  'registerHook',
+  'requiresGrad_',
+  'retainGrad',
+];

@@ -317,9 +317,10 @@ function options({ isLong }: OnnxModel): NativeOnnxOptions {
     // two threads takes 11.2 ms with spinning and 7.7 ms without.
     entries: {
       'session.intra_op.allow_spinning': '0',
-      // It replaces (1 / a)·b by b / a, which rounds differently, and does not record that the quotient reads b: a later pass
-      // that removes the node of b, such as an Identity, leaves a graph that is invalid (onnxruntime 1.30).
-      'optimization.disable_specified_optimizers': 'DivMulFusion',
+      // DivMulFusion replaces (1 / a)·b by b / a, which rounds differently, and does not record that the quotient reads b: a
+      // later pass that removes the node of b, such as an Identity, leaves a graph that is invalid (onnxruntime 1.30). Pad_Fusion
+      // leaves one too, as in the second derivative of a transposed convolution with groups.
+      'optimization.disable_specified_optimizers': 'DivMulFusion;Pad_Fusion',
     },
   };
 }

@@ -1,7 +1,7 @@
 import { createNode, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
 import type { BagMode, EmbeddingBagAttributes } from '../../graph/attributes.ts';
-import type { OperatorFamily } from '../definition.ts';
+import { noGradient, type OperatorFamily } from '../definition.ts';
 import { and, cast, div, equal, greater, greaterOrEqual, max, mul, not, where } from '../elementwise.ts';
 import { gather } from '../table-rows.ts';
 import { reduceMax, reduceSum } from '../reduction.ts';
