@@ -17,6 +17,7 @@ export type FunctionGradients = Tensor | undefined | readonly (Tensor | undefine
 
 /** A class that extends `autograd.Function`: its static methods. */
 export interface FunctionClass<Inputs extends unknown[], Output extends Tensor | readonly Tensor[]> {
+  /** The class's name, in messages. */
   readonly name: string;
   /** Computes the outputs, without gradients. */
   forward(context: FunctionContext, ...inputs: Inputs): Output;

@@ -22,7 +22,7 @@ export interface FunctionalOptions {
 const optionNames: OptionNames<FunctionalOptions> = { createGraph: true, strict: true };
 
 /** A function of as many tensors as it has inputs. */
-type Function<Output extends Tensors> = (...inputs: Tensor[]) => Output;
+export type TensorFunction<Output extends Tensors> = (...inputs: Tensor[]) => Output;
 
 /**
  * The product of a vector and the Jacobian of a function (torch.autograd.functional.vjp): Σ v·dy/dx, by one backward pass.
@@ -31,7 +31,7 @@ type Function<Output extends Tensors> = (...inputs: Tensor[]) => Output;
  * @returns the outputs of the function, and the products, in the form of `inputs`
  */
 export function vjp<Output extends Tensors, Inputs extends Tensors>(
-  func: Function<Output>,
+  func: TensorFunction<Output>,
   inputs: Inputs,
   v?: Tensors,
   options: FunctionalOptions = {},
@@ -54,7 +54,7 @@ export function vjp<Output extends Tensors, Inputs extends Tensors>(
  * @returns the outputs of the function, and the products, in the form of the outputs
  */
 export function jvp<Output extends Tensors>(
-  func: Function<Output>,
+  func: TensorFunction<Output>,
   inputs: Tensors,
   v?: Tensors,
   options: FunctionalOptions = {},
@@ -74,7 +74,7 @@ export function jvp<Output extends Tensors>(
  * @returns for a list of inputs, a list of Jacobians; for a list of outputs, a list of the former
  */
 export function jacobian<Output extends Tensors, Inputs extends Tensors>(
-  func: Function<Output>,
+  func: TensorFunction<Output>,
   inputs: Inputs,
   options: FunctionalOptions = {},
 ): Output extends Tensor ? Inputs : Inputs[] {
@@ -100,7 +100,7 @@ export function jacobian<Output extends Tensors, Inputs extends Tensors>(
  * @returns [...input, ...input]; for a list of inputs, a list of lists
  */
 export function hessian<Inputs extends Tensors>(
-  func: Function<Tensor>,
+  func: TensorFunction<Tensor>,
   inputs: Inputs,
   options: FunctionalOptions = {},
 ): Inputs extends Tensor ? Tensor : Tensor[][] {
@@ -120,7 +120,7 @@ export function hessian<Inputs extends Tensors>(
  * @returns the output of the function, and the products, in the form of `inputs`
  */
 export function vhp<Inputs extends Tensors>(
-  func: Function<Tensor>,
+  func: TensorFunction<Tensor>,
   inputs: Inputs,
   v?: Tensors,
   options: FunctionalOptions = {},
@@ -141,7 +141,7 @@ export function vhp<Inputs extends Tensors>(
  * @returns the output of the function, and the products, in the form of `inputs`
  */
 export function hvp<Inputs extends Tensors>(
-  func: Function<Tensor>,
+  func: TensorFunction<Tensor>,
   inputs: Inputs,
   v?: Tensors,
   options: FunctionalOptions = {},
@@ -183,7 +183,7 @@ function called(
   requireFunction(`autograd.functional.${name}`, func);
   const originals = listOf('inputs', given);
   const inputs = areLeaves ? originals : originals.map((input) => leafOf(input, createGraph));
-  const output = enableGrad(() => (func as Function<Tensors>)(...inputs));
+  const output = enableGrad(() => (func as TensorFunction<Tensors>)(...inputs));
   const detached = (tensor: Tensor) => (createGraph ? tensor : tensor.detach());
   return {
     inputs,

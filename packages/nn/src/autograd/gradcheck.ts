@@ -26,8 +26,8 @@ const optionNames: OptionNames<GradCheckOptions> = {
   raiseException: true,
 };
 
-/** A function of as many tensors as it has inputs. */
-type Checked = (...inputs: Tensor[]) => Tensors;
+/** A function of as many tensors as it has inputs, for {@link gradcheck}. */
+export type CheckedFunction = (...inputs: Tensor[]) => Tensors;
 
 /**
  * Compares the gradients of a function with difference quotients (torch.autograd.gradcheck), for each element of its outputs and of
@@ -38,7 +38,7 @@ type Checked = (...inputs: Tensor[]) => Tensors;
  * @throws NnError (ERR_BACKWARD) that names the element whose gradient differs; ArgumentError if no input has `requiresGrad`
  */
 export async function gradcheck(
-  func: Checked,
+  func: CheckedFunction,
   inputs: Tensors,
   options: GradCheckOptions = {},
 ): Promise<boolean> {
@@ -51,7 +51,7 @@ export async function gradcheck(
  * @param gradOutputs gradients of the outputs. Default: fixed numbers from −1 to 1.
  */
 export async function gradgradcheck(
-  func: Checked,
+  func: CheckedFunction,
   inputs: Tensors,
   gradOutputs?: Tensors,
   options: GradCheckOptions = {},
@@ -72,7 +72,7 @@ export async function gradgradcheck(
 
 async function checked(
   name: string,
-  func: Checked,
+  func: CheckedFunction,
   inputs: Tensors,
   options: GradCheckOptions,
 ): Promise<boolean> {

@@ -7,6 +7,6 @@
 export { CustomFunction as Function } from './function.ts';
 export type { FunctionClass, FunctionContext, FunctionGradients } from './function.ts';
 export * as functional from './functional.ts';
-export type { FunctionalOptions } from './functional.ts';
+export type { FunctionalOptions, TensorFunction } from './functional.ts';
 export { grad, type GradOptions, type Tensors } from './grad.ts';
-export { gradcheck, gradgradcheck, type GradCheckOptions } from './gradcheck.ts';
+export { gradcheck, gradgradcheck, type CheckedFunction, type GradCheckOptions } from './gradcheck.ts';

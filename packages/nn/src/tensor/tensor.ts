@@ -75,6 +75,7 @@ export class Tensor extends MatrixMethods<Tensor> {
   get requiresGrad(): boolean {
     return dependsOnParameter(this.value);
   }
+  /** Sets whether the tensor has a gradient. */
   set requiresGrad(requires: boolean) {
     const isComputed = dependsOnParameter(this.#value);
     requireChangeable(this.#value, requires, isComputed);
@@ -102,6 +103,7 @@ export class Tensor extends MatrixMethods<Tensor> {
   get grad(): Float32Array | undefined {
     return this.#gradient?.elements;
   }
+  /** Clears the gradient, or copies these elements. */
   set grad(gradient: Float32Array | undefined) {
     requireElements(gradient, this.value);
     if (gradient) (this.#gradient ??= new TensorGradient()).elements = gradient.slice();

@@ -37,8 +37,9 @@ async function computed(
   const [query, key, value, slope] = leaves;
   const attended = attention({ query, key, value, scale: number(2 / Math.sqrt(size)) }, isCausal);
   const forward = attended.node as Node & Node<'Attention'>;
-  const backward = attentions.Attention.gradient(forward, [slope])[0]!.node as Node &
-    Node<'AttentionGradient'>;
+  const { gradient } = attentions.Attention;
+  if (gradient === 'ofPlain') throw new Error('expected a gradient operator');
+  const backward = gradient(forward, [slope])[0]!.node as Node & Node<'AttentionGradient'>;
 
   const graph = new GraphBuilder();
   const names = new Map<Value, string>();
