@@ -64,9 +64,16 @@ const nnTests = (names: string) => `packages/nn/test/${names}.test.ts`;
 const onGpu = isOnlyGpu
   ? [
       nnTests('!(executor|errors|graph|onnx|opinfo|random|random-networks|torch-names|surface)/**/*'),
-      ...['ddp', 'ddp-hooks', 'ddp-join', 'faults/shrink', 'finetune', 'gpt', 'sync-batch-norm'].map(
-        (name) => `test/${name}.test.ts`,
-      ),
+      ...[
+        'ddp',
+        'ddp-hooks',
+        'ddp-join',
+        'faults/shrink',
+        'finetune',
+        'gpt',
+        'parity',
+        'sync-batch-norm',
+      ].map((name) => `test/${name}.test.ts`),
     ]
   : ['engine/empty-batch', 'functional/embedding-bag-golden', 'ops/indices'].map(nnTests);
 

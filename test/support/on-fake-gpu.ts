@@ -42,6 +42,7 @@ const ofTheCpu: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'rejects offsets that decrease':
       'the message of the CPU has both offsets, that of a kernel one and its index',
   },
+  'functional/text-lengths.test.ts': { '': 'it measures the memory of a process, not that of a GPU' },
   'nn/batch-norm.test.ts': {
     'by one program': 'it counts compilations of onnxruntime',
     'not by a failed run': 'the error of a class out of range is that of onnxruntime',
