@@ -1,3 +1,4 @@
+import type { GradientTarget } from './gradient-target.ts';
 import { isNode, type Node, type Value } from './node.ts';
 
 /**
@@ -5,11 +6,6 @@ import { isNode, type Node, type Value } from './node.ts';
  * have gradients themselves.
  */
 export type CustomGradient = (gradients: readonly (Value | undefined)[]) => readonly (Value | undefined)[];
-
-/** Gets the elements of the gradient that a backward pass has computed. */
-export interface GradientTarget {
-  receive(elements: Float32Array): void;
-}
 
 /** Returns the value that replaces the gradient; undefined: the gradient stays. */
 export type GradientHook = (gradient: Value) => Value | undefined;

@@ -24,7 +24,7 @@ import type {
   ToomCookAttributes,
   ToomCookWindow,
 } from './attributes.ts';
-import type { CustomGradient, GradientTarget } from './custom-gradient.ts';
+import type { GradientTarget, UntypedGradient } from './gradient-target.ts';
 import type { Source } from './source.ts';
 
 type None = Readonly<Record<string, never>>;
@@ -53,7 +53,7 @@ export interface Operators {
    * Inputs: the outputs of a function without their gradients, then the function's inputs. Outputs: its outputs, whose gradients
    * `rule` turns into those of its inputs (autograd.Function).
    */
-  CustomFunction: { rule: CustomGradient };
+  CustomFunction: { rule: UntypedGradient };
   /** Inputs: a loss, then pairs of a leaf and its gradient. Returns the loss, which has these gradients. */
   GivenGradients: None;
   /** Inputs: a value, x and a slope. Returns the value; the gradient of x is the value's times the slope. */

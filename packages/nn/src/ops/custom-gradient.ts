@@ -1,4 +1,5 @@
-import { recordCustomGradient, type CustomGradient, type GradientTarget } from '../graph/custom-gradient.ts';
+import { recordCustomGradient, type CustomGradient } from '../graph/custom-gradient.ts';
+import type { GradientTarget } from '../graph/gradient-target.ts';
 import { createNode, createValue, isNode, type Node, type Value } from '../graph/node.ts';
 import type { GraphBuilder } from '../onnx-format/graph-builder.ts';
 import type { OperatorFamily } from './definition.ts';
@@ -52,7 +53,7 @@ export const customGradients: OperatorFamily<'Variable' | 'CustomFunction' | 'Gi
     differentiatesBfloat16: true,
     gradient: ({ attributes: { rule }, outputs }, gradients) => [
       ...outputs.map(() => undefined),
-      ...rule(gradients),
+      ...(rule as CustomGradient)(gradients),
     ],
   },
   GivenGradients: {

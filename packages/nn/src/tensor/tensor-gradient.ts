@@ -2,7 +2,7 @@ import { requireBoolean } from '../checks/require-boolean.ts';
 import { describeValue } from '../checks/describe-value.ts';
 import { isFloat } from '../dtype.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import type { GradientTarget } from '../graph/custom-gradient.ts';
+import type { GradientTarget } from '../graph/gradient-target.ts';
 import type { Value } from '../graph/node.ts';
 import { isSameSequence } from '../graph/same-data.ts';
 import { describeType, sizeOf, type ValueType } from '../value-type.ts';

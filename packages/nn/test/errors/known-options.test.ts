@@ -127,8 +127,8 @@ test('JavaScript arithmetic on a tensor and setting requiresGrad throw errors wi
   );
   expect(() => (two as never as number) > 1).toThrow(ArgumentError);
   expect(`is ${two as never as string}`).toBe('is Tensor float32[2,2]');
-  expect(() => (two.requiresGrad = false)).toThrow(
-    'requiresGrad cannot be set: only Parameters are trained.',
+  expect(() => (two.long().requiresGrad = true)).toThrow(
+    'requiresGrad: expected a tensor of float32, because only floats have gradients, got int64[2,2]. Convert it first: x.float().',
   );
   expect(() => (new nn.Linear(1, 1).requiresGrad = false)).toThrow('Write module.requiresGrad(false)');
 });
