@@ -229,9 +229,8 @@ export interface Operators {
   AddRows: { count: number; paddingRow?: number };
 
   /**
-   * An operator of the addon. Inputs: rows (int64), of which -1 is left out; updates [M,D]; if `hasPlaces`, for each row the
-   * number of its update (int64), and its factor. Default: update i with factor 1. Output: packed rows of a table [count,D] with
-   * room for `capacity` (sparse/packed-rows.ts), the sums of the updates of each row, in order.
+   * An operator of the addon. Inputs: rows (int64; -1: none); updates [M,D]; if `hasPlaces`, for each row the number of its update
+   * (int64), and its factor. Output: packed rows of a table [count,D] for `capacity` rows, the sums of their updates, in order.
    */
   SparseRows: { count: number; capacity: number; hasPlaces: boolean };
   /** An operator of the addon. Input: packed rows of a table [count,width]. Output: their values [capacity,width], then 0. */
@@ -245,7 +244,6 @@ export interface Operators {
   SgdOfRows: { hasValues: boolean };
   AdagradOfRows: { hasValues: boolean };
   AdamOfRows: { hasValues: boolean };
-
   /**
    * An operator of the addon. Inputs: the largest norm ([]), arrays. Outputs ([]): the norm of all arrays together, and the
    * factor that scales each of them to the largest norm, at most 1.
@@ -357,8 +355,8 @@ export interface Operators {
    */
   EmbeddingBag: EmbeddingBagAttributes;
   /**
-   * An operator of the addon. Inputs: the rows, offsets and weights of EmbeddingBag. Outputs, in the shape of the rows: the rows
-   * (-1: padding), the bag of each row (int64), and the factor of its gradient. `count`: rows of the table.
+   * An operator of the addon. Inputs: rows, offsets and weights of EmbeddingBag. Outputs: for each row, it (-1: padding), its bag
+   * (int64), and the factor of its gradient. `count`: rows of the table.
    */
   BagPlaces: EmbeddingBagAttributes & { count: number };
   /** Inputs: gradient of the bags, rows, table, the other inputs of EmbeddingBag and its second output. Outputs: gradients of table and weights. */
