@@ -95,6 +95,24 @@ test.each(ways(['rank 1'], ['the launcher']))(
   },
 );
 
+test('Ctrl-C saves one checkpoint, from which the next run continues', async () => {
+  const [place, results] = [temporaryFolder(), temporaryFolder()];
+  const run = training(results, place);
+  await run.sees(/rank 1 made step 2\b/);
+  process.kill(run.pid, 'SIGINT');
+  const { code, left, stderr } = await run.ended;
+  expect({ code, left }, stderr).toEqual({ code: 130, left: [] });
+  const step = Number(/^ringrun: interrupted at step (\d+), checkpoint saved/m.exec(stderr)?.[1]);
+  expect(stderr.trimEnd().split('\n').at(-1)).toContain(
+    `interrupted at step ${step}, checkpoint saved to ${place} (SIGINT on rank `,
+  );
+  expect(readdirSync(place).filter((name) => name.endsWith(`-step-${step}`))).toHaveLength(1);
+  const resumed = training(results, place);
+  expect(Number((await resumed.sees(/rank 0 begins at (\d+)/))[1])).toBe(step);
+  await endsWell(resumed);
+  expect(digestsIn(results)).toEqual(await undisturbed());
+});
+
 test('SIGTERM to one of two nodes: all ranks save one checkpoint, and both launchers report it', async () => {
   const [place, results] = [temporaryFolder(), temporaryFolder()];
   const [first, second] = await trainingOnTwoNodes(results, place);

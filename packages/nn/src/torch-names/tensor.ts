@@ -88,7 +88,7 @@ export const tensorNames: TorchNames = {
   swapaxes: 'x.transpose(dim0, dim1)',
   swapdims: 'x.transpose(dim0, dim1)',
   take_along_dim: 'x.gather(dim, index)',
-  to_dense: 'parameter.grad.toDense()',
+  to_dense: '(parameter.grad as SparseGradient).toDense()',
   to_sparse: sparse,
   tolist: '[...(await x.array())]',
   true_divide: 'x.div(y)',

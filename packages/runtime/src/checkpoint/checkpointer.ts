@@ -187,26 +187,26 @@ export class Checkpointer {
   }
 
   /**
-   * Saves and ends the process with exit code 143 if a rank has received SIGTERM, such as before a spot node is
-   * reclaimed or a pod is deleted. All ranks save one checkpoint at the same step, which is the next step or the one
-   * after it. Does nothing otherwise. A collective; call it after every step. It starts one all-reduce of 4 bytes,
-   * which runs during the next step.
+   * Saves and ends the process if a rank has received SIGTERM (exit code 143), such as before a spot node is reclaimed or a
+   * pod is deleted, or SIGINT (130), which Ctrl-C sends. All ranks save one checkpoint at the same step, which is the next
+   * step or the one after it. Does nothing otherwise. A collective; call it after every step. It starts one all-reduce of
+   * 4 bytes, which runs during the next step.
    *
-   * From the first call until `finished()`, SIGTERM no longer ends the process at once. The save must be
-   * complete within the grace period of the launcher and of the cluster (default of both: 30 s).
+   * From the first call until `finished()`, these signals no longer end the process at once, but a second Ctrl-C does. The
+   * save must be complete within the grace period of the launcher and of the cluster (default of both: 30 s).
    *
    * @throws CheckpointError as `save` and `finished` do
    */
   async saveIfPreempted(progress: Progress): Promise<void> {
     requireOptions('Checkpointer.saveIfPreempted', progress, progressNames);
     const group = checkpointGroup(this.#group);
-    const by = await this.#preemption.step(group);
-    if (by === undefined) return;
+    const signalled = await this.#preemption.step(group);
+    if (signalled === undefined) return;
     const { step } = progress;
     // An earlier failure has been logged, and does not matter any more.
     if (this.#savedStep !== step) await this.#save(progress);
     await this.#finished();
-    await exitPreempted(group, { step, by, location: this.location });
+    await exitPreempted(group, { ...signalled, step, location: this.location });
   }
 
   /**

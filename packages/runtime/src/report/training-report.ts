@@ -228,11 +228,11 @@ export class TrainingReport {
   }
 
   /** Without the table and the trace, which take longer than a grace period may last. */
-  readonly #onPreemption = async (step: number): Promise<void> => {
+  readonly #onPreemption = async (step: number, verb: string): Promise<void> => {
     if (this.#running !== undefined) this.#display.end();
     await this.writer?.close();
     await this.#trainJob?.endPreempted(step);
-    if (isRank0(this.#group)) this.#output.write(`preempted at step ${step}, checkpoint saved\n`);
+    if (isRank0(this.#group)) this.#output.write(`${verb} at step ${step}, checkpoint saved\n`);
   };
 
   #begin(number: number, steps: number, before: DoneBefore): void {

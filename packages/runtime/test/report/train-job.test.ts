@@ -225,7 +225,7 @@ test('a preempted training reports the step of its checkpoint, and not that it h
     await report.step({ loss: batch, samples: 2 });
     break;
   }
-  for (const listener of preemptionListeners) await listener(1_234_567);
+  for (const listener of preemptionListeners) await listener(1_234_567, 'preempted');
   expect(String(output.read())).toMatch(/\npreempted at step 1234567, checkpoint saved\n$/);
   expect(received.at(-1)!.trainerStatus).toMatchObject({
     progressPercentage: 16,
