@@ -90,7 +90,7 @@ describe('scripts/gpu-compute-check.sh', () => {
         RINGRUN_ONNXRUNTIME_LIBRARY: (findOnnxruntime(import.meta.url) as { path: string }).path,
         RINGRUN_FAKE_GPU_FAULT: 'cuLaunchKernel:1:719',
       };
-      const { code, stdout } = await node([join(packed, 'check.js'), out, '6'], { env, limitMs }).ended;
+      const { code, stdout } = await node([join(packed, 'check.js'), out, '20'], { env, limitMs }).ended;
       expect(code, stdout).toBe(1);
       const rows = rowsOf(out, 'check.jsonl');
       const detailOf = (name: string) => rows.find(({ what }) => what === name)?.detail;
