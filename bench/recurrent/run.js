@@ -8,8 +8,9 @@ import { parseArgs } from 'node:util';
 import { bestLine } from '../best.js';
 import { printMachine } from '../machine.js';
 import { modesOf, pythonEnvironment, torchOf } from '../pytorch.js';
-import { isChosen, median, reasonOf, run } from '../support.js';
-import { shown, tableOf } from '../table.js';
+import { isChosen } from '../support.js';
+import { tableOf } from '../table.js';
+import { inTurns, medianColumn } from '../turns.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -46,33 +47,16 @@ printMachine(torches);
 for (const layer of options.layers) await measure(layer);
 
 async function measure(layer) {
-  const rows = contenders.map((contender) => ({ ...contender, times: [], results: [] }));
-  for (let round = 0; round < Number(options.rounds); round += 1) {
-    for (const row of round % 2 === 0 ? rows : rows.toReversed()) {
-      if (row.reason !== undefined) continue;
-      const [program, ...args] = [...row.command, ...layer.split(' '), options.steps];
-      try {
-        const result = JSON.parse(await run(program, args, pythonEnvironment));
-        row.results.push(result);
-        row.times.push(result.milliseconds);
-      } catch (error) {
-        row.reason = reasonOf(error);
-      }
-    }
-  }
+  const args = [...layer.split(' '), options.steps];
+  const rows = await inTurns(contenders, Number(options.rounds), args, pythonEnvironment);
   const measured = rows.filter(({ times }) => times.length > 0);
-  const column = (head, field, digits) => [
-    head,
-    ({ results }) =>
-      shown(median(results.map((result) => result[field] / (field === 'memory' ? 1e6 : 1))), digits),
-  ];
   const lines = tableOf(measured, [
     [layer, ({ name }) => name],
-    column('pass, ms', 'milliseconds', 4),
-    column('processor, ms', 'processor', 4),
-    column('first, ms', 'first', 4),
-    column('MB', 'memory'),
-    column('loss', 'loss', 6),
+    medianColumn('pass, ms', 'milliseconds', 4),
+    medianColumn('processor, ms', 'processor', 4),
+    medianColumn('first, ms', 'first', 4),
+    medianColumn('MB', 'memory'),
+    medianColumn('loss', 'loss', 6),
   ]);
   console.log(`\n${lines.join('\n')}\n\n${layer}, ${bestLine(measured)}`);
   for (const { name, reason } of rows) if (reason !== undefined) console.log(`skipped ${name}: ${reason}`);

@@ -8,8 +8,9 @@ import { parseArgs } from 'node:util';
 import { bestLine } from '../best.js';
 import { printMachine } from '../machine.js';
 import { pythonEnvironment, torchOf } from '../pytorch.js';
-import { isChosen, median, reasonOf, run } from '../support.js';
-import { shown, tableOf } from '../table.js';
+import { isChosen } from '../support.js';
+import { tableOf } from '../table.js';
+import { inTurns, medianColumn } from '../turns.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -53,36 +54,17 @@ function contendersOn(ranks) {
 }
 
 async function measure(table, ranks) {
-  const rows = contendersOn(ranks).map((contender) => ({ ...contender, times: [], results: [] }));
-  for (let round = 0; round < Number(options.rounds); round += 1) {
-    for (const row of round % 2 === 0 ? rows : rows.toReversed()) {
-      if (row.reason !== undefined) continue;
-      const [program, ...args] = [...row.command, ...table.split(' '), options.steps];
-      try {
-        // The launcher adds the rank to each line.
-        const output = await run(program, args, pythonEnvironment);
-        const result = JSON.parse(output.slice(output.indexOf('{')));
-        row.results.push(result);
-        row.times.push(result.milliseconds);
-      } catch (error) {
-        row.reason = reasonOf(error);
-      }
-    }
-  }
+  const args = [...table.split(' '), options.steps];
+  const rows = await inTurns(contendersOn(ranks), Number(options.rounds), args, pythonEnvironment);
   const measured = rows.filter(({ times }) => times.length > 0);
-  const column = (head, field, digits) => [
-    head,
-    ({ results }) =>
-      shown(median(results.map((result) => result[field] / (field === 'memory' ? 1e6 : 1))), digits),
-  ];
   const title = `${table}, ${ranks} ${ranks === 1 ? 'rank' : 'ranks'}`;
   const lines = tableOf(measured, [
     [title, ({ name }) => name],
-    column('step, ms', 'milliseconds', 4),
-    column('processor, ms', 'processor', 4),
-    column('first, ms', 'first', 4),
-    column('MB', 'memory'),
-    column('loss', 'loss', 6),
+    medianColumn('step, ms', 'milliseconds', 4),
+    medianColumn('processor, ms', 'processor', 4),
+    medianColumn('first, ms', 'first', 4),
+    medianColumn('MB', 'memory'),
+    medianColumn('loss', 'loss', 6),
   ]);
   console.log(`\n${lines.join('\n')}`);
   for (const optimizer of new Set(kinds.map(([kind, name]) => `${kind} ${name}`))) {
