@@ -27,6 +27,14 @@ export interface ArrayOf {
   bool: Uint8Array;
 }
 
+/** Of the array that holds the elements of a tensor. */
+export const bytesPerElement: Readonly<Record<DType, number>> = {
+  float32: 4,
+  bfloat16: 4,
+  int64: 8,
+  bool: 1,
+};
+
 /** The elements of a tensor of any dtype, row-major. */
 export type TensorData = ArrayOf[DType];
 

@@ -1,8 +1,12 @@
 // Graphs whose structure changes from run to run: their parts are compiled once, and other graphs run them again.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { summarizeProgram } from '../../src/compiler/recompilation-warning.ts';
+import { ChangingStructures } from '../../src/compiler/segments/changing-structures.ts';
 import { cut } from '../../src/compiler/segments/cut.ts';
+import { SegmentedGraph } from '../../src/compiler/segments/segmented-graph.ts';
 import { Signatures } from '../../src/compiler/segments/signatures.ts';
 import { onnxruntimeExecutor } from '../../src/executor/cpu/onnxruntime.ts';
+import { structureOf } from '../../src/graph/structure.ts';
 import { topologicalOrder } from '../../src/graph/topology.ts';
 import {
   F,
@@ -188,6 +192,32 @@ test('values that are read have the elements of compiled programs, read at once 
   expect(run.mock.calls.length + runSync.mock.calls.length).toBeGreaterThan(12);
 });
 
+test('programs that are cleared while a graph compiles or runs are released after it', async () => {
+  const policy = new nn.Sequential(new nn.Linear(4, 8), new nn.ReLU(), new nn.Linear(8, 2));
+  const gradientsAt = async (length: number) => {
+    policy.zeroGrad();
+    await episode(policy, length).backward();
+    return policy.parameters().map(({ grad }) => [...grad!]);
+  };
+  const expected = await gradientsAt(17);
+  programCache.clear();
+  for (let length = 5; length < 8; length += 1) await gradientsAt(length);
+  const compile = onnxruntimeExecutor.compile.bind(onnxruntimeExecutor);
+  const run = vi.spyOn(onnxruntimeExecutor, 'runChain');
+  let cleared = 0;
+  vi.spyOn(onnxruntimeExecutor, 'compile').mockImplementation(async (definition) => {
+    const program = await compile(definition);
+    if (definition.purpose === 'segment') {
+      cleared += 1;
+      programCache.clear();
+    }
+    return program;
+  });
+  expect(await gradientsAt(17)).toEqual(expected);
+  expect(run).toHaveBeenCalled();
+  expect(cleared).toBeGreaterThan(0);
+});
+
 test('a sink receives the buckets in their order, as from a compiled program', async () => {
   const model = new nn.Sequential(new nn.Linear(4, 8), new nn.ReLU(), new nn.Linear(8, 2));
   const ready: number[] = [];
@@ -211,11 +241,7 @@ test('a sink receives the buckets in their order, as from a compiled program', a
   expect(run).toHaveBeenCalled();
 });
 
-test('the first cut names what changes', async () => {
-  const { ChangingStructures } = await import('../../src/compiler/segments/changing-structures.ts');
-  const { structureOf } = await import('../../src/graph/structure.ts');
-  const { SegmentedGraph } = await import('../../src/compiler/segments/segmented-graph.ts');
-  const { summarizeProgram } = await import('../../src/compiler/recompilation-warning.ts');
+test('the first cut names what changes', () => {
   const structures = new ChangingStructures('a loss');
   for (let length = 20; length < 28; length += 1) {
     let value = tensor(Float32Array.of(1, 2), [2]).mul(1);

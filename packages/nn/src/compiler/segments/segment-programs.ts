@@ -8,12 +8,16 @@ import { input } from '../../ops/source.ts';
 import { programCache, registerPrograms } from '../program-cache.ts';
 import { definitionOf } from '../program-definition.ts';
 import { isLeaf, type Segment, type SegmentKey } from './cut.ts';
+import { Signatures } from './signatures.ts';
 
 /** Programs of segments for each program that `programCache.maxSize` allows: a program of a few nodes takes little memory. */
 const perProgram = 64;
 
 /** Segments without a program that are remembered. */
 const maxSeen = 4096;
+
+/** More signatures than this are forgotten, with the segments: a program of so many different shapes does not reuse them. */
+const maxSignatures = 100_000;
 
 /** A segment that graphs have. */
 export interface SegmentEntry {
@@ -34,6 +38,11 @@ export class SegmentPrograms {
   readonly #seen = new Set<SegmentEntry>();
   /** Those that are compiled. The most recently used is last. */
   readonly #compiled = new Set<SegmentEntry>();
+  /** Of the nodes of segments. */
+  #signatures = new Signatures();
+  /** Runs that have not ended, and the programs that are released after them. */
+  #users = 0;
+  readonly #evicted: Program[] = [];
 
   constructor(executor: Executor) {
     this.#executor = executor;
@@ -60,48 +69,77 @@ export class SegmentPrograms {
     return entry;
   }
 
-  /** The programs of segments, one for each, which it compiles if they are new. Run them at once. */
-  async of(segments: readonly Segment[], entries: readonly SegmentEntry[]): Promise<readonly Program[]> {
-    for (const [index, entry] of entries.entries()) {
-      if (entry.program) continue;
-      this.#add(entry, await this.#executor.compile(definitionOfSegment(segments[index])));
-    }
-    return this.#used(entries);
-  }
-
-  /** `of`, which blocks the event loop. */
-  ofSync(segments: readonly Segment[], entries: readonly SegmentEntry[]): readonly Program[] {
-    for (const [index, entry] of entries.entries()) {
-      if (entry.program) continue;
-      this.#add(entry, this.#executor.compileSync(definitionOfSegment(segments[index])));
-    }
-    return this.#used(entries);
-  }
-
-  /** Releases the least recently used programs. A program that is released ends its runs first. */
-  shrinkTo(programs: number): void {
-    for (const entry of this.#compiled) {
-      if (this.#compiled.size <= perProgram * programs) return;
-      this.#compiled.delete(entry);
-      this.#forget(entry);
-      void entry.program?.release();
-      entry.program = undefined;
-    }
-  }
-
-  #add(entry: SegmentEntry, program: Program): void {
-    entry.program = program;
-    this.#seen.delete(entry);
-    this.#compiled.add(entry);
-  }
-
-  /** Bounds the number of segments that no graph may have again. Call it when no graph is being cut. */
-  forgetOldest(): void {
+  /** The signatures for the next graph. Call it before the graph is cut: it forgets segments that no graph may have again. */
+  signatures(): Signatures {
+    if (this.#signatures.size > maxSignatures) this.shrinkTo(0);
     for (const entry of this.#seen) {
-      if (this.#seen.size <= maxSeen) return;
+      if (this.#seen.size <= maxSeen) break;
       this.#seen.delete(entry);
       this.#forget(entry);
     }
+    return this.#signatures;
+  }
+
+  /** Runs the programs of segments, one for each, which it compiles if they are new. They are released only after the run. */
+  async use(
+    segments: readonly Segment[],
+    entries: readonly SegmentEntry[],
+    run: (programs: readonly Program[]) => Promise<void>,
+  ): Promise<void> {
+    this.#users += 1;
+    try {
+      const programs: Program[] = [];
+      for (const [index, entry] of entries.entries()) {
+        programs.push(
+          entry.program ??
+            this.#add(entry, await this.#executor.compile(definitionOfSegment(segments[index]))),
+        );
+      }
+      this.#touch(entries);
+      await run(programs);
+    } finally {
+      this.#users -= 1;
+      this.#releaseEvicted();
+    }
+  }
+
+  /** The programs of segments, for a run that blocks the event loop, as the compilation of new ones does. Run them at once. */
+  sync(segments: readonly Segment[], entries: readonly SegmentEntry[]): readonly Program[] {
+    const programs = entries.map(
+      (entry, index) =>
+        entry.program ?? this.#add(entry, this.#executor.compileSync(definitionOfSegment(segments[index]))),
+    );
+    this.#touch(entries);
+    return programs;
+  }
+
+  /** Releases the least recently used programs; with 0, forgets all segments. */
+  shrinkTo(programs: number): void {
+    for (const entry of this.#compiled) {
+      if (this.#compiled.size <= perProgram * programs) break;
+      this.#compiled.delete(entry);
+      this.#forget(entry);
+      this.#evicted.push(entry.program!);
+      entry.program = undefined;
+    }
+    if (programs === 0) {
+      this.#seen.clear();
+      this.#byHash.clear();
+      this.#signatures = new Signatures();
+    }
+    this.#releaseEvicted();
+  }
+
+  #releaseEvicted(): void {
+    if (this.#users > 0) return;
+    for (const program of this.#evicted.splice(0)) void program.release();
+  }
+
+  #add(entry: SegmentEntry, program: Program): Program {
+    entry.program = program;
+    this.#seen.delete(entry);
+    this.#compiled.add(entry);
+    return program;
   }
 
   #forget(entry: SegmentEntry): void {
@@ -110,17 +148,15 @@ export class SegmentPrograms {
     else this.#byHash.delete(entry.key.hash);
   }
 
-  /** Makes the programs the most recent. */
-  #used(entries: readonly SegmentEntry[]): readonly Program[] {
-    const programs = entries.map(({ program }) => program!);
-    const used = new Set(entries);
+  /** Makes the programs of a run the most recent. */
+  #touch(entries: readonly SegmentEntry[]): void {
+    const used = new Set(entries.filter((entry) => this.#compiled.has(entry)));
     for (const entry of used) {
       this.#compiled.delete(entry);
       this.#compiled.add(entry);
     }
     // The least recent are first, so these remain, unless they alone are too many.
     this.shrinkTo(Math.max(programCache.maxSize, Math.ceil(used.size / perProgram)));
-    return programs;
   }
 }
 

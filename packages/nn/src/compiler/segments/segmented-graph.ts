@@ -1,13 +1,12 @@
 import type { Chain, Executor, Program } from '../../executor/executor.ts';
 import type { ValueBuffer } from '../../executor/value-buffer.ts';
-import { newArray } from '../../dtype.ts';
+import { bytesPerElement } from '../../dtype.ts';
 import type { Value } from '../../graph/node.ts';
 import type { Leaf } from '../../graph/structure.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { inFloat32, sizeOf } from '../../value-type.ts';
 import { cut, type Segment } from './cut.ts';
 import { SegmentPrograms, type SegmentEntry } from './segment-programs.ts';
-import { Signatures } from './signatures.ts';
 
 /** Values between segments take new memory in each run, at most this. */
 const maxBytesBetween = 2 ** 25;
@@ -18,27 +17,12 @@ const fewSegments = 12;
 /** Processors read aligned vectors faster. */
 const alignment = 64;
 
-/** More signatures than this are forgotten, with the programs: a program of so many different shapes does not reuse them. */
-const maxSignatures = 100_000;
+const known = new WeakMap<Executor, SegmentPrograms>();
 
-interface OfExecutor {
-  readonly programs: SegmentPrograms;
-  signatures: Signatures;
-}
-
-const known = new WeakMap<Executor, OfExecutor>();
-
-function stateOf(executor: Executor): OfExecutor {
-  let state = known.get(executor);
-  if (state === undefined) {
-    state = { programs: new SegmentPrograms(executor), signatures: new Signatures() };
-    known.set(executor, state);
-  }
-  if (state.signatures.size > maxSignatures) {
-    state.programs.shrinkTo(0);
-    state.signatures = new Signatures();
-  }
-  return state;
+function programsOf(executor: Executor): SegmentPrograms {
+  const programs = known.get(executor) ?? new SegmentPrograms(executor);
+  known.set(executor, programs);
+  return programs;
 }
 
 /** A graph that runs as programs of its segments, of which other graphs have the same ones. */
@@ -77,33 +61,28 @@ export class SegmentedGraph {
     outputs: readonly Value[],
   ): SegmentedGraph | undefined {
     if (executor.runChain === undefined) return undefined;
-    const { programs, signatures } = stateOf(executor);
-    programs.forgetOldest();
-    const segments = cut(topologicalOrder(outputs), outputs, signatures);
+    const programs = programsOf(executor);
+    const segments = cut(topologicalOrder(outputs), outputs, programs.signatures());
     if (segments === undefined || segments.length < fewSegments) return undefined;
     if (bytesBetween(segments) > maxBytesBetween) return undefined;
     const entries = segments.map((segment) => programs.entryOf(segment));
-    const known = entries.filter(({ isKnown }) => isKnown);
-    if (2 * known.length < entries.length) return undefined;
+    const countKnown = entries.filter(({ isKnown }) => isKnown).length;
+    if (2 * countKnown < entries.length) return undefined;
     return new SegmentedGraph(executor, segments, entries, programs, leaves, outputs);
-  }
-
-  get size(): number {
-    return this.#segments.length;
   }
 
   /** @param inputs one buffer for each leaf */
   async run(inputs: readonly ValueBuffer[], outputs: readonly ValueBuffer[]): Promise<void> {
-    const chain = this.#chainOf(await this.#programs.of(this.#segments, this.#entries), inputs, outputs);
-    await this.#executor.runChain!(chain);
+    await this.#programs.use(this.#segments, this.#entries, (programs) =>
+      this.#executor.runChain!(this.#chainOf(programs, inputs, outputs)),
+    );
     this.#copyRepeated(outputs);
   }
 
   /** `run`, which blocks the event loop. */
   runSync(inputs: readonly ValueBuffer[], outputs: readonly ValueBuffer[]): void {
-    this.#executor.runChainSync!(
-      this.#chainOf(this.#programs.ofSync(this.#segments, this.#entries), inputs, outputs),
-    );
+    const programs = this.#programs.sync(this.#segments, this.#entries);
+    this.#executor.runChainSync!(this.#chainOf(programs, inputs, outputs));
     this.#copyRepeated(outputs);
   }
 
@@ -154,13 +133,5 @@ function bytesBetween(segments: readonly Segment[]): number {
 
 function bytesOf(value: Value): number {
   const { dtype, shape } = inFloat32(value);
-  return Math.ceil((sizeOf(shape) * bytesPerElement(dtype)) / alignment) * alignment;
-}
-
-const sizes = new Map<string, number>();
-
-function bytesPerElement(dtype: Parameters<typeof newArray>[0]): number {
-  let bytes = sizes.get(dtype);
-  if (bytes === undefined) sizes.set(dtype, (bytes = newArray(dtype, 0).BYTES_PER_ELEMENT));
-  return bytes;
+  return Math.ceil((sizeOf(shape) * bytesPerElement[dtype]) / alignment) * alignment;
 }

@@ -7,7 +7,7 @@ import {
   type NativeOnnxSession,
   type NativeOnnxSlot,
 } from '@ringrun/native';
-import { newArray, type TensorData } from '../../dtype.ts';
+import { bytesPerElement, newArray, type TensorData } from '../../dtype.ts';
 import { ArgumentError, NnError } from '../../errors/errors.ts';
 import { sizeOf, type ValueType } from '../../value-type.ts';
 import { dataTypeCode } from '../../onnx-format/type-codes.ts';
@@ -300,7 +300,7 @@ function slot(name: string, { dtype, shape }: ValueType): NativeOnnxSlot {
   return {
     name,
     elementType: dataTypeCode[dtype],
-    elementBytes: newArray(dtype, 0).BYTES_PER_ELEMENT,
+    elementBytes: bytesPerElement[dtype],
     shape,
   };
 }

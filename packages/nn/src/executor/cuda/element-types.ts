@@ -1,6 +1,6 @@
 import { BFloat16Bits } from '@ringrun/core';
 import type { GpuDType } from '@ringrun/native';
-import { arrayFrom, newArray, type DType, type Scalar } from '../../dtype.ts';
+import { arrayFrom, bytesPerElement, type DType, type Scalar } from '../../dtype.ts';
 
 /** The type of an element in a kernel's variables: kernels compute with bfloat16 in float32. */
 export const registerTypes: Readonly<Record<DType, string>> = {
@@ -15,7 +15,7 @@ export const memoryTypes: Readonly<Record<DType, string>> = { ...registerTypes, 
 
 /** Of an element in memory. */
 export function bytesOf(dtype: DType): number {
-  return dtype === 'bfloat16' ? 2 : newArray(dtype, 0).BYTES_PER_ELEMENT;
+  return dtype === 'bfloat16' ? 2 : bytesPerElement[dtype];
 }
 
 /** Of products and convolutions. */
