@@ -18,6 +18,7 @@ const ofTheCpu: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'is one program, reused': 'it counts compilations of onnxruntime',
   },
   'compiler/program-cache.test.ts': { '': 'it counts compilations of onnxruntime' },
+  'compiler/segments.test.ts': { '': 'only the executor of the CPU runs graphs as segments' },
   'compiled-step/compile-step.test.ts': {
     'is one program, reused': 'it counts compilations of onnxruntime',
   },

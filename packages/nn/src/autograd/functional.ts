@@ -157,7 +157,7 @@ interface Called {
   readonly createGraph: boolean;
   /** The result of the function, as it is returned. */
   result(output: Tensors): Tensors;
-  /** Tensors as a list, if the other ones are a list. */
+  /** A list of tensors if `others` is a list, otherwise the only tensor. */
   like<T extends Tensors>(others: T, tensors: readonly Tensor[]): T;
   /** The gradients of some outputs that have gradients; zeros without such outputs. */
   gradients(
