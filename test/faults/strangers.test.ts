@@ -18,7 +18,8 @@ import { listenersOf } from './support/listeners.ts';
 
 const place = temporaryFolder();
 const files = 1024;
-const strangers = 1500;
+/** To each port. */
+const strangers = 1100;
 
 /** Two ranks of `strangers.script.ts`, whose processes and launcher may open 1,024 files each. */
 async function startJob(options: readonly string[], limitMs?: number) {
@@ -61,12 +62,9 @@ async function surround(job: Command): Promise<ChildProcess> {
   return child;
 }
 
-test('strangers that hold all ports do not keep a job from its restart', { timeout: 60_000 }, async () => {
-  const { job, folder } = await startJob([
-    '--max-restarts',
-    '1',
-    `--dashboard=127.0.0.1:${await freePort()}`,
-  ]);
+test('strangers that hold all ports do not keep a job from its restart', { timeout: 150_000 }, async () => {
+  const dashboard = `--dashboard=127.0.0.1:${await freePort()}`;
+  const { job, folder } = await startJob(['--max-restarts', '1', dashboard], 120_000);
   await surround(job);
   // The store's thread may still be closing the strangers of the last moment.
   for (const pid of pidsOf(job)) {

@@ -1,7 +1,9 @@
 // Clients without the token, and slow ones, at the port of a dashboard.
 import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -63,10 +65,23 @@ async function owner(headers: string | undefined = bearer): Promise<{ status: st
 
 async function expectServed(times = 5): Promise<void> {
   for (let i = 0; i < times; i += 1) {
+    const waitedBefore = waitedForProcessorMs();
     const { status, ms } = await owner();
     expect(status).toBe('200');
-    expect(ms).toBeLessThan(5000);
+    expect(ms - (waitedForProcessorMs() - waitedBefore)).toBeLessThan(5000);
   }
+}
+
+/**
+ * Milliseconds that the thread of the dashboard has waited for a processor (`schedstat` of proc(5)): beside other tests, a
+ * thread of the lowest priority waits for seconds. Zero where the kernel does not tell.
+ */
+function waitedForProcessorMs(): number {
+  const tasks = '/proc/self/task';
+  if (!existsSync(tasks)) return 0;
+  const thread = readdirSync(tasks).find((id) => getPriority(Number(id)) === 19);
+  if (thread === undefined || !existsSync(join(tasks, thread, 'schedstat'))) return 0;
+  return Number(readFileSync(join(tasks, thread, 'schedstat'), 'utf8').split(' ')[1]) / 1e6;
 }
 
 const half = 'GET / HTTP/1.1\r\nhost: x\r\nx: ';

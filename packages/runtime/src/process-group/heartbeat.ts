@@ -28,7 +28,10 @@ export interface HeartbeatOptions {
   maxUnanswered: number;
   /** The error if it does not answer for longer. */
   unanswered: () => Error;
-  /** Called after each sign of life, with the milliseconds since the one before. Its errors end the heartbeat. */
+  /**
+   * Called after each sign of life, with the milliseconds since the one before. Its errors end the heartbeat, except those of a
+   * store that did not answer.
+   */
   then: (sinceLastMs: number) => Promise<void>;
 }
 
@@ -40,7 +43,7 @@ export class Heartbeat {
   readonly #self: Member;
   readonly #options: HeartbeatOptions;
   readonly #timer: NodeJS.Timeout;
-  #fail!: (error: unknown) => void;
+  #reject!: (error: unknown) => void;
   #count = 0;
   #isPending = false;
   #unanswered = 0;
@@ -52,7 +55,7 @@ export class Heartbeat {
     this.#self = self;
     this.#options = options;
     this.failed = new Promise<never>((_, reject) => {
-      this.#fail = reject;
+      this.#reject = reject;
     });
     this.failed.catch(() => undefined);
     void this.#beat(false);
@@ -66,9 +69,16 @@ export class Heartbeat {
     clearInterval(this.#timer);
   }
 
+  /** Ends the signs of life, and rejects `failed` with the error. */
+  fail(error: unknown): void {
+    if (this.#isStopped) return;
+    this.stop();
+    this.#reject(error);
+  }
+
   #atInterval(): void {
     if (!this.#isPending) void this.#beat(true);
-    else if (++this.#unanswered >= this.#options.maxUnanswered) this.#end(this.#options.unanswered());
+    else if (++this.#unanswered >= this.#options.maxUnanswered) this.fail(this.#options.unanswered());
   }
 
   async #beat(isLater: boolean): Promise<void> {
@@ -82,15 +92,9 @@ export class Heartbeat {
       this.#lastAt = now;
       if (isLater && !this.#isStopped) await this.#options.then(sinceLastMs);
     } catch (error) {
-      if (!isPassing(error)) this.#end(error);
+      if (!isPassing(error)) this.fail(error);
     }
     this.#isPending = false;
-  }
-
-  #end(error: unknown): void {
-    if (this.#isStopped) return;
-    this.stop();
-    this.#fail(error);
   }
 }
 

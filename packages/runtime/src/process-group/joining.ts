@@ -134,13 +134,13 @@ class Joining implements JoinedRound {
   async waitForMembers(): Promise<void> {
     const { worldSize } = this.#self;
     const { timeoutMs } = this.#options;
-    const joined = this.store.wait(ranksBelow(worldSize).map(memberKey), { timeoutMs });
+    const joined = this.store
+      .wait(ranksBelow(worldSize).map(memberKey), { timeoutMs })
+      .catch(async (error: unknown) => {
+        throw error instanceof StoreTimeoutError ? await this.#notJoined(error) : error;
+      });
     joined.catch(() => undefined);
-    try {
-      await Promise.race([joined, this.#heartbeat.failed]);
-    } catch (error) {
-      throw error instanceof StoreTimeoutError ? await this.#notJoined(error) : error;
-    }
+    await Promise.race([joined, this.#heartbeat.failed]);
     this.#hasJoined = true;
   }
 
@@ -168,7 +168,10 @@ class Joining implements JoinedRound {
   async #eachInterval(wasLate: boolean): Promise<void> {
     if (this.#options.servedByRank0 === true && this.#self.rank > 0) {
       const verdict = await peek(this.store, verdictKey);
-      if (verdict !== undefined) throw this.#follow(JSON.parse(verdict) as Verdict);
+      if (verdict !== undefined) {
+        this.#heartbeat.fail(this.#follow(JSON.parse(verdict) as Verdict));
+        return;
+      }
     }
     // Continues after joining: a rank that joined last may not have seen the claim yet. Other ranks may have deleted
     // the claim while this process was stopped, or its store was not reachable.

@@ -101,6 +101,18 @@ test('ranks that gave up at their timeouts are not named as missing', async () =
   for (const error of await Promise.all(names)) expect(error).toContain('for rank 2 to join');
 });
 
+test('ranks that would wait longer than rank 0, which serves the store, name the missing rank when it gives up', async () => {
+  const store = await openStore();
+  const options = { intervalMs: 20, servedByRank0: true };
+  const others = [1, 3].map((rank) =>
+    joinJob(store, describeSelf(rank, 4, ''), { ...options, timeoutMs: 60_000 }).catch(String),
+  );
+  const zero = joinJob(store, describeSelf(0, 4, ''), { ...options, timeoutMs: 500 }).catch(String);
+  expect(await zero).toContain('Rank 0 of 4 waited 500 ms for rank 2 to join');
+  for (const error of await Promise.all(others))
+    expect(error).toMatch(/for rank 2 to join, until rank 0, which serves the store, gave up after \d+ ms/);
+});
+
 test('ranks that join again meet in the next round', async () => {
   const store = await openStore();
   const joinAll = () =>
