@@ -1,7 +1,8 @@
 // Filters the reports of sanitizers: keeps those about the addon, drops those about Node and other libraries.
 
-const addon = 'ringrun.node+0x';
-const isOfAddon = (text) => text.includes(addon);
+/** The addon, and kernels that the fake GPU has compiled. */
+const addon = /(ringrun\.node|ringrun-fake-module-[\w-]+\.so)\+0x/;
+const isOfAddon = (text) => addon.test(text);
 
 /**
  * The reports about the addon in the text of one file. Undefined behaviour and invalid memory accesses: all reports,

@@ -76,15 +76,22 @@ const sanitizers = {
   },
 };
 
-/** Programs of a GPU. */
-const gpu = ['kernels', 'program', 'products', 'convolutions', 'ending'].map((name) => `gpu/${name}`);
+/** Programs of a GPU, and every kernel, over fakes of NVIDIA's libraries. */
+const filesOfGpus = [
+  ...['kernels', 'program', 'products', 'convolutions', 'ending'].map(
+    (name) => `native/test/gpu/${name}.test.ts`,
+  ),
+  'packages/nn/test/executor/cuda',
+  'test/gpu-ddp.test.ts',
+];
 
 /**
  * All operations and endings over every transport and algorithm, several groups and Node environments in a process,
  * file locks, image transforms, graphs with their operators, GPU programs, and processes that end during a run.
  */
 const filesOfBoth = [
-  ...['collectives', 'tcp', 'images', ...gpu].map((name) => `native/test/${name}.test.ts`),
+  ...['collectives', 'tcp', 'images'].map((name) => `native/test/${name}.test.ts`),
+  ...filesOfGpus,
   ...[
     'conformance/conformance',
     ...['deaths', 'disagreements', 'leaving', 'lifetimes', 'order'].map((name) => `contracts/${name}`),

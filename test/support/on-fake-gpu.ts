@@ -19,6 +19,9 @@ const ofTheCpu: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'compiler/program-cache.test.ts': { '': 'it counts compilations of onnxruntime' },
   'compiler/segments.test.ts': { '': 'only the executor of the CPU runs graphs as segments' },
+  'compiler/slow-compilation.test.ts': {
+    'without passes of quadratic cost': 'the passes are those of onnxruntime',
+  },
   'compiled-step/compile-step.test.ts': {
     'is one program, reused': 'it counts compilations of onnxruntime',
   },
