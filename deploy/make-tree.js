@@ -25,6 +25,7 @@ if (existsSync(join(root, '.git'))) {
 pnpm('install', '--frozen-lockfile');
 run(process.execPath, 'native/build.js');
 run(process.execPath, 'node_modules/typescript/bin/tsc', '--build', ...packages);
+run(process.execPath, 'scripts/bundle-packages.js');
 run(process.execPath, 'scripts/bundle-page.js');
 // A fresh install, because removing development packages would leave their dependencies.
 for (const folder of dependencyFolders()) remove(folder);

@@ -15,9 +15,15 @@ export async function setUp() {
   // The compiler of TypeScript uses one processor.
   await allOf([
     run('the native addon', process.execPath, addon),
-    run('the TypeScript packages', process.execPath, ['node_modules/typescript/bin/tsc', '--build']),
+    buildPackages(),
     run("the dashboard's page", process.execPath, ['scripts/bundle-page.js']),
   ]);
+}
+
+async function buildPackages() {
+  const compiler = ['node_modules/typescript/bin/tsc', '--build'];
+  if (!(await run('the TypeScript packages', process.execPath, compiler))) return false;
+  return await run('the bundles of the packages', process.execPath, ['scripts/bundle-packages.js']);
 }
 
 /**
@@ -32,7 +38,7 @@ export async function setUpTraining(name) {
 
 /** For `node launch`: sets up a fresh clone only. */
 export async function setUpOnce() {
-  const built = ['packages/runtime/dist/launcher.js', 'native/build/ringrun.node'];
+  const built = ['packages/runtime/dist/bundle/launcher.js', 'native/build/ringrun.node'];
   if (!built.every((path) => existsSync(root + path))) await setUp();
 }
 

@@ -96,7 +96,7 @@ await runScenario({
 
   /** With the values of graphs in memory of the executor. */
   separateMemory: async () => {
-    const executor = new URL('../executor/cpu/onnxruntime.js', import.meta.resolve('@ringrun/nn')).href;
+    const executor = new URL('executor.cpu.onnxruntime.js', import.meta.resolve('@ringrun/nn')).href;
     const { onnxruntimeExecutor } = (await import(executor)) as { onnxruntimeExecutor: Executor };
     const results: Record<string, unknown> = {};
     for (const [name, variant] of someVariants()) {

@@ -135,6 +135,7 @@ function declarationsIn(folder) {
 /** The compiler leaves files in `dist` whose sources were deleted. */
 function isPublished(path, folder) {
   if (/\.(tsbuildinfo|map)$/.test(path)) return false;
+  if (relative(folder, path).startsWith('dist/bundle/')) return true;
   const compiled = /^dist\/(.*?)(\.d\.ts|\.js)$/.exec(relative(folder, path));
   if (compiled === null) return true;
   return ['src', 'lib'].some((sources) => existsSync(join(folder, sources, `${compiled[1]}.ts`)));

@@ -29,7 +29,7 @@ const {
   isInitialized,
 } = await import('ringrun');
 const { CallingStore } = (await import(
-  new URL('../../rendezvous/dist/store/calling-store.js', import.meta.resolve('ringrun')).href
+  new URL('../../../rendezvous/dist/bundle/store.calling-store.js', import.meta.resolve('ringrun')).href
 )) as typeof import('../../packages/rendezvous/dist/store/calling-store.js');
 
 // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the store below

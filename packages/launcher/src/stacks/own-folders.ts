@@ -20,7 +20,8 @@ export function ownFrames(stack: string): string[] {
 /** `ringrun` depends on this package, so only an installer's layout decides whether it is found from here. */
 function folderOf(name: string): string[] {
   try {
-    return [new URL('.', import.meta.resolve(name)).href];
+    // Threads run modules beside the bundle.
+    return [new URL('.', import.meta.resolve(name)).href.replace(/bundle\/$/, '')];
   } catch {
     return [];
   }

@@ -129,7 +129,7 @@ test('resolves @ringrun/nn', async () => {
   const path = temporaryScript('train.mjs', "console.log(import.meta.resolve('@ringrun/nn'));");
   const { code, stdout } = await launch([path]).ended;
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^file:.*packages\/nn\/dist\/torch-names\/entry\.js\n$/);
+  expect(stdout).toMatch(/^file:.*packages\/nn\/dist\/bundle\/torch-names\.entry\.js\n$/);
 });
 
 test("prefers a package in the script's own folder", async () => {

@@ -25,7 +25,7 @@ const report = `
   import { createRequire } from 'node:module';
   import { initProcessGroup } from 'ringrun';
   const { cache } = createRequire(import.meta.url);
-  const path = Object.keys(cache).find((name) => name.endsWith('/runtime/dist/index.js'));
+  const path = Object.keys(cache).find((name) => name.endsWith('/runtime/dist/bundle/index.js'));
   console.log(path !== undefined, cache[path]?.exports.initProcessGroup === initProcessGroup);`.replace(
   /^ +/gm,
   '',

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 
 // Not exported by the package.
 const { openGroupStore } = (await import(
-  new URL('process-group/group-store.js', import.meta.resolve('ringrun')).href
+  new URL('../process-group/group-store.js', import.meta.resolve('ringrun')).href
 )) as typeof import('../../dist/process-group/group-store.js');
 
 const count = (folder: string): number => readdirSync(`/proc/self/${folder}`).length;
