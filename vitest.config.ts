@@ -86,8 +86,8 @@ export default defineConfig({
     // Two more than the processors of the smallest machine that is supported: a test waits for processes, sockets and
     // limits of time for a third of its time or more.
     maxWorkers: 4,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     coverage: {
       provider: 'v8',
       include: ['native/lib/**', 'packages/*/src/**'],

@@ -18,7 +18,7 @@ const kills = Number(process.env.RINGRUN_KILLS ?? 4);
 /** Seed of the kill times; changes every day, so that all moments are tested over time. */
 const seed = Math.floor(Date.now() / 86_400_000);
 const ranks = [0, 1];
-const limitMs = 30_000 + kills * 10_000;
+const limitMs = 60_000 + kills * 20_000;
 
 // 21 images, of which each rank has 11: 3 steps of an epoch, the last with a batch of 3.
 const data = syntheticMnist({ train: 21, test: 1 });

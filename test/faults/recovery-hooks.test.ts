@@ -67,7 +67,7 @@ test.each(isFull ? deaths : few)(
     );
     expect(results[1]).toEqual(results[0]);
   },
-  60_000,
+  120_000,
 );
 
 /** Random kills over a transport, with and without replacements. */

@@ -51,7 +51,7 @@ test.each(isFull ? moments : moments.slice(1, 2))(
       /^ringrun: rank 1 \(host .+, pid \d+\) is gone; training continues with 2 ranks$/m,
     );
   },
-  60_000,
+  120_000,
 );
 
 /** Without and with a communication hook. */
@@ -70,7 +70,7 @@ test.each(isFull ? [{}, { HOOK: 'twice' }] : [{}])(
     await job.ranks[1].process.ended;
     await vi.waitFor(() => {
       expect(usedBy(0).has(saveAtStep)).toBe(true);
-    }, 60_000);
+    }, 120_000);
     await job.restart(1);
     const used = new Map<string, number[]>();
     const backwardOf: BackwardOf = async (net, rank, step) => {

@@ -17,7 +17,7 @@ const killsOfJob = 4;
 
 test(
   `${seeds.length} jobs with kills up to their end: each ends once, with 0 and one result of each rank`,
-  { timeout: 60_000 + seeds.length * 15_000 },
+  { timeout: 120_000 + seeds.length * 15_000 },
   async () => {
     const place = temporaryFolder();
     const failures: string[] = [];

@@ -9,7 +9,7 @@ import { killAll, processesWith } from './processes.ts';
 const idVariable = 'TEST_COMMAND_ID';
 
 /** With TEST_DEVICE=cuda, processes may have to compile each of their kernels with g++. */
-const defaultLimitMs = process.env['TEST_DEVICE'] === 'cuda' ? 400_000 : 50_000;
+const defaultLimitMs = process.env['TEST_DEVICE'] === 'cuda' ? 400_000 : 100_000;
 
 /** Starts a program. Its remaining processes are killed when the test ends. */
 export function start(program: string, args: readonly string[], options: CommandOptions = {}): Command {

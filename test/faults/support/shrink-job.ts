@@ -28,7 +28,7 @@ const delaysMs = {
 } satisfies Partial<Record<Phase, number>>;
 type KillPhase = keyof typeof delaysMs;
 
-const limitMs = 60_000;
+const limitMs = 100_000;
 
 /** So that this process may read the store of a job. */
 const secret = 'secret of jobs that shrink';
