@@ -179,7 +179,7 @@ const many = isFull
   ? { count: 200_000, limitSeconds: 8, limitMebibytes: 200 }
   : { count: 40_000, limitSeconds: 4, limitMebibytes: 50 };
 
-test(`${many.count} files of one folder are listed within ${many.limitSeconds} s and ${many.limitMebibytes} MiB`, () => {
+test(`${many.count} files of one folder are listed in ${many.limitSeconds} s of processor time and ${many.limitMebibytes} MiB`, () => {
   const { count, limitSeconds, limitMebibytes } = many;
   const folder = join(temporaryFolder(), 'data');
   mkdirSync(join(folder, 'a'), { recursive: true });
@@ -187,9 +187,10 @@ test(`${many.count} files of one folder are listed within ${many.limitSeconds} s
   const measured = `
     import { loadImageFolder, loadObjects, openStorage } from ${JSON.stringify(import.meta.resolve('../../../../dist/index.js'))};
     const before = process.resourceUsage().maxRSS;
-    const startedAt = performance.now();
+    const begin = process.cpuUsage();
     const lengths = [await loadImageFolder(process.argv[1]), await loadObjects(process.argv[1])].map(({ length }) => length);
-    const seconds = (performance.now() - startedAt) / 1000;
+    const { user, system } = process.cpuUsage(begin);
+    const seconds = (user + system) / 1e6;
     const mebibytes = (process.resourceUsage().maxRSS - before) / 1024;
     console.log(JSON.stringify({ lengths, seconds, mebibytes, objects: (await openStorage(process.argv[1]).list()).length }));`;
   const { stdout, stderr } = spawnSync(
