@@ -1,3 +1,4 @@
+import { dtypes, isDType } from '../checks/require-dtype.ts';
 import { TensorMethods } from '../tensor/tensor-methods.ts';
 
 /** What an argument may be, for its message. */
@@ -27,6 +28,7 @@ const kinds = {
     accepts: (value) => isNumber(value) || areNumbers(value),
   },
   list: { expected: 'a list of numbers', accepts: areNumbers },
+  dtype: { expected: dtypes, accepts: isDType },
 } satisfies Record<string, Kind>;
 
 /** Names of arguments that mean the same in all functions. */
@@ -42,6 +44,7 @@ const names: Readonly<Record<keyof typeof kinds, string>> = {
   text: 'reduction approximate paddingMode nonlinearity',
   sizes: 'stride dilation kernelSize normalizedShape splitSize shifts dims',
   list: 'sizes',
+  dtype: 'dtype',
 };
 
 const kindOfName = new Map(
@@ -94,7 +97,7 @@ const exceptions: Readonly<Partial<Record<string, keyof typeof kinds>>> = {
 
 /** Methods whose `dim` may be a list. */
 const overSeveral: ReadonlySet<string> = new Set(
-  'sum mean amax amin logsumexp nansum nanmean all any countNonzero norm'
+  'sum mean amax amin logsumexp nansum nanmean all any countNonzero norm squeeze'
     .split(' ')
     .map((name) => `x.${name}`),
 );

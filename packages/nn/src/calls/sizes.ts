@@ -1,4 +1,5 @@
 import { describeValue } from '../checks/describe-value.ts';
+import { requireDType } from '../checks/require-dtype.ts';
 import { requireOptions } from '../checks/require-options.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { isNamed } from './arrange.ts';
@@ -45,6 +46,7 @@ export function sizedOf<Options extends object>(
   const last = given.at(-1);
   const { size, ...options } = isNamed(last) ? last : {};
   requireOptions(name, options, names);
+  if ('dtype' in options && options['dtype'] !== undefined) requireDType(name, options['dtype']);
   const sizes = isNamed(last) ? given.slice(0, -1) : given;
   if (size !== undefined && sizes.length > 0) {
     throw new ArgumentError(`${name}: expected one size, got ${written(given)}. Write ${name}([2, 3]).`);

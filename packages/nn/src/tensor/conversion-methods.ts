@@ -1,5 +1,5 @@
+import { requireDType } from '../checks/require-dtype.ts';
 import type { DType } from '../dtype.ts';
-import { ArgumentError } from '../errors/errors.ts';
 import { cast } from '../ops/elementwise.ts';
 import { TensorMethods } from './tensor-methods.ts';
 
@@ -12,12 +12,7 @@ export abstract class ConversionMethods<
    * they are 0. Only floats have gradients.
    */
   to(dtype: DType): Tensor {
-    if (!['float32', 'bfloat16', 'int64', 'bool'].includes(dtype)) {
-      throw new ArgumentError(
-        `to: expected 'float32', 'bfloat16', 'int64' or 'bool', got ${JSON.stringify(dtype)}.`,
-      );
-    }
-    return this.of(cast(this.value, dtype));
+    return this.of(cast(this.value, requireDType('to', dtype)));
   }
 
   /** The elements in float32 (torch.Tensor.float). */

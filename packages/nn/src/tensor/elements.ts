@@ -1,23 +1,33 @@
-import type { DType, Scalar, TensorData } from '../dtype.ts';
+import { isSameList } from '@ringrun/core';
+import { arrayFrom, type DType, type Scalar, type TensorData } from '../dtype.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import { isInt64 } from '../scalar.ts';
+import { asElement, isInt64 } from '../scalar.ts';
 import { asFloat32, type LoadableArray } from './stored-tensor.ts';
 import { describeValue } from '../checks/describe-value.ts';
 
-/** Elements that `tensor` accepts, row-major. */
-export type TensorElements = LoadableArray | readonly (number | bigint | boolean)[];
+/** One element, as it is written. */
+export type Element = number | bigint | boolean;
+
+/** Elements without a shape, row-major. */
+export type FlatElements = LoadableArray | readonly Element[];
+
+/** Elements that `tensor` accepts: a number, lists of numbers in lists, or elements row-major. */
+export type TensorElements = Element | FlatElements | readonly NestedElements[];
+
+/** Numbers, or lists of them of one length. */
+export type NestedElements = Element | readonly NestedElements[];
 
 /** Elements with their shape, as in the batches of a DataLoader and in state dicts. */
 export interface ShapedElements {
   /** Elements, row-major. */
-  readonly data: TensorElements;
+  readonly data: FlatElements;
   /** Length of each dimension. */
   readonly shape: readonly number[];
 }
 
 /** True for `{ data, shape }` that is not a tensor: a Parameter has both properties too, and a graph. */
-export function isShaped(given: TensorElements | ShapedElements): given is ShapedElements {
-  if (typeof given !== 'object' || (given as unknown) === null || 'value' in given) return false;
+export function isShaped(given: unknown): given is ShapedElements {
+  if (typeof given !== 'object' || given === null || 'value' in given) return false;
   return 'data' in given && 'shape' in given && Array.isArray(given.shape);
 }
 
@@ -27,7 +37,7 @@ interface Elements {
 }
 
 /** The elements in a tensor's array type: the given array if it is a Float32Array or a BigInt64Array, else a converted copy. */
-export function asElements(data: TensorElements): Elements {
+export function asElements(data: FlatElements): Elements {
   if (Array.isArray(data)) return ofList(data as unknown[]);
   switch (typeOf(data)) {
     case 'Float32Array':
@@ -53,6 +63,37 @@ export function asElements(data: TensorElements): Elements {
   }
 }
 
+/** These elements in another type: floats become int64 by truncation, and bool where they are not 0, as in torch. */
+export function elementsAs(dtype: DType, { array }: Elements): Elements {
+  return {
+    dtype,
+    array: arrayFrom(
+      dtype,
+      Array.from<Scalar>(array as ArrayLike<Scalar>).map((one) => asElement(one, dtype)),
+    ),
+  };
+}
+
+/**
+ * The numbers of lists in lists, row-major, and their shape; a number has the shape [].
+ *
+ * @throws ArgumentError for lists of different lengths at one depth
+ */
+export function flattened(given: NestedElements): { data: Element[]; shape: number[] } {
+  if (!Array.isArray(given)) return { data: [given as Element], shape: [] };
+  const list = given as readonly NestedElements[];
+  if (!list.some(Array.isArray)) return { data: list as Element[], shape: [list.length] };
+  const parts = list.map(flattened);
+  const [{ shape }] = parts;
+  const odd = parts.findIndex((part) => !isSameList(part.shape, shape));
+  if (odd >= 0) {
+    throw new ArgumentError(
+      `tensor: expected lists of one shape, got [${shape.join()}] at 0 and [${parts[odd].shape.join()}] at ${odd} of a list of ${list.length}. Fill up the shorter ones, such as with padTo of ringrun.`,
+    );
+  }
+  return { data: parts.flatMap(({ data }) => data), shape: [list.length, ...shape] };
+}
+
 /** The built-in class name of a typed array, which also works for subclasses and other realms. */
 function typeOf(data: unknown): string | undefined {
   if (!ArrayBuffer.isView(data)) return undefined;
@@ -62,14 +103,8 @@ function typeOf(data: unknown): string | undefined {
 
 function ofList(list: readonly unknown[]): Elements {
   const odd = Array.from(list).find((element) => !isElement(element));
-  if (odd !== undefined || list.includes(undefined)) {
-    throw notElements(
-      Array.isArray(odd)
-        ? 'a list of lists; flatten it and pass the shape'
-        : `a list with ${describeValue(odd)}`,
-    );
-  }
-  const elements = list as readonly (number | bigint | boolean)[];
+  if (odd !== undefined || list.includes(undefined)) throw notElements(`a list with ${describeValue(odd)}`);
+  const elements = list as readonly Element[];
   if (elements.length === 0) return { dtype: 'float32', array: new Float32Array(0) };
   if (elements.every((element) => typeof element === 'boolean')) {
     return { dtype: 'bool', array: Uint8Array.from(elements, Number) };
@@ -79,7 +114,8 @@ function ofList(list: readonly unknown[]): Elements {
     : { dtype: 'float32', array: Float32Array.from(elements, Number) };
 }
 
-function isElement(element: unknown): element is number | bigint | boolean {
+/** True for a number, a bigint or a boolean. */
+export function isElement(element: unknown): element is Element {
   return typeof element === 'number' || typeof element === 'bigint' || typeof element === 'boolean';
 }
 
@@ -100,7 +136,7 @@ function asInt64(integers: ArrayLike<number | bigint | boolean>): BigInt64Array 
 
 function notElements(got: string): ArgumentError {
   return new ArgumentError(
-    `tensor: the elements must be a typed array, or a list of numbers, bigints or booleans, got ${got}. ` +
+    `tensor: the elements must be a typed array, a number, bigint or boolean, or lists of these, got ${got}. ` +
       'Write tensor(Float32Array.of(1, 2), [2]) for float32, tensor(BigInt64Array.of(1n, 2n)) for int64.',
   );
 }

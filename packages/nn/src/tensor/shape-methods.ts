@@ -4,7 +4,7 @@ import type { Call } from '../calls/call.ts';
 import { ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
-import { normalizeAxis } from '../ops/axes.ts';
+import { normalizeAxes, normalizeAxis } from '../ops/axes.ts';
 import { indexSelect } from '../ops/indexing.ts';
 import { concat, expand, flatten, reshape, transpose, trilu, unsqueeze } from '../ops/shape.ts';
 import { PointwiseMethods } from './pointwise-methods.ts';
@@ -74,15 +74,16 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
     return this.of(unsqueeze(this.value, dim));
   }
 
-  /** Removes a dimension of size 1, or all of them (torch.squeeze). A `dim` of another size is kept. */
-  squeeze(...given: Call<[dim?: number | undefined], 'x.squeeze'>): Tensor {
+  /** Removes the given dimensions of size 1, or all of them (torch.squeeze). A `dim` of another size is kept. */
+  squeeze(...given: Call<[dim?: number | readonly number[] | undefined], 'x.squeeze'>): Tensor {
     const [dim] = arranged('x.squeeze', given);
     const { shape } = this.value;
-    const axis = dim === undefined ? undefined : normalizeAxis('squeeze', dim, this.value);
+    const dims = typeof dim === 'number' ? [dim] : (dim ?? [...shape.keys()]);
+    const axes = normalizeAxes('squeeze', dims, this.value);
     return this.of(
       reshape(
         this.value,
-        shape.filter((size, other) => size !== 1 || (axis !== undefined && other !== axis)),
+        shape.filter((size, axis) => size !== 1 || !axes.includes(axis)),
       ),
     );
   }

@@ -8,14 +8,25 @@ import {
   readSync,
   type BackwardOptions,
 } from '../engine/autograd.ts';
-import type { TensorData } from '../dtype.ts';
+import type { DType, TensorData } from '../dtype.ts';
 import { ArgumentError, NnError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { describeType, sizeOf } from '../value-type.ts';
 import { dependsOnParameter, isTrainedLeaf } from '../graph/topology.ts';
 import { inspectTensor, recordRead } from './inspect-tensor.ts';
-import { asElements, isShaped, type ShapedElements, type TensorElements } from './elements.ts';
+import {
+  asElements,
+  elementsAs,
+  flattened,
+  isElement,
+  isShaped,
+  type FlatElements,
+  type NestedElements,
+  type ShapedElements,
+  type TensorElements,
+} from './elements.ts';
 import { asRecorded } from './no-grad.ts';
+import { requireDType } from '../checks/require-dtype.ts';
 import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 import { requireLength } from '../checks/require-length.ts';
 import { requireFunction } from '../checks/require-function.ts';
@@ -278,49 +289,72 @@ nameCalls(Tensor, ['constructor', 'backward', 'array', 'arraySync', 'item', 'ite
 
 /** Options of {@link tensor}. */
 export interface TensorOptions {
+  /** Element type. Default: that of the elements. Floats become int64 by truncation, as in torch. */
+  dtype?: DType;
   /** See {@link Tensor.requiresGrad}. Default: false. */
   requiresGrad?: boolean;
 }
 
-const tensorOptions: OptionNames<TensorOptions> = { requiresGrad: true };
+const tensorOptions: OptionNames<TensorOptions> = { dtype: true, requiresGrad: true };
 
 /**
- * Creates a tensor from elements and their shape, such as a field of a DataLoader's batch or an entry of a state dict. Other
- * properties, such as the mask of `padTo`, are ignored.
+ * Creates a tensor from elements and their shape, such as a field of a DataLoader's batch or an entry of a state dict, or from
+ * elements alone. Other properties, such as the mask of `padTo`, are ignored.
  */
-export function tensor(elements: ShapedElements): Tensor;
+export function tensor(elements: ShapedElements | TensorElements, options?: TensorOptions): Tensor;
 /**
  * Creates a tensor from the given elements (torch.tensor).
  *
  * A Float32Array or BigInt64Array is not copied: graphs read its elements at the call of `backward`, `array` or `item`.
  * Other elements are copied and converted: 64-bit and 16-bit floats to float32, integers to int64. As in torch, a list
  * becomes int64 if all elements are integers, bool if all are booleans, else float32. JavaScript does not distinguish 1.0
- * from 1, so use `Float32Array.of(1, 2)` for floats.
+ * from 1, so pass `{ dtype: 'float32' }` or `Float32Array.of(1, 2)` for floats.
  *
- * @param data elements, row-major: a typed array or a list of numbers, bigints or booleans
- * @param shape dimensions. Default: [data.length]
- * @throws ArgumentError for other data and for integers out of the range of int64; ShapeError if the number of elements does
- *   not fit the shape
+ * @param data elements: a number, a list of numbers, bigints or booleans, lists of such lists, or a typed array, row-major
+ * @param shape dimensions of a typed array or of a list. Default: those of the lists, [] for a number, [data.length]
+ * @throws ArgumentError for other data, for lists of different lengths and for integers out of the range of int64; ShapeError if
+ *   the number of elements does not fit the shape
  */
 export function tensor(data: TensorElements, shape?: readonly number[], options?: TensorOptions): Tensor;
 export function tensor(
   given: TensorElements | ShapedElements,
-  dimensions?: readonly number[],
-  options: TensorOptions = {},
+  second?: readonly number[] | TensorOptions,
+  third?: TensorOptions,
 ): Tensor {
+  const isShape = second === undefined || Array.isArray(second);
+  const options = (isShape ? third : second) ?? {};
   requireOptions('tensor', options, tensorOptions);
-  const made = tensorOfElements(given, dimensions);
-  return options.requiresGrad === undefined ? made : made.requiresGrad_(options.requiresGrad);
+  const { dtype, requiresGrad } = options as TensorOptions;
+  if (dtype !== undefined) requireDType('tensor', dtype);
+  const made = tensorOfElements(
+    given,
+    isShape ? (second as readonly number[] | undefined) : undefined,
+    dtype,
+  );
+  return requiresGrad === undefined ? made : made.requiresGrad_(requiresGrad);
 }
 
-function tensorOfElements(given: TensorElements | ShapedElements, dimensions?: readonly number[]): Tensor {
-  const { data, shape } = isShaped(given)
-    ? requireOneShape(given, dimensions)
-    : { data: given, shape: dimensions };
-  const { dtype, array } = asElements(data);
+function tensorOfElements(
+  given: TensorElements | ShapedElements,
+  dimensions: readonly number[] | undefined,
+  wanted: DType | undefined,
+): Tensor {
+  const { data, shape } = isShaped(given) ? requireOneShape(given, dimensions) : shapedOf(given, dimensions);
+  const found = asElements(data);
+  const { dtype, array } = wanted === undefined || wanted === found.dtype ? found : elementsAs(wanted, found);
   const type = { dtype, shape: shape ?? [array.length] };
   requireLength(array, type);
   return new Tensor(input(dtype, type.shape, { data: array, isCallers: array === data }));
+}
+
+/** Numbers, and lists in lists, have a shape. */
+function shapedOf(
+  given: TensorElements,
+  shape: readonly number[] | undefined,
+): { data: FlatElements; shape: readonly number[] | undefined } {
+  if (!Array.isArray(given) && !isElement(given)) return { data: given as FlatElements, shape };
+  const found = flattened(given as NestedElements);
+  return { data: found.data, shape: shape ?? found.shape };
 }
 
 function requireOneShape(elements: ShapedElements, shape: readonly number[] | undefined): ShapedElements {

@@ -82,3 +82,17 @@ test('errors name the wrong arguments', () => {
   );
   expect(() => linspace(0, 1, 2.5)).toThrow('linspace: expected a whole number of steps, got 2.5.');
 });
+
+test.each<[string, (options: never) => unknown]>([
+  ['zeros', (options) => zeros([2], options)],
+  ['full', (options) => full([2], 1, options)],
+  ['arange', (options) => arange(3, options)],
+  ['linspace', (options) => linspace(0, 1, 3, options)],
+  ['zerosLike', (options) => zerosLike(zeros(2), options)],
+  ['tensor', (options) => tensor([1], options)],
+])('%s names the dtypes if it gets another one', (name, create) => {
+  for (const dtype of ['float64', 7, {}])
+    expect(() => create({ dtype } as never)).toThrow(
+      new RegExp(`^${name}: (dtype must be|expected) 'float32', 'bfloat16', 'int64' or 'bool', got `),
+    );
+});

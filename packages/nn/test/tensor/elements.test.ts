@@ -37,6 +37,55 @@ test.each([
   expect(await made(data)).toEqual([dtype, [elements.length], elements]);
 });
 
+test.each([
+  [[[1, 2, 3]], 'int64', [1, 3], BigInt64Array.of(1n, 2n, 3n)],
+  [
+    [
+      [[1], [0.5]],
+      [[2], [3]],
+    ],
+    'float32',
+    [2, 2, 1],
+    Float32Array.of(1, 0.5, 2, 3),
+  ],
+  [[[true], [false]], 'bool', [2, 1], Uint8Array.of(1, 0)],
+  [[[], []], 'float32', [2, 0], new Float32Array(0)],
+  [5, 'int64', [], BigInt64Array.of(5n)],
+  [2n ** 60n, 'int64', [], BigInt64Array.of(2n ** 60n)],
+  [1.5, 'float32', [], Float32Array.of(1.5)],
+  [true, 'bool', [], Uint8Array.of(1)],
+])('%o becomes %s of shape %j, as in torch', async (data, dtype, shape, elements) => {
+  expect(await made(data)).toEqual([dtype, shape, elements]);
+});
+
+test('lists of different lengths are rejected', () => {
+  expect(() => tensor([[1, 2], [3]])).toThrow(
+    'tensor: expected lists of one shape, got [2] at 0 and [1] at 1 of a list of 2.',
+  );
+  expect(() => tensor([[1], 2])).toThrow('got [1] at 0 and [] at 1 of a list of 2.');
+});
+
+test.each([
+  [[1, 2], 'float32', Float32Array.of(1, 2)],
+  [[-1.7, 2.5], 'int64', BigInt64Array.of(-1n, 2n)],
+  [Float32Array.of(0, 0.5, NaN), 'bool', Uint8Array.of(0, 1, 1)],
+  [[1.001, 3], 'bfloat16', Float32Array.of(1, 3)],
+  [Int32Array.of(7), 'int64', BigInt64Array.of(7n)],
+] as const)('%j with dtype %s is converted, with and without a shape', async (data, dtype, elements) => {
+  for (const x of [tensor(data, { dtype }), tensor(data, [data.length], { dtype })]) {
+    expect([x.dtype, x.shape]).toEqual([dtype, [data.length]]);
+    expect(await x.array()).toEqual(elements);
+  }
+  expect(tensor({ data, shape: [1, data.length] }, { dtype }).shape).toEqual([1, data.length]);
+});
+
+test('options are checked, also as the second argument', () => {
+  expect(() => tensor([1], { dytpe: 'float32' } as never)).toThrow('dytpe');
+  expect(() => tensor([1], { dtype: 'float64' } as never)).toThrow('float64');
+  expect(() => tensor([NaN], { dtype: 'int64' })).toThrow(ArgumentError);
+  expect(tensor([1.5], { requiresGrad: true }).requiresGrad).toBe(true);
+});
+
 test('a copy is unaffected by later writes to the given array', async () => {
   const array = Float64Array.of(1, 2);
   const x = tensor(array, [2, 1]);
@@ -55,16 +104,16 @@ test('a list of fractions multiplies a parameter', async () => {
 
 test('rejects other elements, and names the accepted types', () => {
   const accepted =
-    /^tensor: the elements must be a typed array, or a list of numbers, bigints or booleans, got /;
+    /^tensor: the elements must be a typed array, a number, bigint or boolean, or lists of these, got /;
   for (const [data, got] of [
-    [5, 'got 5.'],
     ['12', 'got 12.'],
     [undefined, 'got undefined.'],
     [new DataView(new ArrayBuffer(8)), 'got an object of DataView.'],
     [{ data: [1] }, 'got an object of Object.'],
     [[1, '2'], 'got a list with 2.'],
     [[1, undefined], 'got a list with undefined.'],
-    [[[1, 2]], 'got a list of lists; flatten it and pass the shape.'],
+    [[[1, '2']], 'got a list with 2.'],
+    [[Float32Array.of(1)], 'got a list with an object of Float32Array.'],
   ] as [never, string][]) {
     expect(() => tensor(data)).toThrow(ArgumentError);
     expect(() => tensor(data)).toThrow(accepted);
