@@ -7,7 +7,6 @@ import { ArgumentError } from '../errors/errors.ts';
 import { isChangedSince } from '../graph/changes.ts';
 import { isNode, type Value } from '../graph/node.ts';
 import { cast } from '../ops/elementwise.ts';
-import { bfloat16Instructions } from '../ops/own/bfloat16-instructions.ts';
 import { autocastLists, type AutocastFunction } from './autocast-lists.ts';
 
 /** Options of {@link autocast}. */
@@ -43,21 +42,8 @@ export function autocast<T>(options: AutocastOptions, run: () => T): T {
   }
   const { enabled = true } = options;
   if (!enabled) return current.run({ casts: undefined }, run);
-  reportMissingInstructions();
   const outer = current.getStore()?.casts;
   return current.run({ casts: outer ?? new WeakMap<Value, Value>() }, run);
-}
-
-let isReported = false;
-
-/** Prints once if the processor multiplies only float32. */
-function reportMissingInstructions(): void {
-  if (isReported) return;
-  isReported = true;
-  if (bfloat16Instructions() !== undefined) return;
-  process.stderr.write(
-    'ringrun: autocast: this processor has no bfloat16 instructions (AVX512_BF16 or AMX), so bfloat16 saves memory but no time. (printed once)\n',
-  );
 }
 
 function requireAutocastOptions(name: string, options: AutocastOptions): void {

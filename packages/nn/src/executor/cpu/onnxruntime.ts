@@ -14,21 +14,35 @@ import { dataTypeCode } from '../../onnx-format/type-codes.ts';
 import { requireLength } from '../../checks/require-length.ts';
 import { onnxModelOf, prepareForward } from './lower.ts';
 import { inputName, outputName, type OnnxModel } from './onnx-model.ts';
-import type { Chain, Executor, GraphCall, Program, RunBuffers, Waits } from '../executor.ts';
+import type {
+  Chain,
+  Executor,
+  GraphCall,
+  Program,
+  ProgramDefinition,
+  RunBuffers,
+  Waits,
+} from '../executor.ts';
 import { ProgramBinding } from './program-binding.ts';
+import { reportMissingInstructions } from './report-missing-instructions.ts';
 import { hostArrays, onHost, type ValueBuffer } from '../value-buffer.ts';
 
 function allocated({ dtype, shape }: ValueType): ValueBuffer {
   return onHost(newArray(dtype, sizeOf(shape)));
 }
 
+function modelOf(definition: ProgramDefinition): OnnxModel {
+  reportMissingInstructions(definition.outputs);
+  return onnxModelOf(definition);
+}
+
 /** Runs graphs on onnxruntime's CPU provider, with values on the host and OMP_NUM_THREADS threads (default: one per core). */
 export const onnxruntimeExecutor: Executor = {
   device: 'cpu',
   prepareForward,
-  compile: (definition) => compileModel(onnxModelOf(definition)),
+  compile: (definition) => compileModel(modelOf(definition)),
   compileSync(definition) {
-    const model = onnxModelOf(definition);
+    const model = modelOf(definition);
     const { session, fix } = newSession(model);
     try {
       session.compileSync(model.model);
