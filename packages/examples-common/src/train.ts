@@ -74,8 +74,8 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
     model.syncBuffers();
     quality = await evaluate(model.module, testLoader, group);
     if (settings.histograms) report.addGradients(model);
-    report.writer?.addScalar('test/loss', quality.loss, step);
-    report.writer?.addScalar('test/accuracy', quality.accuracy, step);
+    report.addScalar('test/loss', quality.loss, step);
+    report.addScalar('test/accuracy', quality.accuracy, step);
     log(`\naccuracy=${quality.accuracy.toFixed(4)}\tloss=${quality.loss.toFixed(4)}\n`);
     await checkpoints?.save({ step, epoch: epoch + 1 });
   }

@@ -13,6 +13,8 @@ export { installErrorRecord } from './worker/install-error-record.ts';
 export type { ErrorRecordOptions } from './worker/install-error-record.ts';
 export { figuresVariable, formatFigures, noWork, stepBounds } from './worker/rank-figures.ts';
 export type { Phase, Progress, Work } from './worker/rank-figures.ts';
+export { maxRecentPoints, maxScalars } from './worker/rank-scalars.ts';
+export type { RankScalar } from './worker/rank-scalars.ts';
 export { setRecoveryMark } from './worker/recovery-mark.ts';
 export { ownSavingMark, removeMark, setMark } from './worker/saving-mark.ts';
 export type { SourceLocation } from './worker/source-location.ts';

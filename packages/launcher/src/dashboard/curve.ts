@@ -1,29 +1,39 @@
-/** A point of the curves of loss and rate over steps. */
-export interface Point {
+/** A point of a curve over steps. */
+export interface AtStep {
   readonly step: number;
+}
+
+/** A point of the curves of loss and rate. */
+export interface Point extends AtStep {
   readonly loss: number;
   /** Samples per second of all ranks. */
   readonly rate: number;
 }
 
 /** A curve of the whole training in bounded memory. */
-export interface Curve {
-  readonly points: readonly Point[];
+export interface Curve<P extends AtStep = Point> {
+  readonly points: readonly P[];
   /** One of this many points is kept. */
   readonly every: number;
   /** Points since the last one that was kept. */
   readonly skipped: number;
 }
 
-export const emptyCurve: Curve = { points: [], every: 1, skipped: 0 };
+export const emptyCurve: Curve<never> = { points: [], every: 1, skipped: 0 };
 
-const maxPoints = 400;
+const defaultMaxPoints = 400;
 
 /**
  * Adds a point. A full curve keeps every second point, so that it covers the whole training. A job that was restarted
  * continues from its checkpoint, and replaces the points from there on.
+ *
+ * @param maxPoints At least 2. Default: 400.
  */
-export function extended(curve: Curve, point: Point): Curve {
+export function extended<P extends AtStep>(
+  curve: Curve<P>,
+  point: P,
+  maxPoints = defaultMaxPoints,
+): Curve<P> {
   const last = curve.points.at(-1);
   if (last !== undefined && point.step === last.step) return curve;
   if (last !== undefined && point.step < last.step) {

@@ -16,6 +16,13 @@ import type { DashboardPlace } from '../options/dashboard-place.ts';
 /** Milliseconds between two collections of figures. */
 const collectEveryMs = 1000;
 
+/** What a dashboard shows of the job itself. */
+export interface ShownJob {
+  /** Title of the page. */
+  readonly name: string;
+  readonly events: EventLog;
+}
+
 /** The sources of this node's figures in one round. */
 export interface RoundFigures {
   readonly round: Round;
@@ -32,13 +39,15 @@ export interface RoundFigures {
 export class Dashboard {
   readonly #server: DashboardServer | undefined;
   readonly #events: EventLog;
+  readonly #name: string;
   readonly #ticker: NodeJS.Timeout;
   #current: (RoundFigures & { reader: FiguresReader; ages: FigureAges }) | undefined;
   #isCollecting = false;
 
-  private constructor(server: DashboardServer | undefined, events: EventLog) {
+  private constructor(server: DashboardServer | undefined, { name, events }: ShownJob) {
     this.#server = server;
     this.#events = events;
+    this.#name = name;
     this.#ticker = setInterval(() => void this.#collect(), collectEveryMs).unref();
   }
 
@@ -47,19 +56,19 @@ export class Dashboard {
    *
    * @throws CommandError if the place is refused or cannot be bound.
    */
-  static async serve(place: DashboardPlace, events: EventLog): Promise<Dashboard> {
+  static async serve(place: DashboardPlace, job: ShownJob): Promise<Dashboard> {
     const refused = refusalOf(place, jobSecret() !== undefined);
     if (refused !== undefined) throw new CommandError(2, refused);
     // Without a secret the page is on loopback, which other users of this host can reach.
     const token = dashboardToken() ?? randomBytes(24).toString('base64url');
     const server = await DashboardServer.listen(place, token);
     process.stderr.write(`ringrun: dashboard: ${server.url}\n`);
-    return new Dashboard(server, events);
+    return new Dashboard(server, job);
   }
 
   /** On a node that serves no page: sends the figures of its ranks. */
-  static send(events: EventLog): Dashboard {
-    return new Dashboard(undefined, events);
+  static send(job: ShownJob): Dashboard {
+    return new Dashboard(undefined, job);
   }
 
   /** Shows this round from now on. */
@@ -103,6 +112,7 @@ export class Dashboard {
     const ranks = byRank(figures.filter((one) => one.restartCount === restartCount));
     this.#server?.show({
       runId,
+      name: this.#name,
       restartCount,
       worldSize: worldSizeOf(round),
       ranks,

@@ -12,6 +12,11 @@ export function formatLoss(loss: number | null, digits: number): string {
   return Math.abs(loss) < 1e-3 && loss !== 0 ? loss.toExponential(digits) : loss.toFixed(4);
 }
 
+/** Five significant digits, such as `0.97`, `1234.5` and `3.2e-7`; for null, `NaN`. */
+export function formatScalar(value: number | null): string {
+  return value === null ? 'NaN' : String(Number(value.toPrecision(5)));
+}
+
 /** Such as `8.7 ms` and `1.18 s`. */
 export function formatStep(seconds: number): string {
   return seconds < 1 ? `${(1000 * seconds).toFixed(1)} ms` : `${seconds.toFixed(2)} s`;

@@ -9,6 +9,8 @@ export interface AgedFigures extends RankFigures {
 /** All that is known about a job at one time. */
 export interface JobFigures {
   readonly runId: string;
+  /** Name of the job, for its title. Undefined if it has none. */
+  readonly name?: string | undefined;
   /** Restarts of all workers so far. */
   readonly restartCount: number;
   readonly worldSize: number;
@@ -71,13 +73,13 @@ export function newestJob(
     .sort((a, b) => b.restartCount - a.restartCount);
   const last = lastFirst.at(0);
   if (runId === undefined || last === undefined) return undefined;
-  const { restartCount, worldSize } = last;
+  const { name, restartCount, worldSize } = last;
   const ranks = new Map<number, AgedFigures>();
   for (const one of lastFirst) {
     const isOfAttempt = one.restartCount === restartCount && one.rank < worldSize;
     if (isOfAttempt && !ranks.has(one.rank)) ranks.set(one.rank, aged(one));
   }
-  return { runId, restartCount, worldSize, ranks: byRank(ranks.values()), events: onceEach(events) };
+  return { runId, name, restartCount, worldSize, ranks: byRank(ranks.values()), events: onceEach(events) };
 }
 
 export function byRank(figures: Iterable<AgedFigures>): AgedFigures[] {

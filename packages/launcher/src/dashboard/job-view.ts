@@ -1,6 +1,8 @@
 import type { JobEvent } from '@ringrun/rendezvous/rounds';
 import { slowestRank, type SlowestRank } from '../worker/slowest-rank.ts';
 import type { Point } from './curve.ts';
+import { lastOf, scalarsOf } from './scalars.ts';
+import type { Scalar } from './scalars.ts';
 import type { AgedFigures, JobFigures } from './job-figures.ts';
 import type { Phase } from '../worker/rank-figures.ts';
 
@@ -13,6 +15,8 @@ const minSeconds = 3;
 /** The view of a job on the page and in `ringrun top`. */
 export interface JobView {
   readonly runId: string;
+  /** Name of the job; undefined if it has none. */
+  readonly name: string | undefined;
   readonly restartCount: number;
   readonly worldSize: number;
   readonly unit: string;
@@ -33,6 +37,8 @@ export interface JobView {
   /** Ranks without figures. */
   readonly missing: readonly number[];
   readonly events: readonly JobEvent[];
+  /** What the script reports itself: the last values, each of the lowest rank that reports it. */
+  readonly scalars: readonly Scalar[];
 }
 
 export interface RankView {
@@ -54,7 +60,7 @@ export interface RankView {
 }
 
 /** Pure: the view of a job's figures. */
-export function viewOf({ runId, restartCount, worldSize, ranks, events }: JobFigures): JobView {
+export function viewOf({ runId, name, restartCount, worldSize, ranks, events }: JobFigures): JobView {
   const views = ranks.map(rankView);
   const measured = ranks.filter(
     ({ recent }, i) => views[i].state !== 'silent' && recent.seconds >= minSeconds,
@@ -64,6 +70,7 @@ export function viewOf({ runId, restartCount, worldSize, ranks, events }: JobFig
   const known = new Set(ranks.map(({ rank }) => rank));
   return {
     runId,
+    name,
     restartCount,
     worldSize,
     unit: furthest?.unit ?? 'samples',
@@ -77,6 +84,7 @@ export function viewOf({ runId, restartCount, worldSize, ranks, events }: JobFig
     ranks: views,
     missing: Array.from({ length: worldSize }, (_, rank) => rank).filter((rank) => !known.has(rank)),
     events,
+    scalars: scalarsOf(ranks).map(lastOf),
   };
 }
 

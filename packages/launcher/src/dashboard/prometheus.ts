@@ -1,5 +1,6 @@
 import type { JobFigures } from './job-figures.ts';
 import { viewOf } from './job-view.ts';
+import { lastOf } from './scalars.ts';
 import { stepBounds } from '../worker/rank-figures.ts';
 
 /** Content type of the text format. */
@@ -52,6 +53,15 @@ export function metricsOf(job: JobFigures): string {
       ofRanks(({ figures }) => figures.progress?.loss),
     ),
     family('ringrun_learning_rate', 'gauge', 'Learning rate.', alone(view.learningRate)),
+    family('ringrun_scalar', 'gauge', 'Last value of a scalar that the script reports.', (name) =>
+      perRank.flatMap(({ figures, labels }) =>
+        (figures.scalars ?? []).map((scalar): Sample => [
+          name,
+          { ...labels, name: scalar.name },
+          lastOf(scalar).value ?? NaN,
+        ]),
+      ),
+    ),
     family(
       'ringrun_steps_total',
       'counter',

@@ -11,6 +11,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { accessOf } from './access.ts';
 import { ClientLimits } from './client-limits.ts';
 import { emptyCurve, extended } from './curve.ts';
+import type { Curve } from './curve.ts';
 import type { JobFigures } from './job-figures.ts';
 import { pointOf, viewOf } from './job-view.ts';
 import type { DashboardPlace } from '../options/dashboard-place.ts';
@@ -18,6 +19,7 @@ import type { PageAssets } from './page/assets.ts';
 import { contentPolicyOf, pageOf } from './page/page.ts';
 import { metricsOf, metricsType } from './prometheus.ts';
 import { RateLimit } from './rate-limit.ts';
+import { ScalarCurves } from './scalars.ts';
 import { formatStatus } from './status.ts';
 
 export interface ServerThreadData {
@@ -43,7 +45,8 @@ const [memberRequests, strangerRequests] = [0, 1].map(
   () => new RateLimit(requestLimit.perSecond, requestLimit.burst, performance.now()),
 );
 let job: JobFigures = { runId: '', restartCount: 0, worldSize: 0, ranks: [], events: [] };
-let curve = emptyCurve;
+let curve: Curve = emptyCurve;
+const scalars = new ScalarCurves();
 /** Answers since the last figures, by path. */
 const answers = new Map<string, Answer>();
 
@@ -98,6 +101,7 @@ parentPort!.on('message', (message: JobFigures | 'end') => {
   answers.clear();
   const point = pointOf(viewOf(job));
   if (point !== undefined) curve = extended(curve, point);
+  scalars.extend(job.ranks);
 });
 
 function onListening(): void {
@@ -120,7 +124,11 @@ function report(outcome: ServerThreadReport): void {
 }
 
 function status(): string {
-  return formatStatus(viewOf(job), curve.points);
+  return formatStatus(viewOf(job), {
+    curve: curve.points,
+    scalars: scalars.list,
+    hiddenScalars: scalars.left,
+  });
 }
 
 function answer(request: IncomingMessage, response: ServerResponse): void {

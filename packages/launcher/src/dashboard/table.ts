@@ -1,9 +1,10 @@
 import { formatDuration } from '@ringrun/core';
-import { formatLoss, formatSize, formatStep } from './format.ts';
+import { formatLoss, formatScalar, formatSize, formatStep } from './format.ts';
 import type { RankView } from './job-view.ts';
 import type { Status } from './status.ts';
 
 const maxEvents = 5;
+const maxScalarsShown = 4;
 
 /** The lines of `ringrun top`. `rows`: lines of the terminal. */
 export function tableOf(status: Status, rows = Infinity): string[] {
@@ -21,7 +22,7 @@ export function tableOf(status: Status, rows = Infinity): string[] {
 }
 
 function headOf(status: Status): string[] {
-  const { runId, progress, loss, rate, unit, stepSeconds, hasEnded } = status;
+  const { runId, name, progress, loss, rate, unit, stepSeconds, hasEnded } = status;
   const figures = [
     ...(progress
       ? [`epoch ${progress.epoch}${progress.epochs === undefined ? '' : `/${progress.epochs}`}`]
@@ -32,9 +33,18 @@ function headOf(status: Status): string[] {
     ...(stepSeconds === undefined ? [] : [`step ${formatStep(stepSeconds)}`]),
   ];
   return [
-    `ringrun: job ${runId}: ${formatSize(status)}${hasEnded ? ', ended' : ''}`,
+    `ringrun: job ${runId}${name === undefined ? '' : ` (${name})`}: ${formatSize(status)}${hasEnded ? ', ended' : ''}`,
     ...(figures.length > 0 ? [figures.join('   ')] : []),
+    ...scalarLines(status),
   ];
+}
+
+/** One line of scalars. The page has all of them. */
+function scalarLines({ scalars, hiddenScalars }: Status): string[] {
+  const shown = scalars.slice(0, maxScalarsShown);
+  const left = scalars.length - shown.length + hiddenScalars;
+  const texts = shown.map(({ name, value }) => `${name} ${formatScalar(value)}`);
+  return shown.length === 0 ? [] : [[...texts, ...(left > 0 ? [`… ${left} more scalars`] : [])].join('   ')];
 }
 
 function rowOf({

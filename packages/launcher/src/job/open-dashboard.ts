@@ -1,5 +1,6 @@
 import type { Dashboard } from '../dashboard/dashboard.ts';
 import type { EventLog } from '../dashboard/event-log.ts';
+import { jobNameOf } from '../options/launch-options.ts';
 import type { LaunchOptions } from '../options/launch-options.ts';
 
 /**
@@ -10,12 +11,14 @@ import type { LaunchOptions } from '../options/launch-options.ts';
  * @throws CommandError if the page cannot be served.
  */
 export async function openDashboard(
-  { dashboard }: LaunchOptions,
+  options: LaunchOptions,
   isStoreServer: boolean,
   events: EventLog,
 ): Promise<Dashboard | undefined> {
+  const { dashboard } = options;
   if (dashboard === undefined) return undefined;
   // Loaded only for jobs with a dashboard.
   const { Dashboard } = await import('../dashboard/dashboard.ts');
-  return isStoreServer ? Dashboard.serve(dashboard, events) : Dashboard.send(events);
+  const job = { name: jobNameOf(options), events };
+  return isStoreServer ? Dashboard.serve(dashboard, job) : Dashboard.send(job);
 }

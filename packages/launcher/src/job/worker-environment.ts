@@ -5,6 +5,8 @@ import { figuresVariable } from '../worker/rank-figures.ts';
 /** Settings that all workers of this node share. */
 export interface JobSettings {
   round: Round;
+  /** RINGRUN_JOB_NAME. */
+  name: string;
   /** ROLE_NAME. */
   role: string;
   maxRestarts: number;
@@ -56,6 +58,7 @@ export function workerEnvironment(
     MASTER_ADDR: round.masterAddress,
     MASTER_PORT: String(round.masterPort),
     RINGRUN_RUN_ID: round.runId,
+    RINGRUN_JOB_NAME: job.name,
     RINGRUN_RESTART_COUNT: String(round.restartCount),
     RINGRUN_MAX_RESTARTS: String(job.maxRestarts),
     RINGRUN_GRACE: String(job.gracePeriodMs / 1000),

@@ -17,6 +17,7 @@ import type { FailedRun } from './failure-report.ts';
 import type { WorkerRecord } from './find-root-cause.ts';
 import { RunLogs } from '../logs/run-logs.ts';
 import type { RoundLogs } from '../logs/run-logs.ts';
+import { jobNameOf } from '../options/launch-options.ts';
 import type { LaunchOptions } from '../options/launch-options.ts';
 import { readLimits, refuseTooMany } from './process-limits.ts';
 import { refuseUnknownRanks } from '../logs/destinations.ts';
@@ -142,7 +143,8 @@ export class WorkerLauncher {
     const { processesPerNode } = this;
     const usableCpus = this.#usableCpus;
     const inherited = { ...this.#typescriptVariables(), ...process.env };
-    const job: JobSettings = { round, role, maxRestarts, gracePeriodMs, processesPerNode, usableCpus };
+    const name = jobNameOf(this.#options);
+    const job: JobSettings = { round, name, role, maxRestarts, gracePeriodMs, processesPerNode, usableCpus };
     return Array.from({ length: processesPerNode }, (_, localRank) => {
       const command = this.#commandOf(localRank);
       const errorFile = this.#recordFile(round, localRank);

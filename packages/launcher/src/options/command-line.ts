@@ -36,6 +36,7 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     program: resolveProgram(command, requested),
     ...placement,
     runId: requested.rdzvId?.value,
+    name: requested.name?.value,
     secretFile: requested.secretFile?.value,
     encrypt: requested.encrypt?.value ?? false,
     standalone: requested.standalone?.value ?? false,

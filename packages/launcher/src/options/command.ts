@@ -40,6 +40,11 @@ const groups: Readonly<Record<string, readonly (readonly [flags: string, help: s
     ['-m, --module', "run a package's entry point instead of a script"],
     ['--no-node', 'run any program instead of a Node.js script'],
     ['--no-python', 'alias of --no-node, as torchrun names it'],
+    [
+      '--name <text>',
+      'name of the job on the dashboard (default: the file name of the script)',
+      values.parseName,
+    ],
     ['--role <name>', 'role of the workers (default: "default")', values.parseText],
     [
       '--numa-binding <how>',

@@ -1,3 +1,5 @@
+import { basename } from 'node:path';
+import { printable } from '@ringrun/core';
 import type { DashboardPlace } from './dashboard-place.ts';
 import type { Program } from './program.ts';
 import type { RendezvousOptions } from './rendezvous-options.ts';
@@ -18,6 +20,8 @@ export interface LaunchOptions {
   rendezvous: RendezvousOptions;
   /** --rdzv-id: job id, the same on all nodes. Default: a random id for one node, `none` for several. */
   runId: string | undefined;
+  /** --name, RINGRUN_JOB_NAME: name of the job on the dashboard. Default: the file name of the script. */
+  name: string | undefined;
   /** --secret-file: file with the secret of the job. Default: RINGRUN_SECRET or RINGRUN_SECRET_FILE. */
   secretFile: string | undefined;
   /** --encrypt, RINGRUN_ENCRYPT: encrypt the connections between nodes. Needs a secret. Default: false. */
@@ -51,6 +55,14 @@ export interface LaunchOptions {
   dashboard: DashboardPlace | undefined;
   /** --numa-binding: CPUs to which each worker is bound. Default: no binding. */
   numaBinding: NumaBinding | undefined;
+}
+
+/** Characters of a job's name. */
+export const maxNameCharacters = 200;
+
+/** The name of the job that the user has chosen, or else the file name of its program. */
+export function jobNameOf({ name, program }: Pick<LaunchOptions, 'name' | 'program'>): string {
+  return printable(name ?? basename(program.name), maxNameCharacters);
 }
 
 /** 1 ≤ min ≤ max. With the static rendezvous, min = max. */

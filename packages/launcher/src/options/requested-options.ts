@@ -16,6 +16,7 @@ interface Values {
   noNode: boolean;
   noPython: boolean;
   role: string;
+  name: string;
   numaBinding: NumaBinding;
   nnodes: NodeRange;
   nodeRank: number;
@@ -99,6 +100,7 @@ function variablesOf(option: Option): string[] {
       'grace-period': ['RINGRUN_GRACE'],
       encrypt: ['RINGRUN_ENCRYPT'],
       dashboard: ['RINGRUN_DASHBOARD'],
+      name: ['RINGRUN_JOB_NAME'],
     }[name] ?? [];
   const isTorchs = ![
     'version',
@@ -108,6 +110,7 @@ function variablesOf(option: Option): string[] {
     'secret-file',
     'encrypt',
     'dashboard',
+    'name',
   ].includes(name);
   return [...(isTorchs ? [`PET_${name.replaceAll('-', '_').toUpperCase()}`] : []), ...own];
 }

@@ -4,7 +4,7 @@ import { isHostName } from '@ringrun/rendezvous';
 import { InvalidArgumentError } from 'commander';
 import { defaultPlace } from './dashboard-place.ts';
 import type { DashboardPlace } from './dashboard-place.ts';
-import { numaBindings } from './launch-options.ts';
+import { maxNameCharacters, numaBindings } from './launch-options.ts';
 import type { NodeRange, NumaBinding, ProcessesPerNode } from './launch-options.ts';
 import { suggestion } from './nearest.ts';
 import type { RendezvousOptions } from './rendezvous-options.ts';
@@ -138,6 +138,13 @@ export function parseTruth(text: string): boolean {
 export function parseText(text: string): string {
   if (text.trim() !== '') return text;
   throw new InvalidArgumentError('Expected a text that is not empty.');
+}
+
+export function parseName(text: string): string {
+  if (parseText(text).length <= maxNameCharacters) return text;
+  throw new InvalidArgumentError(
+    `Expected at most ${maxNameCharacters} characters, got ${text.length}. Choose a shorter name.`,
+  );
 }
 
 /** Every rank publishes the id, and workers inherit it: reports of a node hold at most 64 KiB. */

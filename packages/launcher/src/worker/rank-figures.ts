@@ -1,4 +1,6 @@
 import { printable } from '@ringrun/core';
+import { checkScalars } from './rank-scalars.ts';
+import type { RankScalar } from './rank-scalars.ts';
 
 /**
  * The variable with the path of the file to which a worker writes its figures. If unset, the worker writes no figures.
@@ -52,6 +54,8 @@ export type Phase = 'training' | 'paused' | 'ended';
 /** The figures that one rank publishes about its training, about once a second. */
 export interface RankFigures {
   readonly runId: string;
+  /** Name of the job, RINGRUN_JOB_NAME. Undefined if the process has no name of its job. */
+  readonly name?: string;
   readonly restartCount: number;
   readonly rank: number;
   readonly worldSize: number;
@@ -70,6 +74,8 @@ export interface RankFigures {
   readonly stepSeconds: number;
   /** Undefined without a training report. */
   readonly progress?: Progress;
+  /** What the script reports itself, in the order of the first points. Undefined without any. */
+  readonly scalars?: readonly RankScalar[];
 }
 
 /** JSON has no NaN and no infinities, which a loss may be. */
@@ -106,6 +112,8 @@ export function checkFigures(value: unknown): RankFigures | undefined {
   if (!isCount(numbers.rank) || !isCount(numbers.worldSize) || numbers.rank >= numbers.worldSize)
     return undefined;
   const progress = given['progress'] === undefined ? undefined : checkProgress(given['progress']);
+  const scalars = checkScalars(given['scalars']);
+  const name = checkText(given['name']);
   return {
     ...numbers,
     runId: checkText(given['runId']),
@@ -115,6 +123,8 @@ export function checkFigures(value: unknown): RankFigures | undefined {
     recent,
     stepCounts: counts,
     ...(progress && { progress }),
+    ...(name !== '' && { name }),
+    ...(scalars.length > 0 && { scalars }),
   };
 }
 

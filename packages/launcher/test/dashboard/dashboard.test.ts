@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -98,6 +98,8 @@ test('a job shows its slow rank on the page, at /metrics and in ringrun top, and
     missing: [],
     slowest: { rank: 1 },
     progress: { epoch: 1, epochs: 2, stepsOfEpoch: 1_000_000 },
+    name: basename(script),
+    scalars: [{ name: '<b>accuracy</b>' }],
   });
   expect(status.ranks.map(({ state }) => state)).toEqual(['training', 'training']);
   // Rank 0 awaits rank 1 in every step.
@@ -115,7 +117,9 @@ test('a job shows its slow rank on the page, at /metrics and in ringrun top, and
   expect(await page.text()).toContain('<title>ringrun</title>');
   const metrics = await ask(job.url, 'metrics');
   expect(metrics.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-  expect(await metrics.text()).toMatch(/^ringrun_samples_total\{rank="1",host=".+"\} \d+$/m);
+  const families = await metrics.text();
+  expect(families).toMatch(/^ringrun_samples_total\{rank="1",host=".+"\} \d+$/m);
+  expect(families).toMatch(/^ringrun_scalar\{rank="0",host=".+",name="<b>accuracy<\/b>"\} \d+$/m);
 
   for (const target of [[job.url], [logs], []]) {
     const { status: code, stdout } = top(['--once', ...target], { TMPDIR: tmp });
@@ -174,7 +178,8 @@ function tokenOf(url: string): string {
 }
 
 test('a restart stays on the page, with the error that caused it', async ({ skip }) => {
-  const job = await train({ args: ['--nproc', '2', '--max-restarts', '1'], env: { FAIL: '1' } });
+  const args = ['--nproc', '2', '--max-restarts', '1', '--name', 'my run'];
+  const job = await train({ args, env: { FAIL: '1' } });
   const status = await job.until(
     ({ restartCount, ranks }) => restartCount === 1 && ranks.length === 2 && ranks[0].steps > 20,
   );
@@ -204,11 +209,24 @@ test('a restart stays on the page, with the error that caused it', async ({ skip
   expect(await text('.tile')).toMatch(/^Loss\n[\d.e-]+\nlearning rate 0\.1$/);
   expect(await page.locator('#ranks tr').count()).toBe(2);
   expect(await style('.tile', 'border-radius')).toBe('8px');
+  expect(await text('#title')).toBe('my run');
+  expect(await page.title()).toMatch(/^my run: loss [\d.e-]+$/);
   // As text, not as markup.
   expect(await page.locator('#events').innerText()).toContain('Error: <b>the disk</b> is full');
   expect(await page.locator('#events b').count()).toBe(0);
   // The script reads the next status by itself.
   await page.locator('#loss path.curve[d^=M]').waitFor({ state: 'attached' });
+  await page.locator('#charts .scalar path.curve[d^=M]').waitFor({ state: 'attached' });
+  expect(await text('.scalar figcaption')).toMatch(/^<b>accuracy<\/b>\s+\d+$/);
+  // The address keeps the scale, so a reload does too.
+  await page.getByLabel('log scale').check();
+  await page.reload();
+  expect(page.url()).toMatch(/#log$/);
+  expect(await page.getByLabel('log scale').isChecked()).toBe(true);
+  await page.getByLabel('log scale').uncheck();
+  expect(page.url()).not.toContain('#');
+  await page.setViewportSize({ width: 400, height: 800 });
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(400);
   const steps = await text('#ranks td:nth-child(4)');
   await eventually(job, async () => ((await text('#ranks td:nth-child(4)')) !== steps ? true : undefined));
   expect(problems).toEqual([]);

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { emptyCurve, extended } from '../../src/dashboard/curve.ts';
+import type { Curve } from '../../src/dashboard/curve.ts';
 import { WorkRecorder } from '../../../runtime/src/report/figures-recorder.ts';
 import { FigureAges, newestJob } from '../../src/dashboard/job-figures.ts';
 import type { JobFigures } from '../../src/dashboard/job-figures.ts';
@@ -122,7 +123,7 @@ describe('the view', () => {
   });
 
   test('a curve covers the whole training with at most 400 points', () => {
-    let curve = emptyCurve;
+    let curve: Curve = emptyCurve;
     for (let step = 1; step <= 100_000; step += 1) curve = extended(curve, { step, loss: 1 / step, rate: 1 });
     expect(curve.points.length).toBeLessThanOrEqual(400);
     expect(curve.points.length).toBeGreaterThan(150);
@@ -130,7 +131,7 @@ describe('the view', () => {
   });
 
   test('a restarted job replaces the points after its checkpoint', () => {
-    let curve = emptyCurve;
+    let curve: Curve = emptyCurve;
     for (const step of [10, 20, 30, 20, 40]) curve = extended(curve, { step, loss: step, rate: 1 });
     expect(curve.points.map(({ step }) => step)).toEqual([10, 20, 40]);
   });
@@ -140,7 +141,7 @@ describe('the table', () => {
   test('has a line per rank, the slowest rank and the last events', () => {
     const events = [{ at: 0, what: 'rank 1 on host host1: killed by SIGKILL' }];
     const view = viewOf({ ...jobOf([figuresOf(0), slow]), events });
-    expect(tableOf(statusOf(view, []))).toEqual([
+    expect(tableOf(statusOf(view))).toEqual([
       'ringrun: job job: 2 ranks',
       'epoch 2/4   step 50/100   loss 0.5000   160 images/s   step 100.0 ms',
       '',
@@ -161,7 +162,7 @@ describe('the table', () => {
         recent: { ...figuresOf(0).recent, waiting: rank === 317 ? 0.1 : 2 },
       }),
     );
-    const status = statusOf(viewOf(jobOf(ranks)), []);
+    const status = statusOf(viewOf(jobOf(ranks)));
     expect(status.ranks.some(({ rank }) => rank === 317)).toBe(true);
     const lines = tableOf(status, 20);
     expect(lines.length).toBeLessThanOrEqual(20);

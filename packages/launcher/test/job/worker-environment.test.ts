@@ -9,6 +9,7 @@ import type { JobSettings } from '../../src/job/worker-environment.ts';
 import { launch, temporaryScript } from '../support/launched.ts';
 
 const job: JobSettings = {
+  name: 'train.ts',
   round: {
     runId: 'run-1',
     restartCount: 2,
@@ -44,6 +45,7 @@ test("a worker receives torchrun's variables", () => {
     MASTER_ADDR: 'node-0',
     MASTER_PORT: '1234',
     RINGRUN_RUN_ID: 'run-1',
+    RINGRUN_JOB_NAME: 'train.ts',
     RINGRUN_RESTART_COUNT: '2',
     RINGRUN_MAX_RESTARTS: '5',
     RINGRUN_GRACE: '2.5',

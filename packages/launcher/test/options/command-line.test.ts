@@ -68,6 +68,7 @@ const options: [flag: string, variable: string, value: string, means: Partial<La
   ['--role', 'PET_ROLE', 'trainer', { role: 'trainer' }],
   ['--numa-binding', 'PET_NUMA_BINDING', 'core-complex', { numaBinding: 'core-complex' }],
   ['--grace-period', 'RINGRUN_GRACE', '7', { gracePeriodMs: 7000 }],
+  ['--name', 'RINGRUN_JOB_NAME', 'MNIST-lr-0.1', { name: 'MNIST-lr-0.1' }],
   [
     '--signals-to-handle',
     'PET_SIGNALS_TO_HANDLE',

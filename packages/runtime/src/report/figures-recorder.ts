@@ -32,6 +32,11 @@ export class WorkRecorder {
     this.#running = undefined;
   }
 
+  /** Steps since the process started. */
+  get steps(): number {
+    return this.#steps;
+  }
+
   step(samples: number, now: number): void {
     if (this.#running === undefined) this.resume(now);
     else this.#addStepTime((now - this.#lastStepAt) / 1000);

@@ -1,4 +1,4 @@
-import { startPublishingSteps } from './publish-figures.ts';
+import { startPublishingScalars, startPublishingSteps } from './publish-figures.ts';
 import { startCountingSteps } from './train-job/counted-steps.ts';
 
 export type { RankSummary } from '@ringrun/launcher';
@@ -15,3 +15,4 @@ export type {
 
 startCountingSteps();
 startPublishingSteps();
+startPublishingScalars();

@@ -3,11 +3,13 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
-import { figuresVariable, formatFigures } from '@ringrun/launcher';
+import { figuresVariable, formatFigures, maxScalars } from '@ringrun/launcher';
 import type { Phase, Progress } from '@ringrun/launcher';
-import { makeFolder } from '@ringrun/core';
+import { makeFolder, printable } from '@ringrun/core';
 import { ddpEvents } from '../ddp/events.ts';
+import { writerEvents } from '../tensorboard/events.ts';
 import { WorkRecorder } from './figures-recorder.ts';
+import { RecentScalars } from './recent-scalars.ts';
 
 /** Milliseconds between two records of a rank. */
 const publishEveryMs = 1000;
@@ -20,7 +22,12 @@ export class FiguresPublisher {
   readonly #path: string;
   readonly #env: NodeJS.ProcessEnv;
   readonly #work = new WorkRecorder();
-  #phase: Phase = 'training';
+  readonly #scalars = new RecentScalars();
+  /** Scalars that the record has in its progress already. */
+  #leftOut = new Set<string>();
+  #hasNamedLimit = false;
+  #later: NodeJS.Timeout | undefined;
+  #phase: Phase = 'paused';
   #progress: Progress | undefined;
   #nextAt = -Infinity;
   #isWriting = false;
@@ -44,14 +51,41 @@ export class FiguresPublisher {
   /** Counts a step. Returns whether a record is due: call `publish` then. */
   step(samples: number): boolean {
     const now = performance.now();
+    this.#phase = 'training';
     this.#work.step(samples, now);
     return now >= this.#nextAt;
+  }
+
+  /** From now on, scalars with these names are not published. */
+  leaveOut(names: Iterable<string>): void {
+    this.#leftOut = new Set(names);
+  }
+
+  /** Publishes a point of a scalar within a second. Default of the step: that of the training. */
+  addScalar(name: string, value: number, step: number | undefined): void {
+    if (this.#leftOut.has(name)) return;
+    const hasRoom = this.#scalars.add(name, value, step ?? this.#progress?.step ?? this.#work.steps);
+    if (!hasRoom && !this.#hasNamedLimit) {
+      this.#hasNamedLimit = true;
+      this.#log(
+        `shows its first ${maxScalars} scalars on the dashboard, without ${printable(name)} and later ones. Files of TensorBoard have all of them`,
+      );
+    }
+    if (!hasRoom) return;
+    this.#later ??= setTimeout(
+      () => {
+        this.publish();
+      },
+      Math.max(0, this.#nextAt - performance.now()),
+    ).unref();
   }
 
   /** Starts to write a record, and returns at once. */
   publish(progress?: Progress): void {
     this.#progress = progress ?? this.#progress;
     this.#nextAt = performance.now() + publishEveryMs;
+    clearTimeout(this.#later);
+    this.#later = undefined;
     void this.#write();
   }
 
@@ -119,6 +153,8 @@ export class FiguresPublisher {
   }
 
   #record(): string {
+    const scalars = this.#scalars.list;
+    const name = this.#env['RINGRUN_JOB_NAME'];
     return formatFigures({
       runId: this.#env['RINGRUN_RUN_ID'] ?? '',
       restartCount: Number(this.#env['RINGRUN_RESTART_COUNT'] ?? 0),
@@ -130,6 +166,8 @@ export class FiguresPublisher {
       phase: this.#phase,
       ...this.#work.take(performance.now()),
       ...(this.#progress && { progress: this.#progress }),
+      ...(name !== undefined && { name }),
+      ...(scalars.length > 0 && { scalars }),
     });
   }
 }
@@ -147,6 +185,15 @@ function openPublisher(env: NodeJS.ProcessEnv): FiguresPublisher | undefined {
     if (code === 0) publisher.endNow();
   });
   return publisher;
+}
+
+/** Publishes the scalars of all writers. */
+export function startPublishingScalars(): void {
+  const publisher = figuresPublisher;
+  if (publisher === undefined) return;
+  writerEvents.on('scalar', (tag, value, step) => {
+    publisher.addScalar(tag, value, step);
+  });
 }
 
 /** Publishes the steps of DistributedDataParallel of a script without a training report, which has no loss. */

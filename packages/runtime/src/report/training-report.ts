@@ -5,7 +5,9 @@ import type { RankSummary } from '@ringrun/launcher';
 import { preemptionListeners } from '../checkpoint/preemption.ts';
 import { figuresPublisher, stopPublishingSteps } from './publish-figures.ts';
 import { profile, timedInput, type Profiler } from '../profiler/index.ts';
+import { writerEvents } from '../tensorboard/events.ts';
 import { SummaryWriter } from '../tensorboard/index.ts';
+import { requireScalar } from '../tensorboard/values.ts';
 import { closingTable } from './closing-table.ts';
 import { stopCountingSteps } from './train-job/counted-steps.ts';
 import { trainerServerIn } from './train-job/server-variables.ts';
@@ -98,7 +100,7 @@ interface Running {
 
 /** A report on training, returned by `trainingReport`. */
 export class TrainingReport {
-  /** The TensorBoard writer, for additional values; undefined without `dir`, and on ranks other than 0. */
+  /** The TensorBoard writer, for histograms and texts; undefined without `dir`, and on ranks other than 0. */
   readonly writer: SummaryWriter | undefined;
   readonly #options: TrainingReportOptions;
   readonly #group: ProcessGroup | undefined;
@@ -107,6 +109,8 @@ export class TrainingReport {
   readonly #output: Output;
   readonly #unit: string;
   readonly #logInterval: number;
+  /** Tags of the report's own curves in TensorBoard. The dashboard has these values already. */
+  readonly #curves: Readonly<Record<'loss' | 'learningRate' | 'rate' | 'rateOfEpoch', string>>;
   readonly #display: ProgressDisplay;
   readonly #summary: RankSummary;
   #running: Running | undefined;
@@ -129,9 +133,16 @@ export class TrainingReport {
     this.#output = output;
     this.#unit = unit;
     this.#logInterval = logInterval;
+    this.#curves = {
+      loss: 'train/loss',
+      learningRate: 'train/learning_rate',
+      rate: `train/${unit}_per_second`,
+      rateOfEpoch: `epoch/${unit}_per_second`,
+    };
     this.#display = isRank0(group) ? progressDisplayOn(output, { logInterval, unit }) : noProgressDisplay;
     const nothing = { steps: 0, samples: 0, seconds: 0, input: 0, compute: 0, waiting: 0 };
     preemptionListeners.add(this.#onPreemption);
+    figuresPublisher?.leaveOut(Object.values(this.#curves));
     this.#summary = { rank: group?.rank ?? 0, host: hostname(), ...nothing };
   }
 
@@ -194,6 +205,19 @@ export class TrainingReport {
       if (plots) this.#addPoints(running, value, lr);
     }
     this.#profiler?.step();
+  }
+
+  /**
+   * Adds a point to the curve `tag`, such as an accuracy: to TensorBoard on rank 0 if `dir` is set, and to the
+   * dashboard, which shows the curve of the lowest rank that has the tag. The dashboard has room for 64 tags.
+   *
+   * @param step an integer, the x of the point. Default: `steps`.
+   * @throws InvalidArgumentError as `SummaryWriter.addScalar`
+   */
+  addScalar(tag: string, value: number, step: number = this.steps): void {
+    requireScalar('TrainingReport.addScalar', tag, value, step);
+    if (this.writer === undefined) writerEvents.emit('scalar', tag, value, step);
+    else this.writer.addScalar(tag, value, step);
   }
 
   /**
@@ -267,7 +291,7 @@ export class TrainingReport {
     summary.seconds += seconds;
     for (const lane of ['input', 'compute', 'waiting'] as const) summary[lane] += secondsOf(lane);
     const rate = (running.samples * this.#ranks) / seconds;
-    this.writer?.addScalar(`epoch/${this.#unit}_per_second`, rate, running.number);
+    this.writer?.addScalar(this.#curves.rateOfEpoch, rate, running.number);
   }
 
   #show(running: Running, samplesBefore: number, loss: number): void {
@@ -315,9 +339,9 @@ export class TrainingReport {
     this.#lastPoint = { at: now, samples: running.samples };
     // The loss was computed before this step's update, so its x is the step from 0.
     const step = this.steps - 1;
-    writer.addScalar('train/loss', loss, step);
-    if (lr !== undefined) writer.addScalar('train/learning_rate', lr, step);
-    writer.addScalar(`train/${this.#unit}_per_second`, rate, step);
+    writer.addScalar(this.#curves.loss, loss, step);
+    if (lr !== undefined) writer.addScalar(this.#curves.learningRate, lr, step);
+    writer.addScalar(this.#curves.rate, rate, step);
   }
 
   get #ranks(): number {

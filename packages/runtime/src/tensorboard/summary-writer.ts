@@ -1,10 +1,12 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { givenPath, InvalidArgumentError, requireInteger, requireOptions, RingrunError } from '@ringrun/core';
+import { givenPath, requireInteger, requireOptions, RingrunError } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import { EventFile, eventFilePath } from './event-file.ts';
 import { encodeEvent, sessionStart, textValue, type SummaryValue } from './event.ts';
+import { writerEvents } from './events.ts';
 import { histogramOf } from './histogram.ts';
+import { requireScalar, requireTag, wrongValue } from './values.ts';
 
 /** Options of a {@link SummaryWriter}. */
 export interface SummaryWriterOptions {
@@ -71,15 +73,16 @@ export class SummaryWriter {
 
   /**
    * Adds a point to the curve `tag` (torch: add_scalar). Tags with a common prefix, such as `train/loss` and
-   * `train/lr`, are shown together.
+   * `train/lr`, are shown together. Under a launcher with `--dashboard`, the curve is also on the page.
    *
    * @param step an integer, TensorBoard's x axis. Default: 0.
    * @throws InvalidArgumentError if the tag is not a string, the value is not a number, or the step is not an
    * integer. NaN and infinities are allowed.
    */
   addScalar(tag: string, value: number, step?: number): void {
-    if (typeof value !== 'number') throw wrong('addScalar', `value of ${tag}`, 'a number', value);
+    requireScalar('SummaryWriter.addScalar', tag, value, step);
     this.#add('addScalar', { tag, simpleValue: value }, step);
+    writerEvents.emit('scalar', tag, value, step);
   }
 
   /**
@@ -91,7 +94,7 @@ export class SummaryWriter {
   addHistogram(tag: string, values: Iterable<number>, step?: number): void {
     const iterable: unknown = values;
     if (typeof iterable !== 'object' || iterable === null || !(Symbol.iterator in iterable)) {
-      throw wrong('addHistogram', `values of ${tag}`, 'an array of numbers', values);
+      throw wrongValue('SummaryWriter.addHistogram', `values of ${tag}`, 'an array of numbers', values);
     }
     const histo = histogramOf(values);
     if (histo !== undefined) this.#add('addHistogram', { tag, histo }, step);
@@ -121,18 +124,9 @@ export class SummaryWriter {
         `SummaryWriter.${who}: the writer of ${this.path} is closed. Add values before calling close().`,
       );
     }
-    if (typeof value.tag !== 'string' || value.tag === '') {
-      throw wrong(who, 'tag', "a string such as 'train/loss'", value.tag);
-    }
-    if (step !== undefined && !Number.isSafeInteger(step)) throw wrong(who, 'step', 'an integer', step);
+    requireTag(`SummaryWriter.${who}`, value.tag, step);
     this.#file.append(encodeEvent({ wallTime: secondsNow(), step, summary: { value: [value] } }));
   }
-}
-
-function wrong(who: string, what: string, expected: string, given: unknown): InvalidArgumentError {
-  return new InvalidArgumentError(
-    `SummaryWriter.${who}: ${what}: expected ${expected}, got ${String(given)}. Nothing was written.`,
-  );
 }
 
 function secondsNow(): number {

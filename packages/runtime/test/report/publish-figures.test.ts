@@ -55,3 +55,52 @@ test('a folder that cannot be written is reported once, and the training continu
     ),
   ]);
 });
+
+test('scalars are published within a second, and a name beyond 64 is reported once', async () => {
+  const written: string[] = [];
+  const stderr = vi
+    .spyOn(process.stderr, 'write')
+    .mockImplementation((text) => written.push(String(text)) > 0);
+  const path = join(temporaryFolder(), 'figures.json');
+  const publisher = new FiguresPublisher(path, { ...env, RINGRUN_JOB_NAME: 'train.ts' });
+  publisher.leaveOut(['train/loss']);
+  publisher.addScalar('train/loss', 1, 1);
+  // Without a step of the training.
+  publisher.addScalar('accuracy', 0.5, undefined);
+  for (let step = 1; step <= 12; step += 1) publisher.addScalar('accuracy', step, step);
+  for (let i = 1; i < 70; i += 1) publisher.addScalar(`more ${i}`, NaN, 3);
+  const record = () => (existsSync(path) ? parseFigures(readFileSync(path, 'utf8')) : undefined);
+  await vi.waitFor(() => {
+    expect(record()?.scalars).toHaveLength(64);
+  });
+  stderr.mockRestore();
+  expect(record()).toMatchObject({ name: 'train.ts', phase: 'paused' });
+  const [accuracy, more] = record()!.scalars!;
+  expect(accuracy).toEqual({
+    name: 'accuracy',
+    count: 13,
+    points: Array.from({ length: 10 }, (_, i) => [i + 3, i + 3]),
+  });
+  expect(more).toEqual({ name: 'more 1', count: 1, points: [[3, NaN]] });
+  expect(written).toEqual([
+    'ringrun: rank 1 shows its first 64 scalars on the dashboard, without more 64 and later ones. Files of TensorBoard have all of them.\n',
+  ]);
+  publisher.endNow();
+});
+
+test('a scalar without a step has the step of the training', async () => {
+  const path = join(temporaryFolder(), 'figures.json');
+  const publisher = new FiguresPublisher(path, env);
+  for (let step = 0; step < 3; step += 1) publisher.step(8);
+  publisher.addScalar('accuracy', 0.5, undefined);
+  publisher.publish({ ...progress, step: 40 });
+  publisher.addScalar('accuracy', 0.75, undefined);
+  publisher.end();
+  await vi.waitFor(() => {
+    const scalars = existsSync(path) ? parseFigures(readFileSync(path, 'utf8'))?.scalars : undefined;
+    expect(scalars?.[0].points).toEqual([
+      [3, 0.5],
+      [40, 0.75],
+    ]);
+  });
+});

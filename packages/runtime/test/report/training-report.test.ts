@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Trace } from '../../src/profiler/trace.ts';
 import type { TrainingReportOptions } from '../../src/report/training-report-options.ts';
 import { trainingReport } from '../../src/report/training-report.ts';
+import { writerEvents } from '../../src/tensorboard/events.ts';
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ringrun-report-'));
@@ -159,4 +160,33 @@ describe('rejects', () => {
     await expect(report.epoch(2, [1]).next()).rejects.toThrow('epoch 2 started inside epoch 1');
     await outer.return();
   });
+});
+
+test('adds scalars of the script to TensorBoard and to the dashboard, with or without `dir`', async () => {
+  const added: unknown[] = [];
+  const listen = (...point: unknown[]) => added.push(point);
+  writerEvents.on('scalar', listen);
+  onTestFinished(() => void writerEvents.off('scalar', listen));
+  const options = { samples, stepsBefore: 8, output: new PassThrough() };
+  const report = await trainingReport({ ...options, dir: temporaryFolder() });
+  report.addScalar('test/accuracy', 0.5);
+  await report.end();
+  expect(readFileSync(report.writer!.path, 'latin1')).toContain('test/accuracy');
+  const withoutWriter = await trainingReport(options);
+  withoutWriter.addScalar('test/accuracy', NaN, 12);
+  expect(() => {
+    withoutWriter.addScalar('test/accuracy', '0.5' as never);
+  }).toThrow(
+    'TrainingReport.addScalar: value of test/accuracy: expected a number, got 0.5. Nothing was written.',
+  );
+  expect(() => {
+    withoutWriter.addScalar('', 1);
+  }).toThrow(
+    "TrainingReport.addScalar: tag: expected a string such as 'train/loss', got . Nothing was written.",
+  );
+  await withoutWriter.end();
+  expect(added).toEqual([
+    ['test/accuracy', 0.5, 8],
+    ['test/accuracy', NaN, 12],
+  ]);
 });

@@ -68,7 +68,7 @@ function jobOf({ figures, events }: JobRecords, ages: FigureAges): JobFigures | 
 }
 
 function toStatus(job: JobFigures | undefined): Status | undefined {
-  return job && statusOf(viewOf(job), []);
+  return job && statusOf(viewOf(job));
 }
 
 function ofDashboard(target: string, secretFile: string | undefined): Source {

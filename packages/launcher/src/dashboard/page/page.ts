@@ -33,7 +33,7 @@ export function pageOf(status: string, { script, style }: PageAssets): string {
 </head>
 <body>
 <header>
-  <h1>ringrun</h1>
+  <h1 id="title">ringrun</h1>
   <p id="job"></p>
   <p id="state" role="status"></p>
 </header>
@@ -43,9 +43,13 @@ export function pageOf(status: string, { script, style }: PageAssets): string {
     <div class="track"><div id="done"></div></div>
   </section>
   <section id="tiles"></section>
-  <section id="charts" hidden>
-    <figure><figcaption>Loss</figcaption><svg id="loss" role="img"></svg></figure>
-    <figure><figcaption id="rate-title"></figcaption><svg id="rate" role="img"></svg></figure>
+  <section id="curves" hidden>
+    <h2>Curves <label class="switch"><input type="checkbox" id="log-scale">log scale</label></h2>
+    <div id="charts">
+      <figure id="loss-figure"><figcaption>Loss</figcaption><svg id="loss" role="img"></svg></figure>
+      <figure id="rate-figure"><figcaption id="rate-title"></figcaption><svg id="rate" role="img"></svg></figure>
+    </div>
+    <p id="scalars-note"></p>
   </section>
   <section>
     <h2>Ranks <span class="legend"><i class="input"></i>input <i class="compute"></i>compute <i class="waiting"></i>waiting <i class="rest"></i>other</span></h2>

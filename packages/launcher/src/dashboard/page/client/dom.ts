@@ -23,11 +23,11 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
 }
 
 /** A new SVG element. */
-export function makeSvg(
-  tag: 'line' | 'path' | 'text',
+export function makeSvg<Tag extends 'line' | 'path' | 'svg' | 'text'>(
+  tag: Tag,
   attributes: Readonly<Record<string, string | number>>,
   text = '',
-): SVGElement {
+): SVGElementTagNameMap[Tag] {
   const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
   made.textContent = text;

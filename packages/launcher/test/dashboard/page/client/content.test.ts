@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { jobLine, title } from '../../../../src/dashboard/page/client/content/headline.ts';
+import { heading, jobLine, title } from '../../../../src/dashboard/page/client/content/headline.ts';
 import { stateOf, unreachable } from '../../../../src/dashboard/page/client/content/job-state.ts';
 import {
   doneShare,
@@ -7,6 +7,11 @@ import {
   stepOfEpochText,
 } from '../../../../src/dashboard/page/client/content/progress.ts';
 import { columnsOf, notesOf, partsOf } from '../../../../src/dashboard/page/client/content/ranks.ts';
+import {
+  hasCurves,
+  scalarTexts,
+  scalarsNote,
+} from '../../../../src/dashboard/page/client/content/scalars.ts';
 import { lossText, rateText, stepText } from '../../../../src/dashboard/page/client/content/text.ts';
 import { tilesOf } from '../../../../src/dashboard/page/client/content/tiles.ts';
 import { figuresOf, figuresWithoutReport } from '../../figures.ts';
@@ -41,6 +46,13 @@ describe('the headline', () => {
       'job job, 1 rank, restart 3',
     );
     expect(jobLine({ ...receivedStatus(), runId: '' })).toBe('job –, 2 ranks');
+  });
+
+  test('has the name of the job as the heading and in the title of the tab', () => {
+    const named = receivedStatus([figuresOf(0, { name: 'train.ts' })]);
+    expect([heading(named), title(named)]).toEqual(['train.ts', 'train.ts: loss 0.5000']);
+    expect(jobLine(named)).toBe('job job, 2 ranks');
+    expect(heading(receivedStatus())).toBe('ringrun');
   });
 
   test('has the loss in the title of the tab, if there is one', () => {
@@ -116,6 +128,30 @@ describe('the tiles', () => {
   test('accept a learning rate that is not finite', () => {
     const status = receivedStatus([figuresOf(0, { progress: { ...progress!, learningRate: NaN } })]);
     expect(tilesOf(status)[0].remark).toBe('mean of the ranks');
+  });
+});
+
+describe('the curves', () => {
+  const scalar = { name: 'test/accuracy', step: 3, value: 0.978_123_4, points: [] };
+
+  test('have a caption with the last value', () => {
+    expect(scalarTexts(scalar)).toEqual({ name: 'test/accuracy', value: '0.97812' });
+    expect(scalarTexts({ ...scalar, value: null }).value).toBe('NaN');
+    expect(scalarTexts({ ...scalar, value: 3.2e-12 }).value).toBe('3.2e-12');
+  });
+
+  test('are shown if there is a scalar or a loss of two steps', () => {
+    expect(hasCurves(receivedStatus())).toBe(false);
+    expect(hasCurves(receivedStatus([], { scalars: [scalar] }))).toBe(true);
+    const curve = [1, 2].map((step) => ({ step, loss: 1, rate: 1 }));
+    expect(hasCurves(receivedStatus([], { curve }))).toBe(true);
+  });
+
+  test('have a note about scalars without room', () => {
+    expect(scalarsNote(receivedStatus())).toBe('');
+    expect(scalarsNote(receivedStatus([], { scalars: [scalar], hiddenScalars: 6 }))).toBe(
+      '6 more scalars are not shown: the page has room for 1. See metrics.',
+    );
   });
 });
 

@@ -6,7 +6,12 @@ export function jobLine(status: Status): string {
   return `job ${status.runId === '' ? dash : status.runId}, ${formatSize(status)}`;
 }
 
+/** The heading of the page: the name of the job. */
+export function heading({ name }: Status): string {
+  return name ?? 'ringrun';
+}
+
 /** Title of the browser's tab. */
-export function title({ runId, loss }: Status): string {
-  return `ringrun ${runId}${isKnown(loss) ? `: loss ${lossText(loss)}` : ''}`;
+export function title({ name, runId, loss }: Status): string {
+  return `${name ?? `ringrun ${runId}`}${isKnown(loss) ? `: loss ${lossText(loss)}` : ''}`;
 }
