@@ -1,6 +1,7 @@
 // The published packages. The short form checks the folders that npm would pack. `npm run test:packages` packs them,
 // installs them with npm into an empty folder, and uses them there with every supported Node.
-import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { onnxruntimeVersion } from '../native/lib/onnxruntime.ts';
@@ -39,6 +40,38 @@ describe('packed packages', () => {
   test('are complete, and each follows its dependencies', () => {
     expect(publicPackages().map(({ manifest }) => manifest.name)).toEqual(names);
     expect(problemsOf([...staged, platform], { binaries: false })).toEqual([]);
+  });
+
+  test('contain the pages that their users need, with links that lead to a file or to the repository', () => {
+    const pagesIn = (name: string) => {
+      const folder = join(staged[names.indexOf(name)], 'docs');
+      return existsSync(folder) ? readdirSync(folder) : [];
+    };
+    expect(pagesIn('ringrun')).toEqual(
+      expect.arrayContaining(['ddp.md', 'errors.md', 'getting-started.md', 'recipes.md', 'watching.md']),
+    );
+    expect(pagesIn('ringrun')).not.toContain('wire-format.md');
+    expect(pagesIn('@ringrun/nn')).toEqual(expect.arrayContaining(['from-pytorch.md', 'recipes.md']));
+    expect(pagesIn('@ringrun/tfjs')).toEqual(['tfjs.md']);
+    const page = (name: string, path: string) =>
+      readFileSync(join(staged[names.indexOf(name)], path), 'utf8');
+    expect(page('ringrun', 'docs/from-pytorch.md')).toContain('](checkpoints.md)');
+    expect(page('@ringrun/nn', 'docs/from-pytorch.md')).toContain(
+      '](https://github.com/ringrun/ringrun/blob/main/docs/checkpoints.md)',
+    );
+    // Comments are for the tests of the pages.
+    for (const name of names) expect(page(name, 'README.md')).not.toContain('<!--');
+    expect(page('ringrun', 'README.md')).toContain('/blob/main/docs/getting-started.md)');
+  });
+
+  test('npm packs the pages', () => {
+    const { status, stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: staged[names.indexOf('@ringrun/tfjs')],
+      encoding: 'utf8',
+    });
+    expect(status).toBe(0);
+    expect(stdout).toContain('"docs/tfjs.md"');
+    expect(stdout).toContain('"README.md"');
   });
 
   const manifest = (path: string) =>
@@ -82,6 +115,7 @@ describe('packed packages', () => {
     change(collectives, '"Apache-2.0"', '"MIT"');
     rmSync(join(launcher, 'dist/dashboard/page/client/main.js'));
     rmSync(join(runtime, 'dist/report/index.d.ts'));
+    rmSync(join(nn, 'docs/recipes.md'));
     change(nn, '"version": "0.1.0"', '"version": "0.1.1"');
     writeFileSync(join(native, 'leftover.test.js'), '');
     expect(problemsOf([...staged, platform], { binaries: false })).toEqual([
@@ -92,6 +126,8 @@ describe('packed packages', () => {
       '@ringrun/collectives: dist/index.js.map must not be published',
       '@ringrun/collectives: dist/more.js imports yaml, which is not a dependency',
       '@ringrun/launcher: dist/dashboard/page/assets.js opens dist/dashboard/page/client/main.js, which is missing',
+      '@ringrun/nn: docs/from-pytorch.md links to docs/recipes.md, which is missing',
+      '@ringrun/nn: docs/recipes.md is missing',
       'ringrun: dist/index.d.ts imports dist/report/index.d.ts, which is missing',
       `${target.packageName}: onnxruntime is missing`,
       expect.stringMatching(/: libonnxruntime\.so\.1 has the SHA-256 \w{64}, expected \w{64}$/) as string,

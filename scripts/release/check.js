@@ -1,6 +1,7 @@
 // Checks packages before they are published. Each check returns a list of problems.
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { problemsOfDocs } from './docs.js';
 import { problemsOfOnnxruntime } from './onnxruntime.js';
 import { oldestGlibc } from './targets.js';
 import { problemsOfZeromq } from './zeromq.js';
@@ -25,6 +26,7 @@ export function problemsOf(folders, { binaries = true } = {}) {
         ...problemsOfTypes(folder, manifest),
         ...problemsOfImports(folder, manifest),
         ...problemsOfOpenedFiles(folder),
+        ...problemsOfDocs(folder, manifest),
         ...(manifest.libc ? problemsOfOnnxruntime(folder, manifest) : []),
         ...(manifest.libc ? problemsOfZeromq(folder, manifest) : []),
         ...(binaries ? problemsOfBinary(folder, manifest) : []),

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { addDocs, pagesOf } from './docs.js';
 import { commonJsFolder, platformManifest, publishedManifest } from './manifest.js';
 import { addOnnxruntime } from './onnxruntime.js';
 import { vendorInto } from './vendor.js';
@@ -38,12 +39,14 @@ export function publicPackages() {
 /** @returns The new folder in `into`. */
 export function stagePackage({ folder, manifest }, into) {
   const staged = freshFolder(into, manifest.name);
-  for (const name of [...manifest.files, 'README.md']) {
+  for (const name of manifest.files) {
     const filter = (path) => isPublished(path, folder);
     cpSync(join(folder, name), join(staged, name), { recursive: true, filter });
   }
   copyFileSync(join(root, 'LICENSE'), join(staged, 'LICENSE'));
+  addDocs(staged, relative(root, folder), manifest.name);
   const published = publishedManifest(manifest, vendorInto(staged, folder));
+  if (pagesOf(manifest.name).length > 0) published.files = [...manifest.files, 'docs'];
   writeJson(join(staged, 'package.json'), published);
   const dist = join(staged, 'dist');
   removeLinksToMaps(dist);
