@@ -15,6 +15,9 @@ export interface OwnConnection {
   silentMs: number;
 }
 
+/** Size of images of bytes or floats. */
+export type NativeImageSize = readonly [channels: number, height: number, width: number];
+
 /** The addon's exports. */
 export interface NativeBinding {
   ProcessGroup: new (rank: number, size: number) => NativeProcessGroup;
@@ -123,22 +126,59 @@ export interface NativeBinding {
     rows: number,
   ): void;
   /**
-   * Writes views of images to `target` as float32. `pixels` holds the images one after another, [image, channel, row,
-   * column]. Each pixel is looked up in its channel's table of 256 `values`; pixels outside the image receive the channel's
-   * `outside` value.
+   * Writes views of images to `target`, as float32 or as bytes. `pixels` holds the images one after another, [image,
+   * channel, row, column]. Each pixel is looked up in its channel's table of 256 `values`; pixels outside the image
+   * receive the channel's `outside` value.
    *
-   * `from`: channels, height and width of an image. `views`: image index, top, left and step (1 or -1) for each view:
-   * its pixel (x, y) is the image's (left + x · step, top + y). `seen`: height and width of a view. The views fill
-   * `target`.
+   * `from`: channels, height and width of an image. `views`: image index, top, left, and steps down and right (1 or -1)
+   * for each view: its pixel (x, y) is the image's (left + x · right, top + y · down). `seen`: height and width of a
+   * view. The views fill `target`.
    */
-  lookUpImages(
+  lookUpImages<Values extends Float32Array | Uint8Array>(
     pixels: Uint8Array,
-    from: readonly [channels: number, height: number, width: number],
-    values: Float32Array,
-    outside: Float32Array,
+    from: NativeImageSize,
+    values: Values,
+    outside: Values,
     views: Int32Array,
     seen: readonly [height: number, width: number],
-    target: Float32Array,
+    target: Values,
+  ): void;
+  /**
+   * Resizes parts of images bilinearly with antialiasing. `parts`: image index, top, left, height and width for each
+   * part, which lies inside the image. `size`: height and width of a result. The results fill `target`.
+   */
+  resizeImages(
+    pixels: Uint8Array,
+    from: NativeImageSize,
+    parts: Int32Array,
+    size: readonly [height: number, width: number],
+    target: Uint8Array,
+  ): void;
+  /**
+   * Moves the pixels of images. `matrices`: image index, and a, b, c, d, e, f for each result: its pixel (x, y) shows the
+   * image at (a x + b y + c, d x + e y + f), in pixels from the center. `fill`: a level for each channel, for pixels
+   * outside the image. The results have the images' size and fill `target`.
+   */
+  warpImages(
+    pixels: Uint8Array,
+    from: NativeImageSize,
+    matrices: Float64Array,
+    isBilinear: boolean,
+    fill: Float32Array,
+    target: Uint8Array,
+  ): void;
+  /**
+   * Changes the colours of images of 1 or 3 channels in place. `steps`: image index, operation (0 brightness, 1 contrast,
+   * 2 saturation, 3 hue, 4 gray) and factor for each step.
+   */
+  adjustColors(images: Uint8Array, size: NativeImageSize, steps: Float64Array): void;
+  /** Mixes each of `count` images with the one before it, in place: `lambda` · image + (1 − `lambda`) · the one before. */
+  mixUpImages(images: Float32Array, count: number, lambda: number): void;
+  /** Replaces columns [left, right) and rows [top, bottom) of each image by those of the one before it, in place. */
+  cutMixImages(
+    images: Float32Array,
+    size: NativeImageSize,
+    box: readonly [left: number, top: number, right: number, bottom: number],
   ): void;
   /**
    * The p-norm of the elements of all arrays together, or the largest absolute element for `p` = Infinity, summed in

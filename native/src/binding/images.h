@@ -4,7 +4,7 @@
 
 namespace ringrun {
 
-// lookUpImages of native/lib/binding.ts.
-void lookUpImages(const Napi::CallbackInfo& info);
+// lookUpImages, resizeImages, warpImages, adjustColors, mixUpImages and cutMixImages of native/lib/binding.ts.
+void defineImages(Napi::Env env, Napi::Object& exports);
 
 }  // namespace ringrun

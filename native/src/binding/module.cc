@@ -106,7 +106,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("reduceWith", Napi::Function::New(env, reduceWith));
   exports.Set("widenWith", Napi::Function::New(env, widenWith));
   exports.Set("narrowWith", Napi::Function::New(env, narrowWith));
-  exports.Set("lookUpImages", Napi::Function::New(env, lookUpImages));
+  defineImages(env, exports);
   exports.Set("jointNorm", Napi::Function::New(env, jointNormOf));
   exports.Set("scaleArrays", Napi::Function::New(env, scaleArraysOf));
   exports.Set("clampArrays", Napi::Function::New(env, clampArraysOf));

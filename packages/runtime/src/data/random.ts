@@ -19,6 +19,31 @@ export class Random {
     return Math.floor(this.uniform(0, count));
   }
 
+  /** Normal with mean 0 and standard deviation 1 (Box-Muller). */
+  normal(): number {
+    // Not 0, whose logarithm is infinite.
+    const radius = Math.sqrt(-2 * Math.log(1 - this.uniform(0, 1)));
+    return radius * Math.cos(2 * Math.PI * this.uniform(0, 1));
+  }
+
+  /** The share of one of two numbers from Gamma(`alpha`) in their sum: Beta(`alpha`, `alpha`), from 0 to 1. */
+  beta(alpha: number): number {
+    // As a difference of logarithms, because both numbers may be too small for a double.
+    return 1 / (1 + Math.exp(this.#logGamma(alpha) - this.#logGamma(alpha)));
+  }
+
+  /** The logarithm of a number from Gamma(`shape`) (Marsaglia and Tsang, 2000). */
+  #logGamma(shape: number): number {
+    if (shape < 1) return this.#logGamma(shape + 1) + Math.log(1 - this.uniform(0, 1)) / shape;
+    const d = shape - 1 / 3;
+    for (;;) {
+      const x = this.normal();
+      const v = (1 + x / Math.sqrt(9 * d)) ** 3;
+      if (v > 0 && Math.log(1 - this.uniform(0, 1)) < (x * x) / 2 + d - d * v + d * Math.log(v))
+        return Math.log(d) + Math.log(v);
+    }
+  }
+
   /**
    * Approximately normal with mean 0 and standard deviation `deviation`, bounded by 3 deviations: the sum of
    * three uniform numbers.

@@ -4,11 +4,15 @@ import { InvalidDataError } from '../datasets/invalid-data-error.ts';
 import { Random, mixed } from '../random.ts';
 import type { ImageFileTransform } from '../transforms/image-file-transforms.ts';
 import { Pipeline } from '../transforms/pipeline.ts';
+import { elementsOf } from '../transforms/stages/stage.ts';
 import type { Transform } from '../transforms/transforms.ts';
 import { decodeFile, divided } from './decode-file.ts';
 import { channels } from './pixels.ts';
 import type { Pixels } from './pixels.ts';
 import { loadSharp } from './sharp.ts';
+
+/** Larger than all crops. */
+const largestSide = 2 ** 24;
 
 /** An image file and its class. */
 export interface ImageFile {
@@ -25,22 +29,19 @@ export class ImageDecoder {
   readonly #geometry: readonly ImageFileTransform[];
   readonly #rest: readonly Transform[];
   /** For images of the last size. */
-  #pipeline: { width: number; height: number; run: Pipeline } | undefined;
+  #last: { width: number; height: number; pipeline: Pipeline } | undefined;
 
   /** @throws InvalidArgumentError if the transforms do not fit each other */
   constructor(transforms: readonly Transform[]) {
     [this.#geometry, this.#rest] = divided(transforms);
-    // Checks everything except sizes, which files determine.
-    new Pipeline(
-      this.#rest.filter(({ kind }) => kind !== 'RandomCrop'),
-      [channels, 1, 1],
-    );
+    // Files determine the sizes of images. All crops fit into these.
+    new Pipeline(this.#rest, [channels, largestSide, largestSide]);
   }
 
   /**
    * The samples of several files, whose images share one array.
    *
-   * @throws InvalidDataError that names the file, if it is damaged or differs in size from the first one
+   * @throws InvalidDataError that names the file, if it is damaged or its result differs in size from the first one's
    */
   async decode(files: readonly ImageFile[], pass: DataPass, memory?: BatchMemory): Promise<ImageSample[]> {
     const sharp = await loadSharp();
@@ -54,47 +55,45 @@ export class ImageDecoder {
         }
       }),
     );
-    requireOneSize(images, files);
-    const pipeline = this.#pipelineFor(images[0]);
-    const size = pipeline.shape.reduce((product, length) => product * length, 1);
+    const pipelines = images.map((image) => this.#pipelineFor(image));
+    const [{ shape }] = pipelines;
+    requireOneSize(pipelines, files);
+    const size = elementsOf(shape);
     const values =
       memory?.array('Float32Array', size * files.length) ?? new Float32Array(size * files.length);
-    const wanted = randoms.map((random, index) => ({ index, random }));
-    pipeline.run(planes(images), wanted, values);
     return files.map(({ label }, index) => {
       const data = values.subarray(index * size, (index + 1) * size);
-      return { image: { data, shape: pipeline.shape }, label };
+      pipelines[index].run(planes(images[index]), [{ index: 0, random: randoms[index] }], data);
+      return { image: { data, shape }, label };
     });
   }
 
   #pipelineFor({ width, height }: Pixels): Pipeline {
-    if (this.#pipeline?.width !== width || this.#pipeline.height !== height) {
-      this.#pipeline = { width, height, run: new Pipeline(this.#rest, [channels, height, width]) };
+    if (this.#last?.width !== width || this.#last.height !== height) {
+      this.#last = { width, height, pipeline: new Pipeline(this.#rest, [channels, height, width]) };
     }
-    return this.#pipeline.run;
+    return this.#last.pipeline;
   }
 }
 
-/** [image, row, column, channel] to [image, channel, row, column]. */
-function planes(images: readonly Pixels[]): Uint8Array {
-  const plane = images[0].width * images[0].height;
-  const pixels = new Uint8Array(images.length * channels * plane);
+/** [row, column, channel] to [channel, row, column]. */
+function planes({ data, width, height }: Pixels): Uint8Array {
+  const pixels = new Uint8Array(channels * width * height);
   let begin = 0;
-  for (const { data } of images) {
-    for (let channel = 0; channel < channels; channel += 1) {
-      for (let from = channel; from < data.length; from += channels) pixels[begin++] = data[from];
-    }
+  for (let channel = 0; channel < channels; channel += 1) {
+    for (let from = channel; from < data.length; from += channels) pixels[begin++] = data[from];
   }
   return pixels;
 }
 
-function requireOneSize(images: readonly Pixels[], files: readonly ImageFile[]): void {
-  const [{ width, height }] = images;
-  const other = images.findIndex((image) => image.width !== width || image.height !== height);
+function requireOneSize(results: readonly Pipeline[], files: readonly ImageFile[]): void {
+  const [, height, width] = results[0].shape;
+  const other = results.findIndex(({ shape }) => shape[1] !== height || shape[2] !== width);
   if (other < 0) return;
+  const [, otherHeight, otherWidth] = results[other].shape;
   throw new InvalidDataError(
     files[other].name,
-    `expected ${height} x ${width} pixels, as ${files[0].name} of the same batch has, got ${images[other].height} x ${images[other].width}`,
+    `expected ${height} x ${width} pixels, as ${files[0].name} of the same batch has, got ${otherHeight} x ${otherWidth}`,
     'Put new Resize([height, width]) or another transform that gives all images one size first.',
   );
 }

@@ -1,4 +1,4 @@
-import type { Extent } from './file-geometry.ts';
+import type { Extent } from '../transforms/steps.ts';
 
 /** A decoded image: one byte for each channel of each pixel, row by row. */
 export interface Pixels extends Extent {

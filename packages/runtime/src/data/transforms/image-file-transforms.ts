@@ -1,11 +1,12 @@
 import { InvalidArgumentError, requireInteger, requireOptions } from '@ringrun/core';
 
 /*
- * Transforms that change the size of decoded image files, with the names and semantics of torchvision. Pixels are
- * interpolated linearly with antialiasing by libvips; torchvision's differ by a few of 255 levels.
+ * Transforms that change the size of images, with the names and semantics of torchvision. Pixels are interpolated linearly with
+ * antialiasing, as torchvision's of tensors. The first transforms of image files run in libvips, which may shrink an image
+ * while it decodes it; its levels differ from torchvision's by a few of 255.
  */
 
-/** A transform of image files. In a `Compose`, these come before all others. */
+/** A transform that changes the size of images. It comes before ToTensor. The first ones of image files run in libvips. */
 export type ImageFileTransform = Resize | CenterCrop | RandomResizedCrop;
 
 /** Height and width of an image in pixels. */

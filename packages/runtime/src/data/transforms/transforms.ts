@@ -1,6 +1,10 @@
 import { InvalidArgumentError, requireInteger, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
+import { probability } from './arguments.ts';
+import type { ColorTransform } from './colors.ts';
+import type { Pad, RandomAffine, RandomRotation, RandomVerticalFlip } from './geometry.ts';
 import type { ImageFileTransform } from './image-file-transforms.ts';
+import type { RandomErasing } from './random-erasing.ts';
 
 /*
  * Image transforms with the names and semantics of torchvision. Each is plain data that can be sent to a
@@ -8,7 +12,18 @@ import type { ImageFileTransform } from './image-file-transforms.ts';
  */
 
 /** A transform of images, as {@link Compose} accepts them. */
-export type Transform = ImageFileTransform | RandomCrop | RandomHorizontalFlip | ToTensor | Normalize;
+export type Transform =
+  | ImageFileTransform
+  | ColorTransform
+  | RandomCrop
+  | RandomHorizontalFlip
+  | RandomVerticalFlip
+  | Pad
+  | RandomRotation
+  | RandomAffine
+  | ToTensor
+  | Normalize
+  | RandomErasing;
 
 /** Options of {@link RandomCrop}. */
 export interface RandomCropOptions {
@@ -54,10 +69,7 @@ export class RandomHorizontalFlip {
    */
   constructor(options: { p?: number } = {}) {
     requireOptions('RandomHorizontalFlip', options, { p: true });
-    const { p = 0.5 } = options;
-    if (!(p >= 0 && p <= 1))
-      throw new InvalidArgumentError(`RandomHorizontalFlip: p must be a number from 0 to 1, got ${p}.`);
-    this.p = p;
+    this.p = probability(options.p ?? 0.5, 'RandomHorizontalFlip');
   }
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ImageDecoder } from '../../../src/data/images/image-decoder.ts';
 import {
   CenterCrop,
+  ColorJitter,
   Normalize,
   RandomCrop,
   RandomHorizontalFlip,
@@ -163,6 +164,32 @@ test('transforms in memory follow, with the random numbers of the image', async 
   expect(samples[0].image.data.buffer).toBe(samples[1].image.data.buffer);
 });
 
+test('images of different sizes may get one size after other transforms', async () => {
+  const transforms = [
+    new RandomHorizontalFlip({ p: 1 }),
+    new ColorJitter({ brightness: [0.5, 0.5] }),
+    new Resize([4, 6]),
+    new ToTensor(),
+  ];
+  const flat: ColourAt = () => [200, 100, 50];
+  const files = await Promise.all(
+    [
+      [8, 9],
+      [5, 3],
+      [8, 9],
+    ].map(async ([width, height], index) => {
+      const bytes = await imageFile(width, height, flat);
+      return { name: `${index}.png`, bytes, label: 0n, identity: [index] };
+    }),
+  );
+  const samples = await new ImageDecoder(transforms).decode(files, pass);
+  for (const { image } of samples) {
+    expect(image.shape).toEqual([3, 4, 6]);
+    const expectedLevels = [100, 50, 25].flatMap((level) => new Array<number>(24).fill(level));
+    expect(Array.from(image.data, (value) => Math.round(value * 255))).toEqual(expectedLevels);
+  }
+});
+
 describe('names the file', () => {
   const decode = async (...files: Uint8Array[]) =>
     await new ImageDecoder([new ToTensor()]).decode(
@@ -192,7 +219,10 @@ describe('names the file', () => {
 });
 
 test.each([
-  [[new ToTensor(), new Resize(4)], 'Put Resize, CenterCrop and RandomResizedCrop first'],
+  [
+    [new ToTensor(), new Resize(4)],
+    'Resize: expected it before ToTensor, got it after. Put Resize before ToTensor.',
+  ],
   [[new Resize(4)], 'expected a ToTensor among the transforms'],
 ])('transforms %j are refused', (transforms, message) => {
   expect(() => new ImageDecoder(transforms)).toThrow(message);

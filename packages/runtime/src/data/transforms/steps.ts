@@ -1,5 +1,5 @@
 import type { Random } from '../random.ts';
-import type { ImageFileTransform, RandomResizedCrop } from '../transforms/image-file-transforms.ts';
+import type { ImageFileTransform, RandomResizedCrop } from './image-file-transforms.ts';
 
 /** Size of an image in pixels. */
 export interface Extent {
@@ -37,7 +37,7 @@ export function sizeAfter(step: Step, { width, height }: Extent): Extent {
 }
 
 /** As torchvision: the longer side is rounded down. */
-function resized(size: number | readonly [number, number], { width, height }: Extent): Extent {
+export function resized(size: number | readonly [number, number], { width, height }: Extent): Extent {
   if (typeof size !== 'number') return { height: size[0], width: size[1] };
   const longer = (long: number, short: number) => Math.max(1, Math.floor((size * long) / short));
   return width <= height
@@ -66,13 +66,13 @@ function centerCrop([height, width]: readonly [number, number], from: Extent): S
 }
 
 /** As Python's round, for halves. */
-function roundedToEven(value: number): number {
+export function roundedToEven(value: number): number {
   const floor = Math.floor(value);
   return value - floor === 0.5 ? floor + (floor % 2) : Math.round(value);
 }
 
 /** torchvision's choice: ten attempts at a random area and ratio, then the largest part in the middle. */
-function randomPart(
+export function randomPart(
   { scale, ratio }: RandomResizedCrop,
   { width, height }: Extent,
   random: Random,
