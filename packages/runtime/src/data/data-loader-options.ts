@@ -3,6 +3,7 @@ import type { OptionNames } from '@ringrun/core';
 import type { AnyDataset } from './dataset-kind.ts';
 import type { BatchMemory } from './dataset.ts';
 import type { Sampler } from './sampler-state.ts';
+import type { BatchTransform } from './transforms/mix.ts';
 
 /** Options of a {@link DataLoader}. */
 export interface DataLoaderOptions<Sample, Batch> {
@@ -43,6 +44,12 @@ export interface DataLoaderOptions<Sample, Batch> {
    */
   collateFn?: (samples: Sample[], memory?: BatchMemory) => Batch;
   /**
+   * Mixes the images of each batch: `new transforms.MixUp({ numClasses: 10 })`, `CutMix`, or a `RandomChoice` of them. The
+   * batches become `{ image, label }` with class probabilities as labels. Runs in the worker threads, after
+   * `defaultCollate`; its random numbers depend only on seed, epoch and the samples of the batch. Default: none.
+   */
+  batchTransform?: BatchTransform & { readonly batch?: Batch };
+  /**
    * Give all ranks the same number of batches of an iterable dataset, as DistributedSampler does for others. Default:
    * true. A rank that runs out repeats its first batches until all ranks have run out; with `dropLast`, all ranks stop
    * together. Ranks agree on this before each batch. If `false`, each sample is visited once, and ranks may have
@@ -61,6 +68,7 @@ export const optionNames: OptionNames<DataLoaderOptions<unknown, unknown>> = {
   sampler: true,
   numWorkers: true,
   collateFn: true,
+  batchTransform: true,
   dropLast: true,
   seed: true,
   persistentWorkers: true,
@@ -87,7 +95,11 @@ export function requireNoWorkers(numWorkers: number): void {
 }
 
 export function requireNoContradiction(options: DataLoaderOptions<never, unknown>): void {
-  const { sampler, shuffle } = options;
+  const { sampler, shuffle, collateFn, batchTransform } = options;
+  if (collateFn && batchTransform)
+    throw new InvalidArgumentError(
+      `DataLoader: got both collateFn and batchTransform, but ${batchTransform.kind} changes the batches of defaultCollate. Leave out one of them.`,
+    );
   if (!sampler || !shuffle) return;
   throw new InvalidArgumentError(
     'DataLoader: got both a sampler and shuffle: true, but the sampler decides the order. Leave out shuffle, and let the sampler shuffle.',

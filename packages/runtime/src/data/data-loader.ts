@@ -17,7 +17,10 @@ import type { DistributedSampler } from './distributed-sampler.ts';
 import type { BatchMaker } from './loading/batch-maker.ts';
 import { batchesOf } from './loading/batches-of.ts';
 import { IndexEpochs } from './loading/index-epochs.ts';
+import { transformed } from './loading/batch-identity.ts';
+import type { BatchIdentity } from './loading/batch-identity.ts';
 import { LocalMaker } from './loading/local-maker.ts';
+import type { Collate } from './loading/local-maker.ts';
 import { MemoryPool } from './loading/memory-pool.ts';
 import { IndexPlan } from './loading/plan.ts';
 import { samplesAt } from './loading/samples-at.ts';
@@ -27,6 +30,7 @@ import { WorkerMaker } from './loading/worker-maker.ts';
 import { RandomSampler, SequentialSampler } from './sampler.ts';
 import { isStateful } from './sampler-state.ts';
 import type { Sampler, SamplerState, StatefulSampler } from './sampler-state.ts';
+import type { BatchTransform } from './transforms/mix.ts';
 import { LoaderThreads } from './workers/loader-threads.ts';
 
 /**
@@ -62,6 +66,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   readonly #prefetchFactor: number;
   /** Undefined for `defaultCollate`. */
   readonly #collateFn: ((samples: Sample[], memory?: BatchMemory) => Batch) | undefined;
+  readonly #batchTransform: BatchTransform | undefined;
   readonly #persistentWorkers: boolean;
   readonly #reuseMemory: boolean;
   readonly #pool: MemoryPool;
@@ -89,6 +94,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     this.batchSize = requireInteger(options.batchSize ?? 1, { who, what: 'batchSize', min: 1 });
     this.#dropLast = options.dropLast ?? false;
     this.#collateFn = options.collateFn;
+    this.#batchTransform = options.batchTransform;
     this.#seed = options.seed === undefined ? undefined : requireSeed(options.seed, who);
     this.numWorkers = requireInteger(options.numWorkers ?? 0, { who, what: 'numWorkers', min: 0 });
     this.#prefetchFactor = requireInteger(options.prefetchFactor ?? 2, {
@@ -143,7 +149,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
       const memory = this.#pool.take();
       const samples = samplesAt(dataset, indices, epoch.pass, memory);
       if (samples instanceof Promise) throw needsAwait(samples);
-      const batch = this.#collate(samples, memory);
+      const batch = this.#collate(samples, memory, { pass: epoch.pass, numbers: indices });
       epoch.deliver();
       yield batch;
       this.#pool.giveBack(memory);
@@ -157,7 +163,8 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
       yield* this.#fromWorkers();
       return;
     }
-    const collate = (samples: Sample[], memory: BatchMemory | undefined) => this.#collate(samples, memory);
+    const collate: Collate<Sample, Batch> = (samples, memory, identity) =>
+      this.#collate(samples, memory, identity);
     const maker = new LocalMaker(this.dataset, collate, {
       pool: this.#pool,
       prefetchFactor: this.#prefetchFactor,
@@ -175,12 +182,12 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
       this.#threads ??
       new LoaderThreads(
         this.numWorkers,
-        { ...this.dataset.forWorkers!(), collates },
+        { ...this.dataset.forWorkers!(), collates, batchTransform: this.#batchTransform },
         { reuseMemory: this.#reuseMemory },
       );
     this.#threads = undefined;
     const finish = (made: unknown, memory: BatchMemory | undefined) =>
-      collates ? this.#checkedBatch(made as Batch) : this.#collate(made as Sample[], memory);
+      collates ? this.#checkedBatch(made as Batch) : this.#collateFn(made as Sample[], memory);
     const ahead = this.numWorkers * this.#prefetchFactor;
     let areIdle = false;
     try {
@@ -276,11 +283,10 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   }
 
   /** Without `collateFn`, Batch is the result of `defaultCollate`. */
-  #collate(samples: Sample[], memory: BatchMemory | undefined): Batch {
+  #collate(samples: Sample[], memory: BatchMemory | undefined, identity: BatchIdentity): Batch {
     if (this.#collateFn) return this.#collateFn(samples, memory);
-    return this.#checkedBatch(
-      defaultCollate(samples, { adopt: this.dataset.batch !== undefined, memory }) as Batch,
-    );
+    const batch = defaultCollate(samples, { adopt: this.dataset.batch !== undefined, memory });
+    return this.#checkedBatch(transformed(batch, this.#batchTransform, identity, memory) as Batch);
   }
 
   #checkedBatch(batch: Batch): Batch {

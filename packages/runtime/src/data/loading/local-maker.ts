@@ -3,12 +3,19 @@ import type { ReusedMemory } from '../batch-memory.ts';
 import { isIterable, type AnyDataset } from '../dataset-kind.ts';
 import type { BatchMemory } from '../dataset.ts';
 import type { MadeBatch, Wanted, WantedNext } from '../workers/messages.ts';
+import type { BatchIdentity } from './batch-identity.ts';
 import type { BatchMaker } from './batch-maker.ts';
 import type { MemoryPool } from './memory-pool.ts';
 import { samplesAt } from './samples-at.ts';
 import { StreamReader } from './stream-reader.ts';
+import type { StreamBatch } from './stream-reader.ts';
 
-type Collate<Sample, Batch> = (samples: Sample[], memory: BatchMemory | undefined) => Batch;
+/** Creates a batch of samples. */
+export type Collate<Sample, Batch> = (
+  samples: Sample[],
+  memory: BatchMemory | undefined,
+  identity: BatchIdentity,
+) => Batch;
 
 interface LocalBatch extends MadeBatch {
   reused: ReusedMemory | undefined;
@@ -42,13 +49,13 @@ export class LocalMaker<Sample, Batch> implements BatchMaker<Batch> {
 
   async load(_reader: number, wanted: Wanted): Promise<LocalBatch | undefined> {
     const reused = this.#pool.take();
-    const samples =
-      'indices' in wanted ? await this.#samplesAt(wanted, reused) : await this.#stream.next(wanted, reused);
-    if (samples === 'ended') {
+    const made =
+      'indices' in wanted ? await this.#madeAt(wanted, reused) : await this.#stream.next(wanted, reused);
+    if (made === 'ended') {
       this.#pool.giveBack(reused);
       return undefined;
     }
-    const batch = samples === 'skipped' ? undefined : this.#collate(samples, reused);
+    const batch = made === 'skipped' ? undefined : this.#collate(made.samples, reused, made.identity);
     return { batch, memory: [], reused };
   }
 
@@ -75,14 +82,16 @@ export class LocalMaker<Sample, Batch> implements BatchMaker<Batch> {
   }
 
   /** Does not await samples that are not promises, so that they are read in the loop's turn. */
-  #samplesAt(
+  #madeAt(
     { indices, pass }: Exclude<Wanted, WantedNext>,
     memory: BatchMemory | undefined,
-  ): Sample[] | Promise<Sample[]> {
+  ): StreamBatch<Sample> | Promise<StreamBatch<Sample>> {
     const dataset = this.#dataset;
     if (isIterable(dataset)) throw new TypeError('an iterable dataset has no indices');
     const samples = samplesAt(dataset, indices, pass, memory);
     this.#returnsPromises = samples instanceof Promise;
-    return samples;
+    const identity = { pass, numbers: indices };
+    if (samples instanceof Promise) return samples.then((read) => ({ samples: read, identity }));
+    return { samples, identity };
   }
 }

@@ -9,3 +9,5 @@ export { Pad, RandomAffine, RandomRotation, RandomVerticalFlip } from './geometr
 export type { Padding, RandomAffineOptions, RandomRotationOptions } from './geometry.ts';
 export { RandomErasing } from './random-erasing.ts';
 export type { RandomErasingOptions } from './random-erasing.ts';
+export { CutMix, MixUp, RandomChoice } from './mix.ts';
+export type { BatchTransform, MixedBatch, MixOptions } from './mix.ts';

@@ -13,6 +13,7 @@ import type { BatchMemory, Dataset, IterableDataset } from '../dataset.ts';
 import { isIterable, type AnyDataset } from '../dataset-kind.ts';
 import { samplesAt } from '../loading/samples-at.ts';
 import { StreamReader } from '../loading/stream-reader.ts';
+import type { StreamBatch } from '../loading/stream-reader.ts';
 import type {
   BatchReply,
   BatchRequest,
@@ -31,8 +32,10 @@ interface Source {
   readonly reader: StreamReader<unknown>;
 }
 
-const { module, args, collates } = workerData as LoaderThreadData;
+const { module, args, collates, batchTransform } = workerData as LoaderThreadData;
 const port = parentPort!;
+// Only threads that mix batches import the addon's package.
+const mixing = batchTransform && (await import('../loading/batch-identity.ts'));
 // The port queues requests until the listener is added.
 const made: { source: Source } | { failure: unknown } = await createAnyFromModule(module, args).then(
   (dataset) => ({ source: { dataset, reader: new StreamReader(dataset) } }),
@@ -79,8 +82,7 @@ async function makeBatch(
 }
 
 /** Samples, and whether their arrays belong to the batch. */
-interface Made {
-  samples: unknown[];
+interface Made extends StreamBatch<unknown> {
   owned: boolean;
 }
 
@@ -90,7 +92,7 @@ async function madeAt(
   memory: BatchMemory | undefined,
 ): Promise<Made> {
   const samples = await samplesAt(dataset, indices, pass, memory);
-  return { samples, owned: dataset.batch !== undefined };
+  return { samples, identity: { pass, numbers: indices }, owned: dataset.batch !== undefined };
 }
 
 async function nextOf(
@@ -99,13 +101,16 @@ async function nextOf(
   request: WantedNext,
   memory: BatchMemory | undefined,
 ): Promise<Made | 'ended' | 'skipped'> {
-  const samples = await reader.next(request, memory);
-  return typeof samples === 'string' ? samples : { samples, owned: dataset.batch !== undefined };
+  const next = await reader.next(request, memory);
+  return typeof next === 'string' ? next : { ...next, owned: dataset.batch !== undefined };
 }
 
 /** Copies arrays that may belong to the dataset. */
-function batchOf({ samples, owned }: Made, memory: BatchMemory | undefined): unknown {
-  if (collates) return defaultCollate(samples, { adopt: owned, memory });
+function batchOf({ samples, identity, owned }: Made, memory: BatchMemory | undefined): unknown {
+  if (collates) {
+    const batch = defaultCollate(samples, { adopt: owned, memory });
+    return mixing ? mixing.transformed(batch, batchTransform, identity, memory) : batch;
+  }
   const arrays = samples.map((sample) => withoutTensors(sample));
   return owned ? arrays : ownCopy(arrays);
 }

@@ -1,9 +1,12 @@
 import type { DataPass, DataShare, WorkerDataset } from '../dataset.ts';
+import type { BatchTransform } from '../transforms/mix.ts';
 
 /** The data of a new worker thread. */
 export interface LoaderThreadData extends WorkerDataset {
   /** Whether the thread collates; otherwise it sends samples. */
   collates: boolean;
+  /** Applied to collated batches. */
+  batchTransform: BatchTransform | undefined;
 }
 
 /** The samples of a batch: those at `indices` of a dataset, or the next ones of a share of an iterable dataset. */
