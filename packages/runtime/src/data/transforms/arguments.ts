@@ -84,7 +84,5 @@ export function perChannel(fill: Fill, channels: number, who: string, what: stri
 
 /** A value in an error. */
 export function shown(value: unknown): string {
-  return typeof value === 'number'
-    ? String(value)
-    : ((JSON.stringify(value)) ?? 'undefined');
+  return typeof value === 'number' ? String(value) : JSON.stringify(value);
 }
