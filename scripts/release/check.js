@@ -131,9 +131,13 @@ function problemsOfImports(folder, manifest) {
   );
 }
 
-/** Every file that a module names relative to itself must be in the package. Examples in comments are left out. */
+/**
+ * Every file that a module names relative to itself must be in the package. Examples in comments are left out. In a bundle the names
+ * are relative to its modules, which are in the package too.
+ */
 function problemsOfOpenedFiles(folder) {
-  return scriptsIn(folder).flatMap((name) =>
+  const modules = scriptsIn(folder).filter((name) => !name.startsWith('dist/bundle/'));
+  return modules.flatMap((name) =>
     [...textOf(folder, name).matchAll(/^(?!\s*(?:\*|\/\/)).*\bnew URL\('(\.[^']*)', import\.meta\.url\)/gm)]
       .map(([, path]) => join(dirname(name), path))
       .filter((path) => !existsSync(join(folder, path)))

@@ -7,6 +7,10 @@ import { isNamed } from './arrange.ts';
 /** Numbers one by one or in a list, as torch takes sizes and dimensions: `x.view(2, 3)` or `x.view([2, 3])`. */
 export type Spread = readonly number[] | readonly [sizes: readonly number[]];
 
+/** Numbers as in {@link Spread}, or by torch's name: `x.permute({ dims: [1, 0] })`. */
+export type SpreadAs<Name extends string> =
+  Spread | readonly [options: Readonly<Record<Name, readonly number[]>>];
+
 /** A size one by one or in a list, then options: `zeros(2, 3)`, `zeros([2, 3], { dtype })` or `zeros({ size: [2, 3] })`. */
 export type Sized<Options extends object> =
   | [size: readonly number[], options?: Options]
@@ -23,10 +27,14 @@ export type Sized<Options extends object> =
  * The numbers of a call such as `view(2, 3)` or `view([2, 3])`.
  *
  * @param name the function, as in `x.view`
+ * @param named torch's name of the list, if it has one: `x.flip({ dims: [0] })`
  * @throws ArgumentError that shows the right call, unless all are integers
  */
-export function numbersOf(name: string, given: readonly unknown[]): readonly number[] {
-  const list: unknown = given.length === 1 && Array.isArray(given[0]) ? given[0] : given;
+export function numbersOf(name: string, given: readonly unknown[], named?: string): readonly number[] {
+  const [first] = given;
+  const only =
+    named !== undefined && isNamed(first) && Object.keys(first).join() === named ? first[named] : first;
+  const list: unknown = given.length === 1 && Array.isArray(only) ? only : given;
   if ((list as unknown[]).every((size) => Number.isInteger(size))) return list as readonly number[];
   throw new ArgumentError(
     `${name.slice(name.indexOf('.') + 1)}: expected integers, got ${written(given)}. Write ${name}(2, 3) or ${name}([2, 3]).`,

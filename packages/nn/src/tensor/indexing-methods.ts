@@ -1,4 +1,4 @@
-import { numbersOf, type Spread } from '../calls/sizes.ts';
+import { numbersOf, type SpreadAs } from '../calls/sizes.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { arranged } from '../calls/arrange.ts';
 import type { Call } from '../calls/call.ts';
@@ -175,8 +175,8 @@ export abstract class IndexingMethods<
   }
 
   /** Reverses the order of the elements along dimensions (torch.flip). */
-  flip(...dims: Spread): Tensor {
-    return this.of(flip(this.value, numbersOf('x.flip', dims)));
+  flip(...given: SpreadAs<'dims'>): Tensor {
+    return this.of(flip(this.value, numbersOf('x.flip', given, 'dims')));
   }
 
   /**

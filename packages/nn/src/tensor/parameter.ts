@@ -15,11 +15,24 @@ import type { Value } from '../graph/node.ts';
 import { describeType } from '../value-type.ts';
 import { input } from '../ops/source.ts';
 import { requireLength } from '../checks/require-length.ts';
+import { describeValue } from '../checks/describe-value.ts';
+import { requireOptions, type OptionNames } from '../checks/require-options.ts';
+import { isFloat } from '../dtype.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { noGrad } from './no-grad.ts';
 import { requireBoolean } from '../checks/require-boolean.ts';
 import { Tensor } from './tensor.ts';
 import { mergedRows, type PackedRows } from '../sparse/packed-rows.ts';
 import { requireElements } from './tensor-gradient.ts';
 import { enqueueChange } from '../executor/operation-queue.ts';
+
+/** Options of a {@link Parameter} that is made from a tensor. */
+export interface ParameterOptions {
+  /** See {@link Parameter.requiresGrad}. Default: `true`. */
+  requiresGrad?: boolean;
+}
+
+const parameterOptions: OptionNames<ParameterOptions> = { requiresGrad: true };
 
 /** A trainable tensor (torch.nn.Parameter). Its elements and its gradient are stored in fixed arrays. */
 export class Parameter extends Tensor implements DistributedParameter, GradientReceiver {
@@ -36,13 +49,28 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   #hasSparseGradient = false;
   #path: string | undefined;
 
-  constructor(data: Float32Array, shape: readonly number[]) {
-    requireLength(data, { dtype: 'float32', shape });
+  /**
+   * A parameter whose elements are in `data`, which is not copied.
+   *
+   * @param shape length of each dimension
+   * @throws ShapeError if the number of elements does not fit the shape
+   */
+  constructor(data: Float32Array, shape: readonly number[]);
+  /**
+   * A parameter with the elements of a tensor, which are computed now and copied: `new Parameter(randn(2, 3).mul(0.02))`.
+   *
+   * @throws ArgumentError for a tensor of another dtype than float32 and bfloat16
+   */
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- a tensor has a shape
+  constructor(data: Tensor, options?: ParameterOptions);
+  constructor(given: Float32Array | Tensor, second?: readonly number[] | ParameterOptions) {
+    const { data, shape, requiresGrad } = initialOf(given, second);
     const elements = new ParameterElements(data);
     super(input('float32', shape, elements));
     elements.parameter = this;
     this.#elements = elements;
     this.#frozenValue = input('float32', shape, new FrozenElements(elements, this));
+    this.requiresGrad = requiresGrad;
   }
 
   /**
@@ -328,4 +356,34 @@ class ParameterElements implements Source {
   replace(data: Float32Array | (() => Float32Array)): void {
     this.#memory = typeof data === 'function' ? data : new ManagedBuffer(data);
   }
+}
+
+function initialOf(
+  given: unknown,
+  second: unknown,
+): { data: Float32Array; shape: readonly number[]; requiresGrad: boolean } {
+  if (given instanceof Float32Array && Array.isArray(second)) {
+    const shape = second as readonly number[];
+    requireLength(given, { dtype: 'float32', shape });
+    return { data: given, shape, requiresGrad: true };
+  }
+  if (!(given instanceof Tensor) || Array.isArray(second)) throw notInitial(given, second);
+  requireOptions('Parameter', second, parameterOptions);
+  if (!isFloat(given)) {
+    throw new ArgumentError(
+      `Parameter: expected a tensor of floats, got ${describeType(given)}. Write new Parameter(x.float()).`,
+    );
+  }
+  const { requiresGrad = true } = (second ?? {}) as ParameterOptions;
+  const elements = noGrad(() => given.float().arraySync());
+  return { data: Float32Array.from(elements as Float32Array), shape: given.shape, requiresGrad };
+}
+
+function notInitial(given: unknown, second: unknown): ArgumentError {
+  const shown = (one: unknown) => (Array.isArray(one) ? `[${one.join(', ')}]` : describeValue(one));
+  const got = [given, second].filter((one) => one !== undefined).map(shown);
+  return new ArgumentError(
+    `Parameter: expected a tensor, or a Float32Array and its shape, got ${got.join(' and ') || 'nothing'}. ` +
+      'Write new Parameter(tensor([1, 2]).float()) or new Parameter(Float32Array.of(1, 2), [2]).',
+  );
 }

@@ -1,12 +1,14 @@
-import { arranged } from '../calls/arrange.ts';
-import type { Call } from '../calls/call.ts';
+import { arranged, isNamed } from '../calls/arrange.ts';
+import type { Signatures } from '../calls/signatures.ts';
+import { requireOneOf } from '../checks/require-one-of.ts';
+import type { Arranged, Call } from '../calls/call.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { isFloat, type DType, type Scalar } from '../dtype.ts';
 import { clampToScalars, clampToTensors } from '../ops/clamp.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import * as functions from '../ops/functions.ts';
-import { floorDivide, fmod, remainder, truncate } from '../ops/division.ts';
+import { floorDivide, fmod, remainder, truncate, truncatedDivide } from '../ops/division.ts';
 import { power, powerOfTensor } from '../ops/integer-power.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
@@ -17,6 +19,18 @@ import { apply, asNumber, dtypeOf, isScalar, promoted, type Promotable } from '.
 /** The largest finite number of a dtype of floats. */
 const largestOf = (dtype: DType) => (2 - (dtype === 'bfloat16' ? 2 ** -7 : 2 ** -23)) * 2 ** 127;
 
+/** Options of `add` and `sub`. */
+export interface SumOptions {
+  /** Factor of the second operand; an integer if both operands are integers. Default: 1. */
+  alpha?: Scalar;
+}
+
+/** Options of `div`. */
+export interface QuotientOptions {
+  /** 'trunc', 'floor', or null for a quotient that is not rounded. Default: null. */
+  roundingMode?: 'trunc' | 'floor' | null;
+}
+
 /** Elementwise functions: arithmetic, powers, exponentials and logarithms, rounding, clamping. */
 export abstract class PointwiseMethods<
   Tensor extends PointwiseMethods<Tensor>,
@@ -25,8 +39,9 @@ export abstract class PointwiseMethods<
    * Sum, elementwise; shapes broadcast and dtypes are promoted as in torch (see {@link Operand}). A different number
    * does not recompile the graph. Sums of int64 wrap around at 2^63.
    */
-  add(other: Tensor | Scalar | boolean): Tensor {
-    return this.of(apply(elementwise.add, this, other));
+  add(...given: Call<[other: Tensor | Scalar | boolean, options?: SumOptions | undefined], 'x.add'>): Tensor {
+    const [other, { alpha }] = operandOf('x.add', given);
+    return this.of(apply(elementwise.add, this, scaled('add', this, other, alpha)));
   }
 
   /**
@@ -34,19 +49,32 @@ export abstract class PointwiseMethods<
    *
    * @throws ShapeError if an operand is bool, as in torch
    */
-  sub(other: Tensor | Scalar | boolean): Tensor {
+  sub(...given: Call<[other: Tensor | Scalar | boolean, options?: SumOptions | undefined], 'x.sub'>): Tensor {
+    const [other, { alpha }] = operandOf('x.sub', given);
     for (const operand of [this, other]) requireNumbers(operand);
-    return this.of(apply(elementwise.sub, this, other));
+    return this.of(apply(elementwise.sub, this, scaled('sub', this, other, alpha)));
   }
 
   /** Product, elementwise; see `add`. */
-  mul(other: Tensor | Scalar | boolean): Tensor {
+  mul(...given: Call<[other: Tensor | Scalar | boolean], 'x.mul'>): Tensor {
+    const [other] = operandOf('x.mul', given);
     return this.of(apply(elementwise.mul, this, other));
   }
 
-  /** Quotient in float32, even of integers, like torch's `/`; shapes broadcast. `floorDivide` divides integers exactly. */
-  div(other: Tensor | Scalar | boolean): Tensor {
-    return this.of(apply(elementwise.div, this, other));
+  /**
+   * Quotient, elementwise (torch.div); shapes broadcast. Without a rounding mode it is in float32, even of integers, like torch's
+   * `/`. The option `roundingMode` is 'trunc' (towards 0) or 'floor', which keep int64 exact and have no gradient.
+   *
+   * @throws ArgumentError for another rounding mode; see `remainder` for int64 divisors of 0
+   */
+  div(
+    ...given: Call<[other: Tensor | Scalar | boolean, options?: QuotientOptions | undefined], 'x.div'>
+  ): Tensor {
+    const [other, { roundingMode }] = operandOf('x.div', given);
+    if (roundingMode === undefined || roundingMode === null)
+      return this.of(apply(elementwise.div, this, other));
+    requireOneOf('div', 'roundingMode', roundingMode, ['trunc', 'floor']);
+    return this.of(apply(roundingMode === 'floor' ? floorDivide : truncatedDivide, this, other));
   }
 
   /** ⌊x / other⌋ (torch.floor_divide, Python's //), for float32 or int64. Without a gradient. Divisors of 0: see `remainder`. */
@@ -326,4 +354,36 @@ function asLimit(limit: unknown): Scalar | null {
 function inOrder(min: Scalar | null, max: Scalar | null): [Scalar | null, Scalar | null] {
   if (Number.isNaN(min) || Number.isNaN(max)) return [NaN, NaN];
   return min !== null && max !== null && min > max ? [max, max] : [min, max];
+}
+
+/** `arranged`, which most calls of arithmetic, of one operand, do not need. */
+function operandOf<Usual extends readonly unknown[], Name extends 'x.add' | 'x.sub' | 'x.mul' | 'x.div'>(
+  key: Name,
+  given: Call<Usual, Name>,
+): Arranged<Usual, Signatures[Name]> {
+  const args: readonly unknown[] = given;
+  if (args.length !== 1 || isNamed(args[0])) return arranged(key, given);
+  return [args[0], {}] as unknown as Arranged<Usual, Signatures[Name]>;
+}
+
+/** The second operand of a sum times `alpha`. */
+function scaled<Tensor extends PointwiseMethods<Tensor>>(
+  name: string,
+  x: Promotable,
+  other: Tensor | Scalar | boolean,
+  alpha: Scalar = 1,
+): Tensor | Scalar | boolean {
+  if (alpha === 1) return other;
+  const areIntegers = [x, other].every((operand) => !isFloat({ dtype: dtypeOf(operand) }));
+  if (areIntegers && typeof alpha === 'number' && !Number.isInteger(alpha)) {
+    throw new ArgumentError(
+      `${name}: alpha must be an integer for integer operands, got ${alpha}. Use x.float().`,
+    );
+  }
+  return isScalar(other) ? product(other, alpha) : other.mul(alpha);
+}
+
+function product(a: Scalar | boolean, b: Scalar): Scalar {
+  if (typeof a === 'bigint' && typeof b === 'bigint') return a * b;
+  return Number(a) * Number(b);
 }

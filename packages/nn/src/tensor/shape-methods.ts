@@ -1,4 +1,4 @@
-import { numbersOf, type Spread } from '../calls/sizes.ts';
+import { numbersOf, type Spread, type SpreadAs } from '../calls/sizes.ts';
 import { arranged } from '../calls/arrange.ts';
 import type { Call } from '../calls/call.ts';
 import { ShapeError } from '../errors/errors.ts';
@@ -17,8 +17,8 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
   }
 
   /** The same elements with another shape (torch.reshape); an alias of `view`. */
-  reshape(...shape: Spread): Tensor {
-    return this.of(reshape(this.value, numbersOf('x.reshape', shape)));
+  reshape(...shape: SpreadAs<'shape'>): Tensor {
+    return this.of(reshape(this.value, numbersOf('x.reshape', shape, 'shape')));
   }
 
   /** The lengths of all dimensions (torch.Tensor.size); an alias of `shape`. */
@@ -133,8 +133,8 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
   }
 
   /** Repeats the whole tensor along its last dimensions (torch.tile); like `repeat`, but accepts fewer counts. */
-  tile(...given: Spread): Tensor {
-    const counts = numbersOf('x.tile', given);
+  tile(...given: SpreadAs<'dims'>): Tensor {
+    const counts = numbersOf('x.tile', given, 'dims');
     const missing = Math.max(0, this.value.shape.length - counts.length);
     return this.repeat(...Array<number>(missing).fill(1), ...counts);
   }
@@ -189,8 +189,8 @@ export abstract class ShapeMethods<Tensor extends ShapeMethods<Tensor>> extends 
   }
 
   /** Permutes the axes (torch.Tensor.permute): axis `i` of the result is axis `axes[i]` of this tensor. Negative axes count from the last. */
-  permute(...axes: Spread): Tensor {
-    return this.of(transpose(this.value, numbersOf('x.permute', axes)));
+  permute(...axes: SpreadAs<'dims'>): Tensor {
+    return this.of(transpose(this.value, numbersOf('x.permute', axes, 'dims')));
   }
 
   /** Swaps two axes (torch.Tensor.transpose). Negative axes count from the last. */
