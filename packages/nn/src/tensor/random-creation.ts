@@ -83,6 +83,8 @@ function gaussian(
 
 /** Integers from 0 to `high` − 1 (torch.randint), int64: `randint(10, [2, 3])`. */
 export function randint(high: number, size: readonly number[], options?: RandomOptions): Tensor;
+/** As above, by name: `randint({ high: 10, size: [2, 3] })`. */
+export function randint(options: RandomOptions & { high: number; size: readonly number[] }): Tensor;
 /** Integers from `low` to `high` − 1, by position or by name. */
 export function randint(
   ...given: Call<
