@@ -107,6 +107,7 @@ export {
   Threshold,
 } from './piecewise-activation.ts';
 export { MultiLabelSoftMarginLoss, MultiMarginLoss } from './multi-class-loss.ts';
+export { Parameter } from '../tensor/parameter.ts';
 export { ParameterDict } from './parameter-dict.ts';
 export { ParameterList } from './parameter-list.ts';
 export {

@@ -38,6 +38,16 @@ export class Linear extends Module {
     this.bias = (options.bias ?? true) ? uniformByFanIn([outFeatures], inFeatures) : undefined;
   }
 
+  /** Size of the last dimension of the input (torch.nn.Linear.in_features). */
+  get inFeatures(): number {
+    return this.weight.shape[1];
+  }
+
+  /** Size of the last dimension of the output (torch.nn.Linear.out_features). */
+  get outFeatures(): number {
+    return this.weight.shape[0];
+  }
+
   /** […, inFeatures] to […, outFeatures]. */
   forward(input: Tensor): Tensor {
     return linear(input, this.weight, this.bias);
@@ -45,7 +55,11 @@ export class Linear extends Module {
 
   /** @internal */
   override extraRepr(): string {
-    const [outputs, inputs] = this.weight.shape;
-    return writeArguments([], { in_features: inputs, out_features: outputs, bias: this.bias !== undefined });
+    const { inFeatures, outFeatures, bias } = this;
+    return writeArguments([], {
+      in_features: inFeatures,
+      out_features: outFeatures,
+      bias: bias !== undefined,
+    });
   }
 }

@@ -7,7 +7,6 @@ export const nnNames: TorchNames = {
   DataParallel: 'Use `DistributedDataParallel` of ringrun, with a process for each part of the batch.',
   LazyConv2d: channels,
   LazyLinear: channels,
-  Parameter: "import { Parameter } from '@ringrun/nn'",
   UpsamplingBilinear2d: "new nn.Upsample({ scaleFactor, mode: 'bilinear', alignCorners: true })",
   UpsamplingNearest2d: 'new nn.Upsample({ scaleFactor })',
   ZeroPad1d: 'nn.ConstantPad1d',
