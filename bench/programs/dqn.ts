@@ -40,7 +40,8 @@ export function start(): Program {
     if (steps % 20 === 0) target.loadStateDict(online.stateDict());
     steps += 1;
 
-    const batch = Array.from(await randint(0, memory.length, [64]).array(), (i) => memory[Number(i)]);
+    const places = [...(await randint(0, memory.length, [64]).array())];
+    const batch = places.map((place) => memory[Number(place)]);
     const actions = tensor(batch.map(({ action }) => action));
     const rewards = tensor(Float32Array.from(batch, ({ reward }) => reward));
     const best = noGrad(() => target.forward(states(batch.map(({ next }) => next))).max(1).values);

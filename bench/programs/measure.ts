@@ -7,7 +7,7 @@ import type { Program } from './program.ts';
 
 const [name, count] = process.argv.slice(2);
 const steps = Number(count);
-const { start } = (await import(`./${name}.ts`)) as { start(): Program | Promise<Program> };
+const { start } = (await import(`./${name}.ts`)) as { start: () => Program | Promise<Program> };
 const program = await start();
 const losses: number[] = [];
 const created = performance.now();

@@ -1,7 +1,7 @@
 /** A training program: {@link Program.step} trains one step as its Python counterpart does. */
 export interface Program {
   /** Trains one step. Resolves with its loss. */
-  step(): Promise<number>;
+  readonly step: () => Promise<number>;
   /** A number that falls as the program learns. Default: the last loss. */
-  score?(): Promise<number>;
+  readonly score?: () => Promise<number>;
 }

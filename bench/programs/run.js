@@ -27,7 +27,13 @@ const torch = torchOf(options.python);
 
 printMachine(torch ? [torch] : []);
 const measured = [];
-for (const name of names) measured.push(await measure(name));
+for (const name of names) {
+  const rows = await measure(name);
+  measured.push(rows);
+  const done = rows.filter(({ reason }) => reason === undefined);
+  const steps = done.map((row) => `${row.library} ${shown(medianOf(row, 'processor'))} ms`);
+  console.error(`measured ${name}: ${steps.join(', ')}`);
+}
 const failed = measured.flat().filter(({ reason }) => reason !== undefined);
 for (const { name, library, reason } of failed) console.log(`skipped ${name} of ${library}: ${reason}`);
 const complete = measured.filter((rows) => rows.every(({ reason }) => reason === undefined));
