@@ -15,8 +15,11 @@ test('onnxruntime sends no telemetry and writes nothing to the home folder', asy
     node([builtScript('telemetry.script'), 'worker'], { env }).ended,
     node(['launch', 'doctor'], { env }).ended,
   ]);
-  expect(step).toMatchObject({ code: 0, stdout: '0 2\n', stderr: '' });
-  expect(inWorker).toMatchObject({ code: 0, stdout: '0 2\n', stderr: '' });
+  for (const { code, stdout, stderr } of [step, inWorker]) {
+    // On a busy machine, a line says that compiling takes long.
+    expect(stderr.replace(/^ringrun: compiling .*\n/, '')).toBe('');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '0 2\n' });
+  }
   expect(doctor.stdout).toMatch(/^ok {7}onnxruntime /m);
   expect(readdirSync(home)).toEqual([]);
 });

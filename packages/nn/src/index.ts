@@ -56,13 +56,20 @@ export { OnnxModule, type OnnxOutput } from './onnx/import/onnx-module.ts';
 export type { OnnxInput } from './onnx/import/decode.ts';
 export type { IsParameter } from './onnx/import/initializers.ts';
 export * as optim from './optim/index.ts';
-export { Parameter } from './tensor/parameter.ts';
+export { Parameter, type ParameterOptions } from './tensor/parameter.ts';
 export { SparseGradient } from './sparse/sparse-gradient.ts';
 export { defaultGenerator, manualSeed, type Generator, type GeneratorState } from './random/generator.ts';
 export type { RandomOptions } from './random/random-options.ts';
-export type { ShapedElements, TensorElements } from './tensor/elements.ts';
+export type {
+  Element,
+  FlatElements,
+  NestedElements,
+  ShapedElements,
+  TensorElements,
+} from './tensor/elements.ts';
 export { tensor, Tensor, type TensorOptions } from './tensor/tensor.ts';
 export type { ProductScales } from './tensor/matrix-methods.ts';
+export type { QuotientOptions, SumOptions } from './tensor/pointwise-methods.ts';
 export type { Index, Operand, ValuesAndIndices } from './tensor/tensor-types.ts';
 export type {
   ConvertsToFloat32,
@@ -73,4 +80,4 @@ export type {
 export type { Call } from './calls/call.ts';
 export type { Signature } from './calls/signature.ts';
 export type { Signatures } from './calls/signatures.ts';
-export type { Sized, Spread } from './calls/sizes.ts';
+export type { Sized, Spread, SpreadAs } from './calls/sizes.ts';

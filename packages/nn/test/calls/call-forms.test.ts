@@ -171,32 +171,3 @@ test('options of arithmetic are checked, and never left out', () => {
   expect(() => x.mul(x, { alpha: 2 } as never)).toThrow('alpha');
   expect(() => x.add(x, 2 as never)).toThrow('Write x.add(other, { alpha })');
 });
-
-test('a parameter is made from a tensor, whose elements are computed and copied', async () => {
-  const start = tensor([[1, 2]]).float();
-  const weight = new Parameter(start.mul(0.5));
-  expect([weight.dtype, weight.shape, weight.data]).toEqual(['float32', [1, 2], Float32Array.of(0.5, 1)]);
-  expect(weight.requiresGrad).toBe(true);
-  expect(new Parameter(start, { requiresGrad: false }).requiresGrad).toBe(false);
-  expect(new Parameter(start.bfloat16()).dtype).toBe('float32');
-  const copy = new Parameter(start);
-  copy.data[0] = 9;
-  expect(await start.array()).toEqual(Float32Array.of(1, 2));
-  await weight.mul(copy).sum().backward();
-  expect(weight.grad).toEqual(Float32Array.of(9, 2));
-});
-
-test('a parameter of anything else is an error that shows the right call', () => {
-  for (const [given, got] of [
-    [[[1, 2], [2]], 'got [1, 2] and [2].'],
-    [[Float32Array.of(1)], 'got an object of Float32Array'],
-    [[tensor([1]).float(), [1]], 'got float32[1] and [1].'],
-    [[], 'got nothing'],
-  ] as const) {
-    const create = () => Reflect.construct(Parameter, given) as unknown;
-    expect(create).toThrow('Parameter: expected a tensor, or a Float32Array and its shape');
-    expect(create).toThrow(got);
-  }
-  expect(() => new Parameter(tensor([1]))).toThrow('expected a tensor of floats, got int64[1]');
-  expect(() => new Parameter(tensor([0.5]), { grad: true } as never)).toThrow('grad is not an option');
-});

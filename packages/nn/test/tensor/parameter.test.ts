@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { arange, nn, Parameter, randn, zeros } from '../../src/index.ts';
+import { nn, Parameter, randn, tensor, zeros } from '../../src/index.ts';
 import '../support/one-thread.ts';
 
 test('a parameter of a tensor has a copy of its elements and its shape', async () => {
@@ -12,6 +12,11 @@ test('a parameter of a tensor has a copy of its elements and its shape', async (
   expect(parameter.grad).toEqual(new Float32Array(6).fill(10));
 });
 
+test('a parameter of bfloat16 elements is float32, and may be frozen', () => {
+  const frozen = new Parameter(zeros(2).bfloat16(), { requiresGrad: false });
+  expect([frozen.dtype, frozen.requiresGrad]).toEqual(['float32', false]);
+});
+
 test('a parameter of a computed tensor is a leaf with its elements', async () => {
   const noise = randn(4, 5);
   const parameter = new nn.Parameter(noise.mul(0.5));
@@ -19,13 +24,19 @@ test('a parameter of a computed tensor is a leaf with its elements', async () =>
   expect(parameter.data).toEqual((await noise.array()).map((value) => Number(value) / 2));
 });
 
-test.each<[string, unknown[], string]>([
-  ['an int64 tensor', [arange(3)], 'got int64[3]. Write new Parameter(zeros(2, 3))'],
-  ['a tensor with another shape', [zeros(6), [2, 3]], 'got float32[6] and '],
-  ['an array without a shape', [new Float32Array(6)], 'expected a float32 tensor, or a Float32Array and its'],
-])('%s is refused with the right call', (_, given, message) => {
-  const create = () => new (Parameter as new (...given: unknown[]) => Parameter)(...given);
-  expect(create).toThrow(message);
+test('a parameter of anything else is an error that shows the right call', () => {
+  for (const [given, got] of [
+    [[[1, 2], [2]], 'got [1, 2] and [2].'],
+    [[Float32Array.of(1)], 'got an object of Float32Array'],
+    [[tensor([1]).float(), [1]], 'got float32[1] and [1].'],
+    [[], 'got nothing'],
+  ] as const) {
+    const create = () => Reflect.construct(Parameter, given) as unknown;
+    expect(create).toThrow('Parameter: expected a tensor, or a Float32Array and its shape');
+    expect(create).toThrow(got);
+  }
+  expect(() => new Parameter(tensor([1]))).toThrow('expected a tensor of floats, got int64[1]');
+  expect(() => new Parameter(tensor([0.5]), { grad: true } as never)).toThrow('grad is not an option');
 });
 
 test('a linear layer has the sizes of its input and output', () => {
