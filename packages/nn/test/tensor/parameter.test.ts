@@ -21,7 +21,7 @@ test('a parameter of a computed tensor is a leaf with its elements', async () =>
   const noise = randn(4, 5);
   const parameter = new nn.Parameter(noise.mul(0.5));
   expect(parameter.isLeaf).toBe(true);
-  expect(parameter.data).toEqual((await noise.array()).map((value) => Number(value) / 2));
+  expect(parameter.data).toEqual(((await noise.array()) as Float32Array).map((value) => value / 2));
 });
 
 test('a parameter of anything else is an error that shows the right call', () => {
