@@ -380,7 +380,10 @@ function initialOf(
 }
 
 function notInitial(given: unknown, second: unknown): ArgumentError {
-  const shown = (one: unknown) => (Array.isArray(one) ? `[${one.join(', ')}]` : describeValue(one));
+  const shown = (one: unknown) => {
+    if (one instanceof Tensor) return describeType(one);
+    return Array.isArray(one) ? `[${one.join(', ')}]` : describeValue(one);
+  };
   const got = [given, second].filter((one) => one !== undefined).map(shown);
   return new ArgumentError(
     `Parameter: expected a tensor, or a Float32Array and its shape, got ${got.join(' and ') || 'nothing'}. ` +
