@@ -61,7 +61,7 @@ export class FiguresPublisher {
     this.#leftOut = new Set(names);
   }
 
-  /** Publishes a point of a scalar within a second. Default of the step: that of the training. */
+  /** Publishes a point of a scalar within two seconds, or with the next step. Default of the step: that of the training. */
   addScalar(name: string, value: number, step: number | undefined): void {
     if (this.#leftOut.has(name)) return;
     const hasRoom = this.#scalars.add(name, value, step ?? this.#progress?.step ?? this.#work.steps);
@@ -72,11 +72,13 @@ export class FiguresPublisher {
       );
     }
     if (!hasRoom) return;
+    // Later than a step of the training, which publishes its progress too, and without delaying the next one.
     this.#later ??= setTimeout(
       () => {
-        this.publish();
+        this.#later = undefined;
+        void this.#write();
       },
-      Math.max(0, this.#nextAt - performance.now()),
+      Math.max(0, this.#nextAt - performance.now()) + publishEveryMs,
     ).unref();
   }
 
