@@ -49,9 +49,7 @@ describe('functions that compute bfloat16 operands in float32 multiply in bfloat
     // The operands are exact, so only the result is rounded.
     const exact = await run().array();
     const found = await result.array();
-    const nearest = await tensor(exact)
-      .bfloat16()
-      .array();
+    const nearest = await tensor(exact).bfloat16().array();
     expect([...found]).toEqual([...nearest]);
   });
 

@@ -101,7 +101,7 @@ test('spectralNorm bounds the largest singular value of a layer inside a model',
   let vector: Tensor = randn(6);
   for (let i = 0; i < 50; i += 1) {
     vector = weight.t().mv(weight.mv(vector));
-    vector = tensor((await vector.div(vector.norm()).array()));
+    vector = tensor(await vector.div(vector.norm()).array());
   }
   expect(await weight.mv(vector).norm().item()).toBeCloseTo(1, 3);
 });
