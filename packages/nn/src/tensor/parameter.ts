@@ -61,7 +61,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
    *
    * @throws ArgumentError for a tensor of another dtype than float32 and bfloat16
    */
-  // eslint-disable-next-line @typescript-eslint/unified-signatures -- a tensor has a shape
+
   constructor(data: Tensor, options?: ParameterOptions);
   constructor(given: Float32Array | Tensor, second?: readonly number[] | ParameterOptions) {
     const { data, shape, requiresGrad } = initialOf(given, second);
