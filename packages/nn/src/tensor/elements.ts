@@ -36,10 +36,38 @@ interface Elements {
   readonly array: TensorData;
 }
 
-/** The elements in a tensor's array type: the given array if it is a Float32Array or a BigInt64Array, else a converted copy. */
-export function asElements(data: FlatElements): Elements {
+/**
+ * The elements in a tensor's array type: the given array if it is a Float32Array or a BigInt64Array, else a converted copy.
+ *
+ * @param wanted the element type. Default: that of the elements. As in torch, floats become int64 by truncation, and bool where they
+ *   are not 0.
+ */
+export function asElements(data: FlatElements, wanted?: DType): Elements {
+  // Without bigints, which take most of the time of a batch of images.
+  if (wanted === 'float32' && smallIntegers.has(typeOf(data) ?? ''))
+    return { dtype: wanted, array: Float32Array.from(data as ArrayLike<number>) };
+  const found = ownElements(data);
+  if (wanted === undefined || wanted === found.dtype) return found;
+  const elements = Array.from<Scalar>(found.array as ArrayLike<Scalar>);
+  return {
+    dtype: wanted,
+    array: arrayFrom(
+      wanted,
+      elements.map((one) => asElement(one, wanted)),
+    ),
+  };
+}
+
+/** Types of integers of at most 32 bits. */
+const smallIntegers: ReadonlySet<string> = new Set(
+  'Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array'.split(' '),
+);
+
+/** The elements in the type that torch infers. */
+function ownElements(data: FlatElements): Elements {
   if (Array.isArray(data)) return ofList(data as unknown[]);
-  switch (typeOf(data)) {
+  const type = typeOf(data) ?? '';
+  switch (type) {
     case 'Float32Array':
       return { dtype: 'float32', array: data as Float32Array };
     case 'BigInt64Array':
@@ -48,30 +76,9 @@ export function asElements(data: FlatElements): Elements {
     case 'Float16Array':
     case '16-bit floats':
       return { dtype: 'float32', array: asFloat32(data as LoadableArray) };
-    case 'BigUint64Array':
-    case 'Int8Array':
-    case 'Uint8Array':
-    case 'Uint8ClampedArray':
-    case 'Int16Array':
-    case 'Uint16Array':
-    case 'Int32Array':
-    case 'Uint32Array':
-      return { dtype: 'int64', array: asInt64(data as ArrayLike<number | bigint>) };
-    case undefined:
-    default:
-      throw notElements(describeValue(data));
   }
-}
-
-/** These elements in another type: floats become int64 by truncation, and bool where they are not 0, as in torch. */
-export function elementsAs(dtype: DType, { array }: Elements): Elements {
-  return {
-    dtype,
-    array: arrayFrom(
-      dtype,
-      Array.from<Scalar>(array as ArrayLike<Scalar>).map((one) => asElement(one, dtype)),
-    ),
-  };
+  if (!smallIntegers.has(type) && type !== 'BigUint64Array') throw notElements(describeValue(data));
+  return { dtype: 'int64', array: asInt64(data as ArrayLike<number | bigint>) };
 }
 
 /**

@@ -16,7 +16,6 @@ import { dependsOnParameter, isTrainedLeaf } from '../graph/topology.ts';
 import { inspectTensor, recordRead } from './inspect-tensor.ts';
 import {
   asElements,
-  elementsAs,
   flattened,
   isElement,
   isShaped,
@@ -340,8 +339,7 @@ function tensorOfElements(
   wanted: DType | undefined,
 ): Tensor {
   const { data, shape } = isShaped(given) ? requireOneShape(given, dimensions) : shapedOf(given, dimensions);
-  const found = asElements(data);
-  const { dtype, array } = wanted === undefined || wanted === found.dtype ? found : elementsAs(wanted, found);
+  const { dtype, array } = asElements(data, wanted);
   const type = { dtype, shape: shape ?? [array.length] };
   requireLength(array, type);
   return new Tensor(input(dtype, type.shape, { data: array, isCallers: array === data }));

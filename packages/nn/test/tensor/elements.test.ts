@@ -71,7 +71,10 @@ test.each([
   [Float32Array.of(0, 0.5, NaN), 'bool', Uint8Array.of(0, 1, 1)],
   [[1.001, 3], 'bfloat16', Float32Array.of(1, 3)],
   [Int32Array.of(7), 'int64', BigInt64Array.of(7n)],
-] as const)('%j with dtype %s is converted, with and without a shape', async (data, dtype, elements) => {
+  [Uint8Array.of(0, 255), 'float32', Float32Array.of(0, 255)],
+  [Int32Array.of(-(2 ** 31), 2 ** 24 + 1), 'float32', Float32Array.of(-(2 ** 31), 2 ** 24)],
+  [BigUint64Array.of(2n ** 60n), 'float32', Float32Array.of(2 ** 60)],
+] as const)('%o with dtype %s is converted, with and without a shape', async (data, dtype, elements) => {
   for (const x of [tensor(data, { dtype }), tensor(data, [data.length], { dtype })]) {
     expect([x.dtype, x.shape]).toEqual([dtype, [data.length]]);
     expect(await x.array()).toEqual(elements);
