@@ -4,12 +4,8 @@
 #include <array>
 #include <cstddef>
 
-// Products are rounded before they are added, except in `fused`.
-#if defined(__clang__)
-#pragma clang fp contract(off)
-#elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off")
-#endif
+// Except in `fused`.
+#include "images/uncontracted.h"
 
 namespace ringrun {
 namespace {

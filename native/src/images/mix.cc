@@ -3,12 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-// Products are rounded before they are added.
-#if defined(__clang__)
-#pragma clang fp contract(off)
-#elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off")
-#endif
+#include "images/uncontracted.h"
 
 namespace ringrun {
 namespace {
