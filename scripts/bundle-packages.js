@@ -2,10 +2,11 @@
 // Node.js 20 takes about a millisecond to find, read and link a module, and a rank loads 750.
 //
 //   dist/bundle/rounds.index.js is the bundle of dist/rounds/index.js; package.json names it as an entry point
-import { readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { newest, oldest } from './build-times.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -26,11 +27,10 @@ async function bundleIfOutdated(folder) {
   const into = join(dist, 'bundle');
   const entries = Object.values(exports).map((entry) => moduleOf(entry.default));
   entries.push(...(forTests[name] ?? []));
-  const written = modulesIn(dist).filter((path) => path.startsWith(into));
-  const isComplete = entries.every((entry) => written.includes(join(into, bundleOf(entry))));
+  const bundles = entries.map((entry) => join(into, bundleOf(entry)));
   // The compiler writes it last, and tests compare it with the bundle.
   const compiled = join(dist, '.tsbuildinfo');
-  if (isComplete && newest([compiled, fileURLToPath(import.meta.url)]) <= oldest(written)) return;
+  if (newest([compiled, fileURLToPath(import.meta.url)]) <= oldest(bundles)) return;
   await bundle(dist, into, entries);
 }
 
@@ -84,18 +84,4 @@ function moduleOf(path) {
 
 function bundleOf(module) {
   return module.replaceAll('/', '.');
-}
-
-function modulesIn(folder) {
-  return readdirSync(folder, { recursive: true })
-    .filter((name) => name.endsWith('.js'))
-    .map((name) => join(folder, name));
-}
-
-function newest(paths) {
-  return Math.max(...paths.map((path) => statSync(path).mtimeMs));
-}
-
-function oldest(paths) {
-  return Math.min(...paths.map((path) => statSync(path).mtimeMs));
 }

@@ -1,7 +1,8 @@
 // Bundles the script and the style of the dashboard's page, if they are missing or older than their sources.
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { newest, oldest } from './build-times.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** The script shares files with the server, and imports nothing from outside of this folder. */
@@ -9,7 +10,10 @@ const sources = join(root, 'packages/launcher/src/dashboard');
 const client = join(sources, 'page/client');
 const into = join(root, 'packages/launcher/dist/dashboard/page/client');
 
-if (newest(filesIn(sources).concat(fileURLToPath(import.meta.url))) > oldest(['main.js', 'page.css'])) {
+if (
+  newest(filesIn(sources).concat(fileURLToPath(import.meta.url))) >
+  oldest(['main.js', 'page.css'].map((name) => join(into, name)))
+) {
   await bundle();
 }
 
@@ -43,14 +47,4 @@ async function bundle() {
 
 function filesIn(folder) {
   return readdirSync(folder, { recursive: true }).map((name) => join(folder, name));
-}
-
-function newest(paths) {
-  return Math.max(...paths.map((path) => statSync(path).mtimeMs));
-}
-
-/** 0 if one of the bundles is missing. */
-function oldest(names) {
-  const times = names.map((name) => statSync(join(into, name), { throwIfNoEntry: false })?.mtimeMs ?? 0);
-  return Math.min(...times);
 }
