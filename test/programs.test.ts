@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Program } from '../bench/programs/program.ts';
+import '../packages/nn/test/support/one-thread.ts';
 import { launch } from './support/command.ts';
 import { start as accumulation } from '../bench/programs/accumulation.ts';
 import { start as dqn } from '../bench/programs/dqn.ts';
@@ -29,13 +30,6 @@ const golden = JSON.parse(readFileSync(new URL('golden/programs.json', import.me
   string,
   Golden
 >;
-
-const threads = process.env['OMP_NUM_THREADS'];
-process.env['OMP_NUM_THREADS'] = '1';
-afterAll(() => {
-  if (threads === undefined) delete process.env['OMP_NUM_THREADS'];
-  else process.env['OMP_NUM_THREADS'] = threads;
-});
 
 /** Losses that agree with PyTorch's within 1e-4. */
 const closeTo = (losses: readonly number[]) =>

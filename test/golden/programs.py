@@ -5,6 +5,7 @@
 import importlib
 import json
 import os
+import socket
 import sys
 
 import torch
@@ -33,10 +34,15 @@ RANKS = {"f1": 2}
 FIRST = 6
 
 
-def train(rank, name, results):
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def train(rank, name, port, results):
     torch.set_num_threads(1)
     if name in RANKS:
-        os.environ.update(RANK=str(rank), WORLD_SIZE=str(RANKS[name]), MASTER_ADDR="127.0.0.1", MASTER_PORT="29511")
+        os.environ.update(RANK=str(rank), WORLD_SIZE=str(RANKS[name]), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     step, score = importlib.import_module(name).start()
     losses = [step() for _ in range(STEPS[name])]
     if rank == 0:
@@ -48,7 +54,7 @@ def main():
     with multiprocessing.Manager() as manager:
         results = manager.dict()
         for name in STEPS:
-            multiprocessing.spawn(train, (name, results), nprocs=RANKS.get(name, 1))
+            multiprocessing.spawn(train, (name, free_port(), results), nprocs=RANKS.get(name, 1))
         print(json.dumps(dict(results), indent=2))
 
 
