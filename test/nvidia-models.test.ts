@@ -23,7 +23,7 @@ import { lowerProgram } from '../packages/nn/src/executor/cuda/lower.ts';
 import { forGpu } from '../packages/nn/src/executor/cuda/rewrites.ts';
 import { unsupportedBy } from '../packages/nn/src/executor/cuda/unsupported.ts';
 import type { Executor, ProgramDefinition } from '../packages/nn/src/executor/executor.ts';
-import { tf32 } from '../packages/nn/src/executor/precision.ts';
+import { librarySettings } from '../packages/nn/src/executor/precision.ts';
 import { setGpuExecutor } from '../packages/nn/src/executor/select.ts';
 import { expectCleanKernels } from '../packages/nn/test/support/generated-kernels.ts';
 
@@ -44,7 +44,7 @@ const handWritten = new Set(allKernels.map(({ source }) => source));
 function lower(given: ProgramDefinition): never {
   const definition = forGpu(given);
   expect(unsupportedBy(definition)).toBeUndefined();
-  for (const { commands } of lowerProgram(definition, tf32()).sections) {
+  for (const { commands } of lowerProgram(definition, librarySettings()).sections) {
     for (const command of commands) {
       if (command.kind !== 'launch') continue;
       const { file, name, source, isGenerated = false } = command.kernel;

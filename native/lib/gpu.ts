@@ -208,6 +208,8 @@ export interface GpuConvolution {
   readonly dtype: GpuDType;
   /** As of a product. */
   readonly tf32?: boolean;
+  /** True if all algorithms are tried on the GPU when the program is created, and the fastest is used. Default: false. */
+  readonly benchmark?: boolean;
   /** Order in memory of input, weight and output. Default: `nchw`. */
   readonly layout?: 'nchw' | 'nhwc';
   /** Shapes in the order [N, C, spatial…], whatever the layout. */

@@ -1,10 +1,12 @@
 // One contender of the comparison: `node contender.js NAME MODE DTYPE`, a worker of bench/worker.js. MODE is `await`, in which
 // each step is awaited, or `each`, in which steps follow without JavaScript in between. Answers { steps } with { ms }, of one step.
+import { backends } from '@ringrun/nn';
 import { answerLines } from '../../bench/worker.js';
 import { trainingOf } from './trainings.js';
 
 const [name, mode, dtype] = process.argv.slice(2);
 const autocast = dtype === 'bfloat16' ? { autocast: 'bfloat16' } : {};
+backends.cudnn.benchmark = true;
 const { step, batches } = trainingOf(name, { traceOnce: true, ...autocast });
 // The first runs are direct and recorded.
 await run(4);

@@ -56,7 +56,12 @@ def apply_linear(p, x):
 
 def conv(x, w, stride=1, padding=0):
     return jax.lax.conv_general_dilated(
-        x, w, (stride, stride), [(padding, padding)] * 2, dimension_numbers=("NCHW", "OIHW", "NCHW")
+        x,
+        w,
+        (stride, stride),
+        [(padding, padding)] * 2,
+        dimension_numbers=("NCHW", "OIHW", "NCHW"),
+        precision="tensorfloat32",
     )
 
 

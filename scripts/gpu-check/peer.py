@@ -1,7 +1,8 @@
 """A peer of the comparison, a worker of bench/worker.js: `python3 peer.py NAME MODE DTYPE FORM`.
 
-MODE: eager; compile, torch.compile with reduce-overhead; graph, the whole step captured as one CUDA graph by hand; jax, one jitted
-step. DTYPE: float32, without TF32, or bfloat16, by autocast. FORM: full or short. Each step copies a batch from page-locked
+MODE: eager; compile, torch.compile with reduce-overhead; graph, the whole step captured as one CUDA graph by hand;
+graph-channels-last, the same with images and weights in channels_last; jax, one jitted step. DTYPE: float32, with TF32 in
+convolutions alone, or bfloat16, by autocast. FORM: full or short. Each step copies a batch from page-locked
 memory, as ringrun's does. Answers {"steps": N} with {"ms": ...}, of one step.
 """
 
@@ -40,9 +41,9 @@ def torch_steps(name, mode, dtype, short):
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     on_gpu = device.type == "cuda"
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
     torch.manual_seed(1)
+    is_last = mode == "graph-channels-last"
     if name == "gpt":
         from model import GPT as Model
 
@@ -53,11 +54,15 @@ def torch_steps(name, mode, dtype, short):
         )
     else:
         model = MODELS[name][0]().to(device)
+        if is_last:
+            model = model.to(memory_format=torch.channels_last)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=on_gpu)
     batches = [[torch.from_numpy(part) for part in batch_of(name, seed, short)] for seed in range(4)]
     if on_gpu:
         batches = [[part.pin_memory() for part in batch] for batch in batches]
     x, y = (part.to(device) for part in batches[0])
+    if is_last:
+        x = x.to(memory_format=torch.channels_last)
 
     def loss_of(x, y):
         with torch.autocast(device.type, torch.bfloat16, enabled=dtype == "bfloat16"):
@@ -75,7 +80,7 @@ def torch_steps(name, mode, dtype, short):
         return loss
 
     replay = step
-    if mode == "graph":
+    if mode.startswith("graph"):
         if not on_gpu:
             raise RuntimeError("CUDA graphs need a GPU")
         side = torch.cuda.Stream()
@@ -107,6 +112,7 @@ def jax_steps(name, _, dtype, short):
 
     from jax_models import training
 
+    # Not of convolutions (jax_models.py).
     jax.config.update("jax_default_matmul_precision", "highest" if dtype == "float32" else "default")
     state, step = training(name, dtype, SHORT_GPT if short else GPT)
     step = jax.jit(step, donate_argnums=0)

@@ -77,7 +77,9 @@ export function describe(title, ...rest) {
   });
 }
 describe.each = eachOf(describe);
-describe.runIf = (isChosen) => (isChosen ? describe : (title) => nodeDescribe.skip(title));
+const skipSuite = (title) => nodeDescribe.skip(title);
+describe.runIf = (isChosen) =>
+  isChosen ? describe : Object.assign(skipSuite.bind(undefined), { each: eachOf(skipSuite) });
 describe.skipIf = (isSkipped) => describe.runIf(!isSkipped);
 
 export { after as afterAll, afterEach, before as beforeAll, beforeEach };

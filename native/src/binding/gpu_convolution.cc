@@ -38,6 +38,7 @@ std::unique_ptr<GpuCommand> convolutionOf(const std::string& name, const Napi::O
   convolution.dtype = gpuDTypeOf(object.Get("dtype"));
   convolution.allowsTf32 = object.Get("tf32").ToBoolean();
   convolution.channelsLast = object.Get("layout").ToString().Utf8Value() == "nhwc";
+  convolution.triesAlgorithms = object.Get("benchmark").ToBoolean();
   convolution.input = tensorOf(object.Get("input"));
   convolution.weight = tensorOf(object.Get("weight"));
   convolution.output = tensorOf(object.Get("output"));

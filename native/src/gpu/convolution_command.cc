@@ -106,13 +106,15 @@ struct ConvolutionCommand::Plan {
     int count = 0;
     switch (of.pass) {
       case ConvolutionPass::Forward:
-        library.call(library.forwardAlgorithms, about, handle, input, weight, convolution, output, kMaxAlgorithms, &count, found.data());
+        library.call(of.triesAlgorithms ? library.findForward : library.forwardAlgorithms, about, handle, input, weight, convolution, output, kMaxAlgorithms, &count, found.data());
         break;
       case ConvolutionPass::InputGradient:
-        library.call(library.inputGradientAlgorithms, about, handle, weight, output, convolution, input, kMaxAlgorithms, &count, found.data());
+        library.call(of.triesAlgorithms ? library.findInputGradient : library.inputGradientAlgorithms, about, handle, weight, output,
+                     convolution, input, kMaxAlgorithms, &count, found.data());
         break;
       case ConvolutionPass::WeightGradient:
-        library.call(library.weightGradientAlgorithms, about, handle, input, output, convolution, weight, kMaxAlgorithms, &count, found.data());
+        library.call(of.triesAlgorithms ? library.findWeightGradient : library.weightGradientAlgorithms, about, handle, input, output,
+                     convolution, weight, kMaxAlgorithms, &count, found.data());
         break;
     }
     const auto end = found.begin() + count;

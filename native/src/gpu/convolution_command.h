@@ -24,6 +24,7 @@ struct Convolution {
   GpuDType dtype = GpuDType::Float32;
   bool allowsTf32 = false;
   bool channelsLast = false;
+  bool triesAlgorithms = false;
   ConvolutionTensor input;
   ConvolutionTensor weight;
   ConvolutionTensor output;
@@ -33,7 +34,8 @@ struct Convolution {
   int groups = 1;
 };
 
-// Convolves by cuDNN, with the first deterministic algorithm that its heuristic names for the shapes.
+// Convolves by cuDNN, with the first deterministic algorithm that its heuristic names for the shapes, or the fastest one that it
+// has found by trying.
 class ConvolutionCommand : public GpuCommand {
  public:
   // The device must be current. Throws Failure if shapes do not fit, or cuDNN cannot be used or has no such algorithm.

@@ -42,6 +42,7 @@ std::string Cudnn::findProblem() const {
   need(tensorCreate), need(tensorDestroy), need(tensorSet), need(filterCreate), need(filterDestroy), need(filterSet);
   need(convolutionCreate), need(convolutionDestroy), need(convolutionSet), need(convolutionSetGroups), need(convolutionSetMath);
   need(forwardAlgorithms), need(inputGradientAlgorithms), need(weightGradientAlgorithms);
+  need(findForward), need(findInputGradient), need(findWeightGradient);
   need(forward), need(inputGradient), need(weightGradient);
   if (!missing.empty()) return library.path() + " lacks " + missing + ". Install cuDNN 9";
   if (getVersion() >= kMinCudnnVersion) return "";

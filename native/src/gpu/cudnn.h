@@ -81,6 +81,17 @@ class Cudnn {
                        CudnnAlgorithm*)>
       weightGradientAlgorithms{library, "cudnnGetConvolutionBackwardFilterAlgorithm_v7"};
 
+  // The same, by trying all algorithms on the GPU.
+  Function<CudnnStatus(CudnnHandle, CudnnTensor x, CudnnFilter w, CudnnConvolution, CudnnTensor y, int requested, int* returned,
+                       CudnnAlgorithm*)>
+      findForward{library, "cudnnFindConvolutionForwardAlgorithm"};
+  Function<CudnnStatus(CudnnHandle, CudnnFilter w, CudnnTensor dy, CudnnConvolution, CudnnTensor dx, int requested, int* returned,
+                       CudnnAlgorithm*)>
+      findInputGradient{library, "cudnnFindConvolutionBackwardDataAlgorithm"};
+  Function<CudnnStatus(CudnnHandle, CudnnTensor x, CudnnTensor dy, CudnnConvolution, CudnnFilter dw, int requested, int* returned,
+                       CudnnAlgorithm*)>
+      findWeightGradient{library, "cudnnFindConvolutionBackwardFilterAlgorithm"};
+
   Function<CudnnStatus(CudnnHandle, const void* alpha, CudnnTensor x, const void* xData, CudnnFilter w, const void* wData,
                        CudnnConvolution, int algorithm, void* workspace, std::size_t workspaceBytes, const void* beta, CudnnTensor y,
                        void* yData)>

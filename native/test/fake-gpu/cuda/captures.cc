@@ -107,9 +107,10 @@ std::optional<int> captureWait(FakeStream& stream, FakeEvent& event) {
   return kSuccess;
 }
 
-bool isCaptured(const FakeEvent& event) {
+std::optional<int> refusalOfCaptured(const FakeEvent& event) {
   const std::lock_guard<std::mutex> lock(captures().mutex);
-  return event.capture != nullptr;
+  if (event.capture == nullptr) return std::nullopt;
+  return event.capture->isInvalid ? kInvalidValue : kCapturedEvent;
 }
 
 bool isCapturing(const FakeStream& stream) {
@@ -152,18 +153,23 @@ FAKE_GPU_EXPORT int cuStreamEndCapture(FakeStream* stream, FakeGraph** graph) {
   const std::lock_guard<std::mutex> lock(captures().mutex);
   *graph = nullptr;
   const std::shared_ptr<Capture> capture = stream->capture;
-  if (!capture) return kInvalidValue;
-  if (capture->origin != stream) return kCaptureUnmatched;
-  if (capture->mode != Relaxed && capture->thread != std::this_thread::get_id()) return kCaptureWrongThread;
+  if (!capture) return kIllegalState;
+  if (capture->origin != stream) {
+    capture->isInvalid = true;
+    return kCaptureUnmatched;
+  }
+  // It ends the capture nevertheless.
+  const bool isElsewhere = capture->mode != Relaxed && capture->thread != std::this_thread::get_id();
   const bool joined = isJoined(*capture);
   for (FakeStream* const one : capture->streams) {
     one->capture.reset();
     one->captureTails.clear();
   }
   captures().all.erase(capture);
-  if (capture->isInvalid || !joined) {
+  if (isElsewhere || capture->isInvalid || !joined) {
     // Events may outlive the graph.
     capture->nodes.clear();
+    if (isElsewhere) return kCaptureWrongThread;
     return capture->isInvalid ? kCaptureInvalidated : kCaptureUnjoined;
   }
   *graph = new FakeGraph{std::move(capture->nodes)};
@@ -172,6 +178,7 @@ FAKE_GPU_EXPORT int cuStreamEndCapture(FakeStream* stream, FakeGraph** graph) {
 
 FAKE_GPU_EXPORT int cuGraphGetNodes(FakeGraph* graph, void** nodes, std::size_t* count) {
   FAKE_GPU_CALL_IN_CONTEXT("cuGraphGetNodes");
+  if (graph == nullptr) return kInvalidValue;
   if (nodes != nullptr) return kNotSupported;
   *count = graph->nodes.size();
   return kSuccess;

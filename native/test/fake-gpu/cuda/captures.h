@@ -17,7 +17,8 @@ bool captureRecord(FakeEvent& event, FakeStream& stream);
 // If the stream or the event is captured, the stream's next node runs after the event's nodes; returns the result of the call.
 std::optional<int> captureWait(FakeStream& stream, FakeEvent& event);
 
-bool isCaptured(const FakeEvent& event);
+// What a call about an event answers that was last recorded in a captured stream.
+std::optional<int> refusalOfCaptured(const FakeEvent& event);
 bool isCapturing(const FakeStream& stream);
 
 }  // namespace fake_cuda

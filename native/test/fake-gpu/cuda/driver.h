@@ -17,6 +17,7 @@ constexpr int kInvalidContext = 201;
 constexpr int kNoBinaryForGpu = 209;
 constexpr int kInvalidHandle = 400;
 constexpr int kNotFound = 500;
+constexpr int kIllegalState = 401;
 constexpr int kNotReady = 600;
 constexpr int kIllegalAddress = 700;
 constexpr int kOutOfResources = 701;

@@ -214,14 +214,14 @@ FAKE_GPU_EXPORT int cuEventRecord(FakeEvent* event, FakeStream* stream) {
 
 FAKE_GPU_EXPORT int cuEventQuery(FakeEvent* event) {
   FAKE_GPU_UNSAFE_CALL("cuEventQuery");
-  if (isCaptured(*event)) return kCapturedEvent;
+  if (const std::optional<int> refusal = refusalOfCaptured(*event)) return *refusal;
   const std::lock_guard<std::mutex> lock(event->mutex);
   return event->point == nullptr || event->point->hasPassed() ? kSuccess : kNotReady;
 }
 
 FAKE_GPU_EXPORT int cuEventSynchronize(FakeEvent* event) {
   FAKE_GPU_UNSAFE_CALL("cuEventSynchronize");
-  if (isCaptured(*event)) return kCapturedEvent;
+  if (const std::optional<int> refusal = refusalOfCaptured(*event)) return *refusal;
   std::shared_ptr<Point> point;
   {
     const std::lock_guard<std::mutex> lock(event->mutex);

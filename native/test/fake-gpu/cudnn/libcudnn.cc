@@ -163,15 +163,33 @@ FAKE_GPU_EXPORT int cudnnGetConvolutionForwardAlgorithm_v7(Handle*, Tensor* x, T
   return fits(*x, *w, *convolution, *y) ? listAlgorithms(*convolution, requested, returned, results) : BadParam;
 }
 
+FAKE_GPU_EXPORT int cudnnFindConvolutionForwardAlgorithm(Handle*, Tensor* x, Tensor* w, Convolution* convolution, Tensor* y, int requested,
+                                                           int* returned, Algorithm* results) {
+  FAKE_CUDNN_CALL("cudnnFindConvolutionForwardAlgorithm");
+  return fits(*x, *w, *convolution, *y) ? listAlgorithms(*convolution, requested, returned, results) : BadParam;
+}
+
 FAKE_GPU_EXPORT int cudnnGetConvolutionBackwardDataAlgorithm_v7(Handle*, Tensor* w, Tensor* dy, Convolution* convolution, Tensor* dx,
                                                                 int requested, int* returned, Algorithm* results) {
   FAKE_CUDNN_CALL("cudnnGetConvolutionBackwardDataAlgorithm_v7");
   return fits(*dx, *w, *convolution, *dy) ? listAlgorithms(*convolution, requested, returned, results) : BadParam;
 }
 
+FAKE_GPU_EXPORT int cudnnFindConvolutionBackwardDataAlgorithm(Handle*, Tensor* w, Tensor* dy, Convolution* convolution, Tensor* dx,
+                                                                int requested, int* returned, Algorithm* results) {
+  FAKE_CUDNN_CALL("cudnnFindConvolutionBackwardDataAlgorithm");
+  return fits(*dx, *w, *convolution, *dy) ? listAlgorithms(*convolution, requested, returned, results) : BadParam;
+}
+
 FAKE_GPU_EXPORT int cudnnGetConvolutionBackwardFilterAlgorithm_v7(Handle*, Tensor* x, Tensor* dy, Convolution* convolution, Tensor* dw,
                                                                   int requested, int* returned, Algorithm* results) {
   FAKE_CUDNN_CALL("cudnnGetConvolutionBackwardFilterAlgorithm_v7");
+  return fits(*x, *dw, *convolution, *dy) ? listAlgorithms(*convolution, requested, returned, results) : BadParam;
+}
+
+FAKE_GPU_EXPORT int cudnnFindConvolutionBackwardFilterAlgorithm(Handle*, Tensor* x, Tensor* dy, Convolution* convolution, Tensor* dw,
+                                                                  int requested, int* returned, Algorithm* results) {
+  FAKE_CUDNN_CALL("cudnnFindConvolutionBackwardFilterAlgorithm");
   return fits(*x, *dw, *convolution, *dy) ? listAlgorithms(*convolution, requested, returned, results) : BadParam;
 }
 

@@ -5,18 +5,21 @@ import { requireOneOf } from '../checks/require-one-of.ts';
 /** How products of float32 matrices are computed on a GPU: see `setFloat32MatmulPrecision`. */
 export type Float32MatmulPrecision = 'highest' | 'high' | 'medium';
 
-/** Where float32 factors may be rounded to TF32. */
-export interface Tf32 {
-  readonly products: boolean;
-  readonly convolutions: boolean;
+/** How libraries compute. */
+export interface LibrarySettings {
+  /** Where float32 factors may be rounded to TF32. */
+  readonly tf32: { readonly products: boolean; readonly convolutions: boolean };
+  /** True if algorithms of convolutions are chosen by trying them. */
+  readonly benchmark: boolean;
 }
 
 let precision: Float32MatmulPrecision = 'highest';
 let convolutions = true;
+let benchmark = false;
 
 /** The present settings. Programs that were compiled with other ones are not used again. */
-export function tf32(): Tf32 {
-  return { products: precision !== 'highest', convolutions };
+export function librarySettings(): LibrarySettings {
+  return { tf32: { products: precision !== 'highest', convolutions }, benchmark };
 }
 
 /**
@@ -51,6 +54,13 @@ export interface CudnnSettings {
    * as in torch. The next runs compile again.
    */
   allowTf32: boolean;
+  /**
+   * True if the algorithms of convolutions on a GPU are chosen by trying them when a program is compiled, which takes longer, instead
+   * of by cuDNN's heuristic (torch.backends.cudnn.benchmark). Only algorithms with the same results in every run are tried, but
+   * which one is the fastest may differ between runs, so results may differ in their last bits. Default: false, as in torch. The
+   * next runs compile again.
+   */
+  benchmark: boolean;
 }
 
 /** Settings of the libraries that compute (torch.backends). */
@@ -84,6 +94,14 @@ export const backends: Backends = {
     set allowTf32(allowed: boolean) {
       requireBoolean('backends.cudnn.allowTf32', allowed);
       convolutions = allowed;
+      invalidateRecordedCalls();
+    },
+    get benchmark(): boolean {
+      return benchmark;
+    },
+    set benchmark(tries: boolean) {
+      requireBoolean('backends.cudnn.benchmark', tries);
+      benchmark = tries;
       invalidateRecordedCalls();
     },
   },

@@ -130,9 +130,17 @@ const cases: Readonly<Record<string, Case>> = {
   ],
 };
 
-/** Containers, base classes, compositions of modules listed here, and modules without empty batches in torch. */
+/** Containers, base classes, compositions of modules listed here, modules without empty batches in torch, and what is no module. */
 const notCalled = [
-  ...['Module', 'ModuleDict', 'ModuleList', 'ParameterDict', 'ParameterList', 'RecurrentNetwork'],
+  ...[
+    'Module',
+    'ModuleDict',
+    'ModuleList',
+    'Parameter',
+    'ParameterDict',
+    'ParameterList',
+    'RecurrentNetwork',
+  ],
   ...['RecurrentStep', 'Sequential', 'Transformer', 'TransformerDecoder', 'TransformerDecoderLayer'],
   ...['TransformerEncoder', 'CTCLoss', 'generateSquareSubsequentMask', 'init', 'utils', 'autocast'],
 ];

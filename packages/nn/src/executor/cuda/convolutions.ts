@@ -96,7 +96,8 @@ function addConvolution(
   });
   lowering.add({
     ...{ kind: 'convolution', name: 'convolution', pass, dtype: gpuDType(result), groups: group },
-    tf32: lowering.tf32.convolutions,
+    tf32: lowering.settings.tf32.convolutions,
+    benchmark: lowering.settings.benchmark,
     input: asImages(arrays.input),
     weight: asImages(arrays.weight),
     output: asImages(arrays.output),

@@ -3,7 +3,7 @@ import { NnError } from '../../errors/errors.ts';
 import { onnxruntimeExecutor } from '../cpu/onnxruntime.ts';
 import type { Executor, Program, ProgramDefinition } from '../executor.ts';
 import type { Unusable } from '../device.ts';
-import { tf32 } from '../precision.ts';
+import { librarySettings } from '../precision.ts';
 import { CudaCollectives } from './collectives.ts';
 import { lowerProgram } from './lower.ts';
 import type { LoweredProgram } from './lowered-program.ts';
@@ -52,7 +52,7 @@ export function executorOn(device: NativeGpuDevice): Executor {
   const collectives = new CudaCollectives(device);
   return {
     device: `cuda:${device.ordinal}`,
-    settings: () => JSON.stringify(tf32()),
+    settings: () => JSON.stringify(librarySettings()),
     prepareForward,
     async compile(given) {
       const definition = forGpu(given);
@@ -103,7 +103,7 @@ export function executorOn(device: NativeGpuDevice): Executor {
 /** The commands outside of the update, and those of the update: the generated kernels of each are compiled together. */
 function lowered(definition: ProgramDefinition) {
   const { name } = definition;
-  const layout = lowerProgram(definition, tf32());
+  const layout = lowerProgram(definition, librarySettings());
   const { sections } = layout;
   const updateFrom = 1 + sections.findIndex(({ boundary }) => boundary?.kind === 'update');
   const end = updateFrom === 0 ? sections.length : updateFrom;

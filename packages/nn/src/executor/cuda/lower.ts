@@ -4,7 +4,7 @@ import { inSequence, isCollective } from '../../graph/collective.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { sizeOf, type ValueType } from '../../value-type.ts';
 import type { ProgramDefinition } from '../executor.ts';
-import type { Tf32 } from '../precision.ts';
+import type { LibrarySettings } from '../precision.ts';
 import { aligned, planArena, type Lifetime } from './arena.ts';
 import { bytesFrom, bytesOf, memoryTypes } from './element-types.ts';
 import { joinEqualUnits } from './equal-units.ts';
@@ -20,8 +20,8 @@ import { withChecksFirst } from './update-checks.ts';
 import { isView, viewedValue } from './views.ts';
 
 /** Translates a graph whose operators the GPU computes, and whose inputs and outputs are not bfloat16. */
-export function lowerProgram(definition: ProgramDefinition, tf32: Tf32): LoweredProgram {
-  return new ProgramLowering(definition).lowered(tf32);
+export function lowerProgram(definition: ProgramDefinition, settings: LibrarySettings): LoweredProgram {
+  return new ProgramLowering(definition).lowered(settings);
 }
 
 class ProgramLowering {
@@ -65,7 +65,7 @@ class ProgramLowering {
     for (const node of [...order, ...ofUpdate]) if (isNode(node, 'Constant')) this.#addConstant(node);
   }
 
-  lowered(tf32: Tf32): LoweredProgram {
+  lowered(settings: LibrarySettings): LoweredProgram {
     this.#placeOutputs();
     const live = this.#liveUnits();
     const arena = { slot: this.#refusalSlot + 2 };
@@ -78,7 +78,7 @@ class ProgramLowering {
       refusalsAt: { slot: this.#refusalSlot },
       keptAt: { slot: this.#refusalSlot + 1 },
       refusals: this.#refusals,
-      tf32,
+      settings,
     });
     this.#lowerParts(lowering, -1);
     for (const [step, unit] of this.#units.entries()) {

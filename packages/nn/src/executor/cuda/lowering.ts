@@ -1,7 +1,7 @@
 import type { GpuAddress, GpuArgument, GpuCommand, GpuExtent } from '@ringrun/native';
 import type { Node, Value } from '../../graph/node.ts';
 import type { OpName } from '../../graph/operators.ts';
-import type { Tf32 } from '../precision.ts';
+import type { LibrarySettings } from '../precision.ts';
 
 /** A kernel in CUDA C++. Equal sources are compiled once per device, so one source may have several kernels. */
 export interface Kernel {
@@ -35,7 +35,7 @@ export interface CollectiveMessage {
  * The commands of one node. Memory has elements row-major: float32, bfloat16 of 2 bytes, int64, and bool as one byte, 0 or 1.
  */
 export interface Lowering {
-  readonly tf32: Tf32;
+  readonly settings: LibrarySettings;
   /**
    * Where the elements of an input or output of the node are. No two outputs overlap, and no output overlaps an input, except for
    * elementwise nodes. An output that nothing reads has memory too.

@@ -1,6 +1,6 @@
 import type { GpuAddress, GpuArgument, GpuCommand, GpuExtent } from '@ringrun/native';
 import type { Value } from '../../graph/node.ts';
-import type { Tf32 } from '../precision.ts';
+import type { LibrarySettings } from '../precision.ts';
 import { sizeOf } from '../../value-type.ts';
 import { aligned } from './arena.ts';
 import { bytesOf } from './element-types.ts';
@@ -23,7 +23,7 @@ interface Places {
   /** Where the cells of the first run that refused a value are kept. */
   readonly keptAt: { readonly slot: number };
   readonly refusals: Refusal[];
-  readonly tf32: Tf32;
+  readonly settings: LibrarySettings;
 }
 
 /** Collects the commands of units, one after another. */
@@ -71,8 +71,8 @@ export class NodeLowering implements Lowering {
     this.endSection({ kind: 'collective', ...message });
   }
 
-  get tf32(): Tf32 {
-    return this.#places.tf32;
+  get settings(): LibrarySettings {
+    return this.#places.settings;
   }
 
   at(value: Value): GpuAddress {

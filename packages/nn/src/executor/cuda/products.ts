@@ -50,7 +50,7 @@ export const readsOfMatMul: ReadsOf<'MatMul'> = ({ inputs }) => inputs.map((inpu
 type Precision = Pick<GpuProduct, 'dtype' | 'resultDtype' | 'tf32'>;
 
 /** Of a product of factors like this one. */
-function precisionOf({ tf32 }: Lowering, factor: Value, result: Value): Precision {
+function precisionOf({ settings: { tf32 } }: Lowering, factor: Value, result: Value): Precision {
   return { dtype: gpuDType(factor), resultDtype: gpuDType(result), tf32: tf32.products };
 }
 

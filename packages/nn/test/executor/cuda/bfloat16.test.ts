@@ -16,7 +16,7 @@ import { onnxruntimeExecutor } from '../../../src/executor/cpu/onnxruntime.ts';
 import { executorOn } from '../../../src/executor/cuda/cuda.ts';
 import { lowerProgram } from '../../../src/executor/cuda/lower.ts';
 import { forGpu } from '../../../src/executor/cuda/rewrites.ts';
-import { tf32 } from '../../../src/executor/precision.ts';
+import { librarySettings } from '../../../src/executor/precision.ts';
 import type { Executor, ProgramDefinition } from '../../../src/executor/executor.ts';
 import { setGpuExecutor } from '../../../src/executor/select.ts';
 import type { Value } from '../../../src/graph/node.ts';
@@ -34,7 +34,7 @@ const arenas: number[] = [];
 const watching: Executor = {
   ...gpu,
   compile: async (definition: ProgramDefinition) => {
-    arenas.push(lowerProgram(forGpu(definition), tf32()).slots.at(-1)!);
+    arenas.push(lowerProgram(forGpu(definition), librarySettings()).slots.at(-1)!);
     return await gpu.compile(definition);
   },
 };

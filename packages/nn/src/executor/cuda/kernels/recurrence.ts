@@ -154,7 +154,7 @@ export const recurrences: LoweringFamily<'Recurrence' | 'RecurrenceGradient'> = 
         kind: 'product',
         name: 'recurrence',
         dtype: 'float32',
-        tf32: lowering.tf32.products,
+        tf32: lowering.settings.tf32.products,
         m: rows,
         n: width,
         k: size,
@@ -207,7 +207,7 @@ export const recurrences: LoweringFamily<'Recurrence' | 'RecurrenceGradient'> = 
       launchElements(lowering, kernels.stepBackward, count, args);
       lowering.add({
         ...{ kind: 'product', name: 'recurrenceGradient', dtype: 'float32', m: rows, n: size, k: width },
-        tf32: lowering.tf32.products,
+        tf32: lowering.settings.tf32.products,
         left: { at: after(cell === 'gru' ? dProducts : dGates, 4 * time * rows * width) },
         ...{ right: { at: weight }, result: { at: dState }, start: { at: dState } },
       });

@@ -56,7 +56,7 @@ export async function onGpu<Op extends OpName>(
     return { arena };
   };
   const lowering: Lowering = {
-    tf32: { products: false, convolutions: false },
+    settings: { tf32: { products: false, convolutions: false }, benchmark: false },
     guard: () => undefined,
     at: (value): GpuAddress => {
       const slot = values.indexOf(value);
