@@ -4,6 +4,7 @@ import { GPT } from '@ringrun/examples-gpt';
 import { Net } from '@ringrun/examples-mnist';
 import {
   F,
+  backends,
   compileStep,
   manualSeed,
   nn,
@@ -16,6 +17,8 @@ import {
 import { fakeComputeLibraries } from '../native/test/fake-gpu/libraries.ts';
 
 Object.assign(process.env, fakeComputeLibraries());
+// TF32 in convolutions differs from the CPU more than float32 does.
+backends.cudnn.allowTf32 = false;
 const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
 
 interface Training {

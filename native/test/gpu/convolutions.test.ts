@@ -147,13 +147,17 @@ test.each(cases)('a convolution %s, and its gradients', async (_, one) => {
 
 test('TF32 only where it is allowed', async () => {
   vi.stubEnv('NVIDIA_TF32_OVERRIDE', undefined);
+  // cuDNN uses TF32 where its tensor cores have a tile.
+  const [images, channels, side] = [8, 64, 8];
   const one: Case = {
-    ...{ input: [1, 1, 1, 1], weight: [1, 1, 1, 1] },
+    ...{ input: [images, channels, side, side], weight: [channels, channels, 1, 1] },
     ...{ padding: [0, 0], stride: [1, 1], dilation: [1, 1] },
   };
-  const arrays = [new Float32Array([1 + 2 ** -12]), new Float32Array([1]), new Float32Array(1)];
-  expect(await convolve(one, arrays, 2, {})).toEqual(arrays[0]);
-  expect(await convolve(one, arrays, 2, { tf32: true })).toEqual(arrays[1]);
+  const count = images * channels * side * side;
+  const filled = (length: number, number: number) => new Float32Array(length).fill(number);
+  const arrays = [filled(count, 1 + 2 ** -12), filled(channels * channels, 1), filled(count, 0)];
+  expect(await convolve(one, arrays, 2, {})).toEqual(filled(count, channels * (1 + 2 ** -12)));
+  expect(await convolve(one, arrays, 2, { tf32: true })).toEqual(filled(count, channels));
 });
 
 test('shapes that do not fit are refused', () => {

@@ -136,7 +136,7 @@ test.each([
   [
     'more threads than the launch bounds',
     launch('few', [{ slot: 0 }], { block: [65, 1, 1] }),
-    /LAUNCH_OUT_OF_RESOURCES/,
+    /CUDA_ERROR_INVALID_VALUE/,
   ],
 ])('a run with %s is rejected and names the command', async (_, command, message) => {
   const program = define([command]);

@@ -171,7 +171,7 @@ FAKE_GPU_EXPORT std::size_t cublasLtGetVersion() { return 130000; }
 FAKE_GPU_EXPORT const char* cublasLtGetStatusString(int status) {
   switch (status) {
     case Success: return "CUBLAS_STATUS_SUCCESS";
-    case InvalidValue: return "CUBLAS_STATUS_INVALID_VALUE";
+    case InvalidValue: return "an unsupported value or parameter was passed to the function";
     case ExecutionFailed: return "CUBLAS_STATUS_EXECUTION_FAILED";
     case NotSupported: return "CUBLAS_STATUS_NOT_SUPPORTED";
     default: return "an error injected by the fake cuBLASLt";

@@ -20,7 +20,6 @@ constexpr int kNotFound = 500;
 constexpr int kIllegalState = 401;
 constexpr int kNotReady = 600;
 constexpr int kIllegalAddress = 700;
-constexpr int kOutOfResources = 701;
 constexpr int kLaunchFailed = 719;
 constexpr int kNotSupported = 801;
 constexpr int kCaptureUnsupported = 900;

@@ -122,7 +122,7 @@ int checkExtents(const Launch& launch) {
   if (!fits(block.x, 1024) || !fits(block.y, 1024) || !fits(block.z, 64)) return kInvalidValue;
   const unsigned threads = block.x * block.y * block.z;
   if (threads > fake_gpu_kernel::kMaxThreads) return kInvalidValue;
-  if (threads > launch.function->kernel->maxThreads) return kOutOfResources;
+  if (threads > launch.function->kernel->maxThreads) return kInvalidValue;
   const unsigned shared = launch.function->sharedBytes + launch.sharedBytes;
   const bool isLarge = shared > kStaticSharedBytes;
   return isLarge && launch.sharedBytes > launch.function->maxDynamicBytes ? kInvalidValue : kSuccess;

@@ -30,15 +30,17 @@ afterEach(() => {
   backends.cudnn.allowTf32 = true;
 });
 
-/** A number that TF32 rounds to 1. */
-const inexact = Math.fround(1 + 2 ** -12);
-const one = (shape: readonly number[], number: number) => tensor(Float32Array.of(number), shape);
+/** TF32 rounds it to 1. */
+const inexact = 1 + 2 ** -12;
+/** Libraries use TF32 where tensor cores have a tile. */
+const size = 64;
+const filled = (number: number, ...shape: number[]) =>
+  tensor(new Float32Array(shape.reduce((product, one) => product * one)).fill(number), shape);
 
-const product = async () =>
-  await one([1, 1], inexact)
-    .matmul(one([1, 1], 1))
-    .item();
-const convolution = async () => await F.conv2d(one([1, 1, 1, 1], inexact), one([1, 1, 1, 1], 1)).item();
+/** The first element, divided by `size`. */
+const firstOf = async (result: Tensor) => Number((await result.array())[0]) / size;
+const product = () => firstOf(filled(inexact, size, size).matmul(filled(1, size, size)));
+const convolution = () => firstOf(F.conv2d(filled(inexact, 8, size, 8, 8), filled(1, size, size, 1, 1)));
 
 test('by default, convolutions use TF32 and products do not', async () => {
   expect(getFloat32MatmulPrecision()).toBe('highest');
@@ -65,11 +67,11 @@ test('a changed precision compiles a program again', async () => {
 });
 
 test.each([false, true])('a compiled step follows, traceOnce %s', async (traceOnce) => {
-  const model = new nn.Linear(1, 1, { bias: false });
+  const model = new nn.Linear(size, size, { bias: false });
   const optimizer = new optim.SGD(model.parameters(), { lr: 0 });
-  model.weight.data.set([1]);
-  const step = compileStep(optimizer, (x: Tensor) => model.forward(x).sum(), { traceOnce });
-  const loss = async () => await (await step(one([1, 1], inexact))).item();
+  model.weight.data.fill(1);
+  const step = compileStep(optimizer, (x: Tensor) => model.forward(x).mean(), { traceOnce });
+  const loss = async () => (await (await step(filled(inexact, size, size))).item()) / size;
   expect(await loss()).toBe(inexact);
   setFloat32MatmulPrecision('high');
   expect(await loss()).toBe(1);

@@ -123,7 +123,8 @@ __device__ __forceinline__ void classLossGradient(const float* gradient, const T
     const float distance = x[i] - largest;
     float number = expf(distance) * scale;
     if (i == label) number = static_cast<float>(ofProbabilities * (exp(static_cast<double>(x[i]) - largest) * inverse) - ofLabel);
-    if (s != 0.0f) number -= weights == nullptr ? share : share * weights[i];
+    // Rounded as the probability's part is, so that a gradient that is 0 stays 0: no fused multiplication and subtraction.
+    if (s != 0.0f) number -= weights == nullptr ? share : __fmul_rn(share, weights[i]);
     to[i] = number;
   }
 }

@@ -73,7 +73,8 @@ test.each([[[4, 3]], [[2, 3, 5, 7]], [[3, 2, 4, 5, 6]], [[40, 2, 9, 11]]])(
   async (shape) => {
     const [x, weight, bias] = [value(shape, 1), value([shape[1]], 2), value([shape[1]], 3)];
     const node = batchNormalize(x, weight, bias, 1e-5).normalized.node as Node<'BatchNormalize'>;
-    await expectAsOnCpu(node, normalization.BatchNormalize);
+    // The means of the last shape are 1/4,000 of the elements, whose rounding they have.
+    await expectAsOnCpu(node, normalization.BatchNormalize, { tolerance: shape[0] === 40 ? 1e-5 : 2e-6 });
     await expectAsOnCpu(affine(x, weight, bias).node as Node<'Affine'>, normalization.Affine);
   },
 );
