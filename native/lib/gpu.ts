@@ -271,6 +271,29 @@ export interface NativeGpuExchange {
   readonly receiveOffset: number;
 }
 
+/** Copies that are added together with a run, so that the host waits once. They are of bytes. */
+export interface GpuTransfers {
+  /** Before the commands. Arrays are read at the call. */
+  readonly uploads?: readonly {
+    readonly from: NativeTensor;
+    readonly to: NativeDeviceMemory;
+    readonly byteOffset?: number;
+  }[];
+  /** After the uploads and before the commands: from a part of some memory to the beginning of another. */
+  readonly moves?: readonly {
+    readonly from: NativeDeviceMemory;
+    readonly byteOffset?: number;
+    readonly to: NativeDeviceMemory;
+    readonly bytes: number;
+  }[];
+  /** After the commands. Arrays are written before the promise resolves. */
+  readonly downloads?: readonly {
+    readonly from: NativeDeviceMemory;
+    readonly byteOffset?: number;
+    readonly to: NativeTensor;
+  }[];
+}
+
 /**
  * Commands over one arena. The first run with given buffers launches each command and waits for it, so that an error names the
  * command. The second run with the same buffers records a CUDA graph, and later runs replay it. The last 8 graphs are kept.
@@ -286,9 +309,10 @@ export interface NativeGpuProgram {
   /**
    * Carries out the commands after all earlier work of the device. Runs may be started before earlier runs have ended.
    *
+   * @param transfers copies before and after the commands. Default: none.
    * @throws (rejects) CUDA's error, with the names of the program and of the command that failed.
    */
-  run(): Promise<void>;
+  run(transfers?: GpuTransfers): Promise<void>;
   /** `run` that blocks the calling thread until the run has ended. */
   runSync(): void;
   /** Runs several times, and returns the GPU's time of each run in milliseconds, between two events. */

@@ -21,6 +21,7 @@ export type {
   GpuMatrix,
   GpuProduct,
   GpuProgramDefinition,
+  GpuTransfers,
   NativeGpuDevice,
   NativeGpuExchange,
   NativeGpuModule,

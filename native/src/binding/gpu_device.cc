@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "binding/device_part.h"
 #include "binding/elements.h"
 #include "binding/gpu_classes.h"
 #include "binding/gpu_definition.h"
@@ -15,26 +16,6 @@
 
 namespace ringrun {
 namespace {
-
-// A part of GPU memory, with its owner.
-struct OnDevice {
-  std::uint8_t* data;
-  DeviceMemoryObject::Owner owner;
-};
-
-// Throws a JavaScript error unless the memory has the bytes.
-OnDevice partOf(const Napi::Value& value, const Napi::Value& byteOffset, std::size_t bytes) {
-  const DeviceMemoryObject* const memory = DeviceMemoryObject::of(value);
-  if (memory == nullptr || memory->data() == nullptr) {
-    throw Napi::TypeError::New(value.Env(), "expected memory of a GPU, got another value or freed memory");
-  }
-  const std::size_t offset = byteOffset.IsUndefined() ? 0 : sizeOf(byteOffset);
-  if (offset + bytes > memory->bytes()) {
-    throw Napi::RangeError::New(value.Env(), "expected " + std::to_string(bytes) + " bytes from byte " + std::to_string(offset) +
-                                                 " on, got memory of " + std::to_string(memory->bytes()) + " bytes");
-  }
-  return {memory->data() + offset, memory->owner()};
-}
 
 std::shared_ptr<const GpuModule> compiledModule(const ComputeDevice& device, const std::string& source, const std::string& name) {
   const std::string cubin = Nvrtc::ofProcess().compile(source, name, device.architecture()).cubin;
@@ -174,7 +155,7 @@ Napi::Value GpuDeviceObject::holding(const Napi::Value& value) {
 // (from, to, byteOffset?)
 Napi::Value GpuDeviceObject::upload(const Napi::CallbackInfo& info) {
   const ByteSpan from = bytesOf(info[0]);
-  const OnDevice to = partOf(info[1], info[2], from.bytes);
+  const DevicePart to = partOf(info[1], info[2], from.bytes);
   const std::size_t bytes = from.bytes;
   std::shared_ptr<const PinnedMemory> staging;
   const void* source = from.data;
@@ -197,7 +178,7 @@ Napi::Value GpuDeviceObject::upload(const Napi::CallbackInfo& info) {
 // (from, to, byteOffset?)
 Napi::Value GpuDeviceObject::download(const Napi::CallbackInfo& info) {
   const ByteSpan to = bytesOf(info[1]);
-  const OnDevice from = partOf(info[0], info[2], to.bytes);
+  const DevicePart from = partOf(info[0], info[2], to.bytes);
   std::shared_ptr<const PinnedMemory> staging;
   const std::optional<Failure> failure = failureOf([&] { staging = device_->pinned(to.bytes); });
   if (failure) throw errorOf(info.Env(), *failure);
@@ -217,7 +198,7 @@ Napi::Value GpuDeviceObject::download(const Napi::CallbackInfo& info) {
 // (from, to, byteOffset?)
 void GpuDeviceObject::downloadSync(const Napi::CallbackInfo& info) {
   const ByteSpan to = bytesOf(info[1]);
-  const OnDevice from = partOf(info[0], info[2], to.bytes);
+  const DevicePart from = partOf(info[0], info[2], to.bytes);
   const std::optional<Failure> failure = failureOf([&] {
     const std::shared_ptr<const PinnedMemory> staging = device_->pinned(to.bytes);
     device_->submitAndWait([&](const Stream& stream) {
@@ -231,8 +212,8 @@ void GpuDeviceObject::downloadSync(const Napi::CallbackInfo& info) {
 // (from, to, bytes, fromOffset?, toOffset?)
 void GpuDeviceObject::copy(const Napi::CallbackInfo& info) {
   const std::size_t bytes = sizeOf(info[2]);
-  const OnDevice from = partOf(info[0], info[3], bytes);
-  const OnDevice to = partOf(info[1], info[4], bytes);
+  const DevicePart from = partOf(info[0], info[3], bytes);
+  const DevicePart to = partOf(info[1], info[4], bytes);
   device_->submit(
       [from, to, bytes](const Stream& stream) {
         if (bytes > 0) stream.copyOnDevice(to.data, from.data, bytes);

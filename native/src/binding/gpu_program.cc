@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "binding/gpu_transfers.h"
 #include "gpu/timing.h"
 
 namespace ringrun {
@@ -105,11 +106,24 @@ ComputeDevice::Work GpuProgramObject::oneRun(Napi::Env env) const {
   };
 }
 
+// (transfers?)
 Napi::Value GpuProgramObject::run(const Napi::CallbackInfo& info) {
   ComputeDevice::Work work = oneRun(info.Env());
+  const auto transfers = std::make_shared<const GpuTransfers>(info[0], *created_.device);
+  Napi::Array held = transfers->targets(info.Env());
+  held.Set(held.Length(), Value());
   PromiseQueue::Pending* pending = nullptr;
-  const Napi::Value promise = promises_->start(info.Env(), Value(), pending);
-  created_.device->submit(std::move(work), [this, pending](const std::optional<Failure>& failure) { promises_->settle(pending, failure); });
+  const Napi::Value promise = promises_->start(info.Env(), held, pending);
+  created_.device->submit(
+      [work = std::move(work), transfers](const Stream& stream) {
+        transfers->addBefore(stream);
+        work(stream);
+        transfers->addAfter(stream);
+      },
+      [this, pending, transfers](const std::optional<Failure>& failure) {
+        if (!failure) transfers->received();
+        promises_->settle(pending, failure);
+      });
   return promise;
 }
 

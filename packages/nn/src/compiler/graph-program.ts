@@ -19,7 +19,7 @@ export interface Bindings {
   /** One call for each part. Default: none. */
   readonly starts?: readonly GraphCall[];
   /** Buffers of subsequent runs: see `Program.run`. Default: none. */
-  readonly later?: readonly RunBuffers[];
+  readonly later?: readonly (() => RunBuffers)[];
 }
 
 /** A compiled graph with its collectives, which it starts while it runs. */

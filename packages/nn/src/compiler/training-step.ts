@@ -244,7 +244,7 @@ export class TrainingStep {
       outputs,
       groups: replaceGroup ? groups.map(replaceGroup) : groups,
       starts,
-      later: later.map((run) => ({
+      later: later.map((run) => () => ({
         inputs: [
           ...buffersOf(leaves, this.executor, run.bufferOf),
           ...buffersOf(placed?.ownLeaves ?? [], this.executor, run.bufferOf),

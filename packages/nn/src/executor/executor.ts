@@ -174,7 +174,7 @@ export interface Program {
    * **Bits.** The same inputs give the same bits in every run, whatever the number of threads.
    *
    * @param calls by number; see above. Default: none.
-   * @param later buffers of subsequent runs, without JavaScript in between (`step.each`): each call must start operations, which
+   * @param later create the buffers of subsequent runs (`step.each`), before the last has ended: each call must start operations, which
    * every run starts again. Each run reads what earlier ones have written. The first error ends all of them. Default: none.
    * @returns how long the runs waited for calls
    * @throws the error of a call that failed
@@ -183,7 +183,7 @@ export interface Program {
     inputs: readonly ValueBuffer[],
     outputs: readonly ValueBuffer[],
     calls?: readonly GraphCall[],
-    later?: readonly RunBuffers[],
+    later?: readonly (() => RunBuffers)[],
   ): Promise<Waits>;
   /**
    * `run` on the calling thread, for a graph without calls. It blocks the event loop until the outputs are complete, and takes

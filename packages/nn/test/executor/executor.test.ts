@@ -80,7 +80,8 @@ test('consecutive runs use their own arrays, and the next run those of the first
   for (let round = 0; round < 3; round += 1) {
     for (const { result } of [first, ...later]) result.fill(0);
     const { inputs, outputs } = buffersOf(first);
-    await program.run(inputs, outputs, [], later.map(buffersOf));
+    const runs = later.map((one) => () => buffersOf(one));
+    await program.run(inputs, outputs, [], runs);
     for (const [index, { x, result }] of [first, ...later].entries()) {
       const factor = index + 1;
       expect(result).toEqual(Float32Array.from(products, (product, i) => factor * factor * product + x[i]));
@@ -99,7 +100,8 @@ test('memory that its owner frees during consecutive runs stays valid', async ()
     inputs: allOnHost([arrays[at]]),
     outputs: allOnHost([arrays[at + 1]]),
   }));
-  const ended = program.run(first.inputs, first.outputs, [], later);
+  const runs = later.map((one) => () => one);
+  const ended = program.run(first.inputs, first.outputs, [], runs);
   freeBuffers(arrays.map(({ buffer }) => buffer));
   // They would be allocated in the freed memory.
   const others = Array.from({ length: 8 }, () => new Float32Array(size * size).fill(7));
@@ -112,7 +114,7 @@ test('rejects a wrong array of a later run before the first, and later runs succ
   const result = new Float32Array(4);
   const [inputs, outputs] = [allOnHost([Float32Array.of(1, 2, 3, 4)]), allOnHost([result])];
   const withLater = (x: Float32Array, y: Float32Array) =>
-    program.run(inputs, outputs, [], [{ inputs: allOnHost([x]), outputs: allOnHost([y]) }]);
+    program.run(inputs, outputs, [], [() => ({ inputs: allOnHost([x]), outputs: allOnHost([y]) })]);
   await expect(withLater(new Float32Array(0), result)).rejects.toThrow(
     'expected 4 elements for float32[2,2], got 0',
   );

@@ -50,7 +50,7 @@ export class ReferenceExecutor implements Executor {
     };
     return {
       run: async (inputs, outputs, calls = [], later = []) => {
-        for (const buffers of [{ inputs, outputs }, ...later]) await runOn(buffers, calls);
+        for (const create of [() => ({ inputs, outputs }), ...later]) await runOn(create(), calls);
         return { waitedMs: 0, ranMs: 0 };
       },
       runSync: (inputs, outputs) => {

@@ -172,10 +172,11 @@ class OnnxruntimeProgram implements Program {
     inputBuffers: readonly ValueBuffer[],
     outputBuffers: readonly ValueBuffer[],
     calls: readonly GraphCall[] = [],
-    later: readonly RunBuffers[] = [],
+    createLater: readonly (() => RunBuffers)[] = [],
   ): Promise<Waits> {
     const inputs = hostArrays(inputBuffers);
     this.#requireLengths(inputs);
+    const later = createLater.map((create) => create());
     for (const run of later) this.#requireLengths(hostArrays(run.inputs));
     const called = calls.every(isNative) ? undefined : new JavaScriptCalls(this.#session, calls);
     const startedAt = performance.now();

@@ -8,6 +8,8 @@ import {
   blockSize,
   blocksFor,
   elementIndex,
+  elementsEach,
+  forEach,
   generated,
   mergedAxes,
   positionOf,
@@ -41,9 +43,19 @@ export function copyElements(
     return;
   }
   const type = memoryTypes[dtype];
-  const body = `${elementIndex(count)}\n  to[${positionOf(axes, 1)}] = from[${positionOf(axes, 0)}];`;
+  const each = elementsEach(count);
+  const read = `from[${positionOf(axes, 0)}]`;
+  const written = `to[${positionOf(axes, 1)}]`;
+  const body =
+    each === 1
+      ? `${elementIndex(count)}\n  ${written} = ${read};`
+      : [
+          `  ${type} elements[${each}];`,
+          forEach(count, [`  elements[k] = ${read};`]),
+          forEach(count, [`  ${written} = elements[k];`]),
+        ].join('\n');
   const kernel = generated('copy', [`const ${type}* from`, `${type}* to`], body);
-  lowering.launch(kernel, blocksFor(count), [blockSize, 1, 1], start);
+  lowering.launch(kernel, blocksFor(count, each), [blockSize, 1, 1], start);
 }
 
 /** Writes one number to all elements. */

@@ -4,12 +4,14 @@ import { NnError } from '../../errors/errors.ts';
 import { inFloat32, sizeOf, type ValueType } from '../../value-type.ts';
 import type { ValueBuffer } from '../value-buffer.ts';
 
-/** Elements on a GPU, or, for a small input of one run, a copy on the host until the run begins. */
+/**
+ * Elements on a GPU, or, of a small input or output of one run, on the host: until the run begins, and after it has ended.
+ */
 export class DeviceBuffer {
   /** Number of elements. */
   readonly length: number;
-  /** The copy on the host. */
-  readonly snapshot: Uint8Array | undefined;
+  /** The elements on the host. Those of an output arrive when its run has ended. */
+  snapshot: Uint8Array | undefined;
   /** True for an input or output of one run. */
   readonly isOfOneRun: boolean;
   /** Where the elements begin in the memory. */
@@ -17,11 +19,14 @@ export class DeviceBuffer {
   /** What `download` returns. */
   readonly #type: ValueType | undefined;
   #memory: NativeDeviceMemory | undefined;
+  /** Allocates the memory on first use. */
+  #allocate: (() => NativeDeviceMemory) | undefined;
 
   constructor(
     length: number,
     options: {
       readonly memory?: NativeDeviceMemory | undefined;
+      readonly allocate?: (() => NativeDeviceMemory) | undefined;
       readonly byteOffset?: number;
       readonly snapshot?: Uint8Array;
       readonly isOfOneRun?: boolean;
@@ -33,10 +38,12 @@ export class DeviceBuffer {
     this.isOfOneRun = options.isOfOneRun ?? false;
     this.byteOffset = options.byteOffset ?? 0;
     this.#memory = options.memory;
+    this.#allocate = options.allocate;
     this.#type = options.type;
   }
 
   get memory(): NativeDeviceMemory {
+    this.#memory ??= this.#allocate?.();
     if (this.#memory === undefined) throw freed();
     return this.#memory;
   }
@@ -51,6 +58,7 @@ export class DeviceBuffer {
   free(): void {
     this.#memory?.free();
     this.#memory = undefined;
+    this.#allocate = undefined;
   }
 
   /** For other code, which does not know what a buffer is. */

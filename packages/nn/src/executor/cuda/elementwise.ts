@@ -14,7 +14,18 @@ export interface ElementwiseProgram {
   readonly parameters: readonly ArrayParameter[];
   /** One for each of the parameters. */
   readonly addresses: readonly GpuAddress[];
+  /** Load and compute, into variables. */
   readonly body: string;
+  /** Variables that are stored afterwards: no element reads what another one stores. */
+  readonly stores: readonly Store[];
+}
+
+/** A variable whose value is element `i` of a parameter. */
+export interface Store {
+  readonly parameter: string;
+  readonly name: string;
+  /** Of the variable: `float`. */
+  readonly type: string;
 }
 
 export interface ArrayParameter {
@@ -82,15 +93,14 @@ class ElementwiseStatements {
   }
 
   program(): ElementwiseProgram {
-    const stores: string[] = [];
+    const stores: Store[] = [];
     for (const output of this.#nodes.flatMap(({ outputs }) => outputs)) {
       const name = this.#computed.get(output);
       if (name === undefined || !this.#lowering.isRead(output)) continue;
-      const parameter = this.#parameter(output, '');
-      stores.push(`  ${parameter}[i] = ${name};`);
+      stores.push({ parameter: this.#parameter(output, ''), name, type: registerTypes[output.dtype] });
     }
-    const body = [...this.#lines, ...stores].join('\n');
-    return { count: this.#count, parameters: this.#parameters, addresses: this.#addresses, body };
+    const body = this.#lines.join('\n');
+    return { count: this.#count, parameters: this.#parameters, addresses: this.#addresses, body, stores };
   }
 
   #operand(input: Value, shape: readonly number[]): string {

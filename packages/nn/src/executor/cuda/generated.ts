@@ -42,9 +42,33 @@ export function elementIndex(count: number): string {
   return `  const ${type} i = (${type})blockIdx.x * ${blockSize}u + threadIdx.x;\n  if (i >= ${count}u) return;`;
 }
 
-/** Blocks for one thread an element. */
-export function blocksFor(count: number): readonly [number, number, number] {
-  return [Math.ceil(count / blockSize), 1, 1];
+/** Blocks for threads that compute `each` elements. Default: 1. */
+export function blocksFor(count: number, each = 1): readonly [number, number, number] {
+  return [Math.ceil(count / (blockSize * each)), 1, 1];
+}
+
+/**
+ * Elements that a thread computes: with one, a GPU full of threads has too few loads on their way to use its memory's bandwidth
+ * (2,048 threads of an H100's multiprocessor load 8 KB of float32, and the memory's latency times its bandwidth is 14 KB); with
+ * more, small arrays would leave multiprocessors without work.
+ */
+export function elementsEach(count: number): number {
+  return count >= 2 ** 19 && count < 2 ** 31 ? 4 : 1;
+}
+
+/** Statements for each index `i` of the elements of a thread, of which the `k`-th is one block of threads after the one before. */
+export function forEach(count: number, statements: readonly string[]): string {
+  const each = elementsEach(count);
+  const bound = count % (blockSize * each) === 0 ? [] : [`  if (i < ${count}u) {`];
+  return [
+    '#pragma unroll',
+    `  for (int k = 0; k < ${each}; ++k) {`,
+    `  const unsigned i = blockIdx.x * ${blockSize * each}u + k * ${blockSize}u + threadIdx.x;`,
+    ...bound,
+    ...statements,
+    ...bound.map(() => '  }'),
+    '  }',
+  ].join('\n');
 }
 
 /** One axis of an array, with the distance of its elements in one or several memories. */

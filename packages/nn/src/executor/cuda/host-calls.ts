@@ -3,7 +3,7 @@ import type { GpuAddress, NativeGpuDevice } from '@ringrun/native';
 import type { GraphCall, PerformedCall } from '../executor.ts';
 import { cudaBuckets, type CudaCollectives, type Exchange } from './collectives.ts';
 import type { Boundary } from './lowered-program.ts';
-import type { Place } from './small-buffers.ts';
+import type { Place } from './own-places.ts';
 
 /** The collective of a boundary. */
 export function exchangeOf(

@@ -1,13 +1,26 @@
 import { createHash } from 'node:crypto';
 import type { GpuAddress } from '@ringrun/native';
 import type { Node } from '../../graph/node.ts';
-import { elementwiseProgram, type ArrayParameter, type ElementwiseProgram } from './elementwise.ts';
-import { blockSize, blocksFor, elementIndex, generated, guardOf } from './generated.ts';
+import {
+  elementwiseProgram,
+  type ArrayParameter,
+  type ElementwiseProgram,
+  type Store,
+} from './elementwise.ts';
+import {
+  blockSize,
+  blocksFor,
+  elementIndex,
+  elementsEach,
+  forEach,
+  generated,
+  guardOf,
+} from './generated.ts';
 import type { Kernel, Lowering } from './lowering.ts';
 
 /** Computes groups of elementwise nodes: one launch for those whose programs are equal, whatever their numbers of elements. */
 export function lowerElementwise(groups: readonly (readonly Node[])[], lowering: Lowering): void {
-  const equal = new Map<string, ElementwiseProgram[]>();
+  const equal = new Map<string, GuardedProgram[]>();
   for (const nodes of groups) {
     // A group of a live unit may have no result that is read.
     if (!nodes.some(({ outputs }) => outputs.some((output) => lowering.isRead(output)))) continue;
@@ -24,29 +37,43 @@ export function lowerElementwise(groups: readonly (readonly Node[])[], lowering:
 }
 
 /** Writes nothing after a refusal. */
-function guarded(program: ElementwiseProgram, lowering: Lowering): ElementwiseProgram {
+function guarded(program: ElementwiseProgram, lowering: Lowering): GuardedProgram {
   const guard = guardOf(lowering);
   if (guard === undefined) return program;
   return {
     ...program,
     parameters: [guard.parameter, ...program.parameters],
     addresses: [guard.address, ...program.addresses],
-    body: `${guard.line}\n${program.body}`,
+    guard: guard.line,
   };
 }
 
+/** A program, after a statement that ends a thread. */
+type GuardedProgram = ElementwiseProgram & { readonly guard?: string };
+
 /** Equal for programs that differ in their arrays only. */
-export function textOf({ parameters, body }: ElementwiseProgram): string {
-  return `${parametersText(parameters)}\n${body}`;
+export function textOf({ parameters, body, stores }: ElementwiseProgram): string {
+  return [parametersText(parameters), body, ...storesOf(stores)].join('\n');
 }
+
+const storesOf = (stores: readonly Store[]): readonly string[] =>
+  stores.map(({ parameter, name }) => `  ${parameter}[i] = ${name};`);
 
 const parametersText = (parameters: readonly ArrayParameter[]): string =>
   parameters.map(({ type, name }) => `${type} ${name}`).join(', ');
 
-/** A thread for each element. */
-function launchOne({ count, parameters, addresses, body }: ElementwiseProgram, lowering: Lowering): void {
-  const kernel = generated('elementwise', [parametersText(parameters)], `${elementIndex(count)}\n${body}`);
-  lowering.launch(kernel, blocksFor(count), [blockSize, 1, 1], addresses);
+function launchOne(program: GuardedProgram, lowering: Lowering): void {
+  const { count, parameters, addresses, guard = '', body, stores } = program;
+  const each = elementsEach(count);
+  const variables = stores.map(({ name, type }) => `  ${type} ${name}s[${each}];`);
+  const kept = stores.map(({ name }) => `  ${name}s[k] = ${name};`);
+  const stored = stores.map(({ parameter, name }) => `  ${parameter}[i] = ${name}s[k];`);
+  const text =
+    each === 1
+      ? [guard, elementIndex(count), body, ...storesOf(stores)]
+      : [guard, ...variables, forEach(count, [body, ...kept]), forEach(count, stored)];
+  const kernel = generated('elementwise', [parametersText(parameters)], text.join('\n'));
+  lowering.launch(kernel, blocksFor(count, each), [blockSize, 1, 1], addresses);
 }
 
 /** Bytes of a kernel's parameters on every GPU. */
@@ -59,7 +86,7 @@ const parameterAlignment = 16;
 const elementsOfBlock = 8 * blockSize;
 
 /** Launches an equal program of several arrays, in as few launches as the parameters of a kernel allow. */
-function launchMany(programs: readonly ElementwiseProgram[], lowering: Lowering): void {
+function launchMany(programs: readonly GuardedProgram[], lowering: Lowering): void {
   const [first] = programs;
   // Such as a learning rate.
   const isShared = first.addresses.map((address, index) =>
@@ -105,7 +132,7 @@ function launch(
 }
 
 function kernelOf(
-  { parameters, body }: ElementwiseProgram,
+  { parameters, guard = '', body, stores }: GuardedProgram,
   isShared: readonly boolean[],
   tensors: number,
 ): Kernel {
@@ -116,6 +143,7 @@ function kernelOf(
       `  ${type} const ${name} = (${type})arrays.at[tensor * ${own.length}u + ${index}u];`,
   );
   const text = `
+${guard}
   unsigned tensor = 0;
   for (unsigned after = sizes.tensors; after - tensor > 1;) {
     const unsigned middle = (tensor + after) / 2;
@@ -126,7 +154,7 @@ ${pointers.join('\n')}
   const unsigned begin = (blockIdx.x - sizes.firstBlock[tensor]) * ${elementsOfBlock}u;
   const unsigned end = min(begin + ${elementsOfBlock}u, sizes.elements[tensor]);
   for (unsigned i = begin + threadIdx.x; i < end; i += ${blockSize}u) {
-${body}
+${[body, ...storesOf(stores)].join('\n')}
   }
 }
 `;

@@ -5,18 +5,21 @@ import type { ValueMemory } from '../value-memory.ts';
 import { allocateBytes, DeviceBuffer, deviceBuffer } from './device-buffer.ts';
 import { bytesOf } from './element-types.ts';
 
-/** Bytes up to which an input of one run is copied together with the others of the run. */
+/** Bytes up to which an input or output of one run is copied together with the others of the run. */
 export const smallBytes = 4096;
 
 /** The memory of a GPU. Copies and runs happen in the order of the calls. */
 export function memoryOn(device: NativeGpuDevice): ValueMemory {
-  const send = (array: TensorData, to: DeviceBuffer) => {
+  const send = (array: TensorData | Uint8Array, to: DeviceBuffer) => {
     // The next call of the device throws the error too.
     if (array.byteLength > 0) device.upload(array, to.memory, to.byteOffset).catch(() => undefined);
   };
+  // A run copies a small output to the host, so most of them need no memory.
   const allocate = (type: ValueType) => {
-    const memory = allocateBytes(device, bytesOf(inFloat32(type).dtype) * sizeOf(type.shape));
-    return new DeviceBuffer(sizeOf(type.shape), { memory, isOfOneRun: true, type }).value;
+    const bytes = bytesOf(inFloat32(type).dtype) * sizeOf(type.shape);
+    const memory = () => allocateBytes(device, bytes);
+    const options = bytes > smallBytes ? { memory: memory() } : { allocate: memory };
+    return new DeviceBuffer(sizeOf(type.shape), { ...options, isOfOneRun: true, type }).value;
   };
   return {
     allocate,
@@ -28,18 +31,21 @@ export function memoryOn(device: NativeGpuDevice): ValueMemory {
       const memory = device.allocateWith(array);
       return new DeviceBuffer(array.length, { memory, isOfOneRun: true }).value;
     },
-    download: async (output) => {
+    download: (output) => {
       const buffer = deviceBuffer(output);
       const array = buffer.newArray();
-      try {
-        if (array.byteLength > 0) await device.download(buffer.memory, array);
-      } finally {
-        buffer.free();
-      }
+      if (!buffer.snapshot) return downloaded(device, buffer, array);
+      write(buffer.snapshot, array);
+      buffer.free();
       return array;
     },
     move: (output, to) => {
       const [from, target] = [deviceBuffer(output), deviceBuffer(to)];
+      if (from.snapshot) {
+        send(from.snapshot, target);
+        from.free();
+        return;
+      }
       const bytes = Math.min(from.memory.bytes, target.memory.bytes - target.byteOffset);
       device.copy(from.memory, target.memory, bytes, from.byteOffset, target.byteOffset);
       from.free();
@@ -52,11 +58,33 @@ export function memoryOn(device: NativeGpuDevice): ValueMemory {
       send(array, deviceBuffer(buffer));
     },
     read: (buffer, array) => {
+      const { snapshot } = deviceBuffer(buffer);
+      if (snapshot) {
+        write(snapshot, array);
+        return;
+      }
       const { memory, byteOffset } = deviceBuffer(buffer);
       if (array.byteLength > 0) device.downloadSync(memory, array, byteOffset);
     },
     usesHostMemory: false,
   };
+}
+
+async function downloaded(
+  device: NativeGpuDevice,
+  buffer: DeviceBuffer,
+  array: TensorData,
+): Promise<TensorData> {
+  try {
+    if (array.byteLength > 0) await device.download(buffer.memory, array);
+  } finally {
+    buffer.free();
+  }
+  return array;
+}
+
+function write(bytes: Uint8Array, to: TensorData): void {
+  new Uint8Array(to.buffer, to.byteOffset, to.byteLength).set(bytes);
 }
 
 /** Of a detached array: without elements. */

@@ -27,10 +27,11 @@ export class HostProgram implements Program {
     inputs: readonly ValueBuffer[],
     outputs: readonly ValueBuffer[],
     calls: readonly GraphCall[] = [],
-    later: readonly RunBuffers[] = [],
+    later: readonly (() => RunBuffers)[] = [],
   ): Promise<Waits> {
     let waits = { waitedMs: 0, ranMs: 0 };
-    for (const run of [{ inputs, outputs }, ...later]) {
+    for (const create of [() => ({ inputs, outputs }), ...later]) {
+      const run = create();
       const [read, written] = this.#arraysOf(run);
       const first = calls.length - this.#parts.length;
       const placed = calls.map((call, index) =>

@@ -1,4 +1,4 @@
-import type { NativeDeviceMemory, NativeGpuDevice } from '@ringrun/native';
+import type { GpuTransfers, NativeDeviceMemory, NativeGpuDevice } from '@ringrun/native';
 import { aligned } from './arena.ts';
 import { allocateBytes, type DeviceBuffer } from './device-buffer.ts';
 import { smallBytes } from './memory.ts';
@@ -9,15 +9,21 @@ export interface Place {
   readonly byteOffset: number;
 }
 
-/** Memory for the small inputs and outputs of one run: a learning rate, a loss. One copy fills all inputs. */
-export class SmallBuffers {
+/**
+ * Memory of a program for the inputs and outputs of one run, so that their addresses are the same in every run and one CUDA graph
+ * serves all: a batch, a learning rate, a loss. Small ones lie together, and one copy fills all inputs, or takes all outputs.
+ */
+export class OwnPlaces {
   readonly #device: NativeGpuDevice;
-  readonly #memory: NativeDeviceMemory;
+  readonly #small: NativeDeviceMemory;
   readonly #staging: Uint8Array;
   /** Offsets by slot, of those that are small. */
   readonly #offsets: ReadonlyMap<number, number>;
   readonly #bytes: readonly number[];
-  readonly #firstOutput: number;
+  readonly #inputs: number;
+  readonly #outputs: { readonly from: number; readonly end: number };
+  /** By slot, of inputs that are not small. Allocated on first use. */
+  readonly #large = new Map<number, NativeDeviceMemory>();
 
   constructor(device: NativeGpuDevice, slots: readonly number[], inputs: number, outputs: number) {
     const offsets = new Map<number, number>();
@@ -32,38 +38,63 @@ export class SmallBuffers {
     this.#device = device;
     this.#offsets = offsets;
     this.#bytes = slots;
-    this.#firstOutput = inputs;
+    this.#inputs = inputs;
+    this.#outputs = { from: inputBytes, end };
     this.#staging = new Uint8Array(inputBytes);
-    this.#memory = allocateBytes(device, end);
+    this.#small = allocateBytes(device, end);
   }
 
+  /** Where an input or output is during a run; undefined if it is where its buffer is. */
   placeOf(slot: number, { isOfOneRun }: DeviceBuffer): Place | undefined {
-    const byteOffset = isOfOneRun ? this.#offsets.get(slot) : undefined;
-    return byteOffset === undefined ? undefined : { memory: this.#memory, byteOffset };
+    if (!isOfOneRun) return undefined;
+    const byteOffset = this.#offsets.get(slot);
+    if (byteOffset !== undefined) return { memory: this.#small, byteOffset };
+    if (slot >= this.#inputs) return undefined;
+    let memory = this.#large.get(slot);
+    if (memory === undefined)
+      this.#large.set(slot, (memory = allocateBytes(this.#device, this.#bytes[slot])));
+    return { memory, byteOffset: 0 };
   }
 
-  /** Copies the snapshots of a run's inputs. */
-  upload(inputs: readonly DeviceBuffer[]): void {
-    let copies = false;
-    for (const [slot, { snapshot }] of inputs.entries()) {
-      if (snapshot === undefined) continue;
-      this.#staging.set(snapshot, this.#offsets.get(slot));
-      copies = true;
+  /** The copies to the places of a run's inputs, before it. */
+  before(inputs: readonly DeviceBuffer[]): Required<Pick<GpuTransfers, 'uploads' | 'moves'>> {
+    const moves: NonNullable<GpuTransfers['moves']>[number][] = [];
+    let fills = false;
+    for (const [slot, buffer] of inputs.entries()) {
+      if (!buffer.isOfOneRun || this.#bytes[slot] === 0) continue;
+      const { snapshot } = buffer;
+      const offset = this.#offsets.get(slot);
+      if (snapshot && offset !== undefined) {
+        this.#staging.set(snapshot, offset);
+        fills = true;
+      } else if (offset === undefined) {
+        const { memory } = this.placeOf(slot, buffer)!;
+        moves.push({
+          from: buffer.memory,
+          byteOffset: buffer.byteOffset,
+          to: memory,
+          bytes: this.#bytes[slot],
+        });
+      }
     }
-    if (copies) this.#device.upload(this.#staging, this.#memory).catch(() => undefined);
+    return { uploads: fills ? [{ from: this.#staging, to: this.#small }] : [], moves };
   }
 
-  /** Copies small outputs to where they are downloaded from. */
-  takeOutputs(outputs: readonly DeviceBuffer[]): void {
-    for (const [index, buffer] of outputs.entries()) {
-      const slot = this.#firstOutput + index;
-      const place = this.placeOf(slot, buffer);
-      const bytes = this.#bytes[slot];
-      if (place && bytes > 0) this.#device.copy(place.memory, buffer.memory, bytes, place.byteOffset);
-    }
+  /** The copy of small outputs to the host, after a run. Gives each output its part of it. */
+  after(outputs: readonly DeviceBuffer[]): NonNullable<GpuTransfers['downloads']> {
+    const { from, end } = this.#outputs;
+    const taken = outputs.flatMap((output, index) => {
+      const slot = this.#inputs + index;
+      const offset = output.isOfOneRun && this.#bytes[slot] > 0 ? this.#offsets.get(slot) : undefined;
+      return offset === undefined ? [] : [{ output, begin: offset - from, bytes: this.#bytes[slot] }];
+    });
+    if (taken.length === 0) return [];
+    const all = new Uint8Array(end - from);
+    for (const { output, begin, bytes } of taken) output.snapshot = all.subarray(begin, begin + bytes);
+    return [{ from: this.#small, byteOffset: from, to: all }];
   }
 
   free(): void {
-    this.#memory.free();
+    for (const memory of [this.#small, ...this.#large.values()]) memory.free();
   }
 }

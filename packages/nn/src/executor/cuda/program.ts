@@ -2,6 +2,7 @@ import { recordActivity, type GpuGroup } from '@ringrun/core';
 import type {
   GpuAddress,
   GpuCommand,
+  GpuTransfers,
   NativeDeviceMemory,
   NativeGpuDevice,
   NativeGpuExchange,
@@ -17,8 +18,11 @@ import { allocateBytes, deviceBuffer, type DeviceBuffer } from './device-buffer.
 import { exchangeOf, HostCalls } from './host-calls.ts';
 import { keptBytes, refusalBytes, refusalIn } from './kernels/refusals.ts';
 import type { Boundary, ProgramLayout, Section } from './lowered-program.ts';
-import { SmallBuffers, type Place } from './small-buffers.ts';
+import { OwnPlaces, type Place } from './own-places.ts';
 import { byHost, byProgram, stagesOf, type Stage } from './stages.ts';
+
+/** Runs that are enqueued before the first of them has ended: enough to keep a GPU busy, with the memory of some batches. */
+const maxRunsAhead = 8;
 
 /** A graph whose commands run on a GPU. The host makes its calls between them. */
 export class CudaProgram implements Program {
@@ -30,8 +34,7 @@ export class CudaProgram implements Program {
   /** Stages for runs whose calls the host makes, and for those that make them by themselves. Created on first use. */
   #byHost: readonly NativeStage[] | undefined;
   #byProgram: readonly NativeStage[] | undefined;
-  /** Small inputs and outputs of one run are here, so that the addresses are the same in every run. */
-  readonly #small: SmallBuffers;
+  readonly #places: OwnPlaces;
   /** Constants, cells of refusals, those that are kept, and the arena: the slots after inputs and outputs. */
   readonly #own: readonly NativeDeviceMemory[];
   #pending: Promise<unknown> = Promise.resolve();
@@ -49,7 +52,7 @@ export class CudaProgram implements Program {
     this.#device = device;
     this.#lowered = lowered;
     const { slots, refusals, inputs, outputs } = lowered;
-    this.#small = new SmallBuffers(device, slots, inputs.length, outputs.length);
+    this.#places = new OwnPlaces(device, slots, inputs.length, outputs.length);
     const constantMemory = allocateBytes(device, constants.byteLength);
     if (constants.byteLength > 0) device.upload(constants, constantMemory).catch(() => undefined);
     this.#own = [
@@ -65,10 +68,10 @@ export class CudaProgram implements Program {
     inputs: readonly ValueBuffer[],
     outputs: readonly ValueBuffer[],
     calls: readonly GraphCall[] = [],
-    later: readonly RunBuffers[] = [],
+    later: readonly (() => RunBuffers)[] = [],
   ): Promise<Waits> {
     const startedAt = performance.now();
-    const runs = [{ inputs, outputs }, ...later].map((run) => this.#checked(run));
+    const runs = [() => ({ inputs, outputs }), ...later].map((run) => () => this.#checked(run()));
     const own = callsOfProgram(calls);
     const hostCalls = new HostCalls(this.#device, this.#collectives, calls, this.#countOfCollectives);
     const ended = own ? this.#runWithCalls(runs, own) : this.#runAll(runs, hostCalls);
@@ -87,6 +90,7 @@ export class CudaProgram implements Program {
     try {
       const stages = this.#stagesByHost();
       this.#bind(run, stages);
+      this.#copyBefore(run);
       for (const { program, isChecked } of stages) {
         program.runSync();
         if (!isChecked) continue;
@@ -94,7 +98,9 @@ export class CudaProgram implements Program {
         this.#device.downloadSync(this.#own[2], kept);
         this.#throwRefusal(kept);
       }
-      this.#small.takeOutputs(run.outputs);
+      for (const { from, byteOffset, to } of this.#places.after(run.outputs)) {
+        this.#device.downloadSync(from, to, byteOffset);
+      }
     } catch (cause) {
       this.#clearKept();
       throw notRun(cause);
@@ -107,34 +113,43 @@ export class CudaProgram implements Program {
   async release(): Promise<void> {
     await this.#pending;
     for (const { program } of [...(this.#byHost ?? []), ...(this.#byProgram ?? [])]) program.release();
-    this.#small.free();
+    this.#places.free();
   }
 
   /** Runs whose program contains its collectives: those of a run are one operation of their group. */
-  async #runWithCalls(runs: readonly Run[], { group, calls }: CallsOfProgram): Promise<void> {
+  async #runWithCalls(runs: readonly (() => Run)[], { group, calls }: CallsOfProgram): Promise<void> {
     const stages = this.#stagesByProgram();
     let fromGroup: unknown;
     try {
-      for (const run of runs) {
-        this.#bind(run, stages);
-        for (const { program, isChecked, places } of stages) {
-          const exchanges = group ? this.#exchangesAt(places, run, calls) : [];
-          if (exchanges.length === 0) await program.run();
-          else {
-            await group!.runProgram(program, exchanges).catch((error: unknown) => {
-              fromGroup = error;
-              throw error;
-            });
+      for (const create of runs) {
+        const run = create();
+        try {
+          this.#bind(run, stages);
+          this.#copyBefore(run);
+          for (const [index, { program, isChecked, places }] of stages.entries()) {
+            const exchanges = group ? this.#exchangesAt(places, run, calls) : [];
+            const kept = isChecked ? this.#newKept() : undefined;
+            const downloads = this.#downloadsAfter(run, index === stages.length - 1, kept);
+            if (exchanges.length === 0) await program.run({ downloads });
+            else {
+              const ended = group!.runProgram(program, exchanges).catch((error: unknown) => {
+                fromGroup = error;
+                throw error;
+              });
+              // After the program, in the order of the stream.
+              await ended;
+              await Promise.all(
+                downloads.map(({ from, to, byteOffset }) => this.#device.download(from, to, byteOffset)),
+              );
+            }
+            if (kept) this.#throwRefusal(kept);
           }
-          if (isChecked) await this.#throwRefusals();
+        } finally {
+          freeInputs(run);
         }
-        this.#small.takeOutputs(run.outputs);
-        freeInputs(run);
       }
     } catch (cause) {
       throw fromGroup !== undefined && cause === fromGroup ? cause : notRun(cause);
-    } finally {
-      for (const run of runs) freeInputs(run);
     }
   }
 
@@ -154,39 +169,58 @@ export class CudaProgram implements Program {
     });
   }
 
-  async #runAll(runs: readonly Run[], calls: HostCalls): Promise<void> {
+  async #runAll(runs: readonly (() => Run)[], calls: HostCalls): Promise<void> {
     const stages = this.#stagesByHost();
     try {
-      // All runs are enqueued before the first has ended, unless the host takes part in each.
+      // Some runs are enqueued before the first has ended, unless the host takes part in each.
       const waits: Promise<void>[] = [];
-      for (const run of runs) {
-        this.#bind(run, stages);
-        for (const [index, { program, isChecked, boundary }] of stages.entries()) {
-          waits.push(program.run());
-          // What the last stage refuses is checked after all runs, because later ones then update nothing either.
-          const isLast = index === stages.length - 1;
-          if (boundary === undefined && (isLast || !isChecked)) continue;
-          await Promise.all(waits.splice(0));
-          if (isChecked) await this.#throwRefusals();
-          if (boundary) await calls.make(boundary, (address) => this.#placeOf(run, address));
+      let kept: BigUint64Array | undefined;
+      for (const create of runs) {
+        if (waits.length >= maxRunsAhead) await waits.shift();
+        const run = create();
+        try {
+          this.#bind(run, stages);
+          for (const [index, { program, isChecked, boundary }] of stages.entries()) {
+            kept = isChecked ? this.#newKept() : undefined;
+            const isLast = index === stages.length - 1;
+            const before = index === 0 ? this.#places.before(run.inputs) : {};
+            const wait = program.run({ ...before, downloads: this.#downloadsAfter(run, isLast, kept) });
+            // An error of an earlier run is thrown first.
+            wait.catch(() => undefined);
+            waits.push(wait);
+            // What the last stage refuses is checked after all runs, because later ones then update nothing either.
+            if (boundary === undefined && (isLast || !isChecked)) continue;
+            await Promise.all(waits.splice(0));
+            if (kept) this.#throwRefusal(kept);
+            if (boundary) await calls.make(boundary, (address) => this.#placeOf(run, address));
+          }
+        } finally {
+          freeInputs(run);
         }
-        this.#small.takeOutputs(run.outputs);
-        freeInputs(run);
       }
-      const check = stages.at(-1)!.isChecked ? this.#throwRefusals() : undefined;
-      await Promise.all([...waits, check]);
+      await Promise.all(waits);
+      if (kept) this.#throwRefusal(kept);
     } catch (cause) {
       throw calls.isFailure(cause) ? cause : notRun(cause);
-    } finally {
-      for (const run of runs) freeInputs(run);
     }
     calls.throwFailure();
   }
 
-  async #throwRefusals(): Promise<void> {
-    const kept = this.#newKept();
-    await this.#device.download(this.#own[2], kept);
-    this.#throwRefusal(kept);
+  /** Copies to the places of inputs, for a run that does not take them along. */
+  #copyBefore({ inputs }: Run): void {
+    const { uploads, moves } = this.#places.before(inputs);
+    for (const { from, to } of uploads) this.#device.upload(from, to).catch(() => undefined);
+    for (const { from, byteOffset, to, bytes } of moves) this.#device.copy(from, to, bytes, byteOffset);
+  }
+
+  /** @param kept receives the cells of refusals */
+  #downloadsAfter(
+    { outputs }: Run,
+    isLast: boolean,
+    kept: BigUint64Array | undefined,
+  ): NonNullable<GpuTransfers['downloads']> {
+    const ofOutputs = isLast ? this.#places.after(outputs) : [];
+    return kept ? [...ofOutputs, { from: this.#own[2], to: kept }] : ofOutputs;
   }
 
   #newKept(): BigUint64Array {
@@ -223,10 +257,14 @@ export class CudaProgram implements Program {
   }
 
   #bind(run: Run, stages: readonly NativeStage[]): void {
-    this.#small.upload(run.inputs);
     for (let slot = 0; slot < run.inputs.length + run.outputs.length; slot += 1) {
-      const { memory, byteOffset } = this.#placeOf(run, { slot });
-      for (const { program } of stages) program.bind(slot, memory, byteOffset);
+      const place = this.#placeOf(run, { slot });
+      for (const { program, bound } of stages) {
+        const last = bound[slot];
+        if (last?.memory === place.memory && last.byteOffset === place.byteOffset) continue;
+        program.bind(slot, place.memory, place.byteOffset);
+        bound[slot] = place;
+      }
     }
   }
 
@@ -236,9 +274,8 @@ export class CudaProgram implements Program {
     const own = this.#own.at(slot - inputs.length - outputs.length);
     if (slot >= inputs.length + outputs.length) return { memory: own!, byteOffset };
     const buffer = slot < inputs.length ? inputs[slot] : outputs[slot - inputs.length];
-    const small = this.#small.placeOf(slot, buffer);
-    if (small === undefined) return { memory: buffer.memory, byteOffset: buffer.byteOffset + byteOffset };
-    return { memory: small.memory, byteOffset: small.byteOffset + byteOffset };
+    const place = this.#places.placeOf(slot, buffer) ?? buffer;
+    return { memory: place.memory, byteOffset: place.byteOffset + byteOffset };
   }
 
   get #countOfCollectives(): number {
@@ -272,7 +309,7 @@ export class CudaProgram implements Program {
       program.bind(inputs.length + outputs.length + index, memory);
     }
     const places = commands.flatMap((command) => (command.kind === 'exchange' ? [command.place] : []));
-    return { program, isChecked, boundary, places };
+    return { program, isChecked, boundary, places, bound: [] };
   }
 }
 
@@ -281,6 +318,8 @@ type NativeStage = Omit<Stage<GpuCommand>, 'commands'> & {
   readonly program: NativeGpuProgram;
   /** Of its collectives. */
   readonly places: readonly number[];
+  /** By slot: what is bound to it. */
+  readonly bound: (Place | undefined)[];
 };
 
 /** The calls of a run that a program makes by itself. */

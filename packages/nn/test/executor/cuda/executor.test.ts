@@ -130,7 +130,7 @@ test('runs with checks follow each other without the host in between, and none u
       code: 'ERR_ARGUMENT',
       message: expect.stringContaining('got 4 at index 1.') as string,
     });
-    expect(order.join(' ')).toMatch(/^run run run run run download/);
+    expect(order.join(' ')).toMatch(/^run run run run run ended/);
     expect(each.elements()).toEqual(single.elements());
     // The next call updates again.
     await each.step(good[0]);
@@ -176,7 +176,7 @@ test.each([true, false])('a norm that must be finite (%s) and is not', async (er
   }
 });
 
-/** A GPU that notes the runs of programs and the downloads. The run fails after which the notes are `failing`. */
+/** A GPU that notes the runs of programs and when they have ended. The run fails after which the runs are `failing`. */
 function watchedDevice(order: string[], failing?: string): NativeGpuDevice {
   const device = fakeDevice();
   return new Proxy(device, {
@@ -184,7 +184,6 @@ function watchedDevice(order: string[], failing?: string): NativeGpuDevice {
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== 'function') return member;
       return (...args: unknown[]) => {
-        if (name === 'download') order.push(name);
         const result: unknown = Reflect.apply(member, target, args);
         if (name !== 'createProgram') return result;
         const program = result as NativeGpuProgram;
@@ -195,10 +194,11 @@ function watchedDevice(order: string[], failing?: string): NativeGpuDevice {
           release: () => {
             program.release();
           },
-          run: () => {
+          run: async (transfers) => {
             order.push('run');
-            const isFailing = order.filter((one) => one === 'run').join(' ') === failing;
-            return isFailing ? Promise.reject(new Error('lost')) : program.run();
+            if (order.filter((one) => one === 'run').join(' ') === failing) throw new Error('lost');
+            await program.run(transfers);
+            order.push('ended');
           },
         };
         return watched;
