@@ -1,9 +1,6 @@
 import { attentionGradient } from './attention-gradient-source.ts';
 import { attentionThreads, weightParameters } from './attention-parameters.ts';
-import { philox } from './philox.ts';
-
-/** Batch axes of operands. */
-export const attentionBatchAxes = 6;
+import { attentionScores } from './attention-scores-source.ts';
 
 /** Queries and keys of a tile, for the larger of the sizes of a query and of a value. Undefined: no tile fits into a GPU. */
 export function attentionTile(size: number): number | undefined {
@@ -29,74 +26,11 @@ export function attentionShared(tile: number, size: number, valueSize: number) {
  * keys and values, have a kernel each, so that no sum is divided between blocks.
  */
 export function attentionBody(tile: number, size: number, valueSize: number): string {
-  return `${philox}
+  return `${attentionScores}
 constexpr int kTile = ${tile}, kOwn = ${tile / 16}, kSize = ${size}, kValueSize = ${valueSize};
 constexpr int kStride = ${strideOf(size)}, kValueStride = ${strideOf(valueSize)}, kTileStride = kTile + 1;
 // Columns of a thread.
 constexpr int kColumns = (kSize + 15) / 16, kValueColumns = (kValueSize + 15) / 16;
-
-// Where the rows of an operand are.
-struct Layout {
-  int64 first, row, batch[${attentionBatchAxes}];
-};
-
-struct Heads {
-  int64 queries, keys, batchAxes, batch[${attentionBatchAxes}];
-  // Rows are queries, and \`first\` is the stride of keys.
-  Layout mask;
-  Layout query, key, value, result;
-};
-
-// What decides about the weights. At most one of \`added\` and \`allowed\` is not null; \`dropout\` is null without dropout.
-struct Weights {
-  const float* scale;
-  const float* added;
-  const unsigned char* allowed;
-  const int64* dropout;
-  const float* factor;
-  int isCausal;
-};
-
-__device__ __forceinline__ int64 offsetOf(const Heads& heads, const Layout& layout, int64 head) {
-  int64 offset = 0;
-  for (int axis = static_cast<int>(heads.batchAxes) - 1; axis >= 0; --axis) {
-    offset += head % heads.batch[axis] * layout.batch[axis];
-    head /= heads.batch[axis];
-  }
-  return offset;
-}
-
-// The scores of one head.
-struct Scores {
-  float scale;
-  const float* added;
-  const unsigned char* allowed;
-  int64 queryStride, keyStride, queries, keys;
-  unsigned long long firstWeight;
-  bool isCausal, drops;
-  Mask mask;
-
-  __device__ __forceinline__ Scores(const Heads& heads, const Weights& weights, int64 head)
-      : scale(*weights.scale), queryStride(heads.mask.row), keyStride(heads.mask.first), queries(heads.queries), keys(heads.keys),
-        firstWeight(static_cast<unsigned long long>(head * heads.queries * heads.keys)), isCausal(weights.isCausal != 0),
-        drops(weights.dropout != nullptr), mask(weights.dropout == nullptr ? Mask() : Mask(weights.dropout, weights.factor)) {
-    const int64 offset = offsetOf(heads, heads.mask, head);
-    added = weights.added == nullptr ? nullptr : weights.added + offset;
-    allowed = weights.allowed == nullptr ? nullptr : weights.allowed + offset;
-  }
-
-  __device__ __forceinline__ bool sees(int64 query, int64 key) const { return query < queries && key < keys && (!isCausal || key <= query); }
-  __device__ __forceinline__ float of(float product, int64 query, int64 key) const {
-    const int64 at = query * queryStride + key * keyStride;
-    if (added != nullptr) return product * scale + added[at];
-    return allowed != nullptr && !allowed[at] ? -kInfinity : product * scale;
-  }
-  __device__ __forceinline__ float factorOf(int64 query, int64 key) const {
-    return drops ? mask(firstWeight + static_cast<unsigned long long>(query * keys + key)) : 1.0f;
-  }
-  // Keys that queries below this one attend to.
-  __device__ __forceinline__ int64 seenBelow(int64 query) const { return isCausal && query < keys ? query : keys; }
-};
 
 // Copies rows into shared memory, with zeros behind them and behind their elements.
 template <int kElements, int kRowStride, typename Element>
@@ -250,11 +184,10 @@ extern "C" __global__ void __launch_bounds__(${attentionThreads}) attend(const T
     addProducts<kValueColumns, kValueStride>(tile, rows, results);
     __syncthreads();
   }
-  const bool hasMask = scores.added != nullptr || scores.allowed != nullptr;
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
     // Without a mask, a sum of 0 is that of scores of −∞, whose result is NaN.
-    const bool isBlocked = sums[i] == 0.0f && (hasMask || seen == 0);
+    const bool isBlocked = sums[i] == 0.0f && (scores.hasMask() || seen == 0);
     const float inverse = isBlocked ? 0.0f : 1.0f / sums[i];
     const int64 own = first + 16 * i + ty;
     if (tx == 0 && own < heads.queries) {

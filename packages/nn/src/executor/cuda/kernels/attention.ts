@@ -1,158 +1,25 @@
-import type { GpuArgument } from '@ringrun/native';
-import type { DType } from '../../../dtype.ts';
-import { NnError } from '../../../errors/errors.ts';
-import type { AttentionPlaces, HeadLayout } from '../../../graph/attributes.ts';
+import type { AttentionPlaces } from '../../../graph/attributes.ts';
 import type { Value } from '../../../graph/node.ts';
-import { namesOf, placesOf, stridesOfMask, type AttentionInputs } from '../../../ops/own/attention.ts';
-import { sizeOf } from '../../../value-type.ts';
-import type { Kernel, Lowering, LoweringFamily } from '../lowering.ts';
-import { attentionBatchAxes, attentionBody, attentionShared, attentionTile } from './attention-source.ts';
-import { attentionThreads } from './attention-parameters.ts';
-import { addressOf, int32, int64, typedKernels } from './launches.ts';
-
-const names = ['attend', 'sumsOfQueries', 'queryGradient', 'keyGradient'] as const;
-
-/** Why there are no kernels for some places, as the end of a sentence; undefined if there are. */
-export function attentionLimit({ batch, sizes }: AttentionPlaces): string | undefined {
-  const size = Math.max(...sizes);
-  if (attentionTile(size) === undefined) return `attention has heads of ${size} elements, more than 512`;
-  if (batch.length <= attentionBatchAxes) return undefined;
-  return `attention has ${batch.length} dimensions before the rows, more than ${attentionBatchAxes}`;
-}
-
-/** The kernels for sizes of a query and of a value. @throws NnError (ERR_EXECUTOR) beyond `attentionLimit` */
-function kernelsFor([size, valueSize]: AttentionPlaces['sizes'], T: DType) {
-  const tile = attentionTile(Math.max(size, valueSize));
-  if (tile === undefined) {
-    throw new NnError(
-      'ERR_EXECUTOR',
-      `expected heads of at most 512 elements, got ${size} and ${valueSize}.`,
-    );
-  }
-  const file = `attention-${size}-${valueSize}`;
-  return {
-    tile,
-    shared: attentionShared(tile, size, valueSize),
-    kernels: typedKernels(file, ['T'], attentionBody(tile, size, valueSize), names).of({ T }),
-  };
-}
-
-const usual = [
-  [32, 32],
-  [64, 64],
-  [128, 128],
-  [256, 256],
-  [512, 512],
-] as const;
+import { placesOf } from '../../../ops/own/attention.ts';
+import { gpuDType } from '../element-types.ts';
+import type { Kernel, LoweringFamily } from '../lowering.ts';
+import { takesProducts } from './attention-choice.ts';
+import { attentionRowKernels, attentionsByProducts } from './attention-products.ts';
+import { attentionsByTiles, tileKernels } from './attention-tiles.ts';
 
 /** Kernels for usual sizes of heads. */
-export const attentionKernels: readonly Kernel[] = usual.flatMap((sizes) =>
-  (['float32', 'bfloat16'] as const).flatMap((dtype) => Object.values(kernelsFor(sizes, dtype).kernels)),
-);
+export const attentionKernels: readonly Kernel[] = [...tileKernels, ...attentionRowKernels];
+
+const byProducts = attentionsByProducts();
+
+const familyOf = (places: AttentionPlaces, result: Value) =>
+  takesProducts(places, gpuDType(result)) ? byProducts : attentionsByTiles;
 
 export const attentions: LoweringFamily<'Attention' | 'AttentionGradient'> = {
   Attention: (node, lowering) => {
-    const places = placesOf(node);
-    const named = namesOf(node.inputs, node.attributes);
-    const { tile, shared, kernels } = kernelsFor(places.sizes, named.query.dtype);
-    const arrays = [named.query, named.key, named.value, ...node.outputs].map((value) => lowering.at(value));
-    const given = argumentsOf(lowering, places, named, node.attributes.isCausal);
-    launchTiles(
-      lowering,
-      kernels.attend,
-      places,
-      places.lengths[0],
-      tile,
-      [...arrays, ...given],
-      shared.forward,
-    );
+    familyOf(placesOf(node), node.outputs[0]).Attention(node, lowering);
   },
-  AttentionGradient: ({ inputs, outputs, attributes }, lowering) => {
-    const { places, isCausal } = attributes;
-    const [queries, keys] = places.lengths;
-    const named = namesOf(inputs.slice(3), attributes);
-    const { tile, shared, kernels } = kernelsFor(places.sizes, named.query.dtype);
-    const [gradient, result, statistics] = inputs.slice(0, 3).map((value) => lowering.at(value));
-    const operands = [named.query, named.key, named.value].map((value) => lowering.at(value));
-    const [toQuery, toKey, toValue] = places.targets.map((target) => outputs[target]);
-    const rows = sizeOf(places.batch) * queries;
-    const deltas = lowering.scratch(4 * Math.max(1, rows));
-    const given = argumentsOf(lowering, places, named, isCausal);
-    if (rows > 0) {
-      const args = [gradient, result, deltas, given[0], int64(rows)];
-      lowering.launch(kernels.sumsOfQueries, [Math.ceil(rows / 4), 1, 1], [128, 1, 1], args);
-    }
-    const arrays = [gradient, ...operands, statistics, deltas];
-    if (lowering.isRead(toQuery)) {
-      const args = [...arrays, lowering.at(toQuery), ...given];
-      launchTiles(lowering, kernels.queryGradient, places, queries, tile, args, shared.gradient);
-    }
-    if (lowering.isRead(toKey) || lowering.isRead(toValue)) {
-      const args = [...arrays, lowering.at(toKey), lowering.at(toValue), ...given];
-      launchTiles(lowering, kernels.keyGradient, places, keys, tile, args, shared.gradient);
-    }
+  AttentionGradient: (node, lowering) => {
+    familyOf(node.attributes.places, node.outputs[0]).AttentionGradient(node, lowering);
   },
 };
-
-/** Launches a block for each tile of rows of each head. */
-function launchTiles(
-  lowering: Lowering,
-  kernel: Kernel,
-  { batch }: AttentionPlaces,
-  rows: number,
-  tile: number,
-  args: readonly GpuArgument[],
-  sharedBytes: number,
-): void {
-  const tiles = Math.ceil(rows / tile);
-  const blocks = sizeOf(batch) * tiles;
-  if (blocks === 0) return;
-  const threads = [attentionThreads, 1, 1] as const;
-  lowering.launch(kernel, [blocks, 1, 1], threads, [...args, int32(tiles)], sharedBytes);
-}
-
-/** The struct Heads, and the parameters of the struct Weights. */
-function argumentsOf(
-  lowering: Lowering,
-  places: AttentionPlaces,
-  { scale, mask, dropout }: AttentionInputs,
-  isCausal: boolean,
-): readonly GpuArgument[] {
-  const [added, allowed] = (['float32', 'bool'] as const).map((dtype) =>
-    addressOf(lowering, mask?.dtype === dtype ? mask : undefined),
-  );
-  const [numbers, factor] = [dropout?.[0], dropout?.[1]].map((value) => addressOf(lowering, value));
-  return [
-    headsOf(places, mask),
-    lowering.at(scale),
-    added,
-    allowed,
-    numbers,
-    factor,
-    int32(Number(isCausal)),
-  ];
-}
-
-function headsOf(
-  { batch, lengths, operands, result }: AttentionPlaces,
-  mask: Value | undefined,
-): GpuArgument {
-  const padded = (numbers: readonly number[]) =>
-    Array.from({ length: attentionBatchAxes }, (_, axis) => numbers[axis] ?? 0);
-  const [queryStride, keyStride, ...ofBatch] = mask
-    ? stridesOfMask(mask, [...batch, ...lengths])
-    : [0, 0, ...batch.map(() => 0)];
-  const layoutOf = ({ first, strides }: HeadLayout) => [
-    first,
-    strides.at(-1)!,
-    ...padded(strides.slice(0, -1)),
-  ];
-  const numbers = [
-    ...lengths,
-    batch.length,
-    ...padded(batch),
-    ...[keyStride, queryStride, ...padded(ofBatch)],
-    ...[...operands, result].flatMap(layoutOf),
-  ];
-  return { bytes: new Uint8Array(BigInt64Array.from(numbers, BigInt).buffer) };
-}

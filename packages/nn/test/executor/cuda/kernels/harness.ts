@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { BFloat16Bits } from '@ringrun/core';
 import type { GpuAddress, GpuCommand, NativeGpuDevice, NativeGpuModule } from '@ringrun/native';
 import { fakeComputeLibraries } from '../../../../../../native/test/fake-gpu/libraries.ts';
 import { fakeDevice } from '../../../../../../native/test/gpu/fake-device.ts';
@@ -26,7 +27,7 @@ function sharedDevice(): NativeGpuDevice {
 
 const modules = new Map<string, NativeGpuModule>();
 
-/** Elements of a value, by the executor for CPUs. */
+/** Elements of a value, by the executor for CPUs. Those of bfloat16 are widened. */
 export async function onCpu(value: Value): Promise<Elements> {
   const known = sourceOfLeaf(value)?.data;
   return known ?? new Tensor(value).array();
@@ -108,7 +109,7 @@ export async function onGpu<Op extends OpName>(
   const memories = [...slots, refusalBytes * cells.length + 1].map((bytes) => gpu.allocate(bytes));
   for (const [slot, memory] of memories.entries()) program.bind(slot, memory);
   for (const [slot, input] of inputs.entries()) {
-    const elements = await onCpu(input);
+    const elements = inMemory(input, await onCpu(input));
     if (elements.length > 0) await gpu.upload(elements, memories[slot]);
   }
   const run = async (): Promise<Elements[]> => {
@@ -117,10 +118,11 @@ export async function onGpu<Op extends OpName>(
       await gpu.upload(bytes, memories[inputs.length + k]);
     }
     await program.run();
-    const results = node.outputs.map(({ dtype, shape }) => elementsOf(dtype, sizeOf(shape)));
-    for (const [k, result] of results.entries()) {
+    const found = node.outputs.map(({ dtype, shape }) => memoryOf(dtype, sizeOf(shape)));
+    for (const [k, result] of found.entries()) {
       if (result.length > 0) await gpu.download(memories[inputs.length + k], result);
     }
+    const results = found.map((one) => (one instanceof BFloat16Bits ? one.toFloat32() : one));
     const refused = new BigUint64Array((refusalBytes / 8) * cells.length);
     if (cells.length > 0) await gpu.download(memories[values.length], refused);
     for (const [k, { describe }] of cells.entries()) {
@@ -147,17 +149,19 @@ export interface Comparison {
   readonly unread?: readonly number[];
   /** If true, relative to the largest finite element of all outputs. Default: false. */
   readonly isJoint?: boolean;
+  /** Has the expected outputs. Default: the node itself. */
+  readonly reference?: Node;
 }
 
 /** Expects the outputs that the executor for CPUs computes. */
 export async function expectAsOnCpu<Op extends OpName>(
   node: Node<Op>,
   lower: LowerNode<Op>,
-  { tolerance = 2e-6, unread = [], isJoint = false }: Comparison = {},
+  { tolerance = 2e-6, unread = [], isJoint = false, reference = node }: Comparison = {},
 ): Promise<void> {
   const found = await onGpu(node, lower, unread);
   const read = node.outputs.filter(({ index }) => !unread.includes(index));
-  const expected = await Promise.all(read.map(onCpu));
+  const expected = await Promise.all(read.map(async ({ index }) => await onCpu(reference.outputs[index])));
   const largest = Math.max(...expected.map(largestFinite));
   for (const [k, { index }] of read.entries()) {
     const scale = isJoint ? largest : largestFinite(expected[k]);
@@ -193,10 +197,16 @@ function copyTo(slot: number, byteOffset: number) {
 }
 
 function bytesOf({ dtype, shape }: Value): number {
-  return elementsOf(dtype, 0).BYTES_PER_ELEMENT * sizeOf(shape);
+  return memoryOf(dtype, 0).BYTES_PER_ELEMENT * sizeOf(shape);
 }
 
-function elementsOf(dtype: Value['dtype'], count: number): Elements {
+/** Elements as they are in the memory of a GPU. */
+function inMemory({ dtype }: Value, elements: Elements): Elements | BFloat16Bits {
+  return dtype === 'bfloat16' ? BFloat16Bits.fromFloat32(elements as Float32Array) : elements;
+}
+
+function memoryOf(dtype: Value['dtype'], count: number): Elements | BFloat16Bits {
+  if (dtype === 'bfloat16') return new BFloat16Bits(count);
   if (dtype === 'int64') return new BigInt64Array(count);
   return dtype === 'bool' ? new Uint8Array(count) : new Float32Array(count);
 }
