@@ -78,6 +78,11 @@ struct ConvolutionCommand::Plan {
 
   bool isFloat32WithoutTf32() const { return of.dtype == GpuDType::Float32 && !of.allowsTf32; }
 
+  int mathType() const {
+    if (of.dtype == GpuDType::BFloat16) return kCudnnTensorMath;
+    return of.allowsTf32 ? kCudnnDefaultMath : kCudnnFmaMath;
+  }
+
   void describeTensors() {
     const int dtype = of.dtype == GpuDType::Float32 ? kCudnnFloat32 : kCudnnBFloat16;
     const int format = of.channelsLast ? kCudnnNhwc : kCudnnNchw;
@@ -92,7 +97,7 @@ struct ConvolutionCommand::Plan {
     library.call(library.convolutionSet, about, convolution, axes - 2, of.padding.data(), of.stride.data(), of.dilation.data(),
                  kCudnnCrossCorrelation, kCudnnFloat32);
     library.call(library.convolutionSetGroups, about, convolution, of.groups);
-    library.call(library.convolutionSetMath, about, convolution, isFloat32WithoutTf32() ? kCudnnFmaMath : kCudnnDefaultMath);
+    library.call(library.convolutionSetMath, about, convolution, mathType());
   }
 
   bool isUsable(const CudnnAlgorithm& one) const {

@@ -40,6 +40,7 @@ constexpr int kCudnnNchw = 0;             // cudnnTensorFormat_t
 constexpr int kCudnnNhwc = 1;
 constexpr int kCudnnCrossCorrelation = 1;  // cudnnConvolutionMode_t
 constexpr int kCudnnDefaultMath = 0;      // cudnnMathType_t: for float32, TF32 is allowed
+constexpr int kCudnnTensorMath = 1;       // tensor cores, without which bfloat16 convolves many times slower
 constexpr int kCudnnFmaMath = 3;          // no TF32
 constexpr int kCudnnDeterministic = 1;    // cudnnDeterminism_t
 

@@ -1,7 +1,12 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { GpuConvolution } from '@ringrun/native';
 import { fakeDevice } from './fake-device.ts';
 
+const log = join(mkdtempSync(join(tmpdir(), 'ringrun-')), 'calls.log');
+process.env['RINGRUN_FAKE_GPU_LOG'] = log;
 const device = fakeDevice();
 
 const sizeOf = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
@@ -94,7 +99,7 @@ async function convolve(
     return memory;
   });
   for (let run = 0; run < 3; run += 1) await program.run();
-  const found = new Float32Array(arrays[result].length);
+  const found = arrays[result].slice();
   await device.download(memories[result], found);
   return found;
 }
@@ -158,6 +163,31 @@ test('TF32 only where it is allowed', async () => {
   const arrays = [filled(count, 1 + 2 ** -12), filled(channels * channels, 1), filled(count, 0)];
   expect(await convolve(one, arrays, 2, {})).toEqual(filled(count, channels * (1 + 2 ** -12)));
   expect(await convolve(one, arrays, 2, { tf32: true })).toEqual(filled(count, channels));
+});
+
+test('bfloat16 asks for tensor cores, float32 for the arithmetic that is allowed', async () => {
+  const one: Case = {
+    ...{ input: [1, 1, 1, 1], weight: [1, 1, 1, 1] },
+    ...{ padding: [0, 0], stride: [1, 1], dilation: [1, 1] },
+  };
+  const mathTypes = async (
+    arrays: readonly (Float32Array | Uint16Array)[],
+    more: Partial<GpuConvolution>,
+  ) => {
+    const before = readFileSync(log, 'utf8').length;
+    const found = await convolve(one, arrays as Float32Array[], 2, more);
+    const lines = readFileSync(log, 'utf8').slice(before).split('\n');
+    const asked = lines.filter((line) => line.startsWith('cudnnSetConvolutionMathType '));
+    return { asked: asked.map((line) => Number(line.split(' ')[1])), found };
+  };
+  const three = new Uint16Array([0x4040]);
+  // Once to list the algorithms, and once for the chosen one.
+  const narrow = await mathTypes([three, three, new Uint16Array(1)], { dtype: 'bfloat16', tf32: true });
+  expect(narrow.asked).toEqual([1, 1]);
+  expect(narrow.found).toEqual(new Uint16Array([0x4110]));
+  const wide = [new Float32Array([3]), new Float32Array([3]), new Float32Array(1)];
+  expect((await mathTypes(wide, { tf32: true })).asked).toEqual([0, 0]);
+  expect((await mathTypes(wide, {})).asked).toEqual([3, 3]);
 });
 
 test('shapes that do not fit are refused', () => {

@@ -25,7 +25,7 @@ struct Convolution {
   std::vector<int> stride;
   std::vector<int> dilation;
   int groups = 1;
-  int mathType = 0;  // 0: TF32 is allowed, 3: it is not
+  int mathType = 0;  // 0: TF32 is allowed; 1: tensor cores; 3: neither
 };
 
 struct Operands {

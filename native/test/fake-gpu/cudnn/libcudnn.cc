@@ -10,7 +10,7 @@ using fake_cudnn::Convolution;
 using fake_cudnn::Tensor;
 
 enum Status { Success = 0, BadParam = 2000, NotSupported = 3000, ExecutionFailed = 5000 };
-enum Math { DefaultMath = 0, FmaMath = 3 };
+enum Math { DefaultMath = 0, TensorMath = 1, FmaMath = 3 };
 
 // Every algorithm of the fake needs some workspace, so that a missing one is found.
 constexpr std::size_t kWorkspaceBytes = 2048;
@@ -32,12 +32,13 @@ struct Algorithm {
   int reserved[3];
 };
 
-// The first is not deterministic, and so may not be taken.
-int listAlgorithms(const Convolution& convolution, int requested, int* returned, Algorithm* results) {
-  if (requested < 2) return BadParam;
+// The first is not deterministic, and so may not be taken. With tensor cores for bfloat16, the last one is without them.
+int listAlgorithms(const Tensor& x, const Convolution& convolution, int requested, int* returned, Algorithm* results) {
+  if (requested < 3) return BadParam;
   results[0] = {0, Success, 1, 0, 0, convolution.mathType, {}};
   results[1] = {kDeterministicAlgorithm, Success, 2, kWorkspaceBytes, 1, convolution.mathType, {}};
-  *returned = 2;
+  results[2] = {kDeterministicAlgorithm, Success, 9, kWorkspaceBytes, 1, x.isBfloat16() ? DefaultMath : FmaMath, {}};
+  *returned = 3;
   return Success;
 }
 
@@ -152,7 +153,8 @@ FAKE_GPU_EXPORT int cudnnSetConvolutionGroupCount(Convolution* convolution, int 
 }
 
 FAKE_GPU_EXPORT int cudnnSetConvolutionMathType(Convolution* convolution, int mathType) {
-  if (mathType != DefaultMath && mathType != FmaMath) return NotSupported;
+  if (mathType != DefaultMath && mathType != TensorMath && mathType != FmaMath) return NotSupported;
+  fake_gpu::log(("cudnnSetConvolutionMathType " + std::to_string(mathType)).c_str());
   convolution->mathType = mathType;
   return Success;
 }
@@ -160,37 +162,37 @@ FAKE_GPU_EXPORT int cudnnSetConvolutionMathType(Convolution* convolution, int ma
 FAKE_GPU_EXPORT int cudnnGetConvolutionForwardAlgorithm_v7(Handle*, Tensor* x, Tensor* w, Convolution* convolution, Tensor* y, int requested,
                                                            int* returned, Algorithm* results) {
   FAKE_CUDNN_CALL("cudnnGetConvolutionForwardAlgorithm_v7");
-  return fits(*x, *w, *convolution, *y) ? listAlgorithms(*convolution, requested, returned, results) : BadParam;
+  return fits(*x, *w, *convolution, *y) ? listAlgorithms(*x, *convolution, requested, returned, results) : BadParam;
 }
 
 FAKE_GPU_EXPORT int cudnnFindConvolutionForwardAlgorithm(Handle*, Tensor* x, Tensor* w, Convolution* convolution, Tensor* y, int requested,
                                                            int* returned, Algorithm* results) {
   FAKE_CUDNN_CALL("cudnnFindConvolutionForwardAlgorithm");
-  return fits(*x, *w, *convolution, *y) ? listAlgorithms(*convolution, requested, returned, results) : BadParam;
+  return fits(*x, *w, *convolution, *y) ? listAlgorithms(*x, *convolution, requested, returned, results) : BadParam;
 }
 
 FAKE_GPU_EXPORT int cudnnGetConvolutionBackwardDataAlgorithm_v7(Handle*, Tensor* w, Tensor* dy, Convolution* convolution, Tensor* dx,
                                                                 int requested, int* returned, Algorithm* results) {
   FAKE_CUDNN_CALL("cudnnGetConvolutionBackwardDataAlgorithm_v7");
-  return fits(*dx, *w, *convolution, *dy) ? listAlgorithms(*convolution, requested, returned, results) : BadParam;
+  return fits(*dx, *w, *convolution, *dy) ? listAlgorithms(*dx, *convolution, requested, returned, results) : BadParam;
 }
 
 FAKE_GPU_EXPORT int cudnnFindConvolutionBackwardDataAlgorithm(Handle*, Tensor* w, Tensor* dy, Convolution* convolution, Tensor* dx,
                                                                 int requested, int* returned, Algorithm* results) {
   FAKE_CUDNN_CALL("cudnnFindConvolutionBackwardDataAlgorithm");
-  return fits(*dx, *w, *convolution, *dy) ? listAlgorithms(*convolution, requested, returned, results) : BadParam;
+  return fits(*dx, *w, *convolution, *dy) ? listAlgorithms(*dx, *convolution, requested, returned, results) : BadParam;
 }
 
 FAKE_GPU_EXPORT int cudnnGetConvolutionBackwardFilterAlgorithm_v7(Handle*, Tensor* x, Tensor* dy, Convolution* convolution, Tensor* dw,
                                                                   int requested, int* returned, Algorithm* results) {
   FAKE_CUDNN_CALL("cudnnGetConvolutionBackwardFilterAlgorithm_v7");
-  return fits(*x, *dw, *convolution, *dy) ? listAlgorithms(*convolution, requested, returned, results) : BadParam;
+  return fits(*x, *dw, *convolution, *dy) ? listAlgorithms(*x, *convolution, requested, returned, results) : BadParam;
 }
 
 FAKE_GPU_EXPORT int cudnnFindConvolutionBackwardFilterAlgorithm(Handle*, Tensor* x, Tensor* dy, Convolution* convolution, Tensor* dw,
                                                                   int requested, int* returned, Algorithm* results) {
   FAKE_CUDNN_CALL("cudnnFindConvolutionBackwardFilterAlgorithm");
-  return fits(*x, *dw, *convolution, *dy) ? listAlgorithms(*convolution, requested, returned, results) : BadParam;
+  return fits(*x, *dw, *convolution, *dy) ? listAlgorithms(*x, *convolution, requested, returned, results) : BadParam;
 }
 
 FAKE_GPU_EXPORT int cudnnConvolutionForward(Handle* handle, const float* alpha, Tensor* x, const void* xData, Tensor* w, const void* wData,
