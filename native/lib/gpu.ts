@@ -75,6 +75,8 @@ export interface NativeGpuDevice {
     fromOffset?: number,
     toOffset?: number,
   ): void;
+  /** The copies before a run, without one. An error is reported by `synchronize`. */
+  copyAll(transfers: Pick<GpuTransfers, 'uploads' | 'moves'>): void;
 
   /** Resolves when all work of earlier calls has ended. Rejects with the first error of work whose call did not report it. */
   synchronize(): Promise<void>;
@@ -279,11 +281,12 @@ export interface GpuTransfers {
     readonly to: NativeDeviceMemory;
     readonly byteOffset?: number;
   }[];
-  /** After the uploads and before the commands: from a part of some memory to the beginning of another. */
+  /** After the uploads and before the commands: from a part of some memory to a part of another. */
   readonly moves?: readonly {
     readonly from: NativeDeviceMemory;
     readonly byteOffset?: number;
     readonly to: NativeDeviceMemory;
+    readonly toOffset?: number;
     readonly bytes: number;
   }[];
   /** After the commands. Arrays are written before the promise resolves. */

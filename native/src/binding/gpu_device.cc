@@ -11,6 +11,7 @@
 #include "binding/gpu_definition.h"
 #include "binding/gpu_module.h"
 #include "binding/gpu_program.h"
+#include "binding/gpu_transfers.h"
 #include "binding/gpu_values.h"
 #include "gpu/nvrtc.h"
 
@@ -64,6 +65,7 @@ Napi::Function GpuDeviceObject::define(Napi::Env env) {
                          InstanceMethod<&GpuDeviceObject::download>("download"),
                          InstanceMethod<&GpuDeviceObject::downloadSync>("downloadSync"),
                          InstanceMethod<&GpuDeviceObject::copy>("copy"),
+                         InstanceMethod<&GpuDeviceObject::copyAll>("copyAll"),
                          InstanceMethod<&GpuDeviceObject::synchronize>("synchronize"),
                          InstanceMethod<&GpuDeviceObject::createProgram>("createProgram"),
                      });
@@ -219,6 +221,13 @@ void GpuDeviceObject::copy(const Napi::CallbackInfo& info) {
         if (bytes > 0) stream.copyOnDevice(to.data, from.data, bytes);
       },
       [device = device_](const std::optional<Failure>& failure) { device->note(failure); });
+}
+
+// (transfers)
+void GpuDeviceObject::copyAll(const Napi::CallbackInfo& info) {
+  const auto transfers = std::make_shared<const GpuTransfers>(info[0], *device_);
+  device_->submit([transfers](const Stream& stream) { transfers->addBefore(stream); },
+                  [device = device_, transfers](const std::optional<Failure>& failure) { device->note(failure); });
 }
 
 Napi::Value GpuDeviceObject::synchronize(const Napi::CallbackInfo& info) {

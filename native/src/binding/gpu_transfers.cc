@@ -56,8 +56,8 @@ void GpuTransfers::takeMoves(const Napi::Value& list) {
   for (std::uint32_t i = 0; i < lengthOf(list); ++i) {
     const Napi::Object one = objectOf(list.As<Napi::Array>().Get(i));
     const std::size_t bytes = sizeOf(one.Get("bytes"));
-    const Napi::Value none = one.Env().Undefined();
-    moves_.push_back({partOf(one.Get("from"), one.Get("byteOffset"), bytes), partOf(one.Get("to"), none, bytes), bytes});
+    const DevicePart from = partOf(one.Get("from"), one.Get("byteOffset"), bytes);
+    moves_.push_back({from, partOf(one.Get("to"), one.Get("toOffset"), bytes), bytes});
   }
 }
 

@@ -78,6 +78,11 @@ export interface DistributedBuffer {
    * broadcast is complete.
    */
   expect?(arrival: Arrival): void;
+  /**
+   * Makes `data` current before a broadcast reads it, without a call of its getter. Implement it if runs change the values
+   * elsewhere, such as in the memory of a GPU.
+   */
+  toHost?(): void;
 }
 
 /**

@@ -24,8 +24,8 @@ export interface ValueMemory {
   upload(array: TensorData): ValueBuffer;
   /** Returns the elements of an output of `allocate`, after the run, and frees it. On the host it returns them at once. */
   download(output: ValueBuffer): TensorData | Promise<TensorData>;
-  /** Copies an output of `allocate` into a buffer of its size, after the run, and frees it. */
-  move(output: ValueBuffer, to: ValueBuffer): void;
+  /** Copies outputs of `allocate` into buffers of their sizes, after the run, and frees them. */
+  move(outputs: readonly (readonly [output: ValueBuffer, to: ValueBuffer])[]): void;
   /**
    * Returns a buffer with the elements of an array, for any number of runs. It is freed when it is no longer referenced.
    * On the host it is the array itself, so later changes of the array are visible in the buffer.

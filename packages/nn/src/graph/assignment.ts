@@ -138,12 +138,10 @@ class AssigningRun {
 
   assign(): void {
     if (!this.#isFirst) return;
-    for (const [index, target] of [...this.#changes.keys()].entries()) {
-      const { memory } = target;
-      this.#memory.move(this.buffers[index], memory.forWriting(this.#memory));
-      // DistributedDataParallel broadcasts the array, and reads it without a call.
-      memory.toHost();
-      recordChange(target.value, this.#changes.get(target)!);
-    }
+    const targets = [...this.#changes.keys()];
+    this.#memory.move(
+      targets.map(({ memory }, index) => [this.buffers[index], memory.forWriting(this.#memory)]),
+    );
+    for (const [{ value }, change] of this.#changes) recordChange(value, change);
   }
 }

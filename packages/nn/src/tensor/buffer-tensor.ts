@@ -64,6 +64,10 @@ export class BufferTensor extends Tensor implements DistributedTensor, Distribut
   expect(arrival: Arrival): void {
     this.#elements.arrival = arrival;
     // The broadcast writes the array.
+    this.toHost();
+  }
+
+  toHost(): void {
     this.#elements.memory.toHost();
   }
 }

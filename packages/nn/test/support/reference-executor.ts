@@ -80,8 +80,8 @@ export class ReferenceExecutor implements Executor {
     return Promise.resolve(this.#of(output));
   }
 
-  move(output: ValueBuffer, to: ValueBuffer): void {
-    copy(this.#of(output), this.#of(to));
+  move(outputs: readonly (readonly [ValueBuffer, ValueBuffer])[]): void {
+    for (const [output, to] of outputs) copy(this.#of(output), this.#of(to));
   }
 
   write(buffer: ValueBuffer, array: TensorData): void {

@@ -67,6 +67,7 @@ export class BufferBroadcasts {
       this.#runSync({ src, step });
       return;
     }
+    for (const buffer of buffers) buffer.toHost?.();
     const bytes = buffers.map((buffer) => this.#bytesOf(buffer));
     this.#last = new BufferBroadcast(this.#group, { bytes, before: this.#last, src, step });
     for (const buffer of buffers) buffer.expect?.(this.#last);

@@ -120,7 +120,7 @@ export class SegmentedGraph {
     for (const [index, value] of this.#outputs.entries()) {
       const computed = first.get(value);
       if (computed === undefined) first.set(value, outputs[index]);
-      else this.#executor.move(computed, outputs[index]);
+      else this.#executor.move([[computed, outputs[index]]]);
     }
   }
 }

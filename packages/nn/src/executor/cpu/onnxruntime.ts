@@ -55,8 +55,8 @@ export const onnxruntimeExecutor: Executor = {
   reserve: allocated,
   upload: onHost,
   download: (output) => hostArrays([output])[0],
-  move: (output, to) => {
-    copyElements(hostArrays([output])[0], hostArrays([to])[0]);
+  move: (outputs) => {
+    for (const [output, to] of outputs) copyElements(hostArrays([output])[0], hostArrays([to])[0]);
   },
   keep: onHost,
   write: (buffer, array) => {

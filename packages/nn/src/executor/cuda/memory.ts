@@ -39,16 +39,19 @@ export function memoryOn(device: NativeGpuDevice): ValueMemory {
       buffer.free();
       return array;
     },
-    move: (output, to) => {
-      const [from, target] = [deviceBuffer(output), deviceBuffer(to)];
-      if (from.snapshot) {
-        send(from.snapshot, target);
-        from.free();
-        return;
-      }
-      const bytes = Math.min(from.memory.bytes, target.memory.bytes - target.byteOffset);
-      device.copy(from.memory, target.memory, bytes, from.byteOffset, target.byteOffset);
-      from.free();
+    move: (outputs) => {
+      const pairs = outputs.map(([output, to]) => [deviceBuffer(output), deviceBuffer(to)] as const);
+      device.copyAll({
+        uploads: pairs.flatMap(([{ snapshot }, { memory, byteOffset }]) =>
+          snapshot ? [{ from: snapshot, to: memory, byteOffset }] : [],
+        ),
+        moves: pairs.flatMap(([from, { memory, byteOffset }]) => {
+          if (from.snapshot) return [];
+          const bytes = Math.min(from.memory.bytes, memory.bytes - byteOffset);
+          return [{ from: from.memory, byteOffset: from.byteOffset, to: memory, toOffset: byteOffset, bytes }];
+        }),
+      });
+      for (const [from] of pairs) from.free();
     },
     keep: (array) => {
       const memory = array.byteLength > 0 ? device.allocateWith(array) : allocateBytes(device, 0);

@@ -90,7 +90,7 @@ export class CudaProgram implements Program {
     try {
       const stages = this.#stagesByHost();
       this.#bind(run, stages);
-      this.#copyBefore(run);
+      this.#device.copyAll(this.#places.before(run.inputs));
       for (const { program, isChecked } of stages) {
         program.runSync();
         if (!isChecked) continue;
@@ -125,7 +125,7 @@ export class CudaProgram implements Program {
         const run = create();
         try {
           this.#bind(run, stages);
-          this.#copyBefore(run);
+          this.#device.copyAll(this.#places.before(run.inputs));
           for (const [index, { program, isChecked, places }] of stages.entries()) {
             const exchanges = group ? this.#exchangesAt(places, run, calls) : [];
             const kept = isChecked ? this.#newKept() : undefined;
@@ -204,13 +204,6 @@ export class CudaProgram implements Program {
       throw calls.isFailure(cause) ? cause : notRun(cause);
     }
     calls.throwFailure();
-  }
-
-  /** Copies to the places of inputs, for a run that does not take them along. */
-  #copyBefore({ inputs }: Run): void {
-    const { uploads, moves } = this.#places.before(inputs);
-    for (const { from, to } of uploads) this.#device.upload(from, to).catch(() => undefined);
-    for (const { from, byteOffset, to, bytes } of moves) this.#device.copy(from, to, bytes, byteOffset);
   }
 
   /** @param kept receives the cells of refusals */
