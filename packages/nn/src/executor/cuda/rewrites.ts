@@ -1,3 +1,4 @@
+import { placeAttention } from '../../compiler/rewrites/attention-places.ts';
 import { plainOperators } from '../../compiler/rewrites/plain-operators.ts';
 import { rewrite, type Rewrite } from '../../compiler/rewrite.ts';
 import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
@@ -11,11 +12,13 @@ import type { Executor, ProgramDefinition } from '../executor.ts';
 import { takesBfloat16 } from './bfloat16.ts';
 import { isComputed } from './operators.ts';
 
-/** The operators of a forward pass for which there are kernels, also of their gradients. */
+/** The operators of a forward pass for which there are kernels, also of their gradients, and attention in the places of layers. */
 export const prepareForward: Executor['prepareForward'] = (outputs, purpose) =>
-  rewrite(
-    outputs,
-    purpose === 'training' ? [withKernels(purpose), withWeightGradient] : [withKernels(purpose)],
+  placeAttention(
+    rewrite(
+      outputs,
+      purpose === 'training' ? [withKernels(purpose), withWeightGradient] : [withKernels(purpose)],
+    ),
   );
 
 /** Replaces operators without a kernel by equivalent graphs of other operators. */

@@ -1,13 +1,13 @@
-import type { AttentionPlaces, HeadLayout } from '../../../graph/attributes.ts';
-import { createNode, isNode, type Node, type Value } from '../../../graph/node.ts';
-import { isSameSequence } from '../../../graph/same-data.ts';
-import { dependsOnParameter, topologicalOrder } from '../../../graph/topology.ts';
-import { namesOf, placesOf } from '../../../ops/own/attention.ts';
-import { usesOwnOperators } from '../../../ops/own/enabled.ts';
-import { transpose } from '../../../ops/shape.ts';
-import { sizeOf } from '../../../value-type.ts';
-import { Readers } from '../../../compiler/readers.ts';
-import { rewrite } from '../../../compiler/rewrite.ts';
+import type { AttentionPlaces, HeadLayout } from '../../graph/attributes.ts';
+import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
+import { isSameSequence } from '../../graph/same-data.ts';
+import { dependsOnParameter, topologicalOrder } from '../../graph/topology.ts';
+import { namesOf, placesOf } from '../../ops/own/attention.ts';
+import { usesOwnOperators } from '../../ops/own/enabled.ts';
+import { transpose } from '../../ops/shape.ts';
+import { sizeOf } from '../../value-type.ts';
+import { Readers } from '../readers.ts';
+import { rewrite } from '../rewrite.ts';
 
 /**
  * Lets attention read queries, keys and values where a layer has written them, and write its result as the next layer reads

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { placeAttention } from '../../../src/executor/cpu/rewrites/attention-places.ts';
-import { differentiate } from '../../../src/compiler/differentiate.ts';
-import type { Value } from '../../../src/graph/node.ts';
-import { topologicalOrder } from '../../../src/graph/topology.ts';
-import { F, nn, Parameter, type Tensor } from '../../../src/index.ts';
-import { fill } from '../../support/fill.ts';
+import { placeAttention } from '../../src/compiler/rewrites/attention-places.ts';
+import { differentiate } from '../../src/compiler/differentiate.ts';
+import type { Value } from '../../src/graph/node.ts';
+import { topologicalOrder } from '../../src/graph/topology.ts';
+import { F, nn, Parameter, type Tensor } from '../../src/index.ts';
+import { fill } from '../support/fill.ts';
 
 /** The operators of a step that move or join elements, and those of attention. */
 function movesOf(loss: Tensor): string[] {
