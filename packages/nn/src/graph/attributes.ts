@@ -24,6 +24,8 @@ export interface ConvAttributes {
   group: number;
   /** True if the gradient of the weight is one operator. Default: false. */
   hasWeightGradient?: boolean | undefined;
+  /** On a GPU: images are [N, H, W, C], and the weight is [M, kH, kW, C]. Default: false. */
+  channelsLast?: boolean | undefined;
 }
 
 /** Window of a convolution by Toom-Cook's algorithm. */
@@ -50,6 +52,8 @@ export interface PoolAttributes {
   pads: readonly number[];
   /** Distances between the elements of a window, for MaxPool. Default: 1. */
   dilations?: readonly number[];
+  /** On a GPU: images and results are [N, H, W, C]. Positions are those in [N, C, H, W]. Default: false. */
+  channelsLast?: boolean | undefined;
 }
 
 /** Reduction of the losses of rows: their mean (weighted, if classes have weights), their sum, or all. */

@@ -190,7 +190,7 @@ export interface Operators {
   /** Means of windows. With `countIncludePad`, padding counts as zeros. */
   AveragePool: PoolAttributes & { countIncludePad: boolean };
   /** Inputs: values and positions from MaxPool; all other elements are 0. Windows must not overlap. */
-  MaxUnpool: { shape: readonly number[] };
+  MaxUnpool: { shape: readonly number[]; channelsLast?: boolean };
 
   /** The elements at fixed positions along an axis, in order. Positions may repeat. */
   IndexSelect: { axis: number; positions: readonly number[] };
@@ -279,7 +279,7 @@ export interface Operators {
   DirectWeightGradient: ConvAttributes;
 
   /** An operator of the addon. Inputs: gradient of MaxPool's maxima, their positions (int64). Output: gradient of its input. */
-  MaxPoolGradient: None;
+  MaxPoolGradient: { window?: PoolAttributes };
 
   /**
    * An operator of the addon, only in compiled programs. Inputs: images with the batch innermost, [W,C,H,N], which the windows

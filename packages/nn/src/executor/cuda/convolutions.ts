@@ -10,50 +10,70 @@ import type { Lowering, LoweringFamily } from './lowering.ts';
 export const convolutions: LoweringFamily<'Conv' | 'ConvTranspose' | 'ConvWeightGradient'> = {
   Conv: ({ inputs, outputs: [y], attributes }, lowering) => {
     const [x, weight, bias] = inputs as readonly [Value, Value, Value?];
-    const padded = withEqualPads(x.shape, attributes);
+    const padded = withEqualPads(x, attributes);
     addConvolution(lowering, 'forward', y, attributes, padded.padding, {
-      input: { at: placedInside(lowering, x, padded), shape: padded.shape },
-      weight: { at: lowering.at(weight), shape: weight.shape },
-      output: { at: lowering.at(y), shape: y.shape },
+      input: { at: placedInside(lowering, x, padded, attributes), shape: padded.shape },
+      weight: { at: lowering.at(weight), shape: channelsFirst(weight, attributes) },
+      output: { at: lowering.at(y), shape: channelsFirst(y, attributes) },
     });
     if (bias) addBias(lowering, y, bias);
   },
   ConvTranspose: ({ inputs, outputs: [y], attributes }, lowering) => {
     const [x, weight, bias] = inputs as readonly [Value, Value, Value?];
-    const padded = withEqualPads(y.shape, attributes);
+    const padded = withEqualPads(y, attributes);
     const at = padded.isSame ? lowering.at(y) : lowering.scratch(bytesOf(y.dtype) * sizeOf(padded.shape));
     addConvolution(lowering, 'inputGradient', y, attributes, padded.padding, {
       input: { at, shape: padded.shape },
-      weight: { at: lowering.at(weight), shape: weight.shape },
-      output: { at: lowering.at(x), shape: x.shape },
+      weight: { at: lowering.at(weight), shape: channelsFirst(weight, attributes) },
+      output: { at: lowering.at(x), shape: channelsFirst(x, attributes) },
     });
     if (!padded.isSame) {
-      const to = { at: lowering.at(y), first: 0, strides: stridesOf(y.shape) };
-      copyElements(lowering, y, { at, first: padded.first, strides: stridesOf(padded.shape) }, to);
+      const shape = channelsFirst(y, attributes);
+      const to = { at: lowering.at(y), first: 0, strides: stridesIn(shape, attributes) };
+      copyElements(lowering, { dtype: y.dtype, shape }, { at, ...placesIn(padded, attributes) }, to);
     }
     if (bias) addBias(lowering, y, bias);
   },
   ConvWeightGradient: ({ inputs: [large, small], outputs: [weight], attributes }, lowering) => {
-    const padded = withEqualPads(large.shape, attributes);
+    const padded = withEqualPads(large, attributes);
     addConvolution(lowering, 'weightGradient', weight, attributes, padded.padding, {
-      input: { at: placedInside(lowering, large, padded), shape: padded.shape },
-      weight: { at: lowering.at(weight), shape: weight.shape },
-      output: { at: lowering.at(small), shape: small.shape },
+      input: { at: placedInside(lowering, large, padded, attributes), shape: padded.shape },
+      weight: { at: lowering.at(weight), shape: channelsFirst(weight, attributes) },
+      output: { at: lowering.at(small), shape: channelsFirst(small, attributes) },
     });
   },
 };
 
+/** Whether images are [N, C, …] or [N, …, C]. */
+type Layout = Pick<ConvAttributes, 'channelsLast'>;
+
+/** A shape as [N, C, …]. */
+function channelsFirst({ shape }: Pick<Value, 'shape'>, { channelsLast = false }: Layout): readonly number[] {
+  return channelsLast ? [shape[0], shape[shape.length - 1], ...shape.slice(1, -1)] : shape;
+}
+
+/** Distances in memory of the elements of a shape [N, C, …]. */
+function stridesIn(shape: readonly number[], { channelsLast = false }: Layout): number[] {
+  if (!channelsLast) return stridesOf(shape);
+  const [n, channels, ...spatial] = shape;
+  const strides = stridesOf([n, ...spatial, channels]);
+  return [strides[0], 1, ...strides.slice(1, -1)];
+}
+
 /** Images inside of larger ones whose padding is equal on both sides of each axis, as cuDNN requires. */
 interface PaddedImages {
   readonly isSame: boolean;
+  /** [N, C, …] */
   readonly shape: readonly number[];
   /** Of the larger images, on both sides of each axis. */
   readonly padding: readonly number[];
-  /** Position of the first element inside. */
-  readonly first: number;
+  /** Place of the first element inside along each axis. */
+  readonly inside: readonly number[];
 }
 
-function withEqualPads(shape: readonly number[], { pads, strides }: ConvAttributes): PaddedImages {
+function withEqualPads(images: Value, attributes: ConvAttributes): PaddedImages {
+  const { pads, strides } = attributes;
+  const shape = channelsFirst(images, attributes);
   const axes = strides.length;
   const sides = strides.map((_, axis) => [pads[axis], pads[axis + axes]] as const);
   const padding = sides.map(([before, end]) => Math.min(before, end));
@@ -62,18 +82,24 @@ function withEqualPads(shape: readonly number[], { pads, strides }: ConvAttribut
     ...shape.slice(0, 2),
     ...sides.map(([before, end], axis) => shape[axis + 2] + Math.abs(before - end)),
   ];
-  const places = stridesOf(larger);
-  const first = sides.reduce((sum, [before], axis) => sum + (before - padding[axis]) * places[axis + 2], 0);
-  return { isSame, shape: larger, padding, first };
+  const inside = sides.map(([before], axis) => before - padding[axis]);
+  return { isSame, shape: larger, padding, inside };
+}
+
+/** Where the elements inside of the larger images are. */
+function placesIn({ shape, inside }: PaddedImages, layout: Layout): { first: number; strides: number[] } {
+  const strides = stridesIn(shape, layout);
+  return { first: inside.reduce((sum, place, axis) => sum + place * strides[axis + 2], 0), strides };
 }
 
 /** Where the larger images are, with zeros around those of a value. */
-function placedInside(lowering: Lowering, x: Value, { isSame, shape, first }: PaddedImages): GpuAddress {
-  if (isSame) return lowering.at(x);
-  const at = lowering.scratch(bytesOf(x.dtype) * sizeOf(shape));
-  fillElements(lowering, at, { dtype: x.dtype, shape }, 0);
-  const from = { at: lowering.at(x), first: 0, strides: stridesOf(x.shape) };
-  copyElements(lowering, x, from, { at, first, strides: stridesOf(shape) });
+function placedInside(lowering: Lowering, x: Value, padded: PaddedImages, layout: Layout): GpuAddress {
+  if (padded.isSame) return lowering.at(x);
+  const at = lowering.scratch(bytesOf(x.dtype) * sizeOf(padded.shape));
+  fillElements(lowering, at, { dtype: x.dtype, shape: padded.shape }, 0);
+  const shape = channelsFirst(x, layout);
+  const from = { at: lowering.at(x), first: 0, strides: stridesIn(shape, layout) };
+  copyElements(lowering, { dtype: x.dtype, shape }, from, { at, ...placesIn(padded, layout) });
   return at;
 }
 
@@ -83,7 +109,7 @@ function addConvolution(
   lowering: Lowering,
   pass: GpuConvolution['pass'],
   result: Value,
-  { strides, dilations, group }: ConvAttributes,
+  { strides, dilations, group, channelsLast }: ConvAttributes,
   padding: readonly number[],
   arrays: Arrays,
 ): void {
@@ -98,6 +124,7 @@ function addConvolution(
     ...{ kind: 'convolution', name: 'convolution', pass, dtype: gpuDType(result), groups: group },
     tf32: lowering.settings.tf32.convolutions,
     benchmark: lowering.settings.benchmark,
+    layout: channelsLast ? 'nhwc' : 'nchw',
     input: asImages(arrays.input),
     weight: asImages(arrays.weight),
     output: asImages(arrays.output),

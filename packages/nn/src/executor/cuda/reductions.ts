@@ -11,6 +11,7 @@ import {
   stridesOf,
 } from './generated.ts';
 import type { Lowering, LoweringFamily, ReadsOf } from './lowering.ts';
+import { lowerColumns, readsOfColumns } from './reduce-columns.ts';
 import { unwidened } from './views.ts';
 
 type Reduction = 'ReduceSum' | 'ReduceMean' | 'ReduceMax';
@@ -22,13 +23,18 @@ export const reductions: LoweringFamily<Reduction> = {
 };
 
 /** Kernels widen what they load. */
-export const readsOfReduction: ReadsOf<Reduction> = ({ inputs: [x] }) => [unwidened(x)];
+export const readsOfReduction: ReadsOf<Reduction> = (node) =>
+  isOfColumns(node) ? readsOfColumns(node) : [unwidened(node.inputs[0])];
 
 /**
  * Reduces in a fixed order: a thread for each result, or, for a few long sums, a block of threads. Thread `t` of a block takes
  * elements t, t + 256, …; then the partial results of the threads are combined in pairs.
  */
 function lowerReduction(node: Node<Reduction>, lowering: Lowering): void {
+  if (isOfColumns(node)) {
+    lowerColumns(node, lowering, operationOf(node));
+    return;
+  }
   const {
     inputs: [x],
     outputs: [y],
@@ -77,6 +83,16 @@ function lowerReduction(node: Node<Reduction>, lowering: Lowering): void {
     to[i] = ${end};
   }`;
   lowering.launch(generated('reduceBlock', parameters, body), [results, 1, 1], [blockSize, 1, 1], args);
+}
+
+/**
+ * True if all axes but the last are reduced, of many rows: a block for each result would read elements that are far from each other.
+ */
+function isOfColumns({ inputs: [{ shape, dtype }], attributes: { axes } }: Node<Reduction>): boolean {
+  const columns = shape[shape.length - 1];
+  const isLeading = axes.length === shape.length - 1 && !axes.includes(shape.length - 1);
+  const rows = sizeOf(shape.slice(0, -1));
+  return isLeading && dtype !== 'bool' && rows > mostOfThread && columns > 1 && columns < manyResults;
 }
 
 /** The result of no element, and that of two parts. */

@@ -9,6 +9,7 @@ import { definitionOf, operators } from '../../ops/index.ts';
 import { add, cast, mul, widened } from '../../ops/elementwise.ts';
 import { inFloat32 as typeInFloat32 } from '../../value-type.ts';
 import type { Executor, ProgramDefinition } from '../executor.ts';
+import { inChannelsLast } from './channels-last/index.ts';
 import { takesBfloat16 } from './bfloat16.ts';
 import { isComputed } from './operators.ts';
 
@@ -54,7 +55,7 @@ const asElementwise: Rewrite = (node) => {
 
 /**
  * A definition without operators that become part of a fused kernel as several others, with inputs and outputs of float32 instead
- * of bfloat16, and with bfloat16 only where there are kernels for it.
+ * of bfloat16, with bfloat16 only where there are kernels for it, and with images as cuDNN reads them (channels-last).
  */
 export function forGpu(definition: ProgramDefinition): ProgramDefinition {
   const { leaves, update } = definition;
@@ -69,7 +70,7 @@ export function forGpu(definition: ProgramDefinition): ProgramDefinition {
     all.map((leaf) => ({ ...leaf, value: widenedLeaf(leaf.value) }));
   const withInputs: Rewrite = ({ outputs: [value] }) =>
     isLeaf(value) && value.dtype === 'bfloat16' ? cast(widenedLeaf(value), 'bfloat16') : undefined;
-  return rewritten(
+  const narrow = rewritten(
     {
       ...definition,
       leaves: widenedLeaves(leaves),
@@ -83,6 +84,7 @@ export function forGpu(definition: ProgramDefinition): ProgramDefinition {
     },
     [withInputs, asElementwise, inFloat32],
   );
+  return withOutputs(narrow, inChannelsLast);
 }
 
 function isLeaf({ node }: Value): boolean {
@@ -116,10 +118,17 @@ export function forHost(definition: ProgramDefinition): ProgramDefinition {
 const withoutWeightGradient: Rewrite = (node) =>
   isNode(node, 'ConvWeightGradient') ? plainOperators(node) : undefined;
 
-/** Rewrites all outputs together, because the update may read what else is computed. */
 function rewritten(definition: ProgramDefinition, rules: readonly Rewrite[]): ProgramDefinition {
+  return withOutputs(definition, (outputs) => rewrite(outputs, rules));
+}
+
+/** Changes all outputs together, because the update may read what else is computed. */
+function withOutputs(
+  definition: ProgramDefinition,
+  change: (outputs: readonly Value[]) => readonly Value[],
+): ProgramDefinition {
   const { outputs, update } = definition;
-  const all = rewrite([...outputs, ...(update?.outputs ?? [])], rules);
+  const all = change([...outputs, ...(update?.outputs ?? [])]);
   return {
     ...definition,
     outputs: all.slice(0, outputs.length),

@@ -6,7 +6,7 @@ import type { Value } from '../../../src/graph/node.ts';
 import { conv, convTranspose } from '../../../src/ops/convolution.ts';
 import { convWeightGradient } from '../../../src/ops/convolution-weight-gradient.ts';
 import { affine } from '../../../src/ops/batch-normalization.ts';
-import { add, div, exp, greater, mul, relu, where } from '../../../src/ops/elementwise.ts';
+import { add, div, exp, greater, mul, relu, sub, where } from '../../../src/ops/elementwise.ts';
 import { gemm, matmul } from '../../../src/ops/linear-algebra.ts';
 import { reduceMax, reduceMean, reduceSum } from '../../../src/ops/reduction.ts';
 import {
@@ -62,6 +62,11 @@ const cases: Record<string, () => readonly Value[]> = {
     reduceSum(x([2, 1000], 4), [1]),
     reduceMax(x([1000, 2], 4), [0]),
     reduceSum(x([3, 20000], 4), [0]),
+    reduceSum(x([700, 5], 4), [0]),
+    reduceMean(x([2, 300, 40], 4), [0, 1], true),
+    reduceMax(x([100, 33], 4), [0]),
+    reduceSum(mul(x([700, 5], 4), sub(x([700, 5], 5), x([1, 5], 6))), [0]),
+    reduceSum(mul(sub(x([50, 5], 5), x([5], 6)), x([50, 5], 4)), [0]),
   ],
   products: () => [
     gemm(x([3, 4]), x([5, 4], 2), x([5], 3), { transB: true }),

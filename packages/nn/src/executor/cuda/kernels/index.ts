@@ -4,6 +4,7 @@ import { placesOf } from '../../../ops/own/attention.ts';
 import type { Kernel, LoweringFamily } from '../lowering.ts';
 import { attentionLimit } from './attention-choice.ts';
 import { attentionKernels, attentions } from './attention.ts';
+import { channelStatisticsKernels } from './channel-statistics.ts';
 import { checkKernels, checks } from './checks.ts';
 import { collectiveKernels, collectives } from './collectives.ts';
 import { classLosses, classLossKernels } from './class-loss.ts';
@@ -60,6 +61,7 @@ export const allKernels: readonly Kernel[] = [
   ...dropoutKernels,
   ...layerNormalizeKernels,
   ...statisticsKernels,
+  ...channelStatisticsKernels,
   ...tableRowKernels,
   ...indexingKernels,
   ...checkKernels,

@@ -14,25 +14,42 @@ const axes = 3;
 const body = `
 struct Windows {
   int size[${axes}], pooled[${axes}], kernel[${axes}], stride[${axes}], before[${axes}], dilation[${axes}];
+  // Channels of images [N, spatial…, C]; 0 for images [N, C, spatial…].
+  int channels;
+
+  __device__ __forceinline__ int64 elements() const { return static_cast<int64>(size[0]) * size[1] * size[2]; }
 };
 
-// A window: its channel among all channels of all images, and where its first element is, which may be in the padding.
+// Elements of one channel of an image: their number among the channels of all images, and where they are in memory.
+struct Channel {
+  int64 number, first, step;
+};
+
+__device__ __forceinline__ Channel channelOf(const Windows& w, int64 image, int channel) {
+  if (w.channels == 0) return {image, image * w.elements(), 1};
+  return {image * w.channels + channel, image * w.elements() * w.channels + channel, w.channels};
+}
+
+// A window: its channel, and where its first element is, which may be in the padding.
 struct Place {
-  int64 channel;
+  Channel channel;
   int start[${axes}];
 };
 
 __device__ __forceinline__ Place placeOf(const Windows& w, int64 window) {
   Place place;
+  const int channel = w.channels == 0 ? 0 : static_cast<int>(window % w.channels);
+  if (w.channels != 0) window /= w.channels;
   for (int axis = ${axes - 1}; axis >= 0; --axis) {
     place.start[axis] = static_cast<int>(window % w.pooled[axis]) * w.stride[axis] - w.before[axis];
     window /= w.pooled[axis];
   }
-  place.channel = window;
+  place.channel = channelOf(w, window, channel);
   return place;
 }
 
-// Calls body(position) for the elements of a window that are in the image, in order.
+// Calls body(at, position) for the elements of a window that are in the image, in order: where it is in memory, and in images
+// [N, C, spatial…].
 template <typename Body>
 __device__ __forceinline__ void forEachElement(const Windows& w, const Place& place, const Body& body) {
   for (int i = 0; i < w.kernel[0]; ++i) {
@@ -43,7 +60,9 @@ __device__ __forceinline__ void forEachElement(const Windows& w, const Place& pl
       if (y < 0 || y >= w.size[1]) continue;
       for (int k = 0; k < w.kernel[2]; ++k) {
         const int z = place.start[2] + k * w.dilation[2];
-        if (z >= 0 && z < w.size[2]) body(((place.channel * w.size[0] + x) * w.size[1] + y) * w.size[2] + z);
+        if (z < 0 || z >= w.size[2]) continue;
+        const int64 element = (static_cast<int64>(x) * w.size[1] + y) * w.size[2] + z;
+        body(place.channel.first + element * place.channel.step, place.channel.number * w.elements() + element);
       }
     }
   }
@@ -54,11 +73,11 @@ extern "C" __global__ void __launch_bounds__(256, 1) maxPool(const T* images, T*
   for (int64 window = firstElement(); window < count; window += gridStride()) {
     float largest = -kInfinity;
     int64 position = -1;
-    forEachElement(w, placeOf(w, window), [&](int64 at) {
+    forEachElement(w, placeOf(w, window), [&](int64 at, int64 found) {
       const float x = images[at];
       if (!(x > largest || x != x || position < 0)) return;
       largest = x;
-      position = at;
+      position = found;
     });
     maxima[window] = largest;
     if (positions != nullptr) positions[window] = position;
@@ -70,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) averagePool(const T* images
   for (int64 window = firstElement(); window < count; window += gridStride()) {
     float sum = 0.0f;
     int elements = 0;
-    forEachElement(w, placeOf(w, window), [&](int64 at) {
+    forEachElement(w, placeOf(w, window), [&](int64 at, int64) {
       sum += images[at];
       ++elements;
     });
@@ -78,15 +97,49 @@ extern "C" __global__ void __launch_bounds__(256, 1) averagePool(const T* images
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) maxUnpool(const T* values, const int64* positions, T* images, int64 size, int64 count) {
+extern "C" __global__ void __launch_bounds__(256) maxUnpool(const T* values, const int64* positions, T* images, int64 size, int64 elements, int channels,
+                                                           int64 count) {
   for (int64 window = firstElement(); window < count; window += gridStride()) {
     const int64 position = positions[window];
-    if (position >= 0 && position < size) images[position] = values[window];
+    if (position < 0 || position >= size) continue;
+    // Images [N, elements, channels], unless there are no channels.
+    const int64 plane = position / elements;
+    const int64 at = channels == 0 ? position : ((plane / channels) * elements + position % elements) * channels + plane % channels;
+    images[at] = values[window];
+  }
+}
+
+// The gradients of the windows that have an element as their largest one, added in the order of the windows. Images [N, spatial…, C].
+extern "C" __global__ void __launch_bounds__(256) maxPoolGradient(const T* gradients, const int64* positions, T* images, Windows w, int64 count) {
+  for (int64 i = firstElement(); i < count; i += gridStride()) {
+    const int channel = static_cast<int>(i % w.channels);
+    int64 rest = i / w.channels;
+    int first[${axes}], end[${axes}];
+    const int64 element = rest % w.elements();
+    for (int axis = ${axes - 1}; axis >= 0; --axis) {
+      const int to = static_cast<int>(rest % w.size[axis]) + w.before[axis], from = to - (w.kernel[axis] - 1) * w.dilation[axis];
+      first[axis] = from <= 0 ? 0 : (from + w.stride[axis] - 1) / w.stride[axis];
+      end[axis] = min(w.pooled[axis], to / w.stride[axis] + 1);
+      rest /= w.size[axis];
+    }
+    const int64 position = (rest * w.channels + channel) * w.elements() + element;
+    float sum = 0.0f;
+    for (int x = first[0]; x < end[0]; ++x) {
+      for (int y = first[1]; y < end[1]; ++y) {
+        for (int z = first[2]; z < end[2]; ++z) {
+          const int64 window = (((rest * w.pooled[0] + x) * w.pooled[1] + y) * w.pooled[2] + z) * w.channels + channel;
+          if (positions[window] == position) sum += gradients[window];
+        }
+      }
+    }
+    images[i] = sum;
   }
 }
 `;
 
-const kernels = typedKernels('pooling', ['T'], body, ['maxPool', 'averagePool', 'maxUnpool']);
+const kernels = typedKernels('pooling', ['T'], body, [
+  ...(['maxPool', 'averagePool', 'maxUnpool', 'maxPoolGradient'] as const),
+]);
 
 export const poolingKernels = kernels.all([{ T: 'float32' }, { T: 'bfloat16' }]);
 
@@ -101,14 +154,25 @@ export const pooling: LoweringFamily<'MaxPool' | 'AveragePool' | 'MaxUnpool' | '
     const args = [lowering.at(x), lowering.at(means), windows, int32(Number(attributes.countIncludePad))];
     launchElements(lowering, kernels.of({ T: x.dtype }).averagePool, sizeOf(means.shape), args);
   },
-  MaxUnpool: ({ inputs: [values, positions], outputs: [images] }, lowering) => {
+  MaxUnpool: ({ inputs: [values, positions], outputs: [images], attributes }, lowering) => {
     const size = sizeOf(images.shape);
     const bytes = bytesOf(images.dtype) * size;
     if (bytes > 0) lowering.add({ kind: 'fill', name: 'maxUnpool', at: lowering.at(images), bytes });
-    const args = [lowering.at(values), lowering.at(positions), lowering.at(images), int64(size)];
+    const { shape } = images;
+    const isLast = attributes.channelsLast === true;
+    const elements = sizeOf(isLast ? shape.slice(1, -1) : shape.slice(2));
+    const arrays = [lowering.at(values), lowering.at(positions), lowering.at(images)];
+    const args = [...arrays, int64(size), int64(elements), int32(isLast ? shape[shape.length - 1] : 0)];
     launchElements(lowering, kernels.of({ T: values.dtype }).maxUnpool, sizeOf(values.shape), args);
   },
-  MaxPoolGradient: ({ inputs: [gradients, positions], outputs: [images] }, lowering) => {
+  MaxPoolGradient: ({ inputs: [gradients, positions], outputs: [images], attributes }, lowering) => {
+    const { window } = attributes;
+    if (window?.channelsLast) {
+      const arrays = [gradients, positions, images].map((value) => lowering.at(value));
+      const args = [...arrays, windowsOf(images, gradients, window)];
+      launchElements(lowering, kernels.of({ T: images.dtype }).maxPoolGradient, sizeOf(images.shape), args);
+      return;
+    }
     const flat = [gradients, images].map((value) => ({ ...value, shape: [sizeOf(value.shape)] }));
     const arrays = [lowering.at(positions), lowering.at(gradients), lowering.at(images)] as const;
     addElements(lowering, flat[0], flat[1], 0, ...arrays);
@@ -119,14 +183,16 @@ export const pooling: LoweringFamily<'MaxPool' | 'AveragePool' | 'MaxUnpool' | '
 function windowsOf(
   images: Value,
   pooled: Value,
-  { kernelShape, strides, pads, dilations = [] }: PoolAttributes,
+  { kernelShape, strides, pads, dilations = [], channelsLast = false }: PoolAttributes,
 ): GpuArgument {
+  const spatial = ({ shape }: Value) => (channelsLast ? shape.slice(1, -1) : shape.slice(2));
   const added = axes - kernelShape.length;
   const all = (numbers: readonly number[], rest: number) =>
     Array.from({ length: axes }, (_, axis) => numbers[axis - added] ?? rest);
   const numbers = [
-    ...[all(images.shape.slice(2), 1), all(pooled.shape.slice(2), 1), all(kernelShape, 1), all(strides, 1)],
+    ...[all(spatial(images), 1), all(spatial(pooled), 1), all(kernelShape, 1), all(strides, 1)],
     ...[all(pads.slice(0, kernelShape.length), 0), all(dilations, 1)],
   ];
-  return { bytes: new Uint8Array(Int32Array.from(numbers.flat()).buffer) };
+  const channels = channelsLast ? images.shape[images.shape.length - 1] : 0;
+  return { bytes: new Uint8Array(Int32Array.from([...numbers.flat(), channels]).buffer) };
 }

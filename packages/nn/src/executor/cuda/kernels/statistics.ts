@@ -2,6 +2,7 @@ import type { GpuAddress, GpuArgument } from '@ringrun/native';
 import type { Value } from '../../../graph/node.ts';
 import { sizeOf } from '../../../value-type.ts';
 import type { Lowering, LoweringFamily } from '../lowering.ts';
+import { addChannelStatistics } from './channel-statistics.ts';
 import { float32, int32, int64, launchElements, nullPointer, typedKernels } from './launches.ts';
 
 /** Axes that are left when neighbours that lie one behind the other in memory are one. Shapes of 12 axes have at most 6. */
@@ -120,6 +121,7 @@ export const normalization: LoweringFamily<'Normalize' | 'BatchNormalize' | 'Aff
     const [x] = inputs;
     const axes = [...x.shape.keys()].filter((axis) => axis !== 1);
     const kept = addStatistics(lowering, x, axes, mean, variance);
+    if (!lowering.isRead(y) && !lowering.isRead(centered)) return;
     const [at, weight, bias] = inputs.map((input) => lowering.at(input));
     const distances = lowering.isRead(centered) ? lowering.at(centered) : nullPointer;
     const arrays = [at, lowering.at(mean), lowering.at(variance), weight, bias, lowering.at(y), distances];
@@ -154,6 +156,10 @@ function addStatistics(
   const count = sizeOf(mean.shape);
   const elements = sizeOf(axes.map((axis) => x.shape[axis]));
   if (count === 0) return kept;
+  if (x.shape.length === 2 && axes[0] === 0) {
+    addChannelStatistics(lowering, x, mean, variance);
+    return kept;
+  }
   const parts = Math.max(1, Math.min(Math.ceil(528 / count), Math.ceil(elements / 2048)));
   const ofParts: GpuAddress = lowering.scratch(8 * count * parts);
   const args = [lowering.at(x), ofParts, kept, reduced, int64(elements)];

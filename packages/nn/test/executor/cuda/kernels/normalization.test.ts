@@ -78,3 +78,14 @@ test.each([[[4, 3]], [[2, 3, 5, 7]], [[3, 2, 4, 5, 6]], [[40, 2, 9, 11]]])(
     await expectAsOnCpu(affine(x, weight, bias).node as Node<'Affine'>, normalization.Affine);
   },
 );
+
+test.each([[[1, 8]], [[2500, 6]], [[1700, 40]], [[90, 132]]])(
+  'statistics of the columns of %j, read one by one or four at once, agree with the CPU',
+  async (shape) => {
+    const [x, weight, bias] = [value(shape, 1), value([shape[1]], 2), value([shape[1]], 3)];
+    const node = batchNormalize(x, weight, bias, 1e-5).normalized.node as Node<'BatchNormalize'>;
+    // Means are sums in which almost everything cancels, so the tolerance is relative to their size.
+    await expectAsOnCpu(node, normalization.BatchNormalize, { tolerance: 2e-5 });
+    await expectAsOnCpu(node, normalization.BatchNormalize, { tolerance: 2e-5, unread: [0, 3] });
+  },
+);
