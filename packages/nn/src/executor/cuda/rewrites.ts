@@ -9,18 +9,16 @@ import { definitionOf, operators } from '../../ops/index.ts';
 import { add, cast, mul, widened } from '../../ops/elementwise.ts';
 import { inFloat32 as typeInFloat32 } from '../../value-type.ts';
 import type { Executor, ProgramDefinition } from '../executor.ts';
+import { biasAfterMaxPool } from './bias-after-max-pool.ts';
 import { inChannelsLast } from './channels-last/index.ts';
 import { takesBfloat16 } from './bfloat16.ts';
 import { isComputed } from './operators.ts';
 
 /** The operators of a forward pass for which there are kernels, also of their gradients, and attention in the places of layers. */
-export const prepareForward: Executor['prepareForward'] = (outputs, purpose) =>
-  placeAttention(
-    rewrite(
-      outputs,
-      purpose === 'training' ? [withKernels(purpose), withWeightGradient] : [withKernels(purpose)],
-    ),
-  );
+export const prepareForward: Executor['prepareForward'] = (outputs, purpose) => {
+  const rules = [withKernels(purpose), biasAfterMaxPool(outputs)];
+  return placeAttention(rewrite(outputs, purpose === 'training' ? [...rules, withWeightGradient] : rules));
+};
 
 /** Replaces operators without a kernel by equivalent graphs of other operators. */
 function withKernels(purpose: 'evaluation' | 'training'): Rewrite {

@@ -8,6 +8,7 @@ import { convWeightGradient } from '../../../src/ops/convolution-weight-gradient
 import { affine } from '../../../src/ops/batch-normalization.ts';
 import { add, div, exp, greater, mul, relu, sub, where } from '../../../src/ops/elementwise.ts';
 import { gemm, matmul } from '../../../src/ops/linear-algebra.ts';
+import { maxPool } from '../../../src/ops/pooling.ts';
 import { reduceMax, reduceMean, reduceSum } from '../../../src/ops/reduction.ts';
 import {
   concat,
@@ -41,6 +42,14 @@ const cases: Record<string, () => readonly Value[]> = {
     const [whole, ragged] = [x([512, 1024], 5), x([3, 174763], 6)];
     const y = add(mul(whole, x([512, 1], 2)), x([1024], 3));
     return [transpose(relu(y), [1, 0]), exp(reverse(ragged, 1))];
+  },
+  'a pooled convolution with a bias': () => {
+    const bias = x([3], 9);
+    const window = { kernelShape: [2, 2], strides: [2, 2], pads: [0, 0, 0, 0] };
+    const plain = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], group: 1 };
+    const pooled = maxPool(conv(image, x([3, 4, 3, 3], 7), bias, plain), window);
+    const shared = conv(image, x([3, 4, 3, 3], 8), bias, plain);
+    return [relu(pooled), maxPool(shared, window), shared];
   },
   'views of outputs and leaves': () => [reshape(a, [60]), reshape(exp(a), [15, 4]), a, exp(a)],
   copies: () => [
