@@ -60,8 +60,10 @@ export interface NativeOnnxBinding {
    *
    * @param onCall Called for each JavaScript call that the graph starts. If the graph awaits it, `endCall` of the session
    * must follow. It must not throw.
+   * @returns undefined if the outputs are computed already: a graph without calls, whose last run took less than 0.3 ms, runs
+   * on the calling thread unless earlier runs are pending. It then throws instead of rejecting.
    */
-  run(onCall?: (call: number, run: number) => void): Promise<void>;
+  run(onCall?: (call: number, run: number) => void): Promise<void> | undefined;
   /**
    * Computes the outputs on the calling thread, after earlier runs: it takes less time for a small graph, because no thread
    * is woken, but blocks the event loop. Throws if the graph has calls, or if a run with JavaScript calls is pending, which

@@ -27,6 +27,11 @@ void WorkerThread::awaitIdle() {
   idle_.wait(lock, [this] { return !isBusy_ && tasks_.empty(); });
 }
 
+bool WorkerThread::isIdle() {
+  const std::lock_guard lock(mutex_);
+  return !isBusy_ && tasks_.empty();
+}
+
 void WorkerThread::run() {
   for (;;) {
     Task task;

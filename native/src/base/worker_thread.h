@@ -29,6 +29,9 @@ class WorkerThread {
   // Blocks until all submitted tasks have ended.
   void awaitIdle();
 
+  // True if all submitted tasks have ended.
+  bool isIdle();
+
  private:
   void run();
 

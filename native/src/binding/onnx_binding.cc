@@ -114,6 +114,7 @@ void OnnxBinding::setCalls(const Napi::CallbackInfo& info) {
 
 // (onCall?)
 Napi::Value OnnxBinding::run(const Napi::CallbackInfo& info) {
+  if (!calls_ && session_.runIfShort(info.Env(), arrays_)) return info.Env().Undefined();
   return session_.run(info.Env(), {Value(), held_.arraysToHold(info.Env()), {arrays_}, calls_, info[0], waits_});
 }
 

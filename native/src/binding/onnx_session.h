@@ -2,6 +2,8 @@
 
 #include <napi.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -48,6 +50,9 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   // Runs a graph without calls on the calling thread, the JavaScript thread.
   void runSync(Napi::Env env, const Arrays& arrays);
 
+  // `runSync` if the last run took less time than waking the compute thread, which is idle. Otherwise returns false.
+  bool runIfShort(Napi::Env env, const Arrays& arrays);
+
   // A run of a session, among those that follow one another.
   struct Link {
     OnnxSession* session;
@@ -92,6 +97,8 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   // Throws a JavaScript error if the compute thread may wait for this JavaScript thread, which is about to block.
   void requireNoJavaScriptCalls(Napi::Env env) const;
   ort::Session& session() const;
+  // Runs a graph without calls, and measures it.
+  void compute(const Arrays& arrays);
   void load(const void* model, std::size_t bytes);
   void replaceSession(std::unique_ptr<ort::Session> session);
   void terminate();
@@ -108,6 +115,8 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   std::size_t pending_ = 0;
   std::size_t runs_ = 0;
   std::size_t chained_ = 0;  // pending chains that have a run of this session
+  // How long the last run took; written by the thread that runs the session.
+  std::atomic<std::chrono::steady_clock::duration> lastRun_{std::chrono::steady_clock::duration::max()};
   // Created and destroyed on the compute thread, and run there, or on the JavaScript thread while the compute thread is idle.
   // `mutex_` protects the pointers, because the JavaScript thread ends a run and its calls with them.
   std::unique_ptr<ort::Session> session_;

@@ -25,6 +25,7 @@ import type {
 } from '../executor.ts';
 import { ProgramBinding } from './program-binding.ts';
 import { reportMissingInstructions } from './report-missing-instructions.ts';
+import { eventLoopTurned, turnOfEventLoopIfDue } from './event-loop-turns.ts';
 import { hostArrays, onHost, type ValueBuffer } from '../value-buffer.ts';
 
 function allocated({ dtype, shape }: ValueType): ValueBuffer {
@@ -184,7 +185,12 @@ class OnnxruntimeProgram implements Program {
     try {
       const binding = this.#bindingOf(inputs, hostArrays(outputBuffers));
       binding.setCalls(calls);
-      await (later.length === 0 ? binding.run(called?.onCall) : binding.runEach(later));
+      const running = later.length === 0 ? binding.run(called?.onCall) : binding.runEach(later);
+      const ended = running ?? turnOfEventLoopIfDue();
+      if (ended) {
+        await ended;
+        eventLoopTurned();
+      }
       called?.throwFailure();
       const { waits } = binding;
       this.#recordRun(startedAt, waits.waitedMs);

@@ -36,7 +36,8 @@ export class ProgramBinding {
     this.#native.setCalls(this.#calls);
   }
 
-  run(onCall?: (call: number, run: number) => void): Promise<void> {
+  /** Returns undefined if the run has ended: see `NativeOnnxBinding.run`. */
+  run(onCall?: (call: number, run: number) => void): Promise<void> | undefined {
     return this.#native.run(onCall);
   }
 
