@@ -13,7 +13,9 @@ export function inFloat32({ dtype, shape }: ValueType): ValueType {
 
 /** Number of elements of a shape; 1 for a scalar's []. */
 export function sizeOf(shape: readonly number[]): number {
-  return shape.reduce((size, dimension) => size * dimension, 1);
+  let size = 1;
+  for (const dimension of shape) size *= dimension;
+  return size;
 }
 
 /** Formats a type for messages: `float32[64,1,28,28]`. */

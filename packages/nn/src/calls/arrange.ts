@@ -22,6 +22,8 @@ interface Argument {
 }
 
 interface Parsed {
+  /** In messages. */
+  readonly name: string;
   /** As users write it: `F.conv2d`, `x.sum`, `new nn.Linear`. */
   readonly spelling: string;
   /** In torch's order. */
@@ -43,7 +45,8 @@ const nullable: ReadonlySet<string> = new Set([
   'nn.utils.parametrizations.weightNorm dim',
 ]);
 
-const parsed = new Map<string, Parsed>();
+/** By key, then by name. */
+const parsed = new Map<string, Map<string | undefined, Parsed>>();
 
 /**
  * The arguments of a call in their usual order, with the options in one object.
@@ -62,45 +65,44 @@ export function arranged<Usual extends readonly unknown[], Name extends keyof Si
 }
 
 /** `arranged` without types, for wrappers of functions. */
-export function arrangedBy(
-  key: keyof Signatures,
-  given: readonly unknown[],
-  name = key.startsWith('nn.init.') ? key : key.slice(key.lastIndexOf('.') + 1),
-): unknown[] {
-  const signature = parsed.get(`${key} ${name}`) ?? parse(key, name);
+export function arrangedBy(key: keyof Signatures, given: readonly unknown[], name?: string): unknown[] {
+  const signature = parsed.get(key)?.get(name) ?? parse(key, name);
   const { usual, positional, hasOptions } = signature;
   const last = given.at(-1);
   const named = isNamed(last) || hasOnly(signature.names, last) ? last : undefined;
   const count = named === undefined ? given.length : given.length - 1;
-  const call: Written = { signature, name, given };
+  const call: Written = { signature, given, heads: [], options: {} };
+  const { heads, options } = call;
   if (count > positional.length) throw tooMany(call, count);
-  const heads: unknown[] = Array<unknown>(usual).fill(undefined);
-  const options: Record<string, unknown> = {};
-  const set = (place: number, argument: Argument, value: unknown) => {
-    if (value === undefined || (value === null && !argument.isNullable)) return;
-    if (value === null) {
-      options[argument.name] = value;
-      return;
-    }
-    if (argument.isUnsupported) requireDefault(call, argument, value);
-    else if (place < usual) heads[place] = value;
-    else options[argument.name] = value;
-    check(call, argument, value);
-  };
-  for (let place = 0; place < count; place += 1) set(place, positional[place], given[place]);
+  for (let place = 0; place < usual; place += 1) heads.push(undefined);
+  for (let place = 0; place < count; place += 1) set(call, place, positional[place], given[place]);
   if (named !== undefined) {
     for (const key in named) {
       const argument = signature.byName.get(key);
       if (argument === undefined) throw unknownName(call, named);
       const place = positional.indexOf(argument);
       if (place >= 0 && place < count && given[place] !== undefined) throw givenTwice(call, argument);
-      set(place < 0 ? Infinity : place, argument, named[key]);
+      set(call, place < 0 ? Infinity : place, argument, named[key]);
     }
   }
   for (let place = 0; place < usual; place += 1) {
     if (heads[place] === undefined && positional[place].isRequired) throw missing(call, positional[place]);
   }
-  return hasOptions ? [...heads, options] : heads;
+  if (hasOptions) heads.push(options);
+  return heads;
+}
+
+function set(call: Written, place: number, argument: Argument, value: unknown): void {
+  if (value === undefined || (value === null && !argument.isNullable)) return;
+  const { signature, heads, options } = call;
+  if (value === null) {
+    options[argument.name] = value;
+    return;
+  }
+  if (argument.isUnsupported) requireDefault(call, argument, value);
+  else if (place < signature.usual) heads[place] = value;
+  else options[argument.name] = value;
+  check(call, argument, value);
 }
 
 /** The arguments of a tensor's method by position, if some are given by name. */
@@ -126,11 +128,14 @@ function hasOnly(names: Readonly<Record<string, true>>, value: unknown): value i
 
 interface Written {
   readonly signature: Parsed;
-  readonly name: string;
   readonly given: readonly unknown[];
+  /** The usual arguments and the options that it sets. */
+  readonly heads: unknown[];
+  readonly options: Record<string, unknown>;
 }
 
-function parse(key: keyof Signatures, name: string): Parsed {
+function parse(key: keyof Signatures, given: string | undefined): Parsed {
+  const name = given ?? (key.startsWith('nn.init.') ? key : key.slice(key.lastIndexOf('.') + 1));
   const [usual, options, withoutPosition = []]: Signature = signatures[key];
   const of = (written: string): Argument => {
     const stem = written.replace(/[?!]$/, '');
@@ -148,6 +153,7 @@ function parse(key: keyof Signatures, name: string): Parsed {
   const last = key.lastIndexOf('.') + 1;
   const stem = name.slice(name.lastIndexOf('.') + 1);
   const result: Parsed = {
+    name,
     spelling: `${/^[A-Z]/.test(stem) ? 'new ' : ''}${key.slice(0, last)}${stem}`,
     positional,
     usual: usual.length,
@@ -156,7 +162,8 @@ function parse(key: keyof Signatures, name: string): Parsed {
     names: namesOf(supported),
     suggested: namesOf(supported.length > usual.length ? supported.slice(usual.length) : supported),
   };
-  parsed.set(`${key} ${name}`, result);
+  const byName = parsed.get(key) ?? new Map<string | undefined, Parsed>();
+  parsed.set(key, byName.set(given, result));
   return result;
 }
 
@@ -167,41 +174,41 @@ function namesOf(all: readonly Argument[]): Record<string, true> {
 function check(call: Written, { name, kind }: Argument, value: unknown): void {
   if (kind === undefined || kind.accepts(value)) return;
   throw new ArgumentError(
-    `${call.name}: ${name} must be ${kind.expected}, got ${shown(value)}. ${advice(call)}`,
+    `${call.signature.name}: ${name} must be ${kind.expected}, got ${shown(value)}. ${advice(call)}`,
   );
 }
 
 function requireDefault(call: Written, { name }: Argument, value: unknown): void {
   const reason = reasonAgainst(name, value, call.signature.spelling);
   if (reason === undefined) return;
-  throw new ArgumentError(`${call.name}: ${name} is not supported, got ${shown(value)}. ${reason}`);
+  throw new ArgumentError(`${call.signature.name}: ${name} is not supported, got ${shown(value)}. ${reason}`);
 }
 
 function missing(call: Written, { name }: Argument): ArgumentError {
-  return new ArgumentError(`${call.name}: ${name} is missing. ${advice(call)}`);
+  return new ArgumentError(`${call.signature.name}: ${name} is missing. ${advice(call)}`);
 }
 
 function tooMany(call: Written, count: number): ArgumentError {
   const { length } = call.signature.positional;
   const most =
     length === 0 ? 'no arguments' : length === 1 ? 'at most 1 argument' : `at most ${length} arguments`;
-  return new ArgumentError(`${call.name}: expected ${most}, got ${count}. ${advice(call)}`);
+  return new ArgumentError(`${call.signature.name}: expected ${most}, got ${count}. ${advice(call)}`);
 }
 
 function givenTwice(call: Written, { name }: Argument): ArgumentError {
   return new ArgumentError(
-    `${call.name}: expected ${name} once, got it by position and by name. ${advice(call)}`,
+    `${call.signature.name}: expected ${name} once, got it by position and by name. ${advice(call)}`,
   );
 }
 
 function unknownName(call: Written, named: Record<string, unknown>): ArgumentError {
   try {
-    requireOptions(call.name, named, call.signature.suggested);
+    requireOptions(call.signature.name, named, call.signature.suggested);
   } catch (error) {
     if (error instanceof ArgumentError) return error;
     throw error;
   }
-  return new ArgumentError(`${call.name}: expected other names of arguments. ${advice(call)}`);
+  return new ArgumentError(`${call.signature.name}: expected other names of arguments. ${advice(call)}`);
 }
 
 /** The right call, and the call as it was. */

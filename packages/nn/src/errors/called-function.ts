@@ -6,17 +6,6 @@
 /** The outermost function being called, which is the one in the user's code; undefined if none is running. */
 let called: string | undefined;
 
-/** Runs a function that errors name. */
-function inCall<Result>(name: string, compute: () => Result): Result {
-  if (called !== undefined) return compute();
-  called = name;
-  try {
-    return compute();
-  } finally {
-    called = undefined;
-  }
-}
-
 /** Runs a user's function, whose errors name the functions that it calls. */
 export function inUserFunction<Result>(compute: () => Result): Result {
   const before = called;
@@ -93,7 +82,13 @@ type Method = (this: unknown, ...inputs: unknown[]) => unknown;
 /** @param nameOf the name of a call, from its `this` */
 function namedMethod(nameOf: (owner: unknown) => string, method: Method): Method {
   const named: Method = function (...inputs) {
-    return inCall(nameOf(this), () => method.apply(this, inputs));
+    if (called !== undefined) return method.apply(this, inputs);
+    called = nameOf(this);
+    try {
+      return method.apply(this, inputs);
+    } finally {
+      called = undefined;
+    }
   };
   return Object.defineProperty(named, 'name', { value: method.name });
 }

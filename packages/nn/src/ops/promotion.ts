@@ -6,10 +6,15 @@ import { isNode, type Value } from '../graph/node.ts';
  * not count beside a tensor, nor a tensor without dimensions beside one with dimensions.
  */
 export function promotedFloat(...operands: readonly Value[]): FloatDType {
-  const floats = operands.filter(isFloat);
-  const highest = Math.max(...floats.map(rankOf));
-  const counting = floats.filter((value) => rankOf(value) === highest);
-  return counting.length > 0 && counting.every(({ dtype }) => dtype === 'bfloat16') ? 'bfloat16' : 'float32';
+  let highest = -1;
+  let isNarrow = false;
+  for (const value of operands) {
+    const rank = isFloat(value) ? rankOf(value) : -1;
+    if (rank < 0 || rank < highest) continue;
+    isNarrow = value.dtype === 'bfloat16' && (isNarrow || rank > highest);
+    highest = rank;
+  }
+  return isNarrow ? 'bfloat16' : 'float32';
 }
 
 /** The dtype of a result: that of all operands, or `promotedFloat` of floats. Undefined if no dtype fits them. */

@@ -1,4 +1,4 @@
-import { isFloat, type DType, type Scalar } from '../dtype.ts';
+import { isFloat, type DType, type FloatDType, type Scalar } from '../dtype.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
 import { int64Number, number } from '../ops/source.ts';
@@ -49,17 +49,19 @@ const promotionOrder: readonly DType[] = ['bool', 'int64', 'float32'];
  * themselves.
  */
 export function promoted(...operands: readonly Promotable[]): Value[] {
-  const levels = operands.map((operand) => levelOf(dtypeOf(operand)));
-  const level = Math.max(...levels);
+  let level = 0;
+  for (const operand of operands) level = Math.max(level, levelOf(dtypeOf(operand)));
   if (level < levelOf('float32')) return operands.map((operand) => valueIn(promotionOrder[level], operand));
-  const dtype = promotedFloat(...operands.filter(isTensor).map(({ value }) => value));
-  return operands.map((operand) =>
-    isTensor(operand) && isFloat(operand.value) ? operand.value : valueIn(dtype, operand),
-  );
+  let common: FloatDType | undefined;
+  return operands.map((operand) => {
+    if (isTensor(operand) && isFloat(operand.value)) return operand.value;
+    common ??= promotedFloat(...operands.filter(isTensor).map(({ value }) => value));
+    return valueIn(common, operand);
+  });
 }
 
 function levelOf(dtype: DType): number {
-  return promotionOrder.indexOf(isFloat({ dtype }) ? 'float32' : dtype);
+  return dtype === 'bfloat16' ? 2 : promotionOrder.indexOf(dtype);
 }
 
 /** Applies an operator to two operands in their common dtype. */
