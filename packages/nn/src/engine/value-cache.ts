@@ -5,17 +5,14 @@ import { substitute } from '../graph/substitute.ts';
 import { nodesBeforeDetach, topologicalOrder } from '../graph/topology.ts';
 import { input } from '../ops/source.ts';
 
-/** Elements of values that have been computed: values of backward passes that their program wrote, and results of `item`. */
-const cache = new WeakMap<Value, TensorData | (() => TensorData)>();
-
 /**
- * Keeps the elements of a value. Later changes of the value's inputs do not affect it.
+ * Keeps the elements of a value that was computed: by a backward pass whose program wrote it, or by `item`. Later changes of the value's inputs do not affect it.
  *
  * @param elements this array, or a function that the first read calls, and which returns it
  */
 export function cacheElements(value: Value, elements: TensorData | (() => TensorData)): void {
   // A leaf always reads its array.
-  if (!isNode(value.node, 'Input')) cache.set(value, elements);
+  if (!isNode(value.node, 'Input')) value.known = elements;
 }
 
 /** The elements, if they are known and nothing changes them. */
@@ -26,10 +23,10 @@ export function cachedElements(value: Value): TensorData | undefined {
 }
 
 function computedElements(value: Value): TensorData | undefined {
-  const known = cache.get(value);
+  const { known } = value;
   if (typeof known !== 'function') return known;
   const elements = known();
-  cache.set(value, elements);
+  value.known = elements;
   return elements;
 }
 
@@ -68,9 +65,11 @@ export function differentiatedNodes(value: Value): Set<Node> {
 /** The nodes whose inputs are not needed, because each of their values that the graph reads is cached. */
 function nodesWithCachedValues(values: readonly Value[], order: readonly Node[]): Set<Node> {
   const found = new Set(order.filter(hasCachedOutput));
-  for (const read of [...values, ...order.flatMap(({ inputs }) => inputs)]) {
-    if (!cache.has(read)) found.delete(read.node);
-  }
+  const excludeUnknown = (read: Value) => {
+    if (read.known === undefined) found.delete(read.node);
+  };
+  values.forEach(excludeUnknown);
+  for (const { inputs } of order) inputs.forEach(excludeUnknown);
   return found;
 }
 
@@ -89,6 +88,6 @@ export function withCachedLeaves(
 }
 
 function hasCachedOutput({ outputs }: Node): boolean {
-  for (const output of outputs) if (cache.has(output)) return true;
+  for (const output of outputs) if (output.known !== undefined) return true;
   return false;
 }

@@ -21,9 +21,6 @@ interface PastStep {
   before: ReadonlyMap<Source, TensorData> | undefined;
 }
 
-/** The last step of each node. */
-const past = new WeakMap<Node, PastStep>();
-
 /** Larger models keep no copy of their parameters, so reads after the first update fail. */
 const maxCopiedBytes = 16e6;
 
@@ -45,12 +42,16 @@ export function rememberStep({ plan, leaves }: TrainingStep, order: readonly Nod
     if (known) known.before = undefined;
     first.delete(plan);
   }
-  for (const node of order) if (node.inputs.length > 0) past.set(node, step);
+  for (const node of order) if (node.inputs.length > 0) node.step = step;
+}
+
+function stepOf(node: Node): PastStep | undefined {
+  return node.step as PastStep | undefined;
 }
 
 /** True if an earlier backward pass computed the node. */
 export function isOfStep(node: Node): boolean {
-  return past.has(node);
+  return node.step !== undefined;
 }
 
 /**
@@ -60,12 +61,11 @@ export function isOfStep(node: Node): boolean {
  * @param nodes of its graph, without cached ones
  */
 export function readFromSteps(roots: readonly Value[], nodes: readonly Node[]): Value[] {
-  const found = new Set(roots.filter(({ node }) => past.has(node)));
+  const found = new Set(roots.filter(({ node }) => isOfStep(node)));
   for (const node of nodes) {
-    const own = past.get(node);
     for (const value of node.inputs) {
-      const step = past.get(value.node);
-      if (step !== undefined && step !== own) found.add(value);
+      const { step } = value.node;
+      if (step !== undefined && step !== node.step) found.add(value);
     }
   }
   return [...found].filter((value) => cachedElements(value) === undefined);
@@ -74,7 +74,7 @@ export function readFromSteps(roots: readonly Value[], nodes: readonly Node[]): 
 /** Later steps of the same structures write these values, of `readFromSteps`. */
 export function keepFromNowOn(values: readonly Value[]): void {
   for (const { node, index } of values) {
-    const { plan, order } = past.get(node)!;
+    const { plan, order } = stepOf(node)!;
     keepValue(plan, { node: order.indexOf(node), output: index });
   }
 }
@@ -86,7 +86,7 @@ export function keepFromNowOn(values: readonly Value[]): void {
  */
 export async function computeBeforeUpdate(values: readonly Value[], bufferOf: BufferOf): Promise<void> {
   for (const value of values) {
-    const { before } = past.get(value.node)!;
+    const { before } = stepOf(value.node)!;
     if (before === undefined) continue;
     const [elements] = await evaluate([value], {
       bufferOf: (source, memory) => {

@@ -16,21 +16,20 @@ export type AssignmentRule = (
   read: (target: Assignable) => Value,
 ) => readonly (readonly [target: Assignable, value: Value])[];
 
-interface Pending {
+/** An assignment that {@link assignWhenRun} attached to a node. */
+export interface PendingAssignment {
   readonly update: AssignmentRule;
   /** Has the time of the forward call, which orders assignments. */
   readonly change: Change;
   done: boolean;
 }
 
-const pendingAt = new WeakMap<Node, Pending>();
-
 /**
  * Attaches an assignment to a value. Because forward calls compute nothing, the assignment happens once, in the first run of
  * any graph that contains the value.
  */
 export function assignWhenRun({ node }: Value, update: AssignmentRule): void {
-  pendingAt.set(node, { update, change: changeBy('a forward call in training mode'), done: false });
+  node.assignment = { update, change: changeBy('a forward call in training mode'), done: false };
 }
 
 /** The assignments of the next run of a graph. */
@@ -103,11 +102,10 @@ const none: Assignments = {
 };
 
 /** The assignments that have not happened, in the order of the calls. */
-function pendingOf(order: readonly Node[]): readonly Pending[] {
-  const pending: Pending[] = [];
+function pendingOf(order: readonly Node[]): readonly PendingAssignment[] {
+  const pending: PendingAssignment[] = [];
   for (const node of order) {
-    const one = pendingAt.get(node);
-    if (one?.done === false) pending.push(one);
+    if (node.assignment?.done === false) pending.push(node.assignment);
   }
   return pending.sort((a, b) => a.change.at - b.change.at);
 }
@@ -116,13 +114,17 @@ function pendingOf(order: readonly Node[]): readonly Pending[] {
 class AssigningRun {
   /** One buffer for each value. */
   readonly buffers: readonly ValueBuffer[];
-  readonly #pending: readonly Pending[];
+  readonly #pending: readonly PendingAssignment[];
   readonly #changes: ReadonlyMap<Assignable, Change>;
   /** Another run of the same graph may have started while this one was compiled. */
   readonly #isFirst: boolean;
   readonly #memory: ValueMemory;
 
-  constructor(pending: readonly Pending[], changes: ReadonlyMap<Assignable, Change>, memory: ValueMemory) {
+  constructor(
+    pending: readonly PendingAssignment[],
+    changes: ReadonlyMap<Assignable, Change>,
+    memory: ValueMemory,
+  ) {
     this.#memory = memory;
     this.#pending = pending;
     this.#changes = changes;

@@ -11,8 +11,6 @@ export interface Change {
   readonly at: number;
 }
 
-const lastChange = new WeakMap<Value, Change>();
-
 /** Creates a change at the current time. It may be carried out later. */
 export function changeBy(by: string): Change {
   return { by, at: tick() };
@@ -21,12 +19,12 @@ export function changeBy(by: string): Change {
 /** Records that the elements of a leaf were changed. */
 export function recordChange(leaf: Value, change: Change): void {
   // Changes may be carried out later than they are requested.
-  if (!(change.at < (lastChange.get(leaf)?.at ?? 0))) lastChange.set(leaf, change);
+  if (!(change.at < (leaf.lastChange?.at ?? 0))) leaf.lastChange = change;
 }
 
 /** True if the elements of a leaf were changed after a node was created from it. */
 export function isChangedSince(leaf: Value, node: Node): boolean {
-  return node.createdAt < (lastChange.get(leaf)?.at ?? -Infinity);
+  return node.createdAt < (leaf.lastChange?.at ?? -Infinity);
 }
 
 /** A leaf whose elements were changed before they were read. */
@@ -40,7 +38,7 @@ export interface Outdated {
 export function findOutdated(nodes: readonly Node[]): Outdated | undefined {
   for (const node of nodes) {
     for (const leaf of node.inputs) {
-      const change = isNode(leaf.node, 'Input') ? lastChange.get(leaf) : undefined;
+      const change = leaf.lastChange;
       if (change !== undefined && node.createdAt < change.at) return { leaf, change };
     }
   }

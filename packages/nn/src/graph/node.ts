@@ -1,4 +1,7 @@
+import type { TensorData } from '../dtype.ts';
 import type { ValueType } from '../value-type.ts';
+import type { PendingAssignment } from './assignment.ts';
+import type { Change } from './changes.ts';
 import type { OpName, Operators } from './operators.ts';
 import { logicalTime } from './logical-clock.ts';
 import { requireOperandDtypes } from './operand-dtypes.ts';
@@ -8,9 +11,16 @@ export interface Value extends ValueType {
   readonly node: Node;
   /** Index among the node's outputs. */
   readonly index: number;
+  /** Elements that were computed, or a function that returns them: `engine/value-cache.ts`. */
+  known: TensorData | (() => TensorData) | undefined;
+  /** The last change of a leaf's elements: `changes.ts`. */
+  lastChange: Change | undefined;
 }
 
-/** One application of an operator. Nodes are immutable: rewrites create new nodes. */
+/**
+ * One application of an operator. Nodes are immutable: rewrites create new nodes. What happens to a node and its values later is in
+ * fields that change. WeakMaps of them would take a tenth of a small training step, most of it in the garbage collector.
+ */
 export interface Node<Op extends OpName = OpName> {
   readonly op: Op;
   readonly inputs: readonly Value[];
@@ -18,6 +28,13 @@ export interface Node<Op extends OpName = OpName> {
   readonly outputs: readonly Value[];
   /** Logical time, which orders the node relative to changes of parameters and buffers. */
   readonly createdAt: number;
+  /** The last backward pass that computed the node: `engine/values-of-steps.ts`. */
+  step: object | undefined;
+  /** The assignment that the node's first run makes: `assignment.ts`. */
+  assignment: PendingAssignment | undefined;
+  /** The last walk that reached the node, and its position in the last structure: `topology.ts`, `structure.ts`. */
+  walk: number;
+  position: number;
 }
 
 /** Creates a node with several outputs. The operator's own function has checked the inputs. */
@@ -29,8 +46,21 @@ export function createNode<Op extends OpName>(
 ): Node<Op> {
   requireOperandDtypes(op, inputs);
   const outputs: Value[] = [];
-  const node: Node<Op> = { op, inputs, attributes, outputs, createdAt: logicalTime() };
-  for (const [index, { dtype, shape }] of types.entries()) outputs.push({ node, index, dtype, shape });
+  const node: Node<Op> = {
+    op,
+    inputs,
+    attributes,
+    outputs,
+    createdAt: logicalTime(),
+    step: undefined,
+    assignment: undefined,
+    walk: 0,
+    position: 0,
+  };
+  for (let index = 0; index < types.length; index += 1) {
+    const { dtype, shape } = types[index];
+    outputs.push({ node, index, dtype, shape, known: undefined, lastChange: undefined });
+  }
   return node;
 }
 

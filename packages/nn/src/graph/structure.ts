@@ -1,9 +1,9 @@
 import { arrayFrom } from '../dtype.ts';
-import { inSequence, isCollective } from './collective.ts';
+import { inSequence, isCollective, type CollectiveNode } from './collective.ts';
 import { isNode, type Node, type Value } from './node.ts';
 import type { CollectiveGroup } from './attributes.ts';
 import type { Source } from './source.ts';
-import { isSameData } from './same-data.ts';
+import { isSameData, isSameSequence } from './same-data.ts';
 import { topologicalOrder } from './topology.ts';
 
 /** A leaf of a graph and its source. */
@@ -27,32 +27,45 @@ export interface Structure {
  */
 export class StructureKey {
   /** Equal for equal keys. */
-  hash = 0;
+  readonly hash: number;
   /** Operators, edges, and types of leaves. */
-  readonly #parts: (string | number)[] = [];
-  readonly #attributes: unknown[] = [];
+  readonly #parts: readonly Part[];
+  readonly #attributes: readonly unknown[];
+
+  constructor(hash: number, parts: readonly Part[], attributes: readonly unknown[]) {
+    this.hash = hash;
+    this.#parts = parts;
+    this.#attributes = attributes;
+  }
 
   equals(other: StructureKey): boolean {
-    if (this === other) return true;
-    if (this.hash !== other.hash || this.#parts.length !== other.#parts.length) return false;
-    for (let i = 0; i < this.#parts.length; i += 1) {
-      if (this.#parts[i] !== other.#parts[i]) return false;
-    }
-    return isSameData(this.#attributes, other.#attributes);
+    return this === other || (this.hash === other.hash && this.has(other.#parts, other.#attributes));
   }
 
-  addName(name: string): void {
-    this.#parts.push(name);
+  /** True if these are its parts and attributes. */
+  has(parts: readonly Part[], attributes: readonly unknown[]): boolean {
+    return isSameSequence(this.#parts, parts) && isSameData(this.#attributes, attributes);
   }
 
-  addNumber(number: number): void {
-    this.#parts.push(number);
-    this.hash = (Math.imul(this.hash, 31) + number) | 0;
+  /** A key that is equal to another one if both keys and their names are equal. */
+  and(name: string): StructureKey {
+    return new StructureKey(this.hash, [...this.#parts, name], this.#attributes);
   }
+}
 
-  addAttributes(attributes: unknown): void {
-    this.#attributes.push(attributes);
-  }
+type Part = string | number;
+
+/** The keys of the last graphs, the most recent last. Equal graphs have the same key, so that comparing it again takes no time. */
+const recent: StructureKey[] = [];
+const maxRecent = 64;
+
+function keyOf(hash: number, parts: readonly Part[], attributes: readonly unknown[]): StructureKey {
+  const place = recent.findLastIndex((key) => key.hash === hash && key.has(parts, attributes));
+  const key = place < 0 ? new StructureKey(hash, parts, attributes) : recent[place];
+  if (place >= 0 && place < recent.length - 1) recent.splice(place, 1);
+  if (recent.at(-1) !== key) recent.push(key);
+  if (recent.length > maxRecent) recent.shift();
+  return key;
 }
 
 /** @param order all nodes of the graph, if known */
@@ -60,34 +73,45 @@ export function structureOf(
   outputs: readonly Value[],
   order: readonly Node[] = topologicalOrder(outputs),
 ): Structure {
-  const key = new StructureKey();
   const leaves: Leaf[] = [];
   const collectives = inSequence(order);
-  const groups = [...new Set(collectives.map(({ attributes }) => attributes.group))];
-  const positions = new Map<Node, number>();
-  const addEdge = ({ node, index }: Value) => {
-    key.addNumber(positions.get(node)!);
-    key.addNumber(index);
+  const groups = collectives.length === 0 ? [] : distinctGroups(collectives);
+  const parts: Part[] = [];
+  const attributes: unknown[] = [];
+  let hash = 0;
+  const addNumber = (number: number) => {
+    parts.push(number);
+    hash = (Math.imul(hash, 31) + number) | 0;
   };
-  for (const node of order) {
-    positions.set(node, positions.size);
-    key.addName(node.op);
-    for (const input of node.inputs) addEdge(input);
+  const addEdge = ({ node, index }: Value) => {
+    addNumber(node.position);
+    addNumber(index);
+  };
+  for (let position = 0; position < order.length; position += 1) {
+    const node = order[position];
+    node.position = position;
+    parts.push(node.op);
+    node.inputs.forEach(addEdge);
     const source = sourceOf(node);
     if (source !== undefined) {
-      leaves.push({ value: node.outputs[0], source });
-      addTypeOfLeaf(key, node.outputs[0], source);
+      const [value] = node.outputs;
+      leaves.push({ value, source });
+      parts.push(source.parameter === undefined ? 'data' : 'parameter', value.dtype);
+      value.shape.forEach(addNumber);
     } else if (isCollective(node)) {
-      key.addNumber(groups.indexOf(node.attributes.group));
-      key.addNumber(node.attributes.group.size);
-      key.addNumber(collectives.indexOf(node));
-      key.addAttributes({ ...node.attributes, group: undefined, sequence: undefined });
-    } else if (!isNode(node, 'Variable') && !isNode(node, 'CustomFunction'))
-      key.addAttributes(node.attributes);
+      addNumber(groups.indexOf(node.attributes.group));
+      addNumber(node.attributes.group.size);
+      addNumber(collectives.indexOf(node));
+      attributes.push({ ...node.attributes, group: undefined, sequence: undefined });
+    } else if (!isNode(node, 'Variable') && !isNode(node, 'CustomFunction')) attributes.push(node.attributes);
   }
-  key.addName('outputs');
-  for (const output of outputs) addEdge(output);
-  return { leaves, groups, key };
+  parts.push('outputs');
+  outputs.forEach(addEdge);
+  return { leaves, groups, key: keyOf(hash, parts, attributes) };
+}
+
+function distinctGroups(collectives: readonly CollectiveNode[]): CollectiveGroup[] {
+  return [...new Set(collectives.map(({ attributes }) => attributes.group))];
 }
 
 function sourceOf(node: Node): Source | undefined {
@@ -95,10 +119,4 @@ function sourceOf(node: Node): Source | undefined {
   return isNode(node, 'Number')
     ? { data: arrayFrom(node.outputs[0].dtype, [node.attributes.value]) }
     : undefined;
-}
-
-function addTypeOfLeaf(key: StructureKey, { dtype, shape }: Value, source: Source): void {
-  key.addName(source.parameter === undefined ? 'data' : 'parameter');
-  key.addName(dtype);
-  for (const size of shape) key.addNumber(size);
 }

@@ -1,14 +1,16 @@
 import { isFloat } from '../dtype.ts';
 import { isNode, type Node, type Value } from './node.ts';
 
+let walks = 0;
+
 /**
  * Every node that the outputs depend on, in topological order. Equal graphs have equal orders.
  *
- * @param followed returns true if the walk continues to a node's inputs. Default: always.
+ * @param followed returns true if the walk continues to a node's inputs; walks no graph itself. Default: always.
  */
 export function topologicalOrder(outputs: readonly Value[], followed?: (node: Node) => boolean): Node[] {
   const order: Node[] = [];
-  const seen = new Set<Node>();
+  walks += 1;
   // Explicit stacks, because recursion would overflow the call stack for deep networks.
   const pending: Node[] = [];
   const isExpanded: boolean[] = [];
@@ -21,8 +23,8 @@ export function topologicalOrder(outputs: readonly Value[], followed?: (node: No
       order.push(node);
       continue;
     }
-    if (seen.has(node)) continue;
-    seen.add(node);
+    if (node.walk === walks) continue;
+    node.walk = walks;
     const { inputs } = node;
     if (inputs.length === 0 || followed?.(node) === false) {
       order.push(node);
@@ -32,7 +34,7 @@ export function topologicalOrder(outputs: readonly Value[], followed?: (node: No
     isExpanded.push(true);
     for (let i = inputs.length - 1; i >= 0; i -= 1) {
       const input = inputs[i].node;
-      if (seen.has(input)) continue;
+      if (input.walk === walks) continue;
       pending.push(input);
       isExpanded.push(false);
     }

@@ -130,9 +130,8 @@ export class UpdateGraph {
     // A gradient is not a leaf of the program, and part of a gradient is read after a barrier.
     const role = (value: Value) => (gradients.has(value) ? 'g' : exposed.has(value) ? 'p' : '-');
     const kind = !this.#hasBarriers ? '' : averages ? '|' : '||';
-    key.addName(leaves.map(({ value }) => role(value)).join('') + kind);
     return (this.#stepUpdate = {
-      key,
+      key: key.and(leaves.map(({ value }) => role(value)).join('') + kind),
       leaves,
       assignments: this.updates,
       gradients: this.gradients,
