@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { isNode, type Value } from '../graph/node.ts';
 import { detach } from '../ops/elementwise.ts';
 
@@ -13,7 +13,42 @@ const gradients = new AsyncLocalStorage<boolean>();
  * @returns the result of `run`
  */
 export function noGrad<T>(run: () => T): T {
-  return gradients.run(false, run);
+  return runWith(false, run);
+}
+
+/** True once a function may have begun something asynchronous, which may continue inside `noGrad`. */
+let mayContinue = false;
+
+/**
+ * Runs a function with gradients enabled or disabled. On Node 20, AsyncLocalStorage makes every promise of the process slower from
+ * its first use on, so it is disabled again after functions that begin nothing asynchronous.
+ */
+function runWith<T>(enabled: boolean, run: () => T): T {
+  if (mayContinue || gradients.getStore() !== undefined) return gradients.run(enabled, run);
+  return gradients.run(enabled, () => {
+    const before = resourcesSoFar();
+    try {
+      return run();
+    } finally {
+      mayContinue = resourcesSoFar() !== before + 1 || !countsPromises();
+      if (!mayContinue) gradients.disable();
+    }
+  });
+}
+
+let isCounting: boolean | undefined;
+
+/** False on versions of Node.js that follow promises without hooks. There AsyncLocalStorage makes them no slower. */
+function countsPromises(): boolean {
+  if (isCounting !== undefined) return isCounting;
+  const before = resourcesSoFar();
+  void Promise.resolve();
+  return (isCounting = resourcesSoFar() === before + 2);
+}
+
+/** The number of promises, timers and other asynchronous resources of the process, including the one that counts them. */
+function resourcesSoFar(): number {
+  return new AsyncResource('ringrun noGrad', { requireManualDestroy: true }).asyncId();
 }
 
 /**
@@ -23,7 +58,7 @@ export function noGrad<T>(run: () => T): T {
  * @returns the result of `run`
  */
 export function enableGrad<T>(run: () => T): T {
-  return isGradEnabled() ? run() : gradients.run(true, run);
+  return isGradEnabled() ? run() : runWith(true, run);
 }
 
 /**
