@@ -1,4 +1,3 @@
-import { isSameList } from '@ringrun/core';
 import { arrayFrom, type DType, type Scalar, type TensorData } from '../dtype.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { asElement, isInt64 } from '../scalar.ts';
@@ -46,6 +45,8 @@ export function asElements(data: FlatElements, wanted?: DType): Elements {
   // Without bigints, which take most of the time of a batch of images.
   if (wanted === 'float32' && smallIntegers.has(typeOf(data) ?? ''))
     return { dtype: wanted, array: Float32Array.from(data as ArrayLike<number>) };
+  if (wanted === 'float32' && Array.isArray(data) && data.every(isNumber))
+    return { dtype: wanted, array: new Float32Array(data as readonly number[]) };
   const found = ownElements(data);
   if (wanted === undefined || wanted === found.dtype) return found;
   const elements = Array.from<Scalar>(found.array as ArrayLike<Scalar>);
@@ -88,17 +89,38 @@ function ownElements(data: FlatElements): Elements {
  */
 export function flattened(given: NestedElements): { data: Element[]; shape: number[] } {
   if (!Array.isArray(given)) return { data: [given as Element], shape: [] };
-  const list = given as readonly NestedElements[];
-  if (!list.some(Array.isArray)) return { data: list as Element[], shape: [list.length] };
-  const parts = list.map(flattened);
-  const [{ shape }] = parts;
-  const odd = parts.findIndex((part) => !isSameList(part.shape, shape));
-  if (odd >= 0) {
-    throw new ArgumentError(
-      `tensor: expected lists of one shape, got [${shape.join()}] at 0 and [${parts[odd].shape.join()}] at ${odd} of a list of ${list.length}. Fill up the shorter ones, such as with padTo of ringrun.`,
-    );
+  const shape = shapeOf(given);
+  const data: Element[] = [];
+  appendElements(given, shape, 0, data);
+  return { data, shape };
+}
+
+/** The lengths of a list and of its first elements. */
+function shapeOf(given: unknown): number[] {
+  const shape: number[] = [];
+  for (let first = given; Array.isArray(first); first = first[0]) shape.push(first.length);
+  return shape;
+}
+
+/** @param shape of the outermost list, whose depth is 0 */
+function appendElements(
+  list: readonly unknown[],
+  shape: readonly number[],
+  depth: number,
+  data: unknown[],
+): void {
+  const length = shape.at(depth + 1);
+  for (let i = 0; i < list.length; i += 1) {
+    const one = list[i];
+    const isInShape = Array.isArray(one) ? one.length === length : length === undefined;
+    if (!isInShape) {
+      throw new ArgumentError(
+        `tensor: expected lists of one shape, got [${shapeOf(list[0]).join()}] at 0 and [${shapeOf(one).join()}] at ${i} of a list of ${list.length}. Fill up the shorter ones, such as with padTo of ringrun.`,
+      );
+    }
+    if (Array.isArray(one)) appendElements(one, shape, depth + 1, data);
+    else data.push(one);
   }
-  return { data: parts.flatMap(({ data }) => data), shape: [list.length, ...shape] };
 }
 
 /** The built-in class name of a typed array, which also works for subclasses and other realms. */
@@ -109,16 +131,23 @@ function typeOf(data: unknown): string | undefined {
 }
 
 function ofList(list: readonly unknown[]): Elements {
-  const odd = Array.from(list).find((element) => !isElement(element));
-  if (odd !== undefined || list.includes(undefined)) throw notElements(`a list with ${describeValue(odd)}`);
+  let [booleans, integers] = [0, 0];
+  for (let i = 0; i < list.length; i += 1) {
+    const element = list[i];
+    if (!isElement(element)) throw notElements(`a list with ${describeValue(element)}`);
+    if (typeof element === 'boolean') booleans += 1;
+    if (isInteger(element)) integers += 1;
+  }
   const elements = list as readonly Element[];
   if (elements.length === 0) return { dtype: 'float32', array: new Float32Array(0) };
-  if (elements.every((element) => typeof element === 'boolean')) {
-    return { dtype: 'bool', array: Uint8Array.from(elements, Number) };
-  }
-  return elements.every(isInteger)
+  if (booleans === elements.length) return { dtype: 'bool', array: Uint8Array.from(elements, Number) };
+  return integers === elements.length
     ? { dtype: 'int64', array: asInt64(elements) }
     : { dtype: 'float32', array: Float32Array.from(elements, Number) };
+}
+
+function isNumber(element: unknown): element is number {
+  return typeof element === 'number';
 }
 
 /** True for a number, a bigint or a boolean. */
@@ -132,13 +161,16 @@ function isInteger(element: Scalar | boolean): boolean {
 
 /** A BigInt64Array by itself would silently keep the lowest 64 bits. */
 function asInt64(integers: ArrayLike<number | bigint | boolean>): BigInt64Array {
-  return BigInt64Array.from(Array.from(integers), (integer) => {
-    const exact = BigInt(integer);
-    if (BigInt.asIntN(64, exact) === exact) return exact;
+  const array = new BigInt64Array(integers.length);
+  for (let i = 0; i < integers.length; i += 1) {
+    const exact = BigInt(integers[i]);
+    array[i] = exact;
+    if (array[i] === exact) continue;
     throw new ArgumentError(
       `tensor: expected int64 elements from -2^63 to 2^63 - 1, got ${exact}. Pass floats, such as Float32Array.of(…).`,
     );
-  });
+  }
+  return array;
 }
 
 function notElements(got: string): ArgumentError {
