@@ -15,6 +15,8 @@ import { ExecutorKey, ProgramCache } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
 import { removeIdentity } from './rewrites/remove-identity.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
+import { topologicalOrder } from '../graph/topology.ts';
+import { together } from '../executor/maybe-promise.ts';
 import { GraphProgram } from './graph-program.ts';
 import type { StepUpdate } from './step-update.ts';
 import { ChangingStructures } from './segments/changing-structures.ts';
@@ -64,7 +66,7 @@ export async function evaluate(
     await arrivalOf(leaves);
     await assignments.during(executor, (assigned) => segments.run(inputs(), [...outputs, ...assigned]));
   } else await programs.use(key, make, run, shape);
-  return await Promise.all(outputs.map(async (output) => await executor.download(output)));
+  return await together(outputs.map((output) => executor.download(output)));
 }
 
 /**
@@ -112,9 +114,11 @@ const forwardPass = 'the forward pass';
 
 /** Computes values: a graph with its assignments. */
 function forwardOf(values: readonly Value[]) {
-  const assignments = assignmentsOf(values);
-  const all = [...values, ...assignments.values];
-  const structure = structureOf(all);
+  const order = topologicalOrder(values);
+  const assignments = assignmentsOf(values, order);
+  const isWhole = assignments.values.length === 0;
+  const all = isWhole ? values : [...values, ...assignments.values];
+  const structure = isWhole ? structureOf(all, order) : structureOf(all);
   const executor = executorOf(structure.leaves);
   const key = new ExecutorKey(executor, structure.key);
   const shape = () => summarizeProgram(all, structure.leaves);

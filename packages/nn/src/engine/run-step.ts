@@ -7,6 +7,7 @@ import { isFloat, newArray, type TensorData } from '../dtype.ts';
 import { NnError } from '../errors/errors.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import type { ValueMemory } from '../executor/value-memory.ts';
+import { together, type MaybePromise } from '../executor/maybe-promise.ts';
 import { Gradients } from './gradients.ts';
 import type { Value } from '../graph/node.ts';
 import type { PartOfStep, PreparedStep } from './prepared-step.ts';
@@ -114,14 +115,6 @@ function downloadedRuns(
 
 function downloaded(memory: ValueMemory, buffers: readonly ValueBuffer[]): MaybePromise<TensorData[]> {
   return together(buffers.map((buffer) => memory.download(buffer)));
-}
-
-type MaybePromise<T> = T | Promise<T>;
-
-function together<T>(all: readonly MaybePromise<T>[]): MaybePromise<T[]> {
-  return all.some((one) => one instanceof Promise)
-    ? Promise.all(all.map(async (one) => await one))
-    : (all as T[]);
 }
 
 /** Buffers for `TrainingStep.values`. */
