@@ -198,8 +198,10 @@ export async function backwardNow(
 ): Promise<readonly TensorData[]> {
   const [written] = values;
   if (!isScalar(written)) throw backwardOfMany(written);
-  if (order.some(isOfStep)) await keepConstants(values, order, bufferOf);
-  const remainder = uncachedPartOf(values, order, 'differentiate');
+  let remainder = uncachedPartOf(values, order, 'differentiate');
+  if (order.some(isOfStep) && (await keepConstants(values, remainder, bufferOf))) {
+    remainder = uncachedPartOf(values, order, 'differentiate');
+  }
   const outdated = findOutdated(computed(remainder));
   if (outdated) {
     throw outdatedError(
@@ -250,16 +252,19 @@ function isExplicit({ node }: Value): boolean {
   return isNode(node, 'GivenGradients');
 }
 
-/** Keeps values of earlier steps that a loss reads through `detach`. */
+/** Keeps values of earlier steps that a loss reads through `detach`. Returns true if there are any. */
 async function keepConstants(
   values: readonly Value[],
-  order: readonly Node[],
+  remainder: UncachedPart,
   bufferOf: BufferOf,
-): Promise<void> {
+): Promise<boolean> {
+  const needed = computed(remainder);
+  const read = readFromSteps(values, needed);
+  if (read.length === 0) return false;
   const differentiated = differentiatedNodes(values[0]);
-  const needed = computed(uncachedPartOf(values, order, 'differentiate'));
-  const constants = readFromSteps(values, needed).filter(({ node }) => !differentiated.has(node));
+  const constants = read.filter(({ node }) => !differentiated.has(node));
   await keepRead(constants, needed, bufferOf);
+  return constants.length > 0;
 }
 
 /** A loss and the values computed with it, with cached elements in place of their nodes. */

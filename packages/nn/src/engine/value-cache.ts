@@ -50,9 +50,11 @@ export function uncachedPartOf(
   order: readonly Node[],
   purpose: Purpose,
 ): UncachedPart {
-  if (!order.some(hasCachedOutput)) return { nodes: order, isCached: () => false };
   const replaceable = nodesWithCachedValues(values, order);
-  for (const node of purpose === 'read' ? [] : differentiatedNodes(values[0])) replaceable.delete(node);
+  if (replaceable.size > 0 && purpose === 'differentiate') {
+    for (const node of nodesBeforeDetach(values[0])) replaceable.delete(node);
+  }
+  if (replaceable.size === 0) return { nodes: order, isCached: () => false };
   const isCached = (node: Node) => replaceable.has(node);
   return { nodes: topologicalOrder(values, (node) => !isCached(node)), isCached };
 }
@@ -64,7 +66,9 @@ export function differentiatedNodes(value: Value): Set<Node> {
 
 /** The nodes whose inputs are not needed, because each of their values that the graph reads is cached. */
 function nodesWithCachedValues(values: readonly Value[], order: readonly Node[]): Set<Node> {
-  const found = new Set(order.filter(hasCachedOutput));
+  const found = new Set<Node>();
+  for (const node of order) if (hasCachedOutput(node)) found.add(node);
+  if (found.size === 0) return found;
   const excludeUnknown = (read: Value) => {
     if (read.known === undefined) found.delete(read.node);
   };

@@ -26,11 +26,13 @@ export function holdMembers(module: object, held: Map<string, unknown>): void {
 
 /** The attributes of a module by the names that torch lists them by: its properties, then its members. */
 export function attributesOf(module: object): [name: string, value: unknown][] {
-  const properties = Object.entries(module) as [string, unknown][];
-  return [
-    ...properties.map(([name, value]): [string, unknown] => [listedName(module, name), value]),
-    ...(members.get(module) ?? []),
-  ];
+  const attributes: [string, unknown][] = [];
+  for (const name of Object.keys(module)) {
+    attributes.push([listedName(module, name), (module as Readonly<Record<string, unknown>>)[name]]);
+  }
+  const held = members.get(module);
+  if (held) attributes.push(...held);
+  return attributes;
 }
 
 /** Replaces the attribute that is listed by `name`. */

@@ -1,6 +1,6 @@
 import { arranged } from '../../calls/arrange.ts';
 import type { Call } from '../../calls/call.ts';
-import { formatWrapper, type ForwardModule } from '@ringrun/core';
+import { formatWrapper, isSameList, type ForwardModule } from '@ringrun/core';
 import { ArgumentError } from '../../errors/errors.ts';
 import { changeBy } from '../../graph/changes.ts';
 import { Module } from '../../nn/module.ts';
@@ -152,15 +152,16 @@ function paired<T extends NamedTensor>(
   others: Iterable<[name: string, tensor: T]>,
 ): (readonly [own: T, other: T])[] {
   const [a, b] = [[...own], [...others]];
+  const isSame = ([name, { shape }]: [string, T], [otherName, other]: [string, T]) =>
+    name === otherName && isSameList(shape, other.shape);
+  if (isSameList(a, b, isSame)) return a.map(([, tensor], i) => [tensor, b[i][1]] as const);
   const describe = (entry: [string, T] | undefined) =>
     entry === undefined ? 'none' : `${entry[0]} [${entry[1].shape.join()}]`;
-  for (let i = 0; i < Math.max(a.length, b.length); i += 1) {
-    if (describe(a.at(i)) === describe(b.at(i))) continue;
-    throw new ArgumentError(
-      `updateParameters: expected a model with ${describe(a.at(i))}, got ${describe(b.at(i))}. Pass an instance of the same class.`,
-    );
-  }
-  return a.map(([, tensor], i) => [tensor, b[i][1]] as const);
+  let odd = 0;
+  while (describe(a.at(odd)) === describe(b.at(odd))) odd += 1;
+  throw new ArgumentError(
+    `updateParameters: expected a model with ${describe(a.at(odd))}, got ${describe(b.at(odd))}. Pass an instance of the same class.`,
+  );
 }
 
 /** average ← average + weight·(added − average), elementwise. */
