@@ -6,6 +6,7 @@ import { leavesOfGiven } from '../ops/custom-gradient.ts';
 import { isSameSequence } from '../graph/same-data.ts';
 import { sparseReads } from '../ops/own/sparse-rows.ts';
 import { keptUnasked, type ValuePosition } from './kept-values.ts';
+import type { SegmentedGraph } from './segments/segmented-graph.ts';
 
 /** Destinations of the gradients of a graph's parameters. */
 export interface GradientPlaces {
@@ -57,6 +58,8 @@ export class StepPlan {
   kept: readonly ValuePosition[];
   /** False until the first run. */
   hasRun = false;
+  /** The last step in segments with `kept` values, for those that follow. */
+  segmented: { readonly kept: StepPlan['kept']; readonly graph: SegmentedGraph } | undefined;
   readonly #structure: StructureKey;
   readonly #places: readonly number[];
 

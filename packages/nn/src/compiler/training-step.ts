@@ -5,6 +5,7 @@ import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { assignmentsOf, type Assignments } from '../graph/assignment.ts';
 import type { Node, Value } from '../graph/node.ts';
 import type { GradientReceiver } from '../graph/source.ts';
+import { Recent } from '../graph/recent.ts';
 import { isSameData } from '../graph/same-data.ts';
 import { structureOf, type Leaf, type Structure, type StructureKey } from '../graph/structure.ts';
 import { expand } from '../ops/shape.ts';
@@ -18,7 +19,7 @@ import { GraphProgram } from './graph-program.ts';
 import type { ValuePosition } from './kept-values.ts';
 import { recomputeActivations } from './recompute-activations.ts';
 import { summarizeProgram, type ProgramSummary } from './recompilation-warning.ts';
-import { ProgramCache, type ProgramKey } from './program-cache.ts';
+import { ProgramCache, registerPrograms, type ProgramKey } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
 import { ChangingStructures } from './segments/changing-structures.ts';
 import { SegmentedGraph } from './segments/segmented-graph.ts';
@@ -76,6 +77,15 @@ interface KeyedUpdate {
 
 const programs = new ProgramCache<StepKey, GraphProgram>();
 const structures = new ChangingStructures('a loss');
+
+/** The plans of the last steps, also of those that have no program. */
+const plans = new Recent<StepPlan>(64);
+registerPrograms({
+  size: 0,
+  shrinkTo: (size) => {
+    if (size === 0) plans.clear();
+  },
+});
 
 /** Gradients of one bucket of one sink. */
 export interface GradientPart {
@@ -164,12 +174,18 @@ export class TrainingStep {
       structure: this.#structure,
       isCompiled: programs.findKey(({ plan }) => plan === this.plan) !== undefined,
       summary: () => this.#summary(),
-      cut: () => {
-        const { executor, trainable, leaves, plan } = this;
-        const { values, gradients } = differentiated(executor, this.#forward, trainable, plan.sparseReads);
-        return SegmentedGraph.of(executor, leaves, [...values, ...gradients]);
-      },
+      cut: () => this.#cut(),
     });
+  }
+
+  #cut(): SegmentedGraph | undefined {
+    const { executor, trainable, leaves, plan } = this;
+    const { kept, segmented } = plan;
+    if (segmented?.kept === kept && segmented.graph.isReusedBy(executor)) return segmented.graph;
+    const { values, gradients } = differentiated(executor, this.#forward, trainable, plan.sparseReads);
+    const graph = SegmentedGraph.of(executor, leaves, [...values, ...gradients]);
+    plan.segmented = graph && { kept, graph: graph.withoutNodes() };
+    return graph;
   }
 
   /** `run` as a chain of segments, without calls and update. */
@@ -281,8 +297,10 @@ function planOf(
   structure: Structure,
   places: GradientPlaces,
 ): StepPlan {
-  const known = programs.findKey(({ plan }) => plan.isOf(structure.key, places));
-  return known?.plan ?? new StepPlan(written, order, structure, places);
+  return plans.use(
+    (plan) => plan.isOf(structure.key, places),
+    () => new StepPlan(written, order, structure, places),
+  );
 }
 
 /** Later steps of a plan also write this value. Its program is compiled again. */

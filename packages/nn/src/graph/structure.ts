@@ -2,6 +2,7 @@ import { arrayFrom } from '../dtype.ts';
 import { inSequence, isCollective, type CollectiveNode } from './collective.ts';
 import { isNode, type Node, type Value } from './node.ts';
 import type { CollectiveGroup } from './attributes.ts';
+import { Recent } from './recent.ts';
 import type { Source } from './source.ts';
 import { isSameData, isSameSequence } from './same-data.ts';
 import { topologicalOrder } from './topology.ts';
@@ -55,17 +56,14 @@ export class StructureKey {
 
 type Part = string | number;
 
-/** The keys of the last graphs, the most recent last. Equal graphs have the same key, so that comparing it again takes no time. */
-const recent: StructureKey[] = [];
-const maxRecent = 64;
+/** The keys of the last graphs. Equal graphs have the same key, so that comparing it again takes no time. */
+const keys = new Recent<StructureKey>(64);
 
 function keyOf(hash: number, parts: readonly Part[], attributes: readonly unknown[]): StructureKey {
-  const place = recent.findLastIndex((key) => key.hash === hash && key.has(parts, attributes));
-  const key = place < 0 ? new StructureKey(hash, parts, attributes) : recent[place];
-  if (place >= 0 && place < recent.length - 1) recent.splice(place, 1);
-  if (recent.at(-1) !== key) recent.push(key);
-  if (recent.length > maxRecent) recent.shift();
-  return key;
+  return keys.use(
+    (key) => key.hash === hash && key.has(parts, attributes),
+    () => new StructureKey(hash, parts, attributes),
+  );
 }
 
 /** @param order all nodes of the graph, if known */

@@ -80,9 +80,13 @@ export class SegmentPrograms {
     return this.#signatures;
   }
 
-  /** Runs the programs of segments, one for each, which it compiles if they are new. They are released only after the run. */
+  /**
+   * Runs the programs of segments, one for each, which it compiles if they are new. They are released only after the run.
+   *
+   * @param segments undefined if all have programs
+   */
   async use(
-    segments: readonly Segment[],
+    segments: readonly Segment[] | undefined,
     entries: readonly SegmentEntry[],
     run: (programs: readonly Program[]) => Promise<void>,
   ): Promise<void> {
@@ -92,7 +96,7 @@ export class SegmentPrograms {
       for (const [index, entry] of entries.entries()) {
         programs.push(
           entry.program ??
-            this.#add(entry, await this.#executor.compile(definitionOfSegment(segments[index]))),
+            this.#add(entry, await this.#executor.compile(definitionOfSegment(segments![index]))),
         );
       }
       this.#touch(entries);
@@ -104,10 +108,10 @@ export class SegmentPrograms {
   }
 
   /** The programs of segments, for a run that blocks the event loop, as the compilation of new ones does. Run them at once. */
-  sync(segments: readonly Segment[], entries: readonly SegmentEntry[]): readonly Program[] {
+  sync(segments: readonly Segment[] | undefined, entries: readonly SegmentEntry[]): readonly Program[] {
     const programs = entries.map(
       (entry, index) =>
-        entry.program ?? this.#add(entry, this.#executor.compileSync(definitionOfSegment(segments[index]))),
+        entry.program ?? this.#add(entry, this.#executor.compileSync(definitionOfSegment(segments![index]))),
     );
     this.#touch(entries);
     return programs;

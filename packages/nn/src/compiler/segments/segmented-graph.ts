@@ -28,27 +28,25 @@ function programsOf(executor: Executor): SegmentPrograms {
 /** A graph that runs as programs of its segments, of which other graphs have the same ones. */
 export class SegmentedGraph {
   readonly #executor: Executor;
-  readonly #segments: readonly Segment[];
+  /** Undefined if the graph runs only while all of its segments have programs. */
+  readonly #segments: readonly Segment[] | undefined;
   /** One for each segment. */
   readonly #entries: readonly SegmentEntry[];
   readonly #programs: SegmentPrograms;
-  readonly #leaves: readonly Leaf[];
-  readonly #outputs: readonly Value[];
+  readonly #layout: Layout;
 
   private constructor(
     executor: Executor,
-    segments: readonly Segment[],
+    segments: readonly Segment[] | undefined,
     entries: readonly SegmentEntry[],
     programs: SegmentPrograms,
-    leaves: readonly Leaf[],
-    outputs: readonly Value[],
+    layout: Layout,
   ) {
     this.#executor = executor;
     this.#segments = segments;
     this.#entries = entries;
     this.#programs = programs;
-    this.#leaves = leaves;
-    this.#outputs = outputs;
+    this.#layout = layout;
   }
 
   /**
@@ -68,7 +66,21 @@ export class SegmentedGraph {
     const entries = segments.map((segment) => programs.entryOf(segment));
     const countKnown = entries.filter(({ isKnown }) => isKnown).length;
     if (2 * countKnown < entries.length) return undefined;
-    return new SegmentedGraph(executor, segments, entries, programs, leaves, outputs);
+    return new SegmentedGraph(executor, segments, entries, programs, layoutOf(leaves, outputs, segments));
+  }
+
+  /** The graph without its nodes, and so without parameters and batches, for equal graphs. */
+  withoutNodes(): SegmentedGraph {
+    return new SegmentedGraph(this.#executor, undefined, this.#entries, this.#programs, this.#layout);
+  }
+
+  /** Returns true if all segments have programs, and counts it as another graph that has them. */
+  isReusedBy(executor: Executor): boolean {
+    const settings = executor.settings?.();
+    if (executor !== this.#executor) return false;
+    if (!this.#entries.every((entry) => entry.program && entry.settings === settings)) return false;
+    for (const entry of this.#entries) entry.isKnown = true;
+    return true;
   }
 
   /** @param inputs one buffer for each leaf */
@@ -91,38 +103,51 @@ export class SegmentedGraph {
     inputs: readonly ValueBuffer[],
     outputs: readonly ValueBuffer[],
   ): Chain {
-    const places = new Map<Value, number>();
-    const buffers = [...inputs, ...outputs];
-    for (const [index, { value }] of this.#leaves.entries()) places.set(value, index);
-    for (const [index, value] of this.#outputs.entries()) {
-      if (!places.has(value)) places.set(value, inputs.length + index);
-    }
-    let bytes = 0;
-    const numbers: number[] = [];
-    for (const segment of this.#segments) {
-      for (const value of segment.inputs) numbers.push(places.get(value)!);
-      for (const value of segment.outputs) {
-        let place = places.get(value);
-        if (place === undefined) {
-          place = -1 - bytes;
-          bytes += bytesOf(value);
-          places.set(value, place);
-        }
-        numbers.push(place);
-      }
-    }
-    return { programs, places: Float64Array.from(numbers), buffers, bytesBetween: bytes };
+    const { places, bytesBetween } = this.#layout;
+    return { programs, places, buffers: [...inputs, ...outputs], bytesBetween };
   }
 
-  /** A value that is several outputs was computed once. */
   #copyRepeated(outputs: readonly ValueBuffer[]): void {
-    const first = new Map<Value, ValueBuffer>();
-    for (const [index, value] of this.#outputs.entries()) {
-      const computed = first.get(value);
-      if (computed === undefined) first.set(value, outputs[index]);
-      else this.#executor.move([[computed, outputs[index]]]);
+    const { repeated } = this.#layout;
+    this.#executor.move(repeated.map(([computed, copy]) => [outputs[computed], outputs[copy]]));
+  }
+}
+
+/** Where the values of a graph are in each run. */
+interface Layout {
+  /** See `Chain`. */
+  readonly places: Float64Array;
+  readonly bytesBetween: number;
+  /** Positions of outputs whose value is an earlier output too, which is computed once. */
+  readonly repeated: readonly (readonly [computed: number, copy: number])[];
+}
+
+function layoutOf(leaves: readonly Leaf[], outputs: readonly Value[], segments: readonly Segment[]): Layout {
+  const places = new Map<Value, number>();
+  for (const [index, { value }] of leaves.entries()) places.set(value, index);
+  const first = new Map<Value, number>();
+  const repeated: [number, number][] = [];
+  for (const [index, value] of outputs.entries()) {
+    if (!places.has(value)) places.set(value, leaves.length + index);
+    const computed = first.get(value);
+    if (computed === undefined) first.set(value, index);
+    else repeated.push([computed, index]);
+  }
+  let bytesBetween = 0;
+  const numbers: number[] = [];
+  for (const segment of segments) {
+    for (const value of segment.inputs) numbers.push(places.get(value)!);
+    for (const value of segment.outputs) {
+      let place = places.get(value);
+      if (place === undefined) {
+        place = -1 - bytesBetween;
+        bytesBetween += bytesOf(value);
+        places.set(value, place);
+      }
+      numbers.push(place);
     }
   }
+  return { places: Float64Array.from(numbers), bytesBetween, repeated };
 }
 
 function bytesBetween(segments: readonly Segment[]): number {
