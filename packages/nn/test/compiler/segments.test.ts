@@ -171,6 +171,26 @@ test('a graph that returns is compiled, and one that stays the same is never cut
   expect(run.mock.calls.length).toBe(more);
 });
 
+test('a loss that returns is cut once, as long as its segments have programs', async () => {
+  const policy = new nn.Sequential(new nn.Linear(4, 8), new nn.ReLU(), new nn.Linear(8, 2));
+  const gradientsOfAll = async () => {
+    const each: number[][] = [];
+    for (let length = 5; length < 13; length += 1) {
+      policy.zeroGrad();
+      await episode(policy, length).backward();
+      each.push(...policy.parameters().map(({ grad }) => [...grad!]));
+    }
+    return each;
+  };
+  await gradientsOfAll();
+  const first = await gradientsOfAll();
+  const run = vi.spyOn(onnxruntimeExecutor, 'runChain');
+  const of = vi.spyOn(SegmentedGraph, 'of');
+  expect(await gradientsOfAll()).toEqual(first);
+  expect(run.mock.calls.length).toBeGreaterThan(2);
+  expect(of).not.toHaveBeenCalled();
+});
+
 test('values that are read have the elements of compiled programs, read at once or later', async () => {
   const state = new Parameter(Float32Array.of(0.5, -1, 2), [3]);
   const chain = (length: number) => {
