@@ -78,6 +78,21 @@ describe('noGrad', () => {
     expect([...x.grad!]).toEqual([3, 3]);
   });
 
+  test('holds in a function that is begun inside and not awaited', async () => {
+    const x = vector(1, 2);
+    let evaluated: Promise<boolean> | undefined;
+    const evaluate = async () => {
+      await Promise.resolve();
+      return x.mul(2).requiresGrad;
+    };
+    noGrad(() => {
+      evaluated = evaluate();
+    });
+    noGrad(() => x.mul(3));
+    expect(await evaluated).toBe(false);
+    expect(x.mul(2).requiresGrad).toBe(true);
+  });
+
   test('ends with an exception', async () => {
     const x = vector(1);
     expect(() => noGrad(() => x.view(2))).toThrow();
