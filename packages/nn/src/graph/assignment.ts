@@ -17,7 +17,7 @@ export type AssignmentRule = (
 ) => readonly (readonly [target: Assignable, value: Value])[];
 
 /** An assignment that {@link assignWhenRun} attached to a node. */
-export interface PendingAssignment {
+interface PendingAssignment {
   readonly update: AssignmentRule;
   /** Has the time of the forward call, which orders assignments. */
   readonly change: Change;
@@ -29,7 +29,8 @@ export interface PendingAssignment {
  * any graph that contains the value.
  */
 export function assignWhenRun({ node }: Value, update: AssignmentRule): void {
-  node.assignment = { update, change: changeBy('a forward call in training mode'), done: false };
+  const change = changeBy('a forward call in training mode');
+  node.assignment = { update, change, done: false } satisfies PendingAssignment;
 }
 
 /** The assignments of the next run of a graph. */
@@ -105,7 +106,8 @@ const none: Assignments = {
 function pendingOf(order: readonly Node[]): readonly PendingAssignment[] {
   const pending: PendingAssignment[] = [];
   for (const node of order) {
-    if (node.assignment?.done === false) pending.push(node.assignment);
+    const one = node.assignment as PendingAssignment | undefined;
+    if (one?.done === false) pending.push(one);
   }
   return pending.sort((a, b) => a.change.at - b.change.at);
 }

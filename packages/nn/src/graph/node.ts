@@ -1,7 +1,5 @@
 import type { TensorData } from '../dtype.ts';
 import type { ValueType } from '../value-type.ts';
-import type { PendingAssignment } from './assignment.ts';
-import type { Change } from './changes.ts';
 import type { OpName, Operators } from './operators.ts';
 import { logicalTime } from './logical-clock.ts';
 import { requireOperandDtypes } from './operand-dtypes.ts';
@@ -14,7 +12,7 @@ export interface Value extends ValueType {
   /** Elements that were computed, or a function that returns them: `engine/value-cache.ts`. */
   known: TensorData | (() => TensorData) | undefined;
   /** The last change of a leaf's elements: `changes.ts`. */
-  lastChange: Change | undefined;
+  lastChange: { readonly by: string; readonly at: number } | undefined;
 }
 
 /**
@@ -31,7 +29,7 @@ export interface Node<Op extends OpName = OpName> {
   /** The last backward pass that computed the node: `engine/values-of-steps.ts`. */
   step: object | undefined;
   /** The assignment that the node's first run makes: `assignment.ts`. */
-  assignment: PendingAssignment | undefined;
+  assignment: object | undefined;
   /** The last walk that reached the node, and its position in the last structure: `topology.ts`, `structure.ts`. */
   walk: number;
   position: number;
