@@ -52,13 +52,23 @@ struct Row {
   }
 };
 
+// Bit e: whether dropout keeps key first + e. Not unrolled: the random numbers of several keys at once do not fit into registers.
+__device__ __forceinline__ unsigned keptOf(const Scores& scores, int first, int seen) {
+  if (!scores.drops || first >= seen) return 15u;
+  unsigned kept = 0;
+#pragma unroll 1
+  for (int e = 0; e < 4; ++e) kept |= (scores.factorOf(0, first + e) != 0.0f ? 1u : 0u) << e;
+  return kept;
+}
+
 __device__ __forceinline__ int rowOfThread() { return static_cast<int>(blockIdx.x) * kRows + static_cast<int>(threadIdx.x) / kThreads; }
 
 extern "C" __global__ void ${bounds} weightsOfScores(const float* products, T* weights, float* statistics, ${parameters}) {
   if (rowOfThread() >= rows) return;
   const Row row(heads, firstHead, rowOfThread(), stride);
-  const Scores scores(heads, {scale, added, allowed, dropout, factor, isCausal}, row.head);
+  Scores scores(heads, {scale, added, allowed, dropout, factor, isCausal}, row.head);
   const int seen = static_cast<int>(scores.seenBelow(row.query + 1));
+  scores.startAt(row.query);
   float x[kGroups][4];
   row.load(products, seen, x);
   float largest = -kInfinity;
@@ -68,7 +78,7 @@ extern "C" __global__ void ${bounds} weightsOfScores(const float* products, T* w
     for (int e = 0; e < 4; ++e) {
       const int key = row.keyOf(g) + e;
       if (key >= seen) continue;
-      x[g][e] = scores.of(x[g][e], row.query, key);
+      x[g][e] = scores.of(x[g][e], 0, key);
       largest = Largest()(largest, x[g][e]);
     }
   }
@@ -95,10 +105,11 @@ extern "C" __global__ void ${bounds} weightsOfScores(const float* products, T* w
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
     if (row.keyOf(g) >= stride) continue;
+    const unsigned isKept = keptOf(scores, row.keyOf(g), seen);
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      const int key = row.keyOf(g) + e;
-      x[g][e] = key < seen ? x[g][e] * inverse * scores.factorOf(row.query, key) : 0.0f;
+      const float ofDropout = (isKept >> e & 1u) ? scores.mask.scale : 0.0f;
+      x[g][e] = row.keyOf(g) + e < seen ? x[g][e] * inverse * ofDropout : 0.0f;
     }
     store(weights + row.first + row.keyOf(g), x[g]);
   }
@@ -109,8 +120,9 @@ extern "C" __global__ void ${bounds} slopesOfScores(const float* products, const
                                                     const float* statistics, ${parameters}) {
   if (rowOfThread() >= rows) return;
   const Row row(heads, firstHead, rowOfThread(), stride);
-  const Scores scores(heads, {scale, added, allowed, dropout, factor, isCausal}, row.head);
+  Scores scores(heads, {scale, added, allowed, dropout, factor, isCausal}, row.head);
   const int seen = static_cast<int>(scores.seenBelow(row.query + 1));
+  scores.startAt(row.query);
   const float largest = statistics[2 * row.head * heads.queries + row.query];
   const float inverse = statistics[(2 * row.head + 1) * heads.queries + row.query];
   float x[kGroups][4], d[kGroups][4];
@@ -119,13 +131,14 @@ extern "C" __global__ void ${bounds} slopesOfScores(const float* products, const
   float delta = 0.0f;
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
+    const unsigned isKept = keptOf(scores, row.keyOf(g), seen);
     float kept[4];
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const int key = row.keyOf(g) + e;
       const bool isSeen = key < seen;
-      x[g][e] = isSeen ? expf(scores.of(x[g][e], row.query, key) - largest) * inverse : 0.0f;
-      const float ofDropout = isSeen ? scores.factorOf(row.query, key) : 0.0f;
+      x[g][e] = isSeen ? expf(scores.of(x[g][e], 0, key) - largest) * inverse : 0.0f;
+      const float ofDropout = isSeen && (isKept >> e & 1u) ? scores.mask.scale : 0.0f;
       kept[e] = x[g][e] * ofDropout;
       d[g][e] *= ofDropout;
       if (isSeen) delta += x[g][e] * d[g][e];

@@ -56,6 +56,13 @@ struct Scores {
     if (allowed != nullptr) allowed += offset;
   }
 
+  // Makes a query the first one, so that a kernel of one query keeps no strides of queries in registers.
+  __device__ __forceinline__ void startAt(int64 query) {
+    if (added != nullptr) added += query * queryStride;
+    if (allowed != nullptr) allowed += query * queryStride;
+    firstWeight += static_cast<unsigned long long>(query * keys);
+  }
+
   __device__ __forceinline__ bool hasMask() const { return added != nullptr || allowed != nullptr; }
   __device__ __forceinline__ bool sees(int64 query, int64 key) const { return query < queries && key < keys && (!isCausal || key <= query); }
   __device__ __forceinline__ float of(float product, int64 query, int64 key) const {
