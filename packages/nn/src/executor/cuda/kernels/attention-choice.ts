@@ -25,7 +25,7 @@ const vectorBytes = 16;
 
 /** The threads that compute a row of scores, and how many groups of 4 scores each of them keeps in registers. */
 export interface RowForm {
-  readonly threads: 32 | 128 | 256 | 512;
+  readonly threads: 32 | 128 | 512;
   readonly groups: 1 | 2 | 4;
 }
 
@@ -33,7 +33,7 @@ export interface RowForm {
 export const rowForms: readonly RowForm[] = [
   ...([1, 2, 4] as const).map((groups): RowForm => ({ threads: 32, groups })),
   ...([2, 4] as const).map((groups): RowForm => ({ threads: 128, groups })),
-  ...([256, 512] as const).map((threads): RowForm => ({ threads, groups: 4 })),
+  ...([2, 4] as const).map((groups): RowForm => ({ threads: 512, groups })),
 ];
 
 /** The kernels for rows of so many keys. Undefined: no row of that length fits into registers. */

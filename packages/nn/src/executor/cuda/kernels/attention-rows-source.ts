@@ -53,8 +53,8 @@ struct Row {
 };
 
 // Bit e: whether dropout keeps key first + e. Not unrolled: the random numbers of several keys at once do not fit into registers.
-__device__ __forceinline__ unsigned keptOf(const Scores& scores, int first, int seen) {
-  if (!scores.drops || first >= seen) return 15u;
+__device__ __forceinline__ unsigned keptOf(const Scores& scores, int first) {
+  if (!scores.drops) return 15u;
   unsigned kept = 0;
 #pragma unroll 1
   for (int e = 0; e < 4; ++e) kept |= (scores.factorOf(0, first + e) != 0.0f ? 1u : 0u) << e;
@@ -104,14 +104,13 @@ extern "C" __global__ void ${bounds} weightsOfScores(const float* products, T* w
   }
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
-    if (row.keyOf(g) >= stride) continue;
-    const unsigned isKept = keptOf(scores, row.keyOf(g), seen);
+    const unsigned isKept = keptOf(scores, row.keyOf(g));
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const float ofDropout = (isKept >> e & 1u) ? scores.mask.scale : 0.0f;
       x[g][e] = row.keyOf(g) + e < seen ? x[g][e] * inverse * ofDropout : 0.0f;
     }
-    store(weights + row.first + row.keyOf(g), x[g]);
+    if (row.keyOf(g) < stride) store(weights + row.first + row.keyOf(g), x[g]);
   }
 }
 
@@ -131,7 +130,7 @@ extern "C" __global__ void ${bounds} slopesOfScores(const float* products, const
   float delta = 0.0f;
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
-    const unsigned isKept = keptOf(scores, row.keyOf(g), seen);
+    const unsigned isKept = keptOf(scores, row.keyOf(g));
     float kept[4];
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
@@ -149,12 +148,11 @@ extern "C" __global__ void ${bounds} slopesOfScores(const float* products, const
   delta = combined<kThreads, Sum>(delta);
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
-    if (row.keyOf(g) >= stride) continue;
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       x[g][e] = row.keyOf(g) + e < seen ? x[g][e] * (d[g][e] - delta) * scores.scale : 0.0f;
     }
-    store(slopes + row.first + row.keyOf(g), x[g]);
+    if (row.keyOf(g) < stride) store(slopes + row.first + row.keyOf(g), x[g]);
   }
 }
 `;
