@@ -34,7 +34,10 @@ const [startLimit, ranksNeed] = isShort ? [60, 0] : [120, 30];
 rows.add({ what: 'machine', detail: machine() });
 const contenders = dtypes.flatMap((dtype) => trainings.flatMap((name) => contendersOf(name, dtype)));
 await Promise.all(contenders.map(startContender));
-rows.add({ what: 'contenders', detail: `started in ${Math.round((performance.now() - startedAt) / 1000)} s` });
+rows.add({
+  what: 'contenders',
+  detail: `started in ${Math.round((performance.now() - startedAt) / 1000)} s`,
+});
 for (const dtype of dtypes)
   for (const name of trainings)
     await measure(

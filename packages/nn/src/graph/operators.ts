@@ -180,6 +180,11 @@ export interface Operators {
   ConvTranspose: ConvAttributes & { outputPadding: readonly number[] };
   /** Only in programs for GPUs. Inputs: images, gradient of Conv's output. Output: gradient of the weight. */
   ConvWeightGradient: ConvAttributes;
+  /**
+   * Only in programs for GPUs. Inputs: d and x, [rows, C], and means [C]. Outputs, float32[C]: the sums of d and of d·(x − mean) over
+   * the rows, for the gradient of BatchNormalize.
+   */
+  BatchNormalizeSums: None;
   /** Two outputs: the maxima, and their flat positions (int64) for MaxUnpool. */
   MaxPool: PoolAttributes;
   /**

@@ -6,6 +6,7 @@ import { dependencies } from './dependency.ts';
 import { batchNormalization } from './batch-normalization.ts';
 import { collectives } from './collective.ts';
 import { convolution } from './convolution.ts';
+import { batchNormalizeSumsOperators } from './batch-normalize-sums.ts';
 import { convWeightGradients } from './convolution-weight-gradient.ts';
 import { division } from './division.ts';
 import type { OperatorDefinition, OperatorFamily } from './definition.ts';
@@ -70,6 +71,7 @@ export const operators: OperatorFamily<OpName> = {
   ...linearAlgebra,
   ...convolution,
   ...convWeightGradients,
+  ...batchNormalizeSumsOperators,
   ...pooling,
   ...indexing,
   ...tableRows,

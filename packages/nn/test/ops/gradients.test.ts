@@ -70,6 +70,7 @@ const own = [
   'MatrixProduct',
   'SumRows',
   'ConvWeightGradient',
+  'BatchNormalizeSums',
   'BatchNormalizeActivateGradient',
   'RecurrenceGradient',
   'ToomCookWeightGradient',
@@ -181,6 +182,7 @@ const ofGradients = [
   'GeluGradient',
   'LayerNormalizeGradient',
   'ConvWeightGradient',
+  'BatchNormalizeSums',
   'EmbeddingBagGradient',
   'GivenGradients',
 ] as const;

@@ -48,7 +48,9 @@ export function memoryOn(device: NativeGpuDevice): ValueMemory {
         moves: pairs.flatMap(([from, { memory, byteOffset }]) => {
           if (from.snapshot) return [];
           const bytes = Math.min(from.memory.bytes, memory.bytes - byteOffset);
-          return [{ from: from.memory, byteOffset: from.byteOffset, to: memory, toOffset: byteOffset, bytes }];
+          return [
+            { from: from.memory, byteOffset: from.byteOffset, to: memory, toOffset: byteOffset, bytes },
+          ];
         }),
       });
       for (const [from] of pairs) from.free();

@@ -7,7 +7,7 @@ import { kernels } from './kernels/index.ts';
 import type { LowerNode, LoweringFamily, ReadsOf } from './lowering.ts';
 import { products, readsOfMatMul } from './products.ts';
 import { readsOfReduction, reductions } from './reductions.ts';
-import { isView } from './views.ts';
+import { isView, unwidened } from './views.ts';
 
 const lowerings: Partial<LoweringFamily<OpName>> = {
   ...kernels,
@@ -42,6 +42,7 @@ const readsOf: { readonly [Op in OpName]?: ReadsOf<Op> } = {
   ReduceSum: readsOfReduction,
   ReduceMean: readsOfReduction,
   ReduceMax: readsOfReduction,
+  BatchNormalizeSums: ({ inputs }) => inputs.map(unwidened),
 };
 
 /** The values that the commands of a node read. */

@@ -11,7 +11,7 @@ import {
   stridesOf,
 } from './generated.ts';
 import type { Lowering, LoweringFamily, ReadsOf } from './lowering.ts';
-import { lowerColumns, readsOfColumns } from './reduce-columns.ts';
+import { lowerColumns } from './reduce-columns.ts';
 import { unwidened } from './views.ts';
 
 type Reduction = 'ReduceSum' | 'ReduceMean' | 'ReduceMax';
@@ -23,8 +23,7 @@ export const reductions: LoweringFamily<Reduction> = {
 };
 
 /** Kernels widen what they load. */
-export const readsOfReduction: ReadsOf<Reduction> = (node) =>
-  isOfColumns(node) ? readsOfColumns(node) : [unwidened(node.inputs[0])];
+export const readsOfReduction: ReadsOf<Reduction> = ({ inputs: [x] }) => [unwidened(x)];
 
 /**
  * Reduces in a fixed order: a thread for each result, or, for a few long sums, a block of threads. Thread `t` of a block takes

@@ -4,6 +4,7 @@ import { isSameSequence } from '../../../graph/same-data.ts';
 import { topologicalOrder } from '../../../graph/topology.ts';
 import { sizeOf } from '../../../value-type.ts';
 import { firstAxes, lastAxes, Layouts } from './layouts.ts';
+import { withBatchSums } from './batch-sums.ts';
 import { convolutionWithChannelsLast, offerChannelsLast, withChannelsLast } from './rules.ts';
 
 /**
@@ -28,7 +29,7 @@ export function inChannelsLast(outputs: readonly Value[]): readonly Value[] {
   ]);
   const byLibrary = convolutions.flatMap(imagesOf).reduce((sum, { shape }) => sum + sizeOf(shape), 0);
   const added = transposedElements(topologicalOrder(changed)) - transposedElements(order);
-  return added < byLibrary ? changed : outputs;
+  return added < byLibrary ? withBatchSums(changed) : outputs;
 }
 
 type Convolution = Node<'Conv' | 'ConvTranspose' | 'ConvWeightGradient'>;

@@ -27,6 +27,7 @@ export class Layouts {
   /** Values that are computed in the form [N, H, W, C]. */
   readonly #computed = new Set<Value>();
   readonly #transposed = new Map<Value, Value>();
+  readonly #recomputed = new Map<Value, () => Value>();
 
   /** True if reading the form [N, C, H, W] costs a transpose, and reading the other form does not. */
   isLast(value: Value): boolean {
@@ -41,6 +42,8 @@ export class Layouts {
   /** The form [N, H, W, C] of a value that is repeated to [N, C, H, W]. A number stays as it is. */
   last(value: Value): Value {
     if (value.shape.length === 0) return value;
+    const compute = this.#recomputed.get(value);
+    if (compute !== undefined) return compute();
     const known = this.#forms.get(value) ?? this.#transposed.get(value);
     if (known !== undefined) return known;
     const shape = padded(value.shape);
@@ -61,6 +64,13 @@ export class Layouts {
   computed(value: Value, form: Value): Value {
     this.#computed.add(value);
     this.#forms.set(value, form);
+    return value;
+  }
+
+  /** The same for a form that each reader computes, because it costs less than memory. */
+  recomputed(compute: () => Value): Value {
+    const value = this.first(compute());
+    this.#recomputed.set(value, compute);
     return value;
   }
 

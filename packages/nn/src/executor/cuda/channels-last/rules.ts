@@ -83,8 +83,8 @@ function batchNormalization(node: Node<'BatchNormalize'>, layouts: Layouts): rea
   const distances = () => sub(widened(form), alongLast(mean));
   const scale = div(weight, sqrt(add(variance, constant(epsilon))));
   const result = add(mul(distances(), alongLast(scale)), alongLast(bias));
-  const centered = cast(distances(), others[2].dtype);
-  return [layouts.first(cast(result, normalized.dtype)), mean, variance, layouts.first(centered)];
+  const centered = () => cast(distances(), others[2].dtype);
+  return [layouts.first(cast(result, normalized.dtype)), mean, variance, layouts.recomputed(centered)];
 }
 
 /** A convolution or a gradient of one, with an image of two axes. */

@@ -3,16 +3,16 @@ import type { Lowering } from '../lowering.ts';
 import { int64, typedKernels } from './launches.ts';
 
 /** Threads of a block. */
-const threads = 256;
+export const threads = 256;
 
 /** Channels that one thread reads at once: 16 bytes of float32, 8 of bfloat16. */
-const width = 4;
+export const width = 4;
 
 /** Threads of a block for the channels of one row, at most. The others read other rows. */
 const mostColumns = 16;
 
 /** Channels of a block that combines parts. */
-const channelsOfBlock = 32;
+export const channelsOfBlock = 32;
 
 /**
  * Mean and variance of the channels of rows `T` [rows, channels] in one pass over memory. Each thread computes those of some rows
@@ -143,12 +143,7 @@ const rowsOfThread = 8;
 export function addChannelStatistics(lowering: Lowering, x: Value, mean: Value, variance: Value): void {
   const [rows, channels] = x.shape;
   const { momentsOfPartsByOne, momentsOfPartsByFour, combineMoments } = kernels.of({ T: x.dtype });
-  const isWide = channels % width === 0;
-  const vectors = isWide ? channels / width : channels;
-  const columns = Math.min(mostColumns, 2 ** Math.ceil(Math.log2(vectors)));
-  const groups = Math.ceil(vectors / columns);
-  const rowsOfBlock = (rowsOfThread * threads) / columns;
-  const parts = Math.max(1, Math.min(Math.ceil(manyBlocks / groups), Math.ceil(rows / rowsOfBlock)));
+  const { isWide, columns, groups, parts } = divisionOf(rows, channels);
   const moments = lowering.scratch(8 * channels * parts);
   const kernel = isWide ? momentsOfPartsByFour : momentsOfPartsByOne;
   const sizes = [int64(rows), int64(channels)];
@@ -157,4 +152,15 @@ export function addChannelStatistics(lowering: Lowering, x: Value, mean: Value, 
   const results = [lowering.at(mean), lowering.at(variance), ...sizes, int64(parts)];
   const blocks = Math.ceil(channels / channelsOfBlock);
   lowering.launch(combineMoments, [blocks, 1, 1], [threads, 1, 1], [moments, ...results]);
+}
+
+/** How the rows and channels of an array are divided among threads. */
+export function divisionOf(rows: number, channels: number) {
+  const isWide = channels % width === 0;
+  const vectors = isWide ? channels / width : channels;
+  const columns = Math.min(mostColumns, 2 ** Math.ceil(Math.log2(vectors)));
+  const groups = Math.ceil(vectors / columns);
+  const rowsOfBlock = (rowsOfThread * threads) / columns;
+  const parts = Math.max(1, Math.min(Math.ceil(manyBlocks / groups), Math.ceil(rows / rowsOfBlock)));
+  return { isWide, columns, groups, parts };
 }

@@ -4,6 +4,7 @@ import { placesOf } from '../../../ops/own/attention.ts';
 import type { Kernel, LoweringFamily } from '../lowering.ts';
 import { attentionLimit } from './attention-choice.ts';
 import { attentionKernels, attentions } from './attention.ts';
+import { batchSumKernels, batchSums } from './batch-sums.ts';
 import { channelStatisticsKernels } from './channel-statistics.ts';
 import { checkKernels, checks } from './checks.ts';
 import { collectiveKernels, collectives } from './collectives.ts';
@@ -33,6 +34,7 @@ export const kernels: Partial<LoweringFamily<OpName>> = {
   ...dropouts,
   ...layerNormalization,
   ...normalization,
+  ...batchSums,
   ...tableRows,
   ...indexing,
   ...checks,
@@ -62,6 +64,7 @@ export const allKernels: readonly Kernel[] = [
   ...layerNormalizeKernels,
   ...statisticsKernels,
   ...channelStatisticsKernels,
+  ...batchSumKernels,
   ...tableRowKernels,
   ...indexingKernels,
   ...checkKernels,
