@@ -17,6 +17,13 @@ globalThis[Symbol.for('expect-global')] ??= expect;
 
 const limitMs = 60_000;
 const cleanups = [];
+/** Values of variables before they were stubbed. */
+const stubbed = new Map();
+
+function setEnv(name, value) {
+  if (value === undefined) delete process.env[name];
+  else process.env[name] = value;
+}
 
 export function onTestFinished(cleanup) {
   cleanups.push(cleanup);
@@ -87,14 +94,15 @@ export { after as afterAll, afterEach, before as beforeAll, beforeEach };
 export const vi = {
   stubEnv(name, value) {
     const before = process.env[name];
-    const set = (given) => {
-      if (given === undefined) delete process.env[name];
-      else process.env[name] = given;
-    };
-    set(value);
+    if (!stubbed.has(name)) stubbed.set(name, before);
+    setEnv(name, value);
     cleanups.push(() => {
-      set(before);
+      setEnv(name, before);
     });
+  },
+  unstubAllEnvs() {
+    for (const [name, before] of stubbed) setEnv(name, before);
+    stubbed.clear();
   },
   spyOn(object, name) {
     const original = object[name];

@@ -38,11 +38,7 @@ export interface Operators {
   Input: { source: Source };
   /** A few numbers that are part of the compiled program. Default dtype: float32. */
   Constant: { shape: readonly number[]; values: readonly Scalar[]; dtype?: 'int64' | 'bool' };
-
-  /**
-   * A float32 or int64 number passed by the caller, such as the factor of `mul(beta)`. A leaf, so that other numbers reuse the
-   * program.
-   */
+  /** A float32 or int64 number of the caller, such as the factor of `mul(beta)`: a leaf, so that others reuse the program. */
   Number: { value: Scalar };
 
   /** Returns its input and blocks the gradient (detach, noGrad). */
@@ -180,10 +176,7 @@ export interface Operators {
   ConvTranspose: ConvAttributes & { outputPadding: readonly number[] };
   /** Only in programs for GPUs. Inputs: images, gradient of Conv's output. Output: gradient of the weight. */
   ConvWeightGradient: ConvAttributes;
-  /**
-   * Only in programs for GPUs. Inputs: d and x, [rows, C], and means [C]. Outputs, float32[C]: the sums of d and of d·(x − mean) over
-   * the rows, for the gradient of BatchNormalize.
-   */
+  /** For GPUs, of BatchNormalize's gradient: d and x [rows, C], means [C] → sums over rows of d and of d·(x − mean), float32[C]. */
   BatchNormalizeSums: None;
   /** Two outputs: the maxima, and their flat positions (int64) for MaxUnpool. */
   MaxPool: PoolAttributes;

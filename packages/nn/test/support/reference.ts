@@ -65,14 +65,8 @@ type Own =
   | ('ToomCookConvolve2d' | 'ToomCookWeightGradient2d')
   | ('EmbeddingBag' | 'EmbeddingBagGradient' | 'BagPlaces')
   | ('SparseRows' | 'SparseRowValues' | 'DenseRows' | 'SgdOfRows' | 'AdagradOfRows' | 'AdamOfRows')
-  | (
-      | 'MatrixProduct'
-      | 'SumRows'
-      | 'ConvWeightGradient'
-      | 'BatchNormalizeSums'
-      | 'MaxPoolActivate'
-      | 'MaxPoolActivateGradient'
-    )
+  | ('MatrixProduct' | 'SumRows' | 'ConvWeightGradient' | 'BatchNormalizeSums')
+  | ('MaxPoolActivate' | 'MaxPoolActivateGradient')
   | ('BatchNormalizeActivate' | 'BatchNormalizeActivateGradient')
   | ('CheckIndices' | 'CheckProbabilities')
   | ('Attention' | 'AttentionGradient')
