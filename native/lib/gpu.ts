@@ -67,15 +67,7 @@ export interface NativeGpuDevice {
   download(from: NativeDeviceMemory, to: NativeTensor, byteOffset?: number): Promise<void>;
   /** `download` that blocks the calling thread until earlier work has ended. */
   downloadSync(from: NativeDeviceMemory, to: NativeTensor, byteOffset?: number): void;
-  /** Copies on the GPU. */
-  copy(
-    from: NativeDeviceMemory,
-    to: NativeDeviceMemory,
-    bytes: number,
-    fromOffset?: number,
-    toOffset?: number,
-  ): void;
-  /** The copies before a run, without one. An error is reported by `synchronize`. */
+  /** The copies before a run, without one. `synchronize` reports an error. */
   copyAll(transfers: Pick<GpuTransfers, 'uploads' | 'moves'>): void;
 
   /** Resolves when all work of earlier calls has ended. Rejects with the first error of work whose call did not report it. */

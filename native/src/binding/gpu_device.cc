@@ -64,7 +64,6 @@ Napi::Function GpuDeviceObject::define(Napi::Env env) {
                          InstanceMethod<&GpuDeviceObject::upload>("upload"),
                          InstanceMethod<&GpuDeviceObject::download>("download"),
                          InstanceMethod<&GpuDeviceObject::downloadSync>("downloadSync"),
-                         InstanceMethod<&GpuDeviceObject::copy>("copy"),
                          InstanceMethod<&GpuDeviceObject::copyAll>("copyAll"),
                          InstanceMethod<&GpuDeviceObject::synchronize>("synchronize"),
                          InstanceMethod<&GpuDeviceObject::createProgram>("createProgram"),
@@ -209,18 +208,6 @@ void GpuDeviceObject::downloadSync(const Napi::CallbackInfo& info) {
     std::memcpy(to.data, staging->data(), to.bytes);
   });
   if (failure) throw errorOf(info.Env(), *failure);
-}
-
-// (from, to, bytes, fromOffset?, toOffset?)
-void GpuDeviceObject::copy(const Napi::CallbackInfo& info) {
-  const std::size_t bytes = sizeOf(info[2]);
-  const DevicePart from = partOf(info[0], info[3], bytes);
-  const DevicePart to = partOf(info[1], info[4], bytes);
-  device_->submit(
-      [from, to, bytes](const Stream& stream) {
-        if (bytes > 0) stream.copyOnDevice(to.data, from.data, bytes);
-      },
-      [device = device_](const std::optional<Failure>& failure) { device->note(failure); });
 }
 
 // (transfers)

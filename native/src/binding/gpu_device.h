@@ -31,7 +31,6 @@ class GpuDeviceObject : public Napi::ObjectWrap<GpuDeviceObject> {
   Napi::Value upload(const Napi::CallbackInfo& info);
   Napi::Value download(const Napi::CallbackInfo& info);
   void downloadSync(const Napi::CallbackInfo& info);
-  void copy(const Napi::CallbackInfo& info);
   void copyAll(const Napi::CallbackInfo& info);
   Napi::Value synchronize(const Napi::CallbackInfo& info);
   Napi::Value createProgram(const Napi::CallbackInfo& info);

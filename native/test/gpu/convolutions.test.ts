@@ -190,6 +190,24 @@ test.runIf(isFake)('bfloat16 asks for tensor cores, float32 for the arithmetic t
   expect((await mathTypes(wide, {})).asked).toEqual([3, 3]);
 });
 
+test.each([
+  ['forward', 2, 'Forward'],
+  ['inputGradient', 0, 'BackwardData'],
+  ['weightGradient', 1, 'BackwardFilter'],
+] as const)(
+  'with benchmark, %s tries the algorithms, and has the same result',
+  async (pass, result, name) => {
+    const [, one] = cases[0];
+    const arrays = [integers(one.input, 1), integers(one.weight, 2), integers(outputOf(one), 3)];
+    const expected = await convolve(one, arrays, result, { pass });
+    const before = isFake ? readFileSync(log, 'utf8').length : 0;
+    expect(await convolve(one, arrays, result, { pass, benchmark: true })).toEqual(expected);
+    if (isFake) {
+      expect(readFileSync(log, 'utf8').slice(before)).toContain(`cudnnFindConvolution${name}Algorithm`);
+    }
+  },
+);
+
 test('shapes that do not fit are refused', () => {
   const [, one] = cases[0];
   const arrays = [integers(one.input, 1), integers(one.weight, 2), integers(outputOf(one), 3)];

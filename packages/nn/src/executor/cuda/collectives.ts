@@ -62,7 +62,8 @@ export class CudaBucket implements GradientBucket {
 
   /** Call it before each average. */
   prepare(): void {
-    this.#device.copy(this.#ownTail, this.#memory, this.#bytes - this.#tailOffset, 0, this.#tailOffset);
+    const [bytes, toOffset] = [this.#bytes - this.#tailOffset, this.#tailOffset];
+    this.#device.copyAll({ moves: [{ from: this.#ownTail, to: this.#memory, toOffset, bytes }] });
   }
 
   /** The collective that averages the bucket. */

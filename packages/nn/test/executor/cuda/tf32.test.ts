@@ -79,6 +79,17 @@ test.each([false, true])('a compiled step follows, traceOnce %s', async (traceOn
   expect(await loss()).toBe(inexact);
 });
 
+test('algorithms are tried if benchmark is set, which is not the default', async () => {
+  expect(backends.cudnn.benchmark).toBe(false);
+  backends.cudnn.allowTf32 = false;
+  backends.cudnn.benchmark = true;
+  expect(await convolution()).toBe(inexact);
+  backends.cudnn.benchmark = false;
+  expect(() => {
+    backends.cudnn.benchmark = 1 as unknown as boolean;
+  }).toThrow(/^backends.cudnn.benchmark: expected true or false, got/);
+});
+
 test('other precisions are refused', () => {
   expect(() => {
     setFloat32MatmulPrecision('low' as 'high');
