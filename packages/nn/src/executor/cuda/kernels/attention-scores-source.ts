@@ -47,13 +47,12 @@ struct Scores {
   Mask mask;
 
   __device__ __forceinline__ Scores(const Heads& heads, const Weights& weights, int64 head)
-      : scale(*weights.scale), added(weights.added), allowed(weights.allowed), queryStride(heads.mask.row), keyStride(heads.mask.first),
-        queries(heads.queries), keys(heads.keys),
+      : scale(*weights.scale), queryStride(heads.mask.row), keyStride(heads.mask.first), queries(heads.queries), keys(heads.keys),
         firstWeight(static_cast<unsigned long long>(head * heads.queries * heads.keys)), isCausal(weights.isCausal != 0),
         drops(weights.dropout != nullptr), mask(weights.dropout == nullptr ? Mask() : Mask(weights.dropout, weights.factor)) {
-    const int64 offset = hasMask() ? offsetOf(heads, heads.mask, head) : 0;
-    if (added != nullptr) added += offset;
-    if (allowed != nullptr) allowed += offset;
+    const int64 offset = offsetOf(heads, heads.mask, head);
+    added = weights.added == nullptr ? nullptr : weights.added + offset;
+    allowed = weights.allowed == nullptr ? nullptr : weights.allowed + offset;
   }
 
   // Makes a query the first one, so that a kernel of one query keeps no strides of queries in registers.

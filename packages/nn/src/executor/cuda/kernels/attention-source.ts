@@ -184,10 +184,11 @@ extern "C" __global__ void __launch_bounds__(${attentionThreads}) attend(const T
     addProducts<kValueColumns, kValueStride>(tile, rows, results);
     __syncthreads();
   }
+  const bool hasMask = scores.hasMask();
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
     // Without a mask, a sum of 0 is that of scores of −∞, whose result is NaN.
-    const bool isBlocked = sums[i] == 0.0f && (scores.hasMask() || seen == 0);
+    const bool isBlocked = sums[i] == 0.0f && (hasMask || seen == 0);
     const float inverse = isBlocked ? 0.0f : 1.0f / sums[i];
     const int64 own = first + 16 * i + ty;
     if (tx == 0 && own < heads.queries) {
