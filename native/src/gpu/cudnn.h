@@ -48,6 +48,14 @@ class Cudnn {
  public:
   explicit Cudnn(const std::vector<std::string>& candidates) : library(candidates) {}
 
+  // Functions that list the algorithms of a pass, best first.
+  using ListForward = CudnnStatus(CudnnHandle, CudnnTensor x, CudnnFilter w, CudnnConvolution, CudnnTensor y, int requested, int* returned,
+                                  CudnnAlgorithm*);
+  using ListInputGradient = CudnnStatus(CudnnHandle, CudnnFilter w, CudnnTensor dy, CudnnConvolution, CudnnTensor dx, int requested, int* returned,
+                                        CudnnAlgorithm*);
+  using ListWeightGradient = CudnnStatus(CudnnHandle, CudnnTensor x, CudnnTensor dy, CudnnConvolution, CudnnFilter dw, int requested, int* returned,
+                                         CudnnAlgorithm*);
+
   DynamicLibrary library;
 
   Function<std::size_t()> getVersion{library, "cudnnGetVersion"};
@@ -72,26 +80,14 @@ class Cudnn {
   Function<CudnnStatus(CudnnConvolution, int groups)> convolutionSetGroups{library, "cudnnSetConvolutionGroupCount"};
   Function<CudnnStatus(CudnnConvolution, int mathType)> convolutionSetMath{library, "cudnnSetConvolutionMathType"};
 
-  Function<CudnnStatus(CudnnHandle, CudnnTensor x, CudnnFilter w, CudnnConvolution, CudnnTensor y, int requested, int* returned,
-                       CudnnAlgorithm*)>
-      forwardAlgorithms{library, "cudnnGetConvolutionForwardAlgorithm_v7"};
-  Function<CudnnStatus(CudnnHandle, CudnnFilter w, CudnnTensor dy, CudnnConvolution, CudnnTensor dx, int requested, int* returned,
-                       CudnnAlgorithm*)>
-      inputGradientAlgorithms{library, "cudnnGetConvolutionBackwardDataAlgorithm_v7"};
-  Function<CudnnStatus(CudnnHandle, CudnnTensor x, CudnnTensor dy, CudnnConvolution, CudnnFilter dw, int requested, int* returned,
-                       CudnnAlgorithm*)>
-      weightGradientAlgorithms{library, "cudnnGetConvolutionBackwardFilterAlgorithm_v7"};
+  Function<ListForward> forwardAlgorithms{library, "cudnnGetConvolutionForwardAlgorithm_v7"};
+  Function<ListInputGradient> inputGradientAlgorithms{library, "cudnnGetConvolutionBackwardDataAlgorithm_v7"};
+  Function<ListWeightGradient> weightGradientAlgorithms{library, "cudnnGetConvolutionBackwardFilterAlgorithm_v7"};
 
   // The same, by trying all algorithms on the GPU.
-  Function<CudnnStatus(CudnnHandle, CudnnTensor x, CudnnFilter w, CudnnConvolution, CudnnTensor y, int requested, int* returned,
-                       CudnnAlgorithm*)>
-      findForward{library, "cudnnFindConvolutionForwardAlgorithm"};
-  Function<CudnnStatus(CudnnHandle, CudnnFilter w, CudnnTensor dy, CudnnConvolution, CudnnTensor dx, int requested, int* returned,
-                       CudnnAlgorithm*)>
-      findInputGradient{library, "cudnnFindConvolutionBackwardDataAlgorithm"};
-  Function<CudnnStatus(CudnnHandle, CudnnTensor x, CudnnTensor dy, CudnnConvolution, CudnnFilter dw, int requested, int* returned,
-                       CudnnAlgorithm*)>
-      findWeightGradient{library, "cudnnFindConvolutionBackwardFilterAlgorithm"};
+  Function<ListForward> findForward{library, "cudnnFindConvolutionForwardAlgorithm"};
+  Function<ListInputGradient> findInputGradient{library, "cudnnFindConvolutionBackwardDataAlgorithm"};
+  Function<ListWeightGradient> findWeightGradient{library, "cudnnFindConvolutionBackwardFilterAlgorithm"};
 
   Function<CudnnStatus(CudnnHandle, const void* alpha, CudnnTensor x, const void* xData, CudnnFilter w, const void* wData,
                        CudnnConvolution, int algorithm, void* workspace, std::size_t workspaceBytes, const void* beta, CudnnTensor y,

@@ -7,9 +7,9 @@ import { literalOf } from './elementwise-operators.ts';
 import {
   blockSize,
   blocksFor,
+  blocksForElements,
   elementIndex,
-  elementsEach,
-  forEach,
+  forElements,
   generated,
   mergedAxes,
   positionOf,
@@ -43,19 +43,10 @@ export function copyElements(
     return;
   }
   const type = memoryTypes[dtype];
-  const each = elementsEach(count);
-  const read = `from[${positionOf(axes, 0)}]`;
-  const written = `to[${positionOf(axes, 1)}]`;
-  const body =
-    each === 1
-      ? `${elementIndex(count)}\n  ${written} = ${read};`
-      : [
-          `  ${type} elements[${each}];`,
-          forEach(count, [`  elements[k] = ${read};`]),
-          forEach(count, [`  ${written} = elements[k];`]),
-        ].join('\n');
+  const load = `  const ${type} element = from[${positionOf(axes, 0)}];`;
+  const body = forElements(count, load, [{ target: `to[${positionOf(axes, 1)}]`, name: 'element', type }]);
   const kernel = generated('copy', [`const ${type}* from`, `${type}* to`], body);
-  lowering.launch(kernel, blocksFor(count, each), [blockSize, 1, 1], start);
+  lowering.launch(kernel, blocksForElements(count), [blockSize, 1, 1], start);
 }
 
 /** Writes one number to all elements. */

@@ -3,7 +3,7 @@ import { isNode, type Node, type Value } from '../../graph/node.ts';
 import { sizeOf } from '../../value-type.ts';
 import { memoryTypes, registerTypes } from './element-types.ts';
 import { expressionsOf, isElementwise, literalOf } from './elementwise-operators.ts';
-import { broadcastStrides, mergedAxes, positionOf } from './generated.ts';
+import { broadcastStrides, mergedAxes, positionOf, type Store } from './generated.ts';
 import type { Lowering } from './lowering.ts';
 import { isView, unwidened, viewedValue } from './views.ts';
 
@@ -18,14 +18,6 @@ export interface ElementwiseProgram {
   readonly body: string;
   /** Variables that are stored afterwards: no element reads what another one stores. */
   readonly stores: readonly Store[];
-}
-
-/** A variable whose value is element `i` of a parameter. */
-export interface Store {
-  readonly parameter: string;
-  readonly name: string;
-  /** Of the variable: `float`. */
-  readonly type: string;
 }
 
 export interface ArrayParameter {
@@ -97,7 +89,11 @@ class ElementwiseStatements {
     for (const output of this.#nodes.flatMap(({ outputs }) => outputs)) {
       const name = this.#computed.get(output);
       if (name === undefined || !this.#lowering.isRead(output)) continue;
-      stores.push({ parameter: this.#parameter(output, ''), name, type: registerTypes[output.dtype] });
+      stores.push({
+        target: `${this.#parameter(output, '')}[i]`,
+        name,
+        type: registerTypes[output.dtype],
+      });
     }
     const body = this.#lines.join('\n');
     return { count: this.#count, parameters: this.#parameters, addresses: this.#addresses, body, stores };

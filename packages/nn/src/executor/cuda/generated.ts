@@ -52,13 +52,38 @@ export function blocksFor(count: number, each = 1): readonly [number, number, nu
  * (2,048 threads of an H100's multiprocessor load 8 KB of float32, and the memory's latency times its bandwidth is 14 KB); with
  * more, small arrays would leave multiprocessors without work.
  */
-export function elementsEach(count: number): number {
+function elementsEach(count: number): number {
   return count >= 2 ** 19 && count < 2 ** 31 ? 4 : 1;
 }
 
-/** Statements for each index `i` of the elements of a thread, of which the `k`-th is one block of threads after the one before. */
-export function forEach(count: number, statements: readonly string[]): string {
+/** A variable that is stored. */
+export interface Store {
+  /** Where element `i` is stored: `to[i]`. */
+  readonly target: string;
+  readonly name: string;
+  /** Of the variable: `float`. */
+  readonly type: string;
+}
+
+/**
+ * The statements of a thread: for each index `i` of its elements those of `body`, which set variables, then the stores of the
+ * variables. Those of all elements are loaded before the first is stored, so that their loads are on their way together. No
+ * element reads what another one stores.
+ */
+export function forElements(count: number, body: string, stores: readonly Store[]): string {
   const each = elementsEach(count);
+  if (each === 1) {
+    const stored = stores.map(({ target, name }) => `  ${target} = ${name};`);
+    return [elementIndex(count), body, ...stored].join('\n');
+  }
+  const variables = stores.map(({ name, type }) => `  ${type} ${name}s[${each}];`);
+  const kept = stores.map(({ name }) => `  ${name}s[k] = ${name};`);
+  const stored = stores.map(({ target, name }) => `  ${target} = ${name}s[k];`);
+  return [...variables, forEach(count, each, [body, ...kept]), forEach(count, each, stored)].join('\n');
+}
+
+/** Statements for each index `i`, of which the `k`-th is one block of threads after the one before. */
+function forEach(count: number, each: number, statements: readonly string[]): string {
   const bound = count % (blockSize * each) === 0 ? [] : [`  if (i < ${count}u) {`];
   return [
     '#pragma unroll',
@@ -69,6 +94,11 @@ export function forEach(count: number, statements: readonly string[]): string {
     ...bound.map(() => '  }'),
     '  }',
   ].join('\n');
+}
+
+/** Blocks for `forElements`. */
+export function blocksForElements(count: number): readonly [number, number, number] {
+  return blocksFor(count, elementsEach(count));
 }
 
 /** One axis of an array, with the distance of its elements in one or several memories. */

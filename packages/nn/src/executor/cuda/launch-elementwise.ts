@@ -1,21 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { GpuAddress } from '@ringrun/native';
 import type { Node } from '../../graph/node.ts';
-import {
-  elementwiseProgram,
-  type ArrayParameter,
-  type ElementwiseProgram,
-  type Store,
-} from './elementwise.ts';
-import {
-  blockSize,
-  blocksFor,
-  elementIndex,
-  elementsEach,
-  forEach,
-  generated,
-  guardOf,
-} from './generated.ts';
+import { elementwiseProgram, type ArrayParameter, type ElementwiseProgram } from './elementwise.ts';
+import { blockSize, blocksForElements, forElements, generated, guardOf, type Store } from './generated.ts';
 import type { Kernel, Lowering } from './lowering.ts';
 
 /** Computes groups of elementwise nodes: one launch for those whose programs are equal, whatever their numbers of elements. */
@@ -57,23 +44,16 @@ export function textOf({ parameters, body, stores }: ElementwiseProgram): string
 }
 
 const storesOf = (stores: readonly Store[]): readonly string[] =>
-  stores.map(({ parameter, name }) => `  ${parameter}[i] = ${name};`);
+  stores.map(({ target, name }) => `  ${target} = ${name};`);
 
 const parametersText = (parameters: readonly ArrayParameter[]): string =>
   parameters.map(({ type, name }) => `${type} ${name}`).join(', ');
 
 function launchOne(program: GuardedProgram, lowering: Lowering): void {
   const { count, parameters, addresses, guard = '', body, stores } = program;
-  const each = elementsEach(count);
-  const variables = stores.map(({ name, type }) => `  ${type} ${name}s[${each}];`);
-  const kept = stores.map(({ name }) => `  ${name}s[k] = ${name};`);
-  const stored = stores.map(({ parameter, name }) => `  ${parameter}[i] = ${name}s[k];`);
-  const text =
-    each === 1
-      ? [guard, elementIndex(count), body, ...storesOf(stores)]
-      : [guard, ...variables, forEach(count, [body, ...kept]), forEach(count, stored)];
-  const kernel = generated('elementwise', [parametersText(parameters)], text.join('\n'));
-  lowering.launch(kernel, blocksFor(count, each), [blockSize, 1, 1], addresses);
+  const text = `${guard}\n${forElements(count, body, stores)}`;
+  const kernel = generated('elementwise', [parametersText(parameters)], text);
+  lowering.launch(kernel, blocksForElements(count), [blockSize, 1, 1], addresses);
 }
 
 /** Bytes of a kernel's parameters on every GPU. */

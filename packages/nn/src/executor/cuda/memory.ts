@@ -63,13 +63,9 @@ export function memoryOn(device: NativeGpuDevice): ValueMemory {
       send(array, deviceBuffer(buffer));
     },
     read: (buffer, array) => {
-      const { snapshot } = deviceBuffer(buffer);
-      if (snapshot) {
-        write(snapshot, array);
-        return;
-      }
-      const { memory, byteOffset } = deviceBuffer(buffer);
-      if (array.byteLength > 0) device.downloadSync(memory, array, byteOffset);
+      const from = deviceBuffer(buffer);
+      if (from.snapshot) write(from.snapshot, array);
+      else if (array.byteLength > 0) device.downloadSync(from.memory, array, from.byteOffset);
     },
     usesHostMemory: false,
   };
