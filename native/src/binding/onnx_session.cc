@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/thread_scheduling.h"
+#include "base/thread_time.h"
 #include "base/worker_thread.h"
 #include "binding/held_arrays.h"
 
@@ -204,9 +205,9 @@ bool OnnxSession::runIfShort(Napi::Env env, const Arrays& arrays) {
 }
 
 void OnnxSession::compute(const Arrays& arrays) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = threadTime();
   session().run(arrays.inputs, arrays.outputs, nullptr);
-  lastRun_.store(std::chrono::steady_clock::now() - start, std::memory_order_relaxed);
+  lastRun_.store(threadTime() - start, std::memory_order_relaxed);
 }
 
 Napi::Value OnnxSession::runChain(Napi::Env env, std::vector<Link> links, const Napi::Value& holds) {

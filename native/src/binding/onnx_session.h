@@ -115,8 +115,9 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   std::size_t pending_ = 0;
   std::size_t runs_ = 0;
   std::size_t chained_ = 0;  // pending chains that have a run of this session
-  // How long the last run took; written by the thread that runs the session.
-  std::atomic<std::chrono::steady_clock::duration> lastRun_{std::chrono::steady_clock::duration::max()};
+  // Processor time of the thread that ran the session last, and wrote it. Time in which other threads had the processor does not
+  // count: on a busy machine, a short run would look long, and so would all that follow it.
+  std::atomic<std::chrono::nanoseconds> lastRun_{std::chrono::nanoseconds::max()};
   // Created and destroyed on the compute thread, and run there, or on the JavaScript thread while the compute thread is idle.
   // `mutex_` protects the pointers, because the JavaScript thread ends a run and its calls with them.
   std::unique_ptr<ort::Session> session_;
