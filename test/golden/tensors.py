@@ -1,4 +1,4 @@
-# PyTorch's results for packages/nn/test/tensor/tensor-golden.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
+# PyTorch's results for packages/nn/test/tensor/tensor-golden.test.ts. Generated with torch 1.13.0 (Debian's python3-torch) and 2.15:
 #
 #   /usr/bin/python3 test/golden/tensors.py > test/golden/tensors.json
 #
@@ -42,6 +42,15 @@ TENSORS = {
     "at null": tensor_of((4, 3), lambda x: x[:, None, 1:]),
     "at tensor": tensor_of((4, 3, 5), lambda x: x[:, torch.tensor([2, 0, 2])]),
     "at tensor, then number": tensor_of((4, 3, 5), lambda x: x[torch.tensor([3, 3]), :, 1]),
+    "at tensor without dimensions": tensor_of((4, 3, 5), lambda x: x[torch.tensor(-2)]),
+    "at tensor of two dimensions": tensor_of((4, 3, 5), lambda x: x[:, torch.tensor([[2, 0], [-1, 1]])]),
+    "at tensors": tensor_of((4, 3, 5), lambda x: x[torch.tensor([3, -1, 0]), torch.tensor([2, 0, 2])]),
+    "at tensors of the last dimensions": tensor_of((4, 3, 5), lambda x: x[:, torch.tensor([2, 0]), torch.tensor([-5, 1])]),
+    "at tensors that broadcast": tensor_of((4, 3, 5), lambda x: x[torch.tensor([[3], [1]]), torch.tensor([2, 0, 2])]),
+    "at tensors apart": tensor_of((4, 3, 5), lambda x: x[torch.tensor([3, 1]), :, torch.tensor([4, 0])]),
+    "at tensors around a number": tensor_of((4, 3, 5), lambda x: x[torch.tensor([3, 1]), 2, torch.tensor([4, 0])]),
+    "at tensors and null": tensor_of((4, 3, 5), lambda x: x[torch.tensor([3, 1]), None, torch.tensor([2, 0])]),
+    "at tensors behind a slice": tensor_of((4, 3, 5), lambda x: x[1:, ..., torch.tensor([4, 0])]),
     "narrow": tensor_of((4, 7), lambda x: x.narrow(1, 2, 3)),
     "narrow from the end": tensor_of((4, 7), lambda x: x.narrow(-1, -3, 2)),
     "select": tensor_of((4, 3, 5), lambda x: x.select(1, -2)),

@@ -46,6 +46,11 @@ export function recordElementRead(): void {
   if (recorded) recorded.readsElements = true;
 }
 
+/** True inside `elementUseOf`: later calls bind other elements to the leaves. */
+export function isRecordingElementUse(): boolean {
+  return recorded !== undefined;
+}
+
 /** Calls a function and collects its checks, to repeat them for the leaves of other calls. */
 export function elementUseOf<Result>(call: () => Result): ElementUse<Result> {
   const outer = recorded;

@@ -1,14 +1,13 @@
 import { ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
-import { describeType, sizeOf } from '../value-type.ts';
+import { describeType } from '../value-type.ts';
 import { isTracingSizes } from '../graph/size-tracing.ts';
 import { normalizeAxis } from './axes.ts';
 import { remainder } from './division.ts';
 import { sub } from './elementwise.ts';
 import { indexSelect } from './indexing.ts';
-import { gather } from './table-rows.ts';
-import { checkIndices } from './own/check-indices.ts';
-import { concat, reshape, reverse, slice, split, transpose } from './shape.ts';
+import { selectAt } from './index-by-tensors.ts';
+import { concat, reshape, reverse, slice, split } from './shape.ts';
 import { int64Constant } from './source.ts';
 
 /** Selects `length` elements from `start` on along an axis (torch.narrow). A negative start counts from the end. */
@@ -62,33 +61,6 @@ export function pythonSlice(
   return step === 1 ? all : indexSelect(all, axis, range(0, all.shape[axis], step));
 }
 
-/**
- * Selects the parts at `positions`, int64 of one dimension, along an axis (torch.index_select).
- *
- * @param name 'at' counts negative positions from the end, like Python's indexing
- */
-export function selectAt(name: 'at' | 'indexSelect', value: Value, dim: number, positions: Value): Value {
-  const axis = normalizeAxis(name, dim, value);
-  if (positions.dtype !== 'int64' || positions.shape.length > 1) {
-    throw new ShapeError(
-      `${name}: expected int64 positions with 1 dimension, got ${describeType(positions)}.`,
-    );
-  }
-  const order = [axis, ...[...value.shape.keys()].filter((other) => other !== axis)];
-  const first = axis === 0 ? value : transpose(value, order);
-  const [count, ...rest] = first.shape;
-  const least = name === 'at' ? -count : 0;
-  const inRange = checkIndices(name, 'positions', positions, { least, count });
-  const selected = gather(reshape(first, [count, sizeOf(rest)]), reshape(inRange, [sizeOf(positions.shape)]));
-  const whole = reshape(selected, [sizeOf(positions.shape), ...rest]);
-  return axis === 0
-    ? whole
-    : transpose(
-        whole,
-        [...order.keys()].map((other) => order.indexOf(other)),
-      );
-}
-
 /** Reverses the order of the elements along axes (torch.flip). */
 export function flip(value: Value, dims: readonly number[]): Value {
   return dims.reduce((flipped, dim) => {
@@ -106,7 +78,7 @@ export function roll(value: Value, shift: number, dim: number): Value {
     const [places, moved, length] = [range(0, size), [shift], [size]].map((numbers) =>
       int64Constant([numbers.length], numbers),
     );
-    return selectAt('indexSelect', value, axis, remainder(sub(places, moved), length));
+    return selectAt(value, axis, remainder(sub(places, moved), length));
   }
   const shifted = size === 0 ? 0 : ((shift % size) + size) % size;
   if (shifted === 0) return value;

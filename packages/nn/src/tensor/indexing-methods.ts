@@ -11,8 +11,10 @@ import { gatherElements, scatter, scatterElements } from '../ops/indexing.ts';
 import { checkIndices } from '../ops/own/check-indices.ts';
 import { add, cast, where } from '../ops/elementwise.ts';
 import { expand, flatten, pad, reshape, unsqueeze } from '../ops/shape.ts';
-import { flip, narrow, pythonSlice, roll, select, selectAt, splitEvery, splitSizes } from '../ops/slicing.ts';
+import { indexBy, selectAt, type IndexOfAxis } from '../ops/index-by-tensors.ts';
+import { flip, narrow, pythonSlice, roll, select, splitEvery, splitSizes } from '../ops/slicing.ts';
 import { ConversionMethods } from './conversion-methods.ts';
+import { asLeaf, rowsOnHost } from './parts-of-leaves.ts';
 import { apply, fillValue, isScalar } from './tensor-methods.ts';
 
 /** Parts of a tensor, by position or by a mask. */
@@ -21,10 +23,14 @@ export abstract class IndexingMethods<
 > extends ConversionMethods<Tensor> {
   /**
    * Returns a part of the tensor, like `x[…]` in PyTorch: `x.at(0)` is `x[0]`, `x.at('...', [1, 3])` is `x[..., 1:3]`,
-   * `x.at([], -1)` is `x[:, -1]`, and `x.at([], null)` is `x[:, None]`. A mask is not an index, because shapes are known before
-   * elements: use `maskedFill` or `where`.
+   * `x.at([], -1)` is `x[:, -1]`, and `x.at([], null)` is `x[:, None]`. Tensors of int64 are indices that broadcast, as in torch:
+   * `x.at(rows, columns)` has one element for each pair. A mask is not an index, because shapes are known before elements: use
+   * `maskedFill` or `where`.
    *
-   * @throws ShapeError for an index out of range, too many indices, or more than one `'...'`
+   * A part of a tensor whose elements are an array, not computed ones, is such a tensor too, if it is cut along the first
+   * dimension: `x.at([i, i + 64])` is a view of the array, and `x.at(rows)` a copy made at the call.
+   *
+   * @throws ShapeError for an index out of range, too many indices, indices that do not broadcast, or more than one `'...'`
    */
   at(...indices: readonly (number | readonly (number | null)[] | Tensor | null | '...')[]): Tensor {
     const given = indices.filter((index) => index !== null && index !== '...').length;
@@ -36,37 +42,44 @@ export abstract class IndexingMethods<
     }
     let axis = 0;
     let value = this.value;
+    const places: IndexOfAxis[] = [];
     for (const index of indices) {
       if (index === '...') axis += this.value.shape.length - given;
       else if (index === null) value = unsqueeze(value, axis++);
-      else if (typeof index === 'number') value = select(value, axis, index);
-      else if ('value' in index) value = selectAt('at', value, axis++, index.value);
-      else value = sliceBy(value, axis++, index);
+      else if (typeof index === 'number') value = asLeaf(select(value, axis, index));
+      else if ('value' in index) places.push({ axis: axis++, index: index.value });
+      else value = asLeaf(sliceBy(value, axis++, index));
     }
-    return this.of(value);
+    if (places.length === 0) return this.of(value);
+    const indexed = indexBy(value, places);
+    const isOfRows = places.length === 1 && places[0].axis === 0;
+    return this.of((isOfRows ? rowsOnHost(value, places[0].index) : undefined) ?? indexed);
   }
 
   /** The elements from `start` to `end` (exclusive) along `dim`, every `step`th one, like `x[…, start:end:step]` in Python. */
   slice(dim: number, start?: number, end?: number, step = 1): Tensor {
-    return this.of(pythonSlice(this.value, dim, start, end, step));
+    return this.of(asLeaf(pythonSlice(this.value, dim, start, end, step)));
   }
 
   /** The part of `length` elements from `start` on along `dim` (torch.narrow). A negative start counts from the end. */
   narrow(...given: Call<[dim: number, start: number, length: number], 'x.narrow'>): Tensor {
     const [dim, start, length] = arranged('x.narrow', given);
-    return this.of(narrow(this.value, dim, start, length));
+    return this.of(asLeaf(narrow(this.value, dim, start, length)));
   }
 
   /** Selects one position along `dim` and removes that dimension (torch.select). A negative position counts from the end. */
   select(...given: Call<[dim: number, index: number], 'x.select'>): Tensor {
     const [dim, index] = arranged('x.select', given);
-    return this.of(select(this.value, dim, index));
+    return this.of(asLeaf(select(this.value, dim, index)));
   }
 
   /** The parts at the positions of an int64 tensor along `dim` (torch.index_select). Positions may repeat. */
   indexSelect(...given: Call<[dim: number, index: Tensor], 'x.indexSelect'>): Tensor {
     const [dim, index] = arranged('x.indexSelect', given);
-    return this.of(selectAt('indexSelect', this.value, dim, index.value));
+    const selected = selectAt(this.value, dim, index.value);
+    const axis = normalizeAxis('indexSelect', dim, this.value);
+    const rows = axis === 0 && index.shape.length === 1 ? rowsOnHost(this.value, index.value) : undefined;
+    return this.of(rows ?? selected);
   }
 
   /**
@@ -154,7 +167,7 @@ export abstract class IndexingMethods<
     const [size, dim = 0] = arranged('x.split', given);
     const parts =
       typeof size === 'number' ? splitEvery(this.value, size, dim) : splitSizes(this.value, size, dim);
-    return parts.map((part) => this.of(part));
+    return parts.map((part) => this.of(asLeaf(part)));
   }
 
   /** At most `count` parts of equal size along `dim`; the last one may be smaller (torch.chunk). Default of `dim`: 0. */
