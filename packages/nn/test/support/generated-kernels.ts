@@ -4,8 +4,14 @@ import { compileWith, problemsOf } from '../../../../native/test/gpu/nvrtc-repor
 import { elementwisePrelude } from '../../src/executor/cuda/elementwise-operators.ts';
 
 /**
+ * NVIDIA's sinf, cosf and tanf reduce large arguments in an array of the stack, of this many bytes with NVRTC 12. The few kernels that
+ * call them cannot avoid it.
+ */
+const reduction = { functions: /\b(?:sin|cos|tan)f\(/, bytes: 32 };
+
+/**
  * Compiles generated kernels with an NVRTC of NVIDIA for every architecture, and prints their number. Fails if one of them uses local
- * memory or has a warning.
+ * memory that it can avoid, or has a warning.
  *
  * @param library path of libnvrtc
  * @param label of the CUDA version, and of what has generated them
@@ -25,7 +31,14 @@ export async function expectCleanKernels(
       `${label}, sm_${architecture}: ${compiled.length} kernels in ${modules.size} modules\n`,
     );
   }
-  expect(problemsOf(found)).toEqual([]);
+  const avoidable = found.map((compilation) => ({
+    ...compilation,
+    kernels: compilation.kernels.filter(({ name, stackBytes, spillStores }) => {
+      const reduces = reduction.functions.test(kernels.get(name)!);
+      return !reduces || stackBytes > reduction.bytes || spillStores > 0;
+    }),
+  }));
+  expect(problemsOf(avoidable)).toEqual([]);
 }
 
 /**

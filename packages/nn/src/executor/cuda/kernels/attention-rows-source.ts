@@ -13,7 +13,9 @@ export const rowThreads = ({ threads }: RowForm): number => Math.max(threads, 12
  */
 export function attentionRowsBody(form: RowForm): string {
   const parameters = `Heads heads, ${weightParameters}, int64 firstHead, int rows, int stride`;
-  const bounds = `__launch_bounds__(${rowThreads(form)})`;
+  // Without a least number of blocks, NVRTC 12 spills a register of small blocks. Large ones need two on a multiprocessor.
+  const bounds =
+    rowThreads(form) === 128 ? '__launch_bounds__(128, 1)' : `__launch_bounds__(${rowThreads(form)})`;
   return `${attentionScores}
 constexpr int kThreads = ${form.threads}, kGroups = ${form.groups}, kRows = ${rowThreads(form) / form.threads};
 
