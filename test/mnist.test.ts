@@ -199,3 +199,22 @@ test.skipIf(problem)(
   },
   160_000,
 );
+
+test.runIf(isFull && problem === '').each([
+  ['pytorchjob-gloo.yaml', 6],
+  ['trainjob.yaml', 4],
+  ['pytorchjob-elastic.yaml', 6],
+])(
+  `the arguments of %s reach 0.95 on %i ranks${problem}`,
+  async (manifest, ranks) => {
+    const text = readFileSync(join(repository, 'deploy/manifests', manifest), 'utf8');
+    const [, list] = /args:\n\s+- \S+examples-mnist\/train\.ts\n((?:\s+(?:- --|# ).*\n)+)/.exec(text)!;
+    const given = [...list.matchAll(/- (--\S+)/g)].map(([, option]) => option);
+    const volume = temporaryFolder();
+    const options = given.map((option) => option.replace('/volume', volume));
+    const ended = await train(ranks, ['--data', realMnist, ...options], { limitMs: 600_000 });
+    expect(options.some((option) => option.startsWith('--output='))).toBe(true);
+    expect(accuracyOf(ended)).toBeGreaterThanOrEqual(0.95);
+  },
+  660_000,
+);

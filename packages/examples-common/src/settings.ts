@@ -170,10 +170,7 @@ function commandOf(example: Example): Command {
         .conflicts(['output', 'resume', 'saveModel', 'dir', 'profile']),
     )
     .addOption(choice('--backend <name>', 'process group backend', ['gloo', 'nccl'], 'gloo'))
-    .option(
-      '--no-cuda',
-      "changes nothing, because models train on the CPU; for commands of Kubeflow's example",
-    );
+    .option('--no-cuda', 'train on the CPU, the default without --backend nccl');
 }
 
 function choice(flags: string, description: string, choices: readonly string[], usual: string): Option {
