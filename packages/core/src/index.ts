@@ -32,6 +32,7 @@ export { registry, type Registry, type TfjsDistribution } from './registry.ts';
 export * from './require-integer.ts';
 export * from './require-options.ts';
 export * from './same-list.ts';
+export * from './slurm.ts';
 export type * from './stateful.ts';
 export type * from './store.ts';
 export * from './thread-count.ts';

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/core';
+import { InvalidArgumentError, localRankOf } from '@ringrun/core';
 
 /**
  * Returns the index of this rank's GPU among the visible ones (CUDA_VISIBLE_DEVICES): the requested one, otherwise
@@ -13,7 +13,7 @@ export function chooseDevice(
   env: NodeJS.ProcessEnv = process.env,
 ): number {
   if (asked !== undefined) return checkedDevice(asked, count);
-  const given = env['LOCAL_RANK'] ?? '0';
+  const given = localRankOf(env) ?? '0';
   const localRank = Number(given);
   if (given !== '' && Number.isInteger(localRank) && localRank >= 0) return localRank % count;
   throw new InvalidArgumentError(

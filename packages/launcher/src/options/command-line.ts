@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { slurmNode } from '@ringrun/core';
 import { CommandError } from '../command-error.ts';
 import { collectOptions, misspeltVariables } from './requested-options.ts';
 import type { RequestedOptions } from './requested-options.ts';
@@ -30,8 +31,9 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     refuseForeign(command, option);
   };
   command.parse(withDashes(argv, command, see), { from: 'user' });
-  const requested = collectOptions(command, env);
-  const { warnings, ...placement } = resolveNodes(requested, env);
+  const environment = withSlurm(env);
+  const requested = collectOptions(command, environment);
+  const { warnings, ...placement } = resolveNodes(requested, environment);
   const options: LaunchOptions = {
     program: resolveProgram(command, requested),
     ...placement,
@@ -54,6 +56,15 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     options,
     warnings: [...warnings, ...warningsOnLogs(requested), ...misspeltVariables(command, env)],
   };
+}
+
+/** The environment with the nodes of Slurm's step. Variables that are set override them. */
+function withSlurm(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  try {
+    return { ...slurmNode(env), ...env };
+  } catch (error) {
+    throw new CommandError(2, (error as Error).message);
+  }
 }
 
 function resolveProgram(command: Command, requested: RequestedOptions): Program {

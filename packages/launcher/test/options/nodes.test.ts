@@ -13,6 +13,17 @@ const noted = (processes: string) => [
   `RANK=2 is the rank of this node (2 of 3). Its ${processes} receive their own ranks.`,
 ];
 
+/** What srun sets for a launcher. */
+const slurmStep = (node: number, nodes: number, tasks: number): Record<string, string> => ({
+  SLURM_JOB_ID: '42',
+  SLURM_NODEID: String(node),
+  SLURM_PROCID: String(node),
+  SLURM_NTASKS: String(tasks),
+  SLURM_STEP_NUM_TASKS: String(tasks),
+  SLURM_NNODES: String(nodes),
+  SLURM_JOB_NODELIST: 'node[01-03]',
+});
+
 type Row = [what: string, args: string, env: Record<string, string>, means: object, warnings?: string[]];
 
 describe('reads the environment of', () => {
@@ -29,6 +40,20 @@ describe('reads the environment of', () => {
       pytorchJob(2, 3, 1),
       { nodes: three, nodeRank: 2, rendezvous: atMaster },
     ],
+    [
+      'a node of a Slurm step',
+      '--nproc-per-node 4',
+      slurmStep(2, 3, 3),
+      {
+        nodes: three,
+        nodeRank: 2,
+        processesPerNode: 4,
+        masterAddress: 'node01',
+        masterPort: 15_042,
+        rendezvous: { backend: 'static', endpoint: { host: 'node01', port: 15_042 } },
+      },
+    ],
+    ['a Slurm step of one node', '--nproc-per-node 4', slurmStep(0, 1, 1), { nodes: one, nodeRank: 0 }],
     [
       'a PyTorchJob with two processes per node: RANK is the node',
       '',
@@ -201,6 +226,12 @@ describe('reads the environment of', () => {
 
 describe('refuses contradictory variables and names them:', () => {
   test.each<[what: string, args: string, env: Record<string, string>, says: string[]]>([
+    [
+      'a Slurm step with several launchers on each node',
+      '--nproc-per-node 4',
+      slurmStep(0, 3, 12),
+      ['srun starts 12 launchers on 3 nodes', 'srun --ntasks-per-node=1 ringrun --nproc-per-node N train.js'],
+    ],
     [
       'WORLD_SIZE',
       '',

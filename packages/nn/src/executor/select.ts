@@ -1,4 +1,4 @@
-import { invalidateRecordedCalls, registry } from '@ringrun/core';
+import { invalidateRecordedCalls, localRankOf, registry } from '@ringrun/core';
 import { ArgumentError, NnError } from '../errors/errors.ts';
 import {
   chooseDevice,
@@ -122,7 +122,7 @@ const reported = new Set<string>();
 function reportFallback(device: Device, problem: string): void {
   if (reported.has(problem)) return;
   reported.add(problem);
-  if ((process.env.LOCAL_RANK ?? '0') !== '0') return;
+  if ((localRankOf(process.env) ?? '0') !== '0') return;
   process.stderr.write(
     `ringrun: models compute on the CPU, and gradients are averaged on the GPU (${device}) with nccl: ${problem}. ` +
       'RINGRUN_DEVICE=cpu hides this line. (printed once)\n',

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { localRankOf } from '@ringrun/core';
 import { mayListLate } from '../storage/network-file-system.ts';
 import { isBucket, openStorage } from '../storage/open-storage.ts';
 import type { Storage } from '../storage/index.ts';
@@ -66,7 +67,7 @@ export async function listOnAllRanks(
     if (group.rank > 0 && isBucket(location)) return { host, location, entries: [], isLate: false };
     const listed = attempt(() => storage.list(namePrefix));
     // One line for each host.
-    const isFirst = group.rank === 0 || process.env['LOCAL_RANK'] === '0';
+    const isFirst = group.rank === 0 || localRankOf(process.env) === '0';
     const seen = await (isFirst ? whileReporting(what, 'listing', location, listed) : listed);
     const isLate = !isBucket(location) && (await mayListLate(location));
     const saved = group.rank === 0 && from === 'auto' ? await lastSaved() : undefined;

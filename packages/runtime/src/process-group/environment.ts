@@ -1,9 +1,9 @@
-import { highestWorldSize, InvalidArgumentError } from '@ringrun/core';
+import { highestWorldSize, InvalidArgumentError, slurmTask } from '@ringrun/core';
 import { isHostName, parseEndpoint } from '@ringrun/rendezvous';
 import type { HostPort } from '@ringrun/rendezvous';
 import { refuseEnvironmentOfNode } from './node-environment.ts';
 
-/** Settings of a process, read from the variables that torchrun, Kubeflow's operators and ringrun's launcher set. */
+/** Settings of a process, read from the variables that torchrun, Kubeflow's operators, Slurm's srun and ringrun's launcher set. */
 export interface EnvironmentSettings {
   /** RANK: rank of this process, from 0. */
   rank: number;
@@ -35,12 +35,13 @@ export interface GivenSettings {
 const highestPort = 65535;
 
 /**
- * Reads the environment of a process (init method `env://`). If neither RANK nor WORLD_SIZE is set, the world is this
- * process alone, so that a training script runs without a launcher. An empty variable counts as not set.
+ * Reads the environment of a process (init method `env://`). If neither RANK nor WORLD_SIZE is set, the world is that of Slurm's step,
+ * else this process alone, so that a training script runs without a launcher. An empty variable counts as not set.
  *
  * @throws InvalidArgumentError with the variable, its value and the expected values.
  */
-export function readEnvironment(env: NodeJS.ProcessEnv, given: GivenSettings = {}): EnvironmentSettings {
+export function readEnvironment(own: NodeJS.ProcessEnv, given: GivenSettings = {}): EnvironmentSettings {
+  const env = withSlurm(own, given);
   const identity = readRank(env, given);
   const store = readStore(env);
   return {
@@ -53,6 +54,16 @@ export function readEnvironment(env: NodeJS.ProcessEnv, given: GivenSettings = {
     runId: env['RINGRUN_RUN_ID'] ?? '',
     restartCount: readInteger(env, 'RINGRUN_RESTART_COUNT', 0) ?? 0,
   };
+}
+
+/** The environment with the variables that Slurm's step implies. Those that are set override them. */
+function withSlurm(own: NodeJS.ProcessEnv, given: GivenSettings): NodeJS.ProcessEnv {
+  const isGiven =
+    given.rank !== undefined || given.worldSize !== undefined || read(own, 'PET_NNODES') !== undefined;
+  const task = isGiven ? undefined : slurmTask(own);
+  if (task === undefined) return own;
+  const set = Object.entries(own).filter(([, text]) => text?.trim() !== '');
+  return { ...task, ...Object.fromEntries(set) };
 }
 
 function readRank(env: NodeJS.ProcessEnv, given: GivenSettings): { rank: number; worldSize: number } {

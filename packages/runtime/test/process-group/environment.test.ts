@@ -41,6 +41,48 @@ describe('reads', () => {
     });
   });
 
+  const srun = {
+    SLURM_PROCID: '5',
+    SLURM_NTASKS: '8',
+    SLURM_LOCALID: '1',
+    SLURM_JOB_ID: '1234567',
+    SLURM_JOB_NODELIST: 'gpu[03-05,9],cpu1',
+  };
+
+  test('the tasks of a Slurm step', () => {
+    const task = { rank: 5, worldSize: 8, localRank: 1, masterAddress: 'gpu03', masterPort: 19_567 };
+    expect(readEnvironment(srun)).toMatchObject(task);
+    const set = { MASTER_ADDR: 'head', MASTER_PORT: '29501' };
+    expect(readEnvironment({ ...srun, ...set })).toMatchObject({
+      ...task,
+      masterAddress: 'head',
+      masterPort: 29_501,
+    });
+    // A launcher of a task starts processes with their own ranks.
+    expect(readEnvironment({ ...srun, ...two, LOCAL_RANK: '0' })).toMatchObject({ rank: 1, worldSize: 2 });
+    // The shell of salloc is no task.
+    expect(readEnvironment({ SLURM_NTASKS: '8' })).toMatchObject({ rank: 0, worldSize: 1 });
+  });
+
+  test.each([
+    ['node7', 'node7'],
+    ['node7,node8', 'node7'],
+    ['a[1,3-4]b[08-9],c', 'a1b08'],
+    ['login-2.cluster', 'login-2.cluster'],
+  ])('the first host of %s', (SLURM_JOB_NODELIST, masterAddress) => {
+    expect(readEnvironment({ ...srun, SLURM_JOB_NODELIST })).toMatchObject({ masterAddress });
+  });
+
+  test.each([
+    ['8', '8'],
+    ['-1', '8'],
+    ['0', 'many'],
+  ])('no task %s of %s', (SLURM_PROCID, SLURM_NTASKS) => {
+    expect(() => readEnvironment({ ...srun, SLURM_PROCID, SLURM_NTASKS })).toThrow(
+      `SLURM_PROCID is "${SLURM_PROCID}" and SLURM_NTASKS is "${SLURM_NTASKS}"`,
+    );
+  });
+
   test('an empty variable as not set', () => {
     expect(readEnvironment({ RANK: '', WORLD_SIZE: ' ', MASTER_PORT: '' })).toEqual(readEnvironment({}));
   });

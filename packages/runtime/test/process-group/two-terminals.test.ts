@@ -51,6 +51,16 @@ describe('tcp://', () => {
   });
 });
 
+test('the tasks of a Slurm step, without a launcher', async () => {
+  const job = { SLURM_NTASKS: 2, SLURM_JOB_NODELIST: '127.0.0.1', MASTER_PORT: await freePort() };
+  const tasks = [0, 1].map((task) =>
+    start(new URL('two-terminals.script.ts', import.meta.url), {
+      ...{ ...job, SLURM_PROCID: task, SLURM_LOCALID: task, INIT_METHOD: 'env://' },
+    }),
+  );
+  await haveMet(tasks);
+});
+
 describe('file://', () => {
   test.each([
     [0, 1],

@@ -1,3 +1,4 @@
+import { localRankOf } from '@ringrun/core';
 import { loadNative, whyGpuIsUnusable, type GpuCommand, type NativeGpuDevice } from '@ringrun/native';
 import { NnError } from '../../errors/errors.ts';
 import { onnxruntimeExecutor } from '../cpu/onnxruntime.ts';
@@ -31,7 +32,7 @@ let ownIndex: number | undefined;
 
 function indexOfRank(): number {
   const count = loadNative().describeNccl().devices.length;
-  return Number(process.env.LOCAL_RANK ?? 0) % Math.max(count, 1);
+  return Number(localRankOf(process.env) ?? 0) % Math.max(count, 1);
 }
 
 function open(index: number): Executor | Unusable {

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { localRankOf } from '@ringrun/core';
 import { allGatherObject, getRank, isInitialized } from '../../process-group/index.ts';
 import { InvalidDataError } from './invalid-data-error.ts';
 
@@ -32,7 +33,7 @@ export async function onePerHost({
     await act();
     return;
   }
-  const isOurs = isActor ?? Number(environment.LOCAL_RANK ?? getRank()) === 0;
+  const isOurs = isActor ?? Number(localRankOf(environment) ?? getRank()) === 0;
   let failure: unknown;
   if (isOurs) await act().catch((error: unknown) => (failure = error));
   const message = failure instanceof Error ? failure.message : String(failure);
