@@ -21,6 +21,7 @@ export * from './make-folder.ts';
 export * from './missing-package.ts';
 export * from './options.ts';
 export type * from './output.ts';
+export * from './other-runtime.ts';
 export * from './path-problem.ts';
 export { longestTimerMs } from './longest-timer.ts';
 export * from './open-files.ts';

@@ -1,5 +1,5 @@
 // The command `ringrun`. Importing this module runs it.
-import { openFilesProblem, printableLines } from '@ringrun/core';
+import { openFilesProblem, otherRuntimeProblem, printableLines } from '@ringrun/core';
 import { CommanderError } from 'commander';
 import { CommandError } from '../command-error.ts';
 import { findExecutable } from '../job/executable.ts';
@@ -14,10 +14,12 @@ process.exit(await main(process.argv.slice(2)));
 async function main(argv: readonly string[]): Promise<number> {
   try {
     // These names cannot be scripts, which have an extension.
+    if (argv[0] === 'deploy') return (await import('./deploy/main.ts')).runDeploy(argv.slice(1));
+    const problem = otherRuntimeProblem();
+    if (problem !== undefined) throw new CommandError(usageError, problem);
     if (argv[0] === 'doctor') return await (await import('./doctor/main.ts')).runDoctor(argv.slice(1));
     if (argv[0] === 'stacks') return await (await import('./stacks.ts')).runStacks(argv.slice(1));
     if (argv[0] === 'top') return await (await import('./top/command.ts')).runTop(argv.slice(1));
-    if (argv[0] === 'deploy') return (await import('./deploy/main.ts')).runDeploy(argv.slice(1));
     if (argv[0] === 'build-native') return (await import('@ringrun/native')).buildNative();
     const { options, warnings } = parseCommandLine(argv, process.env);
     const executable = findExecutable(options.program);

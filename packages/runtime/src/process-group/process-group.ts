@@ -1,6 +1,7 @@
 import {
   defaultTimeoutMs,
   InvalidArgumentError,
+  otherRuntimeProblem,
   registry,
   requireOptions,
   RingrunError,
@@ -89,6 +90,8 @@ const backends: Readonly<Record<NonNullable<InitProcessGroupOptions['backend']>,
  */
 export async function initProcessGroup(options: InitProcessGroupOptions = {}): Promise<void> {
   requireOptions('initProcessGroup', options, optionNames);
+  const problem = otherRuntimeProblem();
+  if (problem !== undefined) throw new RingrunError('ERR_RUNTIME', `initProcessGroup: ${problem}.`);
   const before = currentState();
   if (before.phase !== 'none' && before.phase !== 'destroyed') {
     throw new RingrunError(
