@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 
 import { loadNative } from '@ringrun/native';
 
+import { ways } from '../../test/support/extent.ts';
 import { matrix, multiply, orthonormal, transposed, type Matrix } from './support/low-rank.ts';
 
 const native = loadNative();
@@ -51,28 +52,31 @@ test.each(ranks)('factors of rank %i and their product equal plain arithmetic', 
   }
 });
 
-test.each(ranks)('with an error, rank %i: the error is what the factors do not represent', (rank) => {
-  for (const { rows, columns } of sizes) {
-    const [m, e, p, q] = [
-      integers(rows, columns, 1),
-      integers(rows, columns, 2),
-      integers(rows, rank, 3),
-      integers(columns, rank, 4),
-    ];
-    const sum = matrix(rows, columns, (i) => m.data[i] + e.data[i]);
-    const error = unaligned(e);
-    const gradient = m.data.slice();
-    const left = new Float32Array(rows * rank);
-    native.leftFactor(gradient, error, q.data, left, rank);
-    expect(left).toEqual(multiply(sum, q).data);
-    expect(error).toEqual(sum.data);
-    expect(gradient).toEqual(m.data);
-    native.productOfFactors(p.data, q.data, gradient, error, rank);
-    const product = multiply(p, transposed(q)).data;
-    expect(gradient).toEqual(product);
-    expect(error).toEqual(sum.data.map((value, i) => value - product[i]));
-  }
-});
+test.each(ways([1, 4, 11], [2, 3, 5, 8]))(
+  'with an error, rank %i: the error is what the factors do not represent',
+  (rank) => {
+    for (const { rows, columns } of sizes) {
+      const [m, e, p, q] = [
+        integers(rows, columns, 1),
+        integers(rows, columns, 2),
+        integers(rows, rank, 3),
+        integers(columns, rank, 4),
+      ];
+      const sum = matrix(rows, columns, (i) => m.data[i] + e.data[i]);
+      const error = unaligned(e);
+      const gradient = m.data.slice();
+      const left = new Float32Array(rows * rank);
+      native.leftFactor(gradient, error, q.data, left, rank);
+      expect(left).toEqual(multiply(sum, q).data);
+      expect(error).toEqual(sum.data);
+      expect(gradient).toEqual(m.data);
+      native.productOfFactors(p.data, q.data, gradient, error, rank);
+      const product = multiply(p, transposed(q)).data;
+      expect(gradient).toEqual(product);
+      expect(error).toEqual(sum.data.map((value, i) => value - product[i]));
+    }
+  },
+);
 
 const gramOf = (data: Float32Array, rows: number, columns: number) => {
   const factor = { rows, columns, data };

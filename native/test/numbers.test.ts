@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 
+import { ways } from '../../test/support/extent.ts';
 import { committedNumbers, currentNumbers, enumeratorsOf } from '../generate-numbers.js';
 
 const native = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -37,12 +38,18 @@ test('the committed numbers equal those of the headers', () => {
   expect(committedNumbers()).toBe(currentNumbers());
 });
 
-test.each([
-  ['src/base/operation.h', 'AllReduce = 2,', 'AllReduce = 20,', 'allReduce: 20,'],
-  ['src/base/operation.h', 'Bxor = 8,', 'Bxor = 9,', 'BXOR: 9,'],
-  ['src/base/operation.h', 'BFloat16 = 10,', 'BFloat16 = 10, Float8 = 11,', 'float8: 11,'],
-  ['src/base/failure.h', 'PeerDied = 1,', 'RankDied = 1,', 'RANK_DIED: 1,'],
-])('--check fails until the file follows %s with %s changed to %s', (header, before, after, written) => {
+test.each(
+  ways(
+    [
+      ['src/base/operation.h', 'BFloat16 = 10,', 'BFloat16 = 10, Float8 = 11,', 'float8: 11,'],
+      ['src/base/failure.h', 'PeerDied = 1,', 'RankDied = 1,', 'RANK_DIED: 1,'],
+    ],
+    [
+      ['src/base/operation.h', 'AllReduce = 2,', 'AllReduce = 20,', 'allReduce: 20,'],
+      ['src/base/operation.h', 'Bxor = 8,', 'Bxor = 9,', 'BXOR: 9,'],
+    ],
+  ),
+)('--check fails until the file follows %s with %s changed to %s', (header, before, after, written) => {
   const folder = copyOfGenerator();
   expect(generate(folder, '--check')).toMatchObject({ status: 0, stderr: '' });
   const path = join(folder, header);

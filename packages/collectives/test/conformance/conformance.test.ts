@@ -19,7 +19,7 @@ const lengths = { short: 3, full: 6 }[extent];
 const timeoutMs = 30_000;
 const limitMs = { short: 120_000, full: 600_000 }[extent];
 
-const named = [...settings, encrypted, ...settingsOverNccl]
+const named = [...settings, ...encrypted, ...settingsOverNccl]
   .filter(isInSuite)
   .map((one) => ({ name: one.transport, ...one }));
 

@@ -2,12 +2,25 @@ import { hostname } from 'node:os';
 
 import { expect, test } from 'vitest';
 
+import { ways } from '../../../../test/support/extent.ts';
 import { runRanks, startRanks } from '../support/ranks.ts';
 
 const transports = ['shm', 'tcp'];
-const rows = ['messages', 'collectiveBehindMessage', 'messageBehindCollective'];
+/** What waits does not depend on the transport. */
+const waits = ways(
+  [
+    { transport: 'shm', about: 'collectiveBehindMessage' },
+    { transport: 'shm', about: 'messageBehindCollective' },
+    { transport: 'tcp', about: 'messages' },
+  ],
+  [
+    { transport: 'shm', about: 'messages' },
+    { transport: 'tcp', about: 'collectiveBehindMessage' },
+    { transport: 'tcp', about: 'messageBehindCollective' },
+  ],
+);
 
-test.each(transports.flatMap((transport) => rows.map((about) => ({ transport, about }))))(
+test.each(waits)(
   'a timeout over $transport names the rank for which all others wait ($about)',
   async ({ transport, about }) => {
     await using group = await startRanks(3, 'waitInARow', {

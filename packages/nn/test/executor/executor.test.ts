@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { builtFile } from '../../../../test/support/built-script.ts';
+import { ways } from '../../../../test/support/extent.ts';
 import { isSanitized } from '../../../../test/support/sanitized.ts';
 import { allOnHost } from '../../src/executor/value-buffer.ts';
 import { freeBuffers } from '../../src/executor/free-buffers.ts';
@@ -274,14 +275,20 @@ test('the event loop is free during a run', async () => {
   expect(turns).toBeGreaterThan(100);
 });
 
-test.each([
-  ['exit', 'run', 7, ''],
-  ['error', 'run', 1, ''],
-  ['terminate', 'run', 0, 'terminated\n'],
-  ['exit', 'steps', 7, ''],
-  ['terminate', 'steps', 0, 'terminated\n'],
-  ['terminate', 'synchronous run', 0, 'terminated\n'],
-])('a process ends by %s during a %s, without a crash', (how, what, exitCode, printed) => {
+test.each(
+  ways<readonly [how: string, what: string, exitCode: number, printed: string]>(
+    [
+      ['exit', 'run', 7, ''],
+      ['terminate', 'steps', 0, 'terminated\n'],
+      ['terminate', 'synchronous run', 0, 'terminated\n'],
+    ],
+    [
+      ['error', 'run', 1, ''],
+      ['terminate', 'run', 0, 'terminated\n'],
+      ['exit', 'steps', 7, ''],
+    ],
+  ),
+)('a process ends by %s during a %s, without a crash', (how, what, exitCode, printed) => {
   const script = fileURLToPath(builtFile(new URL('../fixtures/ends-during-a-run.ts', import.meta.url)));
   const { status, signal, stdout } = spawnSync(process.execPath, [script, how, what], {
     encoding: 'utf8',
