@@ -11,6 +11,7 @@ import { node } from './support/command.ts';
 import type { CommandOptions } from './support/command.ts';
 import { findingsOf, words } from './support/doctor.ts';
 import { repository } from './support/environment.ts';
+import { ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
 import { start } from './support/start.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -42,6 +43,11 @@ function folderWithOldOnnxruntime(): string {
   writeFileSync(join(itsPackage, 'package.json'), '{ "name": "onnxruntime-node", "version": "0.0.1" }');
   return own;
 }
+
+/** What a library does when it is opened, the seconds that it is given, and what the doctor says of it. */
+type Opened = readonly [name: string, body: string, timeout: number, why: string];
+const hangs: Opened = ['hangs', 'for (;;) pause();', 2, 'it did not end within 2 s'];
+const crashes: Opened = ['crashes', 'abort();', 30, 'it was killed by SIGABRT'];
 
 describe('on a machine', () => {
   test('that can train: finds no problem, and prints aligned lines', async () => {
@@ -106,15 +112,15 @@ describe('on a machine', () => {
     );
   });
 
-  test.each([
-    ['hangs', 'for (;;) pause();', 2, 'it did not end within 2 s'],
-    ['crashes', 'abort();', 30, 'it was killed by SIGABRT'],
-  ])('an addon that %s does not end the doctor', async (name, body, timeout, why) => {
-    const RINGRUN_NATIVE = library(`${name}.node`, body);
-    const findings = await doctor(['--timeout', timeout], { env: { RINGRUN_NATIVE } });
-    expect(words(findings['addon'])).toMatch(new RegExp(`^problem: .*${why}`));
-    expect(words(findings['onnxruntime'])).toMatch(new RegExp(`^problem: .*${why}`));
-  });
+  test.each(ways([hangs], [crashes]))(
+    'an addon that %s does not end the doctor',
+    async (name, body, timeout, why) => {
+      const RINGRUN_NATIVE = library(`${name}.node`, body);
+      const findings = await doctor(['--timeout', timeout], { env: { RINGRUN_NATIVE } });
+      expect(words(findings['addon'])).toMatch(new RegExp(`^problem: .*${why}`));
+      expect(words(findings['onnxruntime'])).toMatch(new RegExp(`^problem: .*${why}`));
+    },
+  );
 });
 
 // Fakes of NVIDIA's libraries, whose names and GPU names contain "fake". On a machine with GPUs they hide NVIDIA's.
@@ -202,17 +208,17 @@ describe('the libraries of GPUs', () => {
     expect(words(outdated['nccl'])).toMatch(/^warning: .*is NCCL 2\.7\.8, expected 2\.14\.0 or later.* → /);
   });
 
-  test.each([
-    ['hangs', 'for (;;) pause();', 2, 'it did not end within 2 s'],
-    ['crashes', 'abort();', 30, 'it was killed by SIGABRT'],
-  ])('a driver that %s does not end the doctor', async (name, body, timeout, why) => {
-    const RINGRUN_CUDA_LIBRARY = library(`${name}-cuda.so`, body);
-    const findings = await doctor(['--timeout', timeout], { env: { RINGRUN_CUDA_LIBRARY } });
-    expect(words(findings['gpu'])).toMatch(
-      new RegExp(`^(warning|problem): .*libcuda\\.so\\.1.*${why}.* → .*RINGRUN_CUDA_LIBRARY`),
-    );
-    expect(findings).toHaveProperty('network');
-  });
+  test.each(ways([crashes], [hangs]))(
+    'a driver that %s does not end the doctor',
+    async (name, body, timeout, why) => {
+      const RINGRUN_CUDA_LIBRARY = library(`${name}-cuda.so`, body);
+      const findings = await doctor(['--timeout', timeout], { env: { RINGRUN_CUDA_LIBRARY } });
+      expect(words(findings['gpu'])).toMatch(
+        new RegExp(`^(warning|problem): .*libcuda\\.so\\.1.*${why}.* → .*RINGRUN_CUDA_LIBRARY`),
+      );
+      expect(findings).toHaveProperty('network');
+    },
+  );
 });
 
 describe('a port', () => {
