@@ -11,7 +11,7 @@ const repeated = process.env['RINGRUN_FAULTS_SEED'];
 const today = Math.floor(Date.now() / 86_400_000) * 1000;
 const seeds =
   repeated === undefined
-    ? Array.from({ length: isFull ? 250 : 2 }, (_, i) => (isFull ? today + i : 3 + i))
+    ? Array.from({ length: isFull ? 250 : 1 }, (_, i) => (isFull ? today + i : 3 + i))
     : [Number(repeated)];
 const killsOfJob = 4;
 

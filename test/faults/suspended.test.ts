@@ -34,7 +34,7 @@ async function endsWell(command: Command): Promise<string> {
 }
 
 describe.concurrent('a job that was stopped as a whole', () => {
-  test.each(['shm', 'tcp'])(
+  test.each(isFull ? ['shm', 'tcp'] : ['tcp'])(
     'continues on one node over %s, after the timeout of its group',
     async (transport) => {
       const folder = mkdtempSync(join(place, 'job-'));

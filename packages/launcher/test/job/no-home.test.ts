@@ -1,6 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ways } from '../../../../test/support/extent.ts';
 import { credentials, startS3 } from '../../../runtime/test/support/s3.ts';
 import { launch, temporaryFolder } from '../support/launched.ts';
 
@@ -30,12 +31,18 @@ console.log(values[0]);
 await destroyProcessGroup();`;
 
 describe.runIf(isRoot)(`a user without home directory${isRoot ? '' : ': skipped, needs root'}`, () => {
-  test.each([
-    ['sum.js', {}],
-    ['sum.ts', {}],
-    ['sum.js', { HOME: '' }],
-    ['sum.ts', { HOME: '' }],
-  ])('trains with %s and %j', async (name, env) => {
+  test.each(
+    ways<readonly [name: string, env: Readonly<Record<string, string>>]>(
+      [
+        ['sum.js', {}],
+        ['sum.ts', { HOME: '' }],
+      ],
+      [
+        ['sum.ts', {}],
+        ['sum.js', { HOME: '' }],
+      ],
+    ),
+  )('trains with %s and %j', async (name, env) => {
     expect(await run(name, sum, env, 2)).toEqual({ code: 0, stdout: '2\n2\n', stderr: '' });
   });
 

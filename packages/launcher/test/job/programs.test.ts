@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ways } from '../../../../test/support/extent.ts';
 import {
   command,
   isRunning,
@@ -11,16 +12,20 @@ import {
 } from '../support/launched.ts';
 
 describe('--no-node', () => {
-  test.each(['--no-node', '--no-python'])('%s runs a program in PATH with its arguments', async (flag) => {
-    const show = 'echo rank $RANK of $WORLD_SIZE at $MASTER_ADDR: $0 $1';
-    const { code, stdout, stderr } = await launch(['--nproc', '2', flag, 'sh', '-c', show, 'a', '--b']).ended;
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.split('\n').sort()).toEqual([
-      '',
-      'rank 0 of 2 at 127.0.0.1: a --b',
-      'rank 1 of 2 at 127.0.0.1: a --b',
-    ]);
-  });
+  test.each(ways(['--no-node'], ['--no-python']))(
+    '%s runs a program in PATH with its arguments',
+    async (flag) => {
+      const show = 'echo rank $RANK of $WORLD_SIZE at $MASTER_ADDR: $0 $1';
+      const { code, stdout, stderr } = await launch(['--nproc', '2', flag, 'sh', '-c', show, 'a', '--b'])
+        .ended;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout.split('\n').sort()).toEqual([
+        '',
+        'rank 0 of 2 at 127.0.0.1: a --b',
+        'rank 1 of 2 at 127.0.0.1: a --b',
+      ]);
+    },
+  );
 
   test('resolves a path from the current folder and returns its exit code', async () => {
     const path = temporaryScript('train', '#!/bin/sh\necho ran; exit 7\n');

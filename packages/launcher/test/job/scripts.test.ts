@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { isFull } from '../../../../test/support/extent.ts';
+import { isFull, ways } from '../../../../test/support/extent.ts';
 import { launch, temporaryFolder, temporaryScript } from '../support/launched.ts';
 
 const workspace = fileURLToPath(new URL('../../../..', import.meta.url));
@@ -33,10 +33,10 @@ const scripts: Readonly<Record<string, string>> = {
     void main();`,
 };
 
-test.each(Object.entries(scripts))(
+test.each(ways(['train.ts', 'train.js', 'train.cjs'], ['train.mts', 'train.mjs', 'train.cts']))(
   '%s outside the repository runs and imports ringrun',
-  async (name, source) => {
-    const path = temporaryScript(name, source);
+  async (name) => {
+    const path = temporaryScript(name, scripts[name]);
     // Module syntax, in a folder without package.json.
     writeFileSync(
       join(dirname(path), 'triple.ts'),

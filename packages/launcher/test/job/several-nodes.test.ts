@@ -6,6 +6,7 @@ import { freePort } from '../../../../test/support/free-port.ts';
 import { decodeState, encodeState } from '../../../rendezvous/src/rounds/rendezvous-state.ts';
 import type { RendezvousState } from '../../../rendezvous/src/rounds/rendezvous-state.ts';
 import { StoreServer, connectStore } from '../../../rendezvous/src/index.ts';
+import { ways } from '../../../../test/support/extent.ts';
 import { launch, temporaryFolder, temporaryScript, untilGone } from '../support/launched.ts';
 import type { Launched } from '../support/launched.ts';
 
@@ -143,14 +144,20 @@ describe('static', () => {
     expect(second.output()).not.toMatch(/round 2/);
   });
 
-  test.each([
-    {
-      option: ['--rdzv-id', 'other'],
-      why: /its --rdzv-id is "other", but the job at this endpoint has "none"/,
-    },
-    { option: ['--rdzv-backend', 'c10d'], why: /its --rdzv-backend is c10d, but the job has static/ },
-    { option: ['--nnodes', '3'], why: /its --nnodes is 3, but the job has 2/ },
-  ])('a node with $option is refused by name on both nodes', async ({ option, why }) => {
+  test.each(
+    ways(
+      [
+        {
+          option: ['--rdzv-id', 'other'],
+          why: /its --rdzv-id is "other", but the job at this endpoint has "none"/,
+        },
+      ],
+      [
+        { option: ['--rdzv-backend', 'c10d'], why: /its --rdzv-backend is c10d, but the job has static/ },
+        { option: ['--nnodes', '3'], why: /its --nnodes is 3, but the job has 2/ },
+      ],
+    ),
+  )('a node with $option is refused by name on both nodes', async ({ option, why }) => {
     const [port, script] = [await freePort(), worker()];
     const first = agent({ port, nodes: '2', script, nodeRank: 0 });
     await sees(first, /waiting for 1 more node with --node-rank 1; joined: node 0/);
@@ -216,39 +223,28 @@ describe('static, without restarts', () => {
     return { nodes, pids: ranks.map(({ pid }) => pid) };
   }
 
-  test.each([
-    [
-      'node 1 is killed',
-      1,
-      'SIGKILL',
-      'died: no heartbeat for 2 s, its launcher stopped renewing the lease$',
-    ],
-    [
-      'node 0 is killed',
-      0,
-      'SIGKILL',
-      'which serves the store, has not answered for 2 s: its launcher has ended',
-    ],
-    [
-      'node 0 is stopped',
-      0,
-      'SIGSTOP',
-      'which serves the store, has not answered for 2 s: its launcher has ended',
-    ],
-  ] as const)(
-    'if the launcher of %s, the other ends with its lease and names it',
-    async (_, lost, signal, why) => {
-      const { nodes, pids } = await pair();
-      process.kill(nodes[lost].pid, signal);
-      // The join timeout is 10 minutes.
-      const { code, stderr } = await nodes[1 - lost].ended;
-      expect(code).toBe(1);
-      const lastLine = stderr.trimEnd().split('\n').at(-1);
-      expect(lastLine).toMatch(new RegExp(`root cause: ${nodeNames(lost)},? ${why}`));
-      expect(stderr).not.toMatch(/round 2|waiting for/);
-      await untilGone(pids, 5000);
-    },
-  );
+  const noHeartbeat = 'died: no heartbeat for 2 s, its launcher stopped renewing the lease$';
+  const noStore = 'which serves the store, has not answered for 2 s: its launcher has ended';
+
+  test.each(
+    ways<{ what: string; lost: 0 | 1; signal: NodeJS.Signals; why: string }>(
+      [
+        { what: 'node 1 is killed', lost: 1, signal: 'SIGKILL', why: noHeartbeat },
+        { what: 'node 0 is stopped', lost: 0, signal: 'SIGSTOP', why: noStore },
+      ],
+      [{ what: 'node 0 is killed', lost: 0, signal: 'SIGKILL', why: noStore }],
+    ),
+  )('if the launcher of $what, the other ends with its lease and names it', async ({ lost, signal, why }) => {
+    const { nodes, pids } = await pair();
+    process.kill(nodes[lost].pid, signal);
+    // The join timeout is 10 minutes.
+    const { code, stderr } = await nodes[1 - lost].ended;
+    expect(code).toBe(1);
+    const lastLine = stderr.trimEnd().split('\n').at(-1);
+    expect(lastLine).toMatch(new RegExp(`root cause: ${nodeNames(lost)},? ${why}`));
+    expect(stderr).not.toMatch(/round 2|waiting for/);
+    await untilGone(pids, 5000);
+  });
 
   test.each([
     ['script', undefined],
