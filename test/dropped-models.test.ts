@@ -16,10 +16,10 @@ test.each(
   ways(
     [
       { kind: 'wrapped', transport: 'shm' },
-      { kind: 'trained', transport: 'shm' },
       { kind: 'sharedTrained', transport: 'shm' },
     ],
     [
+      { kind: 'trained', transport: 'shm' },
       { kind: 'sharedWrapped', transport: 'shm' },
       { kind: 'manyBuckets', transport: 'shm' },
       { kind: 'wrapped', transport: 'tcp' },

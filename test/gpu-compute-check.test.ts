@@ -5,6 +5,7 @@ import { findOnnxruntime } from '../native/lib/onnxruntime.ts';
 import { fakeComputeLibraries } from '../native/test/fake-gpu/libraries.ts';
 import { node } from './support/command.ts';
 import { repository } from './support/environment.ts';
+import { isFull } from './support/extent.ts';
 import { start } from './support/start.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
@@ -74,7 +75,7 @@ describe('scripts/gpu-compute-check.sh', () => {
     },
   );
 
-  test(
+  test.runIf(isFull)(
     'keeps the rows that it has when its time ends, and fails if a step fails',
     { timeout: limitMs },
     async () => {

@@ -12,12 +12,14 @@ const maxSeconds = 5;
 // Enough images for some seconds of training after the first line of progress.
 const data = syntheticMnist({ train: 20_000, test: 100 });
 
-const transports = ['shm', 'tcp'] as const;
+const deathOf = (victim: number, transport: 'shm' | 'tcp') => [victim, transport] as const;
 
-describe.each(transports)('kill -9 in mid-epoch, under the launcher, over %s', (transport) => {
-  test.each(ways(transport === 'shm' ? [0] : [1], transport === 'shm' ? [1, 2] : [0, 2]))(
-    'rank %d of 3: all ranks end, and the last line names it',
-    async (victim) => {
+describe('kill -9 in mid-epoch, under the launcher', () => {
+  const others = [deathOf(0, 'shm'), deathOf(2, 'shm'), ...[0, 1, 2].map((rank) => deathOf(rank, 'tcp'))];
+
+  test.each(ways([deathOf(1, 'shm')], others))(
+    'rank %d of 3 over %s: all ranks end, and the last line names it',
+    async (victim, transport) => {
       const command = launch(['--nproc', '3', compiledExample('examples-mnist'), '--data', data], {
         env: { RINGRUN_TRANSPORT: transport },
       });
@@ -36,10 +38,10 @@ describe.each(transports)('kill -9 in mid-epoch, under the launcher, over %s', (
   );
 });
 
-describe.each(transports)('kill -9 without a launcher, over %s', (transport) => {
-  test.each(ways(transport === 'shm' ? [1] : [0], transport === 'shm' ? [0] : [1]))(
-    'rank %d of 2: the other rank ends with an error that names it',
-    async (victim) => {
+describe('kill -9 without a launcher', () => {
+  test.each(ways([deathOf(0, 'tcp')], [deathOf(1, 'tcp'), deathOf(0, 'shm'), deathOf(1, 'shm')]))(
+    'rank %d of 2 over %s: the other rank ends with an error that names it',
+    async (victim, transport) => {
       const env = {
         WORLD_SIZE: 2,
         MASTER_ADDR: '127.0.0.1',

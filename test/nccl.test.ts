@@ -123,9 +123,10 @@ describe.skipIf(isReal)('the MNIST example with --backend nccl', () => {
   test('trains on the GPUs if their libraries can be used', async () => {
     const ended = await train(fakeComputeLibraries());
     expect(ended).toMatchObject({ code: 0, stderr: '' });
-    const digests = [digestIn(ended.stdout), digestIn((await train(fakeComputeLibraries())).stdout)];
-    expect(digests[0]).toBeDefined();
-    expect(digests[1]).toBe(digests[0]);
+    const digest = digestIn(ended.stdout);
+    expect(digest).toBeDefined();
+    // In the short form, gpu-ddp.test.ts compares runs.
+    if (isFull) expect(digestIn((await train(fakeComputeLibraries())).stdout)).toBe(digest);
   });
 
   test('trains on the CPU otherwise, and says once which library is missing', async () => {

@@ -91,7 +91,6 @@ const jobs: (Job & { onlyFull?: boolean })[] = [
     pods: three,
     environment: (rank) => pytorchJob(rank, 3, 1),
     ranks: 3,
-    onlyFull: true,
   },
   {
     what: 'a PyTorchJob, nprocPerNode 2, ringrun train.js',
@@ -99,6 +98,7 @@ const jobs: (Job & { onlyFull?: boolean })[] = [
     pods: three,
     environment: (rank) => pytorchJob(rank, 3, 2),
     ranks: 6,
+    onlyFull: true,
   },
   {
     what: 'a PyTorchJob, nprocPerNode auto, ringrun train.js',

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { launch } from './support/command.ts';
 import { compiledExample } from './support/compiled-example.ts';
-import { isFull } from './support/extent.ts';
+import { isFull, ways } from './support/extent.ts';
 import { withoutWaiting } from './support/without-waiting.ts';
 
 const shared = fileURLToPath(new URL('../../shared/data/text/ag-news-7600.csv.gz', import.meta.url));
@@ -25,15 +25,15 @@ const accuracyOf = (stdout: string) =>
 const digestOf = (stdout: string) => /^parameters identical on \d ranks?: ([0-9a-f]{64})$/m.exec(stdout)?.[1];
 
 describe('the example learns synthetic texts on two ranks', () => {
-  test.each([
-    ['bag', '3', typescript],
-    ['transformer', '1', compiled],
-  ])('with the model %s', async (model, epochs, script) => {
-    const output = await train(script, ['--synthetic', '--model', model, '--epochs', epochs]);
-    // Guessing has an accuracy of 0.25.
-    expect(accuracyOf(output)).toBeGreaterThan(0.9);
-    expect(digestOf(output)).toBeDefined();
-  });
+  test.each(ways([['bag', '3', typescript]], [['transformer', '1', compiled]]))(
+    'with the model %s',
+    async (model, epochs, script) => {
+      const output = await train(script, ['--synthetic', '--model', model, '--epochs', epochs]);
+      // Guessing has an accuracy of 0.25.
+      expect(accuracyOf(output)).toBeGreaterThan(0.9);
+      expect(digestOf(output)).toBeDefined();
+    },
+  );
 });
 
 /** Accuracies of the same models in PyTorch 2.15, trained on the same batches: `npm run bench:text`. */
