@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { ways } from '../../../../test/support/extent.ts';
 import { runRanks } from '../support/ranks.ts';
 
 const transports = ['shm', 'tcp'];
@@ -15,15 +16,15 @@ const names = [
 ];
 const major = Number(process.versions.node.split('.')[0]);
 /** See `lengthRatios` of the script. */
-const ways = major >= 24 ? 6 : major >= 22 ? 4 : 3;
+const drops = major >= 24 ? 6 : major >= 22 ? 4 : 3;
 const reduces = (name: string): boolean => name.startsWith('allReduce');
 
-test.each(transports)(
+test.each(ways(['shm'], ['tcp']))(
   'an operation over %s completes in memory that was transferred and dropped while it ran',
   async (transport) => {
     const reports = await runRanks(2, 'transferDuringOperations', { env: { RINGRUN_TRANSPORT: transport } });
     const results = reports[0]['results'] as Record<string, object>;
-    expect(Object.keys(results)).toHaveLength(names.length * ways);
+    expect(Object.keys(results)).toHaveLength(names.length * drops);
     for (const [name, result] of Object.entries(results)) {
       expect(result, name).toMatchObject({ left: 0, wrong: 0 });
       // The caller of structuredClone owns the memory.

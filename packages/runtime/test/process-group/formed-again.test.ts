@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { freePort } from '../../../../test/support/free-port.ts';
 import { start } from '../../../rendezvous/test/store/processes.ts';
 
-const cycles = process.env['RINGRUN_FAULTS'] === 'full' ? 1000 : 100;
+const cycles = process.env['RINGRUN_FAULTS'] === 'full' ? 1000 : 40;
 
 test(`groups form ${cycles} times in one process, even with a new process, without leaks`, async () => {
   const half = cycles / 2;

@@ -15,6 +15,7 @@ import { TrainJobProgress } from '../../src/report/train-job/train-job-progress.
 import { trainingReport } from '../../src/report/training-report.ts';
 import { launch } from '../../../launcher/test/support/launched.ts';
 import { builtFile } from '../../../../test/support/built-script.ts';
+import { ways } from '../../../../test/support/extent.ts';
 import { withoutWaiting } from '../../../../test/support/without-waiting.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -163,7 +164,7 @@ describe('the server receives', () => {
     expect(lines).toEqual([]);
   });
 
-  test.each(['asynchronous', 'synchronous'])(
+  test.each(ways(['asynchronous'], ['synchronous']))(
     'without a report: the number of %s DDP steps from rank 0, without a percentage',
     async (kind) => {
       const server = await trainerServer();
