@@ -34,11 +34,11 @@ const kinds = {
 /** Names of arguments that mean the same in all functions. */
 const names: Readonly<Record<keyof typeof kinds, string>> = {
   tensor:
-    'input input1 input2 target weight bias x1 x2 anchor positive negative query key logProbs theta grid tensor var posWeight offsets perSampleWeights attnMask logits index mask condition vec vec2 mat2 mat1 batch1 batch2',
+    'input input1 input2 target weight bias x1 x2 anchor positive negative query key logProbs theta grid tensor var posWeight offsets perSampleWeights attnMask logits index mask condition vec vec2 mat2 mat1 batch1 batch2 covarianceMatrix precisionMatrix scaleTril',
   operand: 'other exponent src min max',
   scalar: 'fillValue',
   number:
-    'p eps alpha beta negativeSlope lambd minVal maxVal threshold tau margin delta labelSmoothing ignoreIndex momentum dropoutP blank numClasses groups numGroups upscaleFactor downscaleFactor k inChannels outChannels inFeatures outFeatures in1Features in2Features numEmbeddings embeddingDim numFeatures numChannels embedDim numHeads dModel nhead numLayers numEncoderLayers numDecoderLayers dimFeedforward layerNormEps inputSize hiddenSize numParameters init startDim endDim dim0 dim1 dim2 count length start step rtol atol repeats shift splitCount chunks base nan posinf neginf n diagonal offset repeats chunks correction dropout lr lrDecay rho numSamples reinterpretedBatchNdims',
+    'p eps alpha beta negativeSlope lambd minVal maxVal threshold tau margin delta labelSmoothing ignoreIndex momentum dropoutP blank numClasses groups numGroups upscaleFactor downscaleFactor k inChannels outChannels inFeatures outFeatures in1Features in2Features numEmbeddings embeddingDim numFeatures numChannels embedDim numHeads dModel nhead numLayers numEncoderLayers numDecoderLayers dimFeedforward layerNormEps inputSize hiddenSize numParameters init startDim endDim dim0 dim1 dim2 count length start step rtol atol repeats shift splitCount chunks base nan posinf neginf n diagonal offset repeats chunks correction dropout lr lrDecay rho numSamples reinterpretedBatchNdims totalCount cacheSize eventDim',
   boolean:
     'keepdim training inplace ceilMode countIncludePad alignCorners affine trackRunningStats batchFirst bidirectional normFirst zeroInfinity logTarget logInput full swap hard isCausal enableGqa includeLastOffset elementwiseAffine largest sorted descending replacement validateArgs',
   text: 'reduction approximate paddingMode nonlinearity',
@@ -89,6 +89,7 @@ const exceptions: Readonly<Partial<Record<string, keyof typeof kinds>>> = {
   'x.dist other': 'tensor',
   'x.isclose other': 'tensor',
   'x.logaddexp other': 'tensor',
+  'distributions.MultivariateNormal loc': 'tensor',
   'nn.Threshold value': 'number',
   'nn.ConstantPad1d value': 'number',
   'nn.ConstantPad2d value': 'number',
@@ -103,7 +104,9 @@ const overSeveral: ReadonlySet<string> = new Set(
 );
 
 /** Parameters of distributions. */
-const parameters: ReadonlySet<string> = new Set('loc scale low high rate probs logits'.split(' '));
+const parameters: ReadonlySet<string> = new Set(
+  'loc scale low high rate probs logits df concentration concentration1 concentration0'.split(' '),
+);
 
 /** The kind of an argument; undefined if the function checks it. */
 export function kindOf(key: string, name: string): Kind | undefined {
@@ -111,9 +114,9 @@ export function kindOf(key: string, name: string): Kind | undefined {
   if (key.startsWith('nn.init.') && name === 'tensor') return undefined;
   if ((key === 'x.norm' && name === 'p') || ((key === 'x.var' || key === 'x.std') && name === 'dim'))
     return undefined;
-  if (key.startsWith('distributions.') && parameters.has(name)) return kinds.operand;
   const exception = exceptions[`${key} ${name}`];
   if (exception !== undefined) return kinds[exception];
+  if (key.startsWith('distributions.') && parameters.has(name)) return kinds.operand;
   if (key.startsWith('nn.') && name === 'bias') return kinds.boolean;
   if (name === 'dim') return overSeveral.has(key) ? kinds.sizes : kinds.number;
   return kindOfName.get(name);

@@ -1,13 +1,12 @@
 import { arranged } from '../calls/arrange.ts';
 import type { Call } from '../calls/call.ts';
-import { binaryCrossEntropyWithLogits } from '../functional/loss.ts';
 import { where } from '../tensor/combine.ts';
 import { tensorOf } from '../tensor/creation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { real, unitInterval, zeroOrOne } from './constraint.ts';
+import { real, unitInterval, zeroOrOne, type Constraint } from './constraint.ts';
 import { Distribution } from './distribution.ts';
 import { broadcastParameters, type DistributionOptions, type DistributionParameter } from './parameters.ts';
-import { clampProbabilities, requireOne } from './probabilities.ts';
+import { crossEntropyOfLogits, logitsOf, requireOne } from './probabilities.ts';
 
 /** 1 with a probability, else 0 (torch.distributions.Bernoulli). After `manualSeed`, samples equal torch's on the CPU. */
 export class Bernoulli extends Distribution {
@@ -15,6 +14,7 @@ export class Bernoulli extends Distribution {
   readonly probs: Tensor;
   /** log(p / (1 − p)) */
   readonly logits: Tensor;
+  readonly #isOfProbs: boolean;
 
   /** Either the probability of 1, or its logit. */
   constructor(
@@ -34,11 +34,12 @@ export class Bernoulli extends Distribution {
         ? broadcastParameters('Bernoulli', { probs: [probs!, unitInterval] }, options).probs
         : broadcastParameters('Bernoulli', { logits: [logits, real] }, options).logits;
     super(known.shape, [], options);
+    this.#isOfProbs = logits === undefined;
     this.probs = logits === undefined ? known : known.sigmoid();
     this.logits = logits === undefined ? logitsOf(known) : known;
   }
 
-  protected get support() {
+  get support(): Constraint {
     return zeroOrOne;
   }
 
@@ -55,16 +56,22 @@ export class Bernoulli extends Distribution {
     return this.probs.mul(this.probs.neg().add(1));
   }
 
+  override expand(batchShape: readonly number[]): Bernoulli {
+    return this.#isOfProbs
+      ? new Bernoulli(this.probs.expand(batchShape), undefined, this.options)
+      : new Bernoulli(undefined, this.logits.expand(batchShape), this.options);
+  }
+
   protected override draw(shape: readonly number[]): Tensor {
     return this.probs.expand(this.extendedShape(shape)).bernoulli();
   }
 
   logProb(value: DistributionParameter): Tensor {
-    return crossEntropy(this.logits, this.valueOf('logProb', value)).neg();
+    return crossEntropyOfLogits(this.logits, this.valueOf('logProb', value)).neg();
   }
 
-  entropy(): Tensor {
-    return crossEntropy(this.logits, this.probs);
+  override entropy(): Tensor {
+    return crossEntropyOfLogits(this.logits, this.probs);
   }
 
   /** The values 0 and 1 along a new first dimension, expanded to the batch unless `expand` is false. */
@@ -72,17 +79,4 @@ export class Bernoulli extends Distribution {
     const values = tensorOf('float32', [2, ...this.batchShape.map(() => 1)], Float32Array.of(0, 1));
     return expand ? values.expand(2, ...this.batchShape) : values;
   }
-}
-
-function logitsOf(probs: Tensor): Tensor {
-  const clamped = clampProbabilities(probs);
-  return clamped.log().sub(clamped.neg().log1p());
-}
-
-/** −(v·log p + (1 − v)·log(1 − p)), with broadcasting. */
-function crossEntropy(logits: Tensor, value: Tensor): Tensor {
-  const zeros = logits.mul(0).add(value.mul(0));
-  return binaryCrossEntropyWithLogits(logits.expand(zeros.shape), value.expand(zeros.shape), {
-    reduction: 'none',
-  });
 }

@@ -5,7 +5,7 @@ import { broadcastShape } from '../ops/broadcast.ts';
 import { arange, full } from '../tensor/creation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { describeType, sizeOf } from '../value-type.ts';
-import { integerBelow, nonnegative, real } from './constraint.ts';
+import { integerBelow, nonnegative, real, type Constraint } from './constraint.ts';
 import { Distribution } from './distribution.ts';
 import { broadcastParameters, type DistributionOptions, type DistributionParameter } from './parameters.ts';
 import { clampProbabilities, requireOne } from './probabilities.ts';
@@ -20,6 +20,7 @@ export class Categorical extends Distribution {
   /** Logarithms of the probabilities, [..., C]. */
   readonly logits: Tensor;
   readonly #classes: number;
+  readonly #isOfProbs: boolean;
 
   /** Either probabilities, [..., C], or unnormalized logarithms of them. Probabilities are divided by their sum. */
   constructor(
@@ -42,11 +43,12 @@ export class Categorical extends Distribution {
     }
     super(known.shape.slice(0, -1), [], options);
     this.#classes = classes;
+    this.#isOfProbs = logits === undefined;
     this.probs = logits === undefined ? known.div(known.sum(-1, true)) : known.softmax(-1);
     this.logits = logits === undefined ? clampProbabilities(this.probs).log() : known.logSoftmax(-1);
   }
 
-  protected get support() {
+  get support(): Constraint {
     return integerBelow(this.#classes);
   }
 
@@ -62,6 +64,13 @@ export class Categorical extends Distribution {
   /** NaN: classes have no order. */
   get variance(): Tensor {
     return full(this.batchShape, NaN);
+  }
+
+  override expand(batchShape: readonly number[]): Categorical {
+    const shape = [...batchShape, this.#classes];
+    return this.#isOfProbs
+      ? new Categorical(this.probs.expand(shape), undefined, this.options)
+      : new Categorical(undefined, this.logits.expand(shape), this.options);
   }
 
   protected override draw(shape: readonly number[]): Tensor {
@@ -82,7 +91,7 @@ export class Categorical extends Distribution {
       .squeeze(-1);
   }
 
-  entropy(): Tensor {
+  override entropy(): Tensor {
     return this.logits.clamp(least).mul(this.probs).sum(-1).neg();
   }
 

@@ -36,7 +36,8 @@ export abstract class Distribution {
   readonly batchShape: readonly number[];
   /** Shape of one sample of one of them. */
   readonly eventShape: readonly number[];
-  readonly #validateArgs: boolean;
+  /** The options of the constructor, with their defaults, for `expand`. */
+  protected readonly options: Required<DistributionOptions>;
 
   protected constructor(
     batchShape: readonly number[],
@@ -45,11 +46,11 @@ export abstract class Distribution {
   ) {
     this.batchShape = batchShape;
     this.eventShape = eventShape;
-    this.#validateArgs = validateArgs;
+    this.options = { validateArgs };
   }
 
-  /** Values with a probability or density. */
-  protected abstract readonly support: Constraint;
+  /** Values with a probability or density (torch.distributions.Distribution.support). */
+  abstract readonly support: Constraint;
 
   /** True if `rsample` exists. */
   get hasRsample(): boolean {
@@ -73,7 +74,9 @@ export abstract class Distribution {
   /** Random samples without gradients. Default of the shape: [], one sample. */
   sample(...given: SampleShape): Tensor {
     const shape = this.#sampleShape('sample', given);
-    return noGrad(() => (this.hasRsample ? this.drawDifferentiable(shape) : this.draw(shape))).detach();
+    const samples = noGrad(() => (this.hasRsample ? this.drawDifferentiable(shape) : this.draw(shape)));
+    // The same tensor where possible, which a transform with a cache recognizes.
+    return samples.requiresGrad ? samples.detach() : samples;
   }
 
   /**
@@ -109,17 +112,33 @@ export abstract class Distribution {
    */
   abstract logProb(value: DistributionParameter): Tensor;
 
-  /** Entropy in nats, of the batch's shape. */
-  abstract entropy(): Tensor;
+  /**
+   * Entropy in nats, of the batch's shape.
+   *
+   * @throws ArgumentError for a distribution whose entropy has no formula, such as Poisson
+   */
+  entropy(): Tensor {
+    throw this.withoutFormula('entropy');
+  }
 
   /** The probability of values up to `value`. */
   cdf(_: DistributionParameter): Tensor {
-    throw this.#without('cdf', 'Use a distribution of real numbers.');
+    throw this.#without('cdf', 'Use a distribution of real numbers, such as Normal.');
   }
 
   /** The value with a probability of values up to it, the inverse of `cdf`. */
   icdf(_: DistributionParameter): Tensor {
-    throw this.#without('icdf', 'Use Uniform, Exponential or Laplace.');
+    throw this.#without('icdf', 'Use a distribution of real numbers, such as Normal.');
+  }
+
+  /**
+   * The same distribution with parameters that are expanded to the shape of a batch, to which the present one broadcasts
+   * (torch.distributions.Distribution.expand).
+   *
+   * @throws ArgumentError of a class of the user that does not define it; ShapeError if the batch does not broadcast to the shape
+   */
+  expand(_: readonly number[]): Distribution {
+    throw this.#without('expand', 'Define it in the subclass.');
   }
 
   /** The exponential of the entropy. */
@@ -134,7 +153,7 @@ export abstract class Distribution {
 
   /** A value as a float tensor, checked. */
   protected valueOf(name: string, value: DistributionParameter, support = this.support): Tensor {
-    if (this.#validateArgs) {
+    if (this.options.validateArgs) {
       requireConstraint(`${this.constructor.name}.${name}: value`, asKnown(value), support);
     }
     return asFloatTensor(value);
@@ -150,6 +169,14 @@ export abstract class Distribution {
     const shape = numbersOf(`distribution.${name}`, sizes);
     requireShape(name, shape);
     return shape;
+  }
+
+  /** The error of a member without a formula, as in torch. */
+  protected withoutFormula(member: string): ArgumentError {
+    return this.#without(
+      member,
+      'It has no formula, in torch neither. Estimate it from samples, such as logProb(sample([1000])).mean([0]).neg() for the entropy.',
+    );
   }
 
   #without(method: string, advice: string): ArgumentError {

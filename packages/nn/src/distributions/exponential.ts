@@ -3,7 +3,7 @@ import type { Call } from '../calls/call.ts';
 import { zerosLike } from '../tensor/creation.ts';
 import { rand } from '../tensor/random-creation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { nonnegative, positive, unitInterval } from './constraint.ts';
+import { nonnegative, positive, unitInterval, type Constraint } from './constraint.ts';
 import { Distribution } from './distribution.ts';
 import { broadcastParameters, type DistributionOptions, type DistributionParameter } from './parameters.ts';
 
@@ -24,7 +24,7 @@ export class Exponential extends Distribution {
     this.rate = parameters.rate;
   }
 
-  protected get support() {
+  get support(): Constraint {
     return nonnegative;
   }
 
@@ -48,6 +48,10 @@ export class Exponential extends Distribution {
     return this.rate.reciprocal();
   }
 
+  override expand(batchShape: readonly number[]): Exponential {
+    return new Exponential(this.rate.expand(batchShape), this.options);
+  }
+
   protected override drawDifferentiable(shape: readonly number[]): Tensor {
     return rand(this.extendedShape(shape)).neg().log1p().neg().div(this.rate);
   }
@@ -56,7 +60,7 @@ export class Exponential extends Distribution {
     return this.rate.log().sub(this.rate.mul(this.valueOf('logProb', value)));
   }
 
-  entropy(): Tensor {
+  override entropy(): Tensor {
     return this.rate.log().neg().add(1);
   }
 

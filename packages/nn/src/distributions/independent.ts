@@ -2,9 +2,10 @@ import { arranged } from '../calls/arrange.ts';
 import type { Call } from '../calls/call.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { real } from './constraint.ts';
+import type { Constraint } from './constraint.ts';
 import { Distribution } from './distribution.ts';
 import type { DistributionOptions, DistributionParameter } from './parameters.ts';
+import { sumOfLast } from './sum-of-last.ts';
 
 /** Makes the last dimensions of a batch dimensions of one event (torch.distributions.Independent): `logProb` sums over them. */
 export class Independent extends Distribution {
@@ -37,8 +38,8 @@ export class Independent extends Distribution {
     this.reinterpretedBatchNdims = count;
   }
 
-  protected get support() {
-    return real;
+  get support(): Constraint {
+    return this.baseDist.support;
   }
 
   override get hasRsample(): boolean {
@@ -61,6 +62,12 @@ export class Independent extends Distribution {
     return this.baseDist.stddev;
   }
 
+  override expand(batchShape: readonly number[]): Independent {
+    const reinterpreted = this.eventShape.slice(0, this.reinterpretedBatchNdims);
+    const base = this.baseDist.expand([...batchShape, ...reinterpreted]);
+    return new Independent(base, this.reinterpretedBatchNdims, this.options);
+  }
+
   protected override draw(shape: readonly number[]): Tensor {
     return this.baseDist.sample(shape);
   }
@@ -73,12 +80,7 @@ export class Independent extends Distribution {
     return sumOfLast(this.baseDist.logProb(value), this.reinterpretedBatchNdims);
   }
 
-  entropy(): Tensor {
+  override entropy(): Tensor {
     return sumOfLast(this.baseDist.entropy(), this.reinterpretedBatchNdims);
   }
-}
-
-/** The sum over the last `count` dimensions. */
-export function sumOfLast(x: Tensor, count: number): Tensor {
-  return count === 0 ? x : x.sum(Array.from({ length: count }, (_, i) => -1 - i));
 }

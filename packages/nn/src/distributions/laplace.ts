@@ -26,6 +26,10 @@ export class Laplace extends LocationScale {
     return this.scale.mul(Math.SQRT2);
   }
 
+  override expand(batchShape: readonly number[]): Laplace {
+    return new Laplace(this.loc.expand(batchShape), this.scale.expand(batchShape), this.options);
+  }
+
   protected override drawDifferentiable(shape: readonly number[]): Tensor {
     // Above −1, so that the logarithm is finite.
     const uniform = rand(this.extendedShape(shape))
@@ -40,7 +44,7 @@ export class Laplace extends LocationScale {
     return this.scale.mul(2).log().neg().sub(distance);
   }
 
-  entropy(): Tensor {
+  override entropy(): Tensor {
     return this.scale.mul(2).log().add(1);
   }
 

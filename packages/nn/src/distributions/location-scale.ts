@@ -1,13 +1,13 @@
 import type { Tensor } from '../tensor/tensor.ts';
-import { positive, real } from './constraint.ts';
+import { positive, real, type Constraint } from './constraint.ts';
 import { Distribution } from './distribution.ts';
 import { broadcastParameters, type DistributionOptions, type DistributionParameter } from './parameters.ts';
 
-/** A distribution of `loc + scale · z`, where z has no parameters and is symmetric around 0. */
+/** A distribution of `loc + scale · z`, where z has no parameters and its highest density at 0. */
 export abstract class LocationScale extends Distribution {
-  /** Mean. */
+  /** The value of the highest density, and the mean if the distribution is symmetric. */
   readonly loc: Tensor;
-  /** Normal: the standard deviation. Laplace: the mean distance from `loc`. */
+  /** Normal: the standard deviation. Laplace: the mean distance from `loc`. Cauchy: half of the distance between the quartiles. */
   readonly scale: Tensor;
 
   /** @param name of the class, in errors */
@@ -23,7 +23,7 @@ export abstract class LocationScale extends Distribution {
     this.scale = parameters.scale;
   }
 
-  protected get support() {
+  get support(): Constraint {
     return real;
   }
 

@@ -4,7 +4,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { fullLike } from '../tensor/creation.ts';
 import { rand } from '../tensor/random-creation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { real, unitInterval } from './constraint.ts';
+import { real, unitInterval, type Constraint } from './constraint.ts';
 import { Distribution } from './distribution.ts';
 import {
   asKnown,
@@ -37,7 +37,7 @@ export class Uniform extends Distribution {
   }
 
   /** Unlike in torch, values outside have a log-probability of −∞, because the bounds may be computed. */
-  protected get support() {
+  get support(): Constraint {
     return real;
   }
 
@@ -62,6 +62,10 @@ export class Uniform extends Distribution {
     return this.high.sub(this.low).div(Math.sqrt(12));
   }
 
+  override expand(batchShape: readonly number[]): Uniform {
+    return new Uniform(this.low.expand(batchShape), this.high.expand(batchShape), this.options);
+  }
+
   protected override drawDifferentiable(shape: readonly number[]): Tensor {
     return rand(this.extendedShape(shape)).mul(this.high.sub(this.low)).add(this.low);
   }
@@ -72,7 +76,7 @@ export class Uniform extends Distribution {
     return isInside.float().log().sub(this.high.sub(this.low).log());
   }
 
-  entropy(): Tensor {
+  override entropy(): Tensor {
     return this.high.sub(this.low).log();
   }
 

@@ -2,7 +2,6 @@ import type { TorchNames } from './torch-names.ts';
 
 /** Names of torch.distributions. */
 export const distributionsNames: TorchNames = {
-  OneHotCategorical: 'F.oneHot(new distributions.Categorical({ logits }).sample(), classes)',
   RelaxedOneHotCategorical: 'F.gumbelSoftmax(logits, { tau })',
 };
 
@@ -12,7 +11,6 @@ export const distributionNames: TorchNames = {
   batch_shape: 'distribution.batchShape',
   enumerate_support: 'distribution.enumerateSupport()',
   event_shape: 'distribution.eventShape',
-  expand: 'Make the distribution of expanded parameters.',
   log_prob: 'distribution.logProb',
   sample_n: 'distribution.sample([n])',
   set_default_validate_args: 'distributions.setDefaultValidateArgs(value)',

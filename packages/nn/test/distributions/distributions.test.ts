@@ -212,6 +212,82 @@ describe('errors', () => {
     expect(act).toThrow(message);
   });
 
+  test.each([
+    [
+      () => new distributions.MultivariateNormal(zeros(2)),
+      'MultivariateNormal: expected one of covarianceMatrix, precisionMatrix and scaleTril, got none. Write new distributions.MultivariateNormal(loc, { scaleTril }).',
+    ],
+    [
+      () => new distributions.MultivariateNormal(zeros(2), zeros(2, 2), zeros(2, 2)),
+      'got covarianceMatrix and precisionMatrix.',
+    ],
+    [
+      () => new distributions.Multinomial(0, floats(1, 1)),
+      'Multinomial: totalCount must be a positive integer, got 0.',
+    ],
+    [
+      () => new distributions.Multinomial(3, floats(1, 1)).logProb(floats(1, 1)),
+      'Multinomial.logProb: value: expected vectors of integers of at least 0 with the sum 3, got [1, 1].',
+    ],
+    [
+      () => new distributions.OneHotCategorical(floats(1, 1)).logProb(floats(1, 1)),
+      'OneHotCategorical.logProb: value: expected vectors of one 1 and otherwise 0, got [1, 1].',
+    ],
+    [
+      () => new distributions.Dirichlet(floats(1, 1)).logProb(floats(0.5, 0.6)),
+      'Dirichlet.logProb: value: expected vectors of numbers of at least 0 with the sum 1, got [0.5, 0.6',
+    ],
+    [
+      () => new distributions.Poisson(1).logProb(0.5),
+      'Poisson.logProb: value: expected integers of at least 0, got 0.5.',
+    ],
+    [() => new distributions.Poisson(1).entropy(), 'Poisson.entropy: expected a distribution with entropy'],
+    [() => new distributions.Geometric(0), 'Geometric: probs: expected numbers above 0 and up to 1, got 0.'],
+    [
+      () => new distributions.LogNormal(0, 1).logProb(-1),
+      'LogNormal.logProb: value: expected numbers above 0',
+    ],
+    [
+      () =>
+        new distributions.TransformedDistribution(new Normal(0, 1), new distributions.TanhTransform()).mean,
+      'TransformedDistribution.mean: expected a distribution with mean, got TransformedDistribution. It has no formula, in torch neither.',
+    ],
+    [
+      () => new Independent(new Exponential(floats(1)), 1).expand([2]).baseDist.logProb(-1),
+      'Exponential.logProb: value: expected numbers of at least 0, got -1.',
+    ],
+    [
+      () => new distributions.TanhTransform({ cacheSize: 2 as never }),
+      'Transform: expected 0 or 1 as cacheSize, got 2.',
+    ],
+    [() => new distributions.ComposeTransform([3 as never]), 'ComposeTransform: expected transforms, got 3.'],
+    [
+      () => new distributions.AffineTransform(0, 1, { eventDim: -1 }),
+      'AffineTransform: expected a whole number of at least 0 as eventDim, got -1.',
+    ],
+    [
+      () =>
+        klDivergence(
+          new distributions.LogNormal(0, 1),
+          new distributions.TransformedDistribution(new Normal(0, 1), new distributions.TanhTransform()),
+        ),
+      'klDivergence: expected TransformedDistributions with equal transforms, got others.',
+    ],
+  ])('%#: of distributions and transforms name the argument', (act, message) => {
+    expect(act).toThrow(ArgumentError);
+    expect(act).toThrow(message);
+  });
+
+  test('of shapes that do not fit', () => {
+    expect(() => new distributions.MultivariateNormal(zeros(3), zeros(2, 2))).toThrow(
+      'MultivariateNormal: expected loc float32[…,N] and covarianceMatrix float32[…,N,N], got float32[3] and float32[2,2].',
+    );
+    expect(
+      () => new distributions.MixtureSameFamily(new Categorical(floats(1, 1)), new Normal(zeros(3), 1)),
+    ).toThrow('MixtureSameFamily: expected components of the batch […,2]');
+    expect(() => new distributions.Dirichlet(zeros([]).add(1))).toThrow(ShapeError);
+  });
+
   test('of shapes that do not broadcast, and of classes without a dimension', () => {
     expect(() => new Normal(zeros(3), floats(1, 2))).toThrow(ShapeError);
     expect(() => new Categorical(zeros([]).add(1))).toThrow(
@@ -225,6 +301,45 @@ describe('errors', () => {
     distributions.setDefaultValidateArgs(false);
     expect(await numbers(new Normal(0, -1).mean)).toEqual([0]);
   });
+});
+
+test('divergences of distributions without common values are infinite, and equal transforms are recognized', async () => {
+  expect(await klDivergence(new Normal(0, 1), new Exponential(1)).item()).toBe(Infinity);
+  expect(await klDivergence(new distributions.Poisson(1), new Bernoulli(0.5)).item()).toBe(Infinity);
+  const shifted = (loc: number, by: number) =>
+    new distributions.TransformedDistribution(new Normal(loc, 1), [
+      new distributions.AffineTransform(by, 2),
+      new distributions.TanhTransform(),
+    ]);
+  expect(await klDivergence(shifted(0, 3), shifted(2, 3)).item()).toBeCloseTo(2, 5);
+  expect(() => klDivergence(shifted(0, 3), shifted(2, 4))).toThrow('equal transforms');
+});
+
+test('inverse transforms undo theirs', async () => {
+  const transform = new distributions.ComposeTransform([
+    new distributions.AffineTransform(1, -2),
+    new distributions.ExpTransform(),
+  ]);
+  const x = floats(-1, 0.5);
+  const { inv } = transform;
+  expect(await numbers(inv.forward(transform.forward(x)))).toEqual(
+    [-1, 0.5].map((e) => expect.closeTo(e, 5) as unknown),
+  );
+  const [there, back] = [
+    transform.logAbsDetJacobian(x, transform.forward(x)),
+    inv.logAbsDetJacobian(transform.forward(x), x),
+  ];
+  expect(await numbers(there.add(back))).toEqual([0, 0]);
+  expect(inv.inv).toBe(transform);
+});
+
+test('modes of Gamma, Dirichlet, StudentT and MixtureSameFamily', async () => {
+  expect(await numbers(new distributions.Gamma(floats(0.5, 3), 2).mode)).toEqual([0, 1]);
+  expect(await numbers(new distributions.Dirichlet(floats(0.5, 0.7)).mode)).toEqual([0, 1]);
+  expect(await numbers(new distributions.StudentT(floats(1, 2, 4)).variance)).toEqual([NaN, Infinity, 2]);
+  expect(await numbers(new distributions.StudentT(floats(1, 2), 5).mean)).toEqual([NaN, 5]);
+  expect(await numbers(new distributions.Cauchy(0, 1).mean)).toEqual([NaN]);
+  expect(await numbers(new distributions.HalfNormal(2).logProb(floats(1).neg()))).toEqual([-Infinity]);
 });
 
 test('registerKl adds the divergence of a subclass, before that of its class', async () => {
