@@ -48,6 +48,7 @@ export type { GradientReceiver } from './graph/source.ts';
 export { GradScaler, type GradScalerOptions } from './optim/grad-scaler.ts';
 export { enableGrad, inferenceMode, isGradEnabled, noGrad } from './tensor/no-grad.ts';
 export * as nn from './nn/index.ts';
+export { deepcopy } from './nn/deepcopy.ts';
 export { summary, type LayerSummary, type ModelSummary } from './nn/summary.ts';
 export { exportOnnx, type Exportable } from './onnx/export/export-onnx.ts';
 export type { ExportInput, ExportOptions } from './onnx/export/export-options.ts';

@@ -4,6 +4,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { describeType } from '../value-type.ts';
 import { TensorMethods } from '../tensor/tensor-methods.ts';
 import type { Arranged, Call } from './call.ts';
+import { argumentsRead } from './constructions.ts';
 import type { Signature } from './signature.ts';
 import { kindOf, type Kind } from './kinds.ts';
 import { signatures, type Signatures } from './signatures.ts';
@@ -31,6 +32,8 @@ interface Parsed {
   /** Number of those before the options. */
   readonly usual: number;
   readonly hasOptions: boolean;
+  /** The class of `nn` whose constructor this is. */
+  readonly className: string | undefined;
   readonly byName: ReadonlyMap<string, Argument>;
   readonly names: Readonly<Record<string, true>>;
   /** Names for messages about unknown ones: the options, if there are any. */
@@ -67,7 +70,8 @@ export function arranged<Usual extends readonly unknown[], Name extends keyof Si
 /** `arranged` without types, for wrappers of functions. */
 export function arrangedBy(key: keyof Signatures, given: readonly unknown[], name?: string): unknown[] {
   const signature = parsed.get(key)?.get(name) ?? parse(key, name);
-  const { usual, positional, hasOptions } = signature;
+  const { usual, positional, hasOptions, className } = signature;
+  if (className !== undefined) argumentsRead(className, given);
   const last = given.at(-1);
   const named = isNamed(last) || hasOnly(signature.names, last) ? last : undefined;
   const count = named === undefined ? given.length : given.length - 1;
@@ -158,6 +162,7 @@ function parse(key: keyof Signatures, given: string | undefined): Parsed {
     positional,
     usual: usual.length,
     hasOptions: supported.length > usual.length,
+    className: /^nn\.([A-Z]\w*)$/.exec(key)?.[1],
     byName: new Map(all.map((argument) => [argument.name, argument])),
     names: namesOf(supported),
     suggested: namesOf(supported.length > usual.length ? supported.slice(usual.length) : supported),

@@ -8,19 +8,18 @@ import { oneHotVector, type Constraint } from './constraint.ts';
 import { Distribution } from './distribution.ts';
 import type { DistributionOptions, DistributionParameter } from './parameters.ts';
 
-type Given = [
-  probs?: Tensor | undefined,
-  logits?: Tensor | undefined,
-  options?: DistributionOptions | undefined,
-];
-
 /** One of C classes as a vector with 1 at the class (torch.distributions.OneHotCategorical). Samples are float32. */
 export class OneHotCategorical extends Distribution {
   readonly #categorical: Categorical;
   readonly #isOfProbs: boolean;
 
   /** Either probabilities, [..., C], or unnormalized logarithms of them. Probabilities are divided by their sum. */
-  constructor(...given: Call<Given, 'distributions.OneHotCategorical'>) {
+  constructor(
+    ...given: Call<
+      [probs?: Tensor | undefined, logits?: Tensor | undefined, options?: DistributionOptions | undefined],
+      'distributions.OneHotCategorical'
+    >
+  ) {
     const [probs, logits, options] = arranged('distributions.OneHotCategorical', given);
     const categorical = new Categorical(probs, logits, options);
     super(categorical.batchShape, categorical.probs.shape.slice(-1), options);
@@ -82,7 +81,9 @@ export class OneHotCategorical extends Distribution {
    *
    * @internal
    */
-  protected expandedArguments(batchShape: readonly number[]): Given {
+  protected expandedArguments(
+    batchShape: readonly number[],
+  ): [probs?: Tensor | undefined, logits?: Tensor | undefined, options?: DistributionOptions | undefined] {
     const shape = [...batchShape, ...this.eventShape];
     return this.#isOfProbs
       ? [this.probs.expand(shape), undefined, this.options]
@@ -100,7 +101,12 @@ export class OneHotCategorical extends Distribution {
  */
 export class OneHotCategoricalStraightThrough extends OneHotCategorical {
   /** See {@link OneHotCategorical}. */
-  constructor(...given: Call<Given, 'distributions.OneHotCategoricalStraightThrough'>) {
+  constructor(
+    ...given: Call<
+      [probs?: Tensor | undefined, logits?: Tensor | undefined, options?: DistributionOptions | undefined],
+      'distributions.OneHotCategoricalStraightThrough'
+    >
+  ) {
     const [probs, logits, options] = arranged('distributions.OneHotCategoricalStraightThrough', given);
     super(probs, logits, options);
   }

@@ -70,6 +70,20 @@ export function registerHook(
   };
 }
 
+/** True while a module's `forward` calls hooks. */
+export function hasHooks(module: object): boolean {
+  return hooksOf.has(module);
+}
+
+/** Registers the hooks of a module on another one. */
+export function copyHooks(from: object, to: object): void {
+  const hooks = hooksOf.get(from);
+  if (hooks === undefined) return;
+  for (const time of hookTimes) {
+    for (const { hook } of hooks[time]) registerHook('deepcopy', to, time, hook);
+  }
+}
+
 function install(module: object, forward: Call): Hooks {
   const own = Object.getOwnPropertyDescriptor(module, 'forward');
   const hooks: Hooks = {

@@ -1,4 +1,5 @@
 import { invalidateRecordedCalls, type DistributedModule } from '@ringrun/core';
+import { recordConstruction } from '../calls/constructions.ts';
 import { BufferTensor } from '../tensor/buffer-tensor.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { Parameter } from '../tensor/parameter.ts';
@@ -36,6 +37,10 @@ const loadOptions: OptionNames<LoadStateDictOptions> = { strict: true, keyMappin
 export abstract class Module implements DistributedModule {
   /** True in training mode, false in evaluation mode; set by `train` and `eval`. */
   training = true;
+
+  constructor() {
+    recordConstruction(this);
+  }
 
   /** True if computing the module in training is a collective of its ranks, as for SyncBatchNorm. */
   get isCollective(): boolean {

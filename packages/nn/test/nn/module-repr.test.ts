@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { nn, optim, Parameter, tensor, type Tensor } from '../../src/index.ts';
+import { deepcopy, nn, optim, Parameter, tensor, type Tensor } from '../../src/index.ts';
 import { goldenFile } from '../support/golden-cases.ts';
 import '../support/one-thread.ts';
 
@@ -49,6 +49,8 @@ test.each(Object.entries(torch))('%s is printed as torch prints it', (call, expe
   const module = Object.hasOwn(others, call) ? others[call]() : construct(call);
   expect(String(module)).toBe(expected);
   expect(inspect(module)).toBe(expected);
+  // A copy has the same arguments.
+  if (module instanceof nn.Module) expect(String(deepcopy(module))).toBe(expected);
 });
 
 /** The module of a call in Python, whose arguments are numbers, texts, tuples, True, False and None. */

@@ -109,7 +109,7 @@ export const optimization = {
     ['optimizer', 'stepSize'],
     ['gamma?', 'lastEpoch!'],
   ],
-  'optim.swaUtils.AveragedModel': [['model'], ['device!', 'avgFn?', 'multiAvgFn!', 'useBuffers?']],
+  'optim.swaUtils.AveragedModel': [['model'], ['device!', 'avgFn?', 'multiAvgFn!', 'useBuffers?'], ['copy?']],
   'optim.swaUtils.SWALR': [
     ['optimizer', 'swaLr'],
     ['annealEpochs?', 'annealStrategy?', 'lastEpoch!'],

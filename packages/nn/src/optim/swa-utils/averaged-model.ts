@@ -3,6 +3,8 @@ import type { Call } from '../../calls/call.ts';
 import { formatWrapper, isSameList, type ForwardModule } from '@ringrun/core';
 import { ArgumentError } from '../../errors/errors.ts';
 import { changeBy } from '../../graph/changes.ts';
+import { requireBoolean } from '../../checks/require-boolean.ts';
+import { deepcopy } from '../../nn/deepcopy.ts';
 import { Module } from '../../nn/module.ts';
 import type { ModuleStateDict, StoredTensors } from '../../nn/state-dict.ts';
 import { requireNothingPending } from '../../executor/operation-queue.ts';
@@ -21,6 +23,11 @@ export interface AveragedModelOptions {
   avgFn?: AverageWeight;
   /** If true, averages buffers too. If false, copies them from the model. Default: false. */
   useBuffers?: boolean;
+  /**
+   * If false, the averages are stored in the module itself: for a second instance of a class that {@link deepcopy} cannot copy. Default:
+   * true.
+   */
+  copy?: boolean;
 }
 
 /** The mean of all parameters (stochastic weight averaging; torch.optim.swa_utils.get_swa_avg_fn). */
@@ -41,11 +48,10 @@ export function getEmaAvgFn(decay = 0.999): AverageWeight {
 }
 
 /**
- * Averages the parameters of a model over training (torch.optim.swa_utils.AveragedModel). torch copies the model; ringrun
- * stores the averages in a module that you pass, another instance of the model's class.
+ * Averages the parameters of a model over training (torch.optim.swa_utils.AveragedModel), in a copy of the model.
  *
  * ```ts
- * const averaged = new optim.swaUtils.AveragedModel(new Net(), { avgFn: optim.swaUtils.getEmaAvgFn(0.99) });
+ * const averaged = new optim.swaUtils.AveragedModel(model, { avgFn: optim.swaUtils.getEmaAvgFn(0.99) });
  * // After each step:
  * averaged.updateParameters(model);
  * ```
@@ -55,25 +61,30 @@ export function getEmaAvgFn(decay = 0.999): AverageWeight {
 export class AveragedModel<M extends Module & ForwardModule> {
   /** The module with the averages. Its parameters are frozen. */
   readonly module: M;
-  readonly #options: Required<AveragedModelOptions>;
+  readonly #options: Required<Omit<AveragedModelOptions, 'copy'>>;
   #numAveraged = 0;
 
-  /** - `module`: an instance of the model's class, which must not be trained otherwise */
+  /**
+   * - `model`: the trained model, or another instance of its class
+   *
+   * @throws ArgumentError if it cannot be copied; see {@link deepcopy}
+   */
   constructor(
     ...given: Call<[model: M, options?: AveragedModelOptions | undefined], 'optim.swaUtils.AveragedModel'>
   ) {
     const [module, options] = arranged('optim.swaUtils.AveragedModel', given);
     if (!(module instanceof Module)) {
       throw new ArgumentError(
-        "AveragedModel: expected a Module for the averages. Pass another instance of the model's class.",
+        'AveragedModel: expected a Module for the averages. Of a DistributedDataParallel, pass its module: new AveragedModel(ddp.module).',
       );
     }
 
-    const { avgFn = getSwaAvgFn(), useBuffers = false } = options;
+    const { avgFn = getSwaAvgFn(), useBuffers = false, copy = true } = options;
+    requireBoolean('AveragedModel: copy', copy);
     this.#options = { avgFn, useBuffers };
-    this.module = module;
-    module.requiresGrad(false);
-    module.eval();
+    this.module = copy ? deepcopy(module) : module;
+    this.module.requiresGrad(false);
+    this.module.eval();
   }
 
   /** Number of models averaged so far. */

@@ -80,3 +80,37 @@ test('rejects a model of another class and states without a count, and changes n
   expect(() => getEmaAvgFn(2)).toThrow('decay must lie between 0 and 1, got 2.');
   expect(() => new AveragedModel([] as never)).toThrow('expected a Module for the averages.');
 });
+
+test('averages in a copy of the model, which stays as it is', async () => {
+  const net = new Net();
+  const averaged = new AveragedModel(net, { avgFn: getEmaAvgFn(0.5) });
+  expect(averaged.module).toBeInstanceOf(Net);
+  expect([net.training, averaged.module.training]).toEqual([true, false]);
+  expect(net.parameters().every(({ requiresGrad }) => requiresGrad)).toBe(true);
+  averaged.updateParameters(net);
+  const [first] = net.first.bias.data;
+  await net
+    .forward(filled([6, 4], 1))
+    .sum()
+    .backward();
+  await new optim.SGD(net.parameters(), { lr: 0.1 }).step();
+  averaged.updateParameters(net);
+  expect(net.first.bias.data[0]).not.toBe(first);
+  expect(averaged.module.first.bias.data[0]).toBeCloseTo((first + net.first.bias.data[0]) / 2, 6);
+});
+
+test('averages in the module itself without a copy, for classes that cannot be copied', () => {
+  class Private extends nn.Module {
+    readonly layer = new nn.Linear(2, 1);
+    readonly #scale = 2;
+    forward(x: Tensor): Tensor {
+      return this.layer.forward(x).mul(this.#scale);
+    }
+  }
+  expect(() => new AveragedModel(new Private())).toThrow('it has a private field (#scale)');
+  const storage = new Private();
+  const averaged = new AveragedModel(storage, { copy: false });
+  expect(averaged.module).toBe(storage);
+  expect(storage.layer.weight.requiresGrad).toBe(false);
+  averaged.updateParameters(new Private());
+});
