@@ -4,7 +4,6 @@
  * @module @ringrun/nn
  */
 export * as autograd from './autograd/index.ts';
-export type { BackwardOptions } from './engine/autograd.ts';
 export { autocast, isAutocastEnabled, type AutocastOptions } from './tensor/autocast.ts';
 export { BufferTensor } from './tensor/buffer-tensor.ts';
 export { cat, cdist, einsum, meshgrid, stack, where } from './tensor/combine.ts';
@@ -68,7 +67,7 @@ export type {
   ShapedElements,
   TensorElements,
 } from './tensor/elements.ts';
-export { tensor, Tensor, type TensorOptions } from './tensor/tensor.ts';
+export { tensor, Tensor, type BackwardOptions, type TensorOptions } from './tensor/tensor.ts';
 export type { ProductScales } from './tensor/matrix-methods.ts';
 export type { QuotientOptions, SumOptions } from './tensor/pointwise-methods.ts';
 export type { Index, Operand, ValuesAndIndices } from './tensor/tensor-types.ts';

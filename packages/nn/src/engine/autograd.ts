@@ -31,32 +31,23 @@ import {
 } from './values-of-steps.ts';
 import type { PreparedStep } from './prepared-step.ts';
 import { enqueue, requireIdle, type Operation } from '../executor/operation-queue.ts';
-import { requireOptions, type OptionNames } from '../checks/require-options.ts';
 
-/** Options of {@link Tensor.backward}. */
-export interface BackwardOptions {
-  /**
-   * If true, throws if the loss or a gradient is NaN or infinite, and names the operator that produced it
-   * (torch.autograd.detect_anomaly) by running the graph once more with all intermediate values. Otherwise costs one scan
-   * of all gradients. With DistributedDataParallel, only ranks whose own loss or gradient is affected throw.
-   * Default: `false`.
-   */
-  detectAnomaly?: boolean;
-  /** If true, the loss may have another backward pass. Default: `false`. */
-  retainGraph?: boolean;
+/** How a backward pass runs. */
+export interface PassOptions {
+  /** See `BackwardOptions`. Default: false. */
+  readonly detectAnomaly?: boolean | undefined;
+  /** Gradient of the loss, for one of several elements. Default: 1. */
+  readonly gradient?: Value | undefined;
+  /** Values whose gradients are computed. Default: those of all parameters, and of tensors with `requiresGrad`. */
+  readonly inputs?: ReadonlySet<Value> | undefined;
 }
-
-const optionNames: OptionNames<BackwardOptions> = { detectAnomaly: true, retainGraph: true };
 
 /**
  * Runs forward and backward for a loss, delivers the gradients, and keeps the value of the loss. Backward passes run one
  * after another, and not during optimizer steps, since they accumulate into the same gradients.
- *
- * @param gradient of the loss, for one of several elements. Default: 1.
  */
-export async function backward(loss: Value, options: BackwardOptions = {}, gradient?: Value): Promise<void> {
-  requireOptions('backward', options, optionNames);
-  const explicit = explicitLossOf(loss, gradient);
+export async function backward(loss: Value, options: PassOptions): Promise<void> {
+  const explicit = explicitLossOf(loss, options);
   const values = explicit ? [explicit.loss, ...explicit.others] : [loss];
   const order = topologicalOrder(values);
   const inputs = new CapturedInputs(sourcesOf(uncachedPartOf(values, order, 'differentiate').nodes));
@@ -193,7 +184,7 @@ export async function backwardNow(
   values: readonly Value[],
   order: readonly Node[],
   { of: bufferOf }: RunInputs,
-  { detectAnomaly = false }: BackwardOptions,
+  { detectAnomaly = false }: Pick<PassOptions, 'detectAnomaly'>,
   optimizerStep?: () => PreparedStep,
 ): Promise<readonly TensorData[]> {
   const [written] = values;

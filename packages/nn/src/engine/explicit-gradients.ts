@@ -37,30 +37,38 @@ export interface ExplicitLoss {
   readonly deliver: (elements: readonly TensorData[]) => void;
 }
 
-/**
- * Undefined if the gradients are those of the operators and of the parameters alone.
- *
- * @param gradient of the loss. Default: 1.
- */
-export function explicitLossOf(loss: Value, gradient?: Value): ExplicitLoss | undefined {
-  if (gradient === undefined) {
+/** Which gradients are computed, and from what. */
+export interface ExplicitOptions {
+  /** Gradient of the loss. Default: 1. */
+  readonly gradient?: Value | undefined;
+  /** Values whose gradients are delivered. Default: all that receive one. */
+  readonly inputs?: ReadonlySet<Value> | undefined;
+}
+
+/** Undefined if the gradients are those of the operators and of the parameters alone. */
+export function explicitLossOf(
+  loss: Value,
+  { gradient, inputs }: ExplicitOptions = {},
+): ExplicitLoss | undefined {
+  if (inputs !== undefined && gradient === undefined && !isScalar(loss)) throw backwardOfMany(loss);
+  if (gradient === undefined && inputs === undefined) {
     if (!usesCustomGradients() || !hasCustomGradients(topologicalOrder([loss]))) return undefined;
     if (!isScalar(loss)) throw backwardOfMany(loss);
   }
   const gradients = buildingGradients(() =>
     gradientsFrom([[loss, gradient ?? onesLike(loss)]], {
-      isWanted: isTrainedLeaf,
+      isWanted: (value) => inputs?.has(value) ?? isTrainedLeaf(value),
       complete: hookedGradient,
     }),
   );
   const reached = [...differentiableValues([loss])];
   const ofLeaf = (leaf: Value) => gradients.get(leaf) ?? cast(expand(constant(0), leaf.shape), leaf.dtype);
   const parameters = nodesBeforeDetach(loss).flatMap(({ op, outputs: [value] }) =>
-    op === 'Input' && isTrainedLeaf(value) ? [value] : [],
+    op === 'Input' && isTrainedLeaf(value) && (inputs?.has(value) ?? true) ? [value] : [],
   );
   const targets = reached.flatMap((value) => {
     const target = gradientTargetOf(value);
-    const isReceived = isTrainedLeaf(value) || gradients.has(value);
+    const isReceived = (inputs?.has(value) ?? true) && (isTrainedLeaf(value) || gradients.has(value));
     return target && isReceived ? [{ target, gradient: ofLeaf(value) }] : [];
   });
   return {

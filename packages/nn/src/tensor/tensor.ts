@@ -1,13 +1,6 @@
 import { nameCalls } from '../errors/called-function.ts';
 import { readElements } from '../graph/element-checks.ts';
-import {
-  backward,
-  read,
-  readNumber,
-  readNumberSync,
-  readSync,
-  type BackwardOptions,
-} from '../engine/autograd.ts';
+import { backward, read, readNumber, readNumberSync, readSync } from '../engine/autograd.ts';
 import type { DType, TensorData } from '../dtype.ts';
 import { ArgumentError, NnError, ShapeError } from '../errors/errors.ts';
 import type { Value } from '../graph/node.ts';
@@ -37,6 +30,7 @@ import { input } from '../ops/source.ts';
 import { MatrixMethods } from './matrix-methods.ts';
 import { roundMethodsOnce } from './composed-methods.ts';
 import { acceptScalars } from './scalars.ts';
+import { inputsOf, refuseCreateGraph } from './backward-inputs.ts';
 import { requireChangeable, requireGradient, requireElements, TensorGradient } from './tensor-gradient.ts';
 
 /**
@@ -249,7 +243,7 @@ export class Tensor extends MatrixMethods<Tensor> {
    * (torch.Tensor.backward). They are added to those of earlier backward passes until `zeroGrad`. Resolves when the gradients are
    * ready; with DistributedDataParallel, when those of parameters have been averaged over all ranks.
    *
-   * @throws NnError (ERR_BACKWARD) if this is not one number, does not depend on a Parameter or a tensor with `requiresGrad`, or
+   * @throws ArgumentError for `inputs` without a gradient; NnError (ERR_BACKWARD) if this is not one number, does not depend on a Parameter or a tensor with `requiresGrad`, or
    *   already had a backward pass without `retainGraph`; (ERR_NONFINITE) if `detectAnomaly` finds NaN or infinity; (ERR_OUTDATED) if
    *   parameters have changed since the loss was computed from them. No gradient is changed in these cases.
    */
@@ -263,9 +257,11 @@ export class Tensor extends MatrixMethods<Tensor> {
   async backward(first?: Tensor | BackwardOptions, second?: BackwardOptions): Promise<void> {
     const isGradient = first instanceof Tensor;
     const options = (isGradient || second !== undefined ? second : first) ?? {};
-    const gradient = isGradient
-      ? cast(requireGradient('backward', first, Tensor, this.value).value, this.dtype)
-      : undefined;
+    requireOptions('backward', options, backwardOptions);
+    refuseCreateGraph(options.createGraph);
+    const given = isGradient ? first : (options.gradient ?? undefined);
+    const gradient = given && cast(requireGradient('backward', given, Tensor, this.value).value, this.dtype);
+    const inputs = inputsOf(options.inputs, Tensor);
     if (this.#backwardCalled) {
       throw new NnError(
         'ERR_BACKWARD',
@@ -274,7 +270,7 @@ export class Tensor extends MatrixMethods<Tensor> {
     }
     this.#backwardCalled = options.retainGraph !== true;
     try {
-      await backward(this.value, options, gradient);
+      await backward(this.value, { detectAnomaly: options.detectAnomaly, gradient, inputs });
     } catch (error) {
       this.#backwardCalled = false;
       throw error;
@@ -285,6 +281,36 @@ export class Tensor extends MatrixMethods<Tensor> {
 roundMethodsOnce(Tensor);
 acceptScalars(Tensor);
 nameCalls(Tensor, ['constructor', 'backward', 'array', 'arraySync', 'item', 'itemSync']);
+
+/** Options of {@link Tensor.backward}. */
+export interface BackwardOptions {
+  /**
+   * If true, throws if the loss or a gradient is NaN or infinite, and names the operator that produced it
+   * (torch.autograd.detect_anomaly) by running the graph once more with all intermediate values. Otherwise costs one scan
+   * of all gradients. With DistributedDataParallel, only ranks whose own loss or gradient is affected throw.
+   * Default: `false`.
+   */
+  detectAnomaly?: boolean;
+  /** If true, the loss may have another backward pass. Default: `false`. */
+  retainGraph?: boolean;
+  /** Gradient of this tensor, of its shape. Default: 1 for a tensor of one element. */
+  gradient?: Tensor;
+  /**
+   * Tensors whose `grad` receives a gradient: parameters, tensors with `requiresGrad`, and others after `retainGrad`. All others are
+   * left as they are, and what only they need is not computed. Default: all.
+   */
+  inputs?: Tensor | readonly Tensor[];
+  /** Only `false`, the default: `grad` is an array. `autograd.grad` computes gradients that have gradients. */
+  createGraph?: false;
+}
+
+const backwardOptions: OptionNames<BackwardOptions> = {
+  detectAnomaly: true,
+  retainGraph: true,
+  gradient: true,
+  inputs: true,
+  createGraph: true,
+};
 
 /** Options of {@link tensor}. */
 export interface TensorOptions {

@@ -204,7 +204,7 @@ describe('names what cannot be copied', () => {
       nn.utils.parametrizations.weightNorm(new nn.Linear(2, 2)),
       'Linear.weight cannot be copied: it is computed by a getter, as parametrizations are.',
     ],
-  ])('%#', (module, message) => {
+  ] as [nn.Module, string][])('%#', (module, message) => {
     expect(() => deepcopy(module)).toThrow(ArgumentError);
     expect(() => deepcopy(module)).toThrow(message);
     expect(() => deepcopy(module)).toThrow('copy.loadStateDict(model.stateDict())');
