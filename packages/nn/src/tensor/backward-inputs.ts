@@ -19,9 +19,9 @@ export function refuseCreateGraph(given: unknown): void {
  * @param given one tensor or a list
  * @throws ArgumentError unless each has a `grad` that receives its gradient
  */
-export function inputsOf<T extends { readonly value: Value; readonly requiresGrad: boolean }>(
+export function inputsOf(
   given: unknown,
-  kind: abstract new (...given: never[]) => T,
+  kind: abstract new (...given: never[]) => { readonly value: Value; readonly requiresGrad: boolean },
 ): ReadonlySet<Value> | undefined {
   if (given === undefined || given === null) return undefined;
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];

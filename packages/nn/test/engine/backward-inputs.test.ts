@@ -48,10 +48,7 @@ test('the gradient of the tensor may be an option, as in torch', async () => {
 test('a layer trains alone', async () => {
   const last = new nn.Linear(2, 1);
   const model = new nn.Sequential(new nn.Linear(2, 2), last);
-  await model
-    .forward(ones(3, 2))
-    .sum()
-    .backward({ inputs: last.parameters() });
+  await model.forward(ones(3, 2)).sum().backward({ inputs: last.parameters() });
   expect(model.parameters().map(({ grad }) => grad !== undefined)).toEqual([false, false, true, true]);
 });
 
