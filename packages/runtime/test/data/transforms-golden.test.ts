@@ -2,9 +2,16 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { inverseAffineMatrix } from '../../src/data/transforms/affine-matrix.ts';
 import type { AffineMatrix } from '../../src/data/transforms/affine-matrix.ts';
-import type { Fill, Interpolation } from '../../src/data/transforms/arguments.ts';
-import { ColorJitter, RandomAffine, RandomResizedCrop, Resize } from '../../src/data/transforms/index.ts';
+import type { Fill, Interpolation, PaddingMode } from '../../src/data/transforms/arguments.ts';
+import {
+  ColorJitter,
+  Pad,
+  RandomAffine,
+  RandomResizedCrop,
+  Resize,
+} from '../../src/data/transforms/index.ts';
 import { ColorStage, colorOperations } from '../../src/data/transforms/stages/colors.ts';
+import { PadStage } from '../../src/data/transforms/stages/pad.ts';
 import { ResizeStage } from '../../src/data/transforms/stages/resize.ts';
 import type { ByteStage, ImageShape } from '../../src/data/transforms/stages/stage.ts';
 import { WarpStage } from '../../src/data/transforms/stages/warp.ts';
@@ -31,6 +38,8 @@ type Rotated = Changed & {
 };
 type Affine = Rotated & { translate: [number, number]; scale: number; shear: [number, number] };
 
+type Padded = Changed & { padding: [number, number, number, number]; paddingMode: PaddingMode };
+
 const golden = JSON.parse(readFileSync(new URL('golden/transforms.json', import.meta.url), 'utf8')) as {
   images: Record<string, Encoded>;
   colors: Colors[];
@@ -38,6 +47,7 @@ const golden = JSON.parse(readFileSync(new URL('golden/transforms.json', import.
   parts: Resized[];
   rotated: Rotated[];
   affine: Affine[];
+  padded: Padded[];
 };
 
 const bytesOf = ({ data }: Encoded) => new Uint8Array(Buffer.from(data, 'base64'));
@@ -63,6 +73,13 @@ test.each(golden.colors)('$operation by $factor of $image has torchvision’s bi
   const stage = new ColorStage(shapeOf(given.image), new ColorJitter());
   const step = { operation: colorOperations[given.operation], factor: given.factor };
   expect(applied(stage, given.image, [step])).toEqual(bytesOf(given.result));
+});
+
+test.each(golden.padded)('$paddingMode padding $padding of $image has torchvision’s bits', (given) => {
+  const { image, padding, paddingMode, result } = given;
+  const stage = new PadStage(shapeOf(image), new Pad(padding, { paddingMode }), 'Pad');
+  expect(stage.shape).toEqual(result.shape);
+  expect(applied(stage, image, undefined)).toEqual(bytesOf(result));
 });
 
 describe('resizing', () => {

@@ -13,6 +13,20 @@ export type Fill = number | readonly number[];
 /** How pixels between the image's are computed: by the nearest one, or linearly from the four around. */
 export type Interpolation = 'nearest' | 'bilinear';
 
+/**
+ * What a border shows: one value; the pixel at the edge; the pixels inside, mirrored at the edge's pixel, or with it repeated
+ * ('symmetric').
+ */
+export type PaddingMode = 'constant' | 'edge' | 'reflect' | 'symmetric';
+
+/** @throws InvalidArgumentError for another name */
+export function paddingMode(given: PaddingMode, who: string): PaddingMode {
+  if (['constant', 'edge', 'reflect', 'symmetric'].includes(given)) return given;
+  throw new InvalidArgumentError(
+    `${who}: paddingMode must be 'constant', 'edge', 'reflect' or 'symmetric', got ${shown(given)}.`,
+  );
+}
+
 /** @throws InvalidArgumentError if `p` is outside 0 to 1 */
 export function probability(p: number, who: string): number {
   if (p >= 0 && p <= 1) return p;

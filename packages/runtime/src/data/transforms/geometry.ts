@@ -1,7 +1,18 @@
 import { InvalidArgumentError, requireInteger, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
-import { angles, center, interpolation, levels, probability, range, shown } from './arguments.ts';
-import type { Fill, Interpolation, Range } from './arguments.ts';
+import {
+  angles,
+  center,
+  interpolation,
+  levels,
+  paddingMode,
+  probability,
+  range,
+  shown,
+} from './arguments.ts';
+import type { Fill, Interpolation, PaddingMode, Range } from './arguments.ts';
+
+export type { PaddingMode } from './arguments.ts';
 
 /*
  * Transforms that move pixels, with the names and semantics of torchvision.
@@ -27,7 +38,15 @@ export type Padding =
   | readonly [leftRight: number, topBottom: number]
   | readonly [left: number, top: number, right: number, bottom: number];
 
-/** Adds borders of one colour (torchvision.transforms.Pad). */
+/** Options of {@link Pad}. */
+export interface PadOptions {
+  /** Value of a constant border, or one for each channel. Default: 0. */
+  fill?: Fill;
+  /** What the border shows. Other modes than 'constant' come before ToTensor. Default: 'constant'. */
+  paddingMode?: PaddingMode;
+}
+
+/** Adds borders of one colour, or of the image's own pixels (torchvision.transforms.Pad). */
 export class Pad {
   /** Name of the transform, kept when it is sent to a worker thread. */
   readonly kind = 'Pad';
@@ -35,15 +54,15 @@ export class Pad {
   readonly padding: readonly [left: number, top: number, right: number, bottom: number];
   /** Value of the border: a level from 0 to 255 before ToTensor, or a number of the tensor after it. */
   readonly fill: Fill;
+  /** What the border shows. */
+  readonly paddingMode: PaddingMode;
 
   /**
-   * The option `fill` is the value of the border, or one for each channel. Default: 0.
-   *
    * @param padding pixels, at least 0; two numbers are those left and right, and those above and below
    * @throws InvalidArgumentError for other numbers
    */
-  constructor(padding: Padding, options: { fill?: Fill } = {}) {
-    requireOptions('Pad', options, { fill: true });
+  constructor(padding: Padding, options: PadOptions = {}) {
+    requireOptions('Pad', options, { fill: true, paddingMode: true });
     const [left, top, right = left, bottom = top] =
       typeof padding === 'number' ? [padding, padding] : padding;
     const side = (pixels: number) => requireInteger(pixels, { who: 'Pad', what: 'padding', min: 0 });
@@ -55,6 +74,7 @@ export class Pad {
         `Pad: fill must be a number, or one for each channel, got ${shown(fill)}.`,
       );
     this.fill = typeof fill === 'number' ? fill : numbers;
+    this.paddingMode = paddingMode(options.paddingMode ?? 'constant', 'Pad');
   }
 }
 

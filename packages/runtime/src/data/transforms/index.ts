@@ -6,7 +6,13 @@ export type { Fill, Interpolation, Range } from './arguments.ts';
 export { ColorJitter, Grayscale, RandomGrayscale } from './colors.ts';
 export type { ColorJitterOptions, ColorTransform } from './colors.ts';
 export { Pad, RandomAffine, RandomRotation, RandomVerticalFlip } from './geometry.ts';
-export type { Padding, RandomAffineOptions, RandomRotationOptions } from './geometry.ts';
+export type {
+  Padding,
+  PaddingMode,
+  PadOptions,
+  RandomAffineOptions,
+  RandomRotationOptions,
+} from './geometry.ts';
 export { RandomErasing } from './random-erasing.ts';
 export type { RandomErasingOptions } from './random-erasing.ts';
 export { CutMix, MixUp, RandomChoice } from './mix.ts';

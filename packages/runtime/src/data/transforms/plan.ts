@@ -3,10 +3,13 @@ import { isViewTransform, ViewPlan, ViewStage } from './stages/view.ts';
 import type { ViewTransform } from './stages/view.ts';
 import { ColorStage } from './stages/colors.ts';
 import { EraseStage } from './stages/erase.ts';
+import { PadStage } from './stages/pad.ts';
 import { ResizeStage } from './stages/resize.ts';
 import type { ByteStage, ImageShape } from './stages/stage.ts';
 import { WarpStage } from './stages/warp.ts';
+import { Pad } from './geometry.ts';
 import type { RandomErasing } from './random-erasing.ts';
+import { RandomCrop } from './transforms.ts';
 import type { Normalize, Transform } from './transforms.ts';
 
 /** The stages of a list of transforms. */
@@ -60,7 +63,7 @@ class Planner {
   }
 
   add(transform: Transform): void {
-    if (isViewTransform(transform)) this.#addView(transform);
+    if (isViewTransform(transform)) this.#addView(this.#withoutOwnPixels(transform));
     else if (transform.kind === 'ToTensor') this.#toTensor();
     else if (transform.kind === 'Normalize') this.#normalize(transform);
     else if (transform.kind === 'RandomErasing') this.#erase(transform);
@@ -81,6 +84,21 @@ class Planner {
       outside: Float32Array.from(tables, ({ outside = 0 }) => outside),
       erasures: this.#erasures,
     };
+  }
+
+  /** Adds the border of a transform that shows the image's own pixels as a stage, and returns what is left of the transform. */
+  #withoutOwnPixels(transform: ViewTransform): ViewTransform {
+    if (transform.kind !== 'Pad' && transform.kind !== 'RandomCrop') return transform;
+    const { kind, paddingMode, padding } = transform;
+    if (paddingMode === 'constant' || padding === 0) return transform;
+    if (this.#tables)
+      throw new InvalidArgumentError(
+        `${kind}: expected paddingMode '${paddingMode}' before ToTensor, got it after. Put ${kind} before ToTensor.`,
+      );
+    this.#flush();
+    const sides = typeof padding === 'number' ? ([padding, padding, padding, padding] as const) : padding;
+    this.#push(new PadStage(this.#viewed, { padding: sides, paddingMode }, kind));
+    return kind === 'Pad' ? new Pad(0) : new RandomCrop([transform.height, transform.width]);
   }
 
   #addView(transform: ViewTransform): void {

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, requireInteger, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
-import { probability } from './arguments.ts';
+import { paddingMode, probability } from './arguments.ts';
+import type { PaddingMode } from './arguments.ts';
 import type { ColorTransform } from './colors.ts';
 import type { Pad, RandomAffine, RandomRotation, RandomVerticalFlip } from './geometry.ts';
 import type { ImageFileTransform } from './image-file-transforms.ts';
@@ -27,11 +28,13 @@ export type Transform =
 
 /** Options of {@link RandomCrop}. */
 export interface RandomCropOptions {
-  /** Black pixels to add on each side before cropping. Default: 0. */
+  /** Pixels to add on each side before cropping. Default: 0. */
   padding?: number;
+  /** What they show: black by 'constant', or the image's own pixels, as for {@link Pad}. Default: 'constant'. */
+  paddingMode?: PaddingMode;
 }
 
-const cropOptions: OptionNames<RandomCropOptions> = { padding: true };
+const cropOptions: OptionNames<RandomCropOptions> = { padding: true, paddingMode: true };
 
 /** Crops the image at a random position (torchvision.transforms.RandomCrop). */
 export class RandomCrop {
@@ -41,8 +44,10 @@ export class RandomCrop {
   readonly height: number;
   /** Width of the result in pixels, at least 1. */
   readonly width: number;
-  /** Black pixels added on each side before cropping. */
+  /** Pixels added on each side before cropping. */
   readonly padding: number;
+  /** What they show. */
+  readonly paddingMode: PaddingMode;
 
   /** @param size size of the crop: one number for both sides, or [height, width] */
   constructor(size: number | readonly [height: number, width: number], options: RandomCropOptions = {}) {
@@ -52,6 +57,7 @@ export class RandomCrop {
     this.height = requireInteger(height, { who: 'RandomCrop', what: 'height', min: 1 });
     this.width = requireInteger(width, { who: 'RandomCrop', what: 'width', min: 1 });
     this.padding = requireInteger(padding, { who: 'RandomCrop', what: 'padding', min: 0 });
+    this.paddingMode = paddingMode(options.paddingMode ?? 'constant', 'RandomCrop');
   }
 }
 

@@ -73,6 +73,10 @@ affine = [changed(name, F.affine(images[name], angle, translate, scale, shear, i
               ('digit', 5.3, [1, 2], 0.9, [8.1, 0.0], 'bilinear', None, 0),
               ('smooth', 0.0, [0, 0], 1.2, [0.0, 20.5], 'bilinear', [2, 9], [1, 2, 3])]]
 
+padded = [changed(name, F.pad(images[name], padding, padding_mode=mode), padding=padding, paddingMode=mode)
+          for name, padding in [('noise', [3, 2, 1, 4]), ('digit', [4, 4, 4, 4]), ('gray', [0, 9, 12, 0])]
+          for mode in ['edge', 'reflect', 'symmetric']]
+
 batch = torch.rand(4, 2, 5, 6, generator=generator)
 labels = torch.tensor([2, 0, 2, 1])
 
@@ -86,7 +90,7 @@ def mixed(transform, parameters):
 
 golden = {
     'images': {name: encoded(image) for name, image in images.items()},
-    'colors': colors, 'resized': resized, 'parts': parts, 'rotated': rotated, 'affine': affine,
+    'colors': colors, 'resized': resized, 'parts': parts, 'rotated': rotated, 'affine': affine, 'padded': padded,
     'mix': {
         'shape': list(batch.shape), 'images': batch.flatten().tolist(), 'labels': labels.tolist(), 'numClasses': 3,
         'mixUp': {'lambda': 0.371, **mixed(transforms.MixUp(num_classes=3), {'lam': 0.371})},
