@@ -27,7 +27,10 @@ class Block extends nn.Conv2d {
 }
 
 class Settings {
-  constructor(readonly sizes: number[]) {}
+  readonly sizes: number[];
+  constructor(sizes: number[]) {
+    this.sizes = sizes;
+  }
   get first() {
     return this.sizes[0];
   }
@@ -123,7 +126,7 @@ test.each([
     () => new nn.Sequential(new nn.Linear(3, 4), new nn.LayerNorm(4), new nn.GELU(), new nn.Softmax(-1)),
     (m: nn.Sequential, x: Tensor) => m.forward(x),
   ],
-] as [string, () => nn.Module, (module: nn.Module, x: Tensor) => Tensor][])(
+] as unknown as [string, () => nn.Module, (module: nn.Module, x: Tensor) => Tensor][])(
   'a copy of %s has the same bits, and no random number is drawn for it',
   async (_, make, call) => {
     manualSeed(3);

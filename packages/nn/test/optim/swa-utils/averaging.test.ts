@@ -88,15 +88,15 @@ test('averages in a copy of the model, which stays as it is', async () => {
   expect([net.training, averaged.module.training]).toEqual([true, false]);
   expect(net.parameters().every(({ requiresGrad }) => requiresGrad)).toBe(true);
   averaged.updateParameters(net);
-  const [first] = net.first.bias.data;
+  const [first] = net.first.bias!.data;
   await net
     .forward(filled([6, 4], 1))
     .sum()
     .backward();
   await new optim.SGD(net.parameters(), { lr: 0.1 }).step();
   averaged.updateParameters(net);
-  expect(net.first.bias.data[0]).not.toBe(first);
-  expect(averaged.module.first.bias.data[0]).toBeCloseTo((first + net.first.bias.data[0]) / 2, 6);
+  expect(net.first.bias!.data[0]).not.toBe(first);
+  expect(averaged.module.first.bias!.data[0]).toBeCloseTo((first + net.first.bias!.data[0]) / 2, 6);
 });
 
 test('averages in the module itself without a copy, for classes that cannot be copied', () => {
