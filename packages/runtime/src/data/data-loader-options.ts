@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
+import type { Batched } from './collate.ts';
 import type { AnyDataset } from './dataset-kind.ts';
 import type { BatchMemory } from './dataset.ts';
 import type { Sampler } from './sampler-state.ts';
@@ -46,7 +47,7 @@ export interface DataLoaderOptions<Sample, Batch> {
   /**
    * Mixes the images of each batch: `new transforms.MixUp({ numClasses: 10 })`, `CutMix`, or a `RandomChoice` of them. The
    * batches become `{ image, label }` with class probabilities as labels. Runs in the worker threads, after
-   * `defaultCollate`; its random numbers depend only on seed, epoch and the samples of the batch. Default: none.
+   * `defaultCollate`; or after `collateFn` in the loop's thread, in the arrays that it returns. Its random numbers depend only on seed, epoch and the samples of the batch. Default: none.
    */
   batchTransform?: BatchTransform & { readonly batch?: Batch };
   /**
@@ -60,6 +61,25 @@ export interface DataLoaderOptions<Sample, Batch> {
   numReplicas?: number;
   /** Rank of this process among those that share an iterable dataset. Default: its rank in the default group, or 0. */
   rank?: number;
+}
+
+/** A batch of images with classes, which a transform of batches mixes. Other fields stay as they are. */
+export interface ClassBatch {
+  /** [n, channels, height, width] */
+  image: Batched<Float32Array>;
+  /** Classes, [n]. */
+  label: Batched<BigInt64Array>;
+}
+
+/** Options of a loader with both `collateFn` and `batchTransform`: the first creates what the second mixes. */
+export interface MixingLoaderOptions<Sample, Batch> extends Omit<
+  DataLoaderOptions<Sample, Batch>,
+  'collateFn' | 'batchTransform'
+> {
+  /** Creates the images and classes of a batch, in arrays of its own. */
+  collateFn: (samples: Sample[], memory?: BatchMemory) => ClassBatch;
+  /** Mixes the batch that `collateFn` returns. */
+  batchTransform: BatchTransform & { readonly batch?: Batch };
 }
 
 export const optionNames: OptionNames<DataLoaderOptions<unknown, unknown>> = {
@@ -95,11 +115,7 @@ export function requireNoWorkers(numWorkers: number): void {
 }
 
 export function requireNoContradiction(options: DataLoaderOptions<never, unknown>): void {
-  const { sampler, shuffle, collateFn, batchTransform } = options;
-  if (collateFn && batchTransform)
-    throw new InvalidArgumentError(
-      `DataLoader: got both collateFn and batchTransform, but ${batchTransform.kind} changes the batches of defaultCollate. Leave out one of them.`,
-    );
+  const { sampler, shuffle } = options;
   if (!sampler || !shuffle) return;
   throw new InvalidArgumentError(
     'DataLoader: got both a sampler and shuffle: true, but the sampler decides the order. Leave out shuffle, and let the sampler shuffle.',

@@ -9,7 +9,7 @@ import {
   requireOptionsOfKind,
   needsAwait,
 } from './data-loader-options.ts';
-import type { DataLoaderOptions } from './data-loader-options.ts';
+import type { DataLoaderOptions, MixingLoaderOptions } from './data-loader-options.ts';
 import { isIterable, type AnyDataset } from './dataset-kind.ts';
 import type { BatchMemory, Dataset, IterableDataset } from './dataset.ts';
 import { FieldTypes } from './field-types.ts';
@@ -26,6 +26,7 @@ import { IndexPlan } from './loading/plan.ts';
 import { samplesAt } from './loading/samples-at.ts';
 import type { StreamState } from './loading/stream-progress.ts';
 import { Streams } from './loading/streams.ts';
+import type { MadeBatch } from './workers/messages.ts';
 import { WorkerMaker } from './loading/worker-maker.ts';
 import { RandomSampler, SequentialSampler } from './sampler.ts';
 import { isStateful } from './sampler-state.ts';
@@ -85,7 +86,13 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   /** A dataset that is chosen at run time, such as shards or images in memory. */
   // eslint-disable-next-line @typescript-eslint/unified-signatures -- as above
   constructor(dataset: AnyDataset<Sample>, options?: DataLoaderOptions<Sample, Batch>);
-  constructor(dataset: AnyDataset<Sample>, options: DataLoaderOptions<Sample, Batch> = {}) {
+  /** A loader whose batches are mixed after `collateFn`. */
+  constructor(dataset: AnyDataset<Sample>, options: MixingLoaderOptions<Sample, Batch>);
+  constructor(
+    dataset: AnyDataset<Sample>,
+    given: DataLoaderOptions<Sample, Batch> | MixingLoaderOptions<Sample, Batch> = {},
+  ) {
+    const options = given as DataLoaderOptions<Sample, Batch>;
     const who = 'DataLoader';
     requireOptions(who, options, optionNames);
     requireNoContradiction(options);
@@ -186,8 +193,10 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
         { reuseMemory: this.#reuseMemory },
       );
     this.#threads = undefined;
-    const finish = (made: unknown, memory: BatchMemory | undefined) =>
-      collates ? this.#checkedBatch(made as Batch) : this.#collateFn(made as Sample[], memory);
+    const finish = ({ batch, identity }: MadeBatch, memory: BatchMemory | undefined) =>
+      collates
+        ? this.#checkedBatch(batch as Batch)
+        : this.#mixed(this.#collateFn(batch as Sample[], memory), memory, identity);
     const ahead = this.numWorkers * this.#prefetchFactor;
     let areIdle = false;
     try {
@@ -284,9 +293,14 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
 
   /** Without `collateFn`, Batch is the result of `defaultCollate`. */
   #collate(samples: Sample[], memory: BatchMemory | undefined, identity: BatchIdentity): Batch {
-    if (this.#collateFn) return this.#collateFn(samples, memory);
+    if (this.#collateFn) return this.#mixed(this.#collateFn(samples, memory), memory, identity);
     const batch = defaultCollate(samples, { adopt: this.dataset.batch !== undefined, memory });
     return this.#checkedBatch(transformed(batch, this.#batchTransform, identity, memory) as Batch);
+  }
+
+  /** A batch of `collateFn` after the transform of batches, if there is one. */
+  #mixed(batch: Batch, memory: BatchMemory | undefined, identity: BatchIdentity | undefined): Batch {
+    return identity ? (transformed(batch, this.#batchTransform, identity, memory) as Batch) : batch;
   }
 
   #checkedBatch(batch: Batch): Batch {

@@ -4,7 +4,7 @@ export * from './pad-to.ts';
 export type { ArrayNamed, ArrayTypeName } from './numeric-array.ts';
 export type { TensorSample } from './tensor-sample.ts';
 export * from './data-loader.ts';
-export type { DataLoaderOptions } from './data-loader-options.ts';
+export type { ClassBatch, DataLoaderOptions, MixingLoaderOptions } from './data-loader-options.ts';
 export type { AnyDataset } from './dataset-kind.ts';
 export type { StreamState } from './loading/stream-progress.ts';
 export * from './dataset.ts';

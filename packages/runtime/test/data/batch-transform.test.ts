@@ -4,6 +4,8 @@ import { F, tensor } from '@ringrun/nn';
 import { describe, expect, test, vi } from 'vitest';
 // Imports the build, because threads of this Node may not run TypeScript.
 import { DataLoader, DistributedSampler, ImageDataset, transforms } from '../../dist/data/index.js';
+import { defaultCollate } from '../../src/data/collate.ts';
+import type { ClassBatch } from '../../src/data/data-loader-options.ts';
 import { Random, mixed } from '../../src/data/random.ts';
 import {
   mixedLabels,
@@ -178,19 +180,22 @@ describe('rejects', () => {
       () => new RandomChoice([new MixUp({ numClasses: 3 })], { p: [0.5] }),
       'expected p of 1 probabilities with the sum 1, got [0.5]',
     ],
-    [
-      'collateFn',
-      () =>
-        new DataLoader(images(4), {
-          collateFn: () => 1,
-          batchTransform: new transforms.MixUp({ numClasses: 3 }) as never,
-        }),
-      'got both collateFn and batchTransform, but MixUp changes the batches of defaultCollate',
-    ],
   ])('%s', (_, act, message) => {
     expect(act).toThrow(InvalidArgumentError);
     expect(act).toThrow(message);
   });
+});
+
+test.each([0, 2])('batches of collateFn are mixed like others, with %d workers', async (numWorkers) => {
+  const batchTransform = new transforms.MixUp({ numClasses: 10 });
+  const options = { batchSize: 4, shuffle: true, seed: 3, batchTransform };
+  const collateFn = (samples: { image: never; label: bigint }[]) =>
+    ({ ...defaultCollate(samples), note: 'kept' }) as unknown as ClassBatch;
+  const make = () => new DataLoader(images(8) as never, { ...options, numWorkers, collateFn });
+  expect(await all(make())).toEqual(await all(new DataLoader(images(8), options)));
+  for await (const batch of make()) {
+    expect(batch).toMatchObject({ note: 'kept', label: { shape: [4, 10] } });
+  }
 });
 
 test('augmented images are the same for 0 and 2 workers', async () => {

@@ -9,13 +9,13 @@ import type { MemoryPool } from './memory-pool.ts';
 export class WorkerMaker<Batch> implements BatchMaker<Batch> {
   readonly ahead: number;
   readonly threads: LoaderThreads;
-  readonly #finish: (made: unknown, memory: BatchMemory | undefined) => Batch;
+  readonly #finish: (made: MadeBatch, memory: BatchMemory | undefined) => Batch;
   readonly #pool: MemoryPool;
   readonly #reused = new Map<MadeBatch, ReusedMemory | undefined>();
 
   constructor(
     threads: LoaderThreads,
-    finish: (made: unknown, memory: BatchMemory | undefined) => Batch,
+    finish: (made: MadeBatch, memory: BatchMemory | undefined) => Batch,
     { pool, ahead }: { pool: MemoryPool; ahead: number },
   ) {
     this.threads = threads;
@@ -35,7 +35,7 @@ export class WorkerMaker<Batch> implements BatchMaker<Batch> {
   finish(made: MadeBatch): Batch {
     const reused = this.#pool.take();
     this.#reused.set(made, reused);
-    return this.#finish(made.batch, reused);
+    return this.#finish(made, reused);
   }
 
   reclaim(made: MadeBatch): void {

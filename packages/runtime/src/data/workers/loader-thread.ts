@@ -35,7 +35,7 @@ interface Source {
 const { module, args, collates, batchTransform } = workerData as LoaderThreadData;
 const port = parentPort!;
 // Only threads that mix batches import the addon's package.
-const mixing = batchTransform && (await import('../loading/batch-identity.ts'));
+const mixing = batchTransform && collates && (await import('../loading/batch-identity.ts'));
 // The port queues requests until the listener is added.
 const made: { source: Source } | { failure: unknown } = await createAnyFromModule(module, args).then(
   (dataset) => ({ source: { dataset, reader: new StreamReader(dataset) } }),
@@ -55,10 +55,10 @@ function answer(source: Source, request: BatchRequest): void {
   making.catch(() => undefined);
   replied = replied.then(async () => {
     try {
-      const { batch, memory, ended } = await making;
+      const { batch, memory, identity, ended } = await making;
       if (ended) reply({ ended });
       else
-        port.postMessage({ batch, memory } satisfies BatchReply, [
+        port.postMessage({ batch, memory, identity } satisfies BatchReply, [
           ...new Set([...transferable(batch), ...memory]),
         ]);
     } catch (error) {
@@ -78,7 +78,8 @@ async function makeBatch(
   if (made === 'ended') return { batch: undefined, memory: [], ended: true };
   if (made === 'skipped') return { batch: undefined, memory: request.memory ?? [] };
   const batch = batchOf(made, reused);
-  return { batch, memory: reused?.taken ?? [] };
+  const identity = batchTransform && !collates ? made.identity : undefined;
+  return { batch, memory: reused?.taken ?? [], identity };
 }
 
 /** Samples, and whether their arrays belong to the batch. */

@@ -1,4 +1,5 @@
 import type { DataPass, DataShare, WorkerDataset } from '../dataset.ts';
+import type { BatchIdentity } from '../loading/batch-identity.ts';
 import type { BatchTransform } from '../transforms/mix.ts';
 
 /** The data of a new worker thread. */
@@ -34,6 +35,8 @@ export interface MadeBatch {
   batch: unknown;
   /** The parts of its memory that may be reused. */
   memory: readonly ArrayBuffer[];
+  /** Of samples that the thread of the loop collates and transforms; otherwise undefined. */
+  identity?: BatchIdentity | undefined;
 }
 
 /** A batch, the end of a share, or a failure; in the order of the requests. */
