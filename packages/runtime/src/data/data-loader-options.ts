@@ -79,7 +79,7 @@ export interface MixingLoaderOptions<Sample, Batch> extends Omit<
   /** Creates the images and classes of a batch, in arrays of its own. */
   collateFn: (samples: Sample[], memory?: BatchMemory) => ClassBatch;
   /** Mixes the batch that `collateFn` returns. */
-  batchTransform: BatchTransform & { readonly batch?: Batch };
+  batchTransform: NonNullable<DataLoaderOptions<Sample, Batch>['batchTransform']>;
 }
 
 export const optionNames: OptionNames<DataLoaderOptions<unknown, unknown>> = {
