@@ -16,6 +16,7 @@ const rendezvous = '@ringrun/rendezvous';
 const launcher = '@ringrun/launcher';
 const nn = '@ringrun/nn';
 const tfjs = '@ringrun/tfjs';
+const train = '@ringrun/train';
 const common = '@ringrun/examples-common';
 const example = [nn, 'ringrun', common];
 
@@ -29,6 +30,7 @@ const arrows: Arrows = {
   ringrun: [core, native, collectives, rendezvous, launcher],
   [nn]: [core, native],
   [tfjs]: [core],
+  [train]: [core, nn, 'ringrun'],
   [common]: [nn, 'ringrun'],
   '@ringrun/examples-mnist': example,
   '@ringrun/examples-cifar': example,

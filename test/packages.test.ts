@@ -28,6 +28,7 @@ describe('packed packages', () => {
     '@ringrun/nn',
     'ringrun',
     '@ringrun/tfjs',
+    '@ringrun/train',
   ];
   const staged = publicPackages().map((one) => stagePackage(one, join(folder, 'staged')));
   const target = targetOfThisMachine()!;
@@ -53,6 +54,7 @@ describe('packed packages', () => {
     expect(pagesIn('ringrun')).not.toContain('wire-format.md');
     expect(pagesIn('@ringrun/nn')).toEqual(expect.arrayContaining(['from-pytorch.md', 'recipes.md']));
     expect(pagesIn('@ringrun/tfjs')).toEqual(['tfjs.md']);
+    expect(pagesIn('@ringrun/train')).toEqual(['training.md']);
     const page = (name: string, path: string) =>
       readFileSync(join(staged[names.indexOf(name)], path), 'utf8');
     expect(page('ringrun', 'docs/from-pytorch.md')).toContain('](checkpoints.md)');
@@ -120,6 +122,7 @@ describe('packed packages', () => {
     writeFileSync(join(native, 'leftover.test.js'), '');
     expect(problemsOf([...staged, platform], { binaries: false })).toEqual([
       '@ringrun/nn is 0.1.1, @ringrun/native 0.1.0',
+      '@ringrun/train needs @ringrun/nn 0.1.0, the release has 0.1.1',
       '@ringrun/native: once.js is missing',
       '@ringrun/native: leftover.test.js must not be published',
       '@ringrun/collectives: the licence is MIT, expected Apache-2.0',

@@ -21,6 +21,7 @@ const inside = [
 const pagesByPackage = {
   '@ringrun/nn': ['ddp', 'from-pytorch', 'gpu', 'onnx', 'performance', 'recipes', 'training-step'],
   '@ringrun/tfjs': ['tfjs'],
+  '@ringrun/train': ['training'],
 };
 
 /** File names of the pages in a package. Packages that are parts of `ringrun` have none. */
