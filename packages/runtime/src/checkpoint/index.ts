@@ -11,4 +11,6 @@ export type {
 export { loadSafetensors } from './load-safetensors.ts';
 export { decodeSafetensors, encodeSafetensors } from './safetensors.ts';
 export type { ArrayWithShape, ElementArray } from './safetensors.ts';
+export { onPreemption } from './preemption.ts';
+export type { PreemptionListener } from './preemption.ts';
 export type { Stateful } from './stateful.ts';

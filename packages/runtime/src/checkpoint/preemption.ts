@@ -23,7 +23,22 @@ export interface Signalled {
 }
 
 /** Called with the step after the checkpoint is saved, before the process exits, and with `preempted` or `interrupted`. */
-export const preemptionListeners = new Set<(step: number, verb: string) => Promise<void>>();
+export type PreemptionListener = (step: number, verb: string) => Promise<void>;
+
+/** The listeners of this process. */
+export const preemptionListeners = new Set<PreemptionListener>();
+
+/**
+ * Calls `listener` on each rank before `Checkpointer.saveIfPreempted` ends the process, after the checkpoint is saved: for
+ * files and connections that must be closed. The grace period is running, so it must be short.
+ *
+ * @param listener receives the step, and `preempted` (SIGTERM) or `interrupted` (SIGINT)
+ * @returns a function that removes the listener
+ */
+export function onPreemption(listener: PreemptionListener): () => void {
+  preemptionListeners.add(listener);
+  return () => void preemptionListeners.delete(listener);
+}
 
 /**
  * Detects SIGTERM on any rank, such as before a spot node is reclaimed, and SIGINT (Ctrl-C). In every step, the ranks start to
