@@ -73,8 +73,8 @@ export class MLflowLogger extends RankZeroLogger {
   }
 
   /** The id of the run, so that a resumed training continues it. */
-  stateDict(): Readonly<Record<'runId', string | undefined>> {
-    return { runId: this.#runId };
+  stateDict(): Readonly<Partial<Record<'runId', string>>> {
+    return this.#runId === undefined ? {} : { runId: this.#runId };
   }
 
   /** Continues the run of the checkpoint, unless `runId` is given. Points of steps that are repeated stay. */

@@ -1,0 +1,75 @@
+import { InvalidArgumentError } from '@ringrun/core';
+import { noGrad, type Tensor } from '@ringrun/nn';
+import type { ProcessGroup } from 'ringrun';
+import type { MetricInput } from '../metrics/input.ts';
+import { MetricCollection } from '../metrics/metric-collection.ts';
+import { overRanks } from '../metrics/state.ts';
+import { samplesIn, tensorsOf } from './batch.ts';
+import type { EvaluateOptions, Models, ValidationResult } from './fit-options.ts';
+import type { WrappedModels } from './models.ts';
+import { inPrecision } from './step.ts';
+import type { TrainerOptions } from './trainer-options.ts';
+
+type AnyEvaluateOptions = EvaluateOptions<Models, unknown>;
+
+/**
+ * Evaluates a model on the shares of all ranks, in evaluation mode. A collective. Returns the metrics, then the loss if there is one;
+ * the same on all ranks.
+ */
+export async function evaluateModels(
+  models: WrappedModels,
+  given: AnyEvaluateOptions,
+  { options, group }: { readonly options: TrainerOptions; readonly group: ProcessGroup | undefined },
+): Promise<Record<string, unknown>> {
+  const { metrics = {} } = given;
+  const collection = metrics instanceof MetricCollection ? metrics : new MetricCollection(metrics);
+  const hasMetrics = Object.keys(collection.metrics).length > 0;
+  const losses = new Float64Array(2);
+  const step = validationStepOf(models, given);
+  // Batch normalization evaluates with rank 0's running statistics on every rank.
+  models.syncBuffers();
+  const restore = models.evaluating();
+  collection.reset();
+  try {
+    for await (const batch of given.loader) {
+      const { loss, predictions, target, samples } = noGrad(() => inPrecision(options, () => step(batch)));
+      if (hasMetrics && predictions !== undefined && target !== undefined)
+        await collection.update(predictions, target);
+      if (loss === undefined) continue;
+      const weight = samples ?? samplesIn(target ?? batch);
+      losses[0] += weight * (typeof loss === 'number' ? loss : await loss.item());
+      losses[1] += weight;
+    }
+  } finally {
+    restore();
+  }
+  const values: Record<string, unknown> = { ...(await collection.compute({ ...(group && { group }) })) };
+  const [{ sums }] = await overRanks([{ sums: losses, lists: [] }], group);
+  if (sums[1] > 0) values['loss'] = sums[0] / sums[1];
+  return values;
+}
+
+function validationStepOf(
+  models: WrappedModels,
+  { validationStep, inputs = tensorsOf, loss, predictions }: AnyEvaluateOptions,
+): (batch: unknown) => ValidationResult {
+  if (validationStep) return (batch) => validationStep(batch, models.bare);
+  const model = models.only;
+  if (model === undefined) {
+    throw new InvalidArgumentError(
+      'Trainer: expected a validationStep for several models, got none. Pass validationStep: (batch, models) => ({ loss }).',
+    );
+  }
+  const module = models.modules['model'];
+  const forward = module.forward.bind(module) as (...given: Tensor[]) => unknown;
+  return (batch) => {
+    const tensors = inputs(batch);
+    const target = tensors.at(-1)!;
+    const output = forward(...tensors.slice(0, -1));
+    return {
+      ...(loss && { loss: loss(output, target) }),
+      predictions: predictions ? predictions(output) : (output as MetricInput),
+      target,
+    };
+  };
+}

@@ -1,0 +1,312 @@
+import { ReduceOp, allReduce, onPreemption, type Checkpointer, type ProcessGroup } from 'ringrun';
+import type { TrainingReport } from 'ringrun';
+import type { optim } from '@ringrun/nn';
+import {
+  callAll,
+  type Callback,
+  type Hook,
+  type MetricsByName,
+  type TrainingContext,
+} from '../callbacks/callback.ts';
+import type { Logger, Outcome } from '../loggers/logger.ts';
+import { TensorBoardLogger } from '../loggers/tensor-board-logger.ts';
+import { samplesIn } from './batch.ts';
+import { evaluateModels } from './evaluate.ts';
+import type { FitOptions, FitResult, Models } from './fit-options.ts';
+import type { WrappedModels } from './models.ts';
+import { defaultEpochs, outputOf } from './report.ts';
+import { statesOf, type SavedState } from './saved-state.ts';
+import type { Schedulers } from './schedulers.ts';
+import type { TrainBatch } from './step.ts';
+import type { TrainerOptions } from './trainer-options.ts';
+import { TrainingSums, numberOf } from './training-sums.ts';
+
+/** The parts of a training that is about to start. */
+export interface FitParts {
+  readonly options: TrainerOptions;
+  readonly fit: FitOptions<Models, unknown>;
+  readonly models: WrappedModels;
+  readonly optimizers: Readonly<Record<string, optim.Optimizer>>;
+  readonly schedulers: Schedulers;
+  readonly trainBatch: TrainBatch;
+  readonly checkpoints: Checkpointer | undefined;
+  readonly report: TrainingReport;
+  readonly callbacks: readonly Callback[];
+  readonly loggers: readonly Logger[];
+  readonly group: ProcessGroup | undefined;
+  /** Where the training begins, or continues. */
+  readonly start: Readonly<Pick<SavedState, 'batches' | 'samples' | 'batchesBefore'>> & {
+    readonly globalStep: number;
+    readonly epoch: number;
+  };
+}
+
+/** Milliseconds in which loggers end after a signal; the grace period is running. */
+const preemptedCloseMs = 5000;
+
+/** A training from its first to its last step. */
+export class FitLoop implements TrainingContext {
+  globalStep: number;
+  currentEpoch: number;
+  metrics: MetricsByName = {};
+  shouldStop = false;
+  readonly report: TrainingReport;
+  readonly #parts: FitParts;
+  readonly #sums = new TrainingSums();
+  readonly #sumsLosses: boolean;
+  /** Of this epoch. */
+  #batches: number;
+  #samples: number;
+  /** Of earlier epochs. */
+  #batchesBefore: number;
+  #validation: Readonly<Record<string, unknown>> | undefined;
+  /** Step of the last validation. */
+  #validatedAt: number | undefined;
+  #stoppedEarly = false;
+
+  constructor(parts: FitParts) {
+    this.#parts = parts;
+    this.report = parts.report;
+    const { start, schedulers, callbacks, loggers } = parts;
+    [this.globalStep, this.currentEpoch] = [start.globalStep, start.epoch];
+    [this.#batches, this.#samples, this.#batchesBefore] = [start.batches, start.samples, start.batchesBefore];
+    this.#sumsLosses =
+      loggers.length > 0 ||
+      callbacks.some(({ monitor = '' }) => monitor.startsWith('train/')) ||
+      schedulers.monitors('train/loss');
+  }
+
+  get modules(): TrainingContext['modules'] {
+    return this.#parts.models.modules;
+  }
+
+  get optimizers(): TrainingContext['optimizers'] {
+    return this.#parts.optimizers;
+  }
+
+  get isGlobalZero(): boolean {
+    return (this.#parts.group?.rank ?? 0) === 0;
+  }
+
+  log(line: string): void {
+    if (this.isGlobalZero) outputOf(this.#parts.options).write(`${line}\n`);
+  }
+
+  async run(): Promise<FitResult> {
+    const { checkpoints, options, models } = this.#parts;
+    const stopListening = onPreemption(() => this.#closeLoggers('preempted', preemptedCloseMs));
+    try {
+      models.train();
+      if (options.hyperparameters)
+        for (const logger of this.#ownLoggers) logger.logHyperparameters(options.hyperparameters);
+      await this.#call('onFitStart');
+      while (!this.#isDone) await this.#epoch();
+      await checkpoints?.finished();
+      await this.#call('onFitEnd');
+      await this.report.end();
+    } catch (error) {
+      await callAll(this.#parts.callbacks, 'onException', this, error);
+      await this.#closeLoggers('failed', preemptedCloseMs);
+      throw error;
+    } finally {
+      stopListening();
+    }
+    await this.#closeLoggers('finished');
+    return {
+      globalStep: this.globalStep,
+      epochs: this.currentEpoch,
+      validation: this.#validation,
+      stoppedEarly: this.#stoppedEarly,
+    };
+  }
+
+  get #isDone(): boolean {
+    const { maxEpochs, maxSteps } = this.#parts.options;
+    const epochs = maxEpochs ?? (maxSteps === undefined ? defaultEpochs : Infinity);
+    return this.#stoppedEarly || this.currentEpoch >= epochs || this.#hasAllSteps;
+  }
+
+  get #hasAllSteps(): boolean {
+    return this.globalStep >= (this.#parts.options.maxSteps ?? Infinity);
+  }
+
+  /** The loggers of the rank that logs. */
+  get #ownLoggers(): readonly Logger[] {
+    return this.isGlobalZero ? this.#parts.loggers : [];
+  }
+
+  async #epoch(): Promise<void> {
+    const { trainLoader, validationLoader } = this.#parts.fit;
+    const { checkValEveryNEpoch = 1, valCheckInterval } = this.#parts.options;
+    setEpoch(trainLoader, this.currentEpoch);
+    await this.#call('onEpochStart');
+    await this.#trainEpoch(trainLoader.length);
+    if (this.#sumsLosses) this.metrics = { ...this.metrics, ...(await this.#sums.means(this.#parts.group)) };
+    const isWhole = this.#batches >= trainLoader.length;
+    const isDue = valCheckInterval === undefined && (this.currentEpoch + 1) % checkValEveryNEpoch === 0;
+    if (validationLoader && (isDue || this.#hasAllSteps)) await this.#validate();
+    if (isWhole) this.#parts.schedulers.step('epoch', this.currentEpoch + 1, this.metrics);
+    await this.#call('onEpochEnd');
+    this.#stoppedEarly ||= await this.#agreesToStop();
+    if (isWhole) {
+      this.#batchesBefore += this.#batches;
+      [this.#batches, this.#samples] = [0, 0];
+      this.currentEpoch += 1;
+    }
+    await this.#save();
+  }
+
+  async #trainEpoch(length: number): Promise<void> {
+    const { fit, trainBatch, options, schedulers, checkpoints, report } = this.#parts;
+    const { accumulateGradBatches: passes = 1, valCheckInterval, checkpoint } = options;
+    const before = { steps: this.#batches, samples: this.#samples };
+    const loader = skipping(fit.trainLoader, this.#batches);
+    for await (const batch of report.epoch(this.currentEpoch + 1, loader, before)) {
+      const batchIndex = this.#batches;
+      const isLast = batchIndex + 1 === length;
+      const begins = batchIndex % passes === 0;
+      const ends = (batchIndex + 1) % passes === 0 || isLast;
+      const { globalStep, currentEpoch } = this;
+      const losses = await trainBatch(batch, { globalStep, currentEpoch, batchIndex, begins, ends });
+      const samples = samplesIn(batch);
+      this.#batches += 1;
+      this.#samples += samples;
+      const [loss = NaN] = Object.values(losses);
+      const lr = Object.values(this.optimizers)[0].paramGroups[0].lr;
+      await report.step({ loss, samples, lr });
+      if (ends) {
+        this.globalStep += 1;
+        schedulers.step('step', this.globalStep, this.metrics);
+      }
+      if (this.#sumsLosses) await this.#sums.add(losses, samples);
+      await this.#logBatch(batchIndex, losses, lr);
+      await callAll(this.#parts.callbacks, 'onTrainBatchEnd', this, { batch, samples, loss, batchIndex });
+      if (!ends) continue;
+      if (valCheckInterval !== undefined && this.globalStep % valCheckInterval === 0) {
+        await this.#validate();
+        this.#stoppedEarly ||= await this.#agreesToStop();
+      }
+      if (this.#stoppedEarly || this.#hasAllSteps) return;
+      if (isLast) continue; // Saved after the validation.
+      if (this.globalStep % (checkpoint?.everyNTrainSteps ?? Infinity) === 0) await this.#save();
+      await checkpoints?.saveIfPreempted(this.#progress);
+    }
+  }
+
+  async #logBatch(
+    batchIndex: number,
+    losses: Readonly<Record<string, number | { item(): Promise<number> }>>,
+    lr: number,
+  ): Promise<void> {
+    const { logEveryNSteps = 50 } = this.#parts.options;
+    if (batchIndex % logEveryNSteps !== 0 || this.#ownLoggers.length === 0) return;
+    const values: Record<string, number> = { 'train/learning_rate': lr };
+    for (const [name, loss] of Object.entries(losses))
+      values[`train/${name}`] = await numberOf(loss as Parameters<typeof numberOf>[0]);
+    for (const logger of this.#ownLoggers) logger.logMetrics(values, this.globalStep);
+  }
+
+  async #validate(): Promise<void> {
+    const { fit, models, options, group } = this.#parts;
+    const { validationLoader: loader } = fit;
+    if (loader === undefined || this.#validatedAt === this.globalStep) return;
+    this.#validatedAt = this.globalStep;
+    await this.#call('onValidationStart');
+    const values = await evaluateModels(models, { ...fit, loader }, { options, group });
+    this.#validation = values;
+    const { validationName = 'val' } = options;
+    const named = Object.entries(values).map(
+      ([name, value]) => [`${validationName}/${name}`, value] as const,
+    );
+    const metrics = Object.fromEntries(named);
+    this.metrics = { ...this.metrics, ...metrics };
+    this.#show(values, metrics);
+    await callAll(this.#parts.callbacks, 'onValidationEnd', this, this.metrics);
+  }
+
+  /** Prints a line in the format of Kubeflow's examples, which Katib parses, and passes the values on. */
+  #show(values: Readonly<Record<string, unknown>>, metrics: Readonly<Record<string, unknown>>): void {
+    const numbers = Object.entries(metrics).filter(
+      (entry): entry is [string, number] => typeof entry[1] === 'number',
+    );
+    const texts = Object.entries(values)
+      .filter((entry): entry is [string, number] => typeof entry[1] === 'number')
+      .map(([name, value]) => `${name}=${value.toFixed(4)}`);
+    this.log(`\n${texts.join('\t')}\n`);
+    for (const logger of this.#ownLoggers) logger.logMetrics(Object.fromEntries(numbers), this.globalStep);
+    // A TensorBoardLogger has passed them to the dashboard already.
+    if (this.#ownLoggers.some((logger) => logger instanceof TensorBoardLogger)) return;
+    for (const [name, value] of numbers) this.report.addScalar(name, value, this.globalStep);
+  }
+
+  /** Whether a rank wants to stop. A collective. */
+  async #agreesToStop(): Promise<boolean> {
+    const { group } = this.#parts;
+    if (group === undefined || group.size === 1) return this.shouldStop;
+    const wish = Int32Array.of(Number(this.shouldStop));
+    await allReduce(wish, { group, op: ReduceOp.MAX });
+    return wish[0] === 1;
+  }
+
+  get #progress() {
+    const trainer: SavedState = {
+      batches: this.#batches,
+      samples: this.#samples,
+      batchesBefore: this.#batchesBefore,
+      callbacks: statesOf(this.#parts.callbacks),
+      loggers: statesOf(this.#parts.loggers),
+    };
+    return { step: this.globalStep, epoch: this.currentEpoch, values: { trainer } };
+  }
+
+  async #save(): Promise<void> {
+    const { checkpoints } = this.#parts;
+    if (checkpoints === undefined) return;
+    await checkpoints.save(this.#progress);
+    await this.#call('onSave');
+  }
+
+  async #call(hook: Exclude<Hook, 'onTrainBatchEnd' | 'onValidationEnd' | 'onException'>): Promise<void> {
+    await callAll(this.#parts.callbacks, hook, this);
+  }
+
+  /** Ends the loggers; after `limitMs` without waiting for them any longer. */
+  async #closeLoggers(outcome: Outcome, limitMs?: number): Promise<void> {
+    const closing = Promise.allSettled(this.#parts.loggers.map((logger) => logger.close(outcome)));
+    if (limitMs === undefined) {
+      await closing;
+      return;
+    }
+    const limit = new Promise<void>((resolve) => {
+      setTimeout(resolve, limitMs).unref();
+    });
+    await Promise.race([closing, limit]);
+  }
+}
+
+/** Loaders of ringrun shuffle by epoch. */
+function setEpoch(loader: object, epoch: number): void {
+  const { dataset } = loader as { readonly dataset?: object };
+  const sampler =
+    dataset === undefined || 'iterate' in dataset ? loader : (loader as { sampler?: object }).sampler;
+  if (sampler !== undefined && 'setEpoch' in sampler)
+    (sampler as { setEpoch(epoch: number): void }).setEpoch(epoch);
+}
+
+/** Without the batches that a resumed training had; a loader with a state leaves them out itself. */
+function skipping(
+  loader: FitOptions<Models, unknown>['trainLoader'],
+  batches: number,
+): FitOptions<Models, unknown>['trainLoader'] {
+  if (batches === 0 || 'loadStateDict' in loader) return loader;
+  return {
+    length: loader.length,
+    async *[Symbol.asyncIterator]() {
+      let skipped = 0;
+      for await (const batch of loader) {
+        if (skipped < batches) skipped += 1;
+        else yield batch;
+      }
+    },
+  };
+}

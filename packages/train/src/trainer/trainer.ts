@@ -1,0 +1,154 @@
+import { optim } from '@ringrun/nn';
+import { Checkpointer, type ProcessGroup, type Resumed } from 'ringrun';
+import type { Logger } from '../loggers/logger.ts';
+import { currentGroup } from '../metrics/state.ts';
+import { evaluateModels } from './evaluate.ts';
+import { FitLoop } from './fit-loop.ts';
+import type { EvaluateOptions, FitOptions, FitResult, Models } from './fit-options.ts';
+import { WrappedModels } from './models.ts';
+import { openReport, outputOf, sharingProblem } from './report.ts';
+import { restoreCallbacks, resumeLoggers, type SavedState } from './saved-state.ts';
+import { Schedulers } from './schedulers.ts';
+import { trainBatchOf } from './step.ts';
+import { requireTrainerOptions, type TrainerOptions } from './trainer-options.ts';
+
+/**
+ * A training loop (Lightning: Trainer): steps, validation, schedulers, callbacks, checkpoints, preemption, and the training report.
+ *
+ * ```ts
+ * const trainer = new Trainer({ maxEpochs: 3, checkpoint: { dir: 'checkpoints' }, resume: 'auto' });
+ * await trainer.fit(model, { trainLoader, validationLoader, loss: F.crossEntropy, optimizer, metrics: { accuracy } });
+ * ```
+ *
+ * Every rank makes the same calls. If a process group exists, the model is wrapped in DistributedDataParallel. A resumed training
+ * produces bit-identical parameters to an uninterrupted one on the same number of ranks, at checkpoints after an epoch or between
+ * optimizer steps.
+ */
+export class Trainer {
+  readonly #options: TrainerOptions;
+
+  /** @throws InvalidArgumentError for an unknown option, a number out of range, or `resume: 'auto'` without `checkpoint` */
+  constructor(options: TrainerOptions = {}) {
+    requireTrainerOptions(options);
+    this.#options = options;
+  }
+
+  /**
+   * Trains a model. A collective. Resolves after the last step, when checkpoints and logs are written. The model is in training mode
+   * afterwards.
+   *
+   * @param model a module of `@ringrun/nn`, a DistributedDataParallel, or several modules by name for a `trainingStep`
+   * @param options data, loss, optimizer, and what else belongs to the model
+   * @throws InvalidArgumentError for options that do not fit each other; errors of the step, of the data, of callbacks and of checkpoints
+   */
+  async fit<M extends Models, Batch, ValidationBatch = Batch>(
+    model: M | { readonly module: M },
+    options: FitOptions<M, Batch, ValidationBatch>,
+  ): Promise<FitResult> {
+    const fit = options as unknown as FitOptions<Models, unknown>;
+    const [settings, group] = [this.#options, this.#group];
+    const { callbacks = [], validationName = 'val', checkpoint } = settings;
+    const loggers = this.#loggers;
+    const models = new WrappedModels(model, group, settings.ddp);
+    const optimizers = byName(fit.optimizer);
+    const schedulers = new Schedulers(fit.scheduler, `${validationName}/loss`);
+    const trainBatch = trainBatchOf(models, fit, optimizers, settings);
+    const isRank0 = (group?.rank ?? 0) === 0;
+    const problem = sharingProblem(fit.trainLoader, group);
+    if (problem !== undefined && isRank0) process.stderr.write(`ringrun: ${problem}\n`);
+
+    const checkpoints = checkpointerOf(settings, group);
+    checkpoints?.register({
+      ...models.registered,
+      ...registeredOptimizers(optimizers),
+      ...schedulers.registered,
+      ...('loadStateDict' in fit.trainLoader && { loader: fit.trainLoader }),
+    });
+    const resumed = await checkpoints?.resume(settings.resume);
+    const state = resumed && stateOf(resumed, group?.size ?? 1);
+    if (resumed && state) {
+      restoreCallbacks(callbacks, state.callbacks);
+      resumeLoggers(loggers, resumed.step, state.loggers);
+      const line = `resumed from ${resumed.path}: step ${resumed.step}, epoch ${resumed.epoch + 1}`;
+      if (isRank0) outputOf(settings).write(`${line}\n`);
+    }
+    const { batches = 0, samples = 0, batchesBefore = 0 } = state ?? {};
+    const loop = new FitLoop({
+      options: settings,
+      fit,
+      models,
+      optimizers,
+      schedulers,
+      trainBatch,
+      checkpoints: checkpoint && checkpoints,
+      report: await openReport(settings, fit.trainLoader, { group, batchesBefore: batchesBefore + batches }),
+      callbacks,
+      loggers,
+      group,
+      start: { globalStep: resumed?.step ?? 0, epoch: resumed?.epoch ?? 0, batches, samples, batchesBefore },
+    });
+    return await loop.run();
+  }
+
+  /**
+   * Evaluates a model on the shares of all ranks (Lightning: Trainer.validate, Trainer.test). A collective. The model is in evaluation
+   * mode meanwhile.
+   *
+   * @returns the metrics by name, and the mean loss over all samples as `loss`; the same on all ranks
+   */
+  async evaluate<M extends Models, Batch>(
+    model: M | { readonly module: M },
+    options: EvaluateOptions<M, Batch>,
+  ): Promise<Record<string, unknown>> {
+    const given = options as unknown as EvaluateOptions<Models, unknown>;
+    // Wrapped models are known; others need not be wrapped for an evaluation.
+    const models = new WrappedModels(model, undefined);
+    return await evaluateModels(models, given, { options: this.#options, group: this.#group });
+  }
+
+  get #group(): ProcessGroup | undefined {
+    return this.#options.processGroup ?? currentGroup();
+  }
+
+  get #loggers(): readonly Logger[] {
+    const { logger = [] } = this.#options;
+    return Array.isArray(logger) ? (logger as readonly Logger[]) : [logger as Logger];
+  }
+}
+
+/** Without `checkpoint`, a training may resume from a path, but is not saved. */
+function checkpointerOf({ checkpoint, resume }: TrainerOptions, group: ProcessGroup | undefined) {
+  const processGroup = group && { processGroup: group };
+  if (checkpoint) {
+    const { dir, keep } = checkpoint;
+    return new Checkpointer({ dir, ...(keep !== undefined && { keep }), ...processGroup });
+  }
+  return resume === undefined ? undefined : new Checkpointer({ dir: resume, ...processGroup });
+}
+
+function byName(
+  optimizer: FitOptions<Models, unknown>['optimizer'],
+): Readonly<Record<string, optim.Optimizer>> {
+  return optimizer instanceof optim.Optimizer ? { optimizer } : optimizer;
+}
+
+function registeredOptimizers(
+  optimizers: Readonly<Record<string, optim.Optimizer>>,
+): Readonly<Record<string, optim.Optimizer>> {
+  const entries = Object.entries(optimizers);
+  if (entries.length === 1) return optimizers;
+  return Object.fromEntries(entries.map(([name, one]) => [`optimizer_${name}`, one]));
+}
+
+/** The state of the Trainer; of another number of ranks, its batches are as many samples. */
+function stateOf({ values, worldSize }: Resumed, ranks: number): SavedState {
+  const saved = values['trainer'] as SavedState | undefined;
+  const state = saved ?? { batches: 0, samples: 0, batchesBefore: 0, callbacks: {}, loggers: {} };
+  const scaled = (count: number) => Math.round((count * worldSize) / ranks);
+  return {
+    ...state,
+    batches: scaled(state.batches),
+    samples: scaled(state.samples),
+    batchesBefore: scaled(state.batchesBefore),
+  };
+}
