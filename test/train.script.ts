@@ -29,7 +29,10 @@ async function trained(options: TrainerOptions, crashAt = Infinity) {
   const saved: number[] = [];
   const callback: Callback = {
     onValidationEnd: (_, values) => void losses.push(values['val/loss']),
-    onSave: ({ globalStep }) => void saved.push(globalStep),
+    onSave: ({ globalStep, log }) => {
+      saved.push(globalStep);
+      log(`saved at ${globalStep}`);
+    },
     onTrainBatchEnd: ({ globalStep }) => {
       if (globalStep === crashAt) throw new Error('crash');
     },

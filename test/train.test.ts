@@ -111,6 +111,7 @@ test('a preempted training saves, ends its loggers and exits with 143, and its n
   expect(preempted.code).toBe(143);
   expect(preempted.stderr).toMatch(/preempted at step [5-8], checkpoint saved to /);
   expect(preempted.stdout).toContain('closed: preempted');
+  expect(preempted.stdout).toContain('saved at 3\n');
   const resumed = await run('0');
   expect(resumed.code, resumed.stderr).toBe(0);
   expect(resumed.stdout).toMatch(/^resumed from .*: step [5-8], epoch [23]$/m);

@@ -24,7 +24,7 @@ export interface TrainingContext {
   /** Set it to true to end the training after this validation or epoch. One rank is enough (Lightning: should_stop). */
   shouldStop: boolean;
   /** Prints a line on rank 0. */
-  log(line: string): void;
+  readonly log: (line: string) => void;
 }
 
 /** A batch that was trained. */

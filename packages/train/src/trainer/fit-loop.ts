@@ -88,9 +88,10 @@ export class FitLoop implements TrainingContext {
     return (this.#parts.group?.rank ?? 0) === 0;
   }
 
-  log(line: string): void {
+  /** A property, so that callbacks may take it out of their argument. */
+  readonly log = (line: string): void => {
     if (this.isGlobalZero) outputOf(this.#parts.options).write(`${line}\n`);
-  }
+  };
 
   async run(): Promise<FitResult> {
     const { checkpoints, options, models } = this.#parts;
