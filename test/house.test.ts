@@ -31,7 +31,7 @@ const arrows: Arrows = {
   [nn]: [core, native],
   [tfjs]: [core],
   [train]: [core, nn, 'ringrun'],
-  [common]: [nn, 'ringrun'],
+  [common]: [nn, 'ringrun', train],
   '@ringrun/examples-mnist': example,
   '@ringrun/examples-cifar': example,
   '@ringrun/examples-finetune': [...example, '@ringrun/examples-cifar'],

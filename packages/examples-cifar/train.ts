@@ -46,6 +46,7 @@ await run(settings, async () => {
       transform: new Compose([...augmentation, ...asTensors]),
     }),
     testSet: await loadCifar10({ split: 'test', location }),
+    classes: 10,
     imageShape: [3, 32, 32],
     createModel: models[settings.model as keyof typeof models],
   };

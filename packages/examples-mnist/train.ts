@@ -33,6 +33,7 @@ await run(settings, async () => {
     dataTitle: title,
     trainSet: await loadMnist({ split: 'train', location }),
     testSet: await loadMnist({ split: 'test', location }),
+    classes: 10,
     imageShape: [1, 28, 28],
     createModel: () => new Net(),
   };

@@ -12,6 +12,8 @@ export interface Task {
   dataTitle: string;
   trainSet: ImageDataset;
   testSet: ImageDataset;
+  /** Number of classes. */
+  classes: number;
   /** [channels, height, width] */
   imageShape: readonly number[];
   /** Returns a new model. The seed determines its initial parameters. */

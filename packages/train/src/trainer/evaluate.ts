@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/core';
-import { noGrad, type Tensor } from '@ringrun/nn';
+import { Tensor, noGrad, tensor } from '@ringrun/nn';
 import type { ProcessGroup } from 'ringrun';
 import type { MetricInput } from '../metrics/input.ts';
 import { MetricCollection } from '../metrics/metric-collection.ts';
@@ -25,14 +25,14 @@ export async function evaluateModels(
   const collection = metrics instanceof MetricCollection ? metrics : new MetricCollection(metrics);
   const hasMetrics = Object.keys(collection.metrics).length > 0;
   const losses = new Float64Array(2);
-  const step = validationStepOf(models, given);
+  const step = validationStepOf(models, given, (run) => noGrad(() => inPrecision(options, run)), hasMetrics);
   // Batch normalization evaluates with rank 0's running statistics on every rank.
   models.syncBuffers();
   const restore = models.evaluating();
   collection.reset();
   try {
     for await (const batch of given.loader) {
-      const { loss, predictions, target, samples } = noGrad(() => inPrecision(options, () => step(batch)));
+      const { loss, predictions, target, samples } = await step(batch);
       if (hasMetrics && predictions !== undefined && target !== undefined)
         await collection.update(predictions, target);
       if (loss === undefined) continue;
@@ -49,11 +49,17 @@ export async function evaluateModels(
   return values;
 }
 
+/**
+ * @param compute runs a forward pass without gradients, in the precision of the trainer
+ * @param hasMetrics whether predictions are read
+ */
 function validationStepOf(
   models: WrappedModels,
   { validationStep, inputs = tensorsOf, loss, predictions }: AnyEvaluateOptions,
-): (batch: unknown) => ValidationResult {
-  if (validationStep) return (batch) => validationStep(batch, models.bare);
+  compute: <Result>(run: () => Result) => Result,
+  hasMetrics: boolean,
+): (batch: unknown) => ValidationResult | Promise<ValidationResult> {
+  if (validationStep) return (batch) => compute(() => validationStep(batch, models.bare));
   const model = models.only;
   if (model === undefined) {
     throw new InvalidArgumentError(
@@ -62,12 +68,14 @@ function validationStepOf(
   }
   const module = models.modules['model'];
   const forward = module.forward.bind(module) as (...given: Tensor[]) => unknown;
-  return (batch) => {
+  return async (batch) => {
     const tensors = inputs(batch);
     const target = tensors.at(-1)!;
-    const output = forward(...tensors.slice(0, -1));
+    const lazy = compute(() => forward(...tensors.slice(0, -1)));
+    // The loss of an output that is known does not compute the output again.
+    const output = hasMetrics && lazy instanceof Tensor ? tensor(await lazy.array(), [...lazy.shape]) : lazy;
     return {
-      ...(loss && { loss: loss(output, target) }),
+      ...(loss && { loss: compute(() => loss(output, target)) }),
       predictions: predictions ? predictions(output) : (output as MetricInput),
       target,
     };
