@@ -15,7 +15,7 @@ import {
 } from '@ringrun/train';
 import { broadcastObject, getRank, getWorldSize, parametersDigest } from 'ringrun';
 import { runScenario } from './fixtures/run-scenario.ts';
-import { problem } from './fixtures/train/problem.ts';
+import { problem, stateOf } from './fixtures/train/problem.ts';
 
 const quiet: TrainerOptions = { enableProgressBar: false };
 const metrics = { accuracy: new Accuracy({ task: 'multiclass', numClasses: 3 }) };
@@ -108,7 +108,13 @@ await runScenario({
     const stopped = await trained({ callbacks: [onOneRank] });
     const { model, validationLoader: loader, loss } = problem();
     const untrained = await new Trainer(quiet).evaluate(model, { loader, loss, metrics });
-    return { run, stopped: stopped.result, untrained, path, best: best.bestModelPath };
+    // Each rank has running statistics of its own after the training, and those of rank 0 for an evaluation.
+    const { model: trainedModel, ...fit } = problem();
+    const trainer = new Trainer({ ...quiet, maxEpochs: 1 });
+    await trainer.fit(trainedModel, { trainLoader: fit.trainLoader, loss, optimizer: fit.optimizer });
+    const after = await trainer.evaluate(trainedModel, { loader, loss, metrics });
+    const state = stateOf(trainedModel);
+    return { run, stopped: stopped.result, untrained, after, state, path, best: best.bestModelPath };
   },
   /** Two models, two optimizers. */
   gan: async () => {

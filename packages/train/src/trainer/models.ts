@@ -5,8 +5,13 @@ import type { TrainableModule } from '../trainable-module.ts';
 import type { AnyWrapped, Models, Wrapped } from './fit-options.ts';
 import type { TrainerOptions } from './trainer-options.ts';
 
-/** The wrapper of each module, so that a second `fit` does not wrap it again. */
-const wrappers = new WeakMap<TrainableModule, DistributedDataParallel<TrainableModule>>();
+interface KnownWrapper {
+  readonly wrapper: DistributedDataParallel<TrainableModule>;
+  readonly group: ProcessGroup;
+}
+
+/** The last wrapper of each module, so that a second `fit` does not wrap it again, and an evaluation knows it. */
+const wrappers = new WeakMap<TrainableModule, KnownWrapper>();
 
 /** The models of a training: one under the name `model`, or several by their names. */
 export class WrappedModels {
@@ -16,14 +21,14 @@ export class WrappedModels {
   readonly #isOne: boolean;
 
   /**
-   * Wraps modules if there is a group.
-   *
+   * @param group the modules are wrapped for it, if there is one
+   * @param options of the wrappers; undefined: wrap no module that is not wrapped already
    * @throws InvalidArgumentError if there is no module
    */
   constructor(
     models: Models | { readonly module: Models },
     group: ProcessGroup | undefined,
-    options: TrainerOptions['ddp'] = {},
+    options: TrainerOptions['ddp'] | undefined,
   ) {
     this.#isOne = models instanceof nn.Module || models instanceof DistributedDataParallel;
     const named = (this.#isOne ? { model: models } : models) as Readonly<Record<string, AnyWrapped>>;
@@ -36,9 +41,10 @@ export class WrappedModels {
     const wrap = (one: AnyWrapped) => {
       if (one instanceof DistributedDataParallel || group === undefined) return one;
       const known = wrappers.get(one);
-      if (known) return known;
+      if (known?.group === group) return known.wrapper;
+      if (options === undefined) return one;
       const wrapper = new DistributedDataParallel(one, { ...options, processGroup: group });
-      wrappers.set(one, wrapper);
+      wrappers.set(one, { wrapper, group });
       return wrapper;
     };
     this.#wrapped = Object.fromEntries(entries.map(([name, one]) => [name, wrap(one)]));

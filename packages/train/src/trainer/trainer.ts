@@ -49,7 +49,7 @@ export class Trainer {
     const [settings, group] = [this.#options, this.#group];
     const { callbacks = [], validationName = 'val', checkpoint } = settings;
     const loggers = this.#loggers;
-    const models = new WrappedModels(model, group, settings.ddp);
+    const models = new WrappedModels(model, group, settings.ddp ?? {});
     const optimizers = byName(fit.optimizer);
     const schedulers = new Schedulers(fit.scheduler, `${validationName}/loss`);
     const trainBatch = trainBatchOf(models, fit, optimizers, settings);
@@ -101,9 +101,9 @@ export class Trainer {
     options: EvaluateOptions<M, Batch>,
   ): Promise<Record<string, unknown>> {
     const given = options as unknown as EvaluateOptions<Models, unknown>;
-    // Wrapped models are known; others need not be wrapped for an evaluation.
-    const models = new WrappedModels(model, undefined);
-    return await evaluateModels(models, given, { options: this.#options, group: this.#group });
+    const group = this.#group;
+    const models = new WrappedModels(model, group, undefined);
+    return await evaluateModels(models, given, { options: this.#options, group });
   }
 
   get #group(): ProcessGroup | undefined {
