@@ -63,7 +63,7 @@ export function slurmNode(env: NodeJS.ProcessEnv): SlurmNode | undefined {
 
 /** LOCAL_RANK of a launcher, else SLURM_LOCALID: the rank among the processes of this host; undefined if neither is set. */
 export function localRankOf(env: NodeJS.ProcessEnv): string | undefined {
-  return env['LOCAL_RANK'] || (env['SLURM_PROCID'] ? env['SLURM_LOCALID'] : undefined) || undefined;
+  return env['LOCAL_RANK'] ?? (env['SLURM_PROCID'] ? env['SLURM_LOCALID'] : undefined);
 }
 
 /** The first host of a list such as `gpu[03-05,9],cpu1`, as `scontrol show hostnames` prints it. */
