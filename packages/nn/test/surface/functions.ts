@@ -178,6 +178,7 @@ export const notFunctions = [
   ...['ArgumentError', 'NnError', 'ShapeError', 'OnnxModule', 'SparseGradient', 'Tensor', 'F', 'nn', 'optim'],
   ...[
     'compileStep',
+    'deepcopy',
     'checkpoint',
     ...['noGrad', 'enableGrad', 'inferenceMode', 'isGradEnabled', 'autograd'],
     'autocast',
