@@ -11,12 +11,12 @@ export type SlurmTask = Readonly<
  * of the job, where task 0 runs. The port follows from the job's id, as in PyTorch Lightning, because jobs may share hosts: 15000 + its
  * last four digits. Source of the semantics: the manual page of srun, "Output environment variables".
  *
- * @returns undefined outside of a step of srun, and in a process that a launcher started (RANK, WORLD_SIZE)
+ * @returns undefined outside of a step of srun, and where other variables name ranks or nodes (RANK, WORLD_SIZE, PET_NNODES)
  * @throws InvalidArgumentError if SLURM_PROCID and SLURM_NTASKS are no rank and number of tasks
  */
 export function slurmTask(env: NodeJS.ProcessEnv): SlurmTask | undefined {
   const [rank, tasks, nodes] = [env['SLURM_PROCID'], env['SLURM_NTASKS'], nodeList(env)];
-  if (isSet(env, 'RANK') || isSet(env, 'WORLD_SIZE') || !rank || !tasks) return undefined;
+  if (namesNodes(env) || !rank || !tasks) return undefined;
   if (!isInteger(rank) || !isInteger(tasks) || Number(rank) >= Number(tasks)) {
     throw new InvalidArgumentError(
       `SLURM_PROCID is ${JSON.stringify(rank)} and SLURM_NTASKS is ${JSON.stringify(tasks)}, expected a task from 0 and their number. ` +
@@ -49,8 +49,7 @@ export function slurmNode(env: NodeJS.ProcessEnv): SlurmNode | undefined {
     env['SLURM_NODEID'],
     nodeList(env),
   ];
-  if (['PET_NNODES', 'RANK', 'WORLD_SIZE'].some((name) => isSet(env, name))) return undefined;
-  if (!count || !rank || !nodes || !(Number(count) > 1)) return undefined;
+  if (namesNodes(env) || !count || !rank || !nodes || !(Number(count) > 1)) return undefined;
   const tasks = env['SLURM_STEP_NUM_TASKS'];
   if (tasks && Number(tasks) > Number(count)) {
     throw new InvalidArgumentError(
@@ -81,8 +80,9 @@ function portOfJob(env: NodeJS.ProcessEnv): Partial<Record<'MASTER_PORT', string
   return id && isInteger(id) ? { MASTER_PORT: String(15_000 + (Number(id) % 10_000)) } : {};
 }
 
-function isSet(env: NodeJS.ProcessEnv, name: string): boolean {
-  return (env[name]?.trim() ?? '') !== '';
+/** True in a process that a launcher started, and in a pod of an operator. */
+function namesNodes(env: NodeJS.ProcessEnv): boolean {
+  return ['PET_NNODES', 'RANK', 'WORLD_SIZE'].some((name) => (env[name]?.trim() ?? '') !== '');
 }
 
 function isInteger(text: string): boolean {

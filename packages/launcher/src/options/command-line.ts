@@ -31,7 +31,7 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     refuseForeign(command, option);
   };
   command.parse(withDashes(argv, command, see), { from: 'user' });
-  const environment = withSlurm(env);
+  const environment = namesNodes(collectOptions(command, env)) ? env : withSlurm(env);
   const requested = collectOptions(command, environment);
   const { warnings, ...placement } = resolveNodes(requested, environment);
   const options: LaunchOptions = {
@@ -56,6 +56,11 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     options,
     warnings: [...warnings, ...warningsOnLogs(requested), ...misspeltVariables(command, env)],
   };
+}
+
+/** Options that name nodes describe all of them: `srun torchrun --nnodes 2 --rdzv-endpoint head:29500` works as it is. */
+function namesNodes({ nnodes, nodeRank, masterAddr, rdzvEndpoint, standalone }: RequestedOptions): boolean {
+  return [nnodes, nodeRank, masterAddr, rdzvEndpoint, standalone].some((given) => given !== undefined);
 }
 
 /** The environment with the nodes of Slurm's step. Variables that are set override them. */

@@ -53,6 +53,22 @@ describe('reads the environment of', () => {
         rendezvous: { backend: 'static', endpoint: { host: 'node01', port: 15_042 } },
       },
     ],
+    [
+      'a Slurm step whose nodes are options',
+      '--nnodes 2 --rdzv-backend c10d --rdzv-endpoint head:29500 --rdzv-id 7',
+      slurmStep(1, 2, 2),
+      {
+        nodes: { min: 2, max: 2 },
+        masterAddress: undefined,
+        rendezvous: { backend: 'c10d', endpoint: { host: 'head', port: 29_500 } },
+      },
+    ],
+    [
+      'a job of one node in each task of Slurm',
+      '--nnodes 1',
+      slurmStep(1, 2, 2),
+      { nodes: one, nodeRank: 0 },
+    ],
     ['a Slurm step of one node', '--nproc-per-node 4', slurmStep(0, 1, 1), { nodes: one, nodeRank: 0 }],
     [
       'a PyTorchJob with two processes per node: RANK is the node',

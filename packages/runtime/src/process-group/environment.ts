@@ -58,8 +58,7 @@ export function readEnvironment(own: NodeJS.ProcessEnv, given: GivenSettings = {
 
 /** The environment with the variables that Slurm's step implies. Those that are set override them. */
 function withSlurm(own: NodeJS.ProcessEnv, given: GivenSettings): NodeJS.ProcessEnv {
-  const isGiven =
-    given.rank !== undefined || given.worldSize !== undefined || read(own, 'PET_NNODES') !== undefined;
+  const isGiven = given.rank !== undefined || given.worldSize !== undefined;
   const task = isGiven ? undefined : slurmTask(own);
   if (task === undefined) return own;
   const set = Object.entries(own).filter(([, text]) => text?.trim() !== '');
