@@ -3,19 +3,13 @@ import type { Call } from '../calls/call.ts';
 import { where } from '../tensor/combine.ts';
 import { tensorOf } from '../tensor/creation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { real, unitInterval, zeroOrOne, type Constraint } from './constraint.ts';
-import { Distribution } from './distribution.ts';
-import { broadcastParameters, type DistributionOptions, type DistributionParameter } from './parameters.ts';
-import { crossEntropyOfLogits, logitsOf, requireOne } from './probabilities.ts';
+import { unitInterval, zeroOrOne, type Constraint } from './constraint.ts';
+import type { DistributionOptions, DistributionParameter } from './parameters.ts';
+import { crossEntropyOfLogits } from './probabilities.ts';
+import { SuccessProbability } from './success-probability.ts';
 
 /** 1 with a probability, else 0 (torch.distributions.Bernoulli). After `manualSeed`, samples equal torch's on the CPU. */
-export class Bernoulli extends Distribution {
-  /** Probability of 1. */
-  readonly probs: Tensor;
-  /** log(p / (1 − p)) */
-  readonly logits: Tensor;
-  readonly #isOfProbs: boolean;
-
+export class Bernoulli extends SuccessProbability {
   /** Either the probability of 1, or its logit. */
   constructor(
     ...given: Call<
@@ -28,15 +22,7 @@ export class Bernoulli extends Distribution {
     >
   ) {
     const [probs, logits, options] = arranged('distributions.Bernoulli', given);
-    requireOne('Bernoulli', probs, logits);
-    const known =
-      logits === undefined
-        ? broadcastParameters('Bernoulli', { probs: [probs!, unitInterval] }, options).probs
-        : broadcastParameters('Bernoulli', { logits: [logits, real] }, options).logits;
-    super(known.shape, [], options);
-    this.#isOfProbs = logits === undefined;
-    this.probs = logits === undefined ? known : known.sigmoid();
-    this.logits = logits === undefined ? logitsOf(known) : known;
+    super('Bernoulli', unitInterval, probs, logits, options);
   }
 
   get support(): Constraint {
@@ -57,9 +43,7 @@ export class Bernoulli extends Distribution {
   }
 
   override expand(batchShape: readonly number[]): Bernoulli {
-    return this.#isOfProbs
-      ? new Bernoulli(this.probs.expand(batchShape), undefined, this.options)
-      : new Bernoulli(undefined, this.logits.expand(batchShape), this.options);
+    return new Bernoulli(...this.expandedArguments(batchShape));
   }
 
   protected override draw(shape: readonly number[]): Tensor {

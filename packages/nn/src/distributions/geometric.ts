@@ -4,19 +4,13 @@ import { where } from '../tensor/combine.ts';
 import { zerosLike } from '../tensor/creation.ts';
 import { rand } from '../tensor/random-creation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { nonnegativeInteger, real, unitInterval, type Constraint } from './constraint.ts';
-import { Distribution } from './distribution.ts';
-import { broadcastParameters, type DistributionOptions, type DistributionParameter } from './parameters.ts';
-import { crossEntropyOfLogits, logitsOf, requireOne } from './probabilities.ts';
+import { nonnegativeInteger, unitInterval, type Constraint } from './constraint.ts';
+import type { DistributionOptions, DistributionParameter } from './parameters.ts';
+import { crossEntropyOfLogits } from './probabilities.ts';
+import { SuccessProbability } from './success-probability.ts';
 
 /** The number of failures before the first success (torch.distributions.Geometric). After `manualSeed`, samples equal torch's on the CPU. */
-export class Geometric extends Distribution {
-  /** Probability of success, above 0. */
-  readonly probs: Tensor;
-  /** log(p / (1 − p)) */
-  readonly logits: Tensor;
-  readonly #isOfProbs: boolean;
-
+export class Geometric extends SuccessProbability {
   /** Either the probability of success, or its logit. */
   constructor(
     ...given: Call<
@@ -29,15 +23,7 @@ export class Geometric extends Distribution {
     >
   ) {
     const [probs, logits, options] = arranged('distributions.Geometric', given);
-    requireOne('Geometric', probs, logits);
-    const known =
-      logits === undefined
-        ? broadcastParameters('Geometric', { probs: [probs!, positiveProbability] }, options).probs
-        : broadcastParameters('Geometric', { logits: [logits, real] }, options).logits;
-    super(known.shape, [], options);
-    this.#isOfProbs = logits === undefined;
-    this.probs = logits === undefined ? known : known.sigmoid();
-    this.logits = logits === undefined ? logitsOf(known) : known;
+    super('Geometric', positiveProbability, probs, logits, options);
   }
 
   get support(): Constraint {
@@ -57,9 +43,7 @@ export class Geometric extends Distribution {
   }
 
   override expand(batchShape: readonly number[]): Geometric {
-    return this.#isOfProbs
-      ? new Geometric(this.probs.expand(batchShape), undefined, this.options)
-      : new Geometric(undefined, this.logits.expand(batchShape), this.options);
+    return new Geometric(...this.expandedArguments(batchShape));
   }
 
   protected override draw(shape: readonly number[]): Tensor {

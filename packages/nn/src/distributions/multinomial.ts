@@ -5,18 +5,15 @@ import { where } from '../tensor/combine.ts';
 import { tensorOf } from '../tensor/creation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { requirePositiveInteger } from '../checks/require-number.ts';
-import { Categorical } from './categorical.ts';
+import { ClassProbabilities } from './class-probabilities.ts';
 import { countsOf, type Constraint } from './constraint.ts';
-import { Distribution } from './distribution.ts';
 import type { DistributionOptions, DistributionParameter } from './parameters.ts';
 import { lgamma } from './special-functions.ts';
 
 /** How often each of C classes occurs in `totalCount` draws (torch.distributions.Multinomial): vectors [..., C] of float32. */
-export class Multinomial extends Distribution {
+export class Multinomial extends ClassProbabilities {
   /** Number of draws. */
   readonly totalCount: number;
-  readonly #categorical: Categorical;
-  readonly #isOfProbs: boolean;
 
   /** The number of draws, and either probabilities, [..., C], or unnormalized logarithms of them. */
   constructor(
@@ -32,21 +29,8 @@ export class Multinomial extends Distribution {
   ) {
     const [totalCount = 1, probs, logits, options] = arranged('distributions.Multinomial', given);
     requirePositiveInteger('Multinomial', { totalCount });
-    const categorical = new Categorical(probs, logits, options);
-    super(categorical.batchShape, categorical.probs.shape.slice(-1), options);
+    super(probs, logits, options);
     this.totalCount = totalCount;
-    this.#categorical = categorical;
-    this.#isOfProbs = logits === undefined;
-  }
-
-  /** [..., C], with sum 1. */
-  get probs(): Tensor {
-    return this.#categorical.probs;
-  }
-
-  /** Logarithms of the probabilities, [..., C]. */
-  get logits(): Tensor {
-    return this.#categorical.logits;
   }
 
   get support(): Constraint {
@@ -67,14 +51,11 @@ export class Multinomial extends Distribution {
   }
 
   override expand(batchShape: readonly number[]): Multinomial {
-    const shape = [...batchShape, ...this.eventShape];
-    return this.#isOfProbs
-      ? new Multinomial(this.totalCount, this.probs.expand(shape), undefined, this.options)
-      : new Multinomial(this.totalCount, undefined, this.logits.expand(shape), this.options);
+    return new Multinomial(this.totalCount, ...this.expandedArguments(batchShape));
   }
 
   protected override draw(shape: readonly number[]): Tensor {
-    const classes = this.#categorical.sample([this.totalCount, ...shape]);
+    const classes = this.categorical.sample([this.totalCount, ...shape]);
     return oneHot(classes, this.eventShape[0]).sum(0).float();
   }
 
@@ -100,7 +81,7 @@ export class Multinomial extends Distribution {
     const finite = (x: Tensor) => where(x.isnan(), 0, x);
     const probabilities = finite(taken).add(finite(left)).add(column(choices)).exp();
     const expected = probabilities.mul(column(factorials)).sum([0, -1]);
-    const draws = this.#categorical.entropy().mul(totalCount);
+    const draws = this.categorical.entropy().mul(totalCount);
     return draws.sub(factorials[totalCount]).add(expected);
   }
 }

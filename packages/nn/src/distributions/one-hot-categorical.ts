@@ -3,16 +3,12 @@ import type { Call } from '../calls/call.ts';
 import { oneHot } from '../functional/one-hot.ts';
 import { eye } from '../tensor/creation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { Categorical } from './categorical.ts';
+import { ClassProbabilities } from './class-probabilities.ts';
 import { oneHotVector, type Constraint } from './constraint.ts';
-import { Distribution } from './distribution.ts';
 import type { DistributionOptions, DistributionParameter } from './parameters.ts';
 
 /** One of C classes as a vector with 1 at the class (torch.distributions.OneHotCategorical). Samples are float32. */
-export class OneHotCategorical extends Distribution {
-  readonly #categorical: Categorical;
-  readonly #isOfProbs: boolean;
-
+export class OneHotCategorical extends ClassProbabilities {
   /** Either probabilities, [..., C], or unnormalized logarithms of them. Probabilities are divided by their sum. */
   constructor(
     ...given: Call<
@@ -21,20 +17,7 @@ export class OneHotCategorical extends Distribution {
     >
   ) {
     const [probs, logits, options] = arranged('distributions.OneHotCategorical', given);
-    const categorical = new Categorical(probs, logits, options);
-    super(categorical.batchShape, categorical.probs.shape.slice(-1), options);
-    this.#categorical = categorical;
-    this.#isOfProbs = logits === undefined;
-  }
-
-  /** [..., C], with sum 1. */
-  get probs(): Tensor {
-    return this.#categorical.probs;
-  }
-
-  /** Logarithms of the probabilities, [..., C]. */
-  get logits(): Tensor {
-    return this.#categorical.logits;
+    super(probs, logits, options);
   }
 
   get support(): Constraint {
@@ -46,7 +29,7 @@ export class OneHotCategorical extends Distribution {
   }
 
   get mode(): Tensor {
-    return this.#vectors(this.#categorical.mode);
+    return this.#vectors(this.categorical.mode);
   }
 
   get variance(): Tensor {
@@ -58,15 +41,15 @@ export class OneHotCategorical extends Distribution {
   }
 
   protected override draw(shape: readonly number[]): Tensor {
-    return this.#vectors(this.#categorical.sample(shape));
+    return this.#vectors(this.categorical.sample(shape));
   }
 
   logProb(value: DistributionParameter): Tensor {
-    return this.#categorical.logProb(this.valueOf('logProb', value).argmax(-1));
+    return this.categorical.logProb(this.valueOf('logProb', value).argmax(-1));
   }
 
   override entropy(): Tensor {
-    return this.#categorical.entropy();
+    return this.categorical.entropy();
   }
 
   /** The C vectors along a new first dimension, [C, ..., C], expanded to the batch unless `expand` is false. */
@@ -74,20 +57,6 @@ export class OneHotCategorical extends Distribution {
     const [classes] = this.eventShape;
     const vectors = eye(classes).view(classes, ...this.batchShape.map(() => 1), classes);
     return expand ? vectors.expand(classes, ...this.batchShape, classes) : vectors;
-  }
-
-  /**
-   * The arguments of the constructor for another batch.
-   *
-   * @internal
-   */
-  protected expandedArguments(
-    batchShape: readonly number[],
-  ): [probs?: Tensor | undefined, logits?: Tensor | undefined, options?: DistributionOptions | undefined] {
-    const shape = [...batchShape, ...this.eventShape];
-    return this.#isOfProbs
-      ? [this.probs.expand(shape), undefined, this.options]
-      : [undefined, this.logits.expand(shape), this.options];
   }
 
   #vectors(classes: Tensor): Tensor {

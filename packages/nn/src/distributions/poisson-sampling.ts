@@ -3,7 +3,7 @@ import { arange } from '../tensor/creation.ts';
 import { rand } from '../tensor/random-creation.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { firstAccepted } from './first-accepted.ts';
-import { lgamma } from './special-functions.ts';
+import { lgamma, stirlingCorrection } from './special-functions.ts';
 
 /** Rates from which numbers are sampled by rejection. */
 const large = 10;
@@ -57,14 +57,6 @@ function logProbability(count: Tensor, rate: Tensor): Tensor {
   const k = count.clamp(1);
   const excess = k.sub(rate).div(rate);
   const deviance = excess.add(1).mul(excess.log1p()).sub(excess).mul(rate);
-  const inverse = k.reciprocal();
-  const square = inverse.square();
-  const correction = square
-    .mul(1 / 1260)
-    .sub(1 / 360)
-    .mul(square)
-    .add(1 / 12)
-    .mul(inverse);
   const ofCount = deviance
     .add(
       k
@@ -72,7 +64,7 @@ function logProbability(count: Tensor, rate: Tensor): Tensor {
         .log()
         .mul(0.5),
     )
-    .add(correction)
+    .add(stirlingCorrection(k))
     .neg();
   return where(count.lt(1), rate.neg(), ofCount);
 }

@@ -14,21 +14,25 @@ function moved(x: Tensor): readonly [z: Tensor, isSmall: Tensor, small: Tensor] 
   return [where(isSmall, x.add(shift), x), isSmall, where(isSmall, x, 1)];
 }
 
+/** What Stirling's formula for log Γ(z), and for the logarithm of z!, lacks: 1/(12z) − 1/(360z³) + 1/(1260z⁵). */
+export function stirlingCorrection(z: Tensor): Tensor {
+  const inverse = z.reciprocal();
+  const square = inverse.square();
+  return square
+    .mul(1 / 1260)
+    .sub(1 / 360)
+    .mul(square)
+    .add(1 / 12)
+    .mul(inverse);
+}
+
 /**
  * log Γ(x) of numbers above 0 (torch.lgamma), by Stirling's series. Errors are below 2e-6, relative to the larger of the result
  * and 1.
  */
 export function lgamma(x: Tensor): Tensor {
   const [z, isSmall, small] = moved(x);
-  const inverse = z.reciprocal();
-  const square = inverse.square();
-  const correction = square
-    .mul(1 / 1260)
-    .sub(1 / 360)
-    .mul(square)
-    .add(1 / 12)
-    .mul(inverse);
-  const series = z.sub(0.5).mul(z.log()).sub(z).add(halfLogOf2Pi).add(correction);
+  const series = z.sub(0.5).mul(z.log()).sub(z).add(halfLogOf2Pi).add(stirlingCorrection(z));
   let product = small;
   for (let i = 1; i < shift; i += 1) product = product.mul(small.add(i));
   return series.sub(where(isSmall, product.log(), 0));
