@@ -1,6 +1,6 @@
 import { createNode, createValue, isNode, type Node, type Value } from '../graph/node.ts';
 import { sizeOf } from '../value-type.ts';
-import { topologicalOrder } from '../graph/topology.ts';
+import { isParameter, topologicalOrder } from '../graph/topology.ts';
 import { isFloat } from '../dtype.ts';
 import type { MaybeValue } from '../ops/definition.ts';
 import { cast, widened } from '../ops/elementwise.ts';
@@ -23,8 +23,11 @@ export function differentiate(
   loss: Value,
   visited?: (node: Node, gradients: readonly Value[]) => void,
 ): Map<Value, Value> {
-  const gradients = gradientsFrom([[loss, onesLike(loss)]], { isWanted: isTrainedParameter, visited });
-  return new Map([...gradients].filter(([value]) => isTrainedParameter(value)));
+  const gradients = gradientsFrom([[loss, onesLike(loss)]], {
+    isWanted: ({ node }) => isParameter(node),
+    visited,
+  });
+  return new Map([...gradients].filter(([{ node }]) => isParameter(node)));
 }
 
 /** Ones: the gradient of a value with respect to itself. */
@@ -86,10 +89,6 @@ export function gradientsFrom(
   return gradients;
 }
 
-function isTrainedParameter({ node }: Value): boolean {
-  return isNode(node, 'Input') && node.attributes.source.parameter !== undefined;
-}
-
 /** The gradients of a node's inputs. Those of bfloat16 are computed in float32 from end to end, unless the rule takes them. */
 function gradientOf(
   node: Node,
@@ -100,12 +99,20 @@ function gradientOf(
   const usesPlain = definition.differentiatesOnce === true && (createGraph || !usesOwnOperators());
   const { gradient } = definition;
   const rule = usesPlain || gradient === 'ofPlain' ? gradientOfPlain : gradient;
-  if (definition.differentiatesBfloat16 === true) return rule(node, delivered);
+  if (definition.differentiatesBfloat16 === true || !hasBfloat16(node)) return rule(node, delivered);
   const view = { ...node, inputs: node.inputs.map(widened), outputs: node.outputs.map(widened) };
   return rule(
     view,
     delivered.map((gradient) => gradient && widened(gradient)),
   );
+}
+
+function hasBfloat16({ inputs, outputs }: Node): boolean {
+  return inputs.some(isBfloat16) || outputs.some(isBfloat16);
+}
+
+function isBfloat16({ dtype }: Value): boolean {
+  return dtype === 'bfloat16';
 }
 
 /** The values of which a gradient passes to a wanted one. */

@@ -1,5 +1,5 @@
 import { isNode, type Node, type Value } from '../graph/node.ts';
-import { topologicalOrder } from '../graph/topology.ts';
+import { isParameter, topologicalOrder } from '../graph/topology.ts';
 import { sizeOf } from '../value-type.ts';
 import { isScalar } from './differentiate.ts';
 
@@ -25,33 +25,42 @@ export function keptUnasked(written: readonly Value[], order: readonly Node[]): 
     ? new Set(topologicalOrder(written[0].node.inputs.slice(0, 1)))
     : undefined;
   const isModelOutput = modelOutputs(forward ? order.filter((node) => forward.has(node)) : order);
-  return [...order.entries()]
-    .filter(([, node]) => {
-      const [value] = node.outputs;
-      if (node.inputs.length === 0 || written.includes(value) || forward?.has(node) === false) return false;
-      return isScalar(value) || (isModelOutput(node) && sizeOf(value.shape) <= maxUnasked.elements);
-    })
-    .map(([node]) => ({ node, output: 0 }))
-    .slice(-maxUnasked.values);
+  const found: ValuePosition[] = [];
+  for (let position = order.length - 1; position >= 0 && found.length < maxUnasked.values; position -= 1) {
+    const node = order[position];
+    const [value] = node.outputs;
+    if (node.inputs.length === 0 || written.includes(value) || forward?.has(node) === false) continue;
+    const isKept = isScalar(value) || (isModelOutput(node) && sizeOf(value.shape) <= maxUnasked.elements);
+    if (isKept) found.push({ node: position, output: 0 });
+  }
+  return found.reverse();
 }
 
 /** Returns a predicate: true for nodes that depend on parameters and data, and after which no node reads a parameter. */
 function modelOutputs(order: readonly Node[]): (node: Node) => boolean {
-  const [ofData, ofParameters, beforeParameters] = [new Set<Node>(), new Set<Node>(), new Set<Node>()];
-  const isParameter = (node: Node) => isNode(node, 'Input') && node.attributes.source.parameter !== undefined;
-  for (const node of order) {
-    const isData = isNode(node, 'Input') && node.attributes.source.memory === undefined;
-    if (isData || node.inputs.some((input) => ofData.has(input.node))) ofData.add(node);
-    if (isParameter(node) || node.inputs.some((input) => ofParameters.has(input.node)))
-      ofParameters.add(node);
+  const known = new Uint8Array(order.length);
+  order.forEach((node, position) => {
+    node.position = position;
+  });
+  const of = (node: Node) => (order[node.position] === node ? known[node.position] : 0);
+  for (let position = 0; position < order.length; position += 1) {
+    const node = order[position];
+    let flags = isParameter(node) ? traits.ofParameters : 0;
+    if (isNode(node, 'Input') && node.attributes.source.memory === undefined) flags |= traits.ofData;
+    for (const input of node.inputs) flags |= of(input.node);
+    known[position] = flags;
   }
-  for (const node of order.toReversed()) {
-    if (!beforeParameters.has(node) && !node.inputs.some((input) => isParameter(input.node))) continue;
-    for (const input of node.inputs) beforeParameters.add(input.node);
+  for (let position = order.length - 1; position >= 0; position -= 1) {
+    const { inputs } = order[position];
+    const isBefore = (known[position] & traits.beforeParameters) !== 0;
+    if (!isBefore && !inputs.some(({ node }) => isParameter(node))) continue;
+    for (const { node } of inputs)
+      if (order[node.position] === node) known[node.position] |= traits.beforeParameters;
   }
+  const dependent = traits.ofData | traits.ofParameters;
   return (node) =>
-    ofData.has(node) &&
-    ofParameters.has(node) &&
-    !beforeParameters.has(node) &&
-    node.inputs.some((input) => beforeParameters.has(input.node));
+    of(node) === dependent && node.inputs.some((input) => (of(input.node) & traits.beforeParameters) !== 0);
 }
+
+/** What is known of a node: it depends on data, on parameters, and a later node reads a parameter. */
+const traits = { ofData: 1, ofParameters: 2, beforeParameters: 4 };

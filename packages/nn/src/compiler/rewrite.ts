@@ -13,23 +13,27 @@ export function rewrite(outputs: readonly Value[], rules: readonly Rewrite[]): V
   const replaced = new Map<Value, Value>();
   const current = (value: Value): Value => replaced.get(value) ?? value;
   for (const node of topologicalOrder(outputs)) {
-    const inputs = node.inputs.map(current);
-    const changed = inputs.some((input, position) => input !== node.inputs[position]);
-    const rebuilt = changed
-      ? createNode(node.op, inputs, node.attributes, node.outputs).outputs
-      : node.outputs;
-    const outputs = [...rebuilt];
-    for (const [index, value] of firstThatApplies(rules, rebuilt[0].node, node).entries())
-      outputs[index] = value;
-    for (const [index, output] of outputs.entries()) replaced.set(node.outputs[index], output);
+    const rebuilt = node.inputs.some((input) => replaced.has(input))
+      ? createNode(node.op, node.inputs.map(current), node.attributes, node.outputs)
+      : node;
+    const replacement = firstThatApplies(rules, rebuilt, node);
+    if (rebuilt === node && replacement === undefined) continue;
+    for (const [index, output] of node.outputs.entries()) {
+      const value = replacement?.[index] ?? rebuilt.outputs[index];
+      if (value !== output) replaced.set(output, value);
+    }
   }
   return outputs.map(current);
 }
 
-function firstThatApplies(rules: readonly Rewrite[], node: Node, original: Node): readonly Value[] {
+function firstThatApplies(
+  rules: readonly Rewrite[],
+  node: Node,
+  original: Node,
+): readonly Value[] | undefined {
   for (const rule of rules) {
     const replacement = rule(node, original);
     if (replacement !== undefined) return [replacement].flat();
   }
-  return [];
+  return undefined;
 }

@@ -47,11 +47,14 @@ export function nodesBeforeDetach(value: Value): Node[] {
   return topologicalOrder([value], (node) => !isNode(node, 'Identity'));
 }
 
+/** True for the leaf of a parameter. */
+export function isParameter(node: Node): boolean {
+  return isNode(node, 'Input') && node.attributes.source.parameter !== undefined;
+}
+
 /** True for the leaves of automatic differentiation: parameters and variables. */
 export function isTrainedLeaf({ node }: Value): boolean {
-  return (
-    isNode(node, 'Variable') || (isNode(node, 'Input') && node.attributes.source.parameter !== undefined)
-  );
+  return isNode(node, 'Variable') || isParameter(node);
 }
 
 /** True if a gradient of the value would reach a parameter or a variable. */

@@ -4,6 +4,7 @@ import { bytesPerElement } from '../../dtype.ts';
 import type { Value } from '../../graph/node.ts';
 import type { Leaf } from '../../graph/structure.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
+import { ValueNumbers } from '../../graph/value-numbers.ts';
 import { inFloat32, sizeOf } from '../../value-type.ts';
 import { cut, type Segment } from './cut.ts';
 import { SegmentPrograms, type SegmentEntry } from './segment-programs.ts';
@@ -60,13 +61,16 @@ export class SegmentedGraph {
   ): SegmentedGraph | undefined {
     if (executor.runChain === undefined) return undefined;
     const programs = programsOf(executor);
-    const segments = cut(topologicalOrder(outputs), outputs, programs.signatures());
+    const order = topologicalOrder(outputs);
+    const numbers = new ValueNumbers(order);
+    const segments = cut(order, numbers, outputs, programs.signatures());
     if (segments === undefined || segments.length < fewSegments) return undefined;
     if (bytesBetween(segments) > maxBytesBetween) return undefined;
     const entries = segments.map((segment) => programs.entryOf(segment));
     const countKnown = entries.filter(({ isKnown }) => isKnown).length;
     if (2 * countKnown < entries.length) return undefined;
-    return new SegmentedGraph(executor, segments, entries, programs, layoutOf(leaves, outputs, segments));
+    const layout = layoutOf(leaves, outputs, segments, numbers);
+    return new SegmentedGraph(executor, segments, entries, programs, layout);
   }
 
   /** The graph without its nodes, and so without parameters and batches, for equal graphs. */
@@ -122,32 +126,36 @@ interface Layout {
   readonly repeated: readonly (readonly [computed: number, copy: number])[];
 }
 
-function layoutOf(leaves: readonly Leaf[], outputs: readonly Value[], segments: readonly Segment[]): Layout {
-  const places = new Map<Value, number>();
-  for (const [index, { value }] of leaves.entries()) places.set(value, index);
-  const first = new Map<Value, number>();
+function layoutOf(
+  leaves: readonly Leaf[],
+  outputs: readonly Value[],
+  segments: readonly Segment[],
+  numbers: ValueNumbers,
+): Layout {
+  const places = new Float64Array(numbers.size).fill(NaN);
+  for (const [index, { value }] of leaves.entries()) {
+    if (numbers.has(value.node)) places[numbers.of(value)] = index;
+  }
   const repeated: [number, number][] = [];
   for (const [index, value] of outputs.entries()) {
-    if (!places.has(value)) places.set(value, leaves.length + index);
-    const computed = first.get(value);
-    if (computed === undefined) first.set(value, index);
-    else repeated.push([computed, index]);
+    const number = numbers.of(value);
+    if (Number.isNaN(places[number])) places[number] = leaves.length + index;
+    else repeated.push([places[number] - leaves.length, index]);
   }
   let bytesBetween = 0;
-  const numbers: number[] = [];
+  const used: number[] = [];
   for (const segment of segments) {
-    for (const value of segment.inputs) numbers.push(places.get(value)!);
+    for (const value of segment.inputs) used.push(places[numbers.of(value)]);
     for (const value of segment.outputs) {
-      let place = places.get(value);
-      if (place === undefined) {
-        place = -1 - bytesBetween;
+      const number = numbers.of(value);
+      if (Number.isNaN(places[number])) {
+        places[number] = -1 - bytesBetween;
         bytesBetween += bytesOf(value);
-        places.set(value, place);
       }
-      numbers.push(place);
+      used.push(places[number]);
     }
   }
-  return { places: Float64Array.from(numbers), bytesBetween, repeated };
+  return { places: Float64Array.from(used), bytesBetween, repeated };
 }
 
 function bytesBetween(segments: readonly Segment[]): number {

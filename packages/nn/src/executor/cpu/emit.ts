@@ -1,7 +1,7 @@
 import { isFloat } from '../../dtype.ts';
 import type { Leaf } from '../../graph/structure.ts';
-import { isNode, type Value } from '../../graph/node.ts';
-import { topologicalOrder } from '../../graph/topology.ts';
+import type { Value } from '../../graph/node.ts';
+import { isParameter, topologicalOrder } from '../../graph/topology.ts';
 import { inputName, outputName } from './onnx-model.ts';
 import type { ProgramUpdate, SharedUpdate } from '../executor.ts';
 import { GraphBuilder, type Dimension } from '../../onnx-format/graph-builder.ts';
@@ -32,7 +32,7 @@ export function emitModel(
   const inputs = leaves.map(({ value }, position) => ({ name: inputName(position), value }));
   const results = outputs.map((value, position) => ({ name: outputName(position), value }));
   for (const { name, value } of inputs) {
-    const isDynamic = keepsActivations && !isTrained(value);
+    const isDynamic = keepsActivations && !isParameter(value.node);
     const { dtype, shape } = inFloat32(value);
     graph.input(name, dtype, isDynamic ? withDynamicBatch(shape) : shape);
   }
@@ -84,7 +84,7 @@ export function emitStarts(
 /** Floats that are computed together with a result, if the parameters that it reads may change afterwards. */
 function asNumbers(graph: GraphBuilder, { name, value }: NamedValue): string[] {
   if (isFloat(value)) return [name];
-  if (!topologicalOrder([value]).some(({ outputs: [output] }) => isTrained(output))) return [];
+  if (!topologicalOrder([value]).some(isParameter)) return [];
   const numbers = graph.freshName('numbers');
   graph.node('Cast', [name], [numbers], { to: dataTypeCode.float32 });
   return [numbers];
@@ -183,10 +183,6 @@ function emitToken(graph: GraphBuilder, results: readonly NamedValue[]): string 
   const numbers = results.filter(({ value }) => isFloat(value)).map(({ name }) => name);
   graph.ownNode('StartCall', numbers, [token], { call: -1, outputs: [] });
   return token;
-}
-
-function isTrained({ node }: Value): boolean {
-  return isNode(node, 'Input') && node.attributes.source.parameter !== undefined;
 }
 
 function withDynamicBatch(shape: readonly number[]): Dimension[] {

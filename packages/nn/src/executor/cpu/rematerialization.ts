@@ -1,4 +1,5 @@
 import { createNode, isNode, type Node, type Value } from '../../graph/node.ts';
+import { isParameter } from '../../graph/topology.ts';
 import { sizeOf } from '../../value-type.ts';
 import { addDependency } from '../../ops/dependency.ts';
 import { rewrite } from '../../compiler/rewrite.ts';
@@ -35,7 +36,7 @@ function isParameterMap({ node, shape }: Value): boolean {
 
 function isViewOfParameter(node: Node): boolean {
   if (isNode(node, 'Reshape')) return isViewOfParameter(node.inputs[0].node);
-  return isNode(node, 'Input') && node.attributes.source.parameter !== undefined;
+  return isParameter(node);
 }
 
 /** A copy of a map that is computed after the trigger. */

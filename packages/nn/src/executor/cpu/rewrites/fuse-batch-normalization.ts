@@ -9,8 +9,9 @@ import { Readers } from '../../../compiler/readers.ts';
  * Replaces batch normalization, the addition of a residual and the following relu by one operator of the addon. Its gradient
  * reads x instead of x − mean, which takes the same memory.
  */
-export function fuseBatchNormalization(outputs: readonly Value[]): Value[] {
+export function fuseBatchNormalization(outputs: readonly Value[]): readonly Value[] {
   const order = topologicalOrder(outputs);
+  if (!order.some((node) => isNode(node, 'BatchNormalize'))) return outputs;
   const endings = endingsOf(order, outputs);
   const fused = new Set([...endings.values()].flatMap(({ nodes }) => nodes));
   const replaced = new Map<Value, Value>();
