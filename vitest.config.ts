@@ -60,20 +60,28 @@ const nnTests = (names: string) => `packages/nn/test/${names}.test.ts`;
 
 /**
  * Tests that also run on the fake GPU (native/test/fake-gpu): a few, beside those of executor/cuda; with RINGRUN_TESTS=gpu, all of
- * @ringrun/nn except those that select their device, or that compute nothing, and trainings of several ranks.
+ * @ringrun/nn except those that select their device, or that compute nothing, and trainings of several ranks and their faults.
  */
 const onGpu = isOnlyGpu
   ? [
       nnTests('!(executor|errors|graph|onnx|opinfo|random|random-networks|torch-names|surface)/**/*'),
       ...[
+        'compile-step',
         'ddp',
         'ddp-hooks',
         'ddp-join',
-        'faults/shrink',
+        'checkpoints',
+        'faults/{ends,endurance,kills,partition,recovery,recovery-hooks,replay,shrink,shrink-hosts,soak,stuck}',
         'finetune',
         'gpt',
+        'groups',
+        'kill',
+        'not-awaited',
         'parity',
+        'resume',
         'sync-batch-norm',
+        'text',
+        'train',
       ].map((name) => `test/${name}.test.ts`),
     ]
   : ['engine/empty-batch', 'functional/embedding-bag-golden', 'ops/indices'].map(nnTests);

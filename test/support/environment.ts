@@ -5,8 +5,11 @@ import { fakeComputeLibraries } from '../../native/test/fake-gpu/libraries.ts';
 export const repository = fileURLToPath(new URL('../..', import.meta.url));
 
 /** With TEST_DEVICE=cuda, the models of all processes compute on fakes of NVIDIA's libraries, unless they are moved. */
-const onGpu: Readonly<Record<string, string>> =
-  process.env['TEST_DEVICE'] === 'cuda' ? { ...fakeComputeLibraries(), RINGRUN_DEVICE: 'cuda' } : {};
+export const computesOnGpu = process.env['TEST_DEVICE'] === 'cuda';
+
+const onGpu: Readonly<Record<string, string>> = computesOnGpu
+  ? { ...fakeComputeLibraries(), RINGRUN_DEVICE: 'cuda' }
+  : {};
 
 /**
  * The environment of the tests with `values` added, as in a user's shell: without variables of a launcher or an

@@ -58,6 +58,9 @@ const ofTheCpu: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'memory grows linearly': 'it measures the memory of a process, not that of a GPU',
   },
   'ops/own/bfloat16.test.ts': { '': 'the operators are those of onnxruntime' },
+  'test/compile-step.test.ts': {
+    'several steps in one call': 'a GPU runs each step on its own, so the error names one step',
+  },
   'test/sync-batch-norm.test.ts': {
     'without JavaScript': 'a program of a GPU with a group of gloo ends before each collective',
   },

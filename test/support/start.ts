@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { Command, CommandOptions, Ended } from './command.ts';
-import { environmentWith, repository } from './environment.ts';
+import { computesOnGpu, environmentWith, repository } from './environment.ts';
 import { Output } from './output.ts';
 import { killAll, processesWith } from './processes.ts';
 
 const idVariable = 'TEST_COMMAND_ID';
 
 /** With TEST_DEVICE=cuda, processes may have to compile each of their kernels with g++. */
-const defaultLimitMs = process.env['TEST_DEVICE'] === 'cuda' ? 400_000 : 100_000;
+const defaultLimitMs = computesOnGpu ? 400_000 : 100_000;
 
 /** Starts a program. Its remaining processes are killed when the test ends. */
 export function start(program: string, args: readonly string[], options: CommandOptions = {}): Command {
