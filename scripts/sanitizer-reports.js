@@ -13,7 +13,12 @@ const isOfAddon = (text) => addon.test(text);
 export function reportsAboutTheAddon(text) {
   if (text.includes('ThreadSanitizer')) return text.split(/^={18}\n/m).filter(isReportOfAddon);
   if (text.includes('LeakSanitizer')) return text.split(/\n\n+/).filter(isLeakOfAddon);
-  return text.trim() === '' ? [] : [text];
+  return text.trim() === '' || isTracerFailure(text) ? [] : [text];
+}
+
+/** True if LeakSanitizer's own thread, which stops the others at the end to look for leaks, failed: it has found nothing then. */
+function isTracerFailure(text) {
+  return /^\s*Tracer caught signal \d+: [^\n]*\s*$/.test(text);
 }
 
 function isReportOfAddon(report) {

@@ -58,6 +58,7 @@ export type {
   TCPStoreOptions,
 } from '@ringrun/rendezvous';
 export * from './data/index.ts';
+export * from './spawn/index.ts';
 export * from './storage/index.ts';
 export * from './ddp/index.ts';
 export * from './checkpoint/index.ts';

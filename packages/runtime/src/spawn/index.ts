@@ -1,0 +1,2 @@
+export { spawn } from './spawn.ts';
+export type { SpawnModule, SpawnOptions } from './spawn.ts';
