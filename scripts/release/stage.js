@@ -77,10 +77,13 @@ export function stagePlatform(target, binary, into) {
   return staged;
 }
 
-/** Rewrites imports in declarations: TypeScript keeps ./x.ts there, but the package has ./x.js and ./x.d.ts. */
+/**
+ * Rewrites imports in declarations: TypeScript keeps ./x.ts there, but the package has ./x.js and ./x.d.ts. Imports without names
+ * go: they declare nothing, and the module may have no declarations in the package.
+ */
 function nameTypesByJavaScript(folder) {
   for (const file of declarationsIn(folder)) {
-    const text = readFileSync(file, 'utf8');
+    const text = readFileSync(file, 'utf8').replace(/^import '\.[^'\n]*';\n/gm, '');
     writeFileSync(file, text.replace(/((?:from |import\()(['"])\.{1,2}\/[^'"\n]*)\.ts\2/g, '$1.js$2'));
   }
 }

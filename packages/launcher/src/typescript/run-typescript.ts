@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads';
 import { cacheVariable, isPrivate, userCacheFolder } from './cache-folder.ts';
+import { resolveSync } from './inner-hooks.ts';
+import { registerHooks } from './module-hooks.ts';
 import { noTypeScript, typescriptSupport } from './support.ts';
 
 let running: Promise<void> | undefined;
@@ -23,13 +25,18 @@ export function isTypeScript(module: string): boolean {
 export async function runTypeScript(module = process.argv[1] ?? 'TypeScript'): Promise<void> {
   const support = typescriptSupport();
   if (support === undefined) throw noTypeScript(module);
-  if (support === 'tsx') await (running ??= registerHooks());
+  if (support === 'tsx') await (running ??= registerTsxAndHooks());
 }
 
-async function registerHooks(): Promise<void> {
+async function registerTsxAndHooks(): Promise<void> {
   const variables = tsxVariables();
+  if (registerHooks !== undefined) {
+    // Hooks run in the reverse order of their registration. The outer hooks are for older versions of Node.js.
+    registerHooks({ resolve: resolveSync });
+    await withEnvironment(variables, registerTsx);
+    return;
+  }
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  // Hooks run in the reverse order of their registration.
   register(`./inner-hooks.${extension}`, import.meta.url, { data: variables });
   await withEnvironment(variables, registerTsx);
   register(`./outer-hooks.${extension}`, import.meta.url, { data: { mainUrl: urlOfMainScript() } });

@@ -1,5 +1,6 @@
 import type { ResolveHook } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import type { SyncResolve } from '../typescript/module-hooks.ts';
 import { isOwnPackage } from './own-packages-names.ts';
 import { packageHomes } from './package-homes.ts';
 
@@ -9,14 +10,38 @@ export const resolve: ResolveHook = async (specifier, context, next) => {
     return await next(specifier, context);
   } catch (error) {
     if (!isOwnPackage(specifier)) throw error;
-    for (const home of packageHomes) {
+    for (const parentURL of homes) {
       try {
-        return await next(specifier, { ...context, parentURL: pathToFileURL(home).href });
+        return await next(specifier, { ...context, parentURL });
       } catch (errorAtHome) {
-        // Try the next home. If none has the package, throw the first error, which names the user's own path.
-        if ((errorAtHome as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw errorAtHome;
+        throwUnlessNotFound(errorAtHome);
       }
     }
     throw error;
   }
 };
+
+/** `resolve` for `module.registerHooks`. */
+export const resolveSync: SyncResolve = (specifier, context, next) => {
+  try {
+    return next(specifier, context);
+  } catch (error) {
+    if (!isOwnPackage(specifier)) throw error;
+    for (const parentURL of homes) {
+      try {
+        return next(specifier, { ...context, parentURL });
+      } catch (errorAtHome) {
+        throwUnlessNotFound(errorAtHome);
+      }
+    }
+    throw error;
+  }
+};
+
+const homes = packageHomes.map((home) => pathToFileURL(home).href);
+
+/** If no home has the package, the first error is thrown, which names the user's own path. */
+function throwUnlessNotFound(error: unknown): void {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
+}
