@@ -20,6 +20,7 @@ import { parseArgs } from 'node:util';
 import { findCompiler, linkFlags, make } from './compile/compiler.js';
 import { objectFolder, prune } from './compile/object-cache.js';
 import { Objects } from './compile/objects.js';
+import { sourcesOf } from './compile/sources.js';
 import { once } from './once.js';
 
 const root = dirname(fileURLToPath(import.meta.url));
@@ -38,7 +39,7 @@ async function build(compiler) {
   if (options.clean) rmSync(buildFolder, { recursive: true, force: true });
   mkdirSync(buildFolder, { recursive: true });
   const folder = objectFolder(join(buildFolder, 'objects'));
-  const all = new Objects(join(root, 'src'), compiler, folder);
+  const all = new Objects(sourcesOf(root, buildFolder), compiler, folder);
   if (options['before-install']) {
     await all.update({ isSelected: (libraries) => !libraries.has('napi.h') });
     return;

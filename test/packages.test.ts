@@ -245,7 +245,7 @@ export async function sum(values: Float32Array, processGroup: ProcessGroup): Pro
     const lock = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as {
       packages: Record<string, { resolved?: string; hasInstallScript?: boolean }>;
     };
-    const extra = ['typescript', '@types/node', 'undici-types', '@ringrun/tfjs'];
+    const extra = ['typescript', '@types/node', 'undici-types', '@ringrun/tfjs', '@ringrun/train'];
     const unwanted = ['', ...extra.map((name) => `node_modules/${name}`)];
     const packages = Object.fromEntries(
       Object.entries(lock.packages).filter(([name]) => !unwanted.includes(name)),

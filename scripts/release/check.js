@@ -115,11 +115,14 @@ function problemsOfImports(folder, manifest) {
   const known = { ...manifest.dependencies, ...manifest.peerDependencies, [manifest.name]: '' };
   return scriptsIn(folder).flatMap((name) =>
     [
-      ...textOf(folder, name).matchAll(
-        /^(?:import|export) [^;]*?from '([^'.][^']*)'|\b(?:import|require|whenUsed)\('([^'.][^']*)'\)/gm,
-      ),
+      ...textOf(folder, name)
+        // Bundles have short lines, also inside strings.
+        .replaceAll('\\\n', '')
+        .matchAll(
+          /(?:^|;)(?:(?:import|export)\b[^;'"]*?\bfrom|import) ?(['"])([^'".][^'"]*)\1|\b(?:import|require\d*|whenUsed)\((['"])([^'".][^'"]*)\3\)/gm,
+        ),
     ]
-      .map(([, imported, required]) => imported ?? required)
+      .map(([, , imported, , required]) => imported ?? required)
       .filter(
         (path) =>
           !path.startsWith('node:') &&
@@ -132,14 +135,18 @@ function problemsOfImports(folder, manifest) {
 }
 
 /**
- * Every file that a module names relative to itself must be in the package. Examples in comments are left out. In a bundle the names
- * are relative to its modules, which are in the package too.
+ * Every file that a module imports or names relative to itself must be in the package. Examples in comments are left out. In a
+ * bundle the names are relative to its modules.
  */
 function problemsOfOpenedFiles(folder) {
   const modules = scriptsIn(folder).filter((name) => !name.startsWith('dist/bundle/'));
   return modules.flatMap((name) =>
-    [...textOf(folder, name).matchAll(/^(?!\s*(?:\*|\/\/)).*\bnew URL\('(\.[^']*)', import\.meta\.url\)/gm)]
-      .map(([, path]) => join(dirname(name), path))
+    [
+      ...textOf(folder, name).matchAll(
+        /^(?!\s*(?:\*|\/\/)).*\bnew URL\('(\.[^']*)', import\.meta\.url\)|^(?:import|export) [^;]*?(['"])(\.[^'"]*)\2;$/gm,
+      ),
+    ]
+      .map(([, opened, , imported]) => join(dirname(name), opened ?? imported))
       .filter((path) => !existsSync(join(folder, path)))
       .map((path) => `${name} opens ${path}, which is missing`),
   );

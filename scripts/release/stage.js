@@ -1,4 +1,5 @@
 // Copies each public package into its own folder, as npm will pack it.
+import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   cpSync,
@@ -11,8 +12,12 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { transformSync } from 'esbuild';
+import { packedSources } from '../../native/compile/sources.js';
 import { addDocs, pagesOf } from './docs.js';
 import { commonJsFolder, platformManifest, publishedManifest } from './manifest.js';
+import { removeUnusedModules } from './modules.js';
 import { addOnnxruntime } from './onnxruntime.js';
 import { vendorInto } from './vendor.js';
 import { addZeromq } from './zeromq.js';
@@ -43,13 +48,17 @@ export function stagePackage({ folder, manifest }, into) {
     const filter = (path) => isPublished(path, folder);
     cpSync(join(folder, name), join(staged, name), { recursive: true, filter });
   }
+  if (manifest.name === '@ringrun/native') packSources(staged);
   copyFileSync(join(root, 'LICENSE'), join(staged, 'LICENSE'));
+  removeUnusedModules(staged);
   addDocs(staged, relative(root, folder), manifest.name);
   const published = publishedManifest(manifest, vendorInto(staged, folder));
-  if (pagesOf(manifest.name).length > 0) published.files = [...manifest.files, 'docs'];
+  published.files = manifest.files.map((name) => (name === 'src' ? packedSources : name));
+  if (pagesOf(manifest.name).length > 0) published.files.push('docs');
   writeJson(join(staged, 'package.json'), published);
   const dist = join(staged, 'dist');
   removeLinksToMaps(dist);
+  removeIndentation(join(dist, 'bundle'));
   nameTypesByJavaScript(dist);
   removePrivateTypes(
     dist,
@@ -65,7 +74,10 @@ export function stagePackage({ folder, manifest }, into) {
 export function stagePlatform(target, binary, into) {
   const native = readJson(join(root, 'native/package.json'));
   const staged = freshFolder(into, target.packageName);
-  copyFileSync(binary, join(staged, 'ringrun.node'));
+  const addon = join(staged, 'ringrun.node');
+  copyFileSync(binary, addon);
+  // Symbols have 0.9 MB. Those of other platforms are linked without, and `strip` may not know them.
+  spawnSync('strip', [addon], { stdio: 'ignore' });
   copyFileSync(join(root, 'LICENSE'), join(staged, 'LICENSE'));
   addOnnxruntime(target, staged);
   addZeromq(target, staged);
@@ -75,6 +87,18 @@ export function stagePlatform(target, binary, into) {
     `# ${target.packageName}\n\nThe native addon of [ringrun](https://www.npmjs.com/package/ringrun), compiled for ${target.cpu} ${target.os} with ${target.libc}.\nnpm installs it with \`@ringrun/native\` where it fits.\n\nContains ${target.libc === 'glibc' ? 'the library of [onnxruntime](https://onnxruntime.ai) (licence in the folder `onnxruntime`) and ' : ''}[zeromq](https://github.com/zeromq/zeromq.js) (licences and the source of libzmq in the folder \`zeromq\`).\n`,
   );
   return staged;
+}
+
+/** Few platforms compile the C++ sources, which have 1.5 MB. `build.js` unpacks them. */
+function packSources(staged) {
+  const folder = join(staged, 'src');
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .sort();
+  const texts = names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]);
+  writeFileSync(join(staged, packedSources), gzipSync(JSON.stringify(Object.fromEntries(texts))));
+  rmSync(folder, { recursive: true });
 }
 
 /**
@@ -98,7 +122,8 @@ function addCommonJs(staged, exports) {
   for (const file of declarationsIn(join(staged, 'dist'))) {
     const copy = join(folder, file.slice(join(staged, 'dist').length));
     mkdirSync(dirname(copy), { recursive: true });
-    copyFileSync(file, copy);
+    // Editors read the comments of the ES modules' types; those of these copies would have 0.6 MB.
+    writeFileSync(copy, readFileSync(file, 'utf8').replace(/^ *\/\*\*.*?\*\/\n/gms, ''));
   }
   for (const { require: entry, default: module } of Object.values(exports)) {
     if (entry === undefined) continue;
@@ -129,6 +154,20 @@ function removeLinksToMaps(folder) {
     if (!/\.(js|d\.ts)$/.test(name)) continue;
     const file = join(folder, name);
     writeFileSync(file, readFileSync(file, 'utf8').replace(/\/\/# sourceMappingURL=.*\n?$/, ''));
+  }
+}
+
+/** A fifth of the bundles. Lines stay short, because Node.js prints the line of an uncaught error. */
+function removeIndentation(folder) {
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const file = join(folder, name);
+    const { code } = transformSync(readFileSync(file, 'utf8'), {
+      minifyWhitespace: true,
+      lineLimit: 120,
+      format: 'esm',
+      target: 'node20',
+    });
+    writeFileSync(file, code);
   }
 }
 

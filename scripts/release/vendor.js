@@ -50,10 +50,10 @@ export function vendorInto(staged, folder) {
   return Object.fromEntries(imports);
 }
 
-/** `import`, `export`, `import()`, `require()`, and `whenUsed()`, which calls `require`. */
+/** `import`, `export`, `import()`, `require()` (`require2()` in a bundle), and `whenUsed()`, which calls `require`. */
 function importsOf(name) {
   return new RegExp(
-    `(from |import |import\\(|require\\(|whenUsed\\()(['"])${name.replace('.', '\\.')}\\2`,
+    `(from |import |import\\(|require\\d*\\(|whenUsed\\()(['"])${name.replace('.', '\\.')}\\2`,
     'g',
   );
 }
@@ -71,6 +71,9 @@ function bundle(name, from, to) {
     outfile: to,
     absWorkingDir: from,
     bundle: true,
+    // Half of the size. Stack traces and errors keep the names.
+    minify: true,
+    keepNames: true,
     format: 'cjs',
     platform: 'node',
     target: 'node20',

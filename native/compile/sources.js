@@ -1,0 +1,24 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+
+/** The C++ sources of a published package: a gzipped JSON object of texts by file name. */
+export const packedSources = 'sources.json.gz';
+
+/**
+ * The folder with the C++ sources.
+ *
+ * @param root Folder of the package.
+ * @param buildFolder Where a published package's sources are unpacked, in `src`.
+ */
+export function sourcesOf(root, buildFolder) {
+  const sources = join(root, 'src');
+  if (existsSync(sources)) return sources;
+  const folder = join(buildFolder, 'src');
+  const texts = JSON.parse(gunzipSync(readFileSync(join(root, packedSources))).toString());
+  for (const [name, text] of Object.entries(texts)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
