@@ -38,8 +38,9 @@ main() {
   mkdir -p "$folder"
 
   debian
-  node_base docker.io/library/node:20-bookworm-slim
-  node_base docker.io/library/node:20-bookworm ca-certificates g++ git make python3
+  node_base docker.io/library/node:24-bookworm-slim
+  node_base docker.io/library/node:24-bookworm ca-certificates g++ git make python3
+  busybox_base docker.io/library/busybox:1.37-musl
   try_build Dockerfile "ringrun:$version" || failed_build Dockerfile
   train "ringrun:$version"
   deploy_folder
@@ -127,6 +128,14 @@ trust_own_certificates() {
   in_storage config --env NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt "$container"
 }
 
+# busybox_base IMAGE: Debian with its static busybox at the path of the official images.
+busybox_base() {
+  exists "$1" && return
+  start_base busybox-static
+  finish_base "$1"
+  report "made $1 from Debian and its busybox"
+}
+
 # python_base IMAGE: Debian with Python and pip, as in the official images of Python.
 python_base() {
   exists "$1" && return
@@ -163,6 +172,9 @@ train() {
   run="in_storage run $container -- $entrypoint"
   # Without a GPU, a doctor reports problems, and its exit code is 1.
   $run doctor || true
+  for tool in nslookup ping nc wget; do
+    in_storage run "$container" -- sh -c "command -v $tool" > /dev/null || fail "$1 has no $tool" 1
+  done
   status=0
   $run --nproc-per-node=2 "$example" --synthetic --epochs=1 --log-interval=100 || status=$?
   in_storage rm "$container" > /dev/null
@@ -177,7 +189,7 @@ deploy_folder() {
   install -d -o 1000 -g 1000 "$own"
   cp train.ts "$own"
   container=$(in_storage from --pull-never "ringrun:$version")
-  in_storage run --volume "$own:/workspace" "$container" -- ringrun deploy --image digits:1 --name digits train.ts --synthetic
+  in_storage run --volume "$own:/workspace" "$container" -- ringrun deploy --image digits:1 --name digits --base-image "ringrun:$version" train.ts --synthetic
   in_storage rm "$container" > /dev/null
   in_storage build --pull-never --tag digits:1 "$own" > "$folder/own.log" 2>&1 ||
     fail "the Dockerfile of ringrun deploy failed: $(tail -n 3 "$folder/own.log")" 1

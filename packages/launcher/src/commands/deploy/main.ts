@@ -1,8 +1,10 @@
 // `ringrun deploy`: writes the manifests and the Dockerfile of a training job. Builds and applies nothing.
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
-import { isAbsolute, join, normalize, relative, sep } from 'node:path';
+import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path';
 import { CommandError } from '../../command-error.ts';
+import { awsPoliciesOf } from './aws-policies.ts';
 import { buildFiles } from './build-files.ts';
+import { checksOf } from './checks.ts';
 import { manifestsOf } from './manifests.ts';
 import { nextSteps } from './next-steps.ts';
 import { parseDeployment } from './options.ts';
@@ -19,9 +21,11 @@ export function runDeploy(argv: readonly string[], folder = process.cwd()): numb
   const parsed = parseDeployment(argv, folder);
   const deployment = { ...parsed, script: scriptIn(folder, parsed.script) };
   const output = folderOfManifests(folder, deployment.output);
-  const manifests = Object.entries(manifestsOf(deployment)).map(
-    ([name, text]) => [join(output, name), text] as const,
-  );
+  const manifests = [
+    ...filesIn(output, manifestsOf(deployment)),
+    ...filesIn(join(output, 'checks'), checksOf(deployment)),
+    ...filesIn(join(output, 'aws'), awsPoliciesOf(deployment)),
+  ];
   refuseExisting(
     manifests.map(([path]) => path),
     folder,
@@ -29,10 +33,16 @@ export function runDeploy(argv: readonly string[], folder = process.cwd()): numb
   );
   const build = buildFiles(folder, deployment, { output, manifests: manifests.map(([path]) => path) });
 
-  mkdirSync(join(folder, output), { recursive: true });
-  for (const [path, text] of [...build.files, ...manifests]) writeFileSync(join(folder, path), text);
+  for (const [path, text] of [...build.files, ...manifests]) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
   process.stdout.write(nextSteps(deployment, { output, build, manifests: manifests.map(([path]) => path) }));
   return 0;
+}
+
+function filesIn(folder: string, texts: Readonly<Record<string, string>>): [path: string, text: string][] {
+  return Object.entries(texts).map(([name, text]) => [join(folder, name), text]);
 }
 
 /** The script's path in the image, which has the folder's files. */

@@ -1,35 +1,39 @@
+import type { NodeRange } from '../../options/launch-options.ts';
 import type { Deployment } from './options.ts';
 import {
   commandOf,
   environmentOf,
   indented,
   lines,
+  metadataOf,
   podTemplate,
   quoted,
   resourcesOf,
 } from './pod-template.ts';
 
-/** The manifests of a job: the text of each file by its name. */
+/** The manifests of a job, which are applied together: the text of each file by its name. */
 export function manifestsOf(deployment: Deployment): Record<string, string> {
-  const job = deployment.kind === 'PyTorchJob' ? pytorchJob(deployment) : trainJob(deployment);
-  return { 'job.yaml': job, 'network-policy.yaml': networkPolicy(deployment) };
-}
-
-function metadataOf({ name, namespace }: Deployment): string {
-  const parts = [
-    `  name: ${quoted(name)}`,
-    ...(namespace === undefined ? [] : [`  namespace: ${quoted(namespace)}`]),
-  ];
-  return lines('metadata:', ...parts);
+  const { kind, volumeSize, roleArn } = deployment;
+  return {
+    'job.yaml': kind === 'PyTorchJob' ? pytorchJob(deployment) : trainJob(deployment),
+    'network-policy.yaml': networkPolicy(deployment),
+    ...(volumeSize !== undefined && { 'volume.yaml': volumeClaim(deployment, volumeSize) }),
+    ...(roleArn !== undefined && { 'service-account.yaml': serviceAccount(deployment, roleArn) }),
+  };
 }
 
 /** The first lines of a file. A comment ends with its line, so the script's name is quoted. */
 function heading({ name, nodes, script, secret }: Deployment, what: string): string {
   return lines(
-    `# ${what} ${name}: trains ${quoted(script)} on ${nodes === 1 ? '1 node' : `${nodes} nodes`}. Create the secret first, once per namespace:`,
+    `# ${what} ${name}: trains ${quoted(script)} on ${nodesInWords(nodes)}. Create the secret first, once per namespace:`,
     '#',
     `#   kubectl create secret generic ${secret} --from-literal=secret="$(openssl rand -base64 32)"`,
   );
+}
+
+function nodesInWords({ min, max }: NodeRange): string {
+  if (min < max) return `${min} to ${max} nodes`;
+  return max === 1 ? '1 node' : `${max} nodes`;
 }
 
 function pytorchJob(deployment: Deployment): string {
@@ -57,25 +61,59 @@ function pytorchJob(deployment: Deployment): string {
     'spec:',
     '  # Workers per node. auto: one per GPU, or per CPU of the limit.',
     `  nprocPerNode: ${quoted(String(processesPerNode))}`,
+    elasticPolicy(deployment),
     '  runPolicy:',
     '    # At the end of the job, running pods are deleted; ended pods stay for their logs.',
     '    cleanPodPolicy: Running',
     '  pytorchReplicaSpecs:',
-    '    Master:',
-    '      replicas: 1',
-    '      # A failed pod restarts in place.',
-    '      restartPolicy: OnFailure',
-    nodes > 1 ? '      template: &node' : '      template:',
-    indented(podTemplate(deployment, container), 8),
-    ...(nodes > 1
-      ? [
-          '    Worker:',
-          `      replicas: ${nodes - 1}`,
-          '      restartPolicy: OnFailure',
-          '      template: *node',
-        ]
-      : []),
+    ...(nodes.min < nodes.max ? elasticReplicas(deployment, container) : replicas(deployment, container)),
   )}\n`;
+}
+
+/** A master and workers of the same template, unless only the master has the volume. */
+function replicas(deployment: Deployment, container: string): string[] {
+  const { nodes, volume, volumeAccess } = deployment;
+  const isOwn = volume !== undefined && volumeAccess === 'ReadWriteOnce';
+  const workers = nodes.max - 1;
+  const master = replica('Master', 1, [
+    workers > 0 && !isOwn ? 'template: &node' : 'template:',
+    indented(podTemplate(deployment, container), 2),
+  ]);
+  if (workers === 0) return [master];
+  if (!isOwn) return [master, replica('Worker', workers, ['template: *node'])];
+  const template = indented(podTemplate({ ...deployment, volume: undefined }, container), 2);
+  const comment = '# Without the volume, which only one node can mount. Rank 0 writes the checkpoints.';
+  return [master, replica('Worker', workers, [comment, 'template:', template])];
+}
+
+/** Workers only: any of them may have rank 0. The operator accepts up to `max`. */
+function elasticReplicas(deployment: Deployment, container: string): string[] {
+  const template = ['template:', indented(podTemplate(deployment, container), 2)];
+  return [replica('Worker', deployment.nodes.max, template)];
+}
+
+function replica(type: 'Master' | 'Worker', count: number, template: readonly string[]): string {
+  return lines(
+    `    ${type}:`,
+    `      replicas: ${count}`,
+    ...(type === 'Master' ? ['      # A failed pod restarts in place.'] : []),
+    '      restartPolicy: OnFailure',
+    ...template.map((part) => indented(part, 6)),
+  );
+}
+
+function elasticPolicy({ name, nodes }: Deployment): string | undefined {
+  if (nodes.min === nodes.max) return undefined;
+  return lines(
+    `  # The operator sets PET_NNODES and PET_RDZV_ENDPOINT=${name}-worker-0:23456, the rendezvous of the nodes.`,
+    '  elasticPolicy:',
+    '    rdzvBackend: c10d',
+    '    rdzvPort: 23456',
+    `    minReplicas: ${nodes.min}`,
+    `    maxReplicas: ${nodes.max}`,
+    '    # Restarts of the whole job after failed workers. A node that joins or leaves uses none.',
+    '    maxRestarts: 10',
+  );
 }
 
 /** A separate runtime for the job, because a TrainJob's runtime describes its pods. */
@@ -93,7 +131,7 @@ function trainJob(deployment: Deployment): string {
     metadataOf(deployment),
     'spec:',
     '  mlPolicy:',
-    `    numNodes: ${nodes}`,
+    `    numNodes: ${nodes.max}`,
     '    # Sets PET_NNODES, PET_NODE_RANK, PET_MASTER_ADDR, …, which ringrun reads.',
     '    torch: {}',
     '  template:',
@@ -117,7 +155,7 @@ function trainJob(deployment: Deployment): string {
     `    name: ${quoted(name)}`,
     '  trainer:',
     `    image: ${quoted(deployment.image)}`,
-    `    numNodes: ${nodes}`,
+    `    numNodes: ${nodes.max}`,
     ...(processesPerNode === 'auto' ? [] : [`    numProcPerNode: ${processesPerNode}`]),
     indented(commandOf(deployment), 4),
     indented(environmentOf(deployment), 4),
@@ -143,5 +181,37 @@ function networkPolicy(deployment: Deployment): string {
     '  ingress:',
     '    # All ports, because ranks listen on ports that the system chooses.',
     `    - from: [{ podSelector: ${pods} }]`,
+  )}\n`;
+}
+
+function volumeClaim(deployment: Deployment, size: string): string {
+  const { volume, volumeAccess, storageClass } = deployment;
+  const comment =
+    volumeAccess === 'ReadWriteOnce'
+      ? '# The disk of one node: only the master mounts it.'
+      : '# Data sets and checkpoints. All nodes mount it, which needs a storage class such as NFS, CephFS, EFS or Azure Files.';
+  return `${lines(
+    comment,
+    'apiVersion: v1',
+    'kind: PersistentVolumeClaim',
+    metadataOf(deployment, volume),
+    'spec:',
+    `  accessModes: [${volumeAccess}]`,
+    ...(storageClass === undefined ? [] : [`  storageClassName: ${quoted(storageClass)}`]),
+    '  resources:',
+    `    requests: { storage: ${quoted(size)} }`,
+  )}\n`;
+}
+
+function serviceAccount(deployment: Deployment, roleArn: string): string {
+  return `${lines(
+    '# Gives the pods a role of AWS, so that no pod holds keys (IAM roles for service accounts).',
+    'apiVersion: v1',
+    'kind: ServiceAccount',
+    metadataOf(deployment, deployment.serviceAccount),
+    '  annotations:',
+    `    eks.amazonaws.com/role-arn: ${quoted(roleArn)}`,
+    '# ringrun does not call the API server.',
+    'automountServiceAccountToken: false',
   )}\n`;
 }

@@ -1,8 +1,9 @@
 import { basename } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { newCommand } from '../../options/new-command.ts';
-import type { ProcessesPerNode } from '../../options/launch-options.ts';
+import type { NodeRange, ProcessesPerNode } from '../../options/launch-options.ts';
 import { parseProcessCount } from '../../options/values.ts';
+import { mistakeIn } from './mistakes.ts';
 import * as values from './values.ts';
 import type { Toleration } from './values.ts';
 
@@ -15,7 +16,8 @@ export interface Deployment {
   image: string;
   /** FROM of the Dockerfile. Undefined: chosen from the folder's contents. */
   baseImage: string | undefined;
-  nodes: number;
+  /** Nodes may join and leave if the numbers differ. */
+  nodes: NodeRange;
   /** `auto`: one per GPU, or per CPU of the limit. */
   processesPerNode: ProcessesPerNode;
   cpu: string;
@@ -26,8 +28,19 @@ export interface Deployment {
   nodeSelector: Readonly<Record<string, string>>;
   serviceAccount: string | undefined;
   imagePullSecrets: readonly string[];
+  /** Role of AWS that the service account gets. Undefined: the service account exists. */
+  roleArn: string | undefined;
+  /** OpenID Connect issuer of the cluster, which the role trusts. */
+  oidcProvider: string | undefined;
+  /** Bucket of S3 that the role may read and write. */
+  s3Bucket: string | undefined;
   /** PersistentVolumeClaim, mounted at /volume. */
   volume: string | undefined;
+  /** Size of the claim. Undefined: the claim exists. */
+  volumeSize: string | undefined;
+  /** With ReadWriteOnce, only the master has the volume. */
+  volumeAccess: values.AccessMode;
+  storageClass: string | undefined;
   /** The Kubernetes Secret that has the job's secret under the key `secret`. */
   secret: string;
   env: Readonly<Record<string, string>>;
@@ -53,10 +66,11 @@ Examples:
   ringrun deploy --image registry.example/train:1 --nodes 3 train.ts --epochs 5
   ringrun deploy --kind TrainJob --image registry.example/train:1 --nodes 2 --cpu 8 --memory 16Gi train.ts
   ringrun deploy --image registry.example/train:1 --nodes 2 --gpus 2 --node-selector agentpool=gpu train.ts
+  ringrun deploy --image registry.example/train:1 --nodes 1:3 --volume data --volume-size 10Gi train.ts
   ringrun deploy --image registry.example/train:1 --service-account trainer train.ts --output s3://bucket/run
 
-Writes a Dockerfile for the current folder, if it has none, and the manifests of a job, and prints the commands that
-build, push and apply them. Runs none of them.
+Writes a Dockerfile for the current folder, if it has none, and the manifests of a job, of a pod for debugging and of two
+doctors, and prints the commands that build, push and apply them. Runs none of them.
 The image gets code and settings of the folder. Data, checkpoints, logs and all other files stay out unless --include
 names them; keys, tokens and .env files stay out in any case. The lines are in .dockerignore.
 Arguments after the script are passed to the script.`;
@@ -101,35 +115,6 @@ export function parseDeployment(argv: readonly string[], folder: string): Deploy
   return deployment;
 }
 
-/** Checks that combine several options. */
-function mistakeIn(deployment: Deployment): string | undefined {
-  const { kind, name, nodes, gpus, processesPerNode, env } = deployment;
-  // Each pod's name is one label of a host name. The Job controller adds five random characters and a hyphen.
-  const suffix = kind === 'PyTorchJob' ? `-worker-${nodes}` : `-node-0-${nodes}-abcde`;
-  if (name.length + suffix.length > 63)
-    return `--name: expected at most ${63 - suffix.length} characters, because pods are named ${name}${suffix}, got ${name.length}. Shorten it.`;
-  if (kind === 'TrainJob' && (processesPerNode === 'cpu' || processesPerNode === 'gpu'))
-    return `--nproc-per-node: a TrainJob takes a number or auto, got ${processesPerNode}. Use auto.`;
-  if (processesPerNode === 'gpu' && gpus === 0)
-    return '--nproc-per-node gpu needs GPUs. Add --gpus, or use auto.';
-  if (asksForNccl(deployment.arguments)) {
-    if (gpus === 0) return 'the argument --backend nccl of the script needs GPUs. Add --gpus 1.';
-    if (typeof processesPerNode === 'number' && processesPerNode > gpus)
-      return `--nproc-per-node: expected at most ${gpus}, the GPUs of a node, because NCCL needs one GPU for each process, got ${processesPerNode}. Use auto, or raise --gpus.`;
-  }
-  if ('RINGRUN_SECRET' in env)
-    return '--env RINGRUN_SECRET would write the secret into a manifest. Use --secret with the name of a Kubernetes Secret.';
-  const credential = ['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'].find((name) => name in env);
-  if (credential !== undefined)
-    return `--env ${credential} would write a credential into a manifest. Use --service-account with a role, or add a secretKeyRef to the manifest.`;
-  return undefined;
-}
-
-/** True for `--backend nccl` and `--backend=nccl`, as the examples take it. */
-function asksForNccl(args: readonly string[]): boolean {
-  return args.some((arg, i) => arg === '--backend=nccl' || (arg === '--backend' && args[i + 1] === 'nccl'));
-}
-
 function deployCommand(): Command {
   const command = newCommand('ringrun deploy')
     .description('Writes the Kubernetes manifests, and a Dockerfile, that train a script of this folder.')
@@ -143,7 +128,11 @@ function deployCommand(): Command {
         .default('PyTorchJob')
         .argParser(parseKind),
     )
-    .option('--nodes <n>', 'number of nodes', values.parseNodeCount, 1)
+    .addOption(
+      new Option('--nodes <n>', 'number of nodes, or MIN:MAX for nodes that may join and leave')
+        .default({ min: 1, max: 1 }, '1')
+        .argParser(values.parseNodeRange),
+    )
     .addOption(
       new Option('--nproc-per-node <n>', 'workers per node: a number, or auto for one per GPU or CPU')
         .default('auto')
@@ -160,7 +149,17 @@ function deployCommand(): Command {
       'service account of the pods, such as one with a role for S3 (default: "default")',
       values.parseObjectName,
     )
+    .option('--role-arn <arn>', 'creates the service account with this role of AWS', values.parseRoleArn)
+    .option('--oidc-provider <issuer>', "writes the role's trust policy", values.parseOidcProvider)
+    .option('--s3-bucket <name>', 'writes the policy of a role for this bucket', values.parseBucket)
     .option('--volume <claim>', 'PersistentVolumeClaim for /volume (default: none)', values.parseObjectName)
+    .option('--volume-size <quantity>', 'creates the claim, such as 10Gi', values.parseMemory)
+    .addOption(
+      new Option('--volume-access <mode>', 'ReadWriteMany, or ReadWriteOnce for the master only')
+        .default('ReadWriteMany')
+        .argParser(values.parseAccessMode),
+    )
+    .option('--storage-class <name>', 'storage class of the claim', values.parseObjectName)
     .option(
       '--secret <name>',
       "Kubernetes Secret with the job's secret under the key secret",

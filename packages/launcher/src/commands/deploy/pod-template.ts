@@ -10,6 +10,10 @@ function flow(object: Readonly<Record<string, string>>): string {
   return `{ ${fields.join(', ')} }`;
 }
 
+/** The `securityContext` of a container. */
+export const unprivileged =
+  'securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: [ALL] } }';
+
 /** Joins lines and blocks of lines; `undefined` is left out. */
 export function lines(...parts: readonly (string | undefined)[]): string {
   return parts.filter((part) => part !== undefined).join('\n');
@@ -17,6 +21,16 @@ export function lines(...parts: readonly (string | undefined)[]): string {
 
 export function indented(text: string, spaces: number): string {
   return text.replaceAll(/^(?=.)/gm, ' '.repeat(spaces));
+}
+
+/** @param name Name of the object. Default: that of the job. */
+export function metadataOf(deployment: Deployment, name = deployment.name): string {
+  const { namespace } = deployment;
+  return lines(
+    'metadata:',
+    `  name: ${quoted(name)}`,
+    namespace === undefined ? undefined : `  namespace: ${quoted(namespace)}`,
+  );
 }
 
 /** The container's command. Kubernetes replaces `$(NAME)` in arguments, unless its dollar is doubled. */
@@ -28,12 +42,17 @@ export function commandOf({ script, arguments: args }: Deployment): string {
   );
 }
 
-export function environmentOf({ env, secret }: Deployment): string {
+/** @param options `isOptional`: the pod starts without the secret, too. Default: `false`. */
+export function environmentOf(
+  { env, secret }: Pick<Deployment, 'env' | 'secret'>,
+  { isOptional = false } = {},
+): string {
+  const optional = isOptional ? ', optional: true' : '';
   return lines(
     '# Only processes with this secret can join the job.',
     'env:',
     '  - name: RINGRUN_SECRET',
-    `    valueFrom: { secretKeyRef: { name: ${quoted(secret)}, key: secret } }`,
+    `    valueFrom: { secretKeyRef: { name: ${quoted(secret)}, key: secret${optional} } }`,
     ...Object.entries(env).map(
       ([name, value]) => `  - ${flow({ name, value: value.replaceAll('$(', '$$$$(') })}`,
     ),
@@ -83,13 +102,7 @@ export function podTemplate(deployment: Deployment, container: string): string {
     indented(
       lines(
         container,
-        indented(
-          lines(
-            'securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: [ALL] } }',
-            ...(mounts.length > 0 ? ['volumeMounts:', ...mounts] : []),
-          ),
-          2,
-        ),
+        indented(lines(unprivileged, ...(mounts.length > 0 ? ['volumeMounts:', ...mounts] : [])), 2),
       ),
       2,
     ),
@@ -98,15 +111,20 @@ export function podTemplate(deployment: Deployment, container: string): string {
   return lines(
     'metadata:',
     '  # An Istio sidecar accepts connections to closed ports, and encrypts the traffic between ranks.',
-    "  labels: { sidecar.istio.io/inject: 'false' }",
-    "  annotations: { sidecar.istio.io/inject: 'false' }",
+    indented(withoutSidecar, 2),
     'spec:',
     indented(spec, 2),
   );
 }
 
+/** Labels and annotations of a pod without a sidecar of Istio. */
+export const withoutSidecar = lines(
+  "labels: { sidecar.istio.io/inject: 'false' }",
+  "annotations: { sidecar.istio.io/inject: 'false' }",
+);
+
 /** Node selection, tolerations and service account of the pods. Undefined if no option sets any. */
-function placementOf(deployment: Deployment): string | undefined {
+export function placementOf(deployment: Deployment): string | undefined {
   const { serviceAccount, imagePullSecrets, nodeSelector, tolerations } = deployment;
   const parts = [
     ...(serviceAccount === undefined ? [] : [`serviceAccountName: ${quoted(serviceAccount)}`]),

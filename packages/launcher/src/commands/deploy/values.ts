@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
-import { integerIn } from '../../options/values.ts';
+import type { NodeRange } from '../../options/launch-options.ts';
+import { integerIn, parseNodes } from '../../options/values.ts';
 
 /* Parsers of option values, with the rules of Kubernetes. They throw commander's InvalidArgumentError with the expected form. */
 
@@ -60,13 +61,11 @@ export function parseImage(text: string): string {
   );
 }
 
-export function parseNodeCount(text: string): number {
-  return integerIn(
-    text,
-    1,
-    1000,
-    'a number of nodes from 1 to 1000. For nodes that may join and leave, edit deploy/manifests/pytorchjob-elastic.yaml of ringrun',
-  );
+/** `3`, or `1:3` for nodes that may join and leave. */
+export function parseNodeRange(text: string): NodeRange {
+  const range = parseNodes(text);
+  if (range.max <= 1000) return range;
+  throw new InvalidArgumentError('Expected at most 1000 nodes.');
 }
 
 export function parseGpus(text: string): number {
@@ -127,6 +126,39 @@ export function parsePattern(text: string): string {
   throw new InvalidArgumentError(
     'Expected a file, a folder or a pattern of .dockerignore in this folder, such as data or vocab/*.txt.',
   );
+}
+
+/** Who may mount a volume: ReadWriteOnce is one node's disk, ReadWriteMany a shared file system. */
+export type AccessMode = 'ReadWriteOnce' | 'ReadWriteMany';
+
+export function parseAccessMode(text: string): AccessMode {
+  const mode = (['ReadWriteOnce', 'ReadWriteMany'] as const).find(
+    (one) => one.toLowerCase() === text.toLowerCase(),
+  );
+  if (mode) return mode;
+  throw new InvalidArgumentError('Expected ReadWriteOnce or ReadWriteMany.');
+}
+
+/** `arn:aws:iam::111122223333:role/trainer`. */
+export function parseRoleArn(text: string): string {
+  if (/^arn:aws[\w-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/.test(text)) return text;
+  throw new InvalidArgumentError(
+    'Expected the ARN of a role, such as arn:aws:iam::111122223333:role/trainer.',
+  );
+}
+
+/** The OpenID Connect issuer of a cluster, without `https://`, as IAM names its provider. */
+export function parseOidcProvider(text: string): string {
+  const provider = text.replace(/^https:\/\//, '').replace(/\/$/, '');
+  if (/^[\w-]+(\.[\w-]+)+(\/[\w-]+)*$/.test(provider)) return provider;
+  throw new InvalidArgumentError(
+    "Expected the cluster's OIDC issuer, such as oidc.eks.us-east-1.amazonaws.com/id/EXAMPLE. `aws eks describe-cluster --name CLUSTER --query cluster.identity.oidc.issuer` prints it.",
+  );
+}
+
+export function parseBucket(text: string): string {
+  if (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(text)) return text;
+  throw new InvalidArgumentError('Expected the name of a bucket without s3://, such as training-runs.');
 }
 
 /** `name` or `prefix/name`. */

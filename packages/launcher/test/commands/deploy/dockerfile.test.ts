@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { dockerfileOf } from '../../../src/commands/deploy/dockerfile.ts';
 
@@ -10,10 +12,28 @@ const instructions = (...args: Parameters<typeof dockerfileOf>) =>
     .split('\n')
     .filter((line) => line !== '' && !/^(#|ENV)/.test(line));
 
-test("a folder without dependencies is copied into ringrun's image", () => {
-  const copied = ['WORKDIR /workspace', 'COPY --chown=1000:1000 . .'];
-  expect(instructions(bare, ordinary)).toEqual(['FROM ringrun:0.1.0', ...copied]);
-  expect(instructions(bare, { ...ordinary, gpus: 2 })).toEqual(['FROM ringrun-gpu:0.1.0', ...copied]);
+const copied = ['WORKDIR /workspace', 'COPY --chown=1000:1000 . .'];
+const tools = ['FROM busybox:1.37-musl AS tools'];
+const onNode = [
+  'FROM node:24-bookworm-slim',
+  'COPY --from=tools /bin/busybox /usr/local/bin/busybox',
+  'RUN for tool in nslookup ping nc wget; do ln -s busybox /usr/local/bin/$tool; done \\',
+  '  && install -d -o node -g node /workspace /volume /opt/ringrun',
+];
+const ringrun = 'RUN npm install --prefix /opt/ringrun ringrun@0.1.0 @ringrun/nn@0.1.0 tsx@4';
+
+test('a folder without package.json gets ringrun from npm', () => {
+  expect(instructions(bare, ordinary)).toEqual([
+    ...tools,
+    ...onNode,
+    'USER 1000:1000',
+    ringrun,
+    ...copied,
+    'ENTRYPOINT ["ringrun"]',
+  ]);
+});
+
+test('a base image with ringrun is used unchanged, but for the files', () => {
   expect(instructions(bare, { ...ordinary, gpus: 2, baseImage: 'mine:2' })).toEqual([
     'FROM mine:2',
     ...copied,
@@ -24,8 +44,8 @@ test("a folder that depends on ringrun uses its own dependencies on Node's image
   expect(
     instructions({ ...bare, dependsOnRingrun: true, hasPackageJson: true, hasPackageLock: true }, ordinary),
   ).toEqual([
-    'FROM node:20-bookworm-slim',
-    'RUN install -d -o node -g node /workspace /volume',
+    ...tools,
+    ...onNode,
     'USER 1000:1000',
     'WORKDIR /workspace',
     'COPY --chown=1000:1000 package.json package-lock.json ./',
@@ -35,32 +55,47 @@ test("a folder that depends on ringrun uses its own dependencies on Node's image
   ]);
 });
 
+test('a folder with other dependencies gets both', () => {
+  const lines = instructions({ ...bare, hasPackageJson: true }, ordinary);
+  expect(lines).toEqual(
+    expect.arrayContaining([ringrun, 'COPY --chown=1000:1000 package.json ./', 'RUN npm install --omit=dev']),
+  );
+});
+
+test("GPUs add the libraries of deploy/Dockerfile.gpu, with its installation of NVIDIA's wheels", () => {
+  const path = fileURLToPath(new URL('../../../../../deploy/Dockerfile.gpu', import.meta.url));
+  const own = readFileSync(path, 'utf8');
+  const wheels = /^ARG WHEELS="(.*)"$/m.exec(own)![1];
+  const install = /^RUN pip .*?[^\\]$/ms.exec(own)![0].replace('${WHEELS}', wheels);
+  for (const contents of [bare, { ...bare, dependsOnRingrun: true, hasPackageJson: true }]) {
+    const text = dockerfileOf(contents, { ...ordinary, gpus: 1 });
+    expect(text).toContain(`FROM python:3.12-slim-bookworm AS nvidia\n${install}\n`);
+    for (const line of own.matchAll(/^COPY --from=nvidia.*$|^RUN echo \/usr.*$|^ENV NVIDIA.*$/gm))
+      expect(text).toContain(`\n${line[0]}\n`);
+  }
+  expect(dockerfileOf(bare, ordinary)).not.toContain('nvidia');
+});
+
 test('installs tsx for TypeScript whose dependencies lack it', () => {
   const folder = { ...bare, dependsOnRingrun: true, hasPackageJson: true, lacksTsx: true };
   expect(instructions(folder, ordinary)).toContain('RUN npm install --no-save --omit=dev tsx@4');
   expect(instructions({ ...folder, lacksTsx: false }, ordinary).join()).not.toContain('tsx');
-  // ringrun's image includes tsx.
-  expect(instructions({ ...bare, lacksTsx: true }, ordinary).join()).not.toContain('tsx');
+  // It comes with ringrun.
+  expect(instructions({ ...bare, lacksTsx: true }, ordinary).filter((line) => line.includes('tsx'))).toEqual([
+    ringrun,
+  ]);
 });
 
-test.each([
-  [{ ...bare, hasPackageJson: true }, ordinary],
-  [
-    { ...bare, dependsOnRingrun: true, hasPackageJson: true },
-    { ...ordinary, gpus: 1 },
-  ],
-])(
-  'other dependencies are installed in a stage with npm, because the GPU image has no npm: %j',
-  (folder, job) => {
-    expect(instructions(folder, job)).toEqual([
-      'FROM node:20-bookworm-slim AS dependencies',
-      'WORKDIR /workspace',
-      'COPY --chown=1000:1000 package.json ./',
-      'RUN npm install --omit=dev',
-      `FROM ringrun${job.gpus > 0 ? '-gpu' : ''}:0.1.0`,
-      'WORKDIR /workspace',
-      'COPY --from=dependencies --chown=1000:1000 /workspace ./',
-      'COPY --chown=1000:1000 . .',
-    ]);
-  },
-);
+test('dependencies of a folder on a base image are installed in a stage with npm', () => {
+  const base = { ...ordinary, gpus: 1, baseImage: 'ringrun-gpu:0.1.0' };
+  expect(instructions({ ...bare, dependsOnRingrun: true, hasPackageJson: true }, base)).toEqual([
+    'FROM node:24-bookworm-slim AS dependencies',
+    'WORKDIR /workspace',
+    'COPY --chown=1000:1000 package.json ./',
+    'RUN npm install --omit=dev',
+    'FROM ringrun-gpu:0.1.0',
+    'WORKDIR /workspace',
+    'COPY --from=dependencies --chown=1000:1000 /workspace ./',
+    'COPY --chown=1000:1000 . .',
+  ]);
+});

@@ -44,7 +44,23 @@ test.each<[parse: (text: string) => unknown, accepted: string[], rejected: strin
     ['', '=gpu', 'sku=gpu:Never', 'sku:', 'a b', 'a/b/c'],
   ],
   [values.parseVariable, ['A=b', 'A=', 'A=b=c', '_a1=x y\nz'], ['', 'A', '=b', '1A=b', 'A-B=c']],
-  [values.parseNodeCount, ['1', '1000'], ['0', '-1', '1:3', '1.5', '1001', '']],
+  [
+    values.parseNodeRange,
+    ['1', '1000', '1:3', '2:2'],
+    ['0', '-1', '3:1', '1:2:3', '0:2', '1.5', '1001', '1:1001', ''],
+  ],
+  [values.parseAccessMode, ['ReadWriteOnce', 'readwritemany'], ['', 'ReadOnlyMany', 'RWX']],
+  [
+    values.parseRoleArn,
+    ['arn:aws:iam::111122223333:role/trainer', 'arn:aws-cn:iam::111122223333:role/path/trainer'],
+    ['', 'trainer', 'arn:aws:iam::1:role/trainer', 'arn:aws:iam::111122223333:user/me'],
+  ],
+  [
+    values.parseOidcProvider,
+    ['oidc.eks.us-east-1.amazonaws.com/id/EXAMPLE', 'https://oidc.eks.us-east-1.amazonaws.com/id/EXAMPLE'],
+    ['', 'EXAMPLE', 'http://a.b/c', 'a.b/c d'],
+  ],
+  [values.parseBucket, ['training-runs', 'a.b.c'], ['', 's3://runs', 'Runs', 'runs/a']],
   [values.parseGpus, ['0', '8'], ['-1', 'two', '65']],
 ])('%o accepts and rejects', (parse, accepted, rejected) => {
   for (const text of accepted) expect(() => parse(text), text).not.toThrow();

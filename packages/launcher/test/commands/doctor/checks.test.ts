@@ -23,7 +23,11 @@ describe('the machine', () => {
       expect(words(judgeNode(version, 'tsx'))).toMatch(
         /^problem: Node v.* is not supported → install Node 20\.19, 22\.12 or/,
       );
-    for (const version of ['v20.19.0', 'v20.20.2', 'v22.12.0', 'v23.0.0', 'v24.1.0'])
+    for (const version of ['v20.19.0', 'v20.20.2'])
+      expect(words(judgeNode(version, 'tsx'))).toBe(
+        `ok: ${version} (end of life since April 2026: install Node 24), runs TypeScript through tsx`,
+      );
+    for (const version of ['v22.12.0', 'v23.0.0', 'v24.1.0', 'v26.0.0'])
       expect(words(judgeNode(version, 'tsx'))).toBe(`ok: ${version}, runs TypeScript through tsx`);
   });
 
@@ -32,7 +36,7 @@ describe('the machine', () => {
       'ok: v22.18.0, runs TypeScript by itself (with tsx also enums and the like: npm install tsx)',
     );
     expect(words(judgeNode('v20.19.0', undefined))).toBe(
-      'ok: v20.19.0, runs JavaScript (with tsx also TypeScript: npm install tsx)',
+      'ok: v20.19.0 (end of life since April 2026: install Node 24), runs JavaScript (with tsx also TypeScript: npm install tsx)',
     );
   });
 

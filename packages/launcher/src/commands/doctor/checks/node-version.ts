@@ -21,9 +21,11 @@ export function judgeNode(version: string, support: TypeScriptSupport | undefine
   const [major, minor] = (/^v(\d+)\.(\d+)/.exec(version) ?? []).slice(1).map(Number);
   const isSupported =
     major > 22 || (major === 22 && minor >= oldest[22]) || (major === 20 && minor >= oldest[20]);
-  if (isSupported) return ok(`${version}, ${typescript[support ?? 'none']}`, { version });
+  // Not a warning: training works as on later ones.
+  const age = major === 20 ? ' (end of life since April 2026: install Node 24)' : '';
+  if (isSupported) return ok(`${version}${age}, ${typescript[support ?? 'none']}`, { version });
   return problem(
     `Node ${version} is not supported`,
-    `install Node 20.${oldest[20]}, 22.${oldest[22]} or later (https://nodejs.org, or the image node:22-bookworm-slim)`,
+    `install Node 20.${oldest[20]}, 22.${oldest[22]} or later (https://nodejs.org, or the image node:24-bookworm-slim)`,
   );
 }

@@ -14,7 +14,7 @@ export function judgeOnnxruntime(result: ProbeResult<OnnxruntimeAnswer>): Findin
   if (result.kind === 'failure') {
     return problem(
       `onnxruntime does not load or run: ${firstErrorLine(result.stderr) ?? result.why}`,
-      'fix the addon first if its check failed; the library needs glibc 2.28 or later on x64 or arm64: use an image such as node:20-bookworm-slim, not Alpine; if files are missing, run npm install again',
+      'fix the addon first if its check failed; the library needs glibc 2.28 or later on x64 or arm64: use an image such as node:24-bookworm-slim, not Alpine; if files are missing, run npm install again',
     );
   }
   const { answer } = result;
