@@ -1,10 +1,10 @@
 // The published packages. The short form checks the folders that npm would pack. `npm run test:packages` packs them,
 // installs them with npm into an empty folder, and uses them there with every supported Node.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { onnxruntimeVersion } from '../native/lib/onnxruntime.ts';
+import { isSupported, onnxruntimeVersion } from '../native/lib/onnxruntime.ts';
 import { problemsOf } from '../scripts/release/check.js';
 import { installInto } from '../scripts/release/install.js';
 import { pinned } from '../scripts/release/onnxruntime.js';
@@ -87,11 +87,15 @@ describe('packed packages', () => {
   });
 
   test('have one version of onnxruntime: the pinned one', () => {
-    expect([
-      onnxruntimeVersion,
-      manifest('package.json')['dependencies']['onnxruntime-node'],
-      manifest('packages/nn/package.json')['peerDependencies']['onnxruntime-node'],
-    ]).toEqual([pinned.version, pinned.version, pinned.version]);
+    expect([onnxruntimeVersion, manifest('package.json')['dependencies']['onnxruntime-node']]).toEqual([
+      pinned.version,
+      pinned.version,
+    ]);
+    // The oldest that ringrun was tested with.
+    expect(manifest('packages/nn/package.json')['peerDependencies']['onnxruntime-node']).toBe('>=1.20.0 <2');
+    expect(
+      ['1.19.2', '1.20.0', '1.24.0-dev.20260114-c343143a49', pinned.version, '2.0.0'].map(isSupported),
+    ).toEqual([false, true, true, true, false]);
   });
 
   test('the check finds a missing file, a wrong licence, another version and a missing type', () => {
@@ -181,6 +185,24 @@ for (const parameter of model.parameters()) hash.update(await parameter.array())
 const hashes = await allGatherObject(hash.digest('hex'));
 if (getRank() === 0) console.log(losses.at(-1) < losses[0] / 2, new Set(hashes).size);
 await destroyProcessGroup();`;
+  /** Each doubles or keeps [1, 2] with its own library; prints the number of libraries in the process. The model is `y = x + x`. */
+  const beside = `import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { F, tensor } from '@ringrun/nn';
+const [first, path] = process.argv.slice(2);
+const uses = {
+  ringrun: async () => console.log((await F.relu(tensor(Float32Array.of(1, 2), [2])).array()).join()),
+  theirs: async () => {
+    const { InferenceSession, Tensor, env } = createRequire(import.meta.url)(path);
+    const session = await InferenceSession.create(Buffer.from('CAg6NQoOCgF4CgF4EgF5IgNBZGQSAWdaDwoBeBIKCggIARIECgIIAmIPCgF5EgoKCAgBEgQKAggCQgQKABAN', 'base64'));
+    const { y } = await session.run({ x: new Tensor('float32', Float32Array.of(1, 2), [2]) });
+    console.log(y.data.join(), env.versions.node);
+  },
+};
+const second = first === 'ringrun' ? 'theirs' : 'ringrun';
+for (const name of [first, second, first]) await uses[name]();
+const libraries = readFileSync('/proc/self/maps', 'utf8').match(/\\S*libonnxruntime\\.so\\S*/g);
+console.log(new Set(libraries).size);`;
   const files = {
     'train.mjs': training,
     'typed.mts': 'const version: string = process.version;\nconsole.log(version);\n',
@@ -293,6 +315,32 @@ export async function sum(values: Float32Array, processGroup: ProcessGroup): Pro
     const trained = await start(process.execPath, args, { cwd: project, env, limitMs: 200_000 }).ended;
     expect(trained).toMatchObject({ code: 0, stdout: 'true 1\n' });
   }, 300_000);
+
+  // As transformers.js does, whose onnxruntime-node is of another version than ringrun's library.
+  test.each(['ringrun', 'theirs'])(
+    'compute beside an onnxruntime-node of another version, %s first',
+    async (first) => {
+      const theirs = join(project, 'theirs');
+      if (!existsSync(theirs)) {
+        mkdirSync(theirs);
+        writeFileSync(join(theirs, 'package.json'), '{"private":true}');
+        const flags = ['--ignore-scripts', '--no-audit', '--no-fund'];
+        const args = ['install', 'onnxruntime-node@1.24.3', ...flags];
+        expect((await start('npm', args, { cwd: theirs, limitMs: 200_000 }).ended).code).toBe(0);
+      }
+      writeFileSync(join(project, 'two.mjs'), beside);
+      const args = ['two.mjs', first, join(theirs, 'node_modules/onnxruntime-node')];
+      const { code, stdout, stderr } = await start(process.execPath, args, { cwd: project, env }).ended;
+      const expected = { ringrun: '1,2\n', theirs: '2,4 1.24.3\n' };
+      const other = first === 'ringrun' ? 'theirs' : 'ringrun';
+      expect({ code, stdout, stderr }).toEqual({
+        code: 0,
+        stdout: [first, other, first].map((name) => expected[name as keyof typeof expected]).join('') + '2\n',
+        stderr: '',
+      });
+    },
+    300_000,
+  );
 
   test.each([
     ['nodenext', ['use.mts', 'use.cts', '--module', 'nodenext']],

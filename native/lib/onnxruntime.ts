@@ -4,8 +4,11 @@ import { pathToFileURL } from 'node:url';
 import { platformPackage } from './platform.ts';
 import { resolved } from './resolved.ts';
 
-/** Version of onnxruntime in the platform packages, and of an `onnxruntime-node` whose library is used instead. */
+/** Version of onnxruntime in the platform packages. */
 export const onnxruntimeVersion = '1.30.0';
+
+/** The oldest `onnxruntime-node` whose library is used instead. Its C API has what the addon uses. */
+const oldest = { major: 1, minor: 20 };
 
 /** The file of libonnxruntime. `fix`: what to do if it cannot be used. */
 export interface FoundOnnxruntime {
@@ -13,7 +16,7 @@ export interface FoundOnnxruntime {
   readonly fix: string;
 }
 
-/** `isInstalled`: an `onnxruntime-node` of another version is installed. */
+/** `isInstalled`: an `onnxruntime-node` that is too old or too new is installed. */
 export interface NoOnnxruntime {
   readonly problem: string;
   readonly fix: string;
@@ -22,9 +25,9 @@ export interface NoOnnxruntime {
 
 /**
  * Finds libonnxruntime: RINGRUN_ONNXRUNTIME_LIBRARY, the `onnxruntime-node` that the program installed (it may include
- * the CUDA provider), or the library in the addon's platform package. A process must not load two versions of it,
- * because they have the same name for the dynamic linker: an installed `onnxruntime-node` of another version is a
- * problem.
+ * the CUDA provider), or the library in the addon's platform package. An `onnxruntime-node` of the program is preferred, so
+ * that a process that uses both has one library. The library of the platform package has another SONAME, so a program may
+ * load any `onnxruntime-node` besides.
  *
  * @param program A module of the program. Default: the main script.
  */
@@ -44,6 +47,7 @@ const found = new Map<string, FoundOnnxruntime | NoOnnxruntime>();
 
 function search(program: string): FoundOnnxruntime | NoOnnxruntime {
   const tried: string[] = [];
+  let unsupported: { version: string; folder: string } | undefined;
   for (const from of [program, import.meta.url]) {
     const folder = folderOfPackage(from);
     if (folder === undefined) {
@@ -51,12 +55,9 @@ function search(program: string): FoundOnnxruntime | NoOnnxruntime {
       continue;
     }
     const version = versionOf(folder);
-    if (version !== onnxruntimeVersion) {
-      return {
-        problem: `expected onnxruntime-node ${onnxruntimeVersion}, got ${version} in ${folder}`,
-        fix: `Run npm install onnxruntime-node@${onnxruntimeVersion}, or uninstall it`,
-        isInstalled: true,
-      };
+    if (!isSupported(version)) {
+      unsupported ??= { version, folder };
+      continue;
     }
     const path = libraryIn(folder);
     if (path !== undefined) return { path, fix: `Install it again: remove ${folder}, then run npm install` };
@@ -65,12 +66,25 @@ function search(program: string): FoundOnnxruntime | NoOnnxruntime {
   const path = libraryOfPlatform();
   if (path !== undefined)
     return { path, fix: `Install it again: remove ${dirname(path)}, then run npm install` };
+  if (unsupported !== undefined) {
+    return {
+      problem: `expected onnxruntime-node ${oldest.major}.${oldest.minor} or later, got ${unsupported.version} in ${unsupported.folder}`,
+      fix: `Run npm install onnxruntime-node@${onnxruntimeVersion}`,
+      isInstalled: true,
+    };
+  }
   tried.push(`${platformPackage()} has none or is not installed`);
   return {
     problem: `expected a library, got none: ${tried.join('; ')}`,
     fix: `Run npm install onnxruntime-node@${onnxruntimeVersion}, or set RINGRUN_ONNXRUNTIME_LIBRARY to a libonnxruntime`,
     isInstalled: false,
   };
+}
+
+/** Whether the addon can use the library of this version. Tested with 1.20.1, 1.24.3, 1.27.0 and 1.30.0. */
+export function isSupported(version: string): boolean {
+  const [major, minor] = version.split('.').map(Number);
+  return major === oldest.major && minor >= oldest.minor;
 }
 
 /** Modules that the program can import are looked up from its main script. */

@@ -1,4 +1,5 @@
 // The library of onnxruntime in the platform packages: a copy of the one in onnxruntime-node, with its licence.
+import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,6 +12,12 @@ const require = createRequire(import.meta.url);
 const texts = fileURLToPath(new URL('onnxruntime', import.meta.url));
 
 const library = 'libonnxruntime.so.1';
+
+/**
+ * The SONAME of the copy, as long as that of onnxruntime. Otherwise the dynamic linker would bind an onnxruntime-node of another
+ * version, which a program loads later, to this library.
+ */
+const [itsName, ownName] = [library, 'libringrun-ort.so.1'];
 
 /** Version and SHA-256 of the libraries. Built by Microsoft for glibc; onnxruntime has no build for musl. */
 export const pinned = {
@@ -35,17 +42,29 @@ export function addOnnxruntime(target, staged) {
     throw new Error(
       `expected onnxruntime-node ${pinned.version}, got ${version}. Change version and sha256 in scripts/release/onnxruntime.js, and the licence texts beside it.`,
     );
-  cpSync(join(itsPackage, 'bin/napi-v6', target.os, target.cpu, library), join(staged, library));
-  writeFileSync(join(staged, `${library}.sha256`), `${pinned.sha256[target.cpu]}  ${library}\n`);
+  const original = readFileSync(join(itsPackage, 'bin/napi-v6', target.os, target.cpu, library));
+  const renamed = withName(original, itsName, ownName);
+  writeFileSync(join(staged, library), renamed);
+  writeFileSync(join(staged, `${library}.sha256`), `${hashOf(renamed)}  ${library}\n`);
   cpSync(texts, join(staged, 'onnxruntime'), { recursive: true });
 }
 
 /** @returns Problems of a staged platform package. */
 export function problemsOfOnnxruntime(folder, { cpu: [cpu], libc: [libc] }) {
   if (onnxruntimeFiles({ libc }).length === 0 || !existsSync(join(folder, library))) return [];
-  const hash = createHash('sha256')
-    .update(readFileSync(join(folder, library)))
-    .digest('hex');
+  const hash = hashOf(withName(readFileSync(join(folder, library)), ownName, itsName));
   const isPinned = hash === pinned.sha256[cpu];
   return isPinned ? [] : [`${library} has the SHA-256 ${hash}, expected ${pinned.sha256[cpu]}`];
+}
+
+/** The library with another SONAME of the same length. Its name stands once among the strings of the dynamic linker. */
+function withName(bytes, from, to) {
+  const changed = Buffer.from(bytes);
+  const at = changed.indexOf(`\0${from}\0`);
+  if (at !== -1) changed.write(to, at + 1);
+  return changed;
+}
+
+function hashOf(bytes) {
+  return createHash('sha256').update(bytes).digest('hex');
 }
