@@ -131,6 +131,12 @@ export class FitLoop implements TrainingContext {
     return this.globalStep >= (this.#parts.options.maxSteps ?? Infinity);
   }
 
+  /** Number of batches after which the training has all steps. */
+  get #lastBatch(): number {
+    const { maxSteps = Infinity, accumulateGradBatches: passes = 1 } = this.#parts.options;
+    return this.#batches + (maxSteps - this.globalStep) * passes;
+  }
+
   /** The loggers of the rank that logs. */
   get #ownLoggers(): readonly Logger[] {
     return this.isGlobalZero ? this.#parts.loggers : [];
@@ -161,7 +167,7 @@ export class FitLoop implements TrainingContext {
     const { fit, trainBatch, options, schedulers, checkpoints, report } = this.#parts;
     const { accumulateGradBatches: passes = 1, valCheckInterval, checkpoint } = options;
     const before = { steps: this.#batches, samples: this.#samples };
-    const loader = skipping(fit.trainLoader, this.#batches);
+    const loader = partOf(fit.trainLoader, this.#batches, this.#lastBatch);
     for await (const batch of report.epoch(this.currentEpoch + 1, loader, before)) {
       const batchIndex = this.#batches;
       const isLast = batchIndex + 1 === length;
@@ -294,18 +300,23 @@ function setEpoch(loader: object, epoch: number): void {
     (sampler as { setEpoch(epoch: number): void }).setEpoch(epoch);
 }
 
-/** Without the batches that a resumed training had; a loader with a state leaves them out itself. */
-function skipping(
+/**
+ * The loader without the batches that a resumed training had, which a loader with a state leaves out itself. Its length, of
+ * which the progress is a fraction, is at most `last`.
+ */
+function partOf(
   loader: FitOptions<Models, unknown>['trainLoader'],
   batches: number,
+  last: number,
 ): FitOptions<Models, unknown>['trainLoader'] {
-  if (batches === 0 || 'loadStateDict' in loader) return loader;
+  const skips = 'loadStateDict' in loader ? 0 : batches;
+  if (skips === 0 && loader.length <= last) return loader;
   return {
-    length: loader.length,
+    length: Math.min(loader.length, last),
     async *[Symbol.asyncIterator]() {
       let skipped = 0;
       for await (const batch of loader) {
-        if (skipped < batches) skipped += 1;
+        if (skipped < skips) skipped += 1;
         else yield batch;
       }
     },

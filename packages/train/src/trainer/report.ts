@@ -28,7 +28,7 @@ export async function openReport(
   const epochs = maxEpochs ?? (maxSteps === undefined ? defaultEpochs : undefined);
   return await trainingReport({
     ...report,
-    samples: report.samples ?? samplesOf(loader, group?.size ?? 1),
+    samples: report.samples ?? samplesOf(loader, group?.size ?? 1, options),
     ...(epochs !== undefined && { epochs }),
     logInterval: logEveryNSteps,
     output: outputOf(options),
@@ -40,13 +40,18 @@ export async function openReport(
 /** Lightning's limit, if there is no other. */
 export const defaultEpochs = 1000;
 
-/** Samples of an epoch over all ranks. */
-function samplesOf(loader: Loader<unknown>, ranks: number): number {
+/** Samples of an epoch over all ranks; of a training that is shorter than an epoch, its own. */
+function samplesOf(
+  loader: Loader<unknown>,
+  ranks: number,
+  { maxSteps = Infinity, accumulateGradBatches = 1 }: TrainerOptions,
+): number {
   const { dataset, batchSize = 1 } = loader as {
     readonly dataset?: { readonly length?: number };
     readonly batchSize?: number;
   };
-  return dataset?.length ?? loader.length * batchSize * ranks;
+  const ofBatch = batchSize * ranks;
+  return Math.min(dataset?.length ?? loader.length * ofBatch, maxSteps * accumulateGradBatches * ofBatch);
 }
 
 /** A line if every rank trains on all samples; undefined if they are shared, or that is not known. */

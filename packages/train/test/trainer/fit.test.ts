@@ -104,6 +104,16 @@ describe('fit has the bits of a loop by hand', () => {
   });
 });
 
+test('the progress of a training that is shorter than an epoch counts to its last step', async () => {
+  const { model, trainLoader, optimizer, loss } = problem();
+  const output = new PassThrough({ encoding: 'utf8' });
+  const trainer = new Trainer({ maxSteps: 4, logEveryNSteps: 2, report: { output } });
+  await trainer.fit(model, { trainLoader, optimizer, loss });
+  const lines = String(output.read()).split('\n');
+  const progress = lines.filter((line) => line.startsWith('Train Epoch')).map((line) => line.split('\t')[0]);
+  expect(progress).toEqual(['Train Epoch: 1 [0/32 (0%)]', 'Train Epoch: 1 [16/32 (50%)]']);
+});
+
 describe('a validation', () => {
   test('has the mean loss over samples and the metrics, in evaluation mode, and prints a line', async () => {
     const { model, ...fit } = problem();
