@@ -12,7 +12,7 @@
 // All options: node launch packages/examples-cifar/train.ts --help
 
 import { Cnn, ResNet18 } from '@ringrun/examples-cifar';
-import { parseSettings, run } from '@ringrun/examples-common';
+import { imageTask, parseSettings, run } from '@ringrun/examples-common';
 import { cifar10Mean, cifar10Std, loadCifar10, prepareCifar10, transforms } from 'ringrun';
 
 const { Compose, Normalize, RandomCrop, RandomHorizontalFlip, ToTensor } = transforms;
@@ -38,7 +38,7 @@ await run(settings, async () => {
   const augmentation = settings.augment
     ? [new RandomCrop(32, { padding: 4 }), new RandomHorizontalFlip()]
     : [];
-  return {
+  return imageTask(settings, {
     dataTitle: title,
     trainSet: await loadCifar10({
       split: 'train',
@@ -49,5 +49,5 @@ await run(settings, async () => {
     classes: 10,
     imageShape: [3, 32, 32],
     createModel: models[settings.model as keyof typeof models],
-  };
+  });
 });

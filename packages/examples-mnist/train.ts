@@ -12,7 +12,7 @@
 // One epoch on MNIST reaches an accuracy of at least 0.95.
 // All options: node launch packages/examples-mnist/train.ts --help
 
-import { parseSettings, run } from '@ringrun/examples-common';
+import { imageTask, parseSettings, run } from '@ringrun/examples-common';
 import { Net } from '@ringrun/examples-mnist';
 import { loadMnist, prepareMnist } from 'ringrun';
 
@@ -29,12 +29,12 @@ const settings = parseSettings({
 
 await run(settings, async () => {
   const { location, title } = await prepareMnist({ location: settings.data, synthetic: settings.synthetic });
-  return {
+  return imageTask(settings, {
     dataTitle: title,
     trainSet: await loadMnist({ split: 'train', location }),
     testSet: await loadMnist({ split: 'test', location }),
     classes: 10,
     imageShape: [1, 28, 28],
     createModel: () => new Net(),
-  };
+  });
 });

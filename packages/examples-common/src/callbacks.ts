@@ -1,21 +1,25 @@
-import type { Callback, TrainingContext } from '@ringrun/train';
-import { barrier, type ProcessGroup } from 'ringrun';
+import type { Callback, TrainedBatch, TrainingContext } from '@ringrun/train';
+import { allReduce, barrier, type ProcessGroup } from 'ringrun';
+import type { Rate } from './task.ts';
 
 /** Measures the time of training without evaluation, and prints the rate at the end. */
-export class Throughput implements Callback {
+export class Throughput<Batch> implements Callback {
+  readonly unit: string;
   readonly #group: ProcessGroup;
+  readonly #count: Rate<Batch>['count'] | undefined;
   #startedAt = 0;
   /** The same on all ranks. */
   seconds = 0;
-  /** Of all ranks, which have equal shares. */
-  images = 0;
+  /** Of this rank. */
+  #counted = 0;
+  /** Samples per second of all ranks, or what else is counted. */
+  perSecond = 0;
 
-  constructor(group: ProcessGroup) {
+  /** @param rate what is counted. Default: samples */
+  constructor(group: ProcessGroup, unit: string, rate?: Rate<Batch>) {
     this.#group = group;
-  }
-
-  get imagesPerSecond(): number {
-    return this.seconds === 0 ? 0 : this.images / this.seconds;
+    this.unit = rate?.unit ?? unit;
+    this.#count = rate?.count;
   }
 
   async onEpochStart(): Promise<void> {
@@ -23,8 +27,8 @@ export class Throughput implements Callback {
     this.#startedAt = performance.now();
   }
 
-  onTrainBatchEnd(_training: TrainingContext, { samples }: { readonly samples: number }): void {
-    this.images += samples * this.#group.size;
+  onTrainBatchEnd(_training: TrainingContext, { batch, samples }: TrainedBatch): void {
+    this.#counted += this.#count ? this.#count(batch as Batch) : samples;
   }
 
   async onValidationStart(): Promise<void> {
@@ -32,9 +36,12 @@ export class Throughput implements Callback {
     this.seconds += (performance.now() - this.#startedAt) / 1000;
   }
 
-  onFitEnd({ log }: TrainingContext): void {
-    const rate = this.imagesPerSecond.toFixed(0);
-    log(`${rate} images/s on ${counted(this.#group.size)} (${this.seconds.toFixed(2)} s of training)`);
+  async onFitEnd({ log }: TrainingContext): Promise<void> {
+    const counted = Float64Array.of(this.#counted);
+    await allReduce(counted, { group: this.#group });
+    this.perSecond = this.seconds === 0 ? 0 : counted[0] / this.seconds;
+    const ranks = rankCount(this.#group.size);
+    log(`${this.perSecond.toFixed(0)} ${this.unit}/s on ${ranks} (${this.seconds.toFixed(2)} s of training)`);
   }
 }
 
@@ -45,6 +52,6 @@ export const gradientHistograms: Callback = {
   },
 };
 
-export function counted(ranks: number): string {
+export function rankCount(ranks: number): string {
   return ranks === 1 ? '1 rank' : `${ranks} ranks`;
 }

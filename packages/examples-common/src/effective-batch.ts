@@ -1,6 +1,6 @@
-import type { Settings } from './settings.ts';
+import type { SharedSettings } from './shared-options.ts';
 
-/** Images per step. */
+/** Samples per step. */
 export interface EffectiveBatch {
   perRank: number;
   /** Summed over all ranks. */
@@ -9,7 +9,7 @@ export interface EffectiveBatch {
 
 /** Throws an Error with the nearest valid sizes if `globalBatchSize` is not divisible by the number of ranks. */
 export function effectiveBatch(
-  { batchSize, globalBatchSize }: Pick<Settings, 'batchSize' | 'globalBatchSize'>,
+  { batchSize, globalBatchSize }: Pick<SharedSettings, 'batchSize' | 'globalBatchSize'>,
   worldSize: number,
 ): EffectiveBatch {
   if (globalBatchSize === undefined) {
@@ -26,10 +26,18 @@ export function effectiveBatch(
   return { perRank: globalBatchSize / worldSize, global: globalBatchSize };
 }
 
-/** Images per step for which `--lr` is meant when `--scale-lr` is set. */
+/** Samples per step and rank without any option. */
 const ordinaryBatch = 64;
 
-/** With `scaleLr`, the linear scaling rule: k times the batch, k times the rate (Goyal et al., 2017). */
-export function learningRate({ lr, scaleLr }: Pick<Settings, 'lr' | 'scaleLr'>, global: number): number {
-  return scaleLr ? (lr * global) / ordinaryBatch : lr;
+/**
+ * With `scaleLr`, the linear scaling rule: k times the batch, k times the rate (Goyal et al., 2017).
+ *
+ * @param usual samples per step for which `lr` is meant
+ */
+export function learningRate(
+  { lr, scaleLr }: Pick<SharedSettings, 'lr' | 'scaleLr'>,
+  global: number,
+  usual = ordinaryBatch,
+): number {
+  return scaleLr ? (lr * global) / usual : lr;
 }

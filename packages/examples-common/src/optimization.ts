@@ -5,7 +5,7 @@ import type { Settings } from './settings.ts';
 export interface Optimization {
   optimizer: optim.Optimizer;
   /** Stepped after each batch; undefined if the learning rate is constant. */
-  scheduler: Scheduler | undefined;
+  scheduler?: Scheduler | undefined;
 }
 
 type Scheduler = optim.lrScheduler.LRScheduler | optim.lrScheduler.SequentialLR;

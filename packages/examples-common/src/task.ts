@@ -1,21 +1,52 @@
-import type { nn, Tensor } from '@ringrun/nn';
-import type { ImageDataset } from 'ringrun';
-import type { Settings } from './settings.ts';
-
-/** Maps images [N, …imageShape] to log probabilities [N, classes]. */
-export type Classifier = nn.Module & { forward(images: Tensor): Tensor };
+import type { EvaluationOptions, TrainableModule, TrainerOptions } from '@ringrun/train';
+import type { DataLoaderOptions, Dataset } from 'ringrun';
+import type { Optimization, TrainingLength } from './optimization.ts';
+import type { SharedDefaults, SharedSettings } from './shared-options.ts';
 
 /** The model, data and settings of one training. */
-export interface Task {
-  settings: Settings;
-  /** Name of the dataset, printed with the final accuracy. */
-  dataTitle: string;
-  trainSet: ImageDataset;
-  testSet: ImageDataset;
-  /** Number of classes. */
-  classes: number;
-  /** [channels, height, width] */
-  imageShape: readonly number[];
+export interface Task<Model extends TrainableModule, Sample, Batch> {
+  readonly settings: SharedSettings;
+  /** Name of a sample, and the batch for which the learning rate is meant. */
+  readonly defaults: Pick<SharedDefaults<never>, 'unit' | 'batch'>;
+  readonly data: TaskData<Sample, Batch>;
   /** Returns a new model. The seed determines its initial parameters. */
-  createModel(): Classifier;
+  readonly createModel: () => Model | Promise<Model>;
+  readonly optimization: (model: Model, lr: number, length: TrainingLength) => Optimization;
+  /** Loss and metrics, of which the validation prints the values. */
+  readonly evaluation: EvaluationOptions<Model, Batch>;
+  /** Settings of the Trainer that are the example's own. */
+  readonly trainer?: Pick<TrainerOptions, 'callbacks' | 'compile' | 'gradientClipVal' | 'maxSteps'>;
+  /** What the rate counts. Default: the samples. */
+  readonly rate?: Rate<Batch>;
+  /** The model in ONNX format, for `--save-model`. */
+  readonly exported: (model: Model) => Uint8Array;
+  /** The last line of a training. */
+  readonly summary: (values: Readonly<Record<string, number>>) => string;
+  /** Called on rank 0 after the process group is destroyed, so that no rank waits for it. */
+  readonly afterwards?: (model: Model) => Promise<void>;
+}
+
+/** The samples of a training, and how batches are made of them. */
+export interface TaskData<Sample, Batch> {
+  readonly trainSet: Dataset<Sample>;
+  /** Each sample is evaluated exactly once. */
+  readonly validationSet: Dataset<Sample>;
+  /** Per rank. */
+  readonly validationBatchSize: number;
+  /** Visit the training samples in a new random order in each epoch. Default: true. */
+  readonly shuffle?: boolean;
+  readonly collateFn?: (samples: Sample[]) => Batch;
+  /** More options of the loader of the training samples. */
+  readonly loader?: Pick<
+    DataLoaderOptions<Sample, Batch>,
+    'dropLast' | 'numWorkers' | 'persistentWorkers' | 'reuseMemory'
+  >;
+}
+
+/** A quantity whose rate is printed. */
+export interface Rate<Batch> {
+  /** Its name: 'tokens'. */
+  readonly unit: string;
+  /** Its amount in a batch of one rank. */
+  readonly count: (batch: Batch) => number;
 }

@@ -1,114 +1,133 @@
-import { F, exportOnnx, manualSeed } from '@ringrun/nn';
-import { Accuracy, Trainer } from '@ringrun/train';
-import {
-  DataLoader,
-  DistributedDataParallel,
-  DistributedSampler,
-  verifyIdenticalParameters,
-  type ProcessGroup,
-} from 'ringrun';
-import { Throughput, counted, gradientHistograms } from './callbacks.ts';
+import { manualSeed } from '@ringrun/nn';
+import { JsonLinesLogger, Trainer, type TrainableModule, type TrainerOptions } from '@ringrun/train';
+import { DataLoader, DistributedSampler, verifyIdenticalParameters, type ProcessGroup } from 'ringrun';
+import { Throughput, rankCount } from './callbacks.ts';
 import { effectiveBatch, learningRate } from './effective-batch.ts';
-import { optimizationOf } from './optimization.ts';
 import { saveFile } from './saved-file.ts';
-import type { Settings } from './settings.ts';
-import type { Classifier, Task } from './task.ts';
+import { usualBatch, type SharedSettings } from './shared-options.ts';
+import type { Task, TaskData } from './task.ts';
 
-/** Results of a training, on the test images of all ranks. */
-export interface Outcome {
-  /** Mean over the test images. */
-  loss: number;
-  /** Fraction of the test images that are classified correctly, from 0 to 1. */
-  accuracy: number;
+/** Results of a training, on the validation samples of all ranks. */
+export interface Outcome<Model = unknown> {
+  /** The trained model. */
+  model: Model;
+  /** The mean loss over the validation samples, and the metrics. */
+  values: Readonly<Record<string, number>>;
   ranks: number;
   /** Per rank. */
   steps: number;
   /** Training time, without evaluation; the same on all ranks. */
   seconds: number;
-  imagesPerSecond: number;
+  /** Samples per second of all ranks, or what else the task counts. */
+  perSecond: number;
+  /** Name of what `perSecond` counts. */
+  unit: string;
 }
 
 /** Trains on the ranks of a group. Every rank of the group must call it; rank 0 prints the log. */
-export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
-  const { settings } = task;
+export async function train<Model extends TrainableModule, Sample, Batch>(
+  task: Task<Model, Sample, Batch>,
+  group: ProcessGroup,
+): Promise<Outcome<Model>> {
+  const { settings, defaults, evaluation } = task;
   const { rank, size } = group;
   const log = (line: string) => {
     if (rank === 0) console.log(line);
   };
   const batch = effectiveBatch(settings, size);
-  const { trainLoader, testLoader } = loadersOf(task, batch.perRank, group);
+  const { trainLoader, validationLoader } = loadersOf(task.data, settings, batch.perRank, group);
 
   manualSeed(settings.seed);
-  const model = new DistributedDataParallel(task.createModel(), { processGroup: group });
+  const model = await task.createModel();
+  const lr = learningRate(settings, batch.global, usualBatch(defaults));
   const length = { stepsPerEpoch: trainLoader.length, epochs: settings.epochs };
-  const lr = learningRate(settings, batch.global);
-  const { optimizer, scheduler } = optimizationOf(model.module, lr, length, settings);
+  const { optimizer, scheduler } = task.optimization(model, lr, length);
   // Random numbers after initialization (dropout) differ between ranks.
   manualSeed(settings.seed + rank);
 
-  const throughput = new Throughput(group);
-  const trainer = trainerOf(settings, group, throughput);
-  const evaluation = {
-    loss: F.nllLoss,
-    metrics: {
-      accuracy: new Accuracy({ task: 'multiclass', numClasses: task.classes, processGroup: group }),
-    },
-  };
+  const throughput = new Throughput(group, defaults.unit, task.rate);
+  const trainer = trainerOf(task, group, throughput);
   const { globalStep, validation } = await trainer.fit(model, {
     ...evaluation,
     trainLoader,
-    validationLoader: testLoader,
+    validationLoader,
     optimizer,
     ...(scheduler && { scheduler: { scheduler, interval: 'step' } as const }),
   });
   // A resumed training may have no epochs left.
-  const found = validation ?? (await trainer.evaluate(model, { ...evaluation, loader: testLoader }));
-  const { accuracy, loss } = found as Record<'accuracy' | 'loss', number>;
-  log(`parameters identical on ${counted(size)}: ${await verifyIdenticalParameters(model, group)}`);
-  if (rank === 0) await saveModel(model.module, task);
-  log(`accuracy ${accuracy.toFixed(4)} on ${task.dataTitle}`);
-  const { seconds, imagesPerSecond } = throughput;
-  return { ranks: size, steps: globalStep, seconds, imagesPerSecond, accuracy, loss };
+  const found = validation ?? (await trainer.evaluate(model, { ...evaluation, loader: validationLoader }));
+  const values = found as Record<string, number>;
+  log(`parameters identical on ${rankCount(size)}: ${await verifyIdenticalParameters(model, group)}`);
+  if (rank === 0 && settings.saveModel !== undefined) {
+    await saveFile(settings.saveModel, task.exported(model));
+    log(`model saved to ${settings.saveModel}`);
+  }
+  log(task.summary(values));
+  const { seconds, perSecond } = throughput;
+  return { model, values, ranks: size, steps: globalStep, seconds, perSecond, unit: throughput.unit };
 }
 
-function trainerOf(settings: Settings, processGroup: ProcessGroup, throughput: Throughput): Trainer {
-  const { output, checkpointInterval, dir, profile } = settings;
-  const checkpoint = output !== undefined && {
-    checkpoint: {
-      dir: output,
-      ...(checkpointInterval !== undefined && { everyNTrainSteps: checkpointInterval }),
-    },
-    resume: settings.resume,
-  };
+function trainerOf<Model extends TrainableModule, Sample, Batch>(
+  { settings, defaults: { unit }, trainer = {} }: Task<Model, Sample, Batch>,
+  processGroup: ProcessGroup,
+  throughput: Throughput<Batch>,
+): Trainer {
+  const { dir, profile, logPath } = settings;
+  const { callbacks = [], maxSteps } = trainer;
   return new Trainer({
-    maxEpochs: settings.epochs,
-    compile: { traceOnce: true, copyInputs: false },
-    precision: settings.bf16 ? 'bf16' : 'float32',
+    ...trainer,
+    ...(maxSteps === undefined && { maxEpochs: settings.epochs }),
     validationName: 'test',
+    precision: settings.bf16 ? 'bf16' : 'float32',
     logEveryNSteps: settings.logInterval,
-    callbacks: [throughput, ...(settings.histograms ? [gradientHistograms] : [])],
-    report: { unit: 'images', dir, profile },
+    callbacks: [throughput, ...callbacks],
+    ...(logPath !== undefined && { logger: new JsonLinesLogger({ path: logPath }) }),
+    report: { unit, dir, profile },
     processGroup,
-    ...checkpoint,
+    resume: settings.resume,
+    ...checkpointOf(settings),
   });
 }
 
-function loadersOf({ settings, trainSet, testSet }: Task, batchSize: number, { rank, size }: ProcessGroup) {
-  const { seed, workers, testBatchSize } = settings;
-  const shares = { numReplicas: size, rank };
-  const sampler = new DistributedSampler(trainSet, { ...shares, seed });
-  const threads = { numWorkers: workers, persistentWorkers: workers > 0 };
-  // A batch is no longer read when the next one is requested.
-  const reuseMemory = true;
-  const trainLoader = new DataLoader(trainSet, { batchSize, sampler, reuseMemory, ...threads });
-  // Evaluates every test image exactly once, without padding: shares differ by at most one image.
-  const testSampler = new DistributedSampler(testSet, { ...shares, shuffle: false, evenDivisible: false });
-  const testLoader = new DataLoader(testSet, { batchSize: testBatchSize, sampler: testSampler, reuseMemory });
-  return { trainLoader, testLoader };
+function checkpointOf({ output, checkpointInterval }: SharedSettings): Pick<TrainerOptions, 'checkpoint'> {
+  if (output === undefined) return {};
+  const everyNTrainSteps = checkpointInterval !== undefined && { everyNTrainSteps: checkpointInterval };
+  return { checkpoint: { dir: output, ...everyNTrainSteps } };
 }
 
-async function saveModel(model: Classifier, { settings, imageShape }: Task): Promise<void> {
-  if (settings.saveModel === undefined) return;
-  await saveFile(settings.saveModel, exportOnnx(model, { inputShape: [1, ...imageShape] }));
-  console.log(`model saved to ${settings.saveModel}`);
+function loadersOf<Sample, Batch>(
+  {
+    trainSet,
+    validationSet,
+    validationBatchSize,
+    shuffle = true,
+    collateFn,
+    loader,
+  }: TaskData<Sample, Batch>,
+  { seed }: SharedSettings,
+  batchSize: number,
+  { rank, size }: ProcessGroup,
+) {
+  const shares = { numReplicas: size, rank };
+  const collating = collateFn && { collateFn };
+  const sampler = new DistributedSampler(trainSet, { ...shares, seed, shuffle });
+  const trainLoader = new DataLoader<Sample, Batch>(trainSet, {
+    batchSize,
+    sampler,
+    ...collating,
+    ...loader,
+  });
+  // Evaluates every sample exactly once, without padding: shares differ by at most one sample.
+  const validationSampler = new DistributedSampler(validationSet, {
+    ...shares,
+    shuffle: false,
+    evenDivisible: false,
+  });
+  const validationLoader = new DataLoader<Sample, Batch>(validationSet, {
+    batchSize: validationBatchSize,
+    sampler: validationSampler,
+    ...collating,
+    ...(loader?.reuseMemory === true && { reuseMemory: true }),
+  });
+  return { trainLoader, validationLoader };
 }

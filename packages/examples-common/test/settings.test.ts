@@ -1,10 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { Command } from 'commander';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { outputFile } from '../src/path-options.ts';
 import { saveFile } from '../src/saved-file.ts';
 import { parseSettings } from '../src/settings.ts';
+import { parseOptions, type SharedDefaults } from '../src/shared-options.ts';
 
 const example = {
   description: 'Trains',
@@ -37,6 +39,46 @@ test('--no-cuda is accepted, and contradicts --backend nccl', () => {
   expect(rejectionOf('--no-cuda', '--backend', 'nccl')).toBe(
     'error: --no-cuda and --backend nccl contradict each other. Remove one.\n',
   );
+});
+
+test('--resume without a path needs --output, and reads its newest checkpoint', () => {
+  expect(rejectionOf('--resume')).toBe(
+    'error: --resume without the path of a checkpoint needs --output. Add --output FOLDER.\n',
+  );
+  expect(parseSettings(example, ['--output', 'runs/1', '--resume']).resume).toBe('auto');
+  expect(parseSettings(example, ['--resume', 'runs/1/checkpoint-000001-step-4']).resume).toBe(
+    'runs/1/checkpoint-000001-step-4',
+  );
+});
+
+describe('defaults of the shared options', () => {
+  const defaults: SharedDefaults<{ wide?: boolean }> = {
+    unit: 'texts',
+    batch: { global: 32 },
+    epochs: { help: '3, wide: 5', of: ({ wide }) => (wide === true ? 5 : 3) },
+    lr: 0.1,
+    savedModel: 'a.onnx',
+  };
+  const parsed = (...args: string[]) =>
+    parseOptions(new Command().option('--wide', 'a wide model'), defaults, args);
+
+  test('a global batch is the default, and each of the two options replaces it', () => {
+    const batches = [[], ['--batch-size', '8'], ['--global-batch-size', '64']].map((args) => {
+      const { batchSize, globalBatchSize } = parsed(...args);
+      return [batchSize, globalBatchSize];
+    });
+    expect(batches).toEqual([
+      [undefined, 32],
+      [8, undefined],
+      [undefined, 64],
+    ]);
+  });
+
+  test('a default may depend on the options of the example', () => {
+    const epochs = [[], ['--wide'], ['--wide', '--epochs', '1']].map((args) => parsed(...args).epochs);
+    expect(epochs).toEqual([3, 5, 1]);
+    expect(parsed().lr).toBe(0.1);
+  });
 });
 
 test('--save-model accepts a file, a key of a bucket, or no value', () => {

@@ -1,4 +1,4 @@
 export { GPT, type GPTConfig } from './gpt.ts';
-export { decayedApart, lossOf, warmupAndCosine } from './optimization.ts';
+export { decayedApart, lossOf, tokenLoss, warmupAndCosine } from './optimization.ts';
 export { sample } from './sample.ts';
 export { characterCorpus, syntheticText, Windows, type Corpus } from './text.ts';

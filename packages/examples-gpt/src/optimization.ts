@@ -2,7 +2,12 @@ import { F, type nn, type Parameter, type Tensor } from '@ringrun/nn';
 
 /** The mean cross-entropy of the tokens that follow, in nats per token. Input and target: [N, L]. */
 export function lossOf(model: { forward(tokens: Tensor): Tensor }, input: Tensor, target: Tensor): Tensor {
-  return F.crossEntropy(model.forward(input).flatten(0, 1), target.flatten());
+  return tokenLoss(model.forward(input), target);
+}
+
+/** As `lossOf`, of logits [N, L, vocabSize]. */
+export function tokenLoss(logits: Tensor, target: Tensor): Tensor {
+  return F.crossEntropy(logits.flatten(0, 1), target.flatten());
 }
 
 /** Two groups of parameters: matrices, and vectors, which weight decay does not shrink. */

@@ -47,11 +47,14 @@ export class Windows implements Dataset<{ input: BigInt64Array; target: BigInt64
     };
   }
 
-  /** Windows `from` to `until` (exclusive) of a sequence that scatters them evenly over the text: multiples of the golden ratio. */
+  /**
+   * Windows `from` to `until` (exclusive) of a sequence that scatters them evenly over the text: multiples of the golden ratio.
+   * Default: all of it, for as many steps as a training has.
+   */
   static scattered(
     tokens: BigInt64Array,
     size: number,
-    { from = 0, until }: { from?: number; until: number },
+    { from = 0, until = 2 ** 31 }: { from?: number; until?: number } = {},
   ): Windows {
     const fraction = (index: number) => (Math.imul(index, 0x9e3779b1) >>> 0) / 2 ** 32;
     const startOf = (index: number) => Math.floor(fraction(from + index) * (tokens.length - size));
