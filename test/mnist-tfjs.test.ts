@@ -1,6 +1,8 @@
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { launch } from './support/command.ts';
+import { isFull } from './support/extent.ts';
 import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
@@ -47,4 +49,23 @@ test("model.fitDataset trains MNIST on two ranks, prints Kubeflow's lines and sa
   // The loss of an untrained model on two images is near that of guessing, ln 10.
   expect(Math.abs(Number(/loss=(.*)/.exec(stdout)![1]) - Math.log(10))).toBeLessThan(1.5);
   expect(readdirSync(folder)).toHaveLength(2);
+});
+
+test.runIf(isFull)('--resume continues after an epoch with the same bits', async () => {
+  const train = async (...args: string[]) => {
+    const script = 'packages/examples-mnist-tfjs/train.ts';
+    const common = ['--data', data, '--batch-size', '2', '--epochs', '2', '--seed', '3', '--backend', 'gloo'];
+    const { stdout, code, stderr } = await launch(['--nproc', '2', script, ...common, ...args]).ended;
+    expect(code, stderr).toBe(0);
+    return stdout;
+  };
+  const digestOf = (stdout: string) => /identical on 2 ranks: ([0-9a-f]{64})/.exec(stdout)![1];
+  const output = temporaryFolder();
+  const whole = await train('--output', output, '--no-cuda');
+  const rest = await train('--resume', join(output, 'checkpoint-000001-step-1'));
+  expect(rest).not.toContain('Train Epoch: 1');
+  expect(digestOf(rest)).toBe(digestOf(whole));
+  const none = await train('--output', output, '--resume');
+  expect(digestOf(none)).toBe(digestOf(whole));
+  expect(none).toMatch(/^accuracy [01]\.\d{4} on /m);
 });

@@ -19,6 +19,7 @@ import {
   firstOf,
   isPlain,
   loadTensorFlow,
+  openCheckpoints,
   parseSettings,
   tensorsOf,
 } from '@ringrun/examples-mnist-tfjs';
@@ -40,7 +41,7 @@ import {
 
 const settings = parseSettings();
 const tf = await loadTensorFlow(settings.tf);
-await initProcessGroup();
+await initProcessGroup({ backend: settings.backend });
 const [rank, size] = [getRank(), getWorldSize()];
 const log = (line: string) => {
   if (rank === 0) console.log(line);
@@ -61,6 +62,8 @@ const optimizer = distribute(tf.train.momentum(settings.lr, settings.momentum), 
   ...(settings.fp16 && { commHook: commHooks.fp16Compress }),
 });
 model.compile({ optimizer, loss: 'sparseCategoricalCrossentropy', metrics: ['accuracy'] });
+const checkpoints = await openCheckpoints(settings, { tf, model, optimizer, loader });
+const initialEpoch = checkpoints.epochs;
 
 const { epochs, logInterval, dir, profile } = settings;
 const report = await trainingReport({
@@ -70,8 +73,9 @@ const report = await trainingReport({
   logInterval,
   dir,
   profile,
+  stepsBefore: initialEpoch * loader.length,
 });
-let [epoch, images, seconds, finalAccuracy] = [0, 0, 0, NaN];
+let [epoch, images, seconds, finalAccuracy] = [initialEpoch, 0, 0, NaN];
 
 /** The batches of one epoch; fitDataset calls this once per epoch. */
 async function* batches() {
@@ -87,6 +91,7 @@ async function* batches() {
 /* eslint-disable @typescript-eslint/no-unsafe-class-instance-assignment, @typescript-eslint/no-unsafe-enum-assignment */
 await model.fitDataset(tf.data.generator(batches), {
   epochs,
+  initialEpoch,
   verbose: 0,
   callbacks: [
     {
@@ -99,6 +104,7 @@ await model.fitDataset(tf.data.generator(batches), {
         const { accuracy, loss } = await evaluate(tf, model, testSet, batchSize);
         finalAccuracy = accuracy;
         log(`\naccuracy=${accuracy.toFixed(4)}\tloss=${loss.toFixed(4)}\n`);
+        await checkpoints.save(epoch);
       },
     },
     ...(settings.scaleLr ? [learningRateScaling(optimizer)] : []),
@@ -108,8 +114,12 @@ await model.fitDataset(tf.data.generator(batches), {
   ],
 });
 
+// A resumed training may have no epochs left.
+if (initialEpoch >= epochs) finalAccuracy = (await evaluate(tf, model, testSet, batchSize)).accuracy;
 const ranks = size === 1 ? '1 rank' : `${size} ranks`;
-log(`${(images / seconds).toFixed(0)} images/s on ${ranks} (${seconds.toFixed(2)} s of training)`);
+const rate = seconds === 0 ? 0 : images / seconds;
+log(`${rate.toFixed(0)} images/s on ${ranks} (${seconds.toFixed(2)} s of training)`);
+await checkpoints.finished();
 await report.end();
 log(`parameters identical on ${ranks}: ${await verifyIdenticalParameters(moduleOf(model))}`);
 if (settings.saveModel !== undefined) log(`model saved to ${settings.saveModel}`);

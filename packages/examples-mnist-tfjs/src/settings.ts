@@ -26,6 +26,11 @@ export interface Settings {
   dir?: string;
   /** Trace file, with the events of every rank. */
   profile?: string;
+  /** Folder or s3://bucket/prefix for checkpoints, which are written after each epoch. */
+  output?: string;
+  /** 'auto' (the newest checkpoint in `output`) or the path of a checkpoint. */
+  resume?: string;
+  backend: 'gloo';
 }
 
 /** Parses the command line. Prints a message and exits the process on `--help` and on invalid options. */
@@ -76,10 +81,28 @@ export function parseSettings(args: readonly string[] = process.argv.slice(2)): 
       'trace file for ui.perfetto.dev: 50 steps of every rank, after 5 warmup steps',
       outputFile,
     )
+    .option(
+      '--output <location>',
+      'folder or s3://bucket/prefix for checkpoints, written after each epoch (default: no checkpoints)',
+      outputFolder,
+    )
+    .option(
+      '--resume [checkpoint]',
+      'resume from a checkpoint: a path, or auto for the newest in --output (without a value: auto)',
+    )
+    // tf's tensors are averaged in the memory of the host, on GPUs too.
+    .addOption(new Option('--backend <name>', 'process group backend').choices(['gloo']).default('gloo'))
     .option('--no-cuda', 'train on the CPU, as all packages but @tensorflow/tfjs-node-gpu do')
     .parse(args, { from: 'user' });
-  const { cuda, ...settings } = command.opts<Settings & { cuda: boolean }>();
+  const { cuda, resume, ...settings } = command.opts<Omit<Settings, 'resume'> & Given>();
   if (!cuda && settings.tf === '@tensorflow/tfjs-node-gpu')
     command.error(`error: --no-cuda and --tf ${settings.tf} contradict each other. Remove one.`);
-  return settings;
+  if ((resume === true || resume === 'auto') && settings.output === undefined)
+    command.error('error: --resume without the path of a checkpoint needs --output. Add --output FOLDER.');
+  return { ...settings, ...(resume !== undefined && { resume: resume === true ? 'auto' : resume }) };
+}
+
+interface Given {
+  cuda: boolean;
+  resume?: string | true;
 }
