@@ -42,6 +42,14 @@ export const z = 2;
   \`\`\`ts
   const gpu = x;
   \`\`\`
+
+1. A step of a list.
+
+   <!-- not run: needs a cluster -->
+
+   \`\`\`sh
+   kubectl get pods
+   \`\`\`
 `,
 );
 
@@ -56,6 +64,7 @@ test('a comment before a fence marks only that snippet', () => {
     [22, 'host0'],
     [30, undefined],
     [37, 'needs a GPU'],
+    [45, 'needs a cluster'],
   ]);
 });
 

@@ -71,7 +71,7 @@ export function pageOf(path: string, text: string): Page {
       if (comment[0].startsWith('<!-- setup')) {
         setups.push({ line: at + 2, language: language ?? 'ts', code: comment.slice(1, -1).join('\n') });
       } else {
-        directives = comment.join(' ');
+        directives = comment.join(' ').trim();
       }
       prose.push(...comment.map(() => ''));
       at = end;
