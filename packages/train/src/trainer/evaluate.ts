@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/core';
-import { Tensor, noGrad, tensor } from '@ringrun/nn';
+import { Tensor, cat, noGrad, tensor } from '@ringrun/nn';
 import type { ProcessGroup } from 'ringrun';
 import type { MetricInput } from '../metrics/input.ts';
 import { MetricCollection } from '../metrics/metric-collection.ts';
@@ -7,7 +7,7 @@ import { overRanks } from '../metrics/state.ts';
 import { samplesIn, tensorsOf } from './batch.ts';
 import type { EvaluateOptions, Models, ValidationResult } from './fit-options.ts';
 import type { WrappedModels } from './models.ts';
-import { inPrecision } from './step.ts';
+import { byName, inPrecision } from './step.ts';
 import type { TrainerOptions } from './trainer-options.ts';
 
 type AnyEvaluateOptions = EvaluateOptions<Models, unknown>;
@@ -32,7 +32,7 @@ export async function evaluateModels(
   collection.reset();
   try {
     for await (const batch of given.loader) {
-      const { loss, predictions, target, samples } = await step(batch);
+      const { loss, predictions, target, samples } = await inOneRun(await step(batch), hasMetrics);
       if (hasMetrics && predictions !== undefined && target !== undefined)
         await collection.update(predictions, target);
       if (loss === undefined) continue;
@@ -55,15 +55,21 @@ export async function evaluateModels(
  */
 function validationStepOf(
   models: WrappedModels,
-  { validationStep, inputs = tensorsOf, loss, predictions }: AnyEvaluateOptions,
+  { validationStep, batchLoss, inputs = tensorsOf, loss, predictions }: AnyEvaluateOptions,
   compute: <Result>(run: () => Result) => Result,
   hasMetrics: boolean,
 ): (batch: unknown) => ValidationResult | Promise<ValidationResult> {
   if (validationStep) return (batch) => compute(() => validationStep(batch, models.bare));
+  if (batchLoss && !hasMetrics) {
+    return (batch) => ({
+      loss: compute(() => Object.values(byName(batchLoss(batch, models.bare)))[0]),
+      samples: samplesIn(batch),
+    });
+  }
   const model = models.only;
-  if (model === undefined) {
+  if (model === undefined || batchLoss) {
     throw new InvalidArgumentError(
-      'Trainer: expected a validationStep for several models, got none. Pass validationStep: (batch, models) => ({ loss }).',
+      'Trainer: expected a validationStep for several models, or for a batchLoss with metrics, got none. Pass validationStep: (batch, models) => ({ loss, predictions, target }).',
     );
   }
   const module = models.modules['model'];
@@ -80,4 +86,14 @@ function validationStepOf(
       target,
     };
   };
+}
+
+/** Loss and predictions of one forward pass, which reading them one after the other would compute twice. */
+async function inOneRun(result: ValidationResult, hasMetrics: boolean): Promise<ValidationResult> {
+  const { loss, predictions } = result;
+  const areFloats = [loss, predictions].every((one) => one instanceof Tensor && one.dtype === 'float32');
+  if (!hasMetrics || !areFloats) return result;
+  const [own, scores] = [loss, predictions] as [Tensor, Tensor];
+  const values = (await noGrad(() => cat([own.flatten(), scores.flatten()])).array()) as Float32Array;
+  return { ...result, loss: values[0], predictions: tensor(values.slice(1), [...scores.shape]) };
 }

@@ -79,6 +79,14 @@ export interface EvaluationOptions<M extends Models, Batch> {
   /** The loss of an output of `forward` and a target, a mean over the batch: `F.crossEntropy`. */
   loss?: (output: OutputOf<M>, target: Tensor) => Tensor;
   /**
+   * The loss of a batch, instead of `inputs` and `loss`: for several targets, inputs that are no tensors, or several models with
+   * one optimizer (Lightning: training_step). Not asynchronous. Returns the loss, a mean over the batch, or tensors by name: the
+   * first is minimized, and loggers receive all of them. A validation without `validationStep` evaluates the first.
+   *
+   * @param model the model, or the models by name; call `forward` of them
+   */
+  batchLoss?: (batch: Batch, model: Wrapped<M>) => Tensor | Readonly<Record<string, Tensor>>;
+  /**
    * Evaluates a batch instead of `inputs` and `loss`. Called inside `noGrad`, so it is not asynchronous.
    *
    * @param model the model in evaluation mode

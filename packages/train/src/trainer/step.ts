@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from '@ringrun/core';
-import { autocast, compileStep, type CompileStepOptions, type optim, type Tensor } from '@ringrun/nn';
+import { Tensor, autocast, compileStep, type CompileStepOptions, type optim } from '@ringrun/nn';
 import { tensorsOf } from './batch.ts';
-import type { FitOptions, InputsAndTarget, LossValue, Models, StepContext } from './fit-options.ts';
+import type { FitOptions, LossValue, Models, StepContext } from './fit-options.ts';
 import type { WrappedModels } from './models.ts';
 import type { TrainerOptions } from './trainer-options.ts';
 
@@ -53,37 +53,85 @@ function ownStep(
   };
 }
 
+/** A step of the Trainer: the loss, its gradients, and the optimizer's step, in one run or in parts. */
 function automaticStep(
   models: WrappedModels,
-  { inputs = tensorsOf, loss }: AnyFitOptions,
+  fit: AnyFitOptions,
   optimizer: optim.Optimizer,
   options: TrainerOptions,
 ): TrainBatch {
-  const model = models.only;
-  if (model === undefined || loss === undefined) {
-    throw new InvalidArgumentError(
-      `Trainer.fit: expected ${model === undefined ? 'one model' : 'a loss'}, or a trainingStep, got neither. Pass loss: F.crossEntropy, for example.`,
-    );
-  }
-  const forward = model.forward.bind(model) as (...given: Tensor[]) => unknown;
-  const lossOf = (...tensors: Tensor[]) => loss(forward(...tensors.slice(0, -1)), tensors.at(-1)!);
+  const { argumentsOf, lossesOf } = fit.batchLoss
+    ? lossesOfBatch(models, fit.batchLoss, options)
+    : lossOfOutput(models, fit);
   const clipping = clippingOf(options);
   const { accumulateGradBatches: passes = 1, compile = true } = options;
   if (compile !== false && passes === 1) {
-    const step = compileStep(optimizer, lossOf, { ...compileOptions(options), ...clipping });
-    return async (batch) => ({ loss: await step(...inputs(batch)) });
+    let names: string[] = [];
+    const listed = (...args: unknown[]): readonly [Tensor, Tensor[]] => {
+      const losses = lossesOf(...args);
+      names = Object.keys(losses);
+      const [own, ...others] = Object.values(losses);
+      return [own, others];
+    };
+    const step = compileStep(optimizer, listed, { ...compileOptions(options), ...clipping });
+    return async (batch) => {
+      const [own, others] = await step(...argumentsOf(batch));
+      return Object.fromEntries([own, ...others].map((loss, index) => [names[index], loss]));
+    };
   }
-  const backward = async (tensors: InputsAndTarget) => {
-    const own = inPrecision(options, () => lossOf(...tensors));
+  const backward = async (batch: unknown) => {
+    const losses = inPrecision(options, () => lossesOf(...argumentsOf(batch)));
+    const [own] = Object.values(losses);
     await (passes === 1 ? own : own.div(passes)).backward();
-    return own;
+    return losses;
   };
   return async (batch, { begins, ends }) => {
     if (begins) optimizer.zeroGrad();
-    const own = ends ? await backward(inputs(batch)) : await models.noSync(() => backward(inputs(batch)));
+    const losses = ends ? await backward(batch) : await models.noSync(() => backward(batch));
     if (ends) await optimizer.step(clipping);
-    return { loss: own };
+    return losses;
   };
+}
+
+/** How the losses of a batch are computed from arguments that are made of it. */
+interface LossesOf {
+  readonly argumentsOf: (batch: unknown) => readonly unknown[];
+  readonly lossesOf: (...args: unknown[]) => Readonly<Record<string, Tensor>>;
+}
+
+/** The program's own function. It runs in every step, since the graph may depend on more than tensors. */
+function lossesOfBatch(
+  models: WrappedModels,
+  batchLoss: NonNullable<AnyFitOptions['batchLoss']>,
+  { compile }: TrainerOptions,
+): LossesOf {
+  if (typeof compile === 'object' && compile.traceOnce === true) {
+    throw new InvalidArgumentError(
+      'Trainer.fit: expected no compile.traceOnce with batchLoss, which runs in every step, got it. Leave it out.',
+    );
+  }
+  const lossesOf = (batch: unknown) => byName(batchLoss(batch, models.wrapped));
+  return { argumentsOf: (batch) => [batch], lossesOf };
+}
+
+/** The losses of a `batchLoss`; one alone has the name `loss`. */
+export function byName(losses: Tensor | Readonly<Record<string, Tensor>>): Readonly<Record<string, Tensor>> {
+  return losses instanceof Tensor ? { loss: losses } : losses;
+}
+
+function lossOfOutput(models: WrappedModels, { inputs = tensorsOf, loss }: AnyFitOptions): LossesOf {
+  const model = models.only;
+  if (model === undefined || loss === undefined) {
+    throw new InvalidArgumentError(
+      `Trainer.fit: expected ${model === undefined ? 'one model' : 'a loss'}, or a trainingStep, got neither. Pass loss: F.crossEntropy or a batchLoss, for example.`,
+    );
+  }
+  const forward = model.forward.bind(model) as (...given: Tensor[]) => unknown;
+  const lossesOf = (...args: unknown[]) => {
+    const tensors = args as Tensor[];
+    return { loss: loss(forward(...tensors.slice(0, -1)), tensors.at(-1)!) };
+  };
+  return { argumentsOf: inputs, lossesOf };
 }
 
 function compileOptions({ compile, precision }: TrainerOptions): CompileStepOptions {

@@ -2,10 +2,16 @@ import { PassThrough } from 'node:stream';
 import { F, autocast, noGrad, optim, tensor, type Tensor } from '@ringrun/nn';
 import { DataLoader } from 'ringrun';
 import { describe, expect, test } from 'vitest';
-import { Accuracy, Trainer, type TrainerOptions } from '../../src/index.ts';
+import { Accuracy, Trainer, type Callback, type Logger, type TrainerOptions } from '../../src/index.ts';
 import { Net, asTensors, points, problem, stateOf } from '../../../../test/fixtures/train/problem.ts';
 
 const quiet: TrainerOptions = { enableProgressBar: false };
+
+const noLogger: Logger = {
+  logHyperparameters: () => undefined,
+  logMetrics: () => undefined,
+  close: () => Promise.resolve(),
+};
 
 /** Two epochs of a loop by hand. */
 async function byHand(
@@ -104,6 +110,68 @@ describe('fit has the bits of a loop by hand', () => {
   });
 });
 
+describe('batchLoss', () => {
+  const named = (scores: Tensor, label: Tensor) => {
+    const loss = F.crossEntropy(scores, label);
+    return { total: loss.mul(2), loss };
+  };
+
+  test.each<[string, TrainerOptions]>([
+    ['compiled', {}],
+    ['in two parts', { compile: false }],
+    ['accumulated, in bfloat16', { accumulateGradBatches: 2, precision: 'bf16' }],
+  ])('has the bits of a loss of the output, %s', async (_, options) => {
+    const settings = { ...quiet, maxEpochs: 2, ...options };
+    const expected = problem();
+    await new Trainer(settings).fit(expected.model, {
+      trainLoader: expected.trainLoader,
+      optimizer: expected.optimizer,
+      loss: (scores, label) => named(scores, label).total,
+    });
+    const { model, trainLoader, optimizer } = problem();
+    const seen: number[] = [];
+    const callback: Callback = {
+      onTrainBatchEnd: async (__, { loss }) => {
+        seen.push(typeof loss === 'number' ? loss : await loss.item());
+      },
+    };
+    const logged: Readonly<Record<string, unknown>>[] = [];
+    const logger = {
+      ...noLogger,
+      logMetrics: (values: Readonly<Record<string, number>>) => logged.push(values),
+    };
+    await new Trainer({ ...settings, callbacks: [callback], logger, logEveryNSteps: 1 }).fit(
+      { model },
+      {
+        trainLoader,
+        optimizer,
+        batchLoss: (batch, models) => {
+          const [x, label] = asTensors(batch);
+          return named(models.model.forward(x), label);
+        },
+      },
+    );
+    expect(stateOf(model)).toEqual(stateOf(expected.model));
+    // The first is minimized, and all are logged.
+    expect(logged.map((one) => one['train/total'])).toEqual(seen);
+    for (const one of logged) expect(one['train/loss']).toBeCloseTo((one['train/total'] as number) / 2, 2);
+  });
+
+  test('evaluates its first value without a validationStep', async () => {
+    const { model, validationLoader: loader, loss } = problem();
+    const trainer = new Trainer(quiet);
+    const found = await trainer.evaluate(model, {
+      loader,
+      batchLoss: (batch, given) => {
+        const [x, label] = asTensors(batch);
+        return named(given.forward(x), label);
+      },
+    });
+    const expected = await trainer.evaluate(model, { loader, loss });
+    expect(found['loss']).toBeCloseTo(2 * (expected['loss'] as number), 5);
+  });
+});
+
 test('the progress of a training that is shorter than an epoch counts to its last step', async () => {
   const { model, trainLoader, optimizer, loss } = problem();
   const output = new PassThrough({ encoding: 'utf8' });
@@ -165,6 +233,23 @@ describe('a validation', () => {
     });
     expect(found).toEqual({ accuracy: 1, loss: 2 });
   });
+
+  test('of a step of its own has the values of loss and metrics', async () => {
+    const { model, validationLoader: loader, loss } = problem();
+    const metrics = { accuracy: new Accuracy({ task: 'multiclass', numClasses: 3 }) };
+    const trainer = new Trainer(quiet);
+    const expected = await trainer.evaluate(model, { loader, metrics, loss });
+    const found = await trainer.evaluate(model, {
+      loader,
+      metrics,
+      validationStep: (batch, given) => {
+        const [x, target] = asTensors(batch);
+        const predictions = given.forward(x);
+        return { loss: loss(predictions, target), predictions, target };
+      },
+    });
+    expect(found).toEqual(expected);
+  });
 });
 
 test('schedulers are stepped by epoch, by step, and by a metric', async () => {
@@ -218,6 +303,15 @@ test.each<[string, () => unknown, RegExp]>([
     'no loss',
     () => new Trainer(quiet).fit(problem().model, { ...problem(), loss: undefined as never }),
     /expected a loss, or a trainingStep/,
+  ],
+  [
+    'a recorded graph of a batchLoss',
+    () =>
+      new Trainer({ ...quiet, compile: { traceOnce: true } }).fit(problem().model, {
+        ...problem(),
+        batchLoss: (batch, model) => F.crossEntropy(model.forward(asTensors(batch)[0]), asTensors(batch)[1]),
+      }),
+    /expected no compile\.traceOnce with batchLoss/,
   ],
   [
     'clipping beside a step of its own',
