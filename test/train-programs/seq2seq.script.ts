@@ -29,8 +29,7 @@ class Decoder extends nn.Module {
 const sequences = (count: number, shift: number) => ({
   length: count,
   at: (i: number) => {
-    const word = (_: unknown, at: number) =>
-      BigInt(1 + ((Math.imul(i + shift, 40503) >>> (3 * at)) % (words - 1)));
+    const word = (_: unknown, at: number) => BigInt(1 + ((((i + shift) * 40503) >>> (3 * at)) % 7));
     const source = BigInt64Array.from({ length }, word);
     return { source, target: source.toReversed() };
   },
