@@ -64,6 +64,20 @@ export class DirectoryStorage implements Storage {
     return await this.#try('reading', path, () => againIfStale(() => readWhole(path)));
   }
 
+  async size(name: string): Promise<number> {
+    const path = this.#path(name);
+    return await this.#try('reading', path, async () => {
+      const found = await stat(path);
+      if (found.isDirectory()) throw Object.assign(new Error('EISDIR: it is a folder'), { code: 'EISDIR' });
+      return found.size;
+    });
+  }
+
+  async readRange(name: string, begin: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+    const path = this.#path(name);
+    return await this.#try('reading', path, () => againIfStale(() => readPart(path, begin, end)));
+  }
+
   async *chunks(name: string): AsyncGenerator<Uint8Array, void> {
     const path = this.#path(name);
     try {
@@ -222,6 +236,34 @@ async function againIfStale<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
+/** The bytes of a file from `begin` to before `end`. */
+async function readPart(path: string, begin: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+  const file = await open(path, constantsOf.O_RDONLY | constantsOf.O_NONBLOCK);
+  try {
+    const bytes = await readInto(file, new Uint8Array(end - begin), begin, readAtOnce);
+    if (bytes.length === end - begin) return bytes;
+    throw new Error(`expected at least ${end} bytes, got ${begin + bytes.length}`);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Fills `bytes` with those of a file from `begin` on. Returns fewer at the end of the file. */
+async function readInto(
+  file: FileHandle,
+  bytes: Uint8Array<ArrayBuffer>,
+  begin: number,
+  atOnce: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  let read = 0;
+  while (read < bytes.length) {
+    const { bytesRead } = await file.read(bytes, read, Math.min(atOnce, bytes.length - read), begin + read);
+    if (bytesRead === 0) break;
+    read += bytesRead;
+  }
+  return bytes.subarray(0, read);
+}
+
 /** Node reads less than 2 GiB at once. */
 const readAtOnce = 2 ** 30;
 
@@ -246,14 +288,7 @@ export async function readWhole(path: string, atOnce = readAtOnce): Promise<Uint
       throw new Error(
         `it has ${size} bytes, but an array of this Node.js has at most ${constants.MAX_LENGTH}`,
       );
-    const bytes = new Uint8Array(size);
-    let read = 0;
-    while (read < size) {
-      const { bytesRead } = await file.read(bytes, read, Math.min(atOnce, size - read), read);
-      if (bytesRead === 0) break;
-      read += bytesRead;
-    }
-    return bytes.subarray(0, read);
+    return await readInto(file, new Uint8Array(size), 0, atOnce);
   } finally {
     await file.close();
   }

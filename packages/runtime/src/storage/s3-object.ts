@@ -72,6 +72,43 @@ export async function* objectChunks(request: Request, patienceMs: number): Async
   }
 }
 
+/**
+ * A range of an object. If the connection breaks, requests it again.
+ *
+ * @param patienceMs milliseconds without data after which a connection counts as broken
+ */
+export async function objectRange(
+  request: () => Promise<ObjectAnswer>,
+  { begin, end }: { begin: number; end: number },
+  patienceMs: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(end - begin);
+  for (let breaks = 1; ; breaks += 1) {
+    const answer = await request();
+    const body = answer.Body as Body;
+    try {
+      // A service without ranges sends the object from its beginning.
+      let excess = begin - partOf(answer, { received: begin, total: undefined, version: undefined }).begin;
+      let received = 0;
+      const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array, void>;
+      for (;;) {
+        const next = await nextWithin(patienceMs, body, chunks);
+        if (next.done) throw new Error('the connection ended');
+        const part = next.value.subarray(Math.min(excess, next.value.length));
+        excess -= next.value.length - part.length;
+        bytes.set(part.subarray(0, bytes.length - received), received);
+        received += part.length;
+        if (received >= bytes.length) return bytes;
+      }
+    } catch (error) {
+      if (error instanceof AnswerError) throw error;
+      if (breaks === maxBreaks) throw brokenOff(0, bytes.length, error);
+    } finally {
+      body.destroy();
+    }
+  }
+}
+
 /** Which bytes an answer has. Pure. */
 export function partOf(
   answer: Omit<ObjectAnswer, 'Body'>,

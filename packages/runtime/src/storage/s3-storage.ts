@@ -4,7 +4,7 @@ import { byName, checkedName } from './names.ts';
 import { connect, endpointOf } from './s3-client.ts';
 import type { Connection } from './s3-client.ts';
 import { s3Error } from './s3-errors.ts';
-import { objectChunks } from './s3-object.ts';
+import { objectChunks, objectRange } from './s3-object.ts';
 import type { Chunk } from './s3-object.ts';
 import { Pages } from './s3-pages.ts';
 import { StorageError } from './storage-error.ts';
@@ -73,6 +73,26 @@ export class S3Storage implements Storage {
 
   async read(name: string): Promise<Uint8Array<ArrayBuffer>> {
     return await this.#try('reading', checkedName(name), (connection) => this.#readAll(connection, name));
+  }
+
+  async size(name: string): Promise<number> {
+    // The first of the names that begin with it. An answer to HeadObject has no body that tells a missing bucket apart.
+    const { value } = await this.#listed(checkedName(name)).next();
+    if (value?.name === name) return value.bytes;
+    const attempt = `reading ${this.location}/${name}`;
+    throw new StorageError('not found', attempt, 'NoSuchKey: it is not listed', 'Check the name');
+  }
+
+  async readRange(name: string, begin: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+    if (end === begin) return new Uint8Array(0);
+    const Range = `bytes=${begin}-${end - 1}`;
+    return await this.#try('reading', checkedName(name), ({ client, s3 }) =>
+      objectRange(
+        () => client.send(new s3.GetObjectCommand({ ...this.#object(name), Range })),
+        { begin, end },
+        this.#patienceMs,
+      ),
+    );
   }
 
   async *chunks(name: string): AsyncGenerator<Uint8Array, void> {

@@ -40,6 +40,15 @@ export interface Storage {
   /** All bytes of `name`. If it does not exist, rejects with a `StorageError` with the problem `not found`. */
   read(name: string): Promise<Uint8Array<ArrayBuffer>>;
 
+  /** Size of `name` in bytes. Rejects like `read`. */
+  size(name: string): Promise<number>;
+
+  /**
+   * The bytes of `name` from `begin` to before `end`, for a part of a large object. Rejects like `read`, and if `name` has
+   * fewer bytes.
+   */
+  readRange(name: string, begin: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
+
   /**
    * The bytes of `name` in chunks, in order, for objects that should not be in memory whole. If a connection breaks, it
    * continues with the same version of the object. Rejects like `read`.

@@ -51,6 +51,25 @@ describe.each(kinds)('%s', (_, open) => {
     }
   });
 
+  test('reads sizes and ranges', async () => {
+    const storage = await open();
+    const whole = bytesOf(100_000);
+    await storage.write('a/b', whole);
+    expect(await storage.size('a/b')).toBe(100_000);
+    for (const [begin, end] of [
+      [0, 1],
+      [0, 100_000],
+      [99_999, 100_000],
+      [777, 70_000],
+      [5, 5],
+    ])
+      expect(Buffer.compare(await storage.readRange('a/b', begin, end), whole.subarray(begin, end))).toBe(0);
+    await expect(storage.readRange('a/b', 99_000, 100_001)).rejects.toThrow(StorageError);
+    await expect(storage.readRange('a/b', 200_000, 200_001)).rejects.toThrow(StorageError);
+    await expect(storage.readRange('a/c', 0, 1)).rejects.toMatchObject({ problem: 'not found' });
+    await expect(storage.size('a/c')).rejects.toMatchObject({ problem: 'not found' });
+  });
+
   test('lists names and sizes with a prefix, sorted', async () => {
     const storage = await open();
     expect(await storage.list()).toEqual([]);

@@ -1,6 +1,5 @@
-import { basename, dirname } from 'node:path';
 import { InvalidArgumentError, givenLocation } from '@ringrun/core';
-import { isBucket, openStorage } from '../../storage/open-storage.ts';
+import { storedAt } from '../../storage/stored-at.ts';
 import { expandBraces } from './expand-braces.ts';
 
 /**
@@ -23,18 +22,8 @@ export function shardUrls(patterns: string | URL | readonly (string | URL)[]): s
 
 /** The bytes of a shard: a file, or an object `s3://bucket/name`. */
 export function chunksOf(url: string): AsyncIterable<Uint8Array> {
-  if (!isBucket(url)) return openStorage(dirname(url)).chunks(basename(url));
-  const end = url.lastIndexOf('/');
-  return bucketAt(url.slice(0, end)).chunks(url.slice(end + 1));
-}
-
-/** One client for all shards of a bucket, which keeps its connections open. */
-const buckets = new Map<string, ReturnType<typeof openStorage>>();
-
-function bucketAt(location: string): ReturnType<typeof openStorage> {
-  const bucket = buckets.get(location) ?? openStorage(location);
-  buckets.set(location, bucket);
-  return bucket;
+  const { storage, name } = storedAt(url);
+  return storage.chunks(name);
 }
 
 /** The braces of a `URL` object are percent-encoded. */
