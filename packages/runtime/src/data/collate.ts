@@ -1,8 +1,9 @@
-import { InvalidArgumentError, isSameList, requireOptions } from '@ringrun/core';
+import { InvalidArgumentError, isSameList, requireOptions, typedArrayClass } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import type { BatchMemory } from './dataset.ts';
+import type { NumberDType } from './number-dtype.ts';
 import { arrayType } from './numeric-array.ts';
-import type { NumericArray } from './numeric-array.ts';
+import type { ArrayTypeName, NumericArray } from './numeric-array.ts';
 import {
   describe,
   isBigint,
@@ -51,9 +52,14 @@ export interface DefaultCollateOptions {
   adopt?: boolean;
   /** Memory for the batch's arrays. Default: new memory. */
   memory?: BatchMemory | undefined;
+  /**
+   * Element types of fields of the samples that are numbers, bigints or booleans. Default: int64 if all values of the batch
+   * are safe integers, otherwise float64.
+   */
+  dtypes?: Readonly<Record<string, NumberDType>> | undefined;
 }
 
-const optionNames: OptionNames<DefaultCollateOptions> = { adopt: true, memory: true };
+const optionNames: OptionNames<DefaultCollateOptions> = { adopt: true, memory: true, dtypes: true };
 
 /**
  * Creates one batch from samples of one type (torch.utils.data.default_collate). From n samples:
@@ -66,6 +72,8 @@ const optionNames: OptionNames<DefaultCollateOptions> = { adopt: true, memory: t
  * - strings: a list
  * - objects, tuples and lists: one in which each field is collated
  *
+ * Fields of objects that are numbers have the element type that `dtypes` names for them.
+ *
  * The batch has its own memory, allocated in `memory` if given.
  *
  * @throws InvalidArgumentError that names the field, for samples of other types or of different types or shapes
@@ -75,15 +83,18 @@ export function defaultCollate<Sample>(
   options: DefaultCollateOptions = {},
 ): Collated<Sample> {
   requireOptions('defaultCollate', options, optionNames);
-  const { adopt = false, memory = newMemory } = options;
+  const { adopt = false, memory = newMemory, dtypes } = options;
   if (samples.length === 0)
     throw new InvalidArgumentError('defaultCollate: a batch needs at least 1 sample, got 0.');
-  return collate(samples, 'sample', { adopt, memory }) as Collated<Sample>;
+  return collate(samples, wholeSample, { adopt, memory, dtypes }) as Collated<Sample>;
 }
 
 const newMemory: BatchMemory = { array: (name, length) => new (arrayType(name))(length) };
 
 type Making = Required<DefaultCollateOptions> & { memory: BatchMemory };
+
+/** The path of a sample in errors. */
+const wholeSample = 'sample';
 
 function collate(samples: readonly unknown[], path: string, making: Making): unknown {
   const first = samples[0];
@@ -114,6 +125,36 @@ function collateBigints(numbers: readonly bigint[], { memory }: Making): Batched
   const data = memory.array('BigInt64Array', numbers.length);
   data.set(numbers);
   return { data, shape: [numbers.length] };
+}
+
+/** A value that a number of any element type may come from. */
+const isScalar = (value: unknown) => ['number', 'bigint', 'boolean'].includes(typeof value);
+
+function collateScalars(
+  values: readonly unknown[],
+  dtype: NumberDType,
+  path: string,
+  { memory }: Making,
+): Batched {
+  const odd = values.findIndex((value) => !isScalar(value));
+  if (odd >= 0) throw notAlike(path, describe(values[0]), odd, describe(values[odd]));
+  const name = typedArrayClass[dtype].name as ArrayTypeName;
+  const data = memory.array(name, values.length) as NumericArray;
+  for (const [index, value] of values.entries()) {
+    const number = Number(value);
+    if (dtype.startsWith('int') && !isInteger(value, dtype))
+      throw new InvalidArgumentError(
+        `DataLoader: ${path} is declared as ${dtype}, and is ${String(value)} in sample ${index} of a batch. Declare it as float32, or correct the value.`,
+      );
+    data[index] = dtype === 'int64' ? (typeof value === 'bigint' ? value : BigInt(number)) : number;
+  }
+  return { data, shape: [values.length] };
+}
+
+function isInteger(value: unknown, dtype: NumberDType): boolean {
+  if (dtype === 'int64' && typeof value === 'bigint') return BigInt.asIntN(64, value) === value;
+  const number = Number(value);
+  return dtype === 'int64' ? Number.isSafeInteger(number) : (number | 0) === number;
 }
 
 function collateTensors(tensors: readonly TensorSample[], path: string, making: Making): Batched {
@@ -187,14 +228,14 @@ function collateLists(lists: readonly (readonly unknown[])[], path: string, maki
 }
 
 function collateFields(objects: readonly Fields[], path: string, making: Making): Fields {
-  const collateField = (field: string): [string, unknown] => [
-    field,
-    collate(
-      objects.map((object) => object[field]),
-      `${path}.${field}`,
-      making,
-    ),
-  ];
+  const collateField = (field: string): [string, unknown] => {
+    const values = objects.map((object) => object[field]);
+    const own = `${path}.${field}`;
+    const dtype = path === wholeSample ? making.dtypes?.[field] : undefined;
+    if (dtype !== undefined && isScalar(values[0]))
+      return [field, collateScalars(values, dtype, own, making)];
+    return [field, collate(values, own, making)];
+  };
   return Object.fromEntries(Object.keys(objects[0]).map(collateField));
 }
 

@@ -294,7 +294,8 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   /** Without `collateFn`, Batch is the result of `defaultCollate`. */
   #collate(samples: Sample[], memory: BatchMemory | undefined, identity: BatchIdentity): Batch {
     if (this.#collateFn) return this.#mixed(this.#collateFn(samples, memory), memory, identity);
-    const batch = defaultCollate(samples, { adopt: this.dataset.batch !== undefined, memory });
+    const { dtypes } = this.dataset;
+    const batch = defaultCollate(samples, { adopt: this.dataset.batch !== undefined, memory, dtypes });
     return this.#checkedBatch(transformed(batch, this.#batchTransform, identity, memory) as Batch);
   }
 

@@ -50,6 +50,7 @@ function ofMap<Sample>(dataset: Dataset<Sample>): Dataset<Sample> {
   return {
     length: dataset.length,
     at: (index, pass) => dataset.at(index, pass),
+    ...(dataset.dtypes ? { dtypes: dataset.dtypes } : {}),
     ...(dataset.batch ? { batch: (indices, pass, memory) => dataset.batch!(indices, pass, memory) } : {}),
   };
 }
@@ -58,6 +59,7 @@ function ofIterable<Sample>(dataset: IterableDataset<Sample>): IterableDataset<S
   return {
     ...(dataset.length === undefined ? {} : { length: dataset.length }),
     iterate: (share) => dataset.iterate(share),
+    ...(dataset.dtypes ? { dtypes: dataset.dtypes } : {}),
     ...(dataset.batch ? { batch: (items, pass, memory) => dataset.batch!(items, pass, memory) } : {}),
   };
 }

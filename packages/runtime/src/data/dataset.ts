@@ -1,3 +1,4 @@
+import type { NumberDType } from './number-dtype.ts';
 import type { ArrayNamed, ArrayTypeName } from './numeric-array.ts';
 
 /** The pass over the data. Random augmentation depends on it and on the sample's index. */
@@ -43,6 +44,12 @@ export interface Dataset<Sample> {
    * `memory` are reused for later batches; `memory` is undefined without `reuseMemory`.
    */
   batch?(indices: readonly number[], pass?: DataPass, memory?: BatchMemory): Sample[] | Promise<Sample[]>;
+
+  /**
+   * Element types of fields of the samples that are numbers, bigints or booleans, for `defaultCollate`. Default: int64 if
+   * all values of a batch are safe integers, otherwise float64.
+   */
+  readonly dtypes?: Readonly<Record<string, NumberDType>>;
 
   /**
    * How worker threads create this dataset. Required for `DataLoader`'s `numWorkers`. `datasetFromModule`
@@ -98,6 +105,9 @@ export interface IterableDataset<Sample, Item = Sample> {
    * Default: the items are the samples. `memory`: as in {@link Dataset.batch}.
    */
   batch?(items: readonly Item[], pass: DataPass, memory?: BatchMemory): Sample[] | Promise<Sample[]>;
+
+  /** Element types of fields that are numbers; see {@link Dataset.dtypes}. */
+  readonly dtypes?: Readonly<Record<string, NumberDType>>;
 
   /** How worker threads create this dataset; see {@link Dataset.forWorkers}. */
   forWorkers?(): WorkerDataset;

@@ -146,3 +146,35 @@ test.each([
 test('rejects an empty list of samples', () => {
   expect(() => defaultCollate([])).toThrow('a batch needs at least 1 sample, got 0');
 });
+
+describe('dtypes', () => {
+  test('name the element types of numbers, bigints and booleans', () => {
+    const dtypes = { x: 'float32', y: 'int64', z: 'int32', w: 'float64' } as const;
+    const samples = [
+      { x: 1, y: 5n, z: true, w: 1n, other: 1 },
+      { x: 2, y: 6, z: false, w: 2, other: 2 },
+    ];
+    expect(defaultCollate(samples, { dtypes })).toEqual({
+      x: { data: Float32Array.of(1, 2), shape: [2] },
+      y: { data: BigInt64Array.of(5n, 6n), shape: [2] },
+      z: { data: Int32Array.of(1, 0), shape: [2] },
+      w: { data: Float64Array.of(1, 2), shape: [2] },
+      other: { data: BigInt64Array.of(1n, 2n), shape: [2] },
+    });
+  });
+
+  test.each([
+    ['int64', 0.5],
+    ['int64', 2 ** 53],
+    ['int64', 2n ** 63n],
+    ['int32', 2 ** 31],
+  ] as const)('%s with %s is refused', (x, value) => {
+    const collating = () => defaultCollate([{ x: 1 }, { x: value }], { dtypes: { x } });
+    expect(collating).toThrow(`sample.x is declared as ${x}, and is ${value} in sample 1`);
+  });
+
+  test('with a missing value names the field and the sample', () => {
+    const collating = () => defaultCollate([{ x: 1 }, { x: null }], { dtypes: { x: 'float32' } });
+    expect(collating).toThrow("sample.x is a number in the batch's first sample and null in sample 1");
+  });
+});

@@ -77,7 +77,7 @@ async function makeBatch(
     : await madeAt(dataset, request as WantedAt, reused);
   if (made === 'ended') return { batch: undefined, memory: [], ended: true };
   if (made === 'skipped') return { batch: undefined, memory: request.memory ?? [] };
-  const batch = batchOf(made, reused);
+  const batch = batchOf(made, reused, dataset.dtypes);
   const identity = batchTransform && !collates ? made.identity : undefined;
   return { batch, memory: reused?.taken ?? [], identity };
 }
@@ -107,9 +107,13 @@ async function nextOf(
 }
 
 /** Copies arrays that may belong to the dataset. */
-function batchOf({ samples, identity, owned }: Made, memory: BatchMemory | undefined): unknown {
+function batchOf(
+  { samples, identity, owned }: Made,
+  memory: BatchMemory | undefined,
+  dtypes: AnyDataset['dtypes'],
+): unknown {
   if (collates) {
-    const batch = defaultCollate(samples, { adopt: owned, memory });
+    const batch = defaultCollate(samples, { adopt: owned, memory, dtypes });
     return mixing ? mixing.transformed(batch, batchTransform, identity, memory) : batch;
   }
   const arrays = samples.map((sample) => withoutTensors(sample));

@@ -6,6 +6,8 @@ import { createFromModule } from '../../dataset-from-module.ts';
 export class ConcatDataset<Sample> implements Dataset<Sample> {
   /** The datasets, in order. */
   readonly datasets: readonly Dataset<Sample>[];
+  /** Element types of numbers, if the first dataset has them. */
+  readonly dtypes?: NonNullable<Dataset<Sample>['dtypes']>;
   /** Defined if worker threads can create all of the datasets. */
   readonly forWorkers?: NonNullable<Dataset<Sample>['forWorkers']>;
   /** Number of samples up to the end of each dataset. */
@@ -17,6 +19,8 @@ export class ConcatDataset<Sample> implements Dataset<Sample> {
     if (this.datasets.length === 0) {
       throw new InvalidArgumentError('ConcatDataset: expected at least one dataset, got none.');
     }
+    const { dtypes } = this.datasets[0];
+    if (dtypes) this.dtypes = dtypes;
     let end = 0;
     this.#ends = this.datasets.map(({ length }) => (end += length));
     const inWorkers = this.datasets.map((dataset) => dataset.forWorkers && (() => dataset.forWorkers!()));

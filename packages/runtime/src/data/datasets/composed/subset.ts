@@ -10,6 +10,8 @@ export class Subset<Sample> implements Dataset<Sample> {
   readonly indices: readonly number[];
   /** Defined if the dataset reads batches. */
   readonly batch?: NonNullable<Dataset<Sample>['batch']>;
+  /** Element types of numbers, if the dataset has them. */
+  readonly dtypes?: NonNullable<Dataset<Sample>['dtypes']>;
   /** Defined if worker threads can create the dataset. */
   readonly forWorkers?: NonNullable<Dataset<Sample>['forWorkers']>;
 
@@ -19,6 +21,7 @@ export class Subset<Sample> implements Dataset<Sample> {
     this.indices = [...indices];
     const range = { who: 'Subset', what: 'each index', min: 0, max: dataset.length - 1 };
     for (const index of this.indices) requireInteger(index, range);
+    if (dataset.dtypes) this.dtypes = dataset.dtypes;
     if (dataset.batch) {
       this.batch = (places, pass, memory) =>
         dataset.batch!(
