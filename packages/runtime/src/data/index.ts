@@ -1,5 +1,6 @@
 export * from './collate.ts';
 export type { ShapedArray } from './shaped-array.ts';
+export type { NumberDType } from './number-dtype.ts';
 export * from './pad-to.ts';
 export type { ArrayNamed, ArrayTypeName } from './numeric-array.ts';
 export type { TensorSample } from './tensor-sample.ts';
@@ -14,6 +15,7 @@ export type { RandomSamplerOptions, Sized } from './sampler.ts';
 export type { ReplacementOptions } from './shared-order.ts';
 export type { EpochPass, Sampler, SamplerState, StatefulSampler } from './sampler-state.ts';
 export * from './datasets/index.ts';
+export * from './tables/index.ts';
 export * as transforms from './transforms/index.ts';
 export type { ImageShape } from './transforms/pipeline.ts';
 export { datasetFromModule, iterableDatasetFromModule } from './dataset-from-module.ts';

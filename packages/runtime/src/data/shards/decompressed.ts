@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { knownFormat } from '../../storage/known-formats.ts';
@@ -14,17 +15,19 @@ const { createZstdDecompress } = zlib as { createZstdDecompress?: () => zlib.Gun
  * The bytes of a file, decompressed if its first bytes identify gzip or zstd.
  *
  * @param url its name in errors
+ * @param expected kind of file, for errors
  * @throws InvalidDataError for another compression, and for zstd before Node.js 22.15
  */
 export async function* decompressed(
   url: string,
   chunks: AsyncIterable<Uint8Array>,
+  expected = 'a tar archive',
 ): AsyncGenerator<Uint8Array, void> {
   const source = chunks[Symbol.asyncIterator]();
   try {
     const start = await firstBytes(source);
     const rest = continued(start, source);
-    const compression = compressionOf(url, start);
+    const compression = compressionOf(url, start, expected);
     if (compression === 'none') yield* rest;
     else if (compression === 'gzip') yield* through(rest, zlib.createGunzip());
     else yield* throughZstd(url, rest, compression.zstd());
@@ -52,16 +55,22 @@ async function* continued(
   for (let next = await source.next(); next.done !== true; next = await source.next()) yield next.value;
 }
 
-function compressionOf(url: string, start: Uint8Array): 'none' | 'gzip' | { zstd: () => zlib.Gunzip } {
+function compressionOf(
+  url: string,
+  start: Uint8Array,
+  expected: string,
+): 'none' | 'gzip' | { zstd: () => zlib.Gunzip } {
   const { what, cure } = knownFormat(start) ?? {};
-  if (what === undefined || cure === undefined) return 'none';
+  // Lines of JSON begin as a file of JSON does.
+  const isExpected = what === 'JSON' && expected === 'JSON lines';
+  if (what === undefined || cure === undefined || isExpected) return 'none';
   if (what === 'compressed by gzip') return 'gzip';
   const isZstd = what === 'compressed by zstd';
   if (isZstd && createZstdDecompress) return { zstd: createZstdDecompress };
   const since = isZstd
     ? `, which Node.js reads from 22.15 on, and this is Node.js ${process.versions.node}`
     : '';
-  throw new InvalidDataError(url, `expected a tar archive, but it is ${what}${since}`, cure);
+  throw new InvalidDataError(url, `expected ${expected}, but it is ${what}${since}`, cure);
 }
 
 /** Node.js decompresses only the first frame, and ignores further ones without an error. */
@@ -88,12 +97,12 @@ async function* throughZstd(
 }
 
 /** The output of a stream. Throws its errors and those of its source. */
-async function* through(
+export async function* through<Output = Uint8Array>(
   source: AsyncIterable<Uint8Array>,
-  stream: zlib.Gunzip,
-): AsyncGenerator<Uint8Array, void> {
+  stream: Duplex,
+): AsyncGenerator<Output, void> {
   const feeding = promisify(pipeline)(source, stream);
   feeding.catch(() => undefined);
-  for await (const chunk of stream) yield chunk as Uint8Array;
+  for await (const chunk of stream) yield chunk as Output;
   await feeding;
 }

@@ -3,9 +3,9 @@ import type { OptionNames } from '@ringrun/core';
 import type { DataShare, IterableDataset, WorkerDataset } from '../dataset.ts';
 import { InvalidDataError } from '../datasets/invalid-data-error.ts';
 import { Random, mixed } from '../random.ts';
-import { randperm } from '../randperm.ts';
 import { readAhead } from './read-ahead.ts';
 import { chunksOf, shardUrls } from './shard-urls.ts';
+import { shardsInOrder, shareOfShards } from './share-of-shards.ts';
 import { shuffled } from './shuffled.ts';
 import { tarMembers } from './tar-members.ts';
 import type { TarMember } from './tar-members.ts';
@@ -76,7 +76,7 @@ export class ShardDataset implements IterableDataset<ShardSample> {
   /** Yields the samples of the shards of one share. */
   async *iterate(share: DataShare): AsyncGenerator<ShardSample, void> {
     const { shuffle, bufferSize } = this.#options;
-    const samples = this.#inOrder(this.#shardsOf(share));
+    const samples = this.#inOrder(shareOfShards(shardsInOrder(this.shards, share, shuffle), share));
     if (!shuffle) {
       yield* samples;
       return;
@@ -89,15 +89,6 @@ export class ShardDataset implements IterableDataset<ShardSample> {
     const { shuffle, bufferSize, prefetchBytes } = this.#options;
     const options = shuffle ? { shuffle, bufferSize, prefetchBytes } : { prefetchBytes };
     return { module: import.meta.url, args: [this.shards, options] };
-  }
-
-  /** Every `count`-th shard of the epoch's order. */
-  #shardsOf({ seed, epoch, index, count }: DataShare): string[] {
-    const { shards } = this;
-    const order = this.#options.shuffle
-      ? Array.from(randperm(shards.length, BigInt(seed) + BigInt(epoch)), (position) => shards[position])
-      : shards;
-    return order.filter((_, position) => position % count === index);
   }
 
   async *#inOrder(shards: readonly string[]): AsyncGenerator<ShardSample, void> {

@@ -1,8 +1,8 @@
 import { givenPath } from '@ringrun/core';
 import type { Dataset, WorkerDataset } from '../../dataset.ts';
+import { newline, startsOfLines } from './lines.ts';
 import { mappedFile } from './mapped-file.ts';
 
-const newline = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
@@ -57,24 +57,4 @@ export class TextDataset implements Dataset<string> {
 /** Called by worker threads. */
 export function createDataset(path: string, starts: Float64Array<SharedArrayBuffer>): TextDataset {
   return new TextDataset(path, starts);
-}
-
-/** Counts lines first, because an array of unknown length would need twice the memory. */
-function startsOfLines(bytes: Buffer): Float64Array<SharedArrayBuffer> {
-  let count = 0;
-  forEachLine(bytes, () => (count += 1));
-  const starts = new Float64Array(new SharedArrayBuffer(8 * (count + 1)));
-  let line = 0;
-  forEachLine(bytes, (begin) => (starts[line++] = begin));
-  starts[count] = bytes.length;
-  return starts;
-}
-
-function forEachLine(bytes: Buffer, visit: (begin: number) => void): void {
-  let begin = 0;
-  while (begin < bytes.length) {
-    visit(begin);
-    const end = bytes.indexOf(newline, begin);
-    begin = end < 0 ? bytes.length : end + 1;
-  }
 }

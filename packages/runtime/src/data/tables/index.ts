@@ -1,0 +1,13 @@
+export { ArrowDataset, ArrowShards, loadArrow } from './arrow.ts';
+export type { ColumnOptions, LoadTableOptions, TableShardsOptions } from './column-datasets.ts';
+export { TableDataset, TableShards } from './column-datasets.ts';
+export { ParquetDataset, ParquetShards, loadParquet } from './parquet.ts';
+export type { DTypes } from './table-format.ts';
+export type { TablePaths } from './table-files.ts';
+export type { AnyRow, TableRow, TableValue } from './table-row.ts';
+export type { TableStreamOptions } from './table-stream.ts';
+export { JsonLinesDataset, JsonLinesShards, loadJsonLines } from './json-lines.ts';
+export type { JsonLinesOptions, JsonLinesShardsOptions } from './json-lines.ts';
+export { CsvDataset, CsvShards, loadCsv } from './csv.ts';
+export type { CsvOptions, CsvShardsOptions } from './csv.ts';
+export type { CsvDType } from './csv-format.ts';
