@@ -10,6 +10,8 @@ import warnings
 
 import torch
 import torchmetrics
+from torch.nn.functional import one_hot
+from torchmetrics.segmentation import DiceScore
 from torchmetrics.text import Perplexity
 
 from common import fill_classes, shortest
@@ -49,6 +51,8 @@ INPUTS = {
     "ignored": (logits, ignoring(target, -100)),
     "ignoredClass": (logits, ignoring(target, 1)),
     "images": (spread(fill((N, C, 2, 2), 8)), fill_classes(N * 4, C, 3).reshape(N, 2, 2)),
+    "masks": (fill_classes(N * 6, C, 17).reshape(N, 6), fill_classes(N * 6, C, 18).reshape(N, 6)),
+    "oneHot": tuple(one_hot(fill_classes(N * 6, C, seed).reshape(N, 6), C).movedim(-1, 1) for seed in [19, 20]),
     "binaryLogits": (binary_logits, binary_target),
     "binaryProbabilities": (binary_logits.sigmoid(), binary_target),
     "binaryTies": (with_ties, binary_target),
@@ -94,6 +98,23 @@ def cases():
         for average in AVERAGES:
             yield name, dict(**MULTICLASS, average=average, zero_division=1), "classes"
         yield name, dict(**BINARY, zero_division=1), "onlyNegative"
+    for inputs in ["binaryLogits", "binaryLabels", "onlyNegative"]:
+        yield "JaccardIndex", dict(**BINARY), inputs
+    yield "JaccardIndex", dict(**BINARY, zero_division=1), "onlyNegative"
+    yield "JaccardIndex", dict(**BINARY, ignore_index=-1), "binaryIgnored"
+    for average in AVERAGES:
+        for inputs in ["logits", "classes", "images"]:
+            yield "JaccardIndex", dict(**MULTICLASS, average=average), inputs
+        yield "JaccardIndex", dict(**MULTICLASS, average=average, ignore_index=-100), "ignored"
+        yield "JaccardIndex", dict(**MULTICLASS, average=average, ignore_index=1), "ignoredClass"
+        yield "JaccardIndex", dict(**MULTILABEL, average=average), "labels"
+        for level in ["samplewise", "global"]:
+            options = dict(num_classes=C, average=average, aggregation_level=level)
+            yield "DiceScore", dict(**options, input_format="mixed"), "images"
+            yield "DiceScore", dict(**options, input_format="index", include_background=False), "masks"
+            yield "DiceScore", options, "oneHot"
+    yield "JaccardIndex", dict(**MULTICLASS), "images"
+    yield "DiceScore", dict(num_classes=C, input_format="index"), "masks"
     for normalize in ["none", "true", "pred", "all"]:
         yield "ConfusionMatrix", dict(**BINARY, normalize=normalize), "binaryLogits"
         yield "ConfusionMatrix", dict(**MULTICLASS, normalize=normalize), "logits"
@@ -148,7 +169,8 @@ def value_of(name, options, inputs):
     elif name == "FBetaScore":
         metric = torchmetrics.FBetaScore(**{"beta": 1.0, **options})
     else:
-        metric = (Perplexity if name == "Perplexity" else getattr(torchmetrics, name))(**options)
+        others = {"Perplexity": Perplexity, "DiceScore": DiceScore}
+        metric = (others.get(name) or getattr(torchmetrics, name))(**options)
     predictions, expected = INPUTS[inputs]
     if name == "SumMetric":
         metric.update(predictions)

@@ -7,6 +7,7 @@ export {
   type MetricValues,
 } from './classification/confusion-matrix.ts';
 export { F1Score, FBetaScore, type FBetaOptions } from './classification/f-beta.ts';
+export { JaccardIndex, type JaccardIndexOptions } from './classification/jaccard-index.ts';
 export { Precision, Recall, type PrecisionRecallOptions } from './classification/precision-recall.ts';
 export {
   StatScoresMetric,
@@ -38,4 +39,5 @@ export {
 } from './regression/mean-error.ts';
 export type { OfOutputs, OutputsOptions } from './regression/outputs.ts';
 export { R2Score, type R2ScoreOptions, type R2Value } from './regression/r2-score.ts';
+export { DiceScore, type DiceScoreOptions } from './segmentation/dice-score.ts';
 export type { MetricState } from './state.ts';

@@ -163,7 +163,8 @@ function requireMulticlassShapes(
   }
 }
 
-function requireClasses(
+/** @throws InvalidArgumentError for a value that is neither a class nor left out */
+export function requireClasses(
   what: string,
   data: ArrayLike<number>,
   numClasses: number,
