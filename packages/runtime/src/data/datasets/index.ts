@@ -21,3 +21,8 @@ export type { PrepareOptions, PreparedData } from './prepare.ts';
 export { TextDataset } from './text/text-dataset.ts';
 export { TokenDataset } from './text/token-dataset.ts';
 export type { TokenArray, TokenDatasetOptions, TokenType, TokenWindow } from './text/token-dataset.ts';
+export { SegmentationDataset } from './segmentation/segmentation-dataset.ts';
+export type { SegmentationParts } from './segmentation/segmentation-dataset.ts';
+export { SegmentationFolder, loadSegmentationFolder } from './segmentation/segmentation-folder.ts';
+export type { LoadSegmentationFolderOptions } from './segmentation/segmentation-folder.ts';
+export type { SegmentationSample } from './segmentation/joint-pipeline.ts';

@@ -7,7 +7,7 @@ import { Pipeline } from '../transforms/pipeline.ts';
 import { elementsOf } from '../transforms/stages/stage.ts';
 import type { Transform } from '../transforms/transforms.ts';
 import { decodeFile, divided } from './decode-file.ts';
-import { channels } from './pixels.ts';
+import { channels, planes } from './pixels.ts';
 import type { Pixels } from './pixels.ts';
 import { loadSharp } from './sharp.ts';
 
@@ -74,16 +74,6 @@ export class ImageDecoder {
     }
     return this.#last.pipeline;
   }
-}
-
-/** [row, column, channel] to [channel, row, column]. */
-function planes({ data, width, height }: Pixels): Uint8Array {
-  const pixels = new Uint8Array(channels * width * height);
-  let begin = 0;
-  for (let channel = 0; channel < channels; channel += 1) {
-    for (let from = channel; from < data.length; from += channels) pixels[begin++] = data[from];
-  }
-  return pixels;
 }
 
 function requireOneSize(results: readonly Pipeline[], files: readonly ImageFile[]): void {

@@ -1,7 +1,7 @@
 import { loadNative } from '@ringrun/native';
 import type { Random } from '../random.ts';
 import { planOf } from './plan.ts';
-import type { Plan } from './plan.ts';
+import type { MaskPlan, Plan } from './plan.ts';
 import { elementsOf } from './stages/stage.ts';
 import type { ByteImages, ImageShape } from './stages/stage.ts';
 import { viewRows } from './stages/view.ts';
@@ -34,9 +34,12 @@ export class Pipeline {
   /** Images per group. */
   readonly #groupSize: number;
 
-  /** @throws InvalidArgumentError if the transforms do not fit each other or the images */
-  constructor(transforms: readonly Transform[], from: ImageShape) {
-    const plan = planOf(transforms, from);
+  /**
+   * @param mask for masks, whose random numbers are those of the images; results are classes
+   * @throws InvalidArgumentError if the transforms do not fit each other or the images
+   */
+  constructor(transforms: readonly Transform[], from: ImageShape, mask?: MaskPlan) {
+    const plan = planOf(transforms, from, mask);
     this.#plan = plan;
     this.shape = plan.view.shape;
     const largest = Math.max(...plan.bytes.map(({ shape }) => elementsOf(shape)), 1);

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from '@ringrun/core';
 import { isViewTransform, ViewPlan, ViewStage } from './stages/view.ts';
 import type { ViewTransform } from './stages/view.ts';
 import { ColorStage } from './stages/colors.ts';
+import { NearestResizeStage, UnchangedStage } from './stages/mask.ts';
 import { EraseStage } from './stages/erase.ts';
 import { PadStage } from './stages/pad.ts';
 import { ResizeStage } from './stages/resize.ts';
@@ -28,15 +29,23 @@ export interface Plan {
   erasures: readonly EraseStage[];
 }
 
+/** How masks are transformed. */
+export interface MaskPlan {
+  /** Class of pixels outside of the image, from 0 to 255. */
+  fill: number;
+}
+
 /**
  * Cuts transforms into stages. Crops, flips and borders only select pixels, so consecutive ones are one view. ToTensor and
  * Normalize depend only on a pixel's byte and channel, so they are a table of 256 values per channel, which is looked up
  * while the last view is copied.
  *
+ * @param mask for masks, which keep their classes: pixels are moved as those of the images are, colours are not changed, and
+ * values are the bytes
  * @throws InvalidArgumentError if the transforms do not fit each other or the images
  */
-export function planOf(transforms: readonly Transform[], from: ImageShape): Plan {
-  const planner = new Planner(from);
+export function planOf(transforms: readonly Transform[], from: ImageShape, mask?: MaskPlan): Plan {
+  const planner = new Planner(from, mask);
   for (const transform of transforms) planner.add(transform);
   return planner.plan();
 }
@@ -56,10 +65,12 @@ class Planner {
   #tables: Table[] | undefined;
   /** Whether the view has transforms that come after ToTensor. */
   #viewsTensor = false;
+  readonly #mask: MaskPlan | undefined;
 
-  constructor(from: ImageShape) {
+  constructor(from: ImageShape, mask: MaskPlan | undefined) {
     this.#viewed = from;
-    this.#view = new ViewPlan(from);
+    this.#mask = mask;
+    this.#view = new ViewPlan(from, mask?.fill);
   }
 
   add(transform: Transform): void {
@@ -131,13 +142,12 @@ class Planner {
       );
     this.#flush();
     const from = this.#viewed;
-    this.#push(
-      kind === 'Resize' || kind === 'RandomResizedCrop'
-        ? new ResizeStage(from, transform)
-        : kind === 'RandomRotation' || kind === 'RandomAffine'
-          ? new WarpStage(from, transform)
-          : new ColorStage(from, transform),
-    );
+    const mask = this.#mask;
+    if (kind === 'Resize' || kind === 'RandomResizedCrop')
+      this.#push(mask ? new NearestResizeStage(from, transform) : new ResizeStage(from, transform));
+    else if (kind === 'RandomRotation' || kind === 'RandomAffine')
+      this.#push(new WarpStage(from, transform, mask));
+    else this.#push(mask ? new UnchangedStage(from, transform) : new ColorStage(from, transform));
   }
 
   #toTensor(): void {
@@ -149,10 +159,11 @@ class Planner {
       values: bytes,
       outside: border?.[channel],
     }));
-    this.#map((value) => value / 255);
+    if (!this.#mask) this.#map((value) => value / 255);
   }
 
   #normalize({ mean, std }: Normalize): void {
+    if (this.#mask) return;
     const channels = this.#viewed[0];
     if (!this.#tables)
       throw new InvalidArgumentError('Compose: expected ToTensor before Normalize. Put ToTensor first.');
@@ -164,6 +175,7 @@ class Planner {
   }
 
   #erase(transform: RandomErasing): void {
+    if (this.#mask) return;
     if (!this.#tables)
       throw new InvalidArgumentError(
         'RandomErasing: expected it after ToTensor, got it before. Put ToTensor before RandomErasing.',
@@ -189,7 +201,7 @@ class Planner {
   #push(stage: ByteStage): void {
     this.#bytes.push(stage);
     this.#viewed = stage.shape;
-    this.#view = new ViewPlan(stage.shape);
+    this.#view = new ViewPlan(stage.shape, this.#mask?.fill);
   }
 }
 

@@ -44,12 +44,15 @@ export class ViewPlan {
   /** The value outside the image for each channel; undefined without borders. */
   border: number[] | undefined;
   readonly #from: ImageShape;
+  readonly #fill: number | undefined;
   #height: number;
   #width: number;
   #isCropped = false;
 
-  constructor(from: ImageShape) {
+  /** @param fill the value of all borders; default: those of the transforms */
+  constructor(from: ImageShape, fill?: number) {
     this.#from = from;
+    this.#fill = fill;
     [, this.#height, this.#width] = from;
   }
 
@@ -67,7 +70,7 @@ export class ViewPlan {
   add(transform: ViewTransform): void {
     const { height, width } = this.#sizeAfter(transform);
     if (this.#addsBorder(transform)) {
-      const fill = transform.kind === 'Pad' ? transform.fill : 0;
+      const fill = this.#fill ?? (transform.kind === 'Pad' ? transform.fill : 0);
       this.border = perChannel(fill, this.#from[0], transform.kind, 'fill');
     }
     if (transform.kind === 'RandomCrop' || transform.kind === 'CenterCrop') this.#isCropped = true;

@@ -12,12 +12,18 @@ export class WarpStage implements ByteStage<AffineMatrix> {
   readonly shape: ImageShape;
   readonly #transform: RandomRotation | RandomAffine;
   readonly #fill: Float32Array;
+  readonly #isBilinear: boolean;
 
-  /** @throws InvalidArgumentError if `fill` is for other channels */
-  constructor(shape: ImageShape, transform: RandomRotation | RandomAffine) {
+  /**
+   * @param mask for masks, which show the nearest pixel, and another fill
+   * @throws InvalidArgumentError if `fill` is for other channels
+   */
+  constructor(shape: ImageShape, transform: RandomRotation | RandomAffine, mask?: { fill: number }) {
     this.shape = shape;
     this.#transform = transform;
-    this.#fill = Float32Array.from(perChannel(transform.fill, shape[0], transform.kind, 'fill'));
+    const { fill } = mask ?? transform;
+    this.#fill = Float32Array.from(perChannel(fill, shape[0], transform.kind, 'fill'));
+    this.#isBilinear = mask === undefined && transform.interpolation === 'bilinear';
   }
 
   /** In torchvision's order: angle, shifts to the right and down, scale, shears along x and y. */
@@ -45,8 +51,8 @@ export class WarpStage implements ByteStage<AffineMatrix> {
 
   apply({ pixels, indices }: ByteImages, drawn: readonly AffineMatrix[], to: Uint8Array): void {
     const rows = drawn.flatMap((matrix, position) => [indices[position], ...matrix]);
-    const isBilinear = this.#transform.interpolation === 'bilinear';
-    loadNative().warpImages(pixels, this.shape, Float64Array.from(rows), isBilinear, this.#fill, to);
+    const matrices = Float64Array.from(rows);
+    loadNative().warpImages(pixels, this.shape, matrices, this.#isBilinear, this.#fill, to);
   }
 }
 
