@@ -8,6 +8,8 @@ import type { TrainerOptions } from './trainer-options.ts';
 interface KnownWrapper {
   readonly wrapper: DistributedDataParallel<TrainableModule>;
   readonly group: ProcessGroup;
+  /** The parameters that were trained when the module was wrapped: the wrapper averages only their gradients. */
+  readonly trained: ReadonlySet<object>;
 }
 
 /** The last wrapper of each module, so that a second `fit` does not wrap it again, and an evaluation knows it. */
@@ -41,10 +43,13 @@ export class WrappedModels {
     const wrap = (one: AnyWrapped) => {
       if (one instanceof DistributedDataParallel || group === undefined) return one;
       const known = wrappers.get(one);
-      if (known?.group === group) return known.wrapper;
-      if (options === undefined) return one;
+      const isKnown = known?.group === group;
+      if (options === undefined) return isKnown ? known.wrapper : one;
+      const trained = new Set<object>([...one.parameters()].filter(({ requiresGrad }) => requiresGrad));
+      // A layer that was unfrozen since then needs another wrapper.
+      if (isKnown && [...trained].every((parameter) => known.trained.has(parameter))) return known.wrapper;
       const wrapper = new DistributedDataParallel(one, { ...options, processGroup: group });
-      wrappers.set(one, { wrapper, group });
+      wrappers.set(one, { wrapper, group, trained });
       return wrapper;
     };
     this.#wrapped = Object.fromEntries(entries.map(([name, one]) => [name, wrap(one)]));
