@@ -36,6 +36,7 @@ const arrows: Arrows = {
   '@ringrun/examples-cifar': example,
   '@ringrun/examples-finetune': [...example, '@ringrun/examples-cifar'],
   '@ringrun/examples-gpt': example,
+  '@ringrun/examples-segmentation': [...example, train, '@ringrun/examples-cifar'],
   '@ringrun/examples-text': example,
   '@ringrun/examples-mnist-tfjs': [tfjs, 'ringrun', common],
 };
