@@ -17,6 +17,7 @@ const launcher = '@ringrun/launcher';
 const nn = '@ringrun/nn';
 const tfjs = '@ringrun/tfjs';
 const train = '@ringrun/train';
+const pretrained = '@ringrun/pretrained';
 const common = '@ringrun/examples-common';
 const example = [nn, 'ringrun', common];
 
@@ -31,6 +32,7 @@ const arrows: Arrows = {
   [nn]: [core, native],
   [tfjs]: [core],
   [train]: [core, nn, 'ringrun'],
+  [pretrained]: [core, nn, 'ringrun'],
   [common]: [nn, 'ringrun', train],
   '@ringrun/examples-mnist': example,
   '@ringrun/examples-cifar': example,

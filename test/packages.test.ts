@@ -27,6 +27,7 @@ describe('packed packages', () => {
     '@ringrun/launcher',
     '@ringrun/nn',
     'ringrun',
+    '@ringrun/pretrained',
     '@ringrun/tfjs',
     '@ringrun/train',
   ];
@@ -55,6 +56,7 @@ describe('packed packages', () => {
     expect(pagesIn('@ringrun/nn')).toEqual(expect.arrayContaining(['from-pytorch.md', 'recipes.md']));
     expect(pagesIn('@ringrun/tfjs')).toEqual(['tfjs.md']);
     expect(pagesIn('@ringrun/train')).toEqual(['training.md']);
+    expect(pagesIn('@ringrun/pretrained')).toEqual(['pretrained.md']);
     const page = (name: string, path: string) =>
       readFileSync(join(staged[names.indexOf(name)], path), 'utf8');
     expect(page('ringrun', 'docs/from-pytorch.md')).toContain('](checkpoints.md)');
@@ -126,6 +128,7 @@ describe('packed packages', () => {
     writeFileSync(join(native, 'leftover.test.js'), '');
     expect(problemsOf([...staged, platform], { binaries: false })).toEqual([
       '@ringrun/nn is 0.1.1, @ringrun/native 0.1.0',
+      '@ringrun/pretrained needs @ringrun/nn 0.1.0, the release has 0.1.1',
       '@ringrun/train needs @ringrun/nn 0.1.0, the release has 0.1.1',
       '@ringrun/native: once.js is missing',
       '@ringrun/native: leftover.test.js must not be published',

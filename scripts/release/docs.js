@@ -21,6 +21,7 @@ const inside = [
 const pagesByPackage = {
   '@ringrun/nn': ['ddp', 'from-pytorch', 'gpu', 'onnx', 'performance', 'recipes', 'training-step'],
   '@ringrun/tfjs': ['tfjs'],
+  '@ringrun/pretrained': ['pretrained'],
   '@ringrun/train': ['training'],
 };
 

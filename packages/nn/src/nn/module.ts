@@ -257,8 +257,8 @@ export abstract class Module implements DistributedModule {
   }
 
   /**
-   * Lets graphs that read this module's parameters and buffers run on a device (torch.nn.Module.to). Default: see {@link
-   * setDefaultDevice}. Elements move when a graph on the other device first uses them, with the states of the optimizer. Batches and
+   * Lets graphs that read this module's parameters and buffers run on a device (torch.nn.Module.to). Default: see
+   * `setDefaultDevice`. Elements move when a graph on the other device first uses them, with the states of the optimizer. Batches and
    * other tensors are copied to the device of their graph by themselves. Returns this module.
    *
    * @param device `cpu`; `cuda`, the GPU of this rank; or `cuda:N`

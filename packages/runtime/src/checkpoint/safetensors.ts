@@ -99,16 +99,18 @@ const metadataKey = '__metadata__';
  * Encodes tensors as a safetensors file. Elements are copied.
  *
  * @param allocate returns the memory for the file, which is overwritten completely. Default: new memory.
+ * @param metadata texts in the header, such as `{ format: 'pt' }` for readers that expect it. Default: none.
  * @throws InvalidArgumentError if a tensor's dtype is not supported, its length does not match its shape, or
  * its name is `__metadata__`
  */
 export function encodeSafetensors(
   tensors: ReadonlyMap<string, ArrayWithShape>,
   allocate: (bytes: number) => Uint8Array<ArrayBuffer> = (bytes) => new Uint8Array(bytes),
+  metadata: Readonly<Record<string, string>> = {},
 ): Uint8Array<ArrayBuffer> {
   for (const [name, tensor] of tensors) requireTensor(name, tensor);
   const ordered = [...tensors].sort(([, a], [, b]) => b.data.BYTES_PER_ELEMENT - a.data.BYTES_PER_ELEMENT);
-  const { header, dataBytes } = headerOf(ordered);
+  const { header, dataBytes } = headerOf(ordered, metadata);
   const file = allocate(wordBytes + header.length + dataBytes);
   new DataView(file.buffer, file.byteOffset).setBigUint64(0, BigInt(header.length), true);
   file.set(header, wordBytes);
@@ -139,17 +141,18 @@ function elementsOf(shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-function headerOf(tensors: readonly (readonly [string, ArrayWithShape])[]): {
-  header: Uint8Array;
-  dataBytes: number;
-} {
+function headerOf(
+  tensors: readonly (readonly [string, ArrayWithShape])[],
+  metadata: Readonly<Record<string, string>>,
+): { header: Uint8Array; dataBytes: number } {
   let dataBytes = 0;
   const entries = tensors.map(([name, { shape, data }]): [string, HeaderEntry] => {
     const begin = dataBytes;
     dataBytes += data.byteLength;
     return [name, { dtype: safetensorsDtype(data)!, shape, data_offsets: [begin, dataBytes] }];
   });
-  const json = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
+  const first = Object.keys(metadata).length > 0 && { [metadataKey]: metadata };
+  const json = Buffer.from(JSON.stringify({ ...first, ...Object.fromEntries(entries) }));
   const header = new Uint8Array(Math.ceil(json.length / wordBytes) * wordBytes).fill(0x20);
   header.set(json);
   return { header, dataBytes };

@@ -30,6 +30,13 @@ test('encodes length, padded header and elements as the format specifies', () =>
   expect(Buffer.from(encodeSafetensors(tensors)).equals(Buffer.from(expected))).toBe(true);
 });
 
+test('writes metadata into the header, which readers skip', () => {
+  const tensors = new Map([['a', { shape: [1], data: Float32Array.of(1) }]]);
+  const file = encodeSafetensors(tensors, undefined, { format: 'pt' });
+  expect(Buffer.from(file).toString('latin1')).toContain('{"__metadata__":{"format":"pt"},"a":');
+  expect(decodeSafetensors(file)).toEqual(tensors);
+});
+
 const everyDtype: [dtype: string, tensor: ArrayWithShape][] = [
   ['I8', { shape: [3], data: Int8Array.of(-1, 0, 127) }],
   ['F64', { shape: [2], data: Float64Array.of(Math.PI, -0) }],
