@@ -84,6 +84,31 @@ export abstract class Conv<Size extends Sizes = Sizes> extends Module {
     this.bias = bias ? uniformByFanIn([outChannels], fanIn) : undefined;
   }
 
+  /** Steps of the kernel. */
+  get stride(): Size {
+    return this.#given.stride ?? (1 as Size);
+  }
+
+  /** Padding of the input, as given. */
+  get padding(): NonNullable<ConvModuleOptions<Size>['padding']> {
+    return this.#given.padding ?? (0 as Size);
+  }
+
+  /** Distance of the kernel's elements. */
+  get dilation(): Size {
+    return this.#given.dilation ?? (1 as Size);
+  }
+
+  /** Number of groups of channels. */
+  get groups(): number {
+    return this.#given.groups ?? 1;
+  }
+
+  /** Padding mode. */
+  get paddingMode(): ConvPaddingMode {
+    return this.#given.paddingMode ?? 'zeros';
+  }
+
   /**
    * Number of dimensions after N and C.
    *

@@ -19,6 +19,7 @@ import {
 import type { BackwardHook, BackwardPreHook } from './backward-hooks.ts';
 import { attributesOf } from './attributes.ts';
 import { writeModule } from './repr.ts';
+import { replaceSubmodule, submoduleAt } from './submodules.ts';
 import { tiedKeys } from './tied-keys.ts';
 import type { RemovableHandle } from '../graph/removable-handle.ts';
 import { registerHook, type ForwardHook, type ForwardPreHook } from './forward-hooks.ts';
@@ -139,6 +140,16 @@ export abstract class Module implements DistributedModule {
   /** This module and all submodules without paths (torch.nn.Module.modules). */
   modules(): Module[] {
     return this.namedModules().map(([, module]) => module);
+  }
+
+  /** The submodule at a path such as `layer1.0.conv1`; this module at '' (torch.nn.Module.get_submodule). Throws ArgumentError if missing. */
+  getSubmodule(target: string): Module {
+    return submoduleAt<Module>(this, target);
+  }
+
+  /** Replaces or adds a submodule (torch.nn.Module.set_submodule). Throws ArgumentError for a path without an owner. */
+  setSubmodule(target: string, module: Module): void {
+    replaceSubmodule(this, target, module, isModule);
   }
 
   /** Paths of the modules whose computation is a collective, for DistributedDataParallel. */
