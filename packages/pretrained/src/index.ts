@@ -9,5 +9,6 @@ export { fromPretrained, type FromPretrainedOptions } from './models/from-pretra
 export type { KnownModel } from './models/registry.ts';
 export { savePretrained } from './models/save-pretrained.ts';
 export * from './models/index.ts';
+export * from './tokenizer/index.ts';
 export * from './lora/index.ts';
 export type { LoadingInfo, MismatchedKey } from './weights/match-weights.ts';

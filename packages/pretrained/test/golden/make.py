@@ -138,7 +138,7 @@ expected["step"] = step(bert, lambda model: classification(model, **bert_inputs)
 write("bert", expected)
 
 distilbert_config = transformers.DistilBertConfig(
-    vocab_size=48, dim=32, n_layers=2, n_heads=4, hidden_dim=37, max_position_embeddings=16, num_labels=3,
+    vocab_size=48, dim=24, n_layers=2, n_heads=4, hidden_dim=37, max_position_embeddings=16, num_labels=3,
     dropout=0.0, attention_dropout=0.0, seq_classif_dropout=0.0,
 )  # fmt: skip
 distilbert = build(transformers.DistilBertForSequenceClassification, distilbert_config, 12, "distilbert")
