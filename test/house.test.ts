@@ -37,6 +37,7 @@ const arrows: Arrows = {
   '@ringrun/examples-mnist': example,
   '@ringrun/examples-cifar': example,
   '@ringrun/examples-finetune': [...example, '@ringrun/examples-cifar'],
+  '@ringrun/examples-finetune-text': [...example, pretrained, train],
   '@ringrun/examples-gpt': example,
   '@ringrun/examples-segmentation': [...example, train, '@ringrun/examples-cifar'],
   '@ringrun/examples-text': example,

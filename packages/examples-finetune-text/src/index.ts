@@ -1,0 +1,1 @@
+export { readTexts, syntheticTexts, Texts, wordTokens, type LabelledText } from './texts.ts';
