@@ -33,7 +33,11 @@ await runScenario({
     const inputs = ({ image, mask }: Batch) =>
       [tensor(image.data, image.shape), tensor(mask.data, mask.shape)] as const;
     const shared = { trainLoader, inputs, loss: F.crossEntropy };
-    const output = new Writable({ write: (_chunk, _encoding, done) => { done(); } });
+    const output = new Writable({
+      write: (_chunk, _encoding, done) => {
+        done();
+      },
+    });
     const quiet = { report: { output } };
     const { encoder: body } = model;
     const rest = [...model.parameters()].filter((parameter) => ![...body.parameters()].includes(parameter));

@@ -97,7 +97,7 @@ async function testTexts(): Promise<LabelledText[]> {
 }
 
 /** Inputs of the model for texts: numbers of the tokens, the mask of padding, and token types. */
-type Encode = (texts: readonly string[]) => [ids: Tensor, mask: Tensor, types?: Tensor];
+type Encode = (texts: readonly string[]) => readonly Tensor[];
 
 async function pretrained(name: string): Promise<{ model: BertForSequenceClassification; encode: Encode }> {
   const base = await fromPretrained(name, {

@@ -93,5 +93,5 @@ test.each([
   [{ max_length: 3 }, 'encode: max_length is not an option. Did you mean maxLength?'],
 ])('encode refuses %j', async (options, message) => {
   const tokenizer = await tokenizerFromPretrained(gpt2With(`refused-${message.length}`, {}));
-  expect(() => tokenizer.encode('a', options)).toThrow(message);
+  expect(() => tokenizer.encode('a', options as EncodeOptions)).toThrow(message);
 });
