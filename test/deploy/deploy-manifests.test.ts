@@ -7,7 +7,7 @@ import { checksOf } from '../../packages/launcher/src/commands/deploy/checks.ts'
 import { runDeploy } from '../../packages/launcher/src/commands/deploy/main.ts';
 import { manifestsOf } from '../../packages/launcher/src/commands/deploy/manifests.ts';
 import { parseDeployment } from '../../packages/launcher/src/commands/deploy/options.ts';
-import type { Deployment } from '../../packages/launcher/src/commands/deploy/options.ts';
+import type { Deployment } from '../../packages/launcher/src/commands/deploy/deployment.ts';
 import { parseDoctorOptions } from '../../packages/launcher/src/commands/doctor/options.ts';
 import { parseCommandLine } from '../../packages/launcher/src/options/command-line.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -1,4 +1,4 @@
-import type { Deployment } from './options.ts';
+import type { Deployment } from './deployment.ts';
 
 /** The policies of an AWS role for a job, as JSON files for `aws iam`: the text of each file by its name. */
 export function awsPoliciesOf(deployment: Deployment): Record<string, string> {

@@ -9,7 +9,7 @@ import { escapedPattern, ignoredBy } from './dockerignore.ts';
 import { codeFoldersOf, filesOf, imageSummary } from './folder-files.ts';
 import type { FolderFile } from './folder-files.ts';
 import { dockerignoreOf } from './image-files.ts';
-import type { Deployment } from './options.ts';
+import type { Deployment } from './deployment.ts';
 
 const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string };
 

@@ -1,4 +1,4 @@
-import type { Deployment } from './options.ts';
+import type { Deployment } from './deployment.ts';
 import {
   environmentOf,
   indented,

@@ -8,7 +8,7 @@ import { checksOf } from './checks.ts';
 import { manifestsOf } from './manifests.ts';
 import { nextSteps } from './next-steps.ts';
 import { parseDeployment } from './options.ts';
-import type { Deployment } from './options.ts';
+import type { Deployment } from './deployment.ts';
 
 /**
  * Runs the command in `folder`, which becomes the image, and returns the exit code.

@@ -1,5 +1,5 @@
 import type { NodeRange } from '../../options/launch-options.ts';
-import type { Deployment } from './options.ts';
+import type { Deployment } from './deployment.ts';
 import {
   commandOf,
   environmentOf,

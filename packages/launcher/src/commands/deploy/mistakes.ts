@@ -1,4 +1,4 @@
-import type { Deployment } from './options.ts';
+import type { Deployment } from './deployment.ts';
 
 /** What is wrong with a combination of options, and the fix. Undefined if nothing is. */
 export function mistakeIn(deployment: Deployment): string | undefined {

@@ -1,7 +1,7 @@
 import type { BuildFiles } from './build-files.ts';
 import { kubectlOf, masterOf } from './checks.ts';
 import { asksForNccl } from './mistakes.ts';
-import type { Deployment } from './options.ts';
+import type { Deployment } from './deployment.ts';
 
 /** The files that were written, and the commands that build, push and apply them. */
 export function nextSteps(

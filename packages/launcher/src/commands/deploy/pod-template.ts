@@ -1,4 +1,4 @@
-import type { Deployment } from './options.ts';
+import type { Deployment } from './deployment.ts';
 import type { Toleration } from './values.ts';
 
 /** YAML accepts JSON, so values of the user are quoted as in JSON: YAML reads an unquoted `no` as false. */
