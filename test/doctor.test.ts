@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
@@ -35,15 +35,6 @@ function library(name: string, body: string): string {
   return path;
 }
 
-/** A folder whose program has installed another version of onnxruntime-node. */
-function folderWithOldOnnxruntime(): string {
-  const own = join(folder, 'old');
-  const itsPackage = join(own, 'node_modules/onnxruntime-node');
-  mkdirSync(itsPackage, { recursive: true });
-  writeFileSync(join(itsPackage, 'package.json'), '{ "name": "onnxruntime-node", "version": "0.0.1" }');
-  return own;
-}
-
 /** What a library does when it is opened, the seconds that it is given, and what the doctor says of it. */
 type Opened = readonly [name: string, body: string, timeout: number, why: string];
 const hangs: Opened = ['hangs', 'for (;;) pause();', 2, 'it did not end within 2 s'];
@@ -66,8 +57,11 @@ describe('on a machine', () => {
     // Files may have 0 bytes: memory of memfd_create counts as a file.
     const limited = ['-c', 'ulimit -n 300; ulimit -f 0; exec "$0" "$@"'];
     const command = start('sh', [...limited, process.execPath, launcher, 'doctor', '--json'], {
-      cwd: folderWithOldOnnxruntime(),
-      env: { OMP_NUM_THREADS: 640, LD_LIBRARY_PATH: folder },
+      env: {
+        OMP_NUM_THREADS: 640,
+        LD_LIBRARY_PATH: folder,
+        RINGRUN_ONNXRUNTIME_LIBRARY: join(folder, 'libabsent.so'),
+      },
     });
     const findings = await findingsOf(command);
     expect(words(findings['threads'])).toMatch(
@@ -80,7 +74,7 @@ describe('on a machine', () => {
       /^warning: not available, so processes of one host use TCP: .*ftruncate.* → .*ulimit -f unlimited/,
     );
     expect(words(findings['onnxruntime'])).toMatch(
-      /^problem: onnxruntime cannot be used: expected onnxruntime-node 1\.\S+, got 0\.0\.1 in \S+ → Run npm install onnxruntime-node@1\./,
+      /^problem: onnxruntime cannot be used: cannot load \S+libabsent\.so: .* → Set RINGRUN_ONNXRUNTIME_LIBRARY to a libonnxruntime 1\.\S+ for linux \S+, or unset it/,
     );
     if (existsSync('/dev/nvidia0')) return;
     expect(words(findings['gpu'])).toMatch(

@@ -4,10 +4,6 @@
 
 #include "operators/product/blocks.h"
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 namespace ringrun {
 namespace {
 
@@ -71,41 +67,6 @@ struct Multiply {
   }
 };
 
-#if defined(__x86_64__)
-
-// Adds the products of pairs. In assembler, because compilers inline intrinsics only into functions with their attribute.
-struct PairStep {
-  using Element = std::uint16_t;
-  typedef float Numbers __attribute__((vector_size(64)));
-  typedef std::uint32_t Weights __attribute__((vector_size(64)));
-  typedef Weights Left;
-  typedef std::uint32_t Pair __attribute__((aligned(alignof(std::uint16_t)), may_alias));
-  static constexpr std::size_t kRows = 2;
-  static constexpr bool kIsLarge = false;
-
-  static RINGRUN_INLINE void loadWeights(const std::uint16_t* from, Weights& to) { std::memcpy(&to, from, sizeof to); }
-  static RINGRUN_INLINE void loadLeft(const std::uint16_t* from, Left& to) {
-    Left pairs;
-    asm("vpbroadcastd %1, %0" : "=v"(pairs) : "m"(*reinterpret_cast<const Pair*>(from)));
-    to = pairs;
-  }
-  static RINGRUN_INLINE void add(const Weights& weights, const Left& left, Numbers& sums) {
-    // g++ keeps arrays in memory whose elements are operands themselves.
-    Numbers sum = sums;
-    asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(weights), "v"(left));
-    sums = sum;
-  }
-};
-
-struct MultiplyPairs {
-  template <std::size_t Bytes>
-  static RINGRUN_INLINE void run(const HalfPanelProduct& product) {
-    ProductBlocksOf<PairStep, Bytes>::multiply(product);
-  }
-};
-
-#endif
-
 #undef RINGRUN_INLINE
 
 }  // namespace
@@ -119,13 +80,6 @@ void multiplyAvx2(const PanelProduct& product) { runWithAvx2<Multiply>(product);
 void multiplyAvx2(const HalfPanelProduct& product) { runWithAvx2<Multiply>(product); }
 void multiplyAvx512(const PanelProduct& product) { runWithAvx512<Multiply>(product); }
 void multiplyAvx512(const HalfPanelProduct& product) { runWithAvx512<Multiply>(product); }
-void multiplyAvx512BFloat16(const HalfPanelProduct& product) { runWithAvx512<MultiplyPairs>(product); }
-
-bool hasAvx512BFloat16() {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  // CPUID leaf 7, subleaf 1.
-  return hasAvx512WithFma() && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & 1u << 5) != 0;
-}
 #endif
 
 }  // namespace ringrun
