@@ -1,5 +1,5 @@
 import { deserialize, serialize } from 'node:v8';
-import { closeSync, openSync, readdirSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A function that every rank calls: an export of a module, or the source of a function. */
@@ -53,14 +53,8 @@ export class CallFiles {
   }
 
   #write(name: string, value: unknown): void {
-    const bytes = serialize(value);
     const path = join(this.#folder, name);
-    const file = openSync(`${path}.part`, 'w', 0o600);
-    try {
-      for (let written = 0; written < bytes.length;) written += writeSync(file, bytes, written);
-    } finally {
-      closeSync(file);
-    }
+    writeFileSync(`${path}.part`, serialize(value));
     renameSync(`${path}.part`, path);
   }
 
