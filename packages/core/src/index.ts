@@ -17,6 +17,7 @@ export * from './format.ts';
 export * from './given-location.ts';
 export * from './known-options.ts';
 export type * from './lane.ts';
+export type * from './links.ts';
 export * from './make-folder.ts';
 export * from './missing-package.ts';
 export * from './options.ts';
