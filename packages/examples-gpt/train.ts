@@ -3,6 +3,7 @@
 //   2 processes:  node launch --nproc 2 packages/examples-gpt/train.ts
 //   checkpoints:  node launch --nproc 2 packages/examples-gpt/train.ts --output run   (add --resume to continue)
 //   bfloat16:     node launch --nproc 2 packages/examples-gpt/train.ts --bf16
+//   slow links:   node launch --nproc 2 packages/examples-gpt/train.ts --sync diloco --transport bf16
 //   sampling:     node launch packages/examples-gpt/train.ts --output run --resume --sample 500
 //
 // Without --data, tiny Shakespeare is downloaded (1.1 MB). Without a network, use --data FILE, or --synthetic.
@@ -20,11 +21,14 @@ import {
 import {
   GPT,
   Windows,
+  addSyncOptions,
   characterCorpus,
   decayedApart,
   sample,
+  syncOf,
   syntheticText,
   tokenLoss,
+  type SyncSettings,
   warmupAndCosine,
 } from '@ringrun/examples-gpt';
 import { exportOnnx, manualSeed, optim } from '@ringrun/nn';
@@ -32,7 +36,9 @@ import { Command, Option } from 'commander';
 
 const shakespeare =
   'https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt';
-type Own = Record<'steps' | 'context' | 'layers' | 'heads' | 'width' | 'sample', number> & { data: string };
+type Own = Record<'steps' | 'context' | 'layers' | 'heads' | 'width' | 'sample', number> & {
+  data: string;
+} & SyncSettings;
 const shared: SharedDefaults<Own> = {
   unit: 'sequences',
   batch: { perRank: 12 },
@@ -56,6 +62,7 @@ const command = new Command('train.ts')
   .option('--heads <n>', 'attention heads of a block', integerFrom(1), 4)
   .option('--width <n>', 'size of a token in the model, a multiple of --heads', integerFrom(1), 128)
   .option('--sample <n>', 'after training, print n characters drawn from the model', integerFrom(0), 0);
+addSyncOptions(command);
 
 const settings = parseOptions(command, shared);
 const { steps, epochs, context, seed, layers, heads, width } = settings;
@@ -83,7 +90,7 @@ await run(settings, async () => {
       return { optimizer, scheduler: new optim.lrScheduler.LambdaLR(optimizer, factor) };
     },
     evaluation: { loss: tokenLoss },
-    trainer: { gradientClipVal: 1, ...(bySteps && { maxSteps: steps }) },
+    trainer: { gradientClipVal: 1, ...(bySteps && { maxSteps: steps }), ...syncOf(settings) },
     exported: (gpt) =>
       exportOnnx(gpt, {
         inputs: [

@@ -14,3 +14,8 @@ export function warnOfUnaveragedGradient(): void {
       'Wrap the model: const ddp = new DistributedDataParallel(model). (Printed once per process.)\n',
   );
 }
+
+/** For wrappers whose ranks exchange parameters instead of gradients: the warning does not apply. */
+export function allowUnaveragedGradients(): void {
+  registry.unaveragedGradientWasReported = true;
+}

@@ -15,7 +15,10 @@ export interface Task<Model extends TrainableModule, Sample, Batch> {
   /** Loss and metrics, of which the validation prints the values. */
   readonly evaluation: EvaluationOptions<Model, Batch>;
   /** Settings of the Trainer that are the example's own. */
-  readonly trainer?: Pick<TrainerOptions, 'callbacks' | 'compile' | 'gradientClipVal' | 'maxSteps'>;
+  readonly trainer?: Pick<
+    TrainerOptions,
+    'callbacks' | 'compile' | 'diloco' | 'gradientClipVal' | 'maxSteps'
+  >;
   /** What the rate counts. Default: the samples. */
   readonly rate?: Rate<Batch>;
   /** The model in ONNX format, for `--save-model`. */

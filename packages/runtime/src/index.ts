@@ -61,6 +61,7 @@ export * from './data/index.ts';
 export * from './spawn/index.ts';
 export * from './storage/index.ts';
 export * from './ddp/index.ts';
+export * from './local-steps/index.ts';
 export * from './checkpoint/index.ts';
 export * from './profiler/index.ts';
 export * from './report/index.ts';

@@ -92,7 +92,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
       afterAverage: module.synchronous ? this.#endStepSync.bind(this) : this.#endStep.bind(this),
       ...(this.#faultTolerance && { recovery: this.#faultTolerance }),
     });
-    if (this.#faultTolerance) this.#faultTolerance.reducer = this.#reducer;
+    if (this.#faultTolerance) this.#faultTolerance.averages = this.#reducer;
     if (settings.shareParameters) this.#reducer.shareParameters();
     // Includes frozen parameters, so that a gradient after unfreezing is an error.
     const sink = gradientSinkOf(group, this.#reducer, parameters);

@@ -15,14 +15,29 @@ import { readyState } from '../process-group/state.ts';
 import { Recovery } from '../recovery/recovery.ts';
 import type { States } from '../recovery/state-transfer.ts';
 import type { Replica } from '../recovery/training.ts';
+import type { HookStates } from './hooks/hook-states.ts';
 import { allEnded } from './all-ended.ts';
 import { bytesOf } from './buffers.ts';
 import type { Settings } from './options.ts';
 import type { AverageRecovery } from './reducer-settings.ts';
-import type { Reducer } from './reducer.ts';
 
 /** The session whose ranks train a fault-tolerant model. */
 let recovering: object | undefined;
+
+/** What a fault-tolerant training repeats after a rank has died: the averages of gradients, or of local steps. */
+export interface Averages {
+  /** Copies the data in the memory of the group, which is destroyed next. */
+  leaveGroup(): void;
+  /** Allocates memory of another group. A collective. */
+  enterGroup(group: ProcessGroup): void;
+  /** Whether an average consists of collectives that start one after the other. */
+  readonly hasCommHook: boolean;
+  /** The states of a communication hook. */
+  readonly hookStates: HookStates | undefined;
+  /** What a process that joins needs beside the parameters. */
+  stateDict(): unknown;
+  loadStateDict(state: unknown): void;
+}
 
 /** Names of ringrun's own states. */
 const moduleState = 'module.state';
@@ -41,17 +56,23 @@ export class FaultTolerance implements AverageRecovery, Replica {
   readonly #objects = new Map<string, Stateful>();
   /** States of loaders and samplers at the end of the last step: during a step they count its batch. */
   readonly #positions = new Map<string, unknown>();
-  #reducer: Reducer | undefined;
+  #averages: Averages | undefined;
   #stepRanks: readonly number[] = [];
   #isShared = false;
 
   /** A collective, except in a process that joins a running job. */
-  constructor(module: DistributedModule, settings: Settings, options: DistributedDataParallelOptions) {
-    const { session } = readyState('DistributedDataParallel');
-    requireCombination(module, session.group, options);
+  constructor(
+    module: DistributedModule,
+    settings: Pick<Settings, 'broadcastBuffers' | 'minRanks'>,
+    options: Pick<DistributedDataParallelOptions, 'processGroup' | 'onMembershipChange'>,
+    who = 'DistributedDataParallel',
+  ) {
+    const { session } = readyState(who);
+    requireCombination(module, session.group, options, who);
     if (recovering === session) {
       throw refused(
         'expected one model with faultTolerance in a process, got a second one. Put both into one model.',
+        who,
       );
     }
     this.#module = module;
@@ -73,8 +94,8 @@ export class FaultTolerance implements AverageRecovery, Replica {
   }
 
   /** Called once, before the first step. */
-  set reducer(reducer: Reducer) {
-    this.#reducer = reducer;
+  set averages(averages: Averages) {
+    this.#averages = averages;
   }
 
   mayStartEarly(): boolean {
@@ -87,16 +108,20 @@ export class FaultTolerance implements AverageRecovery, Replica {
     return this.#recovery.prepareCommit();
   }
 
+  /** @throws RingrunError `ERR_FAULT_TOLERANCE` in a process that joins, before `shareState` */
+  requireAdmitted(who: string): void {
+    if (this.#recovery.isAdmitted) return;
+    throw new RingrunError(
+      'ERR_FAULT_TOLERANCE',
+      `${who}: this process joins a running job and has not received its state. Await shareState({ optimizer, … }) of the wrapped model before training.`,
+    );
+  }
+
   /** Averages the gradients of a step, and broadcasts the buffers of rank 0, on all ranks or on none. */
   async run(average: () => Promise<void>, startedCommit?: StartableOperation): Promise<void> {
-    if (!this.#recovery.isAdmitted) {
-      throw new RingrunError(
-        'ERR_FAULT_TOLERANCE',
-        'loss.backward(): this process joins a running job and has not received its state. Await shareState({ optimizer, … }) of DistributedDataParallel before training.',
-      );
-    }
+    this.requireAdmitted('loss.backward()');
     let ranks = this.#stepRanks;
-    const issuesAtOnce = !this.#reducer!.hasCommHook;
+    const issuesAtOnce = !this.#averages!.hasCommHook;
     const received = await this.#recovery.run({
       isStep: true,
       issuesAtOnce,
@@ -113,7 +138,7 @@ export class FaultTolerance implements AverageRecovery, Replica {
     });
     this.#unpackBuffers(received);
     this.#stepRanks = ranks;
-    this.#recordPositions();
+    this.recordPositions();
   }
 
   /** Runs collectives of the program until all ranks have their result. */
@@ -144,7 +169,7 @@ export class FaultTolerance implements AverageRecovery, Replica {
     this.#isShared = true;
     for (const [name, object] of checked) this.#objects.set(name, object);
     if (this.#recovery.isAdmitted) {
-      this.#recordPositions();
+      this.recordPositions();
       return false;
     }
     await this.#recovery.join();
@@ -152,18 +177,18 @@ export class FaultTolerance implements AverageRecovery, Replica {
   }
 
   leaveGroup(): void {
-    this.#reducer!.leaveGroup();
+    this.#averages!.leaveGroup();
   }
 
   enterGroup(group: ProcessGroup): void {
-    this.#reducer!.enterGroup(group);
+    this.#averages!.enterGroup(group);
   }
 
   async saveState(): Promise<States> {
     const states = new Map<string, FlatState>();
     states.set(moduleState, flatten(Object.fromEntries(this.#tensors()), moduleState));
-    states.set(trainingState, flatten({ steps: this.#reducer!.steps }, trainingState));
-    const { hookStates } = this.#reducer!;
+    states.set(trainingState, flatten(this.#averages!.stateDict(), trainingState));
+    const { hookStates } = this.#averages!;
     // The step that a death has interrupted is repeated with the new process.
     await hookStates?.undoStep();
     if (hookStates?.shared !== undefined) states.set(hookState, hookStates.shared);
@@ -182,7 +207,7 @@ export class FaultTolerance implements AverageRecovery, Replica {
         `shareState: expected the objects of the running job (${names.join(', ') || 'none'}), got ${[...this.#objects.keys()].join(', ') || 'none'}. Pass the same objects on every rank.`,
       );
     }
-    const { hookStates } = this.#reducer!;
+    const { hookStates } = this.#averages!;
     if (states.has(hookState) !== (hookStates?.shared !== undefined)) {
       throw new InvalidArgumentError(
         `shareState: expected the communication hook of the running job, ${states.has(hookState) ? 'which has a state' : 'which has no state'}, got another one. Register the same hook on every rank before shareState.`,
@@ -190,9 +215,9 @@ export class FaultTolerance implements AverageRecovery, Replica {
     }
     this.#loadTensors(states.get(moduleState) as Record<string, ArrayWithShape>);
     if (states.has(hookState)) await hookStates!.loadShared(states.get(hookState));
-    this.#reducer!.steps = (states.get(trainingState) as { steps: number }).steps;
+    this.#averages!.loadStateDict(states.get(trainingState));
     for (const [name, object] of this.#objects) await object.loadStateDict(states.get(name) as never);
-    this.#recordPositions();
+    this.recordPositions();
   }
 
   #tensors(): [name: string, tensor: DistributedBuffer][] {
@@ -219,7 +244,8 @@ export class FaultTolerance implements AverageRecovery, Replica {
     }
   }
 
-  #recordPositions(): void {
+  /** Keeps the positions of loaders and samplers, at the end of a step. */
+  recordPositions(): void {
     for (const [name, object] of this.#objects) {
       if (Symbol.iterator in object || Symbol.asyncIterator in object) {
         this.#positions.set(name, object.stateDict());
@@ -248,33 +274,32 @@ export class FaultTolerance implements AverageRecovery, Replica {
 function requireCombination(
   module: DistributedModule,
   group: ProcessGroup,
-  { processGroup }: DistributedDataParallelOptions,
+  { processGroup }: Pick<DistributedDataParallelOptions, 'processGroup'>,
+  who: string,
 ): void {
+  const refuse = (problem: string) => refused(problem, who);
   if (processGroup !== undefined && processGroup !== group) {
-    throw refused('expected the default group, got the option processGroup with another one. Leave it out.');
+    throw refuse('expected the default group, got the option processGroup with another one. Leave it out.');
   }
   if (group.backend !== 'gloo') {
-    throw refused(
+    throw refuse(
       `expected a group of the backend 'gloo', got '${group.backend}'. Use restarts with checkpoints instead.`,
     );
   }
   if (module.synchronous === true) {
-    throw refused(
+    throw refuse(
       'expected a model whose library awaits promises, got one of TensorFlow.js. Use restarts with checkpoints instead.',
     );
   }
   const collective = [...(module.namedCollectives?.() ?? [])].at(0);
   if (collective !== undefined) {
-    throw refused(
+    throw refuse(
       `expected a model without collectives in forward, got ${collective === '' ? 'one' : collective} (SyncBatchNorm), whose result depends on a rank that may die. Use BatchNorm.`,
     );
   }
 }
 
 /** @param problem the expected and the actual value, and the fix */
-export function refused(problem: string): RingrunError {
-  return new RingrunError(
-    'ERR_FAULT_TOLERANCE',
-    `DistributedDataParallel with faultTolerance: 'shrink': ${problem}`,
-  );
+export function refused(problem: string, who = 'DistributedDataParallel'): RingrunError {
+  return new RingrunError('ERR_FAULT_TOLERANCE', `${who} with faultTolerance: 'shrink': ${problem}`);
 }

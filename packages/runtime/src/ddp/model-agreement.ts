@@ -6,17 +6,16 @@ import type {
   ProcessGroup,
   TypedArray,
 } from '@ringrun/core';
-import type { Settings } from './options.ts';
 
 /**
  * The ranks' models differ in a parameter, a buffer (presence, name, shape or dtype) or a collective layer,
  * or their options differ.
  */
 export class ModelMismatchError extends RingrunError {
-  constructor(difference: string) {
+  constructor(difference: string, who = 'DistributedDataParallel') {
     super(
       'ERR_MODEL_MISMATCH',
-      `DistributedDataParallel: the ranks' models or options differ. ${difference}. Every rank must build the same model, with parameters and buffers of the ` +
+      `${who}: the ranks' models or options differ. ${difference}. Every rank must build the same model, with parameters and buffers of the ` +
         'same names and shapes in the same order, and pass the same options. No model was changed.',
     );
   }
@@ -35,16 +34,21 @@ type Kind = (typeof kinds)[number];
  * @throws ModelMismatchError on every rank, with the first parameter, buffer or option that differs and its
  * description on each rank
  */
-export function requireSameModel(group: ProcessGroup, module: DistributedModule, settings: Settings): void {
+export function requireSameModel(
+  group: ProcessGroup,
+  module: DistributedModule,
+  settings: object,
+  who?: string,
+): void {
   const difference = firstDifference(
     group.allGatherObjectSync<Outline>({
       parameter: describeParameters(module.namedParameters()),
       buffer: describeTensors(module.namedBuffers()),
       'collective part': [...(module.namedCollectives?.() ?? [])],
-      option: Object.entries(settings).map(([name, value]) => `${name} ${value}`),
+      option: Object.entries(settings).map(([name, value]) => `${name} ${String(value)}`),
     }),
   );
-  if (difference !== undefined) throw new ModelMismatchError(difference);
+  if (difference !== undefined) throw new ModelMismatchError(difference, who);
 }
 
 /**

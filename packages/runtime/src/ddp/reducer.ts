@@ -47,26 +47,15 @@ export class Reducer implements SynchronousGradientSink {
   #accumulators = 0;
 
   /** @param parameters in order of definition; backward passes reach them in roughly the reverse order */
-  constructor(
-    group: ProcessGroup,
-    parameters: readonly DistributedParameter[],
-    {
-      firstCap,
-      cap,
-      overlaps = false,
-      synchronous = false,
-      afterAverage,
-      readsParameters,
-      recovery,
-    }: ReducerSettings,
-  ) {
+  constructor(group: ProcessGroup, parameters: readonly DistributedParameter[], settings: ReducerSettings) {
+    const { firstCap, cap, overlaps = false, synchronous = false, recovery } = settings;
     this.#parameters = parameters;
     const isRepeatable = recovery !== undefined;
     this.#slots = new GradientSlots(group, parameters, { firstCap, cap, overlaps, isRepeatable });
     this.#average = new BucketAverage(group, this.#slots, recovery);
     this.#synchronous = synchronous;
-    this.#afterAverage = afterAverage;
-    this.#readsParameters = readsParameters;
+    this.#afterAverage = settings.afterAverage;
+    this.#readsParameters = settings.readsParameters;
     this.#recovery = recovery;
   }
 
@@ -152,8 +141,10 @@ export class Reducer implements SynchronousGradientSink {
     return this.#steps;
   }
 
-  /** Set by a process that joins a running job. */
-  set steps(steps: number) {
+  /** What a process that joins a running job loads. */
+  readonly stateDict = () => ({ steps: this.#steps });
+
+  loadStateDict({ steps }: { steps: number }): void {
     this.#steps = steps;
   }
 

@@ -102,6 +102,8 @@ export class FitLoop implements TrainingContext {
         for (const logger of this.#ownLoggers) logger.logHyperparameters(options.hyperparameters);
       await this.#call('onFitStart');
       while (!this.#isDone) await this.#epoch();
+      // Stopped early.
+      await models.synchronize();
       await checkpoints?.finished();
       await this.#call('onFitEnd');
       await this.report.end();
@@ -122,9 +124,12 @@ export class FitLoop implements TrainingContext {
   }
 
   get #isDone(): boolean {
+    return this.#stoppedEarly || this.currentEpoch >= this.#epochs || this.#hasAllSteps;
+  }
+
+  get #epochs(): number {
     const { maxEpochs, maxSteps } = this.#parts.options;
-    const epochs = maxEpochs ?? (maxSteps === undefined ? defaultEpochs : Infinity);
-    return this.#stoppedEarly || this.currentEpoch >= epochs || this.#hasAllSteps;
+    return maxEpochs ?? (maxSteps === undefined ? defaultEpochs : Infinity);
   }
 
   get #hasAllSteps(): boolean {
@@ -150,6 +155,8 @@ export class FitLoop implements TrainingContext {
     await this.#trainEpoch(trainLoader.length);
     if (this.#sumsLosses) this.metrics = { ...this.metrics, ...(await this.#sums.means(this.#parts.group)) };
     const isWhole = this.#batches >= trainLoader.length;
+    if (this.#hasAllSteps || (isWhole && this.currentEpoch + 1 >= this.#epochs))
+      await this.#parts.models.synchronize();
     const isDue = valCheckInterval === undefined && (this.currentEpoch + 1) % checkValEveryNEpoch === 0;
     if (validationLoader && (isDue || this.#hasAllSteps)) await this.#validate();
     if (isWhole) this.#parts.schedulers.step('epoch', this.currentEpoch + 1, this.metrics);
@@ -183,6 +190,7 @@ export class FitLoop implements TrainingContext {
       await report.step({ loss, samples, lr });
       if (ends) {
         this.globalStep += 1;
+        await this.#parts.models.step();
         schedulers.step('step', this.globalStep, this.metrics);
       }
       if (this.#sumsLosses) await this.#sums.add(losses, samples);
@@ -219,7 +227,9 @@ export class FitLoop implements TrainingContext {
     if (loader === undefined || this.#validatedAt === this.globalStep) return;
     this.#validatedAt = this.globalStep;
     await this.#call('onValidationStart');
-    const values = await evaluateModels(models, { ...fit, loader }, { options, group });
+    const values = await models.withGlobalParameters(() =>
+      evaluateModels(models, { ...fit, loader }, { options, group }),
+    );
     this.#validation = values;
     const { validationName = 'val' } = options;
     const named = Object.entries(values).map(

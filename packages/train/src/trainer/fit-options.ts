@@ -1,5 +1,5 @@
 import type { optim, Tensor } from '@ringrun/nn';
-import type { DistributedDataParallel } from 'ringrun';
+import type { DiLoCo, DistributedDataParallel } from 'ringrun';
 import type { MetricInput } from '../metrics/input.ts';
 import type { TrainableModule } from '../trainable-module.ts';
 import type { MetricCollection, PredictionMetric } from '../metrics/metric-collection.ts';
@@ -141,4 +141,7 @@ export interface FitResult {
 }
 
 /** What the trainer wraps. */
-export type AnyWrapped = DistributedDataParallel<TrainableModule> | TrainableModule;
+export type AnyWrapped = Wrapper | TrainableModule;
+
+/** A module and the ranks that train it together. */
+export type Wrapper = DistributedDataParallel<TrainableModule> | DiLoCo<TrainableModule>;

@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from '@ringrun/core';
 import { nn } from '@ringrun/nn';
-import { DistributedDataParallel, type ProcessGroup } from 'ringrun';
+import { DiLoCo, DistributedDataParallel, type ProcessGroup, type Stateful } from 'ringrun';
 import type { TrainableModule } from '../trainable-module.ts';
-import type { AnyWrapped, Models, Wrapped } from './fit-options.ts';
+import type { AnyWrapped, Models, Wrapped, Wrapper } from './fit-options.ts';
 import type { TrainerOptions } from './trainer-options.ts';
 
 interface KnownWrapper {
-  readonly wrapper: DistributedDataParallel<TrainableModule>;
+  readonly wrapper: Wrapper;
   readonly group: ProcessGroup;
   /** The parameters that were trained when the module was wrapped: the wrapper averages only their gradients. */
   readonly trained: ReadonlySet<object>;
@@ -24,15 +24,15 @@ export class WrappedModels {
 
   /**
    * @param group the modules are wrapped for it, if there is one
-   * @param options of the wrappers; undefined: wrap no module that is not wrapped already
+   * @param options of the wrappers, `ddp` or `diloco`; undefined: wrap no module that is not wrapped already
    * @throws InvalidArgumentError if there is no module
    */
   constructor(
     models: Models | { readonly module: Models },
     group: ProcessGroup | undefined,
-    options: TrainerOptions['ddp'] | undefined,
+    options: Pick<TrainerOptions, 'ddp' | 'diloco'> | undefined,
   ) {
-    this.#isOne = models instanceof nn.Module || models instanceof DistributedDataParallel;
+    this.#isOne = models instanceof nn.Module || isWrapper(models);
     const named = (this.#isOne ? { model: models } : models) as Readonly<Record<string, AnyWrapped>>;
     const entries = Object.entries(named);
     if (entries.length === 0 || !entries.every(([, one]) => isModel(one))) {
@@ -41,14 +41,17 @@ export class WrappedModels {
       );
     }
     const wrap = (one: AnyWrapped) => {
-      if (one instanceof DistributedDataParallel || group === undefined) return one;
+      if (isWrapper(one) || group === undefined) return one;
       const known = wrappers.get(one);
       const isKnown = known?.group === group;
       if (options === undefined) return isKnown ? known.wrapper : one;
       const trained = new Set<object>([...one.parameters()].filter(({ requiresGrad }) => requiresGrad));
       // A layer that was unfrozen since then needs another wrapper.
       if (isKnown && [...trained].every((parameter) => known.trained.has(parameter))) return known.wrapper;
-      const wrapper = new DistributedDataParallel(one, { ...options, processGroup: group });
+      const { ddp, diloco } = options;
+      const wrapper = diloco
+        ? new DiLoCo(one, { ...diloco, processGroup: group })
+        : new DistributedDataParallel(one, { ...ddp, processGroup: group });
       wrappers.set(one, { wrapper, group, trained });
       return wrapper;
     };
@@ -92,23 +95,56 @@ export class WrappedModels {
     };
   }
 
+  /** What each rank has for itself, by the names of `registered`, if ranks exchange parameters only now and then. */
+  get ofRanks(): Readonly<Record<string, Stateful>> {
+    const local = Object.entries(this.registered).filter((entry) => entry[1] instanceof DiLoCo);
+    return Object.fromEntries(
+      local.map(([name, one]) => [`${name}_rank`, (one as DiLoCo<TrainableModule>).rankState]),
+    );
+  }
+
   /** Gives all ranks the running statistics of rank 0. A collective. */
   syncBuffers(): void {
-    for (const one of Object.values(this.#wrapped))
-      if (one instanceof DistributedDataParallel) one.syncBuffers();
+    for (const one of this.#wrappers) if (one instanceof DistributedDataParallel) one.syncBuffers();
   }
 
   /** Runs a backward pass whose gradients are not averaged. */
   async noSync<Result>(run: () => Promise<Result>): Promise<Result> {
-    const all = Object.values(this.#wrapped).filter((one) => one instanceof DistributedDataParallel);
-    return await all.reduce((inner, one) => () => one.noSync(inner), run)();
+    return await this.#wrappers.reduce((inner, one) => () => one.noSync(inner), run)();
+  }
+
+  /** After a step of the optimizers. A collective now and then, with `diloco`. */
+  async step(): Promise<void> {
+    for (const one of this.#local) await one.step();
+  }
+
+  /** Makes the parameters equal on all ranks. A collective, with `diloco`. */
+  async synchronize(): Promise<void> {
+    for (const one of this.#local) await one.synchronize();
+  }
+
+  /** Runs an evaluation with parameters that are equal on all ranks. */
+  async withGlobalParameters<Result>(run: () => Promise<Result>): Promise<Result> {
+    return await this.#local.reduce((inner, one) => () => one.withGlobalParameters(inner), run)();
+  }
+
+  get #wrappers(): Wrapper[] {
+    return Object.values(this.#wrapped).filter(isWrapper);
+  }
+
+  get #local(): DiLoCo<TrainableModule>[] {
+    return this.#wrappers.filter((one) => one instanceof DiLoCo);
   }
 }
 
 function isModel(value: unknown): boolean {
-  return value instanceof nn.Module || value instanceof DistributedDataParallel;
+  return value instanceof nn.Module || isWrapper(value);
 }
 
 function moduleOf(one: AnyWrapped): TrainableModule {
-  return one instanceof DistributedDataParallel ? one.module : one;
+  return isWrapper(one) ? one.module : one;
+}
+
+function isWrapper(value: unknown): value is Wrapper {
+  return value instanceof DistributedDataParallel || value instanceof DiLoCo;
 }

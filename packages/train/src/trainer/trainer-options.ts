@@ -2,6 +2,7 @@ import { InvalidArgumentError, requireInteger, requireOptions, type OptionNames 
 import type { CompileStepOptions } from '@ringrun/nn';
 import type {
   CheckpointerOptions,
+  DiLoCoOptions,
   DistributedDataParallelOptions,
   ProcessGroup,
   TrainingReportOptions,
@@ -66,6 +67,11 @@ export interface TrainerOptions {
     DistributedDataParallelOptions,
     'processGroup' | 'faultTolerance' | 'minRanks' | 'onMembershipChange'
   >;
+  /**
+   * Wrap the model in {@link DiLoCo} instead, with these options: ranks exchange their parameters only now and then. Validations use the
+   * parameters that the ranks have in common, and after the last step all ranks have the same. Default: undefined.
+   */
+  diloco?: Omit<DiLoCoOptions, 'processGroup' | 'faultTolerance' | 'minRanks' | 'onMembershipChange'>;
   /** Options of `trainingReport`: TensorBoard, a trace, the name of a sample. Default: its defaults. */
   report?: ReportOptions;
   /** Print progress, the values of validations and the closing table. Default: true. */
@@ -92,6 +98,7 @@ const optionNames: OptionNames<TrainerOptions> = {
   checkpoint: true,
   resume: true,
   ddp: true,
+  diloco: true,
   report: true,
   enableProgressBar: true,
   processGroup: true,
@@ -116,6 +123,10 @@ export function requireTrainerOptions(options: TrainerOptions): void {
   requireChoice(who, 'precision', options.precision ?? 'float32', ['float32', 'bf16']);
   requireChoice(who, 'gradientClipAlgorithm', options.gradientClipAlgorithm ?? 'norm', ['norm', 'value']);
   const { gradientClipVal = 0, checkpoint, resume } = options;
+  if (options.ddp && options.diloco)
+    throw new InvalidArgumentError(
+      `${who}: expected one of ddp and diloco, got both. Leave one of them out.`,
+    );
   if (!(gradientClipVal >= 0)) {
     throw new InvalidArgumentError(
       `${who}: gradientClipVal: expected a number of at least 0, got ${gradientClipVal}.`,

@@ -49,7 +49,7 @@ export class Trainer {
     const [settings, group] = [this.#options, this.#group];
     const { callbacks = [], validationName = 'val', checkpoint } = settings;
     const loggers = this.#loggers;
-    const models = new WrappedModels(model, group, settings.ddp ?? {});
+    const models = new WrappedModels(model, group, settings);
     const optimizers = byName(fit.optimizer);
     const schedulers = new Schedulers(fit.scheduler, `${validationName}/loss`);
     const trainBatch = trainBatchOf(models, fit, optimizers, settings);
@@ -58,12 +58,15 @@ export class Trainer {
     if (problem !== undefined && isRank0) process.stderr.write(`ringrun: ${problem}\n`);
 
     const checkpoints = checkpointerOf(settings, group);
+    const isLocal = Object.keys(models.ofRanks).length > 0;
     checkpoints?.register({
       ...models.registered,
-      ...registeredOptimizers(optimizers),
+      ...(!isLocal && registeredOptimizers(optimizers)),
       ...schedulers.registered,
       ...('loadStateDict' in fit.trainLoader && { loader: fit.trainLoader }),
     });
+    if (isLocal)
+      checkpoints?.register({ ...models.ofRanks, ...registeredOptimizers(optimizers) }, { perRank: true });
     const resumed = await checkpoints?.resume(settings.resume);
     const state = resumed && stateOf(resumed, group?.size ?? 1);
     if (resumed && state) {

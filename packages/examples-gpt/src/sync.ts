@@ -1,0 +1,43 @@
+import { integerFrom } from '@ringrun/examples-common';
+import { Option, type Command } from 'commander';
+import type { DiLoCoOptions, Transport } from 'ringrun';
+
+/** How the ranks of a training stay together. */
+export interface SyncSettings {
+  sync: 'ddp' | 'diloco';
+  innerSteps: number;
+  fragments: number;
+  overlapSteps?: number;
+  transport: Transport;
+}
+
+export function addSyncOptions(command: Command): void {
+  const transports = ['float32', 'bf16'];
+  const sync = new Option(
+    '--sync <way>',
+    'average gradients in every step, or exchange parameters now and then',
+  );
+  command
+    .addOption(sync.choices(['ddp', 'diloco']).default('ddp'))
+    .option('--inner-steps <n>', 'with diloco: steps between two exchanges', integerFrom(1), 100)
+    .option('--fragments <n>', 'with diloco: parts that are exchanged in turn', integerFrom(1), 1)
+    .option(
+      '--overlap-steps <n>',
+      'with diloco: steps during an exchange (default: by --fragments)',
+      integerFrom(0),
+    )
+    .addOption(
+      new Option('--transport <form>', 'with diloco: form of what is sent')
+        .choices(transports)
+        .default('float32'),
+    );
+}
+
+export function syncOf({ sync, innerSteps, fragments, overlapSteps, transport }: SyncSettings): {
+  diloco?: DiLoCoOptions;
+} {
+  if (sync === 'ddp') return {};
+  return {
+    diloco: { innerSteps, fragments, transport, ...(overlapSteps !== undefined && { overlapSteps }) },
+  };
+}
