@@ -1,13 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command, CommandOptions } from './command.ts';
+import { LinkEmulator } from './links/emulator.ts';
+import type { LinkOptions } from './links/emulator.ts';
 import { Namespace } from './namespace.ts';
 import { start } from './start.ts';
 
-/** Hosts connected by a switch, without other connections. Disposing kills their processes and removes them. */
+/** Hosts without other connections. Disposing kills their processes and removes them. */
 export interface Network extends Disposable {
   readonly hosts: readonly Host[];
+}
+
+/** Hosts whose links have a delay, a rate and a queue, which can be changed while packets are under way. */
+export interface ShapedNetwork extends Network {
+  readonly links: LinkEmulator;
 }
 
 /** Of Ethernet. */
@@ -25,11 +32,24 @@ export interface NetworkOptions {
   names?: readonly string[];
 }
 
+export interface ShapedOptions {
+  /** The hosts are connected by an emulator of these links instead of a switch. */
+  links: Readonly<LinkOptions>;
+  names?: readonly string[];
+  /** Of TCP, such as `bbr`. Default: cubic, Linux's default; reno if namespaces may not use cubic. */
+  congestionControl?: string;
+}
+
 /**
- * Builds `count` hosts: host0 at 10.0.0.1, host1 at 10.0.0.2, …. Hosts and switch are separate namespaces, so nothing
- * of this machine's network is touched.
+ * Builds `count` hosts: host0 at 10.0.0.1, host1 at 10.0.0.2, …. Every host, and the switch, is a namespace, so nothing
+ * of this machine's network is touched. With `links`, an emulator forwards the packets (links/emulator.cc).
  */
-export function connectHosts(count: number, { bitsPerSecond, names }: NetworkOptions = {}): Network {
+export function connectHosts(count: number, options: ShapedOptions): ShapedNetwork;
+export function connectHosts(count: number, options?: NetworkOptions): Network;
+export function connectHosts(
+  count: number,
+  { names, ...options }: NetworkOptions & Partial<ShapedOptions> = {},
+): Network & { links?: LinkEmulator } {
   networks += 1;
   const name = `ringrun-${process.pid}-${networks}`;
   const namespaces: Namespace[] = [];
@@ -39,30 +59,46 @@ export function connectHosts(count: number, { bitsPerSecond, names }: NetworkOpt
     return namespace;
   };
   const folder = mkdtempSync(join(tmpdir(), `${name}-`));
+  let links: LinkEmulator | undefined;
   const remove = () => {
+    links?.close();
     for (const namespace of namespaces) namespace.remove();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const middle = new Switch(add('switch'));
-    const hosts = Array.from({ length: count }, (_, place) => {
+    const spaces = Array.from({ length: count }, (_, place) => add(`host${place}`));
+    if (options.links) links = new LinkEmulator(spaces, { folder, links: options.links });
+    const middle = links ?? new Switch(add('switch'));
+    const hosts = spaces.map((space, place) => {
       const hostname = names?.[place] ?? `host${place}`;
-      return new Host(add(`host${place}`), middle, {
-        place,
-        hostname,
-        hostsFile: join(folder, String(place)),
-      });
+      return new Host(space, middle, { place, hostname, hostsFile: join(folder, String(place)) });
     });
-    if (bitsPerSecond !== undefined) for (const host of hosts) host.limit(bitsPerSecond);
-    return { hosts, [Symbol.dispose]: remove };
+    for (const host of hosts) {
+      if (options.bitsPerSecond !== undefined) host.limit(options.bitsPerSecond);
+      if (links) host.useCongestionControl(options.congestionControl ?? defaultCongestionControl());
+    }
+    return { hosts, ...(links && { links }), [Symbol.dispose]: remove };
   } catch (error) {
     remove();
     throw error;
   }
 }
 
+function defaultCongestionControl(): string {
+  const allowed = readFileSync('/proc/sys/net/ipv4/tcp_allowed_congestion_control', 'utf8');
+  return allowed.split(/\s+/).includes('cubic') ? 'cubic' : 'reno';
+}
+
+/** What the hosts are connected to: their `eth0` ends there. */
+interface Middle {
+  /** Creates `eth0` in the namespace of the host at this place, unless it is there already. */
+  plugIn?(place: number, host: Namespace): void;
+  /** Drops all packets of a host, or no longer. */
+  setCut(place: number, isCut: boolean): void;
+}
+
 /** A bridge with a pair of veth interfaces as the cable to each host. */
-class Switch {
+class Switch implements Middle {
   readonly #namespace: Namespace;
 
   constructor(namespace: Namespace) {
@@ -78,12 +114,8 @@ class Switch {
     );
   }
 
-  unplug(port: number): void {
-    this.#namespace.ip(`link set port${port} down`);
-  }
-
-  replug(port: number): void {
-    this.#namespace.ip(`link set port${port} up`);
+  setCut(port: number, isCut: boolean): void {
+    this.#namespace.ip(`link set port${port} ${isCut ? 'down' : 'up'}`);
   }
 }
 
@@ -93,12 +125,11 @@ export class Host {
   readonly address: string;
   readonly #namespace: Namespace;
   readonly #hostsFile: string;
-  readonly #unplug: () => void;
-  readonly #replug: () => void;
+  readonly #setCut: (isCut: boolean) => void;
 
   constructor(
     namespace: Namespace,
-    middle: Switch,
+    middle: Middle,
     { place, hostname, hostsFile }: { place: number; hostname: string; hostsFile: string },
   ) {
     this.name = hostname;
@@ -106,13 +137,10 @@ export class Host {
     this.#namespace = namespace;
     this.#hostsFile = hostsFile;
     this.learnNames([]);
-    this.#unplug = () => {
-      middle.unplug(place);
+    this.#setCut = (isCut) => {
+      middle.setCut(place, isCut);
     };
-    this.#replug = () => {
-      middle.replug(place);
-    };
-    middle.plugIn(place, namespace);
+    middle.plugIn?.(place, namespace);
     namespace.ip('link set lo up', `address add ${this.address}/24 dev eth0`, 'link set eth0 up');
   }
 
@@ -121,10 +149,15 @@ export class Host {
    * probes.
    */
   limit(bitsPerSecond: number): void {
-    this.#namespace.set('net/ipv4/tcp_congestion_control', 'reno');
+    this.useCongestionControl('reno');
     this.#namespace.tc(
       `qdisc add dev eth0 root tbf rate ${bitsPerSecond}bit burst ${burstBytes} latency 50ms`,
     );
+  }
+
+  /** Of connections that are opened later, by the kernel's name. */
+  useCongestionControl(name: string): void {
+    this.#namespace.set('net/ipv4/tcp_congestion_control', name);
   }
 
   /**
@@ -191,11 +224,11 @@ export class Host {
 
   /** Drops all packets silently. */
   cutLink(): void {
-    this.#unplug();
+    this.#setCut(true);
   }
 
   /** Ends `cutLink`. */
   restoreLink(): void {
-    this.#replug();
+    this.#setCut(false);
   }
 }
