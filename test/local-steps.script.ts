@@ -1,10 +1,13 @@
 // One rank of a test of LocalSGD and DiLoCo: see fixtures/run-scenario.ts.
 import { join } from 'node:path';
-import { manualSeed, nn, optim, tensor, type Tensor } from '@ringrun/nn';
+import { F, manualSeed, nn, optim, tensor, type Tensor } from '@ringrun/nn';
+import { Trainer, type Callback, type TrainerOptions } from '@ringrun/train';
 import {
   Checkpointer,
+  DataLoader,
   DiLoCo,
   DistributedDataParallel,
+  DistributedSampler,
   LocalSGD,
   formIslands,
   getRank,
@@ -142,6 +145,45 @@ await runScenario({
     for (const { model } of [whole, second]) await model.synchronize();
     const [synchronized, synchronizedAgain] = [whole, second].map(({ model }) => valuesOf(model.module));
     return { step: resumed?.step, steps, own, continued, again, synchronized, synchronizedAgain };
+  },
+
+  /** Two epochs of eight steps by the Trainer, at once and in two runs. */
+  async trainer() {
+    const folder = process.argv[3];
+    const samples = Array.from({ length: 64 }, (_, i) => ({
+      input: Float32Array.from({ length: width }, (_, j) => Math.sin((i + 1) * (j + 2))),
+      target: Float32Array.of(Math.cos(i), 1, 0),
+    }));
+    const fit = async (dir: string, way: Pick<TrainerOptions, 'diloco' | 'callbacks'>) => {
+      const model = newNet();
+      const optimizer = new optim.AdamW([...model.parameters()], { lr: 0.05 });
+      const sampler = new DistributedSampler(samples);
+      const loader = new DataLoader(samples, { batchSize: 4, sampler });
+      const checkpoint = { dir: join(folder, dir), everyNTrainSteps: 1 };
+      const trainer = new Trainer({
+        maxSteps: 16,
+        ...way,
+        checkpoint,
+        resume: 'auto',
+        enableProgressBar: false,
+      });
+      const options = { trainLoader: loader, validationLoader: loader, optimizer, loss: F.mseLoss };
+      const { validation, globalStep } = await trainer.fit(model, options);
+      return { values: valuesOf(model), loss: validation?.['loss'], globalStep };
+    };
+    const diloco = { innerSteps: 8, fragments: 2, overlapSteps: 2, outer: { lr: 1, momentum: 0 } };
+    const ddp = await fit('ddp', {});
+    const whole = await fit('whole', { diloco });
+    const failing: Callback = {
+      onTrainBatchEnd: ({ globalStep }) => {
+        if (globalStep === 9) throw new Error('step 9');
+      },
+    };
+    // The second fragment is under way after step 8, which is saved.
+    const failure = await errorOf(() => fit('resumed', { diloco, callbacks: [failing] }));
+    const resumed = await fit('resumed', { diloco });
+    const refused = await errorOf(() => fit('refused', { diloco: { ...diloco, alpha: 3 } }));
+    return { ddp, whole, resumed, failure: failure?.message, refused: refused?.message };
   },
 
   async refused() {

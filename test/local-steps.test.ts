@@ -149,6 +149,28 @@ test('DiLoCo: a training that resumes while a fragment is under way continues bi
   expect(found[1].own).not.toEqual(found[0].own);
 });
 
+interface Fitted {
+  values: number[];
+  loss: number;
+  globalStep: number;
+}
+
+type TrainerFound = Record<'ddp' | 'whole' | 'resumed', Fitted> & Record<'failure' | 'refused', string>;
+
+test('a Trainer with diloco resumes bit-identically, and ends with the same parameters on all ranks', async () => {
+  const found = await scenarios.run<TrainerFound>(2, 'trainer');
+  for (const { ddp, whole, resumed, failure, refused } of found) {
+    expect(whole.globalStep).toBe(16);
+    expect(whole.values).toEqual(found[0].whole.values);
+    expect(whole.values).not.toEqual(ddp.values);
+    expect(whole.loss).toBe(found[0].whole.loss);
+    expect(Math.abs(whole.loss - ddp.loss)).toBeLessThan(0.1);
+    expect(failure).toBe('step 9');
+    expect(resumed).toEqual(whole);
+    expect(refused).toBe('DiLoCo: alpha: expected a number from 0 to 1, got 3.');
+  }
+});
+
 test('DiLoCo and LocalSGD refuse options out of range, and options that differ', async () => {
   const [refusals] = await scenarios.run<string[]>(2, 'refused');
   expect(refusals).toEqual([
