@@ -109,6 +109,28 @@ export interface NativeBinding {
   /** Converts float32 to float16 or bfloat16, rounded to nearest, ties to even. */
   narrowWith(kernel: string, dtype: number, from: Float32Array, to: NativeTensor): void;
   /**
+   * Rounds `values` / `divisor` + `error` to 8 or 4 bits with the named kernel set, and writes what that loses to `error`.
+   * `packed`: blocks of 256 elements, of 260 or 132 bytes (native/src/reduce/quantize.h).
+   */
+  quantizeWith(
+    kernel: string,
+    bits: number,
+    values: Float32Array,
+    divisor: number,
+    error: Float32Array | undefined,
+    packed: Uint8Array,
+  ): void;
+  dequantizeWith(kernel: string, bits: number, packed: Uint8Array, values: Float32Array): void;
+  /** Rounds the sum of the terms, of `count` elements, and adds what that loses to `error`. */
+  combineQuantizedWith(
+    kernel: string,
+    bits: number,
+    count: number,
+    terms: readonly Uint8Array[],
+    packed: Uint8Array,
+    error: Float32Array | undefined,
+  ): void;
+  /**
    * Names of the instruction sets for products of matrices that this processor has, the fastest last (see `panels.h`). Only
    * `avx512-bf16` and `amx` multiply bfloat16; others convert it to float32.
    */

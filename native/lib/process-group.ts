@@ -52,6 +52,17 @@ export interface NativeCollectives {
     reduceOp: number,
     timeoutMs: number,
   ): Promise<void>;
+  /**
+   * All-reduces float32 elements that are sent in 8 or 4 bits (`bits`). `error`: as many elements, which are added to the
+   * tensor's and receive what its roundings lost; see native/src/reduce/quantize.h.
+   */
+  allReduceQuantized(
+    tensor: NativeTensor,
+    error: NativeTensor | undefined,
+    reduceOp: number,
+    bits: number,
+    timeoutMs: number,
+  ): Promise<void>;
   broadcast(tensor: NativePlacedTensor, dtype: number, root: number, timeoutMs: number): Promise<void>;
   /** Reduces into the tensor of `root`; the tensors of other ranks are not changed. */
   reduce(

@@ -22,6 +22,7 @@ export const nativeOp = {
   allReduceCoalesced: 18,
   newGroup: 19,
   gpuStep: 20,
+  allReduceQuantized: 21,
 } as const;
 
 /** Reduction numbers: ReduceOp of native/src/base/operation.h. */

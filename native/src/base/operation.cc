@@ -27,6 +27,7 @@ const char* nameOf(Op op) {
     case Op::AllReduceCoalesced: return "allReduceCoalesced";
     case Op::NewGroup: return "newGroup";
     case Op::GpuStep: return "gpuStep";
+    case Op::AllReduceQuantized: return "allReduceQuantized";
   }
   return "unknown operation";
 }
@@ -142,6 +143,7 @@ bool needsEveryRank(Op op) {
     case Op::MonitoredBarrier:
     case Op::AllReduce:
     case Op::AllReduceCoalesced:
+    case Op::AllReduceQuantized:
     case Op::GpuStep:
     case Op::ReduceScatter:
     case Op::AllGather:
@@ -157,6 +159,7 @@ std::string describe(const Fingerprint& fingerprint) {
   if (fingerprint.dtype == DType::None && fingerprint.op != Op::AllReduceCoalesced) return text;
   text += " (" + elementsOf(fingerprint);
   if (fingerprint.reduceOp != ReduceOp::None) text += std::string(", ") + nameOf(fingerprint.reduceOp);
+  if (fingerprint.op == Op::AllReduceQuantized) text += ", " + std::to_string(fingerprint.root) + " bits";
   if (fingerprint.onDevice != 0) text += ", on GPU";
   const std::string root = rootOf(fingerprint);
   return text + (root.empty() ? "" : ", " + root) + ")";

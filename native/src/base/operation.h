@@ -33,6 +33,7 @@ enum class Op : std::uint8_t {
   AllReduceCoalesced = 18,
   NewGroup = 19,
   GpuStep = 20,  // the collectives of a program on GPUs
+  AllReduceQuantized = 21,
 };
 enum class ReduceOp : std::uint8_t {
   None = 0,
@@ -75,7 +76,8 @@ struct Fingerprint {
   ReduceOp reduceOp = ReduceOp::None;
   DType dtype = DType::None;
   std::uint8_t onDevice = 0;  // 1: the arrays are on GPUs (nccl)
-  // Root rank of a rooted operation, else 0; the number of arrays of an AllReduceCoalesced, of collectives of a GpuStep.
+  // Root rank of a rooted operation, else 0; the number of arrays of an AllReduceCoalesced, of collectives of a GpuStep, of
+  // bits of an element of an AllReduceQuantized.
   std::uint32_t root = 0;
 
   std::size_t bytes() const { return static_cast<std::size_t>(count) * bytesPerElement(dtype); }

@@ -25,6 +25,9 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::allReduceCoalescedOf>>("allReduceCoalesced"),
                          InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::allReduceCoalescedOf>>(
                              "allReduceCoalescedSync"),
+                         InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::allReduceQuantizedOf>>("allReduceQuantized"),
+                         InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::allReduceQuantizedOf>>(
+                             "allReduceQuantizedSync"),
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::reduceOf>>("reduce"),
                          InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::reduceOf>>("reduceSync"),
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::reduceScatterOf>>("reduceScatter"),
@@ -167,6 +170,22 @@ ProcessGroup::Work ProcessGroup::allReduceCoalescedOf(const Napi::CallbackInfo& 
                 [blocks = std::move(blocks)](Collectives& collectives, const Call& call) {
                   collectives.allReduceCoalesced(call, blocks);
                 });
+}
+
+// (tensor, error, reduceOp, bits, timeoutMs). `error`: as long as the tensor, or undefined.
+ProcessGroup::Work ProcessGroup::allReduceQuantizedOf(const Napi::CallbackInfo& info) {
+  const Elements elements = elementsOf(info[0], DType::Float32);
+  const bool keepsError = !info[1].IsUndefined();
+  const Elements error = keepsError ? elementsOf(info[1], DType::Float32) : Elements{nullptr, elements.count, DType::Float32};
+  const std::uint32_t bits = info[3].As<Napi::Number>();
+  if (elements.onDevice || error.onDevice || error.count != elements.count || (bits != 8 && bits != 4)) {
+    throw Napi::TypeError::New(info.Env(), "expected two arrays of one length in host memory, and 8 or 4 bits");
+  }
+  const QuantizedReduction reduction{static_cast<float*>(elements.data), static_cast<float*>(error.data),
+                                     static_cast<std::size_t>(elements.count), static_cast<int>(bits)};
+  const Fingerprint request = fingerprintOf(Op::AllReduceQuantized, reduceOpOf(info[2]), DType::Float32, bits, elements.count);
+  return workOf(request, info[4].As<Napi::Number>(),
+                [reduction](Collectives& collectives, const Call& call) { collectives.allReduceQuantized(call, reduction); });
 }
 
 // (tensor, dtype, reduceOp, root, timeoutMs)

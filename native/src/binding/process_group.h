@@ -69,6 +69,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   auto withAllReduce(const Napi::CallbackInfo& info, Use use);
   Work allReduceOf(const Napi::CallbackInfo& info);
   Work allReduceCoalescedOf(const Napi::CallbackInfo& info);
+  Work allReduceQuantizedOf(const Napi::CallbackInfo& info);
   Work reduceOf(const Napi::CallbackInfo& info);
   Work reduceScatterOf(const Napi::CallbackInfo& info);
   Work broadcastOf(const Napi::CallbackInfo& info);

@@ -46,6 +46,7 @@ constexpr int kAnyRanks = std::numeric_limits<int>::max();
 constexpr Rule kRules[] = {
     // In shared memory all ranks read all data directly, so no algorithm saves steps.
     {Op::AllReduce, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
+    {Op::AllReduceQuantized, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
     {Op::Reduce, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
     {Op::ReduceScatter, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
     {Op::Broadcast, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
@@ -75,6 +76,9 @@ constexpr Rule kRules[] = {
     {Op::AllReduce, Medium::Tcp, Elements::Any, kAnySize, 3, Algorithm::Ring},
     {Op::AllReduce, Medium::Tcp, Elements::Any, 256 * kKiB, kAnyRanks, Algorithm::HalvingDoubling},
     {Op::AllReduce, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Ring},
+
+    // Two roundings, whatever the number of ranks: an algorithm that passes partial results on would round each of them.
+    {Op::AllReduceQuantized, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Direct},
 
     {Op::Reduce, Medium::Tcp, Elements::SixteenBitFloats, kAnySize, kAnyRanks, Algorithm::Direct},
     {Op::Reduce, Medium::Tcp, Elements::Any, 64 * kKiB, kAnyRanks, Algorithm::BinomialTree},

@@ -11,6 +11,15 @@
 
 namespace ringrun {
 
+// An all-reduce of float32 numbers that are sent in few bits (reduce/quantize.h). `error`: as long as `data`, or null: what the
+// roundings of this rank lost in earlier calls, which is sent with the next data; see docs/algorithms.md.
+struct QuantizedReduction {
+  float* data;
+  float* error;
+  std::size_t count;
+  int bits;
+};
+
 // Memory from allocate(); mapped while `owner` exists.
 struct Allocation {
   void* data = nullptr;
@@ -40,6 +49,10 @@ class Collectives {
 
   // allReduce of each array. All have the fingerprint's dtype; number and lengths are equal on all ranks.
   virtual void allReduceCoalesced(const Call& call, const Blocks& arrays);
+
+  // allReduce of float32 numbers that are rounded to `reduction.bits` where they are sent between hosts, for SUM and AVG. The
+  // same bytes on all ranks. Ranks that share memory send nothing and do not round.
+  virtual void allReduceQuantized(const Call& call, const QuantizedReduction& reduction) { allReduce(call, reduction.data); }
 
   // allReduce on rank `call.fingerprint.root` only; `data` of other ranks does not change.
   virtual void reduce(const Call& call, void* data) = 0;

@@ -28,7 +28,7 @@ namespace ringrun {
 //
 // An array is in host memory and goes through the GPU in pieces (staging.h), or on the GPU, where NCCL uses it
 // in place. The fingerprint states which; it is equal on all ranks. Pieces depend only on lengths and the
-// number of ranks, so that all ranks make the same calls. Bitwise reductions, which NCCL lacks, run on the CPU.
+// number of ranks, so that all ranks make the same calls. Bitwise and quantized reductions, which NCCL lacks, run on the CPU.
 class NcclCollectives : public Collectives {
  public:
   // A collective. `connections` must outlive this object. Throws Failure.
@@ -39,6 +39,7 @@ class NcclCollectives : public Collectives {
   int size() const override { return size_; }
   void allReduce(const Call& call, void* data) override;
   void allReduceCoalesced(const Call& call, const Blocks& arrays) override;
+  void allReduceQuantized(const Call& call, const QuantizedReduction& reduction) override { cpu_->allReduceQuantized(call, reduction); }
   void reduce(const Call& call, void* data) override;
   void reduceScatter(const Call& call, const Blocks& inputs, const Block& output) override;
   void broadcast(const Call& call, void* data) override;

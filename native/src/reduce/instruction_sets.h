@@ -21,6 +21,7 @@
 //   run<T, Operator>(reduction)     reduces elements of T
 //   widen<Format>(from, to, count)  converts 16-bit elements to float32
 //   narrow<Format>(from, to, count) converts them back
+//   apply<Kernel>(arguments…)       runs Kernel::run<Bytes>(arguments…), for kernels with one body for every width
 //
 // Conversions are separate functions for many elements at once: unlike the bodies in vectorised.h they use
 // intrinsics, which compilers inline only into functions with the instruction set's attribute.
@@ -44,6 +45,11 @@ struct Plain {
   template <typename T, typename Operator>
   static void run(const Reduction& reduction) {
     reduceWithVectors<sizeof(T), T, Operator>(reduction);
+  }
+
+  template <typename Kernel, typename... Arguments>
+  static void apply(Arguments... arguments) {
+    Kernel::template run<sizeof(float)>(arguments...);
   }
 
   template <typename Format>
@@ -85,6 +91,11 @@ struct Sse2 : Plain {
   static void run(const Reduction& reduction) {
     reduceWithVectors<16, T, Operator>(reduction);
   }
+
+  template <typename Kernel, typename... Arguments>
+  static void apply(Arguments... arguments) {
+    Kernel::template run<16>(arguments...);
+  }
 };
 
 // Rounds to nearest, ties to even, independent of the thread's rounding mode.
@@ -102,6 +113,11 @@ struct Avx2 {
   template <typename T, typename Operator>
   RINGRUN_AVX2 static void run(const Reduction& reduction) {
     reduceWithVectors<32, T, Operator>(reduction);
+  }
+
+  template <typename Kernel, typename... Arguments>
+  RINGRUN_AVX2 static void apply(Arguments... arguments) {
+    Kernel::template run<32>(arguments...);
   }
 
   template <typename Format>
@@ -149,6 +165,11 @@ struct Avx512 {
     reduceWithVectors<64, T, Operator>(reduction);
   }
 
+  template <typename Kernel, typename... Arguments>
+  RINGRUN_AVX512 static void apply(Arguments... arguments) {
+    Kernel::template run<64>(arguments...);
+  }
+
   template <typename Format>
   RINGRUN_AVX512 static void widen(const std::uint16_t* from, float* to, std::size_t count) {
     std::size_t i = 0;
@@ -184,6 +205,11 @@ struct Neon {
   template <typename T, typename Operator>
   static void run(const Reduction& reduction) {
     reduceWithVectors<16, T, Operator>(reduction);
+  }
+
+  template <typename Kernel, typename... Arguments>
+  static void apply(Arguments... arguments) {
+    Kernel::template run<16>(arguments...);
   }
 
   template <typename Format>

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "reduce/instruction_sets.h"
+#include "reduce/quantize_blocks.h"
 #include "reduce/reduce_widened.h"
 #include "reduce/vectorised.h"
 
@@ -84,9 +85,18 @@ Conversion conversionIn(DType dtype) {
   return {nullptr, nullptr};
 }
 
+template <typename Set, int Bits>
+constexpr Quantizer kQuantizer{Set::template apply<Quantize<Bits>>, Set::template apply<Dequantize<Bits>>,
+                               Set::template apply<CombineQuantized<Bits>>};
+
+template <typename Set>
+const Quantizer& quantizerIn(int bits) {
+  return bits == 8 ? kQuantizer<Set, 8> : kQuantizer<Set, 4>;
+}
+
 template <typename Set>
 InstructionSet instructionSet(const char* name) {
-  return {name, kernelIn<Set>, conversionIn<Set>};
+  return {name, kernelIn<Set>, conversionIn<Set>, quantizerIn<Set>};
 }
 
 #if defined(__x86_64__)
@@ -118,6 +128,8 @@ const std::vector<InstructionSet>& instructionSets() {
   static const std::vector<InstructionSet> sets = setsOfThisProcessor();
   return sets;
 }
+
+const Quantizer& quantizerFor(int bits) { return instructionSets().front().quantizerFor(bits); }
 
 void reduce(DType dtype, ReduceOp op, const Reduction& reduction) {
   instructionSets().front().kernelFor(dtype, op)(reduction);

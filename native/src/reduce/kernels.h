@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/operation.h"
+#include "reduce/quantize.h"
 
 namespace ringrun {
 
@@ -40,6 +41,8 @@ struct InstructionSet {
   ReductionKernel (*kernelFor)(DType, ReduceOp);
   // Returns nullptr for dtypes that are reduced directly.
   Conversion (*conversionFor)(DType);
+  // `bits`: 8 or 4.
+  const Quantizer& (*quantizerFor)(int bits);
 };
 
 // The sets that this processor supports, fastest first; the last one is plain C++.

@@ -59,6 +59,7 @@ export type {
   TypedArrayOf,
   Work,
 } from '@ringrun/core';
+export { allReduceQuantized, allReduceQuantizedSync } from './all-reduce-quantized.ts';
 export { measureClock, onClockOfRank0, type ClockOffset } from './clock.ts';
 export { narrowFloat32, widenToFloat32 } from './conversions.ts';
 export * from './cpu/index.ts';
@@ -74,4 +75,6 @@ export {
 } from './native-group/group-internals.ts';
 export type { LeavesGroup } from './native-group/destroy-listeners.ts';
 export type { HostMemory } from './native-group/native-group.ts';
+export type { QuantizedAllReduceOptions } from './native-group/quantized.ts';
 export * from './nccl/index.ts';
+export { QuantizationError } from './quantization-error.ts';

@@ -6,6 +6,7 @@
 #include "collectives/lengths.h"
 #include "collectives/tcp/agree.h"
 #include "collectives/tcp/all_reduce.h"
+#include "collectives/tcp/all_reduce_quantized.h"
 #include "collectives/tcp/broadcast.h"
 #include "reduce/widen.h"
 
@@ -67,12 +68,33 @@ void HierarchicalCollectives::allReduce(const Call& call, void* data) {
   combine(call, data, static_cast<std::size_t>(call.fingerprint.count));
 }
 
+// Each rank rounds the sum of its host's terms of its share, and keeps that share's error.
+void HierarchicalCollectives::allReduceQuantized(const Call& call, const QuantizedReduction& reduction) {
+  if (ignoresHosts(Op::AllReduceQuantized)) return allRanks_.allReduceQuantized(call, reduction);
+  const std::size_t divisor = divisorOf(call.fingerprint.reduceOp, static_cast<std::size_t>(topology_.size()));
+  combine(call, reduction.data, reduction.count, [&](TeamOperation& team, void* partial, const Range& share, const OverlapCallbacks& inHost) {
+    float* const error = reduction.error == nullptr ? nullptr : reduction.error + share.begin;
+    ringrun::allReduceQuantized(team, {static_cast<float*>(partial), error, share.length(), reduction.bits}, divisor, inHost);
+  });
+}
+
+void HierarchicalCollectives::combine(const Call& call, void* data, std::size_t count) {
+  const Fingerprint& fingerprint = call.fingerprint;
+  const DType dtype = partialDType(fingerprint.dtype);
+  const Combination combination{dtype, fingerprint.reduceOp, divisorOf(fingerprint.reduceOp, static_cast<std::size_t>(topology_.size()))};
+  combine(call, data, count, [&](TeamOperation& team, void* partial, const Range& share, const OverlapCallbacks& inHost) {
+    const Algorithm algorithm = choose(Op::AllReduce, dtype, share.length() * bytesPerElement(dtype));
+    ringrun::allReduce(team, algorithm, combination, partial, share.length(), inHost);
+  });
+}
+
 // When a rank has combined a range of its share across hosts, all ranks agree: the ranks of its host had
 // arrived, and so had those of every rank in its team. While a range is sent between hosts, the next one is
 // reduced inside the host, and the previous one is written to its arrays.
-void HierarchicalCollectives::combine(const Call& call, void* data, std::size_t count) {
+void HierarchicalCollectives::combine(const Call& call, void* data, std::size_t count, const AcrossHosts& acrossHosts) {
   const Shares shares = sharesOf(call.fingerprint.dtype, count);
-  const std::size_t length = shares.of(place_).length();
+  const Range share = shares.of(place_);
+  const std::size_t length = share.length();
   const bool isNarrow = partialDType(shares.dtype) != shares.dtype;
   void* const partial = partial_.of(length * bytesPerElement(partialDType(shares.dtype)));
   void* const complete = isNarrow ? narrowed_.of(length * bytesPerElement(shares.dtype)) : partial;
@@ -83,21 +105,12 @@ void HierarchicalCollectives::combine(const Call& call, void* data, std::size_t 
     host_.spreadFromShare(shares, range, complete);
   };
   host_.beginShares(call, shares, data, partial);
-  if (place_ < shares.owners) combineAcrossHosts(call, partial, length, inHost);
+  if (place_ < shares.owners) {
+    const Team team = teamAt(place_);
+    TeamOperation across(messenger_, call, team, scratch_);
+    acrossHosts(across, partial, share, inHost);
+  }
   host_.endShares(call, shares, complete, data);
-}
-
-// Reduces this rank's share across hosts.
-void HierarchicalCollectives::combineAcrossHosts(const Call& call, void* partial, std::size_t count,
-                                                 const OverlapCallbacks& inHost) {
-  const Fingerprint& fingerprint = call.fingerprint;
-  const DType dtype = partialDType(fingerprint.dtype);
-  const Team team = teamAt(place_);
-  TeamOperation across(messenger_, call, team, scratch_);
-  const auto ranks = static_cast<std::size_t>(topology_.size());
-  const Combination combination{dtype, fingerprint.reduceOp, divisorOf(fingerprint.reduceOp, ranks)};
-  const Algorithm algorithm = choose(Op::AllReduce, dtype, count * bytesPerElement(dtype));
-  ringrun::allReduce(across, algorithm, combination, partial, count, inHost);
 }
 
 void HierarchicalCollectives::reduce(const Call& call, void* data) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "collectives/algorithms.h"
@@ -26,6 +27,7 @@ class HierarchicalCollectives : public Collectives {
 
   int size() const override { return topology_.size(); }
   void allReduce(const Call& call, void* data) override;
+  void allReduceQuantized(const Call& call, const QuantizedReduction& reduction) override;
   void reduce(const Call& call, void* data) override;
   void reduceScatter(const Call& call, const Blocks& inputs, const Block& output) override;
   void broadcast(const Call& call, void* data) override;
@@ -41,8 +43,10 @@ class HierarchicalCollectives : public Collectives {
   Team teamAt(int place) const;
   Team leadersFor(int root) const;
   Algorithm choose(Op op, DType dtype, std::uint64_t bytes) const;
+  // Reduces `partial`, this rank's share of an array, across hosts.
+  using AcrossHosts = std::function<void(TeamOperation& team, void* partial, const Range& share, const OverlapCallbacks& inHost)>;
   void combine(const Call& call, void* data, std::size_t count);
-  void combineAcrossHosts(const Call& call, void* partial, std::size_t count, const OverlapCallbacks& inHost);
+  void combine(const Call& call, void* data, std::size_t count, const AcrossHosts& acrossHosts);
 
   const Topology& topology_;
   Messenger& messenger_;

@@ -8,6 +8,7 @@
 #include "collectives/tcp/agree.h"
 #include "collectives/tcp/all_gather.h"
 #include "collectives/tcp/all_reduce.h"
+#include "collectives/tcp/all_reduce_quantized.h"
 #include "collectives/tcp/broadcast.h"
 #include "collectives/tcp/exchange.h"
 #include "collectives/tcp/reduce.h"
@@ -65,6 +66,12 @@ void TcpCollectives::allReduce(const Call& call, void* data) {
   TeamOperation team = allRanksIn(call);
   const Algorithm algorithm = choose(Op::AllReduce, fingerprint.dtype, fingerprint.bytes());
   ringrun::allReduce(team, algorithm, combinationOf(fingerprint, team.size()), data, static_cast<std::size_t>(fingerprint.count));
+}
+
+void TcpCollectives::allReduceQuantized(const Call& call, const QuantizedReduction& reduction) {
+  TeamOperation team = allRanksIn(call);
+  const std::size_t divisor = divisorOf(call.fingerprint.reduceOp, static_cast<std::size_t>(team.size()));
+  ringrun::allReduceQuantized(team, reduction, divisor);
 }
 
 void TcpCollectives::reduce(const Call& call, void* data) {

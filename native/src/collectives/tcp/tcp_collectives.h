@@ -19,6 +19,7 @@ class TcpCollectives : public Collectives {
 
   int size() const override { return static_cast<int>(allRanks_.size()); }
   void allReduce(const Call& call, void* data) override;
+  void allReduceQuantized(const Call& call, const QuantizedReduction& reduction) override;
   void reduce(const Call& call, void* data) override;
   void reduceScatter(const Call& call, const Blocks& inputs, const Block& output) override;
   void broadcast(const Call& call, void* data) override;

@@ -54,7 +54,7 @@ class TeamOperation {
   };
 
   // Messenger::transfer. Numbers the messages of each pair, so that both sides can check them.
-  void transfer(const std::vector<Send>& sends, const std::vector<Receive>& receives);
+  void transfer(const std::vector<Send>& sends, const std::vector<Receive>& receives, const WorkMeanwhile& meanwhile = {});
 
   // See Buffer::of.
   std::uint8_t* receiveBuffer(std::size_t bytes) { return scratch_.receiveBuffer.of(bytes); }

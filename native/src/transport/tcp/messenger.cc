@@ -58,14 +58,15 @@ Messenger::Messenger(const Directory& directory, Acceptor& acceptor, ControlMesh
       connections_(static_cast<std::size_t>(size_)),
       processors_(static_cast<std::size_t>(size_), kUnknownProcessor) {}
 
-void Messenger::transfer(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) {
+void Messenger::transfer(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives,
+                         const WorkMeanwhile& meanwhile) {
   begin(call, sends, receives);
   auto lastProgress = Clock::now();
   int idle = 0;
   for (;;) {
     const bool advanced = advanceAll(call);
     if (isComplete()) return;
-    if (advanced) {
+    if (advanced || (meanwhile && meanwhile())) {
       idle = 0;
       continue;
     }

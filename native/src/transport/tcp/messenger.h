@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -36,6 +37,9 @@ struct Incoming {
   bool headerFirst = false;
 };
 
+// Work of the caller that may run during a transfer, a few microseconds at a time. Returns false if nothing is left.
+using WorkMeanwhile = std::function<bool()>;
+
 // Sends messages between ranks over TCP, or over Unix sockets inside a host. Each pair of ranks that exchanges
 // data has one connection, opened when first needed (the higher rank connects) and used in both directions.
 //
@@ -60,8 +64,10 @@ class Messenger {
 
   // Sends and receives all messages concurrently, at most one to and one from each rank. Returns when the last
   // byte has been received and the kernel has accepted the last byte to send. Messages of successive transfers
-  // keep their order. Throws Failure.
-  void transfer(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives);
+  // keep their order. Does the caller's work while it waits for the network, not all of it if the network is faster.
+  // Throws Failure.
+  void transfer(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives,
+                const WorkMeanwhile& meanwhile = {});
 
   // Closes all data connections, which wakes peers in the middle of a message.
   void closeAll();

@@ -38,6 +38,8 @@ import type { NativeOperation } from './native-collectives.ts';
 import { nativeCollectives, steppedCollectives } from './native-collectives.ts';
 import { receiveOperands, sendOperands } from './operands.ts';
 import { PreparedOperations } from './prepared-operations.ts';
+import { quantizedOperation, quantizedOptionNames } from './quantized.ts';
+import type { QuantizedAllReduceOptions } from './quantized.ts';
 import { Turns } from './turns.ts';
 
 type ObjectOptions = CollectiveOptions & SourceOption & DestinationOption;
@@ -137,6 +139,19 @@ export class NativeGroupBase implements PreparesCollectives {
    */
   prepareCollective(name: 'allReduce' | 'allGather', length: number): PreparedCollective {
     return this.#prepared.withMemory(name, length);
+  }
+
+  /** See the function of this name in `all-reduce-quantized.ts`. */
+  async allReduceQuantized(data: Float32Array, options: QuantizedAllReduceOptions): Promise<void> {
+    this.checkOptions('allReduceQuantized', options, quantizedOptionNames);
+    const operate = quantizedOperation(data, options);
+    refuseResizable(data);
+    await this.later(options, operate);
+  }
+
+  allReduceQuantizedSync(data: Float32Array, options: QuantizedAllReduceOptions): void {
+    this.checkOptions('allReduceQuantizedSync', options, quantizedOptionNames);
+    void this.#now(options, quantizedOperation(data, options));
   }
 
   /** See the function of this name in `group-internals.ts`. */

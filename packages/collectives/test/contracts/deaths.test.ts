@@ -34,7 +34,7 @@ test.each(cases)(
     const killedAt = Date.now();
     for (const survivor of group.ranks.filter((one) => one !== victim)) {
       const { errors } = (await survivor.reported('errors')) as { errors: Record<string, Failure> };
-      expect(Object.keys(errors)).toHaveLength(16);
+      expect(Object.keys(errors)).toHaveLength(17);
       for (const [kind, error] of Object.entries(errors)) {
         expect({ kind, ...error }).toMatchObject({
           name: 'PeerDiedError',

@@ -1,6 +1,7 @@
 // Three ranks call different operations: all three differ, or one rank differs from the other two.
 import assert from 'node:assert/strict';
 
+import { allReduceQuantized, QuantizationError } from '@ringrun/collectives';
 import { BFloat16Bits, Float16Bits } from '@ringrun/core';
 import type { ProcessGroup } from '@ringrun/core';
 
@@ -27,6 +28,8 @@ interface Caller {
   isOdd: boolean;
   length: number;
   array: (elements: number, Class?: Class) => InstanceType<Class>;
+  /** Fills an array that must not change. */
+  watch: (array: Float32Array) => Float32Array;
 }
 
 /** Creates a group for each case, in which every rank makes its call. Reports each rank's error, by case. */
@@ -51,13 +54,17 @@ async function refusal(
   call: (caller: Caller) => () => Promise<unknown>,
   { length, odd }: Args,
 ): Promise<object> {
-  const arrays: InstanceType<Class>[] = [];
+  const arrays: (InstanceType<Class> | Float32Array)[] = [];
   const array = (elements: number, Class: Class = Float32Array) => {
     const one = new Class(elements).fill(untouched);
     arrays.push(one);
     return one;
   };
-  const operate = call({ group, rank: group.rank, isOdd: group.rank === odd, length, array });
+  const watch = (one: Float32Array) => {
+    arrays.push(one.fill(untouched));
+    return one;
+  };
+  const operate = call({ group, rank: group.rank, isOdd: group.rank === odd, length, array, watch });
   const error = await failureOf(operate());
   const again = await failureOf(group.barrier());
   // A failed destroy fails again.
@@ -119,6 +126,16 @@ const calls = {
   lengthsOfCoalesced: ({ group, rank, length, array }) => {
     const tensors = [array(length), array(length + rank), array(length - rank)];
     return () => group.allReduceCoalesced(tensors);
+  },
+  bitsOfQuantized: ({ group, isOdd, length, watch }) => {
+    const tensor = watch(new Float32Array(length));
+    return () => allReduceQuantized(group, tensor, { bits: isOdd ? 4 : 8 });
+  },
+  countOfQuantized: ({ group, rank, length, watch }) => {
+    const tensor = watch(new Float32Array(length + rank));
+    const error = new QuantizationError(length + rank);
+    watch(error.values);
+    return () => allReduceQuantized(group, tensor, { bits: 8, op: 'SUM', error });
   },
   rootOfBroadcast: ({ group, rank, length, array }) => {
     const tensor = array(length);

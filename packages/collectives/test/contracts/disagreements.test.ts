@@ -35,6 +35,8 @@ const sidesOf = (n: number, odd: number): Record<string, string[]> => {
       `array 2 has ${exact} elements on rank 0 and ${short} on rank 1`,
       `array 1 has ${exact} elements on rank 0 and ${longest} on rank 2`,
     ],
+    bitsOfQuantized: [`allReduceQuantized #1 (float32, ${exact} elements, AVG, 8 bits)`, 'AVG, 4 bits)'],
+    countOfQuantized: three((count) => `allReduceQuantized #1 (float32, ${count} elements, SUM, 8 bits)`),
     rootOfBroadcast: ['from rank 0', 'from rank 1', 'from rank 2'],
     rootOfReduce: ['to rank 0', 'to rank 1', 'to rank 2'],
     rootOfGather: ['gather #1 (float32, to rank 0)', 'to rank 1', 'to rank 2'],

@@ -14,6 +14,12 @@ export function observeGroup(group: ProcessGroup): () => void {
       cover(methods, name, name, settled),
       cover(methods, `${name}Sync`, name, returned),
     ]),
+    ...(methods['allReduceQuantized'] === undefined
+      ? []
+      : [
+          cover(methods, 'allReduceQuantized', 'allReduceQuantized', settled),
+          cover(methods, 'allReduceQuantizedSync', 'allReduceQuantized', returned),
+        ]),
     // `send` and `recv` call these.
     cover(methods, 'isend', 'send', workDone),
     cover(methods, 'irecv', 'recv', workDone),
