@@ -68,7 +68,7 @@ export interface TrainerOptions {
     'processGroup' | 'faultTolerance' | 'minRanks' | 'onMembershipChange'
   >;
   /**
-   * Wrap the model in {@link DiLoCo} instead, with these options: ranks exchange their parameters only now and then. Validations use the
+   * Wrap the model in DiLoCo instead, with these options: ranks exchange their parameters only now and then. Validations use the
    * parameters that the ranks have in common, and after the last step all ranks have the same. Default: undefined.
    */
   diloco?: Omit<DiLoCoOptions, 'processGroup' | 'faultTolerance' | 'minRanks' | 'onMembershipChange'>;
