@@ -1,7 +1,8 @@
 import { hostIdentity } from '@ringrun/collectives';
 import { InvalidArgumentError } from '@ringrun/core';
-import type { ProcessGroup } from '@ringrun/core';
+import type { Links, ProcessGroup } from '@ringrun/core';
 import { defaultGroup, newGroup } from '../process-group/index.ts';
+import { islandsOfHosts } from './islands-of-hosts.ts';
 
 /**
  * Ranks that average every step among themselves, because a fast link connects them. The islands of a job exchange only every
@@ -20,12 +21,13 @@ export interface Islands {
  * Forms the islands of a {@link DiLoCo} or a {@link LocalSGD}. A collective of the default group: every rank calls it with the same
  * argument.
  *
- * @param islands the ranks of each island, every rank once. Default: the ranks of each host.
+ * @param islands the ranks of each island, every rank once; or the links between the hosts, of which the fast ones connect an island:
+ * those beyond a gap of at least a factor of 4 in the time of a megabyte. Default: the ranks of each host.
  * @throws InvalidArgumentError if a rank is missing or repeated; the errors of `newGroup`
  */
-export async function formIslands(islands?: readonly (readonly number[])[]): Promise<Islands> {
+export async function formIslands(islands?: readonly (readonly number[])[] | Links): Promise<Islands> {
   const group = defaultGroup();
-  const all = islands ?? (await ranksByHost(group));
+  const all = islands instanceof Array ? islands : joined(await ranksByHost(group), islands);
   requirePartition(all, group.size);
   const own = all.find((ranks) => ranks.includes(group.rank))!;
   let island: ProcessGroup | null = null;
@@ -37,6 +39,17 @@ export async function formIslands(islands?: readonly (readonly number[])[]): Pro
   const firsts = all.map((ranks) => Math.min(...ranks));
   const across = firsts.length > 1 ? await newGroup(firsts) : null;
   return { island, across, weight: (own.length * all.length) / group.size };
+}
+
+/** The ranks of the hosts of each island; of each host without links. */
+function joined(ranks: readonly (readonly number[])[], links: Links | undefined): (readonly number[])[] {
+  if (links === undefined) return [...ranks];
+  if (links.hosts.length !== ranks.length) {
+    throw new InvalidArgumentError(
+      `formIslands: expected links of the ${ranks.length} hosts of this group, got links of ${links.hosts.length}.`,
+    );
+  }
+  return islandsOfHosts(links).map((hosts) => hosts.flatMap((host) => ranks[host]));
 }
 
 async function ranksByHost(group: ProcessGroup): Promise<number[][]> {
