@@ -50,6 +50,8 @@ const ways = {
   none: way(undefined),
   fp16Compress: way(commHooks.fp16Compress),
   bf16Compress: way(commHooks.bf16Compress),
+  int8Compress: way(commHooks.int8Compress()),
+  int4Compress: way(commHooks.int4Compress()),
   powerSgd: way(commHooks.powerSgd({ matrixApproximationRank: 4, startPowerSgdIter: 0 })),
 };
 const data = Float32Array.from({ length: batch * 784 }, (_, i) => Math.sin(i + getRank()));

@@ -8,7 +8,7 @@ import { withoutWaiting } from './support/without-waiting.ts';
 const problem = hostsProblem();
 const measures = process.env['RINGRUN_MEASURE'] === '1';
 
-const names = ['none', 'fp16Compress', 'bf16Compress', 'powerSgd'] as const;
+const names = ['none', 'fp16Compress', 'bf16Compress', 'int8Compress', 'int4Compress', 'powerSgd'] as const;
 type Report = Record<(typeof names)[number], { times: number[]; sent: number[]; digest: string }>;
 
 const medianOf = (values: readonly number[]) =>
@@ -37,6 +37,10 @@ describe.skipIf(problem)(title, () => {
     expect(sent('none')).toBeGreaterThan(4 * 669_706);
     expect(sent('fp16Compress') / sent('none')).toBeCloseTo(0.5, 1);
     expect(sent('bf16Compress') / sent('none')).toBeCloseTo(0.5, 1);
+    // 260 and 132 bytes for 256 gradients of 1,024 bytes.
+    expect(sent('int8Compress') / sent('none')).toBeCloseTo(0.25, 1);
+    expect(sent('int4Compress') / sent('none')).toBeCloseTo(0.13, 1);
+    expect(sent('int4Compress')).toBeLessThan(0.6 * sent('int8Compress'));
     expect(sent('powerSgd') / sent('none')).toBeLessThan(0.03);
   });
 

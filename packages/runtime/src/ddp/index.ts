@@ -20,6 +20,6 @@ export type {
 } from '@ringrun/core';
 export { ModelMismatchError } from './model-agreement.ts';
 export * as commHooks from './hooks/index.ts';
-export type { PowerSgdOptions } from './hooks/index.ts';
+export type { PowerSgdOptions, QuantizeOptions } from './hooks/index.ts';
 export type { JoinOptions } from './join.ts';
 export { UnevenInputsError } from './uneven-inputs.ts';
