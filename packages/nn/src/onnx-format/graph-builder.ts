@@ -25,6 +25,9 @@ export interface Branch {
 /** A dimension of a graph's input or output: a size, the name of a dynamic dimension, or undefined (unspecified). */
 export type Dimension = number | string | undefined;
 
+/** An element type of a model's arrays: uint8 for quantized weights. */
+export type StoredType = DType | 'uint8';
+
 /** Collects nodes, constants, inputs and outputs, and encodes them as an ONNX model. */
 export class GraphBuilder {
   #nodes: object[] = [];
@@ -51,7 +54,7 @@ export class GraphBuilder {
   }
 
   /** Adds a named constant, such as a parameter of an exported model. */
-  initializer(name: string, dtype: DType, shape: readonly number[], data: TensorData): void {
+  initializer(name: string, dtype: StoredType, shape: readonly number[], data: TensorData): void {
     const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     this.#initializers.push({ name, dataType: dataTypeCode[dtype], dims: shape, rawData });
   }

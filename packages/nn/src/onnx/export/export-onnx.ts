@@ -10,6 +10,7 @@ import { tracingSizes } from '../../graph/size-tracing.ts';
 import { topologicalOrder } from '../../graph/topology.ts';
 import { Module } from '../../nn/module.ts';
 import { input as inputOf } from '../../ops/source.ts';
+import { requireOneOf } from '../../checks/require-one-of.ts';
 import { requireOptions, type OptionNames } from '../../checks/require-options.ts';
 import { describeValue } from '../../checks/describe-value.ts';
 import { Tensor } from '../../tensor/tensor.ts';
@@ -26,6 +27,7 @@ import {
 } from './export-inputs.ts';
 import type { ExportOptions } from './export-options.ts';
 import type { SizeSamples } from './size-samples.ts';
+import { QuantizingGraph } from './quantizing-graph.ts';
 import { RecordingGraph, type Entry } from './recording-graph.ts';
 import { namesKeys } from '../../onnx-format/schema.ts';
 import { cannotBeDynamic } from './traces.ts';
@@ -57,6 +59,10 @@ export type Exportable =
  * than a multiple of the given batch or one of the three largest lengths, the model is exported for the others. Output
  * dimensions that depend on sizes are `batch` or a formula: `2*batch`.
  *
+ * With `quantize: 'int8'`, weights are stored in 8 bits, with a scale for each output channel, row of an embedding or filter.
+ * Matrix products (Linear, attention's projections, recurrent layers) and convolutions multiply integers; their activations are
+ * quantized at run time over the whole batch, so the outputs of a sample depend slightly on the others.
+ *
  * @example
  * await writeFile('model.onnx', exportOnnx(model, { inputShape: [1, 3, 32, 32] }));
  * exportOnnx(ddp, { inputs: [{ name: 'tokens', shape: [1, 128], dtype: 'int64' }, { name: 'mask', shape: [1, 128] }], outputNames: ['logits'] });
@@ -65,19 +71,23 @@ export type Exportable =
  * @throws ArgumentError if `forward` fails for a size other than the given one; if a number depends on sizes in other ways than
  *   by sums of products, floors, bounds and remainders, or if the operations themselves depend on sizes (the message names the
  *   operation); if `forward` reads a tensor that it does not create and that is not an input, parameter or buffer; if names are
- *   not unique. Errors of `forward` for the given shapes are rethrown unchanged
+ *   not unique; if a weight to be quantized is NaN or infinite. Errors of `forward` for the given shapes are rethrown unchanged
  */
 export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Array {
   requireOptions('exportOnnx', options, optionNames);
+  if (options.quantize !== undefined) requireOneOf('exportOnnx', 'quantize', options.quantize, ['int8']);
   const module = unwrapped(model);
   const inputs = inputsOf(options);
   const { samples, calls, captured } = tracingSizes(() => callForAllSizes(module, inputs));
   const names = outputNamesOf(options, calls[0].outputs);
   requireOneLayout(samples, calls);
 
-  const graph = new GraphBuilder();
-  for (const input of inputs) graph.input(input.name, input.dtype, describedShape(input, inputs, samples));
   const state = stateOf(module, calls[0].outputs);
+  const graph =
+    options.quantize === undefined
+      ? new GraphBuilder()
+      : new QuantizingGraph(new Set(state.map(({ name }) => name)));
+  for (const input of inputs) graph.input(input.name, input.dtype, describedShape(input, inputs, samples));
   for (const { name, data, shape } of state) graph.initializer(name, 'float32', shape, data);
   const namesOf = (kind: boolean) =>
     state.filter(({ isBuffer }) => isBuffer === kind).map(({ name }) => name);
@@ -101,6 +111,7 @@ const optionNames: OptionNames<ExportOptions> = {
   inputs: true,
   outputName: true,
   outputNames: true,
+  quantize: true,
 };
 
 /** A forward call with given input sizes. */
