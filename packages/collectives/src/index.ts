@@ -62,6 +62,7 @@ export type {
 export { allReduceQuantized, allReduceQuantizedSync } from './all-reduce-quantized.ts';
 export { measureClock, onClockOfRank0, type ClockOffset } from './clock.ts';
 export { narrowFloat32, widenToFloat32 } from './conversions.ts';
+export * from './cost/index.ts';
 export * from './cpu/index.ts';
 export * from './hash-store.ts';
 export {

@@ -1,0 +1,52 @@
+import type { Links } from '@ringrun/core';
+import { costAlgorithms, operationSeconds } from './operation-seconds.ts';
+import { ringOrder } from './ring-order.ts';
+
+/** An algorithm of an operation for arrays of up to `upToBytes` (Infinity: any size). The first rule that fits applies. */
+export interface AlgorithmRule {
+  op: string;
+  upToBytes: number;
+  algorithm: string;
+}
+
+/** Operations with a choice, and what large arrays use: the algorithm that sends the fewest bytes, in equal streams. */
+const operations = { allReduce: 'ring', broadcast: 'chain', allGather: 'ring' } as const;
+
+/** Sizes that are compared, from large to small: 64 MiB to 1 KiB. */
+const sizes = Array.from({ length: 9 }, (_, power) => 64 * 2 ** 20 * 4 ** -power);
+
+/** Keep copies of whole arrays, which would take too much memory beyond the largest size. */
+const copiesArrays: readonly string[] = ['halving-doubling', 'recursive-doubling', 'bruck'];
+
+/** `direct` sends a message from every host to every other: too many in large groups, and slow to simulate. */
+const isTooMany = (algorithm: string, hosts: number, bytes: number) =>
+  algorithm === 'direct' && hosts > 32 && bytes > 64 * 1024;
+
+/** Another algorithm than that of the next larger size must save this share of the time. */
+const leastGain = 0.1;
+
+/**
+ * The fastest algorithm of each operation between hosts by the cost model, by size, for arrays of all types but 16-bit
+ * floats. Hosts are in the order of `ringOrder(links)`. For one host, no rules.
+ */
+export function algorithmRules(links: Links): readonly AlgorithmRule[] {
+  const hosts = links.hosts.length;
+  if (hosts < 2) return [];
+  const network = { links, order: ringOrder(links) };
+  return Object.entries(operations).flatMap(([name, largest]) => {
+    const op = name as keyof typeof operations;
+    const rules: AlgorithmRule[] = [{ op, upToBytes: Infinity, algorithm: largest }];
+    for (const bytes of sizes) {
+      const timed = costAlgorithms(op)
+        .filter((algorithm) => !isTooMany(algorithm, hosts, bytes))
+        .map((algorithm) => ({ algorithm, seconds: operationSeconds({ op, algorithm, bytes }, network) }));
+      const fastest = timed.reduce((best, one) => (one.seconds < best.seconds ? one : best));
+      const current = timed.find(({ algorithm }) => algorithm === rules[0].algorithm);
+      if (current && fastest.seconds > (1 - leastGain) * current.seconds) continue;
+      if (bytes === sizes[0] && !copiesArrays.includes(fastest.algorithm))
+        rules[0].algorithm = fastest.algorithm;
+      else rules.unshift({ op, upToBytes: bytes, algorithm: fastest.algorithm });
+    }
+    return rules;
+  });
+}
