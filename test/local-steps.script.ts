@@ -116,7 +116,7 @@ await runScenario({
   async resumed() {
     const folder = process.argv[3];
     const make = (dir: string) => {
-      const model = new DiLoCo(newNet(), { innerSteps: 6, fragments: 3, overlapSteps: 2, transport: 'bf16' });
+      const model = new DiLoCo(newNet(), { innerSteps: 6, fragments: 3, overlapSteps: 2, transport: 'int8' });
       const optimizer = new optim.AdamW(model.parameters(), { lr: 0.05 });
       const checkpoints = new Checkpointer({ dir });
       checkpoints.register({ model });

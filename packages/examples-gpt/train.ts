@@ -3,7 +3,7 @@
 //   2 processes:  node launch --nproc 2 packages/examples-gpt/train.ts
 //   checkpoints:  node launch --nproc 2 packages/examples-gpt/train.ts --output run   (add --resume to continue)
 //   bfloat16:     node launch --nproc 2 packages/examples-gpt/train.ts --bf16
-//   slow links:   node launch --nproc 2 packages/examples-gpt/train.ts --sync diloco --transport bf16
+//   slow links:   node launch --nproc 2 packages/examples-gpt/train.ts --sync diloco --transport int8
 //   sampling:     node launch packages/examples-gpt/train.ts --output run --resume --sample 500
 //
 // Without --data, tiny Shakespeare is downloaded (1.1 MB). Without a network, use --data FILE, or --synthetic.

@@ -13,7 +13,7 @@ const own = Number(rank);
 await initProcessGroup({ timeoutMs: 60_000 });
 const schedule: DiLoCoOptions =
   streaming === '1'
-    ? { innerSteps: 6, fragments: 2, overlapSteps: 2, transport: 'bf16' }
+    ? { innerSteps: 6, fragments: 2, overlapSteps: 2, transport: 'int8' }
     : { innerSteps: 5, outer: { lr: 1, momentum: 0 } };
 const model = new DiLoCo(newNet(), { faultTolerance: 'shrink', ...schedule });
 const optimizer = newOptimizer(model.parameters());

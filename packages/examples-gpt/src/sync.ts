@@ -12,7 +12,7 @@ export interface SyncSettings {
 }
 
 export function addSyncOptions(command: Command): void {
-  const transports = ['float32', 'bf16'];
+  const transports = ['float32', 'bf16', 'int8', 'int4'];
   const sync = new Option(
     '--sync <way>',
     'average gradients in every step, or exchange parameters now and then',

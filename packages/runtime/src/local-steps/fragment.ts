@@ -6,6 +6,8 @@ import type { Islands } from './islands.ts';
 export class Fragment {
   readonly range: ElementRange;
   readonly #hook: CommHook;
+  /** A hook knows its buckets by this list. */
+  readonly #parameters: GradientBucket['parameters'] = [];
   /** This rank's differences, and after the exchange those of all ranks on average. Allocated by the group that exchanges them. */
   #data: Float32Array = new Float32Array();
   /** This rank's differences, if the exchange may be repeated. */
@@ -107,6 +109,6 @@ export class Fragment {
 
   #bucket(): GradientBucket {
     const data = this.#data;
-    return { index: 0, isLast: true, data, parameters: [], gradients: () => [data] };
+    return { index: 0, isLast: true, data, parameters: this.#parameters, gradients: () => [data] };
   }
 }

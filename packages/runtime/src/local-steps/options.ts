@@ -1,11 +1,11 @@
 import { InvalidArgumentError, requireInteger, requireOptions } from '@ringrun/core';
 import type { CommHook, DistributedDataParallelOptions, OptionNames } from '@ringrun/core';
-import { allReduce, bf16Compress } from '../ddp/hooks/index.ts';
+import { allReduce, bf16Compress, int4Compress, int8Compress } from '../ddp/hooks/index.ts';
 import type { Islands } from './islands.ts';
 import type { OuterOptimizerOptions } from './outer-optimizer.ts';
 
 /** The form in which differences of parameters are sent between islands. */
-export type Transport = 'float32' | 'bf16';
+export type Transport = 'float32' | 'bf16' | 'int8' | 'int4';
 
 /** Options of {@link LocalSGD}. All except `onMembershipChange` must be equal on all ranks. */
 export interface LocalSGDOptions extends Pick<
@@ -79,6 +79,8 @@ const outerNames: OptionNames<OuterOptimizerOptions> = { lr: true, momentum: tru
 const transports: Readonly<Record<Transport, () => CommHook>> = {
   float32: () => allReduce,
   bf16: () => bf16Compress,
+  int8: () => int8Compress(),
+  int4: () => int4Compress(),
 };
 
 export function hookOf(transport: Transport): CommHook {
