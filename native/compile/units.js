@@ -1,8 +1,9 @@
 import { dirname } from 'node:path/posix';
 
 /**
- * Folders whose files are compiled one by one. They do the arithmetic: what the compiler inlines, and so how it contracts
- * products and sums, must not depend on other files. They also take longest, because of vector code rather than headers.
+ * Folders whose files, and those of their subfolders, are compiled one by one. They do the arithmetic: what the compiler
+ * inlines, and so how it contracts products and sums, must not depend on other files. They also take longest, because of
+ * vector code rather than headers.
  */
 const compiledAlone = ['operators', 'reduce', 'images'];
 
@@ -20,7 +21,7 @@ export function unitsOf(sources) {
   const units = [];
   const sorted = [...sources].sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const [folder, files] of groupBy(sorted, ({ name }) => dirname(name))) {
-    const limit = compiledAlone.includes(folder) ? 0 : maxUnitBytes;
+    const limit = compiledAlone.includes(folder.split('/')[0]) ? 0 : maxUnitBytes;
     let unit;
     for (const { name, bytes } of files) {
       if (unit === undefined || unit.bytes + bytes > limit) units.push((unit = { sources: [], bytes: 0 }));

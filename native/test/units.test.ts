@@ -19,10 +19,13 @@ describe('units of compilation', () => {
   });
 
   test('of arithmetic hold one file each', () => {
-    expect(unitsOf([source('operators/gelu.cc', 1), source('operators/dropout.cc', 1)])).toEqual([
-      ['operators/dropout.cc'],
-      ['operators/gelu.cc'],
-    ]);
+    const names = [
+      'operators/dropout.cc',
+      'operators/gelu.cc',
+      'operators/product/a.cc',
+      'operators/product/b.cc',
+    ];
+    expect(unitsOf(names.map((name) => source(name, 1)))).toEqual(names.map((name) => [name]));
   });
 });
 

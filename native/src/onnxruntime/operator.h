@@ -149,7 +149,7 @@ class Computation {
     Calls<Body> calls{body};
     calls.order.store(0, std::memory_order_release);
     run(&Calls<Body>::call, total, &calls);
-    calls.order.load(std::memory_order_acquire);
+    static_cast<void>(calls.order.load(std::memory_order_acquire));
     if (calls.failure) std::rethrow_exception(calls.failure);
   }
 
@@ -170,7 +170,7 @@ class Computation {
 
     static void call(void* data, std::size_t i) {
       auto& calls = *static_cast<Calls*>(data);
-      calls.order.load(std::memory_order_acquire);
+      static_cast<void>(calls.order.load(std::memory_order_acquire));
       try {
         calls.body(i);
       } catch (...) {

@@ -32,7 +32,9 @@ struct CtcLoss {
   void compute(Computation& computation) const {
     const auto x = computation.input<float>(0);
     if (x.shape.axes != 3) throw Error("expected log-probabilities with 3 dimensions, got " + describe(x.shape));
-    const auto [times, count, classes] = std::array{x.shape.sizes[0], x.shape.sizes[1], x.shape.sizes[2]};
+    const std::int64_t times = x.shape.sizes[0];
+    const std::int64_t count = x.shape.sizes[1];
+    const std::int64_t classes = x.shape.sizes[2];
     const auto targets = computation.input<std::int64_t>(1);
     const auto inputLengths = computation.input<std::int64_t>(2, {1, {count}});
     const auto targetLengths = computation.input<std::int64_t>(3, {1, {count}});

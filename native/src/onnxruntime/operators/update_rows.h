@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 #include "onnxruntime/library.h"
 #include "onnxruntime/operator.h"
@@ -85,8 +84,8 @@ struct UpdateRows {
   void compute(Computation& computation) const {
     const auto table = computation.input<float>(0);
     if (table.shape.axes != 2) throw Error("expected a table [V,D], got " + describe(table.shape));
-    const auto [tableRows, width] = std::pair(table.shape.sizes[0], static_cast<std::size_t>(table.shape.sizes[1]));
-    const PackedRows rows = packedRowsOf(computation.input<float>(1), tableRows, table.shape.sizes[1]);
+    const auto width = static_cast<std::size_t>(table.shape.sizes[1]);
+    const PackedRows rows = packedRowsOf(computation.input<float>(1), table.shape.sizes[0], table.shape.sizes[1]);
     std::array<float, Rule::kNumbers> numbers;
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = computation.number(kTables + 1 + i);
     const float* const given =
