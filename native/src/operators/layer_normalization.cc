@@ -83,10 +83,13 @@ struct RowSum {
   }
 };
 
-// A product as it is rounded: never part of a fused multiplication and addition.
+// A product as it is rounded: never part of a fused multiplication and addition. clang fuses only within one expression, and
+// compares the operands of assembler with the instruction set of this function before it inlines it.
 template <typename Vector>
 RINGRUN_INLINE void rounded(Vector& product) {
-#if defined(__x86_64__)
+#if defined(__clang__)
+  static_cast<void>(product);
+#elif defined(__x86_64__)
   asm("" : "+v"(product));
 #elif defined(__aarch64__)
   asm("" : "+w"(product));
