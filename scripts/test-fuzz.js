@@ -11,6 +11,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { isOfSystem } from '../native/compile/systems.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const sourceFolder = join(root, 'native/src');
@@ -38,7 +39,9 @@ const { values: options, positionals } = parseArgs({
 function sources() {
   const parts = ['base', 'transport', 'point_to_point'];
   const found = readdirSync(sourceFolder, { recursive: true })
-    .filter((name) => name.endsWith('.cc') && parts.some((part) => name.startsWith(`${part}/`)))
+    .filter(
+      (name) => name.endsWith('.cc') && isOfSystem(name) && parts.some((part) => name.startsWith(`${part}/`)),
+    )
     .map((name) => join(sourceFolder, name));
   return [...found, join(sourceFolder, 'collectives/lengths.cc'), join(root, 'native/fuzz/targets.cc')];
 }

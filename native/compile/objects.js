@@ -6,6 +6,7 @@ import { dirname, join, sep } from 'node:path';
 import { compileFlags, make } from './compiler.js';
 import { Includes } from './includes.js';
 import { isCached } from './object-cache.js';
+import { isOfSystem } from './systems.js';
 import { unitsOf } from './units.js';
 
 /** The object files of a folder of sources, for one compiler and its flags. */
@@ -48,7 +49,7 @@ export class Objects {
 
   #sourceFiles() {
     return readdirSync(this.#sources, { recursive: true })
-      .filter((name) => name.endsWith('.cc'))
+      .filter((name) => name.endsWith('.cc') && isOfSystem(name))
       .map((name) => ({
         name: name.replaceAll(sep, '/'),
         bytes: statSync(join(this.#sources, name)).size,

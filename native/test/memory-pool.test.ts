@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { repository } from '../../test/support/environment.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { systemOf } from '../compile/systems.js';
 
 const source = join(repository, 'native/src');
 
@@ -11,6 +12,7 @@ test('blocks of the memory pool never overlap, merge when freed, and trim return
   const files = [
     join(repository, 'native/test/fixtures/memory-pool.cc'),
     join(source, 'onnxruntime/memory_pool.cc'),
+    join(source, `base/pages_${systemOf()}.cc`),
   ];
   const flags = ['-std=c++17', '-O1', '-Wall', '-Wextra', '-Werror', '-pthread', '-I', source];
   const compiled = spawnSync(process.env['CXX'] ?? 'g++', [...flags, '-o', program, ...files], {

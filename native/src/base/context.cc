@@ -1,9 +1,3 @@
-#ifdef __APPLE__
-#define _XOPEN_SOURCE 700  // without it, <ucontext.h> is an error there
-#define _DARWIN_C_SOURCE
-#pragma clang diagnostic ignored "-Wdeprecated-declarations"
-#endif
-
 #include "base/context.h"
 
 #include <cerrno>
@@ -13,19 +7,22 @@
 
 #ifdef RINGRUN_OWN_CONTEXT
 
+// Begin and end of a function in assembler, visible only in this library. Mach-O prefixes the names of C with an underscore.
+#ifdef __APPLE__
+#define RINGRUN_FUNCTION(name) ".p2align 4\n.globl _" name "\n.private_extern _" name "\n_" name ":\n"
+#define RINGRUN_END(name)
+#else
+#define RINGRUN_FUNCTION(name) ".p2align 4\n.globl " name "\n.hidden " name "\n.type " name ", %function\n" name ":\n"
+#define RINGRUN_END(name) ".size " name ", . - " name "\n"
+#endif
+
 extern "C" __attribute__((visibility("hidden"))) void ringrun_change_stack(void** saved, void* next);
 
 #ifdef __x86_64__
 
 // Pushes the callee-saved registers (System V ABI, 3.2.1), switches stacks, and pops them from the other stack.
 // The floating-point control words belong to the thread and do not change.
-asm(R"(
-  .text
-  .p2align 4
-  .globl ringrun_change_stack
-  .hidden ringrun_change_stack
-  .type ringrun_change_stack, @function
-ringrun_change_stack:
+asm(".text\n" RINGRUN_FUNCTION("ringrun_change_stack") R"(
   pushq %rbp
   pushq %rbx
   pushq %r12
@@ -41,8 +38,7 @@ ringrun_change_stack:
   popq %rbx
   popq %rbp
   ret
-  .size ringrun_change_stack, . - ringrun_change_stack
-)");
+)" RINGRUN_END("ringrun_change_stack"));
 
 namespace ringrun {
 
@@ -66,13 +62,7 @@ Context::Context(void* bottom, std::size_t bytes, void (*entry)()) {
 // Stores the callee-saved registers (AAPCS64, 6.1.1 and 6.1.2: x19 to x30, the low halves of v8 to v15),
 // switches stacks, and loads them from the other stack. A new stack starts in ringrun_enter_stack, which calls
 // x19 with a return address of zero.
-asm(R"(
-  .text
-  .p2align 4
-  .globl ringrun_change_stack
-  .hidden ringrun_change_stack
-  .type ringrun_change_stack, %function
-ringrun_change_stack:
+asm(".text\n" RINGRUN_FUNCTION("ringrun_change_stack") R"(
   sub sp, sp, #160
   stp x19, x20, [sp, #0]
   stp x21, x22, [sp, #16]
@@ -99,18 +89,11 @@ ringrun_change_stack:
   ldp d14, d15, [sp, #144]
   add sp, sp, #160
   ret
-  .size ringrun_change_stack, . - ringrun_change_stack
-
-  .p2align 4
-  .globl ringrun_enter_stack
-  .hidden ringrun_enter_stack
-  .type ringrun_enter_stack, %function
-ringrun_enter_stack:
+)" RINGRUN_END("ringrun_change_stack") RINGRUN_FUNCTION("ringrun_enter_stack") R"(
   mov x16, x19
   mov x30, xzr
   br x16
-  .size ringrun_enter_stack, . - ringrun_enter_stack
-)");
+)" RINGRUN_END("ringrun_enter_stack"));
 
 extern "C" __attribute__((visibility("hidden"))) void ringrun_enter_stack();
 

@@ -2,14 +2,9 @@
 
 #include <cstddef>
 
-#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
+#if defined(__x86_64__) || defined(__aarch64__)
 #define RINGRUN_OWN_CONTEXT 1
 #else
-#ifdef __APPLE__
-#ifndef _XOPEN_SOURCE
-#error "ucontext needs -D_XOPEN_SOURCE on this system: define it before the first include"
-#endif
-#endif
 #include <ucontext.h>
 #endif
 
@@ -17,8 +12,8 @@ namespace ringrun {
 
 // A saved execution state, to which control can return.
 //
-// Implemented here on Linux for x86-64 and arm64, because musl has no makecontext and glibc's makes a system
-// call for the signal mask at every switch. Uses <ucontext.h> elsewhere.
+// Implemented here for x86-64 and arm64, because musl has no makecontext, glibc's makes a system call for the signal mask at
+// every switch, and macOS's is deprecated. Uses <ucontext.h> elsewhere.
 class Context {
  public:
   // The state of the calling thread; filled in by change().

@@ -1,31 +1,15 @@
 #include "base/dynamic_library.h"
 
 #include <dlfcn.h>
-#if defined(__GLIBC__)
-#include <link.h>
-#endif
 
 namespace ringrun {
-namespace {
-
-std::string pathOf(void* handle, const std::string& name) {
-#if defined(__GLIBC__)
-  link_map* map = nullptr;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && map->l_name[0] != '\0') return map->l_name;
-#else
-  static_cast<void>(handle);
-#endif
-  return name;
-}
-
-}  // namespace
 
 // RTLD_NOW: an unresolved symbol is an error here instead of a crash at its first call.
 DynamicLibrary::DynamicLibrary(const std::vector<std::string>& candidates) {
   for (const std::string& candidate : candidates) {
     handle_ = ::dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ != nullptr) {
-      path_ = pathOf(handle_, candidate);
+      path_ = pathOfLibrary(handle_, candidate);
       attempts_.push_back({candidate, ""});
       return;
     }

@@ -35,6 +35,9 @@ class DynamicLibrary {
   std::vector<Attempt> attempts_;
 };
 
+// The path of the file from which dlopen() loaded a library, or `name` if the system does not report it.
+std::string pathOfLibrary(void* handle, const std::string& name);
+
 template <typename Signature>
 class Function;
 

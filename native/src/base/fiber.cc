@@ -1,8 +1,3 @@
-#ifdef __APPLE__
-#define _XOPEN_SOURCE 700  // without it, <ucontext.h> is an error there
-#define _DARWIN_C_SOURCE
-#endif
-
 #include "base/fiber.h"
 
 #include <sys/mman.h>
@@ -40,10 +35,6 @@
 #endif
 #ifdef RINGRUN_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
-#endif
-
-#ifndef MAP_ANONYMOUS
-#define MAP_ANONYMOUS MAP_ANON
 #endif
 
 namespace ringrun {

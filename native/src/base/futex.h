@@ -9,12 +9,11 @@
 
 namespace ringrun {
 
-// True if threads can sleep on words. Otherwise waitOnFutex polls the word.
-#ifdef __linux__
-constexpr bool kHasFutex = true;
-#else
-constexpr bool kHasFutex = false;
-#endif
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "words shared by processes must be lock-free");
+
+// True if threads can sleep on words. Otherwise waitOnFutex polls the word, and wakeAll does nothing: a thread wakes up after
+// its word has changed.
+extern const bool kHasFutex;
 
 // Like sleepWhile (base/wait.h), but blocks the calling thread.
 void waitOnFutex(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds timeout);

@@ -8,10 +8,7 @@
 #include <utility>
 
 #include "base/failure.h"
-
-#ifndef MAP_ANONYMOUS
-#define MAP_ANONYMOUS MAP_ANON
-#endif
+#include "base/pages.h"
 
 namespace ringrun {
 namespace {
@@ -19,10 +16,7 @@ namespace {
 std::uint8_t* map(int fd, std::size_t bytes, int flags) {
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
   if (address == MAP_FAILED) throwSystem("mmap", errno, std::to_string(bytes) + " bytes");
-#ifdef MADV_HUGEPAGE
-  // With huge pages: 512 times fewer TLB entries and page faults. Without them this has no effect.
-  ::madvise(address, bytes, MADV_HUGEPAGE);
-#endif
+  adviseHugePages(address, bytes);
   return static_cast<std::uint8_t*>(address);
 }
 
@@ -51,17 +45,11 @@ Mapping Mapping::copyOnWrite(int fd, std::size_t bytes) {
 }
 
 void Mapping::populate(std::size_t begin, std::size_t length) const {
-#ifdef __linux__
-  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, missing in the headers of older C libraries
   const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t first = begin / page * page;
   const std::size_t last = (begin + length + page - 1) / page * page;
-  if (::madvise(data_ + first, last - first, kPopulateWrite) == 0 || errno == EINVAL || errno == ENOSYS) return;
-  throwSystem("madvise(MADV_POPULATE_WRITE)", errno, std::to_string(length) + " bytes of shared memory");
-#else
-  (void)begin;
-  (void)length;
-#endif
+  const int error = populatePages(data_ + first, last - first);
+  if (error != 0) throwSystem("madvise(MADV_POPULATE_WRITE)", error, std::to_string(length) + " bytes of shared memory");
 }
 
 }  // namespace ringrun

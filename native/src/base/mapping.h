@@ -26,7 +26,7 @@ class Mapping {
   std::uint8_t* data() const { return data_; }
 
   // Makes the pages of [begin, begin + length) present and writable, so that the first use causes no page
-  // faults. Does nothing on kernels before 5.14. Throws Failure if there is not enough memory.
+  // faults. Does nothing on Linux before 5.14 and on other systems. Throws Failure if there is not enough memory.
   void populate(std::size_t begin, std::size_t length) const;
 
  private:

@@ -1,9 +1,5 @@
 #include "base/processor.h"
 
-#ifdef __linux__
-#include <sched.h>
-#endif
-
 namespace ringrun {
 namespace {
 
@@ -21,32 +17,5 @@ bool ProcessorMover::moveAwayFrom(std::uint32_t theirs) {
   moveToAnotherProcessor();
   return true;
 }
-
-#ifdef __linux__
-
-std::uint32_t currentProcessor() {
-  const int processor = ::sched_getcpu();
-  return processor < 0 ? kUnknownProcessor : static_cast<std::uint32_t>(processor);
-}
-
-// A thread moves at once only if its processor leaves its affinity mask. Restoring the mask does not move it
-// back.
-void moveToAnotherProcessor() {
-  cpu_set_t usable;
-  if (::sched_getaffinity(0, sizeof usable, &usable) != 0) return;
-  cpu_set_t others = usable;
-  CPU_CLR(currentProcessor(), &others);
-  if (CPU_COUNT(&others) == 0) return;
-  ::sched_setaffinity(0, sizeof others, &others);
-  ::sched_setaffinity(0, sizeof usable, &usable);
-}
-
-#else
-
-std::uint32_t currentProcessor() { return kUnknownProcessor; }
-
-void moveToAnotherProcessor() {}
-
-#endif
 
 }  // namespace ringrun

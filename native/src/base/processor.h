@@ -12,8 +12,11 @@ constexpr std::uint32_t kUnknownProcessor = ~std::uint32_t{0};
 std::uint32_t currentProcessor();
 
 // Moves the calling thread to another processor of its affinity mask, which does not change. Takes some
-// microseconds.
+// microseconds. Does nothing if currentProcessor() is unknown.
 void moveToAnotherProcessor();
+
+// Asks the system for the tile registers of AMX, which it gives to processes that ask. Returns false if it does not.
+bool requestTiles();
 
 // Moves a waiting thread off the processor of the thread that it waits for. Two ranks that wait for each other
 // in turn never run at the same time, so the scheduler does not separate them if they start on one processor,

@@ -1,10 +1,10 @@
 #include "base/progress_engine.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
+
+#include "base/thread_scheduling.h"
 
 namespace ringrun {
 
@@ -32,14 +32,6 @@ namespace {
 
 // The runner whose fiber the calling thread is on.
 thread_local void* currentRunner = nullptr;
-
-void nameThread() {
-#ifdef __linux__
-  ::pthread_setname_np(::pthread_self(), "ringrun");
-#elif defined(__APPLE__)
-  ::pthread_setname_np("ringrun");
-#endif
-}
 
 }  // namespace
 
@@ -84,7 +76,7 @@ bool ProgressEngine::suspend(WaitCondition condition) {
 }
 
 void ProgressEngine::work() {
-  nameThread();
+  nameThread("ringrun");
   while (startSubmitted()) {
     resumeReady();
     conditions_.clear();

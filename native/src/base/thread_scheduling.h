@@ -2,6 +2,9 @@
 
 namespace ringrun {
 
+// Names the calling thread for debuggers and tools such as top. At most 15 characters.
+void nameThread(const char* name);
+
 // How the system divides processors between the threads of a process while all of them compute. Without these two, a
 // thread that wakes up on a busy processor waits until the slice of the running one ends: a timer of JavaScript is late by
 // 4 ms (99th percentile, Linux 6.18).

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 #include <utility>
 
 #include "base/descriptors.h"
+#include "base/poll_for.h"
 
 namespace ringrun {
 namespace {
@@ -50,19 +50,6 @@ Clock::time_point firstDeadline(const std::vector<WaitCondition*>& conditions) {
 Clock::duration timeUntil(Clock::time_point moment) {
   if (moment == Clock::time_point::max()) return std::chrono::hours(24);
   return std::clamp<Clock::duration>(moment - Clock::now(), Clock::duration::zero(), std::chrono::hours(24));
-}
-
-int pollFor(std::vector<pollfd>& interests, Clock::duration timeout) {
-#ifdef __linux__
-  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(timeout).count();
-  timespec limit{};
-  limit.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
-  limit.tv_nsec = static_cast<long>(ns % 1'000'000'000);
-  return ::ppoll(interests.data(), static_cast<nfds_t>(interests.size()), &limit, nullptr);
-#else
-  const auto ms = std::chrono::ceil<Milliseconds>(timeout).count();
-  return ::poll(interests.data(), static_cast<nfds_t>(interests.size()), static_cast<int>(ms));
-#endif
 }
 
 }  // namespace
@@ -137,7 +124,7 @@ void Waiter::pollAll(const std::vector<WaitCondition*>& conditions, Clock::durat
   for (const WaitCondition* condition : conditions) {
     interests_.insert(interests_.end(), condition->interests, condition->interests + condition->count);
   }
-  const int ready = pollFor(interests_, timeout);
+  const int ready = pollFor(interests_.data(), interests_.size(), timeout);
   const bool broken = ready < 0 && errno != EINTR;
   auto polled = interests_.begin() + 1;
   for (WaitCondition* condition : conditions) {

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <new>
 
+#include "base/pages.h"
+
 namespace ringrun::ort {
 namespace {
 
@@ -78,7 +80,7 @@ void MemoryPool::trim() {
   const auto giveBack = [&](Offset from, Offset to) {
     from = roundUp(from, page);
     to = to / page * page;
-    if (from < to) ::madvise(begin_ + from, to - from, MADV_DONTNEED);
+    if (from < to) releasePages(begin_ + from, to - from);
   };
   for (const auto& [offset, size] : free_) giveBack(offset, offset + size);
   giveBack(end_, roundUp(touched_, page));
@@ -90,10 +92,8 @@ bool MemoryPool::growTo(Offset end) {
   if (end <= writable_) return true;
   const std::size_t next = std::min(roundUp(end, kGrowth), reserved_);
   if (::mprotect(begin_ + writable_, next - writable_, PROT_READ | PROT_WRITE) != 0) return false;
-#if defined(MADV_HUGEPAGE)
   // Large pages save page faults and misses of address translation (figures: memory_pool.h).
-  ::madvise(begin_ + writable_, next - writable_, MADV_HUGEPAGE);
-#endif
+  adviseHugePages(begin_ + writable_, next - writable_);
   writable_ = next;
   return true;
 }

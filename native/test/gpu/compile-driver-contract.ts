@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { systemOf } from '../../compile/systems.js';
 
 const sources = fileURLToPath(new URL('../../src/', import.meta.url));
 const program = fileURLToPath(new URL('driver-contract.cc', import.meta.url));
@@ -8,7 +9,8 @@ const parts = [
   ...['cuda', 'cuda_compute', 'device', 'library_search', 'nvrtc', 'stream', 'toolkit_versions'].map(
     (name) => `gpu/${name}.cc`,
   ),
-  ...['descriptors', 'dynamic_library', 'failure', 'notifier', 'operation'].map((name) => `base/${name}.cc`),
+  ...['dynamic_library', 'failure', 'notifier', 'operation'].map((name) => `base/${name}.cc`),
+  ...['descriptors', 'dynamic_library'].map((name) => `base/${name}_${systemOf()}.cc`),
 ];
 
 /** The output of the program. Error numbers are those of CUresult. */

@@ -1,12 +1,11 @@
 #include <cstring>
 
+#include "base/processor.h"
 #include "operators/product/vector_kernels.h"
 #include "operators/vectors.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 namespace ringrun {
@@ -243,11 +242,7 @@ bool hasAmx() {
     constexpr unsigned kTilesAndBFloat16 = 1u << 24 | 1u << 22;
     if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 || (edx & kTilesAndBFloat16) != kTilesAndBFloat16) return false;
     constexpr std::uint64_t kTileRegisters = 0x60000;
-    if (!systemKeeps(kTileRegisters)) return false;
-    // Linux gives a process the tiles when it asks for them (arch/x86/include/uapi/asm/prctl.h).
-    constexpr int kRequestPermission = 0x1023;
-    constexpr int kTileData = 18;
-    return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+    return systemKeeps(kTileRegisters) && requestTiles();
   }();
   return isHere;
 }

@@ -9,6 +9,7 @@
 #include "base/descriptors.h"
 #include "base/failure.h"
 #include "transport/connect/address.h"
+#include "transport/connect/unix_socket.h"
 
 namespace ringrun {
 
@@ -190,7 +191,7 @@ void Acceptor::challenge(Stranger& stranger) const {
   Challenge challenge;
   challenge.nonce = stranger.nonce = randomNonce();
   challenge.proof = authentication_.proofOf(Side::Listener, token_, stranger.hello, stranger.nonce);
-  [[maybe_unused]] const ssize_t sent = ::send(stranger.fd.get(), &challenge, sizeof challenge, MSG_DONTWAIT | MSG_NOSIGNAL);
+  [[maybe_unused]] const ssize_t sent = ::send(stranger.fd.get(), &challenge, sizeof challenge, MSG_DONTWAIT | kNoSignal);
   stranger.isChallenged = true;
   stranger.read = 0;
 }

@@ -3,27 +3,21 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <sys/un.h>
 
-#include <cstddef>
 #include <cstring>
 #include <memory>
 
 #include "base/failure.h"
+#include "transport/connect/unix_socket.h"
 
 namespace ringrun {
 
-// An abstract name begins with a zero byte and is as long as the address length states.
 SocketAddress SocketAddress::ofUnixSocket(const std::string& name) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (name.empty() || name.size() + 1 > sizeof address.sun_path) {
-    throw Failure(FailureCode::System, {}, "'" + name + "' is not a valid Unix socket name");
-  }
-  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  sockaddr_un address;
   SocketAddress result;
+  result.length = addressOfSocket(name, address);
+  if (result.length == 0) throw Failure(FailureCode::System, {}, "'" + name + "' is not a valid Unix socket name");
   std::memcpy(&result.storage, &address, sizeof address);
-  result.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   return result;
 }
 

@@ -1,8 +1,5 @@
 #include "transport/connect/authentication.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cstring>
 
 #include "base/failure.h"
@@ -62,18 +59,6 @@ Nonce randomNonce() {
     throw Failure(FailureCode::System, {}, "OpenSSL's RAND_bytes has no random bytes");
   }
   return nonce;
-}
-
-std::string foreignUser(int fd) {
-#ifdef SO_PEERCRED
-  ucred peer{};
-  socklen_t length = sizeof peer;
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return "an unknown user";
-  if (peer.uid != ::geteuid() && peer.uid != 0) return "user " + std::to_string(peer.uid);
-#else
-  static_cast<void>(fd);
-#endif
-  return "";
 }
 
 }  // namespace ringrun

@@ -47,8 +47,4 @@ class Authentication {
 // Throws Failure.
 Nonce randomNonce();
 
-// The user of the process at the other end of a connected Unix socket, if it is neither this process's user nor root:
-// "user 1001". Otherwise empty.
-std::string foreignUser(int fd);
-
 }  // namespace ringrun

@@ -13,6 +13,7 @@
 #include "base/wait.h"
 #include "base/wait_reports.h"
 #include "transport/connect/address.h"
+#include "transport/connect/unix_socket.h"
 
 namespace ringrun {
 namespace {
@@ -62,6 +63,9 @@ constexpr Milliseconds kRefusalGrace{5000};
 
 // A wrong proof may come from a process on the path, or from another process at an address that was assigned again.
 constexpr Milliseconds kWrongProofGrace{3000};
+
+// ENOENT: the listener has deleted the file of its Unix socket.
+bool isRefusal(int error) { return error == ECONNREFUSED || error == ENOENT; }
 
 // Transient errors of the network, or of a host that is just starting.
 bool mayPass(int error) {
@@ -144,7 +148,7 @@ void Dialling::connected() {
   // Nothing else detects that the host vanished before the peer answers on the first connection between the two.
   if (hello_.purpose == Purpose::Control) endWhenUnanswered(fd_.get(), socketType_, directory_.silentPeerTimeout());
   hello_.nonce = randomNonce();
-  [[maybe_unused]] const ssize_t sent = ::send(fd_.get(), &hello_, sizeof hello_, MSG_NOSIGNAL);
+  [[maybe_unused]] const ssize_t sent = ::send(fd_.get(), &hello_, sizeof hello_, kNoSignal);
   read_ = 0;
   state_ = State::AwaitingChallenge;
 }
@@ -165,7 +169,7 @@ Link Dialling::readChallenge() {
   const Token& token = directory_.endpointOf(peer_).token;
   const bool isProven = authentication.isProof(challenge_.proof, Side::Listener, token, hello_, challenge_.nonce);
   const Proof own = isProven ? authentication.proofOf(Side::Dialler, token, hello_, challenge_.nonce) : kNoProof;
-  [[maybe_unused]] const ssize_t sent = ::send(fd_.get(), own.data(), own.size(), MSG_NOSIGNAL);
+  [[maybe_unused]] const ssize_t sent = ::send(fd_.get(), own.data(), own.size(), kNoSignal);
   if (!isProven) {
     const std::string problem = "the process at " + where_ + " has another secret, or the connection was changed in transit";
     if (!unprovenSince_) unprovenSince_ = Clock::now();
@@ -182,7 +186,7 @@ Link Dialling::readChallenge() {
 
 void Dialling::againAfter(int error) {
   const auto now = Clock::now();
-  if (error == ECONNREFUSED) {
+  if (isRefusal(error)) {
     if (!refusedSince_) refusedSince_ = now;
     if (now - *refusedSince_ >= graceOfRefusal(directory_, peer_)) throwRefused(peer_, error, where_);
   } else {
@@ -223,7 +227,7 @@ bool hasStoppedListening(const Directory& directory, int peer) {
   Attempt attempt = startConnecting(directory, peer);
   if (!attempt.fd) return false;  // unknown
   if (attempt.error == EINPROGRESS) awaitConnecting(attempt, Milliseconds{20});
-  return attempt.error == ECONNREFUSED;
+  return isRefusal(attempt.error);
 }
 
 }  // namespace ringrun

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/descriptors.h"
 #include "base/unique_fd.h"
 #include "transport/connect/directory.h"
 #include "transport/connect/record_cipher.h"
@@ -28,11 +29,11 @@ class Link {
     cipher_.reset();
   }
 
-  // Like ::sendmsg, with these flags added: MSG_DONTWAIT, MSG_NOSIGNAL. On an encrypted link, unsent bytes must be sent
+  // Like ::sendmsg, with these flags added: MSG_DONTWAIT, kNoSignal. On an encrypted link, unsent bytes must be sent
   // again unchanged.
   ssize_t send(const msghdr& message) {
     if (cipher_) return cipher_->send(fd_.get(), message);
-    return ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | kNoSignal);
   }
 
   // Like ::recvmsg with MSG_DONTWAIT. On an encrypted link, errno is EBADMSG if the bytes differ from those that the other side

@@ -7,6 +7,7 @@
 #include "base/descriptors.h"
 #include "base/failure.h"
 #include "transport/connect/address.h"
+#include "transport/connect/unix_socket.h"
 
 namespace ringrun {
 namespace {
@@ -26,15 +27,12 @@ UniqueFd listenAt(const SocketAddress& at, const std::string& about) {
 }  // namespace
 
 Listener Listener::unixSocket() {
-#ifdef __linux__
   Listener listener;
   listener.socketType = SocketType::Unix;
-  listener.socketName = "ringrun-" + hexOf(randomToken());
-  listener.fd = listenAt(SocketAddress::ofUnixSocket(listener.socketName), "@" + listener.socketName);
+  listener.socketName = newSocketName();
+  listener.fd = listenAt(SocketAddress::ofUnixSocket(listener.socketName), describeSocket(listener.socketName));
+  listener.file = SocketFile(fileOfSocket(listener.socketName));
   return listener;
-#else
-  throw Failure(FailureCode::System, {}, "shared memory between processes requires Linux (memfd and abstract Unix sockets)");
-#endif
 }
 
 Listener Listener::tcp(const std::string& address) {

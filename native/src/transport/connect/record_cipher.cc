@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptors.h"
 #include "base/failure.h"
 #include "base/libcrypto.h"
 
@@ -70,7 +71,7 @@ ssize_t RecordCipher::send(int fd, const msghdr& message) {
     }
     while (outboxSent_ < outboxBytes_) {
       const ssize_t sent =
-          ::send(fd, outbox_.data() + outboxSent_, outboxBytes_ - outboxSent_, MSG_DONTWAIT | MSG_NOSIGNAL);
+          ::send(fd, outbox_.data() + outboxSent_, outboxBytes_ - outboxSent_, MSG_DONTWAIT | kNoSignal);
       if (sent < 0) return accepted > 0 ? accepted : -1;
       outboxSent_ += static_cast<std::size_t>(sent);
     }

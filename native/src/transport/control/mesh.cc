@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "base/descriptors.h"
 #include "base/long_waits.h"
 #include "base/wait.h"
 #include "transport/connect/dial.h"
@@ -262,7 +263,7 @@ void ControlMesh::passMemory(int fd, std::uint64_t bytes) {
     rights->cmsg_type = SCM_RIGHTS;
     rights->cmsg_len = CMSG_LEN(sizeof fd);
     std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
-    if (::sendmsg(peers_[peer].link.fd(), &message, MSG_NOSIGNAL) >= 0) continue;
+    if (::sendmsg(peers_[peer].link.fd(), &message, kNoSignal) >= 0) continue;
     const int error = errno;
     receive();
     if (hasEnded(peer)) throw endFailure(peer);

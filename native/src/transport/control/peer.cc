@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/descriptors.h"
 #include "transport/connect/dial.h"
 #include "transport/control/messages.h"
 
@@ -28,6 +29,7 @@ void takeDescriptors(msghdr& message, std::deque<UniqueFd>& into) {
     for (std::size_t i = 0; i < count; ++i) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
+      closeOnExec(fd);
       into.emplace_back(fd);
     }
   }
@@ -45,12 +47,7 @@ void ControlPeer::receive(const Directory& directory) {
     message.msg_iovlen = 1;
     message.msg_control = control;
     message.msg_controllen = sizeof control;
-#ifdef MSG_CMSG_CLOEXEC
-    constexpr int kFlags = MSG_CMSG_CLOEXEC;
-#else
-    constexpr int kFlags = 0;
-#endif
-    const ssize_t got = link.receive(message, kFlags);
+    const ssize_t got = link.receive(message, kCloseOnExec);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (got < 0 && errno == EBADMSG) {

@@ -10,9 +10,6 @@
 
 namespace ringrun {
 
-// A nameless in-memory file of `bytes` zeros, not limited by the size of /dev/shm. Throws Failure.
-UniqueFd createMemory(std::size_t bytes);
-
 // The reason why this process cannot share memory; empty if it can.
 std::string sharedMemoryProblem();
 

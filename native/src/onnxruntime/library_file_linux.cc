@@ -1,16 +1,13 @@
 #include "onnxruntime/library_file.h"
 
-#if defined(__linux__)
 #include <elf.h>
 #include <link.h>
 
 #include <cstring>
 #include <fstream>
-#endif
 
 namespace ringrun::ort {
 
-#if defined(__linux__)
 namespace {
 
 #if defined(__x86_64__)
@@ -49,8 +46,5 @@ std::string problemOfLibraryFile(const std::string& path) {
   }
   return "";
 }
-#else
-std::string problemOfLibraryFile(const std::string&) { return ""; }
-#endif
 
 }  // namespace ringrun::ort

@@ -1,6 +1,5 @@
 #include "base/own_connections.h"
 
-#ifdef __linux__
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,11 +13,8 @@
 #include <mutex>
 
 #include "base/unique_fd.h"
-#endif
 
 namespace ringrun {
-
-#ifdef __linux__
 
 namespace {
 
@@ -96,13 +92,5 @@ bool shutDownConnection(int fd, const std::string& peer) {
   ::dup3(held.nothing.get(), held.copy.get(), O_CLOEXEC);
   return isSame;
 }
-
-#else
-
-std::vector<OwnConnection> ownConnectionsAt(std::uint16_t) { return {}; }
-
-bool shutDownConnection(int, const std::string&) { return false; }
-
-#endif
 
 }  // namespace ringrun

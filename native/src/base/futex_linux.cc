@@ -1,23 +1,19 @@
 #include "base/futex.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <ctime>
-#include <thread>
-
-#ifdef __linux__
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 namespace ringrun {
 
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "words shared by processes must be lock-free");
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t), "the kernel compares these four bytes");
 
-#ifdef __linux__
+const bool kHasFutex = true;
 
 // Not the *_PRIVATE variants, because processes share the word.
 void waitOnFutex(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds timeout) {
@@ -59,17 +55,5 @@ int waitOnFutexes(const std::vector<SeenWord>& words, Clock::time_point until) {
 void wakeAll(const std::atomic<std::uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
-
-#else
-
-void waitOnFutex(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds) {
-  if (word.load(std::memory_order_acquire) == seen) std::this_thread::sleep_for(std::chrono::microseconds(50));
-}
-
-int waitOnFutexes(const std::vector<SeenWord>&, Clock::time_point) { return kCannotWatchSeveral; }
-
-void wakeAll(const std::atomic<std::uint32_t>&) {}
-
-#endif
 
 }  // namespace ringrun

@@ -1,28 +1,43 @@
 #include "base/usable_cpus.h"
 
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <sstream>
 #include <string>
 #include <thread>
 
-#include "base/descriptors.h"
-
-#ifdef __linux__
-#include <sched.h>
-#endif
+#include "base/unique_fd.h"
 
 namespace ringrun {
 namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
+// The contents of a kernel file (/proc, /sys), at most 64 KiB of it; empty if it cannot be read.
+std::string readKernelFile(const std::string& path) {
+  constexpr std::size_t kMaxBytes = 64 * 1024;
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return "";
+  std::string text;
+  char bytes[4096];
+  while (text.size() < kMaxBytes) {
+    const ssize_t got = ::read(fd.get(), bytes, sizeof bytes);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(bytes, static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
 int cpusOfAffinity() {
-#ifdef __linux__
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-#endif
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 

@@ -1,6 +1,6 @@
 #include "base/thread_scheduling.h"
 
-#ifdef __linux__
+#include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,6 +37,8 @@ void changeAttributes(Change change) {
 
 }  // namespace
 
+void nameThread(const char* name) { ::pthread_setname_np(::pthread_self(), name); }
+
 void giveWayToOtherThreads(int steps) {
   if (steps == 0) return;
   changeAttributes([steps](SchedulingAttributes& attributes) {
@@ -55,15 +57,3 @@ void preferShortSlices() {
 }
 
 }  // namespace ringrun
-
-#else
-
-namespace ringrun {
-
-void giveWayToOtherThreads(int) {}
-
-void preferShortSlices() {}
-
-}  // namespace ringrun
-
-#endif

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+
+#include "base/deadline.h"
+#include "transport/connect/endpoint.h"
+
+namespace ringrun {
+
+// Calls for TCP connections that differ between systems.
+
+// Options of IPPROTO_TCP.
+extern const int kTcpNoDelay;
+extern const int kTcpKeepIdle;      // seconds before the first keep-alive probe
+extern const int kTcpKeepInterval;  // seconds between two probes
+extern const int kTcpKeepCount;
+
+// Ends a connection whose sent bytes are not acknowledged for `silence`. Returns 0 or errno.
+int setUnansweredTimeout(int fd, Milliseconds silence);
+
+// No value if the system does not report it.
+std::optional<Delivery> deliveryOfTcp(int fd);
+
+}  // namespace ringrun

@@ -1,0 +1,33 @@
+#include "transport/connect/tcp_state.h"
+
+#include <linux/tcp.h>  // its tcp_info has tcpi_bytes_acked and tcpi_notsent_bytes
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/descriptors.h"
+
+namespace ringrun {
+
+const int kTcpNoDelay = TCP_NODELAY;
+const int kTcpKeepIdle = TCP_KEEPIDLE;
+const int kTcpKeepInterval = TCP_KEEPINTVL;
+const int kTcpKeepCount = TCP_KEEPCNT;
+
+int setUnansweredTimeout(int fd, Milliseconds silence) {
+  return setSocketOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence.count()));
+}
+
+std::optional<Delivery> deliveryOfTcp(int fd) {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
+  if (length < offsetof(tcp_info, tcpi_notsent_bytes) + sizeof info.tcpi_notsent_bytes) return std::nullopt;
+  // A segment that a firewall on this host dropped counts as not sent.
+  return Delivery{info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0, info.tcpi_bytes_acked,
+                  Milliseconds{std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv)}};
+}
+
+}  // namespace ringrun
