@@ -3,6 +3,8 @@
 //
 //   npm run release -- --dry-run            everything except publishing
 //   npm run release -- --dry-run --local    only this machine's binary from native/build.js; no cross compiler, not publishable
+//   npm run release -- --dry-run --only darwin-arm64
+//                                           as --local, and also compiles for this platform, which may be repeated
 //   … --built                               uses the existing build without updating it
 //
 // Cross compiling requires zig: pip install ziglang==0.17.1
@@ -25,6 +27,7 @@ const { values: options } = parseArgs({
     'dry-run': { type: 'boolean' },
     built: { type: 'boolean' },
     local: { type: 'boolean' },
+    only: { type: 'string', multiple: true },
     into: { type: 'string', default: join(root, 'release') },
   },
 });
@@ -37,17 +40,21 @@ try {
 }
 
 async function release(folder) {
-  if (options.local && !options['dry-run'])
-    throw new Error('a release made with --local cannot be published. Add --dry-run.');
+  const isPartial = options.local === true || options.only !== undefined;
+  if (isPartial && !options['dry-run'])
+    throw new Error('a release made with --local or --only cannot be published. Add --dry-run.');
   if (!options.built) await setUp();
   writeApiReference();
-  const binaries = options.local ? localBinary() : compiledBinaries();
+  const binaries = isPartial
+    ? [...localBinary(), ...compiledBinaries(targetsNamed(options.only ?? []))]
+    : compiledBinaries(targets);
   rmSync(folder, { recursive: true, force: true });
   const staged = [
     ...binaries.map(({ target, binary }) => stagePlatform(target, binary, join(folder, 'packages'))),
     ...publicPackages().map((one) => stagePackage(one, join(folder, 'packages'))),
   ];
-  const problems = problemsOf(staged, { binaries: !options.local });
+  const isChecked = (name) => !isPartial || name !== targetOfThisMachine()?.packageName;
+  const problems = problemsOf(staged, { isChecked });
   if (problems.length > 0) throw new Error(`the packages failed the check:\n  ${problems.join('\n  ')}`);
   mkdirSync(folder, { recursive: true });
   const packed = staged.map((one) => pack(one, folder));
@@ -69,9 +76,20 @@ function writeApiReference() {
   if (status !== 0) throw new Error(`npm run docs:api failed with exit code ${status}.`);
 }
 
-function compiledBinaries() {
+/** The targets of `--only`, without this machine's. */
+function targetsNamed(names) {
+  return names.map((name) => {
+    const found = targets.find((target) => target.name === name && target !== targetOfThisMachine());
+    if (found !== undefined) return found;
+    const others = targets.filter((target) => target !== targetOfThisMachine()).map((target) => target.name);
+    throw new Error(`--only: expected ${others.join(', ')}, got ${name}.`);
+  });
+}
+
+function compiledBinaries(chosen) {
+  if (chosen.length === 0) return [];
   const zig = findZig();
-  return targets.map((target) => {
+  return chosen.map((target) => {
     compileFor(target, zig);
     return { target, binary: binaryOf(target) };
   });

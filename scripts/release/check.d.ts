@@ -1,2 +1,5 @@
 /** Types of check.js, for tests. */
-export function problemsOf(folders: readonly string[], options?: { binaries?: boolean }): string[];
+export function problemsOf(
+  folders: readonly string[],
+  options?: { isChecked?: (name: string) => boolean },
+): string[];

@@ -2,15 +2,17 @@
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { problemsOfDocs } from './docs.js';
+import { problemsOfMachO } from './mach-o.js';
 import { problemsOfOnnxruntime } from './onnxruntime.js';
 import { oldestGlibc } from './targets.js';
 import { problemsOfZeromq } from './zeromq.js';
 
 /**
  * @param folders Staged packages, all of one release.
- * @param binaries Whether to check the addons too. Default: `true`. A local build depends on this machine's libraries.
+ * @param isChecked Whether to check the addon of the package with this name. A local build depends on this machine's libraries.
+ * Default: of every package.
  */
-export function problemsOf(folders, { binaries = true } = {}) {
+export function problemsOf(folders, { isChecked = () => true } = {}) {
   const packages = folders.map((folder) => ({
     folder,
     manifest: JSON.parse(textOf(folder, 'package.json')),
@@ -27,9 +29,9 @@ export function problemsOf(folders, { binaries = true } = {}) {
         ...problemsOfImports(folder, manifest),
         ...problemsOfOpenedFiles(folder),
         ...problemsOfDocs(folder, manifest),
-        ...(manifest.libc ? problemsOfOnnxruntime(folder, manifest) : []),
-        ...(manifest.libc ? problemsOfZeromq(folder, manifest) : []),
-        ...(binaries ? problemsOfBinary(folder, manifest) : []),
+        ...(isOfPlatform(manifest) ? problemsOfOnnxruntime(folder, manifest) : []),
+        ...(isOfPlatform(manifest) ? problemsOfZeromq(folder, manifest) : []),
+        ...(isChecked(manifest.name) ? problemsOfBinary(folder, manifest) : []),
       ].map((problem) => `${manifest.name}: ${problem}`),
     ),
   ];
@@ -59,7 +61,7 @@ function problemsOfManifest(manifest) {
     if (manifest[field] === undefined) problems.push(`package.json has no "${field}"`);
   }
   // Platform packages contain other libraries.
-  const licence = manifest.libc ? 'Apache-2.0 AND MIT AND MPL-2.0 AND ISC' : 'Apache-2.0';
+  const licence = isOfPlatform(manifest) ? 'Apache-2.0 AND MIT AND MPL-2.0 AND ISC' : 'Apache-2.0';
   if (manifest.license !== licence) problems.push(`the licence is ${manifest.license}, expected ${licence}`);
   if (manifest.private) problems.push('package.json is private');
   if (JSON.stringify(manifest).includes('workspace:')) problems.push('package.json depends on workspace:*');
@@ -184,10 +186,21 @@ function problemsOfTypes(folder, manifest) {
   });
 }
 
-/** A binary contains the names and versions of its libc symbols as text. */
+/** Platform packages have no JavaScript of ours. */
+function isOfPlatform(manifest) {
+  return manifest.main === 'ringrun.node';
+}
+
 function problemsOfBinary(folder, manifest) {
-  if (manifest.main !== 'ringrun.node') return [];
+  if (!isOfPlatform(manifest)) return [];
   const binary = readFileSync(join(folder, 'ringrun.node'));
+  const problems = manifest.os[0] === 'darwin' ? problemsOfMachO(binary) : problemsOfElf(binary, manifest);
+  const isAddon = binary.includes('napi_register_module_v1');
+  return isAddon ? problems : [...problems, 'ringrun.node is not a Node addon'];
+}
+
+/** A binary contains the names and versions of its libc symbols as text. */
+function problemsOfElf(binary, manifest) {
   const text = binary.toString('latin1');
   const machine = { x64: 0x3e, arm64: 0xb7 }[manifest.cpu[0]];
   const needed = [...text.matchAll(/GLIBC_(\d+\.\d+)/g)].map(([, version]) => version);
@@ -195,7 +208,6 @@ function problemsOfBinary(folder, manifest) {
   const problems = [];
   if (binary.readUInt32BE(0) !== 0x7f454c46) problems.push('ringrun.node is not an ELF file');
   if (binary.readUInt16LE(18) !== machine) problems.push(`ringrun.node is not for ${manifest.cpu[0]}`);
-  if (!text.includes('napi_register_module_v1')) problems.push('ringrun.node is not a Node addon');
   if (manifest.libc[0] === 'musl' && newest) problems.push(`ringrun.node needs glibc ${newest}, not musl`);
   if (manifest.libc[0] === 'glibc' && Number(newest?.split('.')[1]) > Number(oldestGlibc.split('.')[1])) {
     problems.push(`ringrun.node needs glibc ${newest}, expected at most ${oldestGlibc}`);

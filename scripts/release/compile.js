@@ -25,7 +25,7 @@ export function binaryOf(target) {
   return join(folderOf(target), 'ringrun.node');
 }
 
-/** Links libc++ and libunwind statically; libc, libm, libpthread and libdl are the system's. */
+/** Links libc++ and libunwind statically; libc, libm, libpthread and libdl, or libSystem, are the system's. */
 export function compileFor(target, zig) {
   const { status, error } = spawnSync(process.execPath, ['native/build.js', '--into', folderOf(target)], {
     cwd: root,
@@ -34,11 +34,19 @@ export function compileFor(target, zig) {
       ...process.env,
       CXX: `${zig} c++ -target ${target.triple}`,
       CXXFLAGS: '',
-      LDFLAGS: `-s -Wl,--version-script=${exportsMap}`,
+      LDFLAGS: linkFlagsOf(target).join(' '),
+      RINGRUN_SYSTEM: target.os === 'linux' ? 'linux' : 'posix',
     },
   });
   if (status !== 0)
     throw new Error(`compiling the addon for ${target.name} failed: ${error ?? `exit code ${status}`}`);
+}
+
+/** On macOS the loader finds the functions of Node-API in the process. Hidden symbols, as those of libc++, are not exported. */
+function linkFlagsOf({ os }) {
+  return os === 'darwin'
+    ? ['-s', '-undefined', 'dynamic_lookup']
+    : ['-s', `-Wl,--version-script=${exportsMap}`];
 }
 
 function folderOf(target) {

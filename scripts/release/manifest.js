@@ -35,7 +35,7 @@ export function publishedManifest(manifest, imports) {
 
 /**
  * The package.json of a platform package, which contains the addon, zeromq (MIT) with libzmq (MPL-2.0) and libsodium
- * (ISC), and, for glibc, the library of onnxruntime (MIT).
+ * (ISC), and, except for musl, the library of onnxruntime (MIT).
  */
 export function platformManifest(target, native) {
   const { version, license, author, homepage, repository, publishConfig, engines } = native;
@@ -43,7 +43,7 @@ export function platformManifest(target, native) {
   return {
     name: target.packageName,
     version,
-    description: `The native addon of ringrun for ${target.os}, ${target.cpu}, ${target.libc}`,
+    description: `The native addon of ringrun for ${[target.os, target.cpu, target.libc].filter(Boolean).join(', ')}`,
     license: `${license} AND MIT AND MPL-2.0 AND ISC`,
     author,
     homepage,
@@ -51,7 +51,7 @@ export function platformManifest(target, native) {
     engines,
     os: [target.os],
     cpu: [target.cpu],
-    libc: [target.libc],
+    ...(target.libc && { libc: [target.libc] }),
     main: 'ringrun.node',
     files: ['ringrun.node', ...ofOnnxruntime, 'zeromq'],
     publishConfig,

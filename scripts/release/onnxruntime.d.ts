@@ -1,2 +1,2 @@
 /** Version and SHA-256 of the libraries in the platform packages. */
-export const pinned: { version: string; sha256: Record<'x64' | 'arm64', string> };
+export const pinned: { version: string; sha256: Record<string, string> };

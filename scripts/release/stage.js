@@ -18,7 +18,8 @@ import { packedSources } from '../../native/compile/sources.js';
 import { addDocs, pagesOf } from './docs.js';
 import { commonJsFolder, platformManifest, publishedManifest } from './manifest.js';
 import { removeUnusedModules } from './modules.js';
-import { addOnnxruntime } from './onnxruntime.js';
+import { addOnnxruntime, onnxruntimeFiles } from './onnxruntime.js';
+import { oldestMacos } from './targets.js';
 import { vendorInto } from './vendor.js';
 import { addZeromq } from './zeromq.js';
 
@@ -76,17 +77,33 @@ export function stagePlatform(target, binary, into) {
   const staged = freshFolder(into, target.packageName);
   const addon = join(staged, 'ringrun.node');
   copyFileSync(binary, addon);
-  // Symbols have 0.9 MB. Those of other platforms are linked without, and `strip` may not know them.
-  spawnSync('strip', [addon], { stdio: 'ignore' });
+  // Symbols have 0.9 MB. Those of other platforms are linked without, and `strip` may not know them; on macOS it would also
+  // invalidate the signature.
+  if (target.os === 'linux') spawnSync('strip', [addon], { stdio: 'ignore' });
   copyFileSync(join(root, 'LICENSE'), join(staged, 'LICENSE'));
   addOnnxruntime(target, staged);
   addZeromq(target, staged);
   writeJson(join(staged, 'package.json'), platformManifest(target, native));
-  writeFileSync(
-    join(staged, 'README.md'),
-    `# ${target.packageName}\n\nThe native addon of [ringrun](https://www.npmjs.com/package/ringrun), compiled for ${target.cpu} ${target.os} with ${target.libc}.\nnpm installs it with \`@ringrun/native\` where it fits.\n\nContains ${target.libc === 'glibc' ? 'the library of [onnxruntime](https://onnxruntime.ai) (licence in the folder `onnxruntime`) and ' : ''}[zeromq](https://github.com/zeromq/zeromq.js) (licences and the source of libzmq in the folder \`zeromq\`).\n`,
-  );
+  writeFileSync(join(staged, 'README.md'), readmeOf(target));
   return staged;
+}
+
+function readmeOf(target) {
+  const { packageName, os, cpu, libc } = target;
+  const contents = [
+    ...(onnxruntimeFiles(target).length > 0
+      ? ['the library of [onnxruntime](https://onnxruntime.ai) (licence in the folder `onnxruntime`)']
+      : []),
+    '[zeromq](https://github.com/zeromq/zeromq.js) (licences and the source of libzmq in the folder `zeromq`)',
+  ];
+  const system = os === 'darwin' ? `macOS ${oldestMacos} or later` : `${os} with ${libc}`;
+  return `# ${packageName}
+
+The native addon of [ringrun](https://www.npmjs.com/package/ringrun), compiled for ${cpu} ${system}.
+npm installs it with \`@ringrun/native\` where it fits.
+
+Contains ${contents.join(' and ')}.
+`;
 }
 
 /** Few platforms compile the C++ sources, which have 1.5 MB. `build.js` unpacks them. */

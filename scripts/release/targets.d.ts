@@ -2,5 +2,10 @@
 export interface Target {
   name: string;
   packageName: string;
+  os: string;
+  cpu: string;
+  /** Of Linux. */
+  libc?: string;
 }
+export const targets: readonly Target[];
 export function targetOfThisMachine(): Target | undefined;

@@ -15,10 +15,11 @@ const ofLibsodium = fileURLToPath(new URL('zeromq/libsodium.LICENSE', import.met
 export const pinnedZeromq = {
   version: '6.8.0',
   sha256: {
-    'x64-glibc': 'a6508e8a090d5e9ca1e1f36a2d7d8de2f9dcc431bddde97d3c4e2d4bced3be6f',
-    'arm64-glibc': 'f41356679c246f7d1c9789982ccd952a7a7ea821d5e662def69f1161a52f3158',
-    'x64-musl': '2dc1261b723024d523f24a442fee995a20985a047919dcc9b93eed1609b11a57',
-    'arm64-musl': 'ffae4786669eb0ab7579dee7cce5d9064c6ccbbf2d54d58b25e0c041b2704962',
+    'linux-x64-glibc': 'a6508e8a090d5e9ca1e1f36a2d7d8de2f9dcc431bddde97d3c4e2d4bced3be6f',
+    'linux-arm64-glibc': 'f41356679c246f7d1c9789982ccd952a7a7ea821d5e662def69f1161a52f3158',
+    'linux-x64-musl': '2dc1261b723024d523f24a442fee995a20985a047919dcc9b93eed1609b11a57',
+    'linux-arm64-musl': 'ffae4786669eb0ab7579dee7cce5d9064c6ccbbf2d54d58b25e0c041b2704962',
+    'darwin-arm64': '3f9419db60cb62bbbc66e879c8943e9a7d2277e5ba4afb5636f58667199945ab',
   },
 };
 
@@ -42,20 +43,18 @@ export function addZeromq({ os, cpu, libc }, staged) {
   for (const name of modules)
     writeFileSync(join(folder, 'lib', name), withoutMap(readFileSync(join(itsPackage, 'lib', name), 'utf8')));
   writeFileSync(join(folder, 'lib/load-addon.js'), loader);
-  cpSync(
-    join(itsPackage, 'build', os, cpu, `node/${libc}-127-Release/addon.node`),
-    join(folder, 'addon.node'),
-  );
+  const build = os === 'darwin' ? 'libc-115-Release' : `${libc}-127-Release`;
+  cpSync(join(itsPackage, 'build', os, cpu, 'node', build, 'addon.node'), join(folder, 'addon.node'));
   for (const name of licences) cpSync(join(itsPackage, name), join(folder, name));
   cpSync(ofLibsodium, join(folder, 'LICENSE_libsodium.txt'));
 }
 
 /** @returns Problems of a staged platform package. */
-export function problemsOfZeromq(folder, { cpu: [cpu], libc: [libc] }) {
+export function problemsOfZeromq(folder, { os, cpu, libc = [] }) {
   const binary = join(folder, 'zeromq/addon.node');
   if (!existsSync(binary)) return [];
   const hash = createHash('sha256').update(readFileSync(binary)).digest('hex');
-  const expected = pinnedZeromq.sha256[`${cpu}-${libc}`];
+  const expected = pinnedZeromq.sha256[[...os, ...cpu, ...libc].join('-')];
   return hash === expected ? [] : [`zeromq/addon.node has the SHA-256 ${hash}, expected ${expected}`];
 }
 
