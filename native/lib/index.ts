@@ -2,6 +2,7 @@ import type { NativeBinding } from './binding.ts';
 import type { GpuDescription } from './gpu.ts';
 import { loadBinding, loadBuilt } from './load.ts';
 import type { NcclDescription } from './nccl.ts';
+import { warnOfOtherSystem } from './other-system.ts';
 
 export type { NativeBinding, OwnConnection } from './binding.ts';
 export { buildNative } from './compile.ts';
@@ -43,6 +44,7 @@ export {
   type FoundOnnxruntime,
   type NoOnnxruntime,
 } from './onnxruntime.ts';
+export { otherSystem, otherSystemProblem, type OtherSystem } from './other-system.ts';
 export type {
   NativeCollectives,
   NativeEndpoint,
@@ -60,6 +62,8 @@ export type {
 } from './tensors.ts';
 export { homeFolder, userCache } from './user-cache.ts';
 export { findZeromq } from './zeromq.ts';
+
+warnOfOtherSystem();
 
 /**
  * Describes the CUDA driver, GPUs and NCCL library that a group with backend nccl would use, or why it cannot use them.

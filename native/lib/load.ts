@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { problemOfOwner } from '../user-cache.js';
 import { builtInCache, builtInPackage, compileOnce } from './compile.ts';
+import { otherSystem, otherSystemProblem } from './other-system.ts';
 import { platformName, platformPackage } from './platform.ts';
 
 /** No binary of the addon could be loaded or compiled. The message lists all attempts, with reasons. */
@@ -10,20 +11,7 @@ export class NativeUnavailableError extends Error {
   readonly code = 'ERR_NATIVE_UNAVAILABLE';
 
   constructor(attempts: readonly Attempt[]) {
-    const list = attempts.map(({ what, reason }) => `  ${what}: ${reason.replaceAll('\n', '\n    ')}`);
-    super(
-      [
-        `ringrun's native addon is not available for ${platformName()}. Tried:`,
-        ...list,
-        `Install the binary for this platform: npm install ${platformPackage()} (on x64 and arm64 Linux npm does so`,
-        'by itself, unless optional dependencies are omitted or node_modules was copied from another platform).',
-        'Or install a C++17 compiler, and run "npx ringrun build-native":',
-        '  apt-get install g++            Debian, Ubuntu',
-        '  apk add g++ linux-headers      Alpine',
-        '  xcode-select --install         macOS',
-        'Or set RINGRUN_NATIVE to the path of a binary.',
-      ].join('\n'),
-    );
+    super(otherSystemProblem() ?? messageOf(attempts));
     this.name = 'NativeUnavailableError';
   }
 }
@@ -33,6 +21,21 @@ interface Attempt {
   reason: string;
 }
 
+function messageOf(attempts: readonly Attempt[]): string {
+  const list = attempts.map(({ what, reason }) => `  ${what}: ${reason.replaceAll('\n', '\n    ')}`);
+  return [
+    `ringrun's native addon is not available for ${platformName()}. Tried:`,
+    ...list,
+    `Install the binary for this platform: npm install ${platformPackage()} (on x64 and arm64 Linux and arm64 macOS npm`,
+    'does so by itself, unless optional dependencies are omitted or node_modules was copied from another platform).',
+    'Or install a C++17 compiler, and run "npx ringrun build-native":',
+    '  apt-get install g++            Debian, Ubuntu',
+    '  apk add g++ linux-headers      Alpine',
+    '  xcode-select --install         macOS',
+    'Or set RINGRUN_NATIVE to the path of a binary.',
+  ].join('\n');
+}
+
 const require = createRequire(import.meta.url);
 
 /**
@@ -40,6 +43,7 @@ const require = createRequire(import.meta.url);
  * on this host earlier, the platform's package, a binary compiled now.
  */
 export function loadBinding(): unknown {
+  if (otherSystem() !== undefined) throw new NativeUnavailableError([]);
   const attempts: Attempt[] = [];
   const seen = new Map<string, number>();
   const built = loadBuilt(attempts, seen);

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { otherSystem } from './other-system.ts';
 import { platformPackage } from './platform.ts';
 import { resolved } from './resolved.ts';
 
@@ -26,8 +27,8 @@ export interface NoOnnxruntime {
 /**
  * Finds libonnxruntime: RINGRUN_ONNXRUNTIME_LIBRARY, the `onnxruntime-node` that the program installed (it may include
  * the CUDA provider), or the library in the addon's platform package. An `onnxruntime-node` of the program is preferred, so
- * that a process that uses both has one library. The library of the platform package has another SONAME, so a program may
- * load any `onnxruntime-node` besides.
+ * that a process that uses both has one library. On Linux the library of the platform package has another SONAME, and macOS
+ * distinguishes libraries by their paths, so a program may load any `onnxruntime-node` besides.
  *
  * @param program A module of the program. Default: the main script.
  */
@@ -46,6 +47,8 @@ export function findOnnxruntime(program = mainModule()): FoundOnnxruntime | NoOn
 const found = new Map<string, FoundOnnxruntime | NoOnnxruntime>();
 
 function search(program: string): FoundOnnxruntime | NoOnnxruntime {
+  const other = otherSystem();
+  if (other !== undefined) return { ...other, isInstalled: false };
   const tried: string[] = [];
   let unsupported: { version: string; folder: string } | undefined;
   for (const from of [program, import.meta.url]) {
@@ -99,17 +102,20 @@ function folderOfPackage(from: string): string | undefined {
 
 /** Absent on musl, for which onnxruntime has no build. */
 function libraryOfPlatform(): string | undefined {
-  return resolved(import.meta.url, `${platformPackage()}/libonnxruntime.so.1`);
+  return libraryNames(process.platform)
+    .map((name) => resolved(import.meta.url, `${platformPackage()}/${name}`))
+    .find((path) => path !== undefined);
 }
 
 function versionOf(folder: string): string {
   return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
-const fileNames: Partial<Record<NodeJS.Platform, readonly string[]>> = {
-  linux: ['libonnxruntime.so.1'],
-  darwin: ['libonnxruntime.1.dylib', 'libonnxruntime.dylib'],
-};
+/** The names by which the binding of onnxruntime-node opens its library, so that a process has one of them. */
+export function libraryNames(platform: NodeJS.Platform): readonly string[] {
+  if (platform === 'darwin') return ['libonnxruntime.1.dylib', 'libonnxruntime.dylib'];
+  return platform === 'linux' ? ['libonnxruntime.so.1'] : [];
+}
 
 /** The package has a folder for each version of Node-API, `bin/napi-v6/linux/x64`. */
 function libraryIn(folder: string): string | undefined {
@@ -117,7 +123,7 @@ function libraryIn(folder: string): string | undefined {
   if (!existsSync(bin)) return undefined;
   return readdirSync(bin)
     .flatMap((api) =>
-      (fileNames[process.platform] ?? []).map((name) => join(bin, api, process.platform, process.arch, name)),
+      libraryNames(process.platform).map((name) => join(bin, api, process.platform, process.arch, name)),
     )
     .find((path) => existsSync(path));
 }

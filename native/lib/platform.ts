@@ -5,7 +5,7 @@ export function platformName(): string {
   return `${process.platform}-${process.arch}${usesMusl() ? '-musl' : ''}`;
 }
 
-/** The npm package with the binary for this platform. A release has one for x64 and arm64 Linux. */
+/** The npm package with the binary for this platform. A release has one for x64 and arm64 Linux and for arm64 macOS. */
 export function platformPackage(): string {
   return `@ringrun/native-${platformName()}`;
 }

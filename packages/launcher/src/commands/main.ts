@@ -1,5 +1,6 @@
 // The command `ringrun`. Importing this module runs it.
 import { openFilesProblem, otherRuntimeProblem, printableLines } from '@ringrun/core';
+import { otherSystemProblem } from '@ringrun/native';
 import { CommanderError } from 'commander';
 import { CommandError } from '../command-error.ts';
 import { findExecutable } from '../job/executable.ts';
@@ -18,6 +19,8 @@ async function main(argv: readonly string[]): Promise<number> {
     const problem = otherRuntimeProblem();
     if (problem !== undefined) throw new CommandError(usageError, problem);
     if (argv[0] === 'doctor') return await (await import('./doctor/main.ts')).runDoctor(argv.slice(1));
+    const otherSystem = otherSystemProblem();
+    if (otherSystem !== undefined) throw new CommandError(usageError, otherSystem);
     if (argv[0] === 'stacks') return await (await import('./stacks.ts')).runStacks(argv.slice(1));
     if (argv[0] === 'top') return await (await import('./top/command.ts')).runTop(argv.slice(1));
     if (argv[0] === 'build-native') return (await import('@ringrun/native')).buildNative();

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
 import { readSecretFile } from '@ringrun/rendezvous';
+import { judgeSystem } from './checks/system.ts';
 import { exitCodeFor, formatFinding, formatSummary } from './finding.ts';
 import type { NamedFinding } from './finding.ts';
 import { examineMachine } from './local-checks.ts';
@@ -44,6 +45,11 @@ function useSecret({ secretFile }: DoctorOptions, env: NodeJS.ProcessEnv): void 
 }
 
 async function* examine(options: DoctorOptions): AsyncGenerator<NamedFinding> {
+  const system = judgeSystem(process.platform);
+  if (system !== undefined) {
+    yield { check: 'system', ...system };
+    return;
+  }
   yield* examineMachine(options);
   yield* examineNetwork(options);
 }

@@ -11,6 +11,7 @@ import { parseOpenFilesLimit } from '@ringrun/core';
 import { judgeOpenFiles } from '../../../src/commands/doctor/checks/open-files.ts';
 import { judgeConnection, judgeBinding } from '../../../src/commands/doctor/checks/port.ts';
 import { judgeSharedMemory } from '../../../src/commands/doctor/checks/shared-memory.ts';
+import { judgeSystem } from '../../../src/commands/doctor/checks/system.ts';
 import { judgeThreads } from '../../../src/commands/doctor/checks/threads.ts';
 import { exitCodeFor, formatFinding, formatSummary } from '../../../src/commands/doctor/finding.ts';
 import type { OnnxruntimeAnswer } from '../../../src/commands/doctor/probes/onnxruntime.ts';
@@ -18,6 +19,11 @@ import type { LinkMeasurement } from '../../../src/commands/doctor/link-measurem
 import { words } from './words.ts';
 
 describe('the machine', () => {
+  test('Windows is a problem, with WSL 2 as its fix', () => {
+    expect(words(judgeSystem('win32')!)).toMatch(/^problem: expected Linux or macOS, got Windows, .* → Use WSL 2/);
+    expect([judgeSystem('linux'), judgeSystem('darwin')]).toEqual([undefined, undefined]);
+  });
+
   test('a Node older than the oldest tested releases is a problem', () => {
     for (const version of ['v18.20.8', 'v20.18.3', 'v21.7.3', 'v22.11.0'])
       expect(words(judgeNode(version, 'tsx'))).toMatch(

@@ -20,7 +20,7 @@ export function judgeAddon(result: ProbeResult<AddonAnswer>, milliseconds: numbe
   if (stderr.includes('NativeUnavailableError')) {
     return problem(
       `no native addon: ${triedOf(stderr)}`,
-      'install a C++17 compiler (apt-get install g++; apk add g++ linux-headers) and start again, or set RINGRUN_NATIVE to a binary',
+      'install a C++17 compiler (apt-get install g++; apk add g++ linux-headers; on macOS xcode-select --install) and start again, or set RINGRUN_NATIVE to a binary',
     );
   }
   return problem(

@@ -7,7 +7,7 @@ import type { ProbeResult } from '../probe.ts';
 import type { SharedMemoryAnswer } from '../probes/shared-memory.ts';
 import { formatRate, formatMicroseconds } from '../units.ts';
 
-/** Two processes form a group: one creates the memory (memfd_create) and passes it to the other over a Unix socket. */
+/** Two processes form a group: one creates the memory (memfd_create; shm_open on macOS) and passes it to the other over a Unix socket. */
 export async function examineSharedMemory({ timeoutMs }: DoctorOptions): Promise<Finding> {
   const store = await StoreServer.bind({ host: '127.0.0.1', port: 0 }, { limitsStrangers: false });
   try {
@@ -29,7 +29,7 @@ export function judgeSharedMemory(result: ProbeResult<SharedMemoryAnswer>): Find
   if (result.kind === 'answer') {
     const { latencyUs, bytesPerSecond } = result.answer;
     return ok(
-      `all-reduce of two processes: ${formatMicroseconds(latencyUs)} for 4 B, ${formatRate(bytesPerSecond)} (memfd; /dev/shm is not used)`,
+      `all-reduce of two processes: ${formatMicroseconds(latencyUs)} for 4 B, ${formatRate(bytesPerSecond)} (${memoryOf(process.platform)})`,
       { ...result.answer },
     );
   }
@@ -42,6 +42,11 @@ export function judgeSharedMemory(result: ProbeResult<SharedMemoryAnswer>): Find
     );
   }
   return warning(`not available, so processes of one host use TCP: ${lack}`, fixFor(lack));
+}
+
+/** How the addon creates shared memory (native/src/base/memory_file_*.cc). */
+function memoryOf(platform: NodeJS.Platform): string {
+  return platform === 'linux' ? 'memfd; /dev/shm is not used' : 'shm_open';
 }
 
 /** Fixes for limits of containers and shells. */
