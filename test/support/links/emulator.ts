@@ -42,6 +42,7 @@ export class LinkEmulator {
   readonly #lines: Interface;
   readonly #links: Link[][];
   readonly #hosts: number;
+  readonly #uplinkQueueMs: number;
 
   /**
    * @param folder of the network; the emulator is ready when it contains `links-ready`
@@ -61,6 +62,7 @@ export class LinkEmulator {
     this.#lines = createInterface({ input: this.#process.stdout! });
     this.#hosts = names.length;
     const { uplinkBitsPerSecond, pairs = [], ...all } = links;
+    this.#uplinkQueueMs = all.queueMs ?? leastQueueMs;
     this.#links = names.map(() => names.map(() => ({ ...all })));
     for (let from = 0; from < this.#hosts; from += 1) {
       if (uplinkBitsPerSecond !== undefined) this.setUplink(from, uplinkBitsPerSecond);
@@ -88,9 +90,9 @@ export class LinkEmulator {
     for (let other = 0; other < this.#hosts; other += 1) if (other !== host) this.set(host, other, { isCut });
   }
 
-  /** Of all packets that a host sends. 0: unlimited. */
+  /** Of all packets that a host sends. 0: unlimited. The queue is `queueMs` of all links; default: 50 ms. */
   setUplink(host: number, bitsPerSecond: number): void {
-    this.#write(`uplink ${host} ${bitsPerSecond} ${1000 * leastQueueMs}`);
+    this.#write(`uplink ${host} ${bitsPerSecond} ${Math.round(1000 * this.#uplinkQueueMs)}`);
   }
 
   /** Since the start. */

@@ -1,6 +1,6 @@
 export { algorithmRules } from './algorithm-rules.ts';
 export type { AlgorithmRule } from './algorithm-rules.ts';
-export { defaultProcessor, equalLinks, payloadShare, warmTcp } from './network.ts';
+export { defaultProcessor, equalLinks, payloadShare, linuxTcp } from './network.ts';
 export type { CostNetwork, Processor, Tcp } from './network.ts';
 export { costAlgorithms, operationSeconds } from './operation-seconds.ts';
 export type { CostOperation, OperationCost } from './operation-seconds.ts';

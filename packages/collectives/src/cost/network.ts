@@ -32,22 +32,19 @@ export interface Tcp {
   readonly initialWindow: number;
   /** Bytes under way on one connection at most: the kernel's largest buffers. */
   readonly maxWindow: number;
-  /**
-   * Seconds without traffic before the operation. After each retransmission timeout, Linux halves the window of an idle
-   * connection (tcp_slow_start_after_idle). Infinity: a new connection. 0: connections in use.
-   */
+  /** Seconds between an operation and an equal one before it. */
   readonly idleSeconds: number;
 }
 
 /** Linux's defaults, between operations that follow each other. */
-export const warmTcp: Tcp = { initialWindow: 14_480, maxWindow: 3e6, idleSeconds: 0 };
+export const linuxTcp: Tcp = { initialWindow: 14_480, maxWindow: 3e6, idleSeconds: 0 };
 
 /** What the time of an operation depends on. */
 export interface CostNetwork {
   readonly links: Links;
   /** Default: `defaultProcessor`. */
   readonly processor?: Processor;
-  /** Default: `warmTcp`. */
+  /** Default: `linuxTcp`. */
   readonly tcp?: Tcp;
   /** Ranks of each host, which share memory and the host's links. Default: 1. */
   readonly ranksPerHost?: number;

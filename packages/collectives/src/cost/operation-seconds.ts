@@ -1,4 +1,4 @@
-import { areEqual, defaultProcessor, farRoundTrip, inOrder, warmTcp } from './network.ts';
+import { areEqual, defaultProcessor, farRoundTrip, inOrder, linuxTcp } from './network.ts';
 import type { CostNetwork } from './network.ts';
 import type { Schedule } from './schedule.ts';
 import { directAllReduce, directExchange, directReduceScatter } from './schedules/direct.ts';
@@ -88,7 +88,7 @@ export function operationSeconds({ op, algorithm, bytes }: OperationCost, networ
   const known = (algorithms[op] as Partial<Record<string, Algorithm>>)[algorithm];
   if (known === undefined)
     throw new TypeError(`${op}: expected one of ${costAlgorithms(op).join(', ')}, got ${algorithm}.`);
-  const { processor = defaultProcessor, tcp = warmTcp, ranksPerHost = 1 } = network;
+  const { processor = defaultProcessor, tcp = linuxTcp, ranksPerHost = 1 } = network;
   const links = sharedBy(ranksPerHost, network.order ? inOrder(network.links, network.order) : network.links);
   const inHost = ranksPerHost > 1 ? bytes * processor.secondsPerSharedByte : 0;
   const hosts = links.hosts.length;

@@ -14,29 +14,28 @@ export interface PathOptions {
 
 /**
  * A connection from one rank to another, first in, first out. In slow start, each round trip carries as many bytes as
- * were acknowledged in the last two, until the link is full.
+ * were acknowledged in the last two, until the link is full. After each retransmission timeout without traffic, the
+ * window is halved (Linux's tcp_slow_start_after_idle).
  */
 export class Path {
   readonly delay: number;
   readonly bandwidth: number;
   readonly #roundTrip: number;
+  readonly #initialWindow: number;
   /** The window that fills the link. */
   readonly #full: number;
-  #freeAt = 0;
   #window: number;
-  #roundEndsAt = 0;
-  #leftInRound: number;
+  #freeAt = 0;
+  #roundEndsAt = -Infinity;
+  #leftInRound = 0;
 
   constructor({ delay, roundTrip, bandwidth, tcp }: PathOptions) {
     this.delay = delay;
     this.#roundTrip = roundTrip;
     this.bandwidth = roundTrip > 0 ? Math.min(bandwidth, tcp.maxWindow / roundTrip) : bandwidth;
     this.#full = this.bandwidth * roundTrip;
-    this.#window = Math.max(
-      tcp.initialWindow,
-      this.#full / 2 ** Math.floor(tcp.idleSeconds / (roundTrip + leastTimeout)),
-    );
-    this.#leftInRound = this.#window;
+    this.#initialWindow = tcp.initialWindow;
+    this.#window = tcp.initialWindow;
   }
 
   /**
@@ -47,6 +46,7 @@ export class Path {
    */
   send(at: number, lastReady: number, bytes: number): number {
     let time = Math.max(at, this.#freeAt);
+    this.#restartAfter(time - this.#freeAt);
     let left = bytes;
     while (left > 0 && this.#window < this.#full) {
       if (time >= this.#roundEndsAt) this.#beginRound(time);
@@ -60,9 +60,16 @@ export class Path {
     return this.#freeAt + this.delay;
   }
 
+  #restartAfter(idle: number): void {
+    const timeouts = Math.floor(idle / (this.#roundTrip + leastTimeout));
+    if (timeouts === 0) return;
+    this.#window = Math.max(Math.min(this.#window, this.#full) / 2 ** timeouts, this.#initialWindow);
+    this.#roundEndsAt = -Infinity;
+  }
+
   #beginRound(time: number): void {
     // Every acknowledged byte adds one.
-    if (this.#roundEndsAt > 0) this.#window += this.#window - this.#leftInRound;
+    if (this.#roundEndsAt > -Infinity) this.#window += this.#window - this.#leftInRound;
     this.#leftInRound = this.#window;
     this.#roundEndsAt = time + this.#roundTrip;
   }

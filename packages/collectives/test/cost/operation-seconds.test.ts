@@ -6,7 +6,7 @@ import {
   operationSeconds,
   quantizedBytes,
 } from '../../src/cost/index.ts';
-import type { CostNetwork, CostOperation, Processor } from '../../src/cost/index.ts';
+import type { CostNetwork, CostOperation, Processor, Tcp } from '../../src/cost/index.ts';
 
 /** Only links take time. */
 const idle: Processor = {
@@ -20,6 +20,9 @@ const idle: Processor = {
 /** 100 Mbit/s. */
 const bandwidth = 12.5e6;
 
+/** Windows are open, so that only the bandwidth and the delay of links count. */
+const open: Tcp = { initialWindow: 1e12, maxWindow: 1e12, idleSeconds: 0 };
+
 function seconds(
   [op, algorithm, bytes]: [CostOperation, string, number],
   hosts: number,
@@ -27,7 +30,7 @@ function seconds(
   more: Partial<CostNetwork> = {},
 ): number {
   const links = equalLinks(hosts, { bytesPerSecond: bandwidth, delay });
-  return operationSeconds({ op, algorithm, bytes }, { links, processor: idle, ...more });
+  return operationSeconds({ op, algorithm, bytes }, { links, processor: idle, tcp: open, ...more });
 }
 
 describe('on equal links, an all-reduce takes', () => {
@@ -37,8 +40,7 @@ describe('on equal links, an all-reduce takes', () => {
   });
 
   test('one delay more for each step of a far ring', () => {
-    const tcp = { initialWindow: 14_480, maxWindow: Infinity, idleSeconds: 0 };
-    const time = seconds(['allReduce', 'ring', 8e6], 4, 0.4, { tcp });
+    const time = seconds(['allReduce', 'ring', 8e6], 4, 0.4);
     // A chunk of 2 MB takes 0.16 s, in each half. Each rank passes on whole segments: three of 256 KiB, three of 1 MiB.
     const most = 6 * 0.4 + 2 * 0.16 + (3 * 1.25 * 2 ** 20) / bandwidth;
     expect(time).toBeGreaterThan(6 * 0.4 + 0.16);
@@ -124,16 +126,36 @@ test('a ring goes at the pace of its slowest link, and in another order without 
   expect(operationSeconds(cost, { ...network, order: [0, 2, 1, 3] })).toBeCloseTo(least, 3);
 });
 
-test('a connection that was idle begins slowly, and a long one is bound by its window', () => {
-  const tcp = { initialWindow: 14_480, maxWindow: 1e9, idleSeconds: Infinity };
+describe('windows of TCP', () => {
   const whole = ['broadcast', 'chain', 500_000] as [CostOperation, string, number];
-  const warm = seconds(whole, 2, 0.05, { tcp: { ...tcp, idleSeconds: 0 } });
-  const cold = seconds(whole, 2, 0.05, { tcp });
-  // 14,480 bytes, doubled five times, are 448,880 and the link's 1.25 MB are not reached: five more round trips.
-  expect(cold - warm).toBeGreaterThan(0.4);
-  expect(cold - warm).toBeLessThan(0.51);
-  const bound = seconds(whole, 2, 0.05, { tcp: { ...tcp, maxWindow: 125_000, idleSeconds: 0 } });
-  expect(bound).toBeCloseTo(0.1 + 500_000 / 1.25e6, 3);
+  const linux = { initialWindow: 14_480, maxWindow: 1e9, idleSeconds: 0 };
+
+  test('open during the first operation, and close while connections are idle', () => {
+    const inUse = seconds(whole, 2, 0.05, { tcp: linux });
+    const idleFor = (idleSeconds: number) => seconds(whole, 2, 0.05, { tcp: { ...linux, idleSeconds } });
+    expect(inUse).toBeCloseTo(seconds(whole, 2, 0.05), 1);
+    expect(idleFor(1)).toBeGreaterThan(inUse);
+    // 14,480 bytes, doubled five times: 448,880 bytes in five round trips more, and the rest in the sixth.
+    expect(idleFor(60) - inUse).toBeGreaterThan(0.4);
+    expect(idleFor(60) - inUse).toBeLessThan(0.51);
+  });
+
+  test('bound the bandwidth of long links', () => {
+    const bound = seconds(whole, 2, 0.05, { tcp: { ...open, maxWindow: 125_000 } });
+    expect(bound).toBeCloseTo(0.1 + 500_000 / 1.25e6, 3);
+  });
+
+  test('favour algorithms that keep to one connection', () => {
+    const idle = { tcp: { ...linux, idleSeconds: 0.3 } };
+    const ring = seconds(['allReduce', 'ring', 4e6], 8, 0.05, idle);
+    const halving = seconds(['allReduce', 'halving-doubling', 4e6], 8, 0.05, idle);
+    expect(seconds(['allReduce', 'ring', 4e6], 8, 0.05)).toBeGreaterThan(
+      seconds(['allReduce', 'halving-doubling', 4e6], 8, 0.05),
+    );
+    expect(halving / seconds(['allReduce', 'halving-doubling', 4e6], 8, 0.05)).toBeGreaterThan(
+      ring / seconds(['allReduce', 'ring', 4e6], 8, 0.05),
+    );
+  });
 });
 
 test('more bytes never take less time', () => {

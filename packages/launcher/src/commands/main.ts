@@ -8,7 +8,7 @@ import { suggestion } from '../options/nearest.ts';
 import { parseCommandLine } from '../options/command-line.ts';
 
 const usageError = 2;
-const commands = ['doctor', 'stacks', 'top', 'deploy', 'build-native'];
+const commands = ['doctor', 'stacks', 'top', 'plan', 'deploy', 'build-native'];
 
 process.exit(await main(process.argv.slice(2)));
 
@@ -23,6 +23,7 @@ async function main(argv: readonly string[]): Promise<number> {
     if (otherSystem !== undefined) throw new CommandError(usageError, otherSystem);
     if (argv[0] === 'stacks') return await (await import('./stacks.ts')).runStacks(argv.slice(1));
     if (argv[0] === 'top') return await (await import('./top/command.ts')).runTop(argv.slice(1));
+    if (argv[0] === 'plan') return (await import('./plan/main.ts')).runPlan(argv.slice(1));
     if (argv[0] === 'build-native') return (await import('@ringrun/native')).buildNative();
     const { options, warnings } = parseCommandLine(argv, process.env);
     const executable = findExecutable(options.program);

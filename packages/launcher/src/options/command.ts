@@ -17,6 +17,7 @@ Examples:
   ringrun doctor --help                       check this machine for problems that stop training, and print fixes
   ringrun top                                 show loss, rate and waiting of each rank of a running job
   ringrun stacks <pid>                        print the operation and stack of each rank of a running job
+  ringrun plan --help                         predict the time of a step on slow or long links
   ringrun deploy --help                       write Kubernetes manifests and a Dockerfile for a script
   ringrun build-native                        compile the native addon, if no prebuilt binary fits
 
