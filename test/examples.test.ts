@@ -43,8 +43,20 @@ const examples: Record<'few' | 'others', Example[]> = {
       input: () => new Tensor('float32', new Float32Array(2 * 784), [2, 1, 28, 28]),
       output: [2, 5],
     },
+    {
+      name: 'finetune-text',
+      args: () => ['--synthetic'],
+      input: () => new Tensor('int64', tokens(2 * 7), [2, 7]),
+      output: [2, 2],
+    },
   ],
   others: [
+    {
+      name: 'segmentation',
+      args: () => ['--width', '4', '--size', '32', '--images', '48'],
+      input: () => new Tensor('float32', new Float32Array(2 * 3072), [2, 3, 32, 32]),
+      output: [2, 4, 32, 32],
+    },
     {
       name: 'mnist',
       args: () => ['--data', syntheticMnist(images)],

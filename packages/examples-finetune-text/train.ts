@@ -7,15 +7,24 @@
 // sentences, and all of its weights are trained: it reaches an accuracy of at least 0.95.
 // All options: node launch packages/examples-finetune-text/train.ts --help
 
-import { integerFrom, outputFolder } from '@ringrun/examples-common';
+import {
+  classification,
+  integerFrom,
+  outputFolder,
+  parseOptions,
+  run,
+  trainedParameters,
+  type SharedDefaults,
+} from '@ringrun/examples-common';
 import {
   readTexts,
   syntheticTexts,
+  TextScores,
   Texts,
   wordTokens,
   type LabelledText,
 } from '@ringrun/examples-finetune-text';
-import { F, manualSeed, optim, tensor, type Tensor } from '@ringrun/nn';
+import { F, exportOnnx, optim, tensor, type Tensor } from '@ringrun/nn';
 import {
   BertForSequenceClassification,
   fromPretrained,
@@ -23,127 +32,133 @@ import {
   saveAdapter,
   tokenizerFromPretrained,
 } from '@ringrun/pretrained';
-import { Accuracy, Trainer } from '@ringrun/train';
 import { Command } from 'commander';
-import * as dist from 'ringrun';
+import { getRank } from 'ringrun';
 
-interface Settings extends Record<'epochs' | 'batchSize' | 'rank' | 'maxLength', number> {
+interface Own extends Record<'rank' | 'maxLength', number> {
   model?: string;
   data?: string;
   test?: string;
-  lr?: number;
   saveAdapter?: string;
 }
-
-const settings = new Command('train.ts')
+const shared: SharedDefaults<Own> = {
+  unit: 'texts',
+  batch: { perRank: 8 },
+  epochs: 6,
+  lr: 1e-3,
+  savedModel: 'texts.onnx',
+};
+const command = new Command('train.ts')
   .description('Fine-tunes a BERT with LoRA')
-  .allowExcessArguments(false)
   .option('--model <name>', 'folder or name of a BERT (default: a small one with random weights)')
   .option('--data <file>', 'texts to train on, one JSON object per line (default: synthetic sentences)')
   .option('--test <file>', 'texts to test on (default: those of --data)')
-  .option('--epochs <n>', 'passes over the texts', integerFrom(1), 6)
-  .option('--batch-size <n>', 'texts per step and rank', integerFrom(1), 8)
   .option('--rank <n>', 'rank of the adapters', integerFrom(1), 8)
   .option('--max-length <n>', 'tokens of a text at most', integerFrom(2), 64)
-  .option('--lr <rate>', 'learning rate (default: 0.001)', Number)
-  .option('--save-adapter <folder>', "write the adapter in PEFT's format", outputFolder)
-  .parse()
-  .opts<Settings>();
+  .option('--save-adapter <folder>', "write the adapter of --model in PEFT's format", outputFolder);
+const settings = parseOptions(command, shared);
 
-await dist.initProcessGroup();
-const rank = dist.getRank();
 const synthetic = syntheticTexts();
 const train = settings.data === undefined ? synthetic.train : await readTexts(settings.data);
 const test = await testTexts();
 const numLabels = 1 + [...train, ...test].reduce((most, { label }) => Math.max(most, label), 1);
-manualSeed(1);
-const { model, encode } = settings.model === undefined ? small() : await pretrained(settings.model);
-const trained = model.parameters().filter(({ requiresGrad }) => requiresGrad);
-const count = (parameters: typeof trained) => parameters.reduce((sum, { data }) => sum + data.length, 0);
-if (rank === 0) console.log(`trains ${count(trained)} of ${count(model.parameters())} parameters`);
-manualSeed(1 + rank);
 
-const trainSet = new Texts(train);
-const collateFn = (samples: readonly LabelledText[]) => samples;
-const trainLoader = new dist.DataLoader(trainSet, {
-  batchSize: settings.batchSize,
-  sampler: new dist.DistributedSampler(trainSet, { seed: 1 }),
-  collateFn,
+await run(settings, async () => {
+  const { createModel, encode, length } =
+    settings.model === undefined ? small() : await pretrained(settings.model);
+  return {
+    settings,
+    defaults: shared,
+    data: {
+      trainSet: new Texts(train),
+      validationSet: new Texts(test),
+      validationBatchSize: 32,
+      collateFn: (samples: LabelledText[]) => samples,
+    },
+    createModel: async () => {
+      const model = await createModel();
+      if (getRank() === 0) console.log(trainedParameters(model));
+      return model;
+    },
+    optimization: (model, lr) => ({ optimizer: new optim.AdamW(model.parameters(), { lr }) }),
+    evaluation: {
+      ...classification(F.crossEntropy, numLabels),
+      inputs: (samples) => {
+        const labels = BigInt64Array.from(samples, ({ label }) => BigInt(label));
+        return [...encode(samples.map(({ text }) => text)), tensor(labels)];
+      },
+    },
+    exported: (model) =>
+      exportOnnx(new TextScores(model), {
+        inputs: [
+          { name: 'tokens', shape: [1, length], dtype: 'int64', dynamicAxes: { 0: 'batch', 1: 'length' } },
+        ],
+        outputName: 'logits',
+      }),
+    summary: ({ accuracy }) => `accuracy ${accuracy.toFixed(4)}`,
+    afterwards: async (model) => {
+      if (settings.saveAdapter !== undefined && settings.model !== undefined)
+        await saveAdapter(model, settings.saveAdapter, { baseModel: settings.model });
+    },
+  };
 });
-const testSet = new Texts(test);
-const testSampler = new dist.DistributedSampler(testSet, { shuffle: false, evenDivisible: false });
-const validationLoader = new dist.DataLoader(testSet, { batchSize: 32, sampler: testSampler, collateFn });
-const { validation } = await new Trainer({ maxEpochs: settings.epochs }).fit(model, {
-  trainLoader,
-  validationLoader,
-  inputs: (samples) => {
-    const labels = BigInt64Array.from(samples, ({ label }) => BigInt(label));
-    return [...encode(samples.map(({ text }) => text)), tensor(labels)];
-  },
-  loss: F.crossEntropy,
-  optimizer: new optim.AdamW(model.parameters(), { lr: settings.lr ?? 1e-3 }),
-  metrics: { accuracy: new Accuracy({ task: 'multiclass', numClasses: numLabels }) },
-});
-if (rank === 0) {
-  console.log(`accuracy ${(validation!['accuracy'] as number).toFixed(4)}`);
-  if (settings.saveAdapter !== undefined && settings.model !== undefined)
-    await saveAdapter(model, settings.saveAdapter, { baseModel: settings.model });
-}
-await dist.destroyProcessGroup();
 
 async function testTexts(): Promise<LabelledText[]> {
   if (settings.test !== undefined) return await readTexts(settings.test);
   return settings.data === undefined ? synthetic.test : train;
 }
 
-/** Inputs of the model for texts: numbers of the tokens, the mask of padding, and token types. */
-type Encode = (texts: readonly string[]) => readonly Tensor[];
+/** A model, and its inputs for texts: numbers of the tokens, the mask of padding, and token types. */
+interface Parts {
+  readonly createModel: () => BertForSequenceClassification | Promise<BertForSequenceClassification>;
+  readonly encode: (texts: readonly string[]) => readonly Tensor[];
+  /** Tokens of a text at most. */
+  readonly length: number;
+}
 
-async function pretrained(name: string): Promise<{ model: BertForSequenceClassification; encode: Encode }> {
-  const base = await fromPretrained(name, {
-    model: BertForSequenceClassification,
-    numLabels,
-    ignoreMismatchedSizes: true,
-  });
+async function pretrained(name: string): Promise<Parts> {
+  const { rank, maxLength } = settings;
   const tokenizer = await tokenizerFromPretrained(name);
   return {
-    model: lora(base, {
-      rank: settings.rank,
-      alpha: 2 * settings.rank,
-      modulesToSave: ['classifier'],
-      taskType: 'SEQ_CLS',
-    }),
+    createModel: async () => {
+      const base = await fromPretrained(name, {
+        model: BertForSequenceClassification,
+        numLabels,
+        ignoreMismatchedSizes: true,
+      });
+      return lora(base, { rank, alpha: 2 * rank, modulesToSave: ['classifier'], taskType: 'SEQ_CLS' });
+    },
     encode: (texts) => {
       const { inputIds, attentionMask, tokenTypeIds } = tokenizer.encode(texts, {
-        maxLength: settings.maxLength,
+        maxLength,
         padToMultipleOf: 16,
       });
       return [tensor(inputIds), tensor(attentionMask), tensor(tokenTypeIds)];
     },
+    length: maxLength,
   };
 }
 
 /** A BERT that has learned nothing, so that all of its weights are trained. Its tokens are words. */
-function small(): { model: BertForSequenceClassification; encode: Encode } {
+function small(): Parts {
   const vocabulary = [...new Set(train.flatMap(({ text }) => text.split(' ')))].sort();
-  const length = Math.min(
-    settings.maxLength,
-    1 + Math.max(...train.map(({ text }) => text.split(' ').length)),
-  );
-  const model = new BertForSequenceClassification({
-    vocab_size: vocabulary.length + 3,
-    hidden_size: 32,
-    num_hidden_layers: 2,
-    num_attention_heads: 4,
-    intermediate_size: 64,
-    max_position_embeddings: length,
-    id2label: Object.fromEntries(Array.from({ length: numLabels }, (_, i) => [i, `LABEL_${i}`])),
-  });
+  const words = Math.max(...train.map(({ text }) => text.split(' ').length));
+  const length = Math.min(settings.maxLength, 1 + words);
   return {
-    model,
+    createModel: () =>
+      new BertForSequenceClassification({
+        vocab_size: vocabulary.length + 3,
+        hidden_size: 32,
+        num_hidden_layers: 2,
+        num_attention_heads: 4,
+        intermediate_size: 64,
+        max_position_embeddings: length,
+        id2label: Object.fromEntries(Array.from({ length: numLabels }, (_, i) => [i, `LABEL_${i}`])),
+      }),
     encode: (texts) => {
       const ids = tensor(wordTokens(vocabulary, texts, length), [texts.length, length]);
       return [ids, ids.ne(0)];
     },
+    length,
   };
 }

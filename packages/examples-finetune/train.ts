@@ -13,6 +13,7 @@ import {
   integerFrom,
   parseOptions,
   run,
+  trainedParameters,
   type SharedDefaults,
 } from '@ringrun/examples-common';
 import { DigitClassifier, DigitsFrom } from '@ringrun/examples-finetune';
@@ -43,13 +44,9 @@ async function createModel(): Promise<DigitClassifier> {
     strict: false,
   });
   classifier.encoder.requiresGrad(settings.unfreeze);
-  const elements = (of: (parameter: { requiresGrad: boolean }) => boolean) =>
-    [...classifier.parameters()].filter(of).reduce((sum, { data }) => sum + data.length, 0);
   if (getRank() === 0) {
     console.log(`not loaded: ${unexpectedKeys.join(', ')}`);
-    console.log(
-      `trains ${elements(({ requiresGrad }) => requiresGrad)} of ${elements(() => true)} parameters`,
-    );
+    console.log(trainedParameters(classifier));
   }
   return classifier;
 }

@@ -10,42 +10,15 @@
 // The defaults reach a Jaccard index (IoU) of at least 0.8.
 // All options: node launch packages/examples-segmentation/train.ts --help
 
-import { effectiveBatch, integerFrom } from '@ringrun/examples-common';
+import { integerFrom, numberFrom0, parseOptions, run, type SharedDefaults } from '@ringrun/examples-common';
 import { UNet, encoderNames, sceneClasses, syntheticScenes } from '@ringrun/examples-segmentation';
 import type { EncoderName } from '@ringrun/examples-segmentation';
-import { F, manualSeed, optim, tensor } from '@ringrun/nn';
-import { Accuracy, DiceScore, JaccardIndex, Trainer } from '@ringrun/train';
+import { F, exportOnnx, optim, tensor } from '@ringrun/nn';
+import { Accuracy, DiceScore, JaccardIndex } from '@ringrun/train';
 import { Command, Option } from 'commander';
 import * as dist from 'ringrun';
 
-const command = new Command('train.ts')
-  .description('Trains a U-Net on images and masks')
-  .allowExcessArguments(false)
-  .option(
-    '--data <location>',
-    'folder or s3://bucket/prefix with images/ and labels/; the last tenth validates',
-  )
-  .option('--mask-suffix <text>', "what a mask's name has after its image's, such as _P", '')
-  .option('--classes <n>', 'number of classes of --data', integerFrom(2), sceneClasses.length)
-  .option('--size <pixels...>', 'height and width of the images, multiples of 32', integerFrom(32))
-  .option('--encoder <file>', "weights of torchvision's ResNet as safetensors; random by default")
-  .addOption(new Option('--arch <name>', 'the encoder').choices(encoderNames).default('resnet18'))
-  .option('--width <n>', "channels of the encoder's first convolution; 64 for --encoder", integerFrom(1), 16)
-  .option('--images <n>', 'synthetic scenes to train on', integerFrom(1), 256)
-  .option('--frozen-epochs <n>', 'epochs in which only the decoder is trained', integerFrom(0), 1)
-  .option('--epochs <n>', 'epochs in which everything is trained', integerFrom(0), 4)
-  .option('--batch-size <n>', 'images per step, summed over all ranks', integerFrom(1), 8)
-  .option('--lr <rate>', "the decoder's learning rate", Number, 5e-3)
-  .option(
-    '--encoder-lr <rate>',
-    "the encoder's learning rate; a tenth of --lr with --encoder, else --lr",
-    Number,
-  );
-
-interface Settings extends Record<
-  'classes' | 'width' | 'images' | 'frozenEpochs' | 'epochs' | 'batchSize' | 'lr',
-  number
-> {
+interface Own extends Record<'classes' | 'width' | 'images' | 'frozenEpochs', number> {
   data?: string;
   maskSuffix: string;
   size?: number[];
@@ -53,75 +26,100 @@ interface Settings extends Record<
   arch: EncoderName;
   encoderLr?: number;
 }
-const settings = command.parse().opts<Settings>();
-const { data, encoder: weights, lr, encoderLr = weights === undefined ? lr : lr / 10 } = settings;
+const shared: SharedDefaults<Own> = {
+  unit: 'images',
+  batch: { global: 8 },
+  epochs: 4,
+  lr: 5e-3,
+  savedModel: 'segmentation.onnx',
+};
+const command = new Command('train.ts')
+  .description('Trains a U-Net on images and masks')
+  .option(
+    '--data <location>',
+    'folder or s3://bucket/prefix with images/ and labels/; the last tenth validates (default: synthetic scenes)',
+  )
+  .option('--mask-suffix <text>', "what a mask's name has after its image's, such as _P", '')
+  .option('--classes <n>', 'number of classes of --data', integerFrom(2), sceneClasses.length)
+  .option('--size <pixels...>', 'height and width of the images, multiples of 32', sizes)
+  .option('--encoder <file>', "weights of torchvision's ResNet as safetensors (default: random)")
+  .addOption(new Option('--arch <name>', 'the encoder').choices(encoderNames).default('resnet18'))
+  .option('--width <n>', "channels of the encoder's first convolution; 64 for --encoder", integerFrom(1), 16)
+  .option('--images <n>', 'synthetic scenes to train on', integerFrom(1), 256)
+  .option(
+    '--frozen-epochs <n>',
+    'epochs before --epochs, in which only the decoder is trained, at a constant rate',
+    integerFrom(0),
+    1,
+  )
+  .option(
+    '--encoder-lr <rate>',
+    "the encoder's learning rate (default: a tenth of --lr with --encoder, else --lr)",
+    numberFrom0,
+  );
+const settings = parseOptions(command, shared);
+const { data, encoder: weights } = settings;
 const [height, width = height] = settings.size ?? [data === undefined ? 64 : 96];
 const numClasses = data === undefined ? sceneClasses.length : settings.classes;
+const classes = { task: 'multiclass', numClasses } as const;
 
-await dist.initProcessGroup();
-const { perRank: batchSize } = effectiveBatch(
-  { batchSize: undefined, globalBatchSize: settings.batchSize },
-  dist.getWorldSize(),
-);
-const [trainSet, validationSet] = await dataSets();
-const sampler = new dist.DistributedSampler(trainSet, { seed: 1 });
-const trainLoader = new dist.DataLoader(trainSet, { batchSize, sampler, dropLast: true, numWorkers: 1 });
-const evaluation = new dist.DistributedSampler(validationSet, { shuffle: false, evenDivisible: false });
-const validationLoader = new dist.DataLoader(validationSet, { batchSize, sampler: evaluation });
+await run(settings, async () => {
+  const [trainSet, validationSet] = await dataSets();
+  return {
+    settings,
+    defaults: shared,
+    data: { trainSet, validationSet, validationBatchSize: 8, loader: { dropLast: true, numWorkers: 1 } },
+    createModel,
+    first: {
+      name: 'frozen',
+      epochs: settings.frozenEpochs,
+      begin: (model) => model.freeze(),
+      end: (model) => model.unfreeze(),
+      optimization: (model, lr) => ({ optimizer: new optim.AdamW(decoderOf(model), { lr }) }),
+    },
+    optimization: (model, lr, { stepsPerEpoch, epochs }) => {
+      const encoderLr = settings.encoderLr ?? (weights === undefined ? lr : lr / 10);
+      const groups = [
+        { params: [...model.encoder.parameters()], lr: encoderLr },
+        { params: decoderOf(model), lr },
+      ];
+      const optimizer = new optim.AdamW(groups, { lr });
+      const cycle = { maxLr: [encoderLr, lr], totalSteps: stepsPerEpoch * epochs };
+      return { optimizer, scheduler: new optim.lrScheduler.OneCycleLR(optimizer, cycle) };
+    },
+    evaluation: {
+      inputs: ({ image, mask }: dist.Collated<dist.SegmentationSample>) => [
+        tensor(image.data, image.shape),
+        tensor(mask.data, mask.shape),
+      ],
+      loss: F.crossEntropy,
+      metrics: {
+        accuracy: new Accuracy(classes),
+        iou: new JaccardIndex(classes),
+        dice: new DiceScore({ numClasses, inputFormat: 'mixed' }),
+      },
+    },
+    exported: (model) => exportOnnx(model, { inputShape: [1, 3, height, width] }),
+    summary: ({ accuracy, iou, dice }) =>
+      `pixel accuracy ${accuracy.toFixed(4)}, IoU ${iou.toFixed(4)}, Dice ${dice.toFixed(4)}`,
+  };
+});
 
-manualSeed(1);
-const model = new UNet({ encoder: settings.arch, numClasses, width: settings.width });
-if (weights !== undefined) {
-  const isHead = (key: string) => key.startsWith('fc.');
-  const keyMapping = (key: string) => (isHead(key) ? undefined : key);
-  model.encoder.loadStateDict(await dist.loadSafetensors(weights), { keyMapping });
-}
-const task = { task: 'multiclass', numClasses } as const;
-const shared = {
-  trainLoader,
-  validationLoader,
-  inputs: ({ image, mask }: Batch) =>
-    [tensor(image.data, image.shape), tensor(mask.data, mask.shape)] as const,
-  loss: F.crossEntropy,
-  metrics: {
-    accuracy: new Accuracy(task),
-    iou: new JaccardIndex(task),
-    dice: new DiceScore({ numClasses, inputFormat: 'mixed' }),
-  },
-};
-type Batch = dist.Collated<dist.SegmentationSample>;
-
-if (settings.frozenEpochs > 0) {
-  model.freeze();
-  const optimizer = new optim.AdamW(decoder(), { lr });
-  await new Trainer({ maxEpochs: settings.frozenEpochs }).fit(model, { ...shared, optimizer });
-  // The next optimizer changes the same parameters.
-  optimizer.release();
-}
-if (settings.epochs > 0) {
-  model.unfreeze();
-  const groups = [
-    { params: [...model.encoder.parameters()], lr: encoderLr },
-    { params: decoder(), lr },
-  ];
-  const optimizer = new optim.AdamW(groups, { lr });
-  const steps = trainLoader.length * settings.epochs;
-  const scheduler = {
-    scheduler: new optim.lrScheduler.OneCycleLR(optimizer, { maxLr: [encoderLr, lr], totalSteps: steps }),
-    interval: 'step',
-  } as const;
-  await new Trainer({ maxEpochs: settings.epochs }).fit(model, { ...shared, optimizer, scheduler });
-}
-const { accuracy, iou, dice } = await new Trainer().evaluate(model, { ...shared, loader: validationLoader });
-if (dist.getRank() === 0)
-  console.log(`pixel accuracy ${fixed(accuracy)}, IoU ${fixed(iou)}, Dice ${fixed(dice)}`);
-await dist.destroyProcessGroup();
-
-function fixed(value: unknown): string {
-  return Number(value).toFixed(4);
+/** Collects the values of `--size`. */
+function sizes(text: string, before: readonly number[] = []): number[] {
+  return [...before, integerFrom(32)(text)];
 }
 
-function decoder() {
+async function createModel(): Promise<UNet> {
+  const model = new UNet({ encoder: settings.arch, numClasses, width: settings.width });
+  if (weights !== undefined) {
+    const keyMapping = (key: string) => (key.startsWith('fc.') ? undefined : key);
+    model.encoder.loadStateDict(await dist.loadSafetensors(weights), { keyMapping });
+  }
+  return model;
+}
+
+function decoderOf(model: UNet) {
   const encoder = new Set(model.encoder.parameters());
   return [...model.parameters()].filter((parameter) => !encoder.has(parameter as never));
 }
@@ -149,6 +147,6 @@ async function dataSets(): Promise<
   const [images, same] = await Promise.all(
     [augmented, plain].map((transform) => dist.loadSegmentationFolder(data, { maskSuffix, transform })),
   );
-  const order = [...dist.randomSplit(images, [0.9, 0.1], { seed: 1 })];
+  const order = [...dist.randomSplit(images, [0.9, 0.1], { seed: settings.seed })];
   return [order[0], new dist.Subset(same, order[1].indices)];
 }

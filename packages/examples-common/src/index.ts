@@ -6,4 +6,5 @@ export * from './options.ts';
 export { parseSettings, type Example, type Settings } from './settings.ts';
 export { readText } from './read-text.ts';
 export { run } from './run.ts';
-export type { Rate, Task, TaskData } from './task.ts';
+export type { FirstPhase, Rate, Task, TaskData } from './task.ts';
+export { trainedParameters } from './trained-parameters.ts';

@@ -12,6 +12,8 @@ export interface Task<Model extends TrainableModule, Sample, Batch> {
   /** Returns a new model. The seed determines its initial parameters. */
   readonly createModel: () => Model | Promise<Model>;
   readonly optimization: (model: Model, lr: number, length: TrainingLength) => Optimization;
+  /** A training before the other one, with an optimizer of its own, such as of a new head on a frozen body. Default: none. */
+  readonly first?: FirstPhase<Model>;
   /** Loss and metrics, of which the validation prints the values. */
   readonly evaluation: EvaluationOptions<Model, Batch>;
   /** Settings of the Trainer that are the example's own. */
@@ -27,6 +29,21 @@ export interface Task<Model extends TrainableModule, Sample, Batch> {
   readonly summary: (values: Readonly<Record<string, number>>) => string;
   /** Called on rank 0 after the process group is destroyed, so that no rank waits for it. */
   readonly afterwards?: (model: Model) => Promise<void>;
+}
+
+/**
+ * The first of two trainings of one model. Its checkpoints are in a folder of its own inside `--output`, and it writes no logs, so
+ * that steps are counted once.
+ */
+export interface FirstPhase<Model> {
+  /** Folder of the checkpoints: 'frozen'. A checkpoint in a folder of this name resumes this phase. */
+  readonly name: string;
+  readonly epochs: number;
+  /** Called before this training. */
+  readonly begin: (model: Model) => void;
+  /** Called before the other training, even if this one is over. */
+  readonly end: (model: Model) => void;
+  readonly optimization: (model: Model, lr: number, length: TrainingLength) => Optimization;
 }
 
 /** The samples of a training, and how batches are made of them. */

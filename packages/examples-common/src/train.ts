@@ -1,11 +1,18 @@
 import { manualSeed } from '@ringrun/nn';
-import { JsonLinesLogger, Trainer, type TrainableModule, type TrainerOptions } from '@ringrun/train';
+import {
+  JsonLinesLogger,
+  Trainer,
+  type Callback,
+  type TrainableModule,
+  type TrainerOptions,
+} from '@ringrun/train';
 import { DataLoader, DistributedSampler, verifyIdenticalParameters, type ProcessGroup } from 'ringrun';
 import { Throughput, rankCount } from './callbacks.ts';
 import { effectiveBatch, learningRate } from './effective-batch.ts';
+import { firstSettings, mainSettings } from './phases.ts';
 import { saveFile } from './saved-file.ts';
 import { usualBatch, type SharedSettings } from './shared-options.ts';
-import type { Task, TaskData } from './task.ts';
+import type { FirstPhase, Task, TaskData } from './task.ts';
 
 /** Results of a training, on the validation samples of all ranks. */
 export interface Outcome<Model = unknown> {
@@ -40,20 +47,40 @@ export async function train<Model extends TrainableModule, Sample, Batch>(
   manualSeed(settings.seed);
   const model = await task.createModel();
   const lr = learningRate(settings, batch.global, usualBatch(defaults));
-  const length = { stepsPerEpoch: trainLoader.length, epochs: settings.epochs };
-  const { optimizer, scheduler } = task.optimization(model, lr, length);
   // Random numbers after initialization (dropout) differ between ranks.
   manualSeed(settings.seed + rank);
 
   const throughput = new Throughput(group, defaults.unit, task.rate);
-  const trainer = trainerOf(task, group, throughput);
-  const { globalStep, validation } = await trainer.fit(model, {
-    ...evaluation,
-    trainLoader,
-    validationLoader,
-    optimizer,
-    ...(scheduler && { scheduler: { scheduler, interval: 'step' } as const }),
-  });
+  const fit = async (
+    trainer: Trainer,
+    { epochs, optimization }: Pick<FirstPhase<Model>, 'epochs' | 'optimization'>,
+  ) => {
+    const { optimizer, scheduler } = optimization(model, lr, { stepsPerEpoch: trainLoader.length, epochs });
+    const result = await trainer.fit(model, {
+      ...evaluation,
+      trainLoader,
+      validationLoader,
+      optimizer,
+      ...(scheduler && { scheduler: { scheduler, interval: 'step' } as const }),
+    });
+    // Another optimizer may change the same parameters.
+    optimizer.release();
+    return result;
+  };
+  const { first } = task;
+  if (first) {
+    const own = firstSettings(settings, first);
+    if (own !== undefined) {
+      first.begin(model);
+      await fit(trainerOf({ ...task, settings: own }, group, []), first);
+    }
+    first.end(model);
+  }
+  const trainer = trainerOf({ ...task, settings: first ? mainSettings(settings, first) : settings }, group, [
+    throughput,
+  ]);
+  const { epochs } = settings;
+  const { globalStep, validation } = await fit(trainer, { epochs, optimization: task.optimization });
   // A resumed training may have no epochs left.
   const found = validation ?? (await trainer.evaluate(model, { ...evaluation, loader: validationLoader }));
   const values = found as Record<string, number>;
@@ -70,7 +97,7 @@ export async function train<Model extends TrainableModule, Sample, Batch>(
 function trainerOf<Model extends TrainableModule, Sample, Batch>(
   { settings, defaults: { unit }, trainer = {} }: Task<Model, Sample, Batch>,
   processGroup: ProcessGroup,
-  throughput: Throughput<Batch>,
+  ownCallbacks: readonly Callback[],
 ): Trainer {
   const { dir, profile, logPath } = settings;
   const { callbacks = [], maxSteps } = trainer;
@@ -80,7 +107,7 @@ function trainerOf<Model extends TrainableModule, Sample, Batch>(
     validationName: 'test',
     precision: settings.bf16 ? 'bf16' : 'float32',
     logEveryNSteps: settings.logInterval,
-    callbacks: [throughput, ...callbacks],
+    callbacks: [...ownCallbacks, ...callbacks],
     ...(logPath !== undefined && { logger: new JsonLinesLogger({ path: logPath }) }),
     report: { unit, dir, profile },
     processGroup,

@@ -1,1 +1,2 @@
+export { TextScores } from './text-scores.ts';
 export { readTexts, syntheticTexts, Texts, wordTokens, type LabelledText } from './texts.ts';
