@@ -1,6 +1,6 @@
-// One rank of several hosts: `hooks-on-link.script.ts <rounds>` trains a model of 669,706 parameters with communication hooks
-// in turn, one step of each in a round. It prints as JSON the milliseconds of every step of each hook on the slowest rank,
-// the bytes that this host sent in it, and a digest of the parameters.
+// One rank of several hosts: `hooks-on-link.script.ts <rounds> <width> <batch> <hook,…>` trains a model 784 → width → width → 10
+// with communication hooks in turn, one step of each in a round. It prints as JSON the milliseconds of every step of each hook on
+// the slowest rank, the bytes that this host sent in it, and a digest of the parameters.
 import { readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { F, manualSeed, nn, optim, tensor, type Tensor } from '@ringrun/nn';
@@ -17,13 +17,22 @@ import {
   type CommHook,
 } from 'ringrun';
 
-const rounds = Number(process.argv[2]);
-const batch = 64;
+const [rounds, width, batch] = process.argv.slice(2, 5).map(Number);
+const names = process.argv[5].split(',') as (keyof typeof hooks)[];
+
+const hooks = {
+  none: () => undefined,
+  fp16Compress: () => commHooks.fp16Compress,
+  bf16Compress: () => commHooks.bf16Compress,
+  int8Compress: () => commHooks.int8Compress(),
+  int4Compress: () => commHooks.int4Compress(),
+  powerSgd: () => commHooks.powerSgd({ matrixApproximationRank: 4, startPowerSgdIter: 0 }),
+};
 
 class Net extends nn.Module {
-  first = new nn.Linear(784, 512);
-  second = new nn.Linear(512, 512);
-  last = new nn.Linear(512, 10);
+  first = new nn.Linear(784, width);
+  second = new nn.Linear(width, width);
+  last = new nn.Linear(width, 10);
 
   forward(input: Tensor): Tensor {
     return this.last.forward(F.relu(this.second.forward(F.relu(this.first.forward(input)))));
@@ -46,14 +55,7 @@ function bytesSent(): number {
 // A high priority, so that hosts do not wait for processors. The addon's threads start later and inherit it.
 setPriority(constants.priority.PRIORITY_HIGHEST);
 await initProcessGroup();
-const ways = {
-  none: way(undefined),
-  fp16Compress: way(commHooks.fp16Compress),
-  bf16Compress: way(commHooks.bf16Compress),
-  int8Compress: way(commHooks.int8Compress()),
-  int4Compress: way(commHooks.int4Compress()),
-  powerSgd: way(commHooks.powerSgd({ matrixApproximationRank: 4, startPowerSgdIter: 0 })),
-};
+const ways = Object.fromEntries(names.map((name) => [name, way(hooks[name]())]));
 const data = Float32Array.from({ length: batch * 784 }, (_, i) => Math.sin(i + getRank()));
 const classes = BigInt64Array.from({ length: batch }, (_, i) => BigInt(i % 10));
 for (let round = -2; round < rounds; round += 1) {
