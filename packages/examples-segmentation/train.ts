@@ -73,8 +73,12 @@ await run(settings, async () => {
     first: {
       name: 'frozen',
       epochs: settings.frozenEpochs,
-      begin: (model) => model.freeze(),
-      end: (model) => model.unfreeze(),
+      begin: (model) => {
+        model.freeze();
+      },
+      end: (model) => {
+        model.unfreeze();
+      },
       optimization: (model, lr) => ({ optimizer: new optim.AdamW(decoderOf(model), { lr }) }),
     },
     optimization: (model, lr, { stepsPerEpoch, epochs }) => {

@@ -14,7 +14,7 @@ export function observeGroup(group: ProcessGroup): () => void {
       cover(methods, name, name, settled),
       cover(methods, `${name}Sync`, name, returned),
     ]),
-    ...(methods['allReduceQuantized'] === undefined
+    ...(!('allReduceQuantized' in methods)
       ? []
       : [
           cover(methods, 'allReduceQuantized', 'allReduceQuantized', settled),

@@ -22,11 +22,11 @@ const byteUnits = {
 
 /** Parses `1Gbit/20ms`: bandwidth and round-trip time. */
 export function parseLink(text: string): LinkText {
-  const [, bits, bitUnit, time, timeUnit] =
+  const [, bits, bitUnit = '', time, timeUnit = ''] =
     /^(\d+(?:\.\d+)?)([kmg]?bit)(?:\/s)?\/(\d+(?:\.\d+)?)(us|µs|ms|s)$/i.exec(text) ?? [];
-  const bitsPerSecond = Number(bits) * (bitUnits[bitUnit?.toLowerCase() as keyof typeof bitUnits] ?? NaN);
-  const roundTripSeconds =
-    Number(time) * (timeUnits[timeUnit?.toLowerCase() as keyof typeof timeUnits] ?? NaN);
+  const unitOf = (units: Readonly<Record<string, number>>, name: string) => units[name.toLowerCase()];
+  const bitsPerSecond = Number(bits) * unitOf(bitUnits, bitUnit);
+  const roundTripSeconds = Number(time) * unitOf(timeUnits, timeUnit);
   if (bitsPerSecond > 0 && roundTripSeconds >= 0) return { bitsPerSecond, roundTripSeconds };
   throw new InvalidArgumentError(
     'Expected a bandwidth and the round-trip time that ping prints, such as 100Mbit/20ms or 1Gbit/0.2ms.',
