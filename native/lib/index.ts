@@ -48,6 +48,7 @@ export { otherSystem, otherSystemProblem, type OtherSystem } from './other-syste
 export type {
   NativeCollectives,
   NativeEndpoint,
+  NativeSizeRule,
   NativeListening,
   NativePreparedOperation,
   NativeProcessGroup,

@@ -30,6 +30,16 @@ export interface NativeEndpoint {
   token: string;
 }
 
+/** An algorithm of an operation for arrays of up to `upToBytes`; the first one that fits applies. */
+export interface NativeSizeRule {
+  /** Of `nativeOp`. */
+  op: number;
+  /** Infinity: any size. */
+  upToBytes: number;
+  /** One of `algorithmNames` that the operation supports over TCP. */
+  algorithm: string;
+}
+
 /**
  * The blocking form of each function, which returns the result of the asynchronous form's promise. It runs on the
  * calling thread.
@@ -198,6 +208,23 @@ export interface NativeProcessGroup
   prepareBarrier(monitored: boolean, timeoutMs: number): NativePreparedOperation;
   /** Settles when a started operation has ended; at once if it is not running. Undefined if it succeeded. */
   ended(operation: NativePreparedOperation): Promise<void> | undefined;
+  /**
+   * Measures the links between the group's hosts, in about a second. A collective. `table` receives three matrices of
+   * hosts × hosts numbers, equal on all ranks, with 0 where nothing was measured: seconds from host a to host b (half of a round
+   * trip); bytes per second from a to b while they exchange data with no other host; the same while all hosts exchange data
+   * with several others.
+   */
+  measureLinks(table: Float64Array, timeoutMs: number): Promise<void>;
+  /**
+   * Uses this order of hosts in the rings and chains of later operations, and these algorithms instead of those of
+   * `chooseAlgorithm`, unless `connect` was given one. Called between the same operations on all ranks, with the same
+   * arguments. Not a collective.
+   */
+  followRoutes(
+    hostOrder: readonly number[],
+    rules: readonly NativeSizeRule[],
+    timeoutMs: number,
+  ): Promise<void>;
   /** A barrier named newGroup: settles when every rank is about to form another group. */
   newGroup(timeoutMs: number): Promise<void>;
   /**

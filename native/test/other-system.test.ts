@@ -21,13 +21,16 @@ describe('a process on Windows', () => {
       { encoding: 'utf8' },
     );
 
-  test.each(['packages/runtime/dist/index.js', 'packages/nn/dist/index.js'])('is warned once by %s', (module) => {
-    const { status, stderr } = run('await import(process.argv[1])', module);
-    expect({ status, warnings: stderr.match(/got Windows.*Use WSL 2/g)?.length }).toEqual({
-      status: 0,
-      warnings: 1,
-    });
-  });
+  test.each(['packages/runtime/dist/index.js', 'packages/nn/dist/index.js'])(
+    'is warned once by %s',
+    (module) => {
+      const { status, stderr } = run('await import(process.argv[1])', module);
+      expect({ status, warnings: stderr.match(/got Windows.*Use WSL 2/g)?.length }).toEqual({
+        status: 0,
+        warnings: 1,
+      });
+    },
+  );
 
   test('gets the same reason from the first operation, without an attempt to compile', () => {
     const first = `const { F, tensor } = await import(process.argv[1]);

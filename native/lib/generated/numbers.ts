@@ -23,6 +23,7 @@ export const nativeOp = {
   newGroup: 19,
   gpuStep: 20,
   allReduceQuantized: 21,
+  measureLinks: 22,
 } as const;
 
 /** Reduction numbers: ReduceOp of native/src/base/operation.h. */

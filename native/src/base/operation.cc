@@ -28,6 +28,7 @@ const char* nameOf(Op op) {
     case Op::NewGroup: return "newGroup";
     case Op::GpuStep: return "gpuStep";
     case Op::AllReduceQuantized: return "allReduceQuantized";
+    case Op::MeasureLinks: return "measureLinks";
   }
   return "unknown operation";
 }
@@ -149,6 +150,7 @@ bool needsEveryRank(Op op) {
     case Op::AllGather:
     case Op::AllToAll:
     case Op::NewGroup:
+    case Op::MeasureLinks:
     case Op::Allocate: return true;
     default: return false;
   }
@@ -157,6 +159,7 @@ bool needsEveryRank(Op op) {
 std::string describe(const Fingerprint& fingerprint) {
   std::string text = nameAndNumberOf(fingerprint);
   if (fingerprint.dtype == DType::None && fingerprint.op != Op::AllReduceCoalesced) return text;
+  if (fingerprint.op == Op::MeasureLinks) return text;
   text += " (" + elementsOf(fingerprint);
   if (fingerprint.reduceOp != ReduceOp::None) text += std::string(", ") + nameOf(fingerprint.reduceOp);
   if (fingerprint.op == Op::AllReduceQuantized) text += ", " + std::to_string(fingerprint.root) + " bits";

@@ -34,6 +34,7 @@ enum class Op : std::uint8_t {
   NewGroup = 19,
   GpuStep = 20,  // the collectives of a program on GPUs
   AllReduceQuantized = 21,
+  MeasureLinks = 22,
 };
 enum class ReduceOp : std::uint8_t {
   None = 0,

@@ -21,6 +21,8 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::allocateForHostSync>("allocateForHostSync"),
                          InstanceMethod<&ProcessGroup::slicesOfSync>("slicesOfSync"),
                          InstanceMethod<&ProcessGroup::settleSync>("settleSync"),
+                         InstanceMethod<&ProcessGroup::measureLinks>("measureLinks"),
+                         InstanceMethod<&ProcessGroup::followRoutes>("followRoutes"),
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::allReduceOf>>("allReduce"),
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::allReduceCoalescedOf>>("allReduceCoalesced"),
                          InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::allReduceCoalescedOf>>(

@@ -23,8 +23,8 @@ namespace ringrun {
 // TypeScript has validated the arguments; checks here only prevent crashes. The process stays alive while a
 // promise is pending.
 //
-// process_group.cc: connecting, collectives, promises. process_group_memory.cc, …_messages.cc, …_gpu.cc and …_prepared.cc:
-// the other functions.
+// process_group.cc: connecting, collectives, promises. process_group_memory.cc, …_messages.cc, …_links.cc, …_gpu.cc and
+// …_prepared.cc: the other functions.
 class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
  public:
   static Napi::Function define(Napi::Env env);
@@ -45,6 +45,8 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Napi::Value allocateForHostSync(const Napi::CallbackInfo& info);
   Napi::Value slicesOfSync(const Napi::CallbackInfo& info);
   void settleSync(const Napi::CallbackInfo& info);
+  Napi::Value measureLinks(const Napi::CallbackInfo& info);
+  Napi::Value followRoutes(const Napi::CallbackInfo& info);
   Napi::Value destroy(const Napi::CallbackInfo& info);
 
   // Operations that require a GPU.

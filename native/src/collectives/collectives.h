@@ -8,6 +8,7 @@
 #include "base/operation.h"
 #include "collectives/blocks.h"
 #include "collectives/buffer.h"
+#include "collectives/routes.h"
 
 namespace ringrun {
 
@@ -84,6 +85,10 @@ class Collectives {
   // The same bytes in the memory of each rank, in the order of the ranks, of an array in memory from allocate().
   // Empty if this process has not mapped the memory of all ranks. Not a collective.
   virtual std::vector<Allocation> memoryOfRanks(const void*, std::size_t) { return {}; }
+
+  // Uses these routes from the next operation on. Not a collective, but called between the same operations on all
+  // ranks. Without effect if no data crosses hosts.
+  virtual void follow(const Routes&) {}
 
   // Wakes ranks that sleep in shared memory, so that they check their connections at once.
   virtual void wakeLocalRanks() noexcept {}

@@ -6,6 +6,7 @@
 
 #include "base/wait.h"
 #include "collectives/create.h"
+#include "collectives/links/measure_links.h"
 #include "transport/connect/dial.h"
 #include "transport/shm/shared_memory.h"
 
@@ -100,6 +101,12 @@ void Group::fail(const Failure& failure, const Fingerprint& fingerprint, double 
   mesh.abort(whole, isMessage ? 0 : fingerprint.sequence);
   collectives_->wakeLocalRanks();
   pointToPoint_->notify();
+}
+
+std::optional<OperationFailure> Group::measureLinks(const Fingerprint& fingerprint, double timeoutMs, double* table) {
+  return run(fingerprint, timeoutMs, [&](Collectives& collectives, const Call& call) {
+    ringrun::measureLinks(*connections_, collectives, call, table);
+  });
 }
 
 void Group::runPointToPoint() {

@@ -80,6 +80,12 @@ class Group {
     return failure_;
   }
 
+  // Number of hosts of a connected group.
+  int hosts() const { return connections_->topology().hosts(); }
+
+  // ringrun::measureLinks. `table`: 3 × hosts() × hosts() numbers.
+  std::optional<OperationFailure> measureLinks(const Fingerprint& fingerprint, double timeoutMs, double* table);
+
   // The first failure, if any.
   const std::optional<OperationFailure>& failure() const { return failure_; }
 

@@ -49,6 +49,7 @@ class NcclCollectives : public Collectives {
   // Page-locked memory, which the GPU copies from and to directly.
   Allocation allocate(const Call& call) override;
 
+  void follow(const Routes& routes) override { cpu_->follow(routes); }
   void wakeLocalRanks() noexcept override { cpu_->wakeLocalRanks(); }
 
   const Device& device() const { return device_; }

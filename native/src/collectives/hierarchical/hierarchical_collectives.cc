@@ -38,7 +38,14 @@ bool HierarchicalCollectives::ignoresHosts(Op op) const {
   return forced_ && *forced_ != Algorithm::Hierarchical && hasAlgorithm(op, Medium::Tcp, *forced_);
 }
 
-Algorithm HierarchicalCollectives::choose(Op op, DType dtype, std::uint64_t bytes) const {
+void HierarchicalCollectives::follow(const Routes& routes) {
+  routes_ = routes;
+  allRanks_.follow(routes);
+}
+
+// `bytesOfHost`: of all teams that share the links of a host; `bytes`: of one.
+Algorithm HierarchicalCollectives::choose(Op op, DType dtype, std::uint64_t bytes, std::uint64_t bytesOfHost) const {
+  if (const auto forRoutes = routes_.algorithmFor(op, dtype, bytesOfHost)) return *forRoutes;
   return chooseAlgorithm({op, Medium::Tcp, dtype, bytes, topology_.hosts()}, std::nullopt);
 }
 
@@ -50,7 +57,7 @@ Shares HierarchicalCollectives::sharesOf(DType dtype, std::size_t count) const {
 
 Team HierarchicalCollectives::teamAt(int place) const {
   Team team;
-  for (int host = 0; host < topology_.hosts(); ++host) {
+  for (const int host : hostsInOrder(topology_, routes_)) {
     team.push_back(topology_.ranksOn(host)[static_cast<std::size_t>(place)]);
   }
   return team;
@@ -59,7 +66,8 @@ Team HierarchicalCollectives::teamAt(int place) const {
 // One leader for each host; the root leads its own.
 Team HierarchicalCollectives::leadersFor(int root) const {
   Team leaders = teamAt(0);
-  leaders[static_cast<std::size_t>(topology_.hostOf(root))] = root;
+  const int usual = topology_.ranksOn(topology_.hostOf(root)).front();
+  leaders[static_cast<std::size_t>(placeIn(leaders, usual))] = root;
   return leaders;
 }
 
@@ -83,7 +91,8 @@ void HierarchicalCollectives::combine(const Call& call, void* data, std::size_t 
   const DType dtype = partialDType(fingerprint.dtype);
   const Combination combination{dtype, fingerprint.reduceOp, divisorOf(fingerprint.reduceOp, static_cast<std::size_t>(topology_.size()))};
   combine(call, data, count, [&](TeamOperation& team, void* partial, const Range& share, const OverlapCallbacks& inHost) {
-    const Algorithm algorithm = choose(Op::AllReduce, dtype, share.length() * bytesPerElement(dtype));
+    const std::size_t bytes = bytesPerElement(dtype);
+    const Algorithm algorithm = choose(Op::AllReduce, dtype, share.length() * bytes, count * bytes);
     ringrun::allReduce(team, algorithm, combination, partial, share.length(), inHost);
   });
 }
@@ -148,13 +157,13 @@ void HierarchicalCollectives::broadcast(const Call& call, void* data) {
   if (ignoresHosts(call.fingerprint.op)) return allRanks_.broadcast(call, data);
   barrier(call);
   const Fingerprint& fingerprint = call.fingerprint;
-  const int rootHost = topology_.hostOf(static_cast<int>(fingerprint.root));
-  const Team leaders = leadersFor(static_cast<int>(fingerprint.root));
-  const int leader = leaders[static_cast<std::size_t>(topology_.hostOf(rank_))];
+  const int root = static_cast<int>(fingerprint.root);
+  const Team leaders = leadersFor(root);
+  const int leader = topology_.shareMemory(rank_, root) ? root : topology_.ranksOn(topology_.hostOf(rank_)).front();
   if (rank_ == leader) {
     TeamOperation across(messenger_, call, leaders, scratch_);
-    ringrun::broadcast(across, choose(Op::Broadcast, fingerprint.dtype, fingerprint.bytes()), rootHost,
-                       {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
+    const Algorithm algorithm = choose(Op::Broadcast, fingerprint.dtype, fingerprint.bytes(), fingerprint.bytes());
+    ringrun::broadcast(across, algorithm, placeIn(leaders, root), {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
   }
   host_.broadcastFrom(topology_.localRank(leader), call, data);
 }

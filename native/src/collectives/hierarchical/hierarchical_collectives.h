@@ -35,6 +35,7 @@ class HierarchicalCollectives : public Collectives {
   void barrier(const Call& call) override;
   Allocation allocate(const Call& call) override;
   HostAllocation allocateForHost(const Call& call) override;
+  void follow(const Routes& routes) override;
   void wakeLocalRanks() noexcept override;
 
  private:
@@ -42,7 +43,7 @@ class HierarchicalCollectives : public Collectives {
   Shares sharesOf(DType dtype, std::size_t count) const;
   Team teamAt(int place) const;
   Team leadersFor(int root) const;
-  Algorithm choose(Op op, DType dtype, std::uint64_t bytes) const;
+  Algorithm choose(Op op, DType dtype, std::uint64_t bytes, std::uint64_t bytesOfHost) const;
   // Reduces `partial`, this rank's share of an array, across hosts.
   using AcrossHosts = std::function<void(TeamOperation& team, void* partial, const Range& share, const OverlapCallbacks& inHost)>;
   void combine(const Call& call, void* data, std::size_t count);
@@ -55,6 +56,7 @@ class HierarchicalCollectives : public Collectives {
   int place_;
   ShmCollectives host_;
   TcpCollectives allRanks_;
+  Routes routes_;
   Scratch scratch_;
   Buffer partial_;   // result of this rank's share
   Buffer narrowed_;  // the same in 16 bits

@@ -54,16 +54,26 @@ void move(const Span& from, const Span& to) {
 TcpCollectives::TcpCollectives(Connections& connections, std::optional<Algorithm> forced)
     : messenger_(connections.messenger()),
       medium_(connections.directory().isOneMachine() ? Medium::Loopback : Medium::Tcp),
-      allRanks_(connections.topology().allRanks()),
+      topology_(connections.topology()),
+      allRanks_(topology_.allRanks()),
+      ring_(allRanks_),
       forced_(forced) {}
 
 Algorithm TcpCollectives::choose(Op op, DType dtype, std::uint64_t bytes) const {
-  return chooseAlgorithm({op, medium_, dtype, bytes, size()}, forced_);
+  const AlgorithmInput input{op, medium_, dtype, bytes, size()};
+  const bool isForced = forced_ && hasAlgorithm(op, medium_, *forced_);
+  const std::optional<Algorithm> forRoutes = routes_.algorithmFor(op, dtype, bytes);
+  return forRoutes && !isForced ? *forRoutes : chooseAlgorithm(input, forced_);
+}
+
+void TcpCollectives::follow(const Routes& routes) {
+  routes_ = routes;
+  ring_ = ranksInOrder(topology_, routes);
 }
 
 void TcpCollectives::allReduce(const Call& call, void* data) {
   const Fingerprint& fingerprint = call.fingerprint;
-  TeamOperation team = allRanksIn(call);
+  TeamOperation team = ringIn(call);
   const Algorithm algorithm = choose(Op::AllReduce, fingerprint.dtype, fingerprint.bytes());
   ringrun::allReduce(team, algorithm, combinationOf(fingerprint, team.size()), data, static_cast<std::size_t>(fingerprint.count));
 }
@@ -76,9 +86,10 @@ void TcpCollectives::allReduceQuantized(const Call& call, const QuantizedReducti
 
 void TcpCollectives::reduce(const Call& call, void* data) {
   const Fingerprint& fingerprint = call.fingerprint;
-  TeamOperation team = allRanksIn(call);
+  TeamOperation team = ringIn(call);
   agree(team);
-  reduceTo(team, choose(Op::Reduce, fingerprint.dtype, fingerprint.bytes()), static_cast<int>(fingerprint.root),
+  const int root = placeIn(ring_, static_cast<int>(fingerprint.root));
+  reduceTo(team, choose(Op::Reduce, fingerprint.dtype, fingerprint.bytes()), root,
            combinationOf(fingerprint, team.size()), data, static_cast<std::size_t>(fingerprint.count));
 }
 
@@ -91,9 +102,9 @@ void TcpCollectives::reduceScatter(const Call& call, const Blocks& inputs, const
 
 void TcpCollectives::broadcast(const Call& call, void* data) {
   const Fingerprint& fingerprint = call.fingerprint;
-  TeamOperation team = allRanksIn(call);
+  TeamOperation team = ringIn(call);
   const Algorithm algorithm = choose(Op::Broadcast, fingerprint.dtype, fingerprint.bytes());
-  ringrun::broadcast(team, algorithm, static_cast<int>(fingerprint.root),
+  ringrun::broadcast(team, algorithm, placeIn(ring_, static_cast<int>(fingerprint.root)),
                      {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
 }
 
@@ -108,11 +119,20 @@ void TcpCollectives::exchange(const Call& call, const Exchange& exchange) {
   const auto own = static_cast<std::size_t>(team.place());
   move(sends[own], receives[own]);
   switch (choose(movementOf(call.fingerprint.op), dtype, maxReceived(counts, team.size()) * bytesPerElement(dtype))) {
-    case Algorithm::Ring: return ringAllGather(team, receives);
+    case Algorithm::Ring: return gatherInRing(team, call, receives);
     case Algorithm::Bruck: return bruckAllGather(team, receives);
     case Algorithm::Pairwise: return pairwiseExchange(team, sends, receives);
     default: return directExchange(team, sends, receives);
   }
+}
+
+// `team` has numbered the messages of this operation so far; another order counts its own.
+void TcpCollectives::gatherInRing(TeamOperation& team, const Call& call, const Spans& byRank) {
+  if (ring_ == allRanks_) return ringAllGather(team, byRank);
+  TeamOperation ring = ringIn(call);
+  Spans inOrder;
+  for (const int rank : ring_) inOrder.push_back(byRank[static_cast<std::size_t>(rank)]);
+  ringAllGather(ring, inOrder);
 }
 
 void TcpCollectives::barrier(const Call& call) {

@@ -26,14 +26,21 @@ class TcpCollectives : public Collectives {
   void exchange(const Call& call, const Exchange& exchange) override;
   void barrier(const Call& call) override;
   Allocation allocate(const Call& call) override;
+  void follow(const Routes& routes) override;
 
  private:
   TeamOperation allRanksIn(const Call& call) { return {messenger_, call, allRanks_, scratch_}; }
+  TeamOperation ringIn(const Call& call) { return {messenger_, call, ring_, scratch_}; }
+  void gatherInRing(TeamOperation& team, const Call& call, const Spans& byRank);
   Algorithm choose(Op op, DType dtype, std::uint64_t bytes) const;
 
   Messenger& messenger_;
   Medium medium_;
+  const Topology& topology_;
   Team allRanks_;
+  // The same ranks in the order of a ring.
+  Team ring_;
+  Routes routes_;
   std::optional<Algorithm> forced_;
   Scratch scratch_;
 };

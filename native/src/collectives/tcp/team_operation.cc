@@ -1,6 +1,6 @@
 #include "collectives/tcp/team_operation.h"
 
-#include <algorithm>
+#include "collectives/routes.h"
 
 namespace ringrun {
 
@@ -9,7 +9,7 @@ TeamOperation::TeamOperation(Messenger& messenger, const Call& call, const Team&
       call_(call),
       team_(team),
       scratch_(scratch),
-      place_(static_cast<int>(std::find(team.begin(), team.end(), messenger.rank()) - team.begin())),
+      place_(placeIn(team, messenger.rank())),
       sent_(team.size()),
       received_(team.size()) {}
 

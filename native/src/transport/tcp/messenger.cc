@@ -1,5 +1,7 @@
 #include "transport/tcp/messenger.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -7,6 +9,7 @@
 #include <cerrno>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "base/failure.h"
@@ -61,10 +64,20 @@ Messenger::Messenger(const Directory& directory, Acceptor& acceptor, ControlMesh
 void Messenger::transfer(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives,
                          const WorkMeanwhile& meanwhile) {
   begin(call, sends, receives);
+  run(call, nullptr);
+}
+
+void Messenger::transfer(const Call& call, const Messages& first, const Follow& follow) {
+  begin(call, first.sends, first.receives);
+  run(call, &follow);
+}
+
+void Messenger::run(const Call& call, const Follow* follow) {
   auto lastProgress = Clock::now();
   int idle = 0;
   for (;;) {
     const bool advanced = advanceAll(call);
+    if (follow != nullptr) replaceComplete(call, *follow);
     if (isComplete()) return;
     if (advanced || (meanwhile && meanwhile())) {
       idle = 0;
@@ -82,9 +95,13 @@ void Messenger::transfer(const Call& call, const std::vector<Outgoing>& sends, c
 }
 
 void Messenger::begin(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) {
-  const std::uint32_t processor = currentProcessor();
   sending_.clear();
   receiving_.clear();
+  add(call, sends, receives);
+}
+
+void Messenger::add(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) {
+  const std::uint32_t processor = currentProcessor();
   for (const auto& message : sends) {
     Sending sending{message, {}};
     sending.header.part = message.part;
@@ -94,6 +111,23 @@ void Messenger::begin(const Call& call, const std::vector<Outgoing>& sends, cons
     sending_.push_back(sending);
   }
   for (const auto& message : receives) receiving_.push_back({message, {}});
+}
+
+void Messenger::replaceComplete(const Call& call, const Follow& follow) {
+  const auto takeComplete = [](auto& all) {
+    const auto firstComplete = std::stable_partition(all.begin(), all.end(), [](const auto& one) { return !one.complete(); });
+    std::remove_reference_t<decltype(all)> complete(firstComplete, all.end());
+    all.erase(firstComplete, all.end());
+    return complete;
+  };
+  for (const auto& one : takeComplete(sending_)) {
+    const Messages next = follow.sent(one.message);
+    add(call, next.sends, next.receives);
+  }
+  for (const auto& one : takeComplete(receiving_)) {
+    const Messages next = follow.received(one.message);
+    add(call, next.sends, next.receives);
+  }
 }
 
 bool Messenger::advanceAll(const Call& call) {
@@ -321,6 +355,12 @@ void Messenger::throwEndFailureOf(int peer, const std::string& noticed) {
 
 void Messenger::throwAltered(int peer) const {
   throw Failure(FailureCode::Altered, {{peer, {}}}, describeAltered("data", directory_, peer));
+}
+
+void Messenger::limitUnsent(int peer, int bytes) {
+  const Link& connection = connections_[static_cast<std::size_t>(peer)];
+  // A kernel without it buffers more, which only takes longer.
+  if (connection) static_cast<void>(::setsockopt(connection.fd(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes));
 }
 
 void Messenger::closeAll() {

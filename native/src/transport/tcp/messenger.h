@@ -69,6 +69,22 @@ class Messenger {
   void transfer(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives,
                 const WorkMeanwhile& meanwhile = {});
 
+  // The same, with messages that follow others: `follow` is called for every message when it is complete. No two messages to
+  // one rank, or from one, may be under way at once.
+  struct Messages {
+    std::vector<Outgoing> sends;
+    std::vector<Incoming> receives;
+  };
+  struct Follow {
+    std::function<Messages(const Outgoing&)> sent;
+    std::function<Messages(const Incoming&)> received;
+  };
+  void transfer(const Call& call, const Messages& first, const Follow& follow);
+
+  // Limits the bytes that wait in this rank's kernel to be sent on an open connection, so that a message is not accepted
+  // seconds before a slow link sends it. 0: the system's limit.
+  void limitUnsent(int peer, int bytes);
+
   // Closes all data connections, which wakes peers in the middle of a message.
   void closeAll();
 
@@ -86,7 +102,10 @@ class Messenger {
     bool complete() const { return done == sizeof header + message.bytes; }
   };
 
+  void run(const Call& call, const Follow* follow);
   void begin(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives);
+  void add(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives);
+  void replaceComplete(const Call& call, const Follow& follow);
   bool advanceAll(const Call& call);
   bool isComplete() const;
   bool hasConnection(int peer, const Call& call);

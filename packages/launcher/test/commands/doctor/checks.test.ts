@@ -20,7 +20,9 @@ import { words } from './words.ts';
 
 describe('the machine', () => {
   test('Windows is a problem, with WSL 2 as its fix', () => {
-    expect(words(judgeSystem('win32')!)).toMatch(/^problem: expected Linux or macOS, got Windows, .* → Use WSL 2/);
+    expect(words(judgeSystem('win32')!)).toMatch(
+      /^problem: expected Linux or macOS, got Windows, .* → Use WSL 2/,
+    );
     expect([judgeSystem('linux'), judgeSystem('darwin')]).toEqual([undefined, undefined]);
   });
 
