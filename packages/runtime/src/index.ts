@@ -31,6 +31,8 @@ export type {
   DType,
   GatherObjectOptions,
   GatherOptions,
+  Links,
+  MeasureLinksOptions,
   OperationSide,
   ProcessGroup,
   RankIdentity,

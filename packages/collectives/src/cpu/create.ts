@@ -4,12 +4,15 @@ import type { NativeEndpoint, NativeProcessGroup } from '@ringrun/native';
 import { loadNative } from '@ringrun/native';
 
 import { defaultTimeoutMs, printable, requireOptions } from '@ringrun/core';
-import type { OptionNames, ProcessGroup, RankIdentity, Store } from '@ringrun/core';
+import type { Links, OptionNames, ProcessGroup, RankIdentity, Store } from '@ringrun/core';
 import { addressRoutedTowards } from './advertised-address.ts';
 import { checkSameAlgorithm, requestedAlgorithm } from './algorithm.ts';
 import { checkedRank, checkedSize, checkedTimeout } from '../native-group/arguments.ts';
 import { exchangeRankInfos, rankInfoOf } from './rank-info.ts';
 import { describeRank, isNativeFailure, translateFailure } from '../native-group/failure.ts';
+import { GroupLinks } from '../links/group-links.ts';
+import type { GroupHosts } from '../links/group-links.ts';
+import { checkSameLinks, linksDigest, requestedLinks } from '../links/requested-links.ts';
 import { CpuGroup } from './cpu-group.ts';
 import { checkSameEncryption, checkedSecurity } from './security.ts';
 import type { Security } from './security.ts';
@@ -61,6 +64,13 @@ export interface CpuGroupOptions {
    * rank counts as dead, between 1 s and 1 day. Default: RINGRUN_SILENT_PEER_TIMEOUT_S, or 15 s.
    */
   silentPeerTimeoutMs?: number;
+  /**
+   * The links between the group's hosts: `measure` measures them when the ranks are connected, which takes about a second;
+   * otherwise an object, or the path of a JSON file that contains it. Collectives then send data around slow links, and choose
+   * algorithms by delay and bandwidth. Measured links may differ from run to run, and with them the order of additions:
+   * only given links keep results bit-identical. The same on every rank. Default: none, every host is as near as any other.
+   */
+  links?: 'measure' | Links | string;
 }
 
 export const cpuGroupOptions: OptionNames<CpuGroupOptions> = {
@@ -75,6 +85,7 @@ export const cpuGroupOptions: OptionNames<CpuGroupOptions> = {
   key: true,
   encrypt: true,
   silentPeerTimeoutMs: true,
+  links: true,
 };
 
 /**
@@ -104,6 +115,7 @@ export interface ConnectedRanks {
   timeoutMs: number;
   /** Transport of host arrays. */
   transport: Transport;
+  links: GroupLinks;
 }
 
 /** Connects the ranks and creates a group. Releases everything if either fails. Errors: see `createCpuGroup`. */
@@ -121,15 +133,21 @@ export async function connectRanks<Group>(
   const binding = loadNative();
   const algorithm = requestedAlgorithm(binding.algorithmNames());
   const security = checkedSecurity(options);
+  const given = options.links === undefined ? undefined : requestedLinks(options.links);
 
   const native = new binding.ProcessGroup(rank, size);
   const own: RankIdentity = { rank, host: hostname(), pid: process.pid };
   let met: Meeting = { ...alone, identities: [own], transport: requested ?? 'shm' };
   try {
-    if (size > 1) met = await meet(native, options, connectTimeoutMs, { requested, algorithm, ...security });
+    if (size > 1) {
+      const links = linksDigest(given);
+      met = await meet(native, options, connectTimeoutMs, { requested, algorithm, links, ...security });
+    }
     await native.connect(met.endpoints, algorithm, connectTimeoutMs, reportAfterMs, silentPeerTimeoutMs);
     const calls = new NativeCalls(native, rank, met.identities);
-    return await makeGroup({ native, calls, rank, size, timeoutMs, transport: met.transport });
+    const links = new GroupLinks(groupHosts(met));
+    if (size > 1) await links.begin(native, given, connectTimeoutMs);
+    return await makeGroup({ native, calls, rank, size, timeoutMs, transport: met.transport, links });
   } catch (error) {
     await native.destroy(timeoutMs);
     throw isNativeFailure(error) ? translateFailure(error, own, met.identities) : error;
@@ -149,11 +167,18 @@ const resolvePatienceMs = 30_000;
 /** The endpoint of a group of one, which no rank connects to. */
 const alone = { endpoints: [{ host: 0, name: '', socketName: '', address: '', port: 0, token: '' }] };
 
+/** Hosts in the order of their first ranks. */
+function groupHosts({ identities, endpoints }: Meeting): GroupHosts {
+  const numbers = [...new Set(endpoints.map(({ host }) => host))];
+  const ofRank = endpoints.map(({ host }) => numbers.indexOf(host));
+  return { names: numbers.map((_, host) => identities[ofRank.indexOf(host)].host), ofRank };
+}
+
 async function meet(
   native: NativeProcessGroup,
   { store, rank, size, masterAddress, hostId }: CpuGroupOptions,
   timeoutMs: number,
-  { key, ...told }: { requested: RequestedTransport | null; algorithm: string } & Security,
+  { key, ...told }: { requested: RequestedTransport | null; algorithm: string; links: string } & Security,
 ): Promise<Meeting> {
   const address = await addressRoutedTowards(
     masterAddress ?? '127.0.0.1',
@@ -164,6 +189,7 @@ async function meet(
   const infos = await exchangeRankInfos(store, rankInfoOf(own, listening), key, timeoutMs);
   checkSameAlgorithm(infos);
   checkSameEncryption(infos);
+  checkSameLinks(infos);
   const { transport, hosts, note } = decideTransport(infos);
   if (note !== undefined && rank === 0) console.error(`ringrun: ${note}`);
   return {

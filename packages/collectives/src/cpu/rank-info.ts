@@ -33,10 +33,15 @@ export interface RankInfo {
   token: string;
   /** TCP connections are encrypted. */
   encrypt: boolean;
+  /** How the group knows the links between its hosts; '': it does not. See `linksDigest`. */
+  links: string;
 }
 
 export function rankInfoOf(
-  own: Pick<RankInfo, 'rank' | 'size' | 'hostId' | 'requested' | 'algorithm' | 'address' | 'encrypt'>,
+  own: Pick<
+    RankInfo,
+    'rank' | 'size' | 'hostId' | 'requested' | 'algorithm' | 'address' | 'encrypt' | 'links'
+  >,
   listening: NativeListening,
 ): RankInfo {
   return { protocol, host: hostname(), pid: process.pid, ...own, ...listening };

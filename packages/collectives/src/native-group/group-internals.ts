@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@ringrun/core';
-import type { ReduceOp, StartableOperation } from '@ringrun/core';
+import type { GroupHosts, MeasureLinksOptions } from '../links/group-links.ts';
+import type { Links, ReduceOp, StartableOperation } from '@ringrun/core';
 import type { LeavesGroup } from './destroy-listeners.ts';
 import { NativeGroupBase } from './native-group.ts';
 import type { HostMemory } from './native-group.ts';
@@ -84,4 +85,34 @@ export function prepareAllReduce(
  */
 export function prepareBarrier(group: object): StartableOperation | undefined {
   return group instanceof NativeGroupBase ? group.prepareBarrier() : undefined;
+}
+
+/**
+ * The links between the group's hosts that its collectives follow. Undefined if it was formed without the option `links`.
+ *
+ * @internal
+ */
+export function groupLinks(group: object): Links | undefined {
+  return group instanceof NativeGroupBase ? group.links.current : undefined;
+}
+
+/**
+ * The group's hosts, in the order of the hosts of its links. Undefined for groups of other classes.
+ *
+ * @internal
+ */
+export function groupHosts(group: object): GroupHosts | undefined {
+  return group instanceof NativeGroupBase ? group.links.hosts : undefined;
+}
+
+/**
+ * Measures the links between the group's hosts. A collective.
+ *
+ * @internal
+ */
+export async function measureGroupLinks(group: object, options: MeasureLinksOptions): Promise<Links> {
+  if (group instanceof NativeGroupBase) return await group.measureLinks(options);
+  throw new InvalidArgumentError(
+    'measureLinks: expected a group of initProcessGroup or newGroup, got a group of another class, whose links cannot be measured.',
+  );
 }

@@ -16,6 +16,7 @@ import type {
   Collectives,
   DestinationOption,
   DType,
+  Links,
   PreparedCollective,
   PreparesCollectives,
   ProcessGroup,
@@ -30,6 +31,7 @@ import type {
 import type { ByteCollectives, ObjectCollective } from '../objects.ts';
 import { runAsync, runSync, syncByteCollectives } from '../objects.ts';
 import type { Place } from './arguments.ts';
+import type { GroupLinks, MeasureLinksOptions } from '../links/group-links.ts';
 import { checkedDType, checkedLength, checkedRank, checkedTimeout, refuseResizable } from './arguments.ts';
 import { DestroyListeners } from './destroy-listeners.ts';
 import type { LeavesGroup } from './destroy-listeners.ts';
@@ -51,6 +53,7 @@ export interface GroupSettings {
   transport: ProcessGroup['transport'];
   /** Default timeout of operations, in milliseconds. */
   timeoutMs: number;
+  links: GroupLinks;
 }
 
 /** Memory that the ranks of a host share. */
@@ -73,6 +76,8 @@ export class NativeGroupBase implements PreparesCollectives {
   readonly backend: ProcessGroup['backend'];
   /** How data is transferred. See {@link ProcessGroup.transport}. */
   readonly transport: ProcessGroup['transport'];
+  /** @internal */
+  readonly links: GroupLinks;
   readonly #timeoutMs: number;
   readonly #calls: NativeCalls;
   readonly #turns = new Turns();
@@ -85,12 +90,13 @@ export class NativeGroupBase implements PreparesCollectives {
    * @param calls Calls of a connected native group.
    * @internal
    */
-  constructor(calls: NativeCalls, { rank, size, backend, transport, timeoutMs }: GroupSettings) {
+  constructor(calls: NativeCalls, { rank, size, backend, transport, timeoutMs, links }: GroupSettings) {
     this.#calls = calls;
     this.rank = rank;
     this.size = size;
     this.backend = backend;
     this.transport = transport;
+    this.links = links;
     this.#timeoutMs = timeoutMs;
     this.#prepared = new PreparedOperations(calls, timeoutMs);
   }
@@ -111,6 +117,14 @@ export class NativeGroupBase implements PreparesCollectives {
    */
   async beginNewGroup(timeoutMs: number): Promise<void> {
     await this.later({ timeoutMs }, (native, limitMs) => native.newGroup(limitMs));
+  }
+
+  /** See the function `measureGroupLinks`. */
+  async measureLinks({ use = false, ...options }: MeasureLinksOptions): Promise<Links> {
+    const timeoutMs = this.#timeoutOf(options);
+    this.#refuseUnlessUsable();
+    const measure = (native: NativeProcessGroup) => this.links.measure(native, { use, timeoutMs });
+    return await this.#turns.severalSteps(() => this.#calls.later(measure));
   }
 
   /** See the function of this name in `group-internals.ts`. */
@@ -277,8 +291,8 @@ export class NativeGroupBase implements PreparesCollectives {
 
   /** The same group, for the steps of an operation that already has its turn. */
   #inThisTurn(): NativeGroup {
-    const { rank, size, backend, transport } = this;
-    const settings = { rank, size, backend, transport, timeoutMs: this.#timeoutMs };
+    const { rank, size, backend, transport, links } = this;
+    const settings = { rank, size, backend, transport, links, timeoutMs: this.#timeoutMs };
     this.#turnless ??= new NativeGroup(this.#calls, settings);
     return this.#turnless;
   }

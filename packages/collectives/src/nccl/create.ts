@@ -57,15 +57,15 @@ export async function createNcclGroup(options: NcclGroupOptions): Promise<NcclGr
   const id = Buffer.from(infos[0].uniqueId, 'base64');
   const device = info.device.index;
   const gpuProblem = gpuProblemOf(infos, rank);
-  return await connectRanks(options, async ({ native, calls, rank, size, timeoutMs, transport }) => {
+  return await connectRanks(options, async ({ native, calls, transport, ...ranks }) => {
     if (options.encrypt === true && transport !== 'shm') {
       throw new InvalidArgumentError(
         "encrypt: expected the backend 'gloo', or 'nccl' on a single host, got 'nccl' on several hosts: NCCL does not encrypt its connections. " +
           "Use backend 'gloo', or an encrypted network without the option.",
       );
     }
-    await native.joinNccl(device, id, timeoutMs);
-    return new NcclGroup(calls, { rank, size, timeoutMs, device, gpuProblem });
+    await native.joinNccl(device, id, ranks.timeoutMs);
+    return new NcclGroup(calls, { ...ranks, device, gpuProblem });
   });
 }
 

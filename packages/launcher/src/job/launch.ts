@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { formatRanks, printable, RingrunError } from '@ringrun/core';
+import { formatRanks, pathProblem, printable, RingrunError } from '@ringrun/core';
 import {
   StoreServer,
   createSecret,
@@ -37,6 +38,7 @@ import { hasRecoveryMark } from '../worker/recovery-mark.ts';
  */
 export async function launch(options: LaunchOptions, executable: Executable): Promise<number> {
   provideSecret(options, process.env);
+  provideLinks(options, process.env);
   const signals = new EndingSignals(options.signalsToHandle);
   const launcher = await WorkerLauncher.prepare(options, executable);
   try {
@@ -69,6 +71,30 @@ function provideSecret({ secretFile, encrypt, nodes }: LaunchOptions, env: NodeJ
     if (!(error instanceof RingrunError)) throw error;
     throw new CommandError(2, error.message, { cause: error });
   }
+}
+
+/**
+ * Sets RINGRUN_LINKS and RINGRUN_SAVE_LINKS in the environment of the workers, which check the contents.
+ *
+ * @throws CommandError if the file of links cannot be read, or measured links cannot be written.
+ */
+function provideLinks({ links, saveLinks }: LaunchOptions, env: NodeJS.ProcessEnv): void {
+  if (links !== undefined && links !== 'measure') {
+    const problem = pathProblem(links, 'file');
+    if (problem !== undefined)
+      throw new CommandError(
+        2,
+        `--links: expected measure or a JSON file of links, got ${links}, which ${problem}.`,
+      );
+    env['RINGRUN_LINKS'] = resolve(links);
+  } else if (links === 'measure') env['RINGRUN_LINKS'] = links;
+  if (saveLinks === undefined) return;
+  if (links !== 'measure')
+    throw new CommandError(
+      2,
+      `--save-links: expected --links measure, got ${links ?? 'no --links'}. Add it, or remove --save-links.`,
+    );
+  env['RINGRUN_SAVE_LINKS'] = resolve(saveLinks);
 }
 
 /** Runs a job on this node alone. */

@@ -41,6 +41,8 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     name: requested.name?.value,
     secretFile: requested.secretFile?.value,
     encrypt: requested.encrypt?.value ?? false,
+    links: requested.links?.value,
+    saveLinks: requested.saveLinks?.value,
     standalone: requested.standalone?.value ?? false,
     localAddress: requested.localAddr?.value,
     maxRestarts: requested.maxRestarts?.value ?? 0,

@@ -93,6 +93,12 @@ const groups: Readonly<Record<string, readonly (readonly [flags: string, help: s
       values.parseText,
     ],
     ['--encrypt', 'encrypt the connections between nodes (default: RINGRUN_ENCRYPT; off)'],
+    [
+      '--links <what>',
+      'use the links between hosts: measure, or a JSON file of them (default: RINGRUN_LINKS; none)',
+      values.parseText,
+    ],
+    ['--save-links <path>', 'write the measured links to a file on node 0, for --links', values.parseText],
     ['--standalone', 'run on this node alone, even if the environment names several'],
   ],
   'Failures:': [

@@ -26,6 +26,10 @@ export interface LaunchOptions {
   secretFile: string | undefined;
   /** --encrypt, RINGRUN_ENCRYPT: encrypt the connections between nodes. Needs a secret. Default: false. */
   encrypt: boolean;
+  /** --links, RINGRUN_LINKS: `measure`, or a JSON file of the links between hosts. Default: none. */
+  links: string | undefined;
+  /** --save-links, RINGRUN_SAVE_LINKS: file to which rank 0 writes the measured links. Default: none. */
+  saveLinks: string | undefined;
   /** --standalone: run on this node alone, even if the environment names several nodes. */
   standalone: boolean;
   /** --node-rank. Default: 0. Undefined with c10d and several nodes: the rendezvous assigns the ranks. */

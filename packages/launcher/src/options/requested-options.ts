@@ -29,6 +29,8 @@ interface Values {
   rdzvConf: RendezvousConfig;
   secretFile: string;
   encrypt: boolean;
+  links: string;
+  saveLinks: string;
   standalone: boolean;
   maxRestarts: number;
   monitorInterval: number;
@@ -99,6 +101,8 @@ function variablesOf(option: Option): string[] {
       'nproc-per-node': ['PET_N_PROC_PER_NODE'],
       'grace-period': ['RINGRUN_GRACE'],
       encrypt: ['RINGRUN_ENCRYPT'],
+      links: ['RINGRUN_LINKS'],
+      'save-links': ['RINGRUN_SAVE_LINKS'],
       dashboard: ['RINGRUN_DASHBOARD'],
       name: ['RINGRUN_JOB_NAME'],
     }[name] ?? [];
@@ -109,6 +113,8 @@ function variablesOf(option: Option): string[] {
     'grace-period',
     'secret-file',
     'encrypt',
+    'links',
+    'save-links',
     'dashboard',
     'name',
   ].includes(name);

@@ -12,6 +12,7 @@ export {
 } from './groups.ts';
 export type { GroupOption, NewGroupOptions } from './groups.ts';
 export type { InitMethod } from './init-method.ts';
+export { groupLinks, measureLinks } from './links.ts';
 export * from './messages.ts';
 export { destroyProcessGroup, initProcessGroup, isInitialized } from './process-group.ts';
 export type { InitProcessGroupOptions } from './process-group.ts';

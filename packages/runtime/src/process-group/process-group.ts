@@ -1,3 +1,4 @@
+import { requestedLinks } from '@ringrun/collectives';
 import {
   defaultTimeoutMs,
   InvalidArgumentError,
@@ -6,7 +7,7 @@ import {
   requireOptions,
   RingrunError,
 } from '@ringrun/core';
-import type { OptionNames, ProcessGroup, Store } from '@ringrun/core';
+import type { Links, OptionNames, ProcessGroup, Store } from '@ringrun/core';
 import { awaitsAtTopLevel, installErrorRecord } from '@ringrun/launcher';
 import { endedEarly } from './early-end.ts';
 import { readingUserInput } from './user-mistake.ts';
@@ -60,6 +61,13 @@ export interface InitProcessGroupOptions {
    * rank counts as dead, between 1 s and 1 day. Default: RINGRUN_SILENT_PEER_TIMEOUT_S, or 15 s.
    */
   silentPeerTimeoutMs?: number;
+  /**
+   * The links between hosts: `measure` measures them in about a second when the group has connected; otherwise an object, or
+   * the path of a JSON file that contains it. Collectives then send data around slow links, and choose algorithms by delay
+   * and bandwidth. Measured links may differ from run to run, and with them the order of additions: only given links keep
+   * results bit-identical in every run. The same on every rank. Default: RINGRUN_LINKS, or none: all links are alike.
+   */
+  links?: 'measure' | Links | string;
 }
 
 const optionNames: OptionNames<InitProcessGroupOptions> = {
@@ -72,6 +80,7 @@ const optionNames: OptionNames<InitProcessGroupOptions> = {
   device: true,
   encrypt: true,
   silentPeerTimeoutMs: true,
+  links: true,
 };
 
 const backends: Readonly<Record<NonNullable<InitProcessGroupOptions['backend']>, ProcessGroup['backend']>> = {
@@ -103,6 +112,7 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
   const backend = checkedBackend(options.backend);
   checkChoices(backend, device, timeoutMs);
   const settings = readingUserInput(() => settleInitMethod(options, process.env));
+  const links = readingUserInput(() => requestedLinks(options.links));
   installErrorRecord();
   explainMissingStacks();
   enterState({ phase: 'starting' });
@@ -114,6 +124,7 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
       device,
       encrypt,
       silentPeerTimeoutMs,
+      links,
     });
     enterState({ phase: 'ready', session, subgroups: new Subgroups(session) });
     process.once('beforeExit', leaveAtExit);

@@ -2,11 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createCpuGroup,
   createNcclGroup,
+  groupLinks,
   hasFailed,
   HashStore,
+  savedLinksPath,
   silentPeerTimeout,
+  writeLinksFile,
 } from '@ringrun/collectives';
-import type { CpuGroupOptions } from '@ringrun/collectives';
+import type { CpuGroupOptions, RequestedLinks } from '@ringrun/collectives';
 import { RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { ProcessGroup, Store } from '@ringrun/core';
 import {
@@ -68,6 +71,8 @@ export interface SessionOptions {
   encrypt: boolean | undefined;
   /** The option `silentPeerTimeoutMs` of initProcessGroup. */
   silentPeerTimeoutMs: number | undefined;
+  /** The option `links` of initProcessGroup, or RINGRUN_LINKS. */
+  links: RequestedLinks;
 }
 
 /** Milliseconds that a process waits for another job of the same ranks if their job ended before it could join. */
@@ -80,15 +85,16 @@ let hasBeenRank = false;
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { settings, timeoutMs } = options;
   const { rank, worldSize: size } = settings;
-  const links = {
+  const connections = {
     ...dataConnectionSecurity(options.encrypt),
     silentPeerTimeoutMs: silentPeerTimeout(options.silentPeerTimeoutMs),
   };
+  const saveLinksTo = rank === 0 ? savedLinksPath(options.links) : undefined;
   const found = await openGroupStore(settings, timeoutMs);
   let joined: JoinedRound | undefined;
   try {
     const keys = new PrefixStore(`restart/${settings.restartCount}`, found.store);
-    const formGroup = groupFormer(options, links);
+    const formGroup = groupFormer(options, connections);
     const common = {
       startedAs: { rank, worldSize: size },
       recoveryStore: keys,
@@ -110,6 +116,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     const groupStore = joined?.groupStore ?? new PrefixStore('group/0', store);
     const masterAddress = await agreeOnMaster(groupStore, settings);
     const group = await formGroup({ store: groupStore, rank, size, timeoutMs, masterAddress });
+    if (saveLinksTo !== undefined) writeLinksFile(saveLinksTo, groupLinks(group)!);
     joined?.formed();
     hasBeenRank = true;
     const session: Session = { ...common, joins: undefined, group, store, masterAddress, leave };
@@ -170,14 +177,18 @@ async function sessionAlone(
   }
 }
 
-/** All groups of a process use the same GPU, the same key and the same timeout of silent peers. */
+/**
+ * All groups of a process use the same GPU, the same key and the same timeout of silent peers. Groups of all ranks use the links of
+ * the session, and other groups a part of them.
+ */
 function groupFormer(
-  { backend, device }: SessionOptions,
-  links: Pick<CpuGroupOptions, 'key' | 'encrypt' | 'silentPeerTimeoutMs'>,
+  { backend, device, links }: SessionOptions,
+  connections: Pick<CpuGroupOptions, 'key' | 'encrypt' | 'silentPeerTimeoutMs'>,
 ): FormGroup {
-  if (backend === 'gloo') return (options) => createCpuGroup({ ...options, ...links });
-  const onDevice = device === undefined ? links : { ...links, device };
-  return (options) => createNcclGroup({ ...options, ...onDevice });
+  const common = { ...connections, ...(links !== undefined && { links }) };
+  if (backend === 'gloo') return (options) => createCpuGroup({ ...common, ...options });
+  const onDevice = device === undefined ? common : { ...common, device };
+  return (options) => createNcclGroup({ ...onDevice, ...options });
 }
 
 /**

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { beginNewGroup, hasFailed } from '@ringrun/collectives';
+import { beginNewGroup, groupHosts, groupLinks, hasFailed, linksAmong } from '@ringrun/collectives';
 import { InvalidArgumentError } from '@ringrun/core';
-import type { ProcessGroup } from '@ringrun/core';
+import type { Links, ProcessGroup } from '@ringrun/core';
 import { PrefixStore } from '@ringrun/rendezvous';
 import { agreeOnRanks } from './ranks-agreement.ts';
 import { checkedRanks } from './ranks.ts';
@@ -38,7 +38,15 @@ export class Subgroups {
     await agreeOnRanks(store, { rank: all.rank, worldSize: all.size, number, ranks }, timeoutMs);
     const rank = ranks.indexOf(all.rank);
     if (rank < 0) return null;
-    const group = await formGroup({ store, rank, size: ranks.length, timeoutMs, masterAddress });
+    const links = linksOfRanks(all, ranks);
+    const group = await formGroup({
+      store,
+      rank,
+      size: ranks.length,
+      timeoutMs,
+      masterAddress,
+      ...(links !== undefined && { links }),
+    });
     this.#ranks.set(group, ranks);
     return group;
   }
@@ -79,6 +87,13 @@ export class Subgroups {
     }
     if (failures.length > 0) throw failures[0];
   }
+}
+
+/** The links between the hosts of some ranks of a group. Undefined if the group has none. */
+function linksOfRanks(group: ProcessGroup, ranks: readonly number[]): Links | undefined {
+  const [links, hosts] = [groupLinks(group), groupHosts(group)];
+  if (links === undefined || hosts === undefined) return undefined;
+  return linksAmong(links, [...new Set(ranks.map((rank) => hosts.ofRank[rank]))]);
 }
 
 /** The group, or null if it is not formed yet or could not be formed. */
