@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { isMissingPackage, missingPackage, openFilesProblem, RingrunError } from '@ringrun/core';
-import { findZeromq } from '@ringrun/native';
+import { findZeromq, otherSystemProblem } from '@ringrun/native';
 import type * as ZeroMQ from 'zeromq';
 
 /** ZeroMQ: the copy in the addon's platform package, or the npm package `zeromq` on other platforms. */
@@ -13,12 +13,27 @@ export type Reply = ZeroMQ.Reply;
 export type Router = ZeroMQ.Router;
 
 function load(): typeof ZeroMQ {
+  const problem = otherSystemProblem();
+  if (problem !== undefined) return refusing(problem);
   const module = findZeromq() ?? 'zeromq';
   try {
     return createRequire(import.meta.url)(module) as typeof ZeroMQ;
   } catch (error) {
     throw isMissingPackage(error, module) ? missingPackage('loading the store', 'zeromq@6', error) : error;
   }
+}
+
+/** On a system without the addon: imports work, every use is refused. */
+function refusing(problem: string): typeof ZeroMQ {
+  class Refused {
+    constructor() {
+      throw new RingrunError('ERR_NATIVE_UNAVAILABLE', problem);
+    }
+  }
+  return {
+    ...{ Context: Refused, Dealer: Refused, Reply: Refused, Router: Refused },
+    capability: { curve: true },
+  } as unknown as typeof ZeroMQ;
 }
 
 /**

@@ -1,0 +1,2 @@
+/** Types of mach-o.js, for tests. */
+export function problemsOfMachO(binary: Buffer): string[];
