@@ -49,7 +49,7 @@ function completed(measured: Matrix, estimate: (a: number, b: number) => number)
   );
 }
 
-/** Three digits: more would only be noise. A host that no other measured is as fast as the slowest number. */
+/** Three digits: more would only be noise. 0 if nothing is known. */
 function rounded(number: number): number {
   return Number.isFinite(number) ? Number(number.toPrecision(3)) : 0;
 }
