@@ -64,15 +64,15 @@ Messenger::Messenger(const Directory& directory, Acceptor& acceptor, ControlMesh
 void Messenger::transfer(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives,
                          const WorkMeanwhile& meanwhile) {
   begin(call, sends, receives);
-  run(call, nullptr);
+  run(call, nullptr, meanwhile);
 }
 
 void Messenger::transfer(const Call& call, const Messages& first, const Follow& follow) {
   begin(call, first.sends, first.receives);
-  run(call, &follow);
+  run(call, &follow, {});
 }
 
-void Messenger::run(const Call& call, const Follow* follow) {
+void Messenger::run(const Call& call, const Follow* follow, const WorkMeanwhile& meanwhile) {
   auto lastProgress = Clock::now();
   int idle = 0;
   for (;;) {

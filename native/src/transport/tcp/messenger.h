@@ -102,7 +102,7 @@ class Messenger {
     bool complete() const { return done == sizeof header + message.bytes; }
   };
 
-  void run(const Call& call, const Follow* follow);
+  void run(const Call& call, const Follow* follow, const WorkMeanwhile& meanwhile);
   void begin(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives);
   void add(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives);
   void replaceComplete(const Call& call, const Follow& follow);
