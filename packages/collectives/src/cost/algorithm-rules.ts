@@ -41,19 +41,31 @@ export function algorithmRules(links: Links): readonly AlgorithmRule[] {
   return Object.entries(operations).flatMap(([name, largest]) => {
     const op = name as keyof typeof operations;
     const rules: AlgorithmRule[] = [{ op, upToBytes: Infinity, algorithm: largest }];
+    const secondsOf = (algorithm: string, bytes: number) =>
+      operationSeconds({ op, algorithm, bytes }, network);
+    /** Whether an algorithm takes the place of the one that is used for larger arrays. */
+    const replaces = (algorithm: string, bytes: number): boolean =>
+      isTooMany(rules[0].algorithm, hosts, bytes) ||
+      secondsOf(algorithm, bytes) <= (1 - leastGain(algorithm, bytes)) * secondsOf(rules[0].algorithm, bytes);
     for (const bytes of sizes) {
-      const timed = costAlgorithms(op)
-        .filter((algorithm) => !isTooMany(algorithm, hosts, bytes))
-        .map((algorithm) => ({ algorithm, seconds: operationSeconds({ op, algorithm, bytes }, network) }));
-      const fastest = timed.reduce((best, one) => (one.seconds < best.seconds ? one : best));
-      const current = timed.find(({ algorithm }) => algorithm === rules[0].algorithm);
-      const gain = leastGain(fastest.algorithm, bytes);
-      if (current && fastest.seconds > (1 - gain) * current.seconds) continue;
+      const possible = costAlgorithms(op).filter((algorithm) => !isTooMany(algorithm, hosts, bytes));
+      const algorithm = fastestOf(possible, (one) => secondsOf(one, bytes));
+      if (algorithm === rules[0].algorithm || !replaces(algorithm, bytes)) continue;
       // Those that switch connections also copy whole arrays, which would take too much memory beyond the largest size.
-      if (bytes === sizes[0] && !switchesConnections.includes(fastest.algorithm))
-        rules[0].algorithm = fastest.algorithm;
-      else rules.unshift({ op, upToBytes: bytes, algorithm: fastest.algorithm });
+      if (bytes === sizes[0] && !switchesConnections.includes(algorithm)) {
+        rules[0].algorithm = algorithm;
+      } else {
+        // The next larger size of `sizes` is four times as large.
+        const isFasterBeyond =
+          bytes !== sizes[0] && !isTooMany(algorithm, hosts, 2 * bytes) && replaces(algorithm, 2 * bytes);
+        rules.unshift({ op, upToBytes: isFasterBeyond ? 2 * bytes : bytes, algorithm });
+      }
     }
     return rules;
   });
+}
+
+function fastestOf(algorithms: readonly string[], secondsOf: (algorithm: string) => number): string {
+  const timed = algorithms.map((algorithm) => ({ algorithm, seconds: secondsOf(algorithm) }));
+  return timed.reduce((best, one) => (one.seconds < best.seconds ? one : best)).algorithm;
 }
