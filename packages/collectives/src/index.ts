@@ -41,6 +41,7 @@ export type {
   DType16,
   GatherObjectOptions,
   GatherOptions,
+  Links,
   OptionNames,
   OperationSide,
   ProcessGroup,
@@ -65,9 +66,13 @@ export { narrowFloat32, widenToFloat32 } from './conversions.ts';
 export * from './cost/index.ts';
 export * from './cpu/index.ts';
 export * from './hash-store.ts';
+export * from './links/index.ts';
 export {
   beginNewGroup,
+  groupHosts,
+  groupLinks,
   hasFailed,
+  measureGroupLinks,
   prepareAllReduce,
   prepareBarrier,
   shareMemorySync,
