@@ -105,7 +105,9 @@ describe('packed packages', () => {
   test("the check reads binaries for macOS, as zeromq's: their processor, libraries, symbols and signature", () => {
     const zeromq = join(dirname(createRequire(import.meta.url).resolve('zeromq/package.json')), 'build');
     const problemsIn = (build: string) =>
-      problemsOfMachO(readFileSync(join(zeromq, build, 'addon.node'))).map((one) => one.replace(/, _.*/, ', …'));
+      problemsOfMachO(readFileSync(join(zeromq, build, 'addon.node'))).map((one) =>
+        one.replace(/, _.*/, ', …'),
+      );
     expect(problemsIn('darwin/arm64/node/libc-115-Release')).toEqual([
       'ringrun.node needs /usr/lib/libc++.1.dylib',
       'ringrun.node has undefined symbols: _uv_async_init, …',

@@ -44,8 +44,7 @@ export function quantizedOperation(
     );
   }
   if (error !== undefined && !(error instanceof QuantizationError && error.length === data.length)) {
-    const given =
-      error instanceof QuantizationError ? `one of ${error.length}` : describeValue(error);
+    const given = error instanceof QuantizationError ? `one of ${error.length}` : describeValue(error);
     throw new InvalidArgumentError(
       `allReduceQuantized: error: expected a QuantizationError of ${data.length} elements, as many as data, got ${given}.`,
     );

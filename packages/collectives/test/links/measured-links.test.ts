@@ -4,7 +4,7 @@ import { linksFromTable } from '../../src/links/measured-links.ts';
 
 const table = (...matrices: number[][][]) => new Float64Array(matrices.flat(2));
 
-test('measured numbers are kept with three digits; the capacity is what all links had at once', () => {
+test('measured numbers are kept with three digits, of two rates the larger; the capacity is what all links had at once', () => {
   const delay = [
     [0, 0.012345],
     [0.012345, 0],
@@ -25,7 +25,7 @@ test('measured numbers are kept with three digits; the capacity is what all link
     ],
     bandwidth: [
       [0, 123_000],
-      [50_000, 0],
+      [77_800, 0],
     ],
     capacity: [123_000, 77_800],
   });
