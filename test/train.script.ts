@@ -79,6 +79,23 @@ await runScenario({
     const none = await trained({ resume: checkpoint.dir, maxSteps: 10 });
     return { whole, first, second, none };
   },
+  /** Saves the best training after an epoch or within one, and continues there. */
+  best: async () => {
+    const runs = [];
+    for (const options of [{}, { valCheckInterval: 4, maxEpochs: 4 }]) {
+      const whole = await trained(options);
+      const saving = { monitor: 'val/loss', weightsOnly: false, saveLast: true } as const;
+      const dir = await newFolder();
+      const best = new ModelCheckpoint({ dir, ...saving });
+      await trained({ ...options, maxEpochs: 2, callbacks: [best] });
+      const path = best.bestModelPath!;
+      const last = await trained({ ...options, resume: join(dir, 'last') });
+      const again = new ModelCheckpoint({ dir, ...saving });
+      const after = await trained({ ...options, resume: path, callbacks: [again] });
+      runs.push({ whole, after, last, path });
+    }
+    return runs;
+  },
   loggers: async () => {
     const resumed: unknown[] = [];
     const logger: Logger = {

@@ -21,7 +21,7 @@ describe.each([1, 2])('on %d ranks', (ranks) => {
   let job: ScenarioJob | undefined;
   const results = <Result>(scenario: string) => {
     const warning = 'ringrun: Trainer.fit: ';
-    job ??= scenarios.job(ranks, ['resume', 'steps', 'loggers', 'fit', 'gan'], {
+    job ??= scenarios.job(ranks, ['resume', 'steps', 'best', 'loggers', 'fit', 'gan'], {
       stderr: expect.not.stringContaining(warning),
     });
     return job.of<Result>(scenario);
@@ -53,6 +53,22 @@ describe.each([1, 2])('on %d ranks', (ranks) => {
       expect(second.digest).toBe(whole.digest);
       expect(none.digest).toBe(whole.digest);
       expect(none.losses).toEqual([]);
+    }
+  });
+
+  test('the best and the last training of a ModelCheckpoint resume bit-identically', async () => {
+    const found = await results<(Record<'whole' | 'after' | 'last', Run> & { path: string })[]>('best');
+    for (const runs of found) {
+      expect(runs.map(({ path }) => path)).toEqual(found[0].map(({ path }) => path));
+      for (const { whole, after, last } of runs) {
+        for (const resumed of [after, last]) {
+          expect(resumed.digest).toBe(whole.digest);
+          expect(resumed.early).toEqual(whole.early);
+          expect(resumed.result).toEqual(whole.result);
+          expect(resumed.losses.length).toBeLessThan(whole.losses.length);
+          expect(resumed.losses).toEqual(whole.losses.slice(-resumed.losses.length));
+        }
+      }
     }
   });
 

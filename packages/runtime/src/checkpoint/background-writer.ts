@@ -37,6 +37,13 @@ export class BackgroundWriter {
     return outcome.written;
   }
 
+  /** Ends the thread until the next write. No write may be in progress. */
+  async end(): Promise<void> {
+    const thread = this.#thread;
+    this.#thread = undefined;
+    await thread?.end();
+  }
+
   async #carryOut(job: WriteJob): Promise<WriterReport> {
     const thread = (this.#thread ??= new WriterThread(this.#location));
     const what = `the checkpoint of step ${job.saveInfo.step} for ${this.#location}`;
@@ -95,6 +102,10 @@ class WriterThread {
     if (received === undefined) return { kind: 'failed', reason: 'the writer thread has ended' };
     const { outcome } = received.message;
     return 'failure' in outcome ? { kind: 'failed', reason: outcome.failure.message } : { kind: 'written' };
+  }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
   }
 
   #nextReport(): Promise<WriterReport> {

@@ -224,7 +224,7 @@ export class Checkpointer {
     try {
       await this.#lastWrite(checkpointGroup(this.#group), 'Checkpointer.finished');
     } finally {
-      await this.#writes.unlock();
+      await this.#writes.end();
     }
   }
 

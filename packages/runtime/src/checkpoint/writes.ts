@@ -50,10 +50,11 @@ export class Writes {
     if (!isBucket(this.#location)) this.#releaseLock ??= await lockFolder(this.#location);
   }
 
-  /** Releases the lock until the next save. */
-  async unlock(): Promise<void> {
+  /** Releases the lock and ends the thread, until the next save. No write may be in progress. */
+  async end(): Promise<void> {
     const release = this.#releaseLock;
     this.#releaseLock = undefined;
+    await this.#writer.end();
     await release?.();
   }
 

@@ -25,6 +25,14 @@ export interface TrainingContext {
   shouldStop: boolean;
   /** Prints a line on rank 0. */
   readonly log: (line: string) => void;
+  /**
+   * Saves the training in a folder of its own, or below `s3://bucket/prefix`, and waits until it is written. A collective, to be
+   * called in `onCheckpoint`. `resume: dir` of a Trainer continues there. The folder keeps its last checkpoint (Lightning:
+   * Trainer.save_checkpoint).
+   *
+   * @throws InvalidArgumentError outside of `onCheckpoint`; CheckpointError, on every rank, if it cannot be written
+   */
+  saveCheckpoint(dir: string | URL): Promise<void>;
 }
 
 /** A batch that was trained. */
@@ -58,6 +66,8 @@ export interface Callback {
   onValidationEnd?(training: TrainingContext, metrics: MetricsByName): unknown;
   /** After an epoch, its validation and its schedulers, before the checkpoint is saved. */
   onEpochEnd?(training: TrainingContext): unknown;
+  /** When the training may be saved with `saveCheckpoint`: after an epoch, and after a validation within one. */
+  onCheckpoint?(training: TrainingContext): unknown;
   /** After a checkpoint was copied for writing. */
   onSave?(training: TrainingContext): unknown;
   /** At the end, before the closing table. */

@@ -14,8 +14,13 @@ export interface ModelCheckpointOptions {
   mode?: Mode;
   /** Number of best models to keep; -1: all, 0: none. Default: 1. */
   saveTopK?: number;
-  /** Also write the model of each validation to `last.safetensors`. Default: false. */
+  /** Also write the model of each validation to `last.safetensors`, or to the folder `last`. Default: false. */
   saveLast?: boolean;
+  /**
+   * False: write whole checkpoints instead of models, from which a training resumes with the option `resume` of the Trainer
+   * (Lightning: save_weights_only). Default: true.
+   */
+  weightsOnly?: boolean;
 }
 
 const optionNames: OptionNames<ModelCheckpointOptions> = {
@@ -24,20 +29,31 @@ const optionNames: OptionNames<ModelCheckpointOptions> = {
   mode: true,
   saveTopK: true,
   saveLast: true,
+  weightsOnly: true,
 };
 
 /** A model that is kept. */
 export interface SavedModel {
-  /** Name of the file in the folder. */
+  /** Name in the folder, of a file or of a folder with a checkpoint. */
   name: string;
   /** The metric; of a later model higher, without `monitor`. */
   score: number;
 }
 
+/** What is written when the training may be saved. */
+interface Due {
+  readonly names: readonly string[];
+  readonly dropped: readonly string[];
+}
+
 /**
- * Writes the best models of a training after each validation (Lightning: ModelCheckpoint with save_weights_only), as
- * `epoch=3-step=400.safetensors`: `model.loadStateDict(await loadSafetensors(path))`. To resume a training, use the option
- * `checkpoint` of the Trainer.
+ * Writes the best models of a training after each validation (Lightning: ModelCheckpoint), as `epoch=3-step=400.safetensors`:
+ * `model.loadStateDict(await loadSafetensors(path))`.
+ *
+ * With `weightsOnly: false`, the folder `epoch=3-step=400` has a checkpoint of `Checkpointer` with models, optimizers, schedulers,
+ * callbacks and the position in the data: `new Trainer({ resume: best.bestModelPath })` continues there, bit-identical to an
+ * uninterrupted training on the same number of ranks. It is written after the epoch whose end was validated, or after the validation
+ * within an epoch. To save a training regularly, use the option `checkpoint` of the Trainer.
  */
 export class ModelCheckpoint implements Callback {
   /** Name of the metric. */
@@ -46,20 +62,21 @@ export class ModelCheckpoint implements Callback {
   readonly #settings: Required<Omit<ModelCheckpointOptions, 'monitor' | 'dir'>>;
   /** The best first. */
   #kept: SavedModel[] = [];
+  #due: Due | undefined;
 
   /** @throws InvalidArgumentError for an unknown option or mode, a place that is no folder or bucket, or `saveTopK` below -1 */
   constructor(options: ModelCheckpointOptions) {
     const who = 'ModelCheckpoint';
     requireOptions(who, options, optionNames);
-    const { dir, monitor, mode = 'min', saveTopK = 1, saveLast = false } = options;
+    const { dir, monitor, mode = 'min', saveTopK = 1, saveLast = false, weightsOnly = true } = options;
     requireChoice(who, 'mode', mode, ['min', 'max']);
     requireInteger(saveTopK, { who, what: 'saveTopK', min: -1 });
     this.monitor = monitor;
     this.#location = openStorage(givenLocation(dir, `${who}: dir`)).location;
-    this.#settings = { mode: monitor === undefined ? 'max' : mode, saveTopK, saveLast };
+    this.#settings = { mode: monitor === undefined ? 'max' : mode, saveTopK, saveLast, weightsOnly };
   }
 
-  /** Path of the best model; undefined before the first one (Lightning: best_model_path). */
+  /** Path of the best model, or of the folder of its checkpoint; undefined before the first one (Lightning: best_model_path). */
   get bestModelPath(): string | undefined {
     const best = this.#kept.at(0);
     return best && `${this.#location}/${best.name}`;
@@ -70,13 +87,17 @@ export class ModelCheckpoint implements Callback {
     return this.monitor === undefined ? undefined : this.#kept.at(0)?.score;
   }
 
-  /** Writes the model on rank 0 if it is one of the best, and deletes the one that is no longer. */
+  /**
+   * Writes the model on rank 0 if it is one of the best, and deletes the one that is no longer. With `weightsOnly: false`,
+   * `onCheckpoint` does so.
+   */
   async onValidationEnd(training: TrainingContext, metrics: MetricsByName): Promise<void> {
     const { globalStep, currentEpoch, isGlobalZero } = training;
-    const { mode, saveTopK, saveLast } = this.#settings;
+    const { mode, saveTopK, saveLast, weightsOnly } = this.#settings;
     const score =
       this.monitor === undefined ? globalStep : monitored('ModelCheckpoint', metrics, this.monitor);
-    const name = `epoch=${currentEpoch}-step=${globalStep}.safetensors`;
+    const extension = weightsOnly ? '.safetensors' : '';
+    const name = `epoch=${currentEpoch}-step=${globalStep}${extension}`;
     const others = this.#kept.filter((one) => one.name !== name);
     const better = others.filter((one) => !isBetter(score, one.score, mode)).length;
     const isKept = !Number.isNaN(score) && (saveTopK === -1 || better < saveTopK);
@@ -84,12 +105,28 @@ export class ModelCheckpoint implements Callback {
     const most = saveTopK === -1 ? kept.length : saveTopK;
     const dropped = kept.slice(most);
     this.#kept = kept.slice(0, most);
-    if (!isGlobalZero || (!isKept && !saveLast)) return;
+    const names = [...(isKept ? [name] : []), ...(saveLast ? [`last${extension}`] : [])];
+    if (!weightsOnly) {
+      // The position in the training is between two steps only later.
+      this.#due = { names, dropped: dropped.map((one) => one.name) };
+      return;
+    }
+    if (!isGlobalZero || names.length === 0) return;
     const storage = openStorage(this.#location);
     const bytes = encodeSafetensors(stateOf(training));
-    if (isKept) await storage.write(name, bytes);
-    if (saveLast) await storage.write('last.safetensors', bytes);
+    for (const one of names) await storage.write(one, bytes);
     for (const one of dropped) await storage.delete(one.name);
+  }
+
+  /** Writes the checkpoint of the last validation, with `weightsOnly: false`. A collective. */
+  async onCheckpoint(training: TrainingContext): Promise<void> {
+    const due = this.#due;
+    this.#due = undefined;
+    if (due === undefined) return;
+    for (const name of due.names) await training.saveCheckpoint(`${this.#location}/${name}`);
+    if (!training.isGlobalZero) return;
+    const storage = openStorage(this.#location);
+    for (const name of due.dropped) await storage.deleteFolder(name);
   }
 
   /** The models that are kept. */

@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from '@ringrun/core';
 import { ReduceOp, allReduce, onPreemption, type Checkpointer, type ProcessGroup } from 'ringrun';
 import type { TrainingReport } from 'ringrun';
 import type { optim } from '@ringrun/nn';
@@ -30,6 +31,8 @@ export interface FitParts {
   readonly schedulers: Schedulers;
   readonly trainBatch: TrainBatch;
   readonly checkpoints: Checkpointer | undefined;
+  /** Opens a folder for the same objects, with one checkpoint. */
+  readonly checkpointerAt: (dir: string | URL) => Checkpointer;
   readonly report: TrainingReport;
   readonly callbacks: readonly Callback[];
   readonly loggers: readonly Logger[];
@@ -63,6 +66,8 @@ export class FitLoop implements TrainingContext {
   /** Step of the last validation. */
   #validatedAt: number | undefined;
   #stoppedEarly = false;
+  /** Between two steps, with the counts of all that is done. */
+  #maySave = false;
 
   constructor(parts: FitParts) {
     this.#parts = parts;
@@ -167,6 +172,7 @@ export class FitLoop implements TrainingContext {
       [this.#batches, this.#samples] = [0, 0];
       this.currentEpoch += 1;
     }
+    await this.#callToSave();
     await this.#save();
   }
 
@@ -203,6 +209,7 @@ export class FitLoop implements TrainingContext {
       }
       if (this.#stoppedEarly || this.#hasAllSteps) return;
       if (isLast) continue; // Saved after the validation.
+      if (this.#validatedAt === this.globalStep) await this.#callToSave();
       if (this.globalStep % (checkpoint?.everyNTrainSteps ?? Infinity) === 0) await this.#save();
       await checkpoints?.saveIfPreempted(this.#progress);
     }
@@ -274,6 +281,26 @@ export class FitLoop implements TrainingContext {
       loggers: statesOf(this.#parts.loggers),
     };
     return { step: this.globalStep, epoch: this.currentEpoch, values: { trainer } };
+  }
+
+  async saveCheckpoint(dir: string | URL): Promise<void> {
+    if (!this.#maySave) {
+      throw new InvalidArgumentError(
+        'Trainer: saveCheckpoint: expected a call in onCheckpoint, got one elsewhere, where the position in the training is not complete. Call it in onCheckpoint.',
+      );
+    }
+    const checkpoints = this.#parts.checkpointerAt(dir);
+    await checkpoints.save(this.#progress);
+    await checkpoints.finished();
+  }
+
+  async #callToSave(): Promise<void> {
+    this.#maySave = true;
+    try {
+      await this.#call('onCheckpoint');
+    } finally {
+      this.#maySave = false;
+    }
   }
 
   async #save(): Promise<void> {

@@ -57,16 +57,19 @@ export class Trainer {
     const problem = sharingProblem(fit.trainLoader, group);
     if (problem !== undefined && isRank0) process.stderr.write(`ringrun: ${problem}\n`);
 
-    const checkpoints = checkpointerOf(settings, group);
-    const isLocal = Object.keys(models.ofRanks).length > 0;
-    checkpoints?.register({
-      ...models.registered,
-      ...(!isLocal && registeredOptimizers(optimizers)),
-      ...schedulers.registered,
-      ...('loadStateDict' in fit.trainLoader && { loader: fit.trainLoader }),
-    });
-    if (isLocal)
-      checkpoints?.register({ ...models.ofRanks, ...registeredOptimizers(optimizers) }, { perRank: true });
+    const registered = { models, optimizers, schedulers, loader: fit.trainLoader };
+    const checkpointerAt = (dir: string | URL, keep?: number) => {
+      const opened = new Checkpointer({
+        dir,
+        ...(keep !== undefined && { keep }),
+        ...(group && { processGroup: group }),
+      });
+      register(opened, registered);
+      return opened;
+    };
+    // Without `checkpoint`, a training may resume from a path, but is not saved.
+    const dir = checkpoint?.dir ?? settings.resume;
+    const checkpoints = dir === undefined ? undefined : checkpointerAt(dir, checkpoint?.keep);
     const resumed = await checkpoints?.resume(settings.resume);
     const state = resumed && stateOf(resumed, group?.size ?? 1);
     if (resumed && state) {
@@ -84,6 +87,7 @@ export class Trainer {
       schedulers,
       trainBatch,
       checkpoints: checkpoint && checkpoints,
+      checkpointerAt: (folder) => checkpointerAt(folder, 1),
       report: await openReport(settings, fit.trainLoader, { group, batchesBefore: batchesBefore + batches }),
       callbacks,
       loggers,
@@ -119,14 +123,24 @@ export class Trainer {
   }
 }
 
-/** Without `checkpoint`, a training may resume from a path, but is not saved. */
-function checkpointerOf({ checkpoint, resume }: TrainerOptions, group: ProcessGroup | undefined) {
-  const processGroup = group && { processGroup: group };
-  if (checkpoint) {
-    const { dir, keep } = checkpoint;
-    return new Checkpointer({ dir, ...(keep !== undefined && { keep }), ...processGroup });
-  }
-  return resume === undefined ? undefined : new Checkpointer({ dir: resume, ...processGroup });
+/** What a checkpoint contains. */
+interface Trained {
+  readonly models: WrappedModels;
+  readonly optimizers: Readonly<Record<string, optim.Optimizer>>;
+  readonly schedulers: Schedulers;
+  readonly loader: object;
+}
+
+function register(checkpoints: Checkpointer, { models, optimizers, schedulers, loader }: Trained): void {
+  const { ofRanks } = models;
+  const isLocal = Object.keys(ofRanks).length > 0;
+  checkpoints.register({
+    ...models.registered,
+    ...(!isLocal && registeredOptimizers(optimizers)),
+    ...schedulers.registered,
+    ...('loadStateDict' in loader && { loader }),
+  });
+  if (isLocal) checkpoints.register({ ...ofRanks, ...registeredOptimizers(optimizers) }, { perRank: true });
 }
 
 function byName(
