@@ -103,7 +103,7 @@ export class TrainingReport {
   /** The TensorBoard writer, for histograms and texts; undefined without `dir`, and on ranks other than 0. */
   readonly writer: SummaryWriter | undefined;
   readonly #options: TrainingReportOptions;
-  readonly #group: ProcessGroup | undefined;
+  readonly #firstGroup: ProcessGroup | undefined;
   readonly #profiler: Profiler | undefined;
   readonly #trainJob: TrainJobProgress | undefined;
   readonly #output: Output;
@@ -116,6 +116,8 @@ export class TrainingReport {
   #running: Running | undefined;
   /** Time of the last point of the curves, and this rank's samples in the epoch at that time. */
   #lastPoint = { at: 0, samples: 0 };
+  /** Of the files; `end` is repeated if a rank dies while it gathers. */
+  #closed: Promise<void> | undefined;
   #ended = false;
 
   /**
@@ -127,7 +129,7 @@ export class TrainingReport {
     const { output = process.stdout, unit = 'samples', logInterval = 10 } = options;
     this.writer = writer;
     this.#options = options;
-    this.#group = group;
+    this.#firstGroup = group;
     this.#profiler = profiler;
     this.#trainJob = trainJob;
     this.#output = output;
@@ -239,16 +241,20 @@ export class TrainingReport {
    */
   async end(): Promise<readonly RankSummary[] | undefined> {
     if (this.#ended) return undefined;
+    await (this.#closed ??= this.#close());
+    const group = this.#group;
+    const ranks = group === undefined ? [this.#summary] : await group.gatherObject(this.#summary);
     this.#ended = true;
+    if (ranks !== undefined) this.#output.write(`${closingTable(ranks, this.#unit)}\n`);
+    return ranks;
+  }
+
+  async #close(): Promise<void> {
     preemptionListeners.delete(this.#onPreemption);
     await this.#profiler?.stop();
     await this.writer?.close();
     await this.#trainJob?.end();
     figuresPublisher?.end();
-    const group = this.#group;
-    const ranks = group === undefined ? [this.#summary] : await group.gatherObject(this.#summary);
-    if (ranks !== undefined) this.#output.write(`${closingTable(ranks, this.#unit)}\n`);
-    return ranks;
   }
 
   /** Without the table and the trace, which take longer than a grace period may last. */
@@ -342,6 +348,11 @@ export class TrainingReport {
     writer.addScalar(this.#curves.loss, loss, step);
     if (lr !== undefined) writer.addScalar(this.#curves.learningRate, lr, step);
     writer.addScalar(this.#curves.rate, rate, step);
+  }
+
+  /** The default group changes when ranks die or join. */
+  get #group(): ProcessGroup | undefined {
+    return this.#options.processGroup ?? registry.defaultGroup ?? this.#firstGroup;
   }
 
   get #ranks(): number {

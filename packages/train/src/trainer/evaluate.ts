@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/core';
 import { Tensor, cat, noGrad, tensor } from '@ringrun/nn';
-import type { ProcessGroup } from 'ringrun';
 import type { MetricInput } from '../metrics/input.ts';
 import { MetricCollection } from '../metrics/metric-collection.ts';
 import { overRanks } from '../metrics/state.ts';
@@ -19,7 +18,7 @@ type AnyEvaluateOptions = EvaluateOptions<Models, unknown>;
 export async function evaluateModels(
   models: WrappedModels,
   given: AnyEvaluateOptions,
-  { options, group }: { readonly options: TrainerOptions; readonly group: ProcessGroup | undefined },
+  options: TrainerOptions,
 ): Promise<Record<string, unknown>> {
   const { metrics = {} } = given;
   const collection = metrics instanceof MetricCollection ? metrics : new MetricCollection(metrics);
@@ -43,10 +42,12 @@ export async function evaluateModels(
   } finally {
     restore();
   }
-  const values: Record<string, unknown> = { ...(await collection.compute({ ...(group && { group }) })) };
-  const [{ sums }] = await overRanks([{ sums: losses, lists: [] }], group);
-  if (sums[1] > 0) values['loss'] = sums[0] / sums[1];
-  return values;
+  return await models.retry(async (group) => {
+    const values: Record<string, unknown> = { ...(await collection.compute({ ...(group && { group }) })) };
+    const [{ sums }] = await overRanks([{ sums: losses, lists: [] }], group);
+    if (sums[1] > 0) values['loss'] = sums[0] / sums[1];
+    return values;
+  });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/core';
-import { ReduceOp, allReduce, onPreemption, type Checkpointer, type ProcessGroup } from 'ringrun';
+import { ReduceOp, allReduce, onPreemption, type Checkpointer } from 'ringrun';
 import type { TrainingReport } from 'ringrun';
 import type { optim } from '@ringrun/nn';
 import {
@@ -18,6 +18,7 @@ import type { WrappedModels } from './models.ts';
 import { defaultEpochs, outputOf } from './report.ts';
 import { statesOf, type SavedState } from './saved-state.ts';
 import type { Schedulers } from './schedulers.ts';
+import type { SharedState, SharedTraining } from './shared-training.ts';
 import type { TrainBatch } from './step.ts';
 import type { TrainerOptions } from './trainer-options.ts';
 import { TrainingSums, numberOf } from './training-sums.ts';
@@ -36,7 +37,7 @@ export interface FitParts {
   readonly report: TrainingReport;
   readonly callbacks: readonly Callback[];
   readonly loggers: readonly Logger[];
-  readonly group: ProcessGroup | undefined;
+  readonly shared: SharedTraining;
   /** Where the training begins, or continues. */
   readonly start: Readonly<Pick<SavedState, 'batches' | 'samples' | 'batchesBefore'>> & {
     readonly globalStep: number;
@@ -68,6 +69,8 @@ export class FitLoop implements TrainingContext {
   #stoppedEarly = false;
   /** Between two steps, with the counts of all that is done. */
   #maySave = false;
+  /** With recovery: the state of the loader before the batch of the running step. */
+  #loaderState: unknown;
 
   constructor(parts: FitParts) {
     this.#parts = parts;
@@ -75,6 +78,8 @@ export class FitLoop implements TrainingContext {
     const { start, schedulers, callbacks, loggers } = parts;
     [this.globalStep, this.currentEpoch] = [start.globalStep, start.epoch];
     [this.#batches, this.#samples, this.#batchesBefore] = [start.batches, start.samples, start.batchesBefore];
+    if (parts.shared.received) this.metrics = parts.shared.received.metrics;
+    parts.shared.source = () => this.#sharedState;
     this.#sumsLosses =
       loggers.length > 0 ||
       callbacks.some(({ monitor = '' }) => monitor.startsWith('train/')) ||
@@ -90,7 +95,7 @@ export class FitLoop implements TrainingContext {
   }
 
   get isGlobalZero(): boolean {
-    return (this.#parts.group?.rank ?? 0) === 0;
+    return (this.#parts.models.group?.rank ?? 0) === 0;
   }
 
   /** A property, so that callbacks may take it out of their argument. */
@@ -109,9 +114,9 @@ export class FitLoop implements TrainingContext {
       while (!this.#isDone) await this.#epoch();
       // Stopped early.
       await models.synchronize();
-      await checkpoints?.finished();
+      await models.retry(async () => await checkpoints?.finished());
       await this.#call('onFitEnd');
-      await this.report.end();
+      await models.retry(() => this.report.end());
     } catch (error) {
       await callAll(this.#parts.callbacks, 'onException', this, error);
       await this.#closeLoggers('failed', preemptedCloseMs);
@@ -158,7 +163,10 @@ export class FitLoop implements TrainingContext {
     setEpoch(trainLoader, this.currentEpoch);
     await this.#call('onEpochStart');
     await this.#trainEpoch(trainLoader.length);
-    if (this.#sumsLosses) this.metrics = { ...this.metrics, ...(await this.#sums.means(this.#parts.group)) };
+    if (this.#sumsLosses) {
+      const means = await this.#parts.models.retry((group) => this.#sums.means(group));
+      this.metrics = { ...this.metrics, ...means };
+    }
     const isWhole = this.#batches >= trainLoader.length;
     if (this.#hasAllSteps || (isWhole && this.currentEpoch + 1 >= this.#epochs))
       await this.#parts.models.synchronize();
@@ -181,6 +189,7 @@ export class FitLoop implements TrainingContext {
     const { accumulateGradBatches: passes = 1, valCheckInterval, checkpoint } = options;
     const before = { steps: this.#batches, samples: this.#samples };
     const loader = partOf(fit.trainLoader, this.#batches, this.#lastBatch);
+    this.#recordPosition();
     for await (const batch of report.epoch(this.currentEpoch + 1, loader, before)) {
       const batchIndex = this.#batches;
       const isLast = batchIndex + 1 === length;
@@ -191,6 +200,7 @@ export class FitLoop implements TrainingContext {
       const samples = samplesIn(batch);
       this.#batches += 1;
       this.#samples += samples;
+      this.#recordPosition();
       const [loss = NaN] = Object.values(losses);
       const lr = Object.values(this.optimizers)[0].paramGroups[0].lr;
       await report.step({ loss, samples, lr });
@@ -211,7 +221,8 @@ export class FitLoop implements TrainingContext {
       if (isLast) continue; // Saved after the validation.
       if (this.#validatedAt === this.globalStep) await this.#callToSave();
       if (this.globalStep % (checkpoint?.everyNTrainSteps ?? Infinity) === 0) await this.#save();
-      await checkpoints?.saveIfPreempted(this.#progress);
+      // With recovery, a rank that receives a signal dies, and the others continue.
+      if (!this.#parts.models.isRecovering) await checkpoints?.saveIfPreempted(this.#progress);
     }
   }
 
@@ -229,13 +240,13 @@ export class FitLoop implements TrainingContext {
   }
 
   async #validate(): Promise<void> {
-    const { fit, models, options, group } = this.#parts;
+    const { fit, models, options } = this.#parts;
     const { validationLoader: loader } = fit;
     if (loader === undefined || this.#validatedAt === this.globalStep) return;
     this.#validatedAt = this.globalStep;
     await this.#call('onValidationStart');
     const values = await models.withGlobalParameters(() =>
-      evaluateModels(models, { ...fit, loader }, { options, group }),
+      evaluateModels(models, { ...fit, loader }, options),
     );
     this.#validation = values;
     const { validationName = 'val' } = options;
@@ -265,11 +276,29 @@ export class FitLoop implements TrainingContext {
 
   /** Whether a rank wants to stop. A collective. */
   async #agreesToStop(): Promise<boolean> {
-    const { group } = this.#parts;
-    if (group === undefined || group.size === 1) return this.shouldStop;
-    const wish = Int32Array.of(Number(this.shouldStop));
-    await allReduce(wish, { group, op: ReduceOp.MAX });
-    return wish[0] === 1;
+    return await this.#parts.models.retry(async (group) => {
+      if (group === undefined || group.size === 1) return this.shouldStop;
+      const wish = Int32Array.of(Number(this.shouldStop));
+      await allReduce(wish, { group, op: ReduceOp.MAX });
+      return wish[0] === 1;
+    });
+  }
+
+  #recordPosition(): void {
+    const { fit, models } = this.#parts;
+    const { trainLoader } = fit;
+    if (models.isRecovering && 'loadStateDict' in trainLoader)
+      this.#loaderState = (trainLoader as unknown as { stateDict(): unknown }).stateDict();
+  }
+
+  get #sharedState(): SharedState {
+    const { step, epoch, values } = this.#progress;
+    const loader = this.#loaderState;
+    const numbers = Object.entries(this.metrics).filter(
+      (entry): entry is [string, number] => typeof entry[1] === 'number',
+    );
+    const metrics = Object.fromEntries(numbers);
+    return { globalStep: step, epoch, ...values, metrics, ...(loader !== undefined && { loader }) };
   }
 
   get #progress() {
@@ -290,8 +319,10 @@ export class FitLoop implements TrainingContext {
       );
     }
     const checkpoints = this.#parts.checkpointerAt(dir);
-    await checkpoints.save(this.#progress);
-    await checkpoints.finished();
+    await this.#parts.models.retry(async () => {
+      await checkpoints.save(this.#progress);
+      await checkpoints.finished();
+    });
   }
 
   async #callToSave(): Promise<void> {
@@ -306,7 +337,7 @@ export class FitLoop implements TrainingContext {
   async #save(): Promise<void> {
     const { checkpoints } = this.#parts;
     if (checkpoints === undefined) return;
-    await checkpoints.save(this.#progress);
+    await this.#parts.models.retry(() => checkpoints.save(this.#progress));
     await this.#call('onSave');
   }
 

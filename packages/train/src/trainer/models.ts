@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from '@ringrun/core';
 import { nn } from '@ringrun/nn';
 import { DiLoCo, DistributedDataParallel, type ProcessGroup, type Stateful } from 'ringrun';
+import { currentGroup } from '../metrics/state.ts';
 import type { TrainableModule } from '../trainable-module.ts';
 import type { AnyWrapped, Models, Wrapped, Wrapper } from './fit-options.ts';
 import type { TrainerOptions } from './trainer-options.ts';
@@ -15,22 +16,27 @@ interface KnownWrapper {
 /** The last wrapper of each module, so that a second `fit` does not wrap it again, and an evaluation knows it. */
 const wrappers = new WeakMap<TrainableModule, KnownWrapper>();
 
+type Recovering = 'faultTolerance' | 'minRanks' | 'onMembershipChange';
+
 /** The models of a training: one under the name `model`, or several by their names. */
 export class WrappedModels {
   /** Without DistributedDataParallel. */
   readonly modules: Readonly<Record<string, TrainableModule>>;
   readonly #wrapped: Readonly<Record<string, AnyWrapped>>;
   readonly #isOne: boolean;
+  readonly #group: ProcessGroup | undefined;
+  /** The wrapper of a training that continues when ranks die. */
+  readonly #recovering: DistributedDataParallel<TrainableModule> | undefined;
 
   /**
    * @param group the modules are wrapped for it, if there is one
-   * @param options of the wrappers, `ddp` or `diloco`; undefined: wrap no module that is not wrapped already
+   * @param options of the wrappers, `ddp` or `diloco`, and of recovery; undefined: wrap no module that is not wrapped already
    * @throws InvalidArgumentError if there is no module
    */
   constructor(
     models: Models | { readonly module: Models },
     group: ProcessGroup | undefined,
-    options: Pick<TrainerOptions, 'ddp' | 'diloco'> | undefined,
+    options: Pick<TrainerOptions, 'ddp' | 'diloco' | Recovering> | undefined,
   ) {
     this.#isOne = models instanceof nn.Module || isWrapper(models);
     const named = (this.#isOne ? { model: models } : models) as Readonly<Record<string, AnyWrapped>>;
@@ -48,16 +54,37 @@ export class WrappedModels {
       const trained = new Set<object>([...one.parameters()].filter(({ requiresGrad }) => requiresGrad));
       // A layer that was unfrozen since then needs another wrapper.
       if (isKnown && [...trained].every((parameter) => known.trained.has(parameter))) return known.wrapper;
-      const { ddp, diloco } = options;
-      const wrapper = diloco
-        ? new DiLoCo(one, { ...diloco, processGroup: group })
-        : new DistributedDataParallel(one, { ...ddp, processGroup: group });
+      const wrapper = wrapperOf(one, group, options);
       wrappers.set(one, { wrapper, group, trained });
       return wrapper;
     };
     this.#wrapped = Object.fromEntries(entries.map(([name, one]) => [name, wrap(one)]));
+    this.#group = group;
+    const { model } = this.#wrapped;
+    if (options?.faultTolerance === 'shrink' && model instanceof DistributedDataParallel)
+      this.#recovering = model;
     const unwrapped = ([name, one]: [string, AnyWrapped]) => [name, moduleOf(one)] as const;
     this.modules = Object.fromEntries(entries.map(unwrapped));
+  }
+
+  /** The ranks that train together; with recovery, those that are left. */
+  get group(): ProcessGroup | undefined {
+    return this.#recovering === undefined ? this.#group : currentGroup();
+  }
+
+  /** Runs collectives, with recovery again in the next group after a rank has died. `run` must not change its inputs. */
+  async retry<Result>(run: (group: ProcessGroup | undefined) => Promise<Result>): Promise<Result> {
+    return await (this.#recovering === undefined ? run(this.#group) : this.#recovering.retry(run));
+  }
+
+  /** Whether the training continues when ranks die. */
+  get isRecovering(): boolean {
+    return this.#recovering !== undefined;
+  }
+
+  /** Registers what a process that joins receives. Resolves with true if this process has joined a running training. */
+  async shareState(objects: Readonly<Record<string, unknown>>): Promise<boolean> {
+    return (await this.#recovering?.shareState(objects)) ?? false;
   }
 
   /** What steps call, in training. */
@@ -137,6 +164,26 @@ export class WrappedModels {
   }
 }
 
+function wrapperOf(
+  module: TrainableModule,
+  group: ProcessGroup,
+  {
+    ddp,
+    diloco,
+    faultTolerance,
+    minRanks,
+    onMembershipChange,
+  }: Pick<TrainerOptions, 'ddp' | 'diloco' | Recovering>,
+): Wrapper {
+  if (diloco) return new DiLoCo(module, { ...diloco, processGroup: group });
+  const recovery = {
+    ...(faultTolerance && { faultTolerance }),
+    ...(minRanks !== undefined && { minRanks }),
+    ...(onMembershipChange && { onMembershipChange }),
+  };
+  return new DistributedDataParallel(module, { ...ddp, ...recovery, processGroup: group });
+}
+
 function isModel(value: unknown): boolean {
   return value instanceof nn.Module || isWrapper(value);
 }
@@ -145,6 +192,7 @@ function moduleOf(one: AnyWrapped): TrainableModule {
   return isWrapper(one) ? one.module : one;
 }
 
-function isWrapper(value: unknown): value is Wrapper {
+/** Whether a module is wrapped already. */
+export function isWrapper(value: unknown): value is Wrapper {
   return value instanceof DistributedDataParallel || value instanceof DiLoCo;
 }

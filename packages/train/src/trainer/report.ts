@@ -33,7 +33,7 @@ export async function openReport(
     logInterval: logEveryNSteps,
     output: outputOf(options),
     stepsBefore: batchesBefore,
-    ...(group && { processGroup: group }),
+    ...(group && options.faultTolerance !== 'shrink' && { processGroup: group }),
   });
 }
 

@@ -1,4 +1,10 @@
-import { InvalidArgumentError, requireInteger, requireOptions, type OptionNames } from '@ringrun/core';
+import {
+  InvalidArgumentError,
+  requireInteger,
+  requireOptions,
+  type MembershipChange,
+  type OptionNames,
+} from '@ringrun/core';
 import type { CompileStepOptions } from '@ringrun/nn';
 import type {
   CheckpointerOptions,
@@ -10,6 +16,7 @@ import type {
 import type { Callback } from '../callbacks/callback.ts';
 import type { Hyperparameters, Logger } from '../loggers/logger.ts';
 import { requireChoice } from '../metrics/classification/task.ts';
+import { requireRecoverableOptions } from './shared-training.ts';
 
 /** Where and how often a training is saved, so that it can resume. */
 export interface CheckpointOptions extends Pick<CheckpointerOptions, 'dir' | 'keep'> {
@@ -72,6 +79,17 @@ export interface TrainerOptions {
    * parameters that the ranks have in common, and after the last step all ranks have the same. Default: undefined.
    */
   diloco?: Omit<DiLoCoOptions, 'processGroup' | 'faultTolerance' | 'minRanks' | 'onMembershipChange'>;
+  /**
+   * 'shrink': when a rank dies, the others repeat the step without it and continue in the same processes; a process that replaces it
+   * receives the state of the training from a living rank and continues with the next step. For one model and one optimizer; not with
+   * `trainingStep`, `accumulateGradBatches`, `diloco`, `processGroup` or `report.profile`, and for one `fit` in a process. SIGTERM
+   * then ends a rank at once. Default: 'none': every rank throws `PeerDiedError`.
+   */
+  faultTolerance?: 'none' | 'shrink';
+  /** With `faultTolerance: 'shrink'`: if fewer ranks are left, they throw `ERR_RECOVERY_FAILED`. Default: 1. */
+  minRanks?: number;
+  /** With `faultTolerance: 'shrink'`: called after ranks have died or joined. It must not throw, or call collectives. Default: none. */
+  onMembershipChange?: (change: MembershipChange) => void;
   /** Options of `trainingReport`: TensorBoard, a trace, the name of a sample. Default: its defaults. */
   report?: ReportOptions;
   /** Print progress, the values of validations and the closing table. Default: true. */
@@ -99,6 +117,9 @@ const optionNames: OptionNames<TrainerOptions> = {
   resume: true,
   ddp: true,
   diloco: true,
+  faultTolerance: true,
+  minRanks: true,
+  onMembershipChange: true,
   report: true,
   enableProgressBar: true,
   processGroup: true,
@@ -112,6 +133,7 @@ const counts = [
   'checkValEveryNEpoch',
   'valCheckInterval',
   'logEveryNSteps',
+  'minRanks',
 ] as const;
 
 /** @throws InvalidArgumentError for an unknown option, a number or a choice out of range, or options that contradict each other */
@@ -122,6 +144,8 @@ export function requireTrainerOptions(options: TrainerOptions): void {
     if (options[what] !== undefined) requireInteger(options[what], { who, what, min: 1 });
   requireChoice(who, 'precision', options.precision ?? 'float32', ['float32', 'bf16']);
   requireChoice(who, 'gradientClipAlgorithm', options.gradientClipAlgorithm ?? 'norm', ['norm', 'value']);
+  requireChoice(who, 'faultTolerance', options.faultTolerance ?? 'none', ['none', 'shrink']);
+  requireRecoverableOptions(options);
   const { gradientClipVal = 0, checkpoint, resume } = options;
   if (options.ddp && options.diloco)
     throw new InvalidArgumentError(

@@ -1,14 +1,15 @@
-import { optim } from '@ringrun/nn';
+import { nn, optim } from '@ringrun/nn';
 import { Checkpointer, type ProcessGroup, type Resumed } from 'ringrun';
 import type { Logger } from '../loggers/logger.ts';
 import { currentGroup } from '../metrics/state.ts';
 import { evaluateModels } from './evaluate.ts';
 import { FitLoop } from './fit-loop.ts';
 import type { EvaluateOptions, FitOptions, FitResult, Models } from './fit-options.ts';
-import { WrappedModels } from './models.ts';
+import { WrappedModels, isWrapper } from './models.ts';
 import { openReport, outputOf, sharingProblem } from './report.ts';
 import { restoreCallbacks, resumeLoggers, type SavedState } from './saved-state.ts';
 import { Schedulers } from './schedulers.ts';
+import { SharedTraining, requireRecoverableFit, type SharedState } from './shared-training.ts';
 import { trainBatchOf } from './step.ts';
 import { requireTrainerOptions, type TrainerOptions } from './trainer-options.ts';
 
@@ -49,20 +50,22 @@ export class Trainer {
     const [settings, group] = [this.#options, this.#group];
     const { callbacks = [], validationName = 'val', checkpoint } = settings;
     const loggers = this.#loggers;
+    const canRecover = settings.faultTolerance === 'shrink';
+    if (canRecover) requireRecoverable(model, fit);
     const models = new WrappedModels(model, group, settings);
     const optimizers = byName(fit.optimizer);
     const schedulers = new Schedulers(fit.scheduler, `${validationName}/loss`);
     const trainBatch = trainBatchOf(models, fit, optimizers, settings);
-    const isRank0 = (group?.rank ?? 0) === 0;
     const problem = sharingProblem(fit.trainLoader, group);
-    if (problem !== undefined && isRank0) process.stderr.write(`ringrun: ${problem}\n`);
+    if (problem !== undefined && (group?.rank ?? 0) === 0) process.stderr.write(`ringrun: ${problem}\n`);
 
     const registered = { models, optimizers, schedulers, loader: fit.trainLoader };
     const checkpointerAt = (dir: string | URL, keep?: number) => {
       const opened = new Checkpointer({
         dir,
         ...(keep !== undefined && { keep }),
-        ...(group && { processGroup: group }),
+        // With recovery, the group that is current at a save.
+        ...(group && !canRecover && { processGroup: group }),
       });
       register(opened, registered);
       return opened;
@@ -70,15 +73,18 @@ export class Trainer {
     // Without `checkpoint`, a training may resume from a path, but is not saved.
     const dir = checkpoint?.dir ?? settings.resume;
     const checkpoints = dir === undefined ? undefined : checkpointerAt(dir, checkpoint?.keep);
-    const resumed = await checkpoints?.resume(settings.resume);
-    const state = resumed && stateOf(resumed, group?.size ?? 1);
-    if (resumed && state) {
-      restoreCallbacks(callbacks, state.callbacks);
-      resumeLoggers(loggers, resumed.step, state.loggers);
-      const line = `resumed from ${resumed.path}: step ${resumed.step}, epoch ${resumed.epoch + 1}`;
-      if (isRank0) outputOf(settings).write(`${line}\n`);
-    }
-    const { batches = 0, samples = 0, batchesBefore = 0 } = state ?? {};
+    const shared = new SharedTraining();
+    const objects = { ...registeredOptimizers(optimizers), ...schedulers.registered, trainer: shared };
+    const start = (await models.shareState(objects))
+      ? joinedAt(shared.received!, fit.trainLoader)
+      : await models.retry(() => resumedAt(checkpoints, settings, models.group));
+    restoreCallbacks(callbacks, start.callbacks);
+    if (start.globalStep > 0 || start.epoch > 0) resumeLoggers(loggers, start.globalStep, start.loggers);
+    const { batches, batchesBefore } = start;
+    const report = await openReport(settings, fit.trainLoader, {
+      group: models.group,
+      batchesBefore: batchesBefore + batches,
+    });
     const loop = new FitLoop({
       options: settings,
       fit,
@@ -88,11 +94,11 @@ export class Trainer {
       trainBatch,
       checkpoints: checkpoint && checkpoints,
       checkpointerAt: (folder) => checkpointerAt(folder, 1),
-      report: await openReport(settings, fit.trainLoader, { group, batchesBefore: batchesBefore + batches }),
+      report,
       callbacks,
       loggers,
-      group,
-      start: { globalStep: resumed?.step ?? 0, epoch: resumed?.epoch ?? 0, batches, samples, batchesBefore },
+      shared,
+      start,
     });
     return await loop.run();
   }
@@ -110,7 +116,7 @@ export class Trainer {
     const given = options as unknown as EvaluateOptions<Models, unknown>;
     const group = this.#group;
     const models = new WrappedModels(model, group, undefined);
-    return await evaluateModels(models, given, { options: this.#options, group });
+    return await evaluateModels(models, given, this.#options);
   }
 
   get #group(): ProcessGroup | undefined {
@@ -157,10 +163,46 @@ function registeredOptimizers(
   return Object.fromEntries(entries.map(([name, one]) => [`optimizer_${name}`, one]));
 }
 
+/** @throws InvalidArgumentError for a training that does not continue when ranks die */
+function requireRecoverable(
+  model: Models | { readonly module: Models },
+  fit: FitOptions<Models, unknown>,
+): void {
+  const isOne = model instanceof nn.Module || isWrapper(model);
+  const all = isOne ? [model] : Object.values(model);
+  requireRecoverableFit(fit, all.length, all.some(isWrapper));
+}
+
+/** Where a training begins or continues. */
+type Start = SavedState & { readonly globalStep: number; readonly epoch: number };
+
+/** The position of the running training that this process has joined. */
+function joinedAt({ globalStep, epoch, trainer, loader }: SharedState, own: object): Start {
+  if (loader !== undefined && 'loadStateDict' in own)
+    (own as { loadStateDict(state: unknown): void }).loadStateDict(loader);
+  return { ...trainer, globalStep, epoch };
+}
+
+/** Loads the checkpoint of `resume`, if there is one. A collective. */
+async function resumedAt(
+  checkpoints: Checkpointer | undefined,
+  settings: TrainerOptions,
+  group: ProcessGroup | undefined,
+): Promise<Start> {
+  const resumed = await checkpoints?.resume(settings.resume);
+  if (resumed === undefined) return { ...newState, globalStep: 0, epoch: 0 };
+  const { path, step, epoch } = resumed;
+  if ((group?.rank ?? 0) === 0)
+    outputOf(settings).write(`resumed from ${path}: step ${step}, epoch ${epoch + 1}\n`);
+  return { ...stateOf(resumed, group?.size ?? 1), globalStep: step, epoch };
+}
+
+const newState: SavedState = { batches: 0, samples: 0, batchesBefore: 0, callbacks: {}, loggers: {} };
+
 /** The state of the Trainer; of another number of ranks, its batches are as many samples. */
 function stateOf({ values, worldSize }: Resumed, ranks: number): SavedState {
   const saved = values['trainer'] as SavedState | undefined;
-  const state = saved ?? { batches: 0, samples: 0, batchesBefore: 0, callbacks: {}, loggers: {} };
+  const state = saved ?? newState;
   const scaled = (count: number) => Math.round((count * worldSize) / ranks);
   return {
     ...state,

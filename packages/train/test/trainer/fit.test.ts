@@ -291,6 +291,26 @@ test.each<[string, () => unknown, RegExp]>([
   ['another precision', () => new Trainer({ precision: '16' as 'bf16' }), /precision: expected one of/],
   ['auto without a folder', () => new Trainer({ resume: 'auto' }), /resume: expected a checkpoint folder/],
   [
+    'recovery with accumulation',
+    () => new Trainer({ faultTolerance: 'shrink', accumulateGradBatches: 2 }),
+    /faultTolerance: 'shrink': expected no accumulateGradBatches, .*, got 2\. Use a larger batch\./,
+  ],
+  [
+    'recovery with diloco',
+    () => new Trainer({ faultTolerance: 'shrink', diloco: {} }),
+    /faultTolerance: 'shrink': expected no diloco, got it/,
+  ],
+  [
+    'recovery with a step of its own',
+    () =>
+      new Trainer({ ...quiet, faultTolerance: 'shrink' }).fit(problem().model, {
+        ...problem(),
+        trainingStep: () => Promise.resolve(1),
+      }),
+    /expected one backward pass in a step, got a trainingStep/,
+  ],
+  ['minRanks alone', () => new Trainer({ minRanks: 2 }), /minRanks: expected faultTolerance: 'shrink'/],
+  [
     'two optimizers without a step',
     () =>
       new Trainer(quiet).fit(problem().model, {
