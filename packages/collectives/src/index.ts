@@ -84,3 +84,4 @@ export type { HostMemory } from './native-group/native-group.ts';
 export type { QuantizedAllReduceOptions } from './native-group/quantized.ts';
 export * from './nccl/index.ts';
 export { QuantizationError } from './quantization-error.ts';
+export type { QuantizationErrorState } from './quantization-error.ts';

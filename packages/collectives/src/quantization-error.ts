@@ -2,6 +2,12 @@ import { InvalidArgumentError } from '@ringrun/core';
 import type { Stateful } from '@ringrun/core';
 import { checkedLength } from './native-group/arguments.ts';
 
+/** State of a {@link QuantizationError}. */
+export interface QuantizationErrorState {
+  /** One number for each element of the array. */
+  error: Float32Array;
+}
+
 /**
  * What the roundings of `allReduceQuantized` lost of one array on this rank, and what the next call adds to the array
  * (error feedback, Seide et al. 2014; Karimireddy et al. 2019). Each rank keeps what it lost of its own numbers, and of
@@ -22,17 +28,18 @@ export class QuantizationError implements Stateful {
     this.values = new Float32Array(checkedLength(length));
   }
 
+  /** Number of elements of the array. */
   get length(): number {
     return this.values.length;
   }
 
   /** The array is not copied. */
-  stateDict(): { error: Float32Array } {
+  stateDict(): QuantizationErrorState {
     return { error: this.values };
   }
 
   /** @throws InvalidArgumentError for the error of an array of another length */
-  loadStateDict({ error }: { error: Float32Array }): void {
+  loadStateDict({ error }: QuantizationErrorState): void {
     if (error.length !== this.length) {
       throw new InvalidArgumentError(
         `QuantizationError: expected the state of ${this.length} elements, got ${error.length}. Load the state of the same array.`,

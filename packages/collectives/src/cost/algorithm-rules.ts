@@ -4,8 +4,11 @@ import { ringOrder } from './ring-order.ts';
 
 /** An algorithm of an operation for arrays of up to `upToBytes` (Infinity: any size). The first rule that fits applies. */
 export interface AlgorithmRule {
+  /** Name of the operation: `allReduce`. */
   op: string;
+  /** Size in bytes of the largest array; Infinity for any. */
   upToBytes: number;
+  /** Name of the algorithm, as RINGRUN_ALGORITHM has it. */
   algorithm: string;
 }
 

@@ -41,6 +41,7 @@ export const linuxTcp: Tcp = { initialWindow: 14_480, maxWindow: 3e6, idleSecond
 
 /** What the time of an operation depends on. */
 export interface CostNetwork {
+  /** Between the hosts. */
   readonly links: Links;
   /** Default: `defaultProcessor`. */
   readonly processor?: Processor;
@@ -52,7 +53,7 @@ export interface CostNetwork {
   readonly order?: readonly number[];
 }
 
-/** Round trips from which rings send segments before the previous ones have arrived (kFarRoundTrip of the messenger). */
+/** Round trips from which the model lets rings send segments before the previous ones have arrived. */
 export const farRoundTrip = 1e-3;
 
 /**

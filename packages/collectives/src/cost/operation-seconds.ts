@@ -31,6 +31,10 @@ const quantized = (bits: 8 | 4): Algorithm => ({
   overlapsSharedMemory: true,
 });
 
+/** Operations whose cost is known. */
+export type CostOperation =
+  'allReduce' | 'allReduceQuantized' | 'reduceScatter' | 'allGather' | 'broadcast' | 'reduce';
+
 /** By operation. Bytes are those of `AlgorithmInput`: of each rank's array, or received by a rank in an allGather. */
 const algorithms = {
   allReduce: {
@@ -58,17 +62,16 @@ const algorithms = {
       schedule: ({ bytes, secondsPerReducedByte }) => binomialTreeReduce(bytes, secondsPerReducedByte),
     },
   },
-} as const satisfies Record<string, Record<string, Algorithm>>;
-
-/** Operations whose cost is known. */
-export type CostOperation = keyof typeof algorithms;
+} as const satisfies Record<CostOperation, Record<string, Algorithm>>;
 
 /** Names of the algorithms of an operation whose cost is known, as RINGRUN_ALGORITHM has them. */
 export function costAlgorithms(op: CostOperation): readonly string[] {
   return Object.keys(algorithms[op]);
 }
 
+/** An operation and how it runs. */
 export interface OperationCost {
+  /** Its name: `allReduce`. */
   op: CostOperation;
   /** One of `costAlgorithms(op)`. */
   algorithm: string;

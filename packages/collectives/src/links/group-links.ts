@@ -9,6 +9,7 @@ import type { RequestedLinks } from './requested-links.ts';
 
 /** The hosts of a group, in the order of their first ranks. Ranks of a host share memory. */
 export interface GroupHosts {
+  /** By the index of the host. */
   readonly names: readonly string[];
   /** By rank: the index of its host. */
   readonly ofRank: readonly number[];

@@ -163,6 +163,7 @@ export class NativeGroupBase implements PreparesCollectives {
     await this.later(options, operate);
   }
 
+  /** See the function of this name in `all-reduce-quantized.ts`. */
   allReduceQuantizedSync(data: Float32Array, options: QuantizedAllReduceOptions): void {
     this.checkOptions('allReduceQuantizedSync', options, quantizedOptionNames);
     void this.#now(options, quantizedOperation(data, options));

@@ -3,6 +3,7 @@ import { ReduceOp, requireOptions } from '@ringrun/core';
 import type { CommHook, GradientBucket, OptionNames } from '@ringrun/core';
 import { BucketStates, knownBucket, type HookBucket } from './bucket-states.ts';
 
+/** Options of {@link int8Compress} and {@link int4Compress}. */
 export interface QuantizeOptions {
   /** Add what the rounding of a step lost to the next step's gradient. Default: `true`. */
   errorFeedback?: boolean;
