@@ -20,7 +20,7 @@ describe.skipIf(problem)(title, () => {
   /** `width`: of the hidden layers. */
   async function measure(
     rounds: number,
-    { hosts = 2, bitsPerSecond = 1e8, width = 512, batch = 64, hooks = names as readonly string[] } = {},
+    { hosts = 2, bitsPerSecond = 1e8, width = 512, batch = 64, hooks = names } = {},
   ): Promise<Report[]> {
     using network = connectHosts(hosts, { bitsPerSecond });
     const args = [builtScript('hooks-on-link.script'), rounds, width, batch, hooks.join()];

@@ -70,7 +70,7 @@ export interface CpuGroupOptions {
    * algorithms by delay and bandwidth. Measured links may differ from run to run, and with them the order of additions:
    * only given links keep results bit-identical. The same on every rank. Default: none, every host is as near as any other.
    */
-  links?: 'measure' | Links | string;
+  links?: Links | string;
 }
 
 export const cpuGroupOptions: OptionNames<CpuGroupOptions> = {

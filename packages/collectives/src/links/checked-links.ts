@@ -36,7 +36,7 @@ function checkedObject(value: unknown, where: string): Partial<Record<keyof Link
 
 function checkedNames(hosts: unknown, where: string): readonly string[] {
   const isList = Array.isArray(hosts) && hosts.length > 0 && hosts.every((one) => typeof one === 'string');
-  if (isList) return [...(hosts as string[])];
+  if (isList) return [...hosts];
   throw refusal(`${where}: hosts`, 'a list of at least one host name', hosts);
 }
 
@@ -71,5 +71,7 @@ function refusal(subject: string, expected: string, got: unknown): InvalidArgume
 
 function describe(value: unknown): string {
   if (Array.isArray(value)) return value.length === 1 ? 'a list of 1' : `a list of ${value.length}`;
-  return value === undefined ? 'nothing' : printable(JSON.stringify(value) ?? typeof value, 80);
+  if (value === undefined) return 'nothing';
+  if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;
+  return printable(JSON.stringify(value), 80);
 }

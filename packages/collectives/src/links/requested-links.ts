@@ -16,7 +16,7 @@ export type RequestedLinks = 'measure' | Links | undefined;
  * @throws InvalidArgumentError for invalid links, or a file that cannot be read.
  */
 export function requestedLinks(
-  option: 'measure' | Links | string | undefined,
+  option: Links | string | undefined,
   env: NodeJS.ProcessEnv = process.env,
 ): RequestedLinks {
   if (option === undefined) {

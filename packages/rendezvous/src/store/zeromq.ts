@@ -25,10 +25,8 @@ function load(): typeof ZeroMQ {
 
 /** On a system without the addon: imports work, every use is refused. */
 function refusing(problem: string): typeof ZeroMQ {
-  class Refused {
-    constructor() {
-      throw new RingrunError('ERR_NATIVE_UNAVAILABLE', problem);
-    }
+  function Refused(): never {
+    throw new RingrunError('ERR_NATIVE_UNAVAILABLE', problem);
   }
   return {
     ...{ Context: Refused, Dealer: Refused, Reply: Refused, Router: Refused },

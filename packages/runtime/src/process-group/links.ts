@@ -31,6 +31,7 @@ export function groupLinks(group: ProcessGroup | null = defaultGroup()): Links |
  */
 export async function measureLinks(options: MeasureLinksOptions & GroupOption = {}): Promise<Links> {
   requireOptions('measureLinks', options, optionNames);
-  const { group: _, ...measuring } = options;
+  const measuring = { ...options };
+  delete measuring.group;
   return await measureGroupLinks(groupOf(options), measuring);
 }

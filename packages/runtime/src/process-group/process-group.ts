@@ -67,7 +67,7 @@ export interface InitProcessGroupOptions {
    * and bandwidth. Measured links may differ from run to run, and with them the order of additions: only given links keep
    * results bit-identical in every run. The same on every rank. Default: RINGRUN_LINKS, or none: all links are alike.
    */
-  links?: 'measure' | Links | string;
+  links?: Links | string;
 }
 
 const optionNames: OptionNames<InitProcessGroupOptions> = {
