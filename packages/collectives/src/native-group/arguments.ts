@@ -155,3 +155,12 @@ export function describeValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return `of class ${value.constructor.name}`;
   return String(value);
 }
+
+/** The argument after the inputs of a collective. */
+export function optionsAmong(inputs: number, first: unknown, second: unknown, third: unknown): object {
+  const options = inputs === 0 ? first : inputs === 1 ? second : third;
+  return options === undefined ? noOptions : (options as object);
+}
+
+/** The options of a call without any. A shared object, because creating and checking one takes a tenth of a short call. */
+export const noOptions: object = Object.freeze({});

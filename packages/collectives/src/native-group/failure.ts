@@ -125,3 +125,11 @@ export function isNativeFailure(error: unknown): error is NativeFailure {
 export function describeRank({ rank, host, pid }: RankIdentity, more?: string): string {
   return `rank ${rank} (host ${printable(host)}, pid ${pid}${more === undefined ? '' : `, ${more}`})`;
 }
+
+/** The error of an operation after the group's end. */
+export function groupDestroyed(): RingrunError {
+  return new RingrunError(
+    'ERR_GROUP_DESTROYED',
+    'this group was destroyed. Create a new group, or call destroy later',
+  );
+}

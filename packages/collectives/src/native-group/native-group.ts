@@ -6,7 +6,6 @@ import {
   messageOptions,
   PromisedWork,
   requireOptions,
-  RingrunError,
   typedArrayClass,
 } from '@ringrun/core';
 import type {
@@ -30,11 +29,12 @@ import type {
 } from '@ringrun/core';
 import type { ByteCollectives, ObjectCollective } from '../objects.ts';
 import { runAsync, runSync, syncByteCollectives } from '../objects.ts';
-import type { Place } from './arguments.ts';
 import type { GroupLinks, MeasureLinksOptions } from '../links/group-links.ts';
-import { checkedDType, checkedLength, checkedRank, checkedTimeout, refuseResizable } from './arguments.ts';
+import { checkedDType, checkedLength, checkedRank, checkedTimeout } from './arguments.ts';
+import { noOptions, optionsAmong, refuseResizable, type Place } from './arguments.ts';
 import { DestroyListeners } from './destroy-listeners.ts';
 import type { LeavesGroup } from './destroy-listeners.ts';
+import { groupDestroyed } from './failure.ts';
 import type { NativeCalls } from './native-calls.ts';
 import type { NativeOperation } from './native-collectives.ts';
 import { nativeCollectives, steppedCollectives } from './native-collectives.ts';
@@ -334,12 +334,7 @@ export class NativeGroupBase implements PreparesCollectives {
 
   #refuseUnlessUsable(): void {
     this.#calls.refuseAfterFailure();
-    if (this.#destroyed) {
-      throw new RingrunError(
-        'ERR_GROUP_DESTROYED',
-        'this group was destroyed. Create a new group, or call destroy later',
-      );
-    }
+    if (this.#destroyed) throw groupDestroyed();
   }
 
   static {
@@ -394,15 +389,6 @@ export class NativeGroupBase implements PreparesCollectives {
 type Method = (this: NativeGroupBase, first?: unknown, second?: unknown, third?: unknown) => unknown;
 type Prepare = (place: Place, options: object, first: unknown, second: unknown) => NativeOperation;
 type Steps = (group: ByteCollectives, object: unknown, options: unknown) => ObjectCollective<unknown>;
-
-/** The argument after the inputs of a collective. */
-function optionsAmong(inputs: number, first: unknown, second: unknown, third: unknown): object {
-  const options = inputs === 0 ? first : inputs === 1 ? second : third;
-  return options === undefined ? noOptions : (options as object);
-}
-
-/** The options of a call without any. A shared object, because creating and checking one takes a tenth of a short call. */
-const noOptions: object = Object.freeze({});
 
 /**
  * A process group over the addon, with the parts that all backends share: argument checks, call order and error

@@ -16,7 +16,6 @@ import type {
 import type { Callback } from '../callbacks/callback.ts';
 import type { Hyperparameters, Logger } from '../loggers/logger.ts';
 import { requireChoice } from '../metrics/classification/task.ts';
-import { requireRecoverableOptions } from './shared-training.ts';
 
 /** Where and how often a training is saved, so that it can resume. */
 export interface CheckpointOptions extends Pick<CheckpointerOptions, 'dir' | 'keep'> {
@@ -145,7 +144,6 @@ export function requireTrainerOptions(options: TrainerOptions): void {
   requireChoice(who, 'precision', options.precision ?? 'float32', ['float32', 'bf16']);
   requireChoice(who, 'gradientClipAlgorithm', options.gradientClipAlgorithm ?? 'norm', ['norm', 'value']);
   requireChoice(who, 'faultTolerance', options.faultTolerance ?? 'none', ['none', 'shrink']);
-  requireRecoverableOptions(options);
   const { gradientClipVal = 0, checkpoint, resume } = options;
   if (options.ddp && options.diloco)
     throw new InvalidArgumentError(

@@ -9,7 +9,12 @@ import { WrappedModels, isWrapper } from './models.ts';
 import { openReport, outputOf, sharingProblem } from './report.ts';
 import { restoreCallbacks, resumeLoggers, type SavedState } from './saved-state.ts';
 import { Schedulers } from './schedulers.ts';
-import { SharedTraining, requireRecoverableFit, type SharedState } from './shared-training.ts';
+import {
+  SharedTraining,
+  requireRecoverableFit,
+  requireRecoverableOptions,
+  type SharedState,
+} from './shared-training.ts';
 import { trainBatchOf } from './step.ts';
 import { requireTrainerOptions, type TrainerOptions } from './trainer-options.ts';
 
@@ -31,6 +36,7 @@ export class Trainer {
   /** @throws InvalidArgumentError for an unknown option, a number out of range, or `resume: 'auto'` without `checkpoint` */
   constructor(options: TrainerOptions = {}) {
     requireTrainerOptions(options);
+    requireRecoverableOptions(options);
     this.#options = options;
   }
 
