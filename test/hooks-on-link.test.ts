@@ -9,6 +9,15 @@ const problem = hostsProblem();
 const measures = process.env['RINGRUN_MEASURE'] === '1';
 
 const names = ['none', 'fp16Compress', 'bf16Compress', 'int8Compress', 'int4Compress', 'powerSgd'] as const;
+/** `width`: of the hidden layers. */
+interface MeasureOptions {
+  hosts?: number;
+  bitsPerSecond?: number;
+  width?: number;
+  batch?: number;
+  hooks?: readonly string[];
+}
+
 type Report = Record<(typeof names)[number], { times: number[]; sent: number[]; digest: string }>;
 
 const medianOf = (values: readonly number[]) =>
@@ -17,10 +26,9 @@ const medianOf = (values: readonly number[]) =>
 const title = `669,706 gradients over a link of 100 Mbit/s${problem ? `: skipped, ${problem}` : ''}`;
 
 describe.skipIf(problem)(title, () => {
-  /** `width`: of the hidden layers. */
   async function measure(
     rounds: number,
-    { hosts = 2, bitsPerSecond = 1e8, width = 512, batch = 64, hooks = names } = {},
+    { hosts = 2, bitsPerSecond = 1e8, width = 512, batch = 64, hooks = names }: MeasureOptions = {},
   ): Promise<Report[]> {
     using network = connectHosts(hosts, { bitsPerSecond });
     const args = [builtScript('hooks-on-link.script'), rounds, width, batch, hooks.join()];
