@@ -31,6 +31,7 @@ export type * from './process-group.ts';
 export * from './recorded-calls.ts';
 export * from './reduce-op.ts';
 export { registry, type Registry, type TfjsDistribution } from './registry.ts';
+export * from './require-choice.ts';
 export * from './require-integer.ts';
 export * from './require-options.ts';
 export * from './same-list.ts';

@@ -85,14 +85,3 @@ export function areEqual({ delay, bandwidth, capacity }: Links): boolean {
     values.every((value) => value === values[0]),
   );
 }
-
-/** The links in another order of hosts. */
-export function inOrder(links: Links, order: readonly number[]): Links {
-  const matrix = (rows: Links['delay']) => order.map((a) => order.map((b) => rows[a][b]));
-  return {
-    hosts: order.map((host) => links.hosts[host]),
-    delay: matrix(links.delay),
-    bandwidth: matrix(links.bandwidth),
-    capacity: order.map((host) => links.capacity[host]),
-  };
-}

@@ -1,4 +1,5 @@
-import { areEqual, defaultProcessor, farRoundTrip, inOrder, linuxTcp } from './network.ts';
+import { linksAmong } from '../links/links-among.ts';
+import { areEqual, defaultProcessor, farRoundTrip, linuxTcp } from './network.ts';
 import type { CostNetwork } from './network.ts';
 import type { Schedule } from './schedule.ts';
 import { directAllReduce, directExchange, directReduceScatter } from './schedules/direct.ts';
@@ -92,7 +93,10 @@ export function operationSeconds({ op, algorithm, bytes }: OperationCost, networ
   if (known === undefined)
     throw new TypeError(`${op}: expected one of ${costAlgorithms(op).join(', ')}, got ${algorithm}.`);
   const { processor = defaultProcessor, tcp = linuxTcp, ranksPerHost = 1 } = network;
-  const links = sharedBy(ranksPerHost, network.order ? inOrder(network.links, network.order) : network.links);
+  const links = sharedBy(
+    ranksPerHost,
+    network.order ? linksAmong(network.links, network.order) : network.links,
+  );
   const inHost = ranksPerHost > 1 ? bytes * processor.secondsPerSharedByte : 0;
   const hosts = links.hosts.length;
   if (hosts === 1) return inHost;

@@ -1,3 +1,4 @@
+export { checkedLinks } from './checked-links.ts';
 export type { GroupHosts, MeasureLinksOptions } from './group-links.ts';
 export { linksAmong } from './links-among.ts';
 export { writeLinksFile } from './links-file.ts';

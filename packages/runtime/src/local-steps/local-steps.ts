@@ -47,14 +47,11 @@ export class LocalSteps implements Averages {
     this.#module = module;
     this.#settings = settings;
     this.#setting = setting;
-    const trained = [...module.namedParameters()].map(([, parameter]) => parameter);
-    this.#local = new FlatParameters(trained.filter(({ requiresGrad }) => requiresGrad !== false));
-    const { length } = this.#local;
-    const initial = new Float32Array(length);
-    this.#local.read({ begin: 0, end: length }, initial);
-    this.#outer = new OuterOptimizer(initial, settings);
+    const all = [...module.namedParameters()].map(([, parameter]) => parameter);
+    this.#local = new FlatParameters(all.filter(({ requiresGrad }) => requiresGrad !== false));
+    this.#outer = new OuterOptimizer(this.localParameters, settings);
     const isRepeatable = settings.faultTolerance === 'shrink';
-    this.#fragments = fragmentRanges(length, settings.fragments).map(
+    this.#fragments = fragmentRanges(this.#local.length, settings.fragments).map(
       (range) => new Fragment(range, hookOf(settings.transport), isRepeatable),
     );
     this.enterGroup(setting.group);
@@ -87,14 +84,12 @@ export class LocalSteps implements Averages {
 
   /** Gives the model the parameters of the last outer step while `run` runs. */
   async withGlobalParameters<Result>(run: () => Promise<Result>): Promise<Result> {
-    const all = { begin: 0, end: this.#local.length };
-    const own = new Float32Array(this.#local.length);
-    this.#local.read(all, own);
-    this.#local.write(all, this.#outer.parameters);
+    const own = this.localParameters;
+    this.takeGlobalParameters();
     try {
       return await run();
     } finally {
-      this.#local.write(all, own);
+      this.localParameters = own;
     }
   }
 
@@ -164,7 +159,7 @@ export class LocalSteps implements Averages {
 
   /** This rank's own parameters become those of the last outer step. */
   takeGlobalParameters(): void {
-    this.#local.write({ begin: 0, end: this.#local.length }, this.#outer.parameters);
+    this.localParameters = this.#outer.parameters;
   }
 
   /** This rank's own parameters. */

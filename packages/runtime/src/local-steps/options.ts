@@ -1,4 +1,4 @@
-import { InvalidArgumentError, requireInteger, requireOptions } from '@ringrun/core';
+import { InvalidArgumentError, requireChoice, requireInteger, requireOptions } from '@ringrun/core';
 import type { CommHook, DistributedDataParallelOptions, OptionNames } from '@ringrun/core';
 import { allReduce, bf16Compress, int4Compress, int8Compress } from '../ddp/hooks/index.ts';
 import type { Islands } from './islands.ts';
@@ -103,8 +103,8 @@ export function checkedLocalSteps(who: string, options: DiLoCoOptions): LocalSte
   requireNumber(who, 'alpha', alpha, 0, 1);
   requireNumber(who, 'outer.lr', lr, 0, Infinity);
   requireNumber(who, 'outer.momentum', momentum, 0, Infinity);
-  requireOne(who, 'transport', transport, Object.keys(transports));
-  requireOne(who, 'faultTolerance', faultTolerance, ['none', 'shrink']);
+  requireChoice(who, 'transport', transport, Object.keys(transports));
+  requireChoice(who, 'faultTolerance', faultTolerance, ['none', 'shrink']);
   if (faultTolerance === 'shrink' && islands !== undefined) {
     throw new InvalidArgumentError(
       `${who}: faultTolerance: expected 'none' with islands, got 'shrink'. Leave one of the two out.`,
@@ -120,10 +120,4 @@ function requireNumber(who: string, what: string, value: number, min: number, ma
   if (value >= min && value <= max && value < Infinity) return;
   const range = max === Infinity ? `of at least ${min}` : `from ${min} to ${max}`;
   throw new InvalidArgumentError(`${who}: ${what}: expected a number ${range}, got ${String(value)}.`);
-}
-
-function requireOne(who: string, what: string, value: string, known: readonly string[]): void {
-  if (known.includes(value)) return;
-  const names = known.map((name) => `'${name}'`).join(', ');
-  throw new InvalidArgumentError(`${who}: ${what}: expected one of ${names}, got '${value}'.`);
 }

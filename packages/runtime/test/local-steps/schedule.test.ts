@@ -46,7 +46,7 @@ test('as many fragments as steps, and lengths that do not divide', () => {
   ]);
 });
 
-test('ranges cover all numbers once, also if there are fewer than fragments', () => {
+test('ranges cover all numbers once, even fewer numbers than fragments', () => {
   expect(fragmentRanges(10, 3)).toEqual([
     { begin: 0, end: 3 },
     { begin: 3, end: 6 },

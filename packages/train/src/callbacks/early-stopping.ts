@@ -1,5 +1,4 @@
-import { requireInteger, requireOptions, type OptionNames } from '@ringrun/core';
-import { requireChoice } from '../metrics/classification/task.ts';
+import { type OptionNames, requireChoice, requireInteger, requireOptions } from '@ringrun/core';
 import type { Callback, MetricsByName, TrainingContext } from './callback.ts';
 import { isBetter, monitored, type Mode } from './monitored.ts';
 

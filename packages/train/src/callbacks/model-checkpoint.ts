@@ -1,6 +1,11 @@
-import { givenLocation, requireInteger, requireOptions, type OptionNames } from '@ringrun/core';
+import {
+  givenLocation,
+  type OptionNames,
+  requireChoice,
+  requireInteger,
+  requireOptions,
+} from '@ringrun/core';
 import { encodeSafetensors, openStorage } from 'ringrun';
-import { requireChoice } from '../metrics/classification/task.ts';
 import type { Callback, MetricsByName, TrainingContext } from './callback.ts';
 import { isBetter, monitored, type Mode } from './monitored.ts';
 

@@ -1,5 +1,4 @@
-import { InvalidArgumentError, requireOptions, type OptionNames } from '@ringrun/core';
-import { requireChoice } from './classification/task.ts';
+import { InvalidArgumentError, type OptionNames, requireChoice, requireOptions } from '@ringrun/core';
 import type { MetricInput, Values } from './input.ts';
 import { Metric, type MetricOptions } from './metric.ts';
 import type { MetricState } from './state.ts';

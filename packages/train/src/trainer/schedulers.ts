@@ -1,8 +1,7 @@
-import { requireInteger, requireOptions, type OptionNames } from '@ringrun/core';
+import { type OptionNames, requireChoice, requireInteger, requireOptions } from '@ringrun/core';
 import { optim } from '@ringrun/nn';
 import type { MetricsByName } from '../callbacks/callback.ts';
 import { monitored } from '../callbacks/monitored.ts';
-import { requireChoice } from '../metrics/classification/task.ts';
 import type { FitOptions, Models, Scheduler, SchedulerConfig } from './fit-options.ts';
 
 const { ReduceLROnPlateau } = optim.lrScheduler;

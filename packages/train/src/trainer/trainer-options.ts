@@ -1,9 +1,10 @@
 import {
   InvalidArgumentError,
-  requireInteger,
-  requireOptions,
   type MembershipChange,
   type OptionNames,
+  requireChoice,
+  requireInteger,
+  requireOptions,
 } from '@ringrun/core';
 import type { CompileStepOptions } from '@ringrun/nn';
 import type {
@@ -15,7 +16,6 @@ import type {
 } from 'ringrun';
 import type { Callback } from '../callbacks/callback.ts';
 import type { Hyperparameters, Logger } from '../loggers/logger.ts';
-import { requireChoice } from '../metrics/classification/task.ts';
 
 /** Where and how often a training is saved, so that it can resume. */
 export interface CheckpointOptions extends Pick<CheckpointerOptions, 'dir' | 'keep'> {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { equalLinks, payloadShare } from '@ringrun/collectives';
+import { checkedLinks, equalLinks, payloadShare } from '@ringrun/collectives';
 import type { Links } from '@ringrun/core';
 import { pathProblem } from '@ringrun/core';
 import { CommandError } from '../../command-error.ts';
@@ -41,30 +41,13 @@ function parsed(path: string): Links {
       cause: error,
     });
   }
-  if (isLinks(value)) return value;
-  throw new CommandError(
-    2,
-    `plan: --links: expected hosts (names), delay (seconds) and bandwidth (bytes per second) of each pair, and capacity of each host in ${path}. ` +
-      'RINGRUN_LINKS=measure with RINGRUN_SAVE_LINKS writes such a file.',
-  );
-}
-
-function isLinks(value: unknown): value is Links {
-  if (typeof value !== 'object' || value === null) return false;
-  const { hosts, delay, bandwidth, capacity } = value as Partial<Record<keyof Links, unknown>>;
-  if (!Array.isArray(hosts) || hosts.length === 0 || !hosts.every((name) => typeof name === 'string'))
-    return false;
-  const isRow = (row: unknown, isRight: (number: number, at: number) => boolean) =>
-    Array.isArray(row) &&
-    row.length === hosts.length &&
-    row.every((one: unknown, at) => typeof one === 'number' && Number.isFinite(one) && isRight(one, at));
-  const isMatrix = (matrix: unknown, isRight: (number: number) => boolean) =>
-    Array.isArray(matrix) &&
-    matrix.length === hosts.length &&
-    matrix.every((row, a) => isRow(row, (one, b) => (a === b ? one === 0 : isRight(one))));
-  return (
-    isMatrix(delay, (one) => one >= 0) &&
-    isMatrix(bandwidth, (one) => one > 0) &&
-    isRow(capacity, (one) => one > 0)
-  );
+  try {
+    return checkedLinks(value, path);
+  } catch (error) {
+    throw new CommandError(
+      2,
+      `plan: --links: expected hosts (names), delay (seconds) and bandwidth (bytes per second) of each pair, and capacity of each host in ${path}. ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
 }

@@ -1,11 +1,11 @@
-import { InvalidArgumentError, requireInteger } from '@ringrun/core';
+import { InvalidArgumentError, requireChoice, requireInteger } from '@ringrun/core';
 import type { Values } from '../input.ts';
 import { Metric } from '../metric.ts';
 import { joined, type MetricState } from '../state.ts';
 import { areaUnder, binnedCurve, exactCurve, type RocCurve } from './roc-curve.ts';
 import { labelsOf, multiclassOf, type Multiclass } from './samples.ts';
 import { divided } from './stat-scores.ts';
-import { requireChoice, requireTask, widthOf } from './task.ts';
+import { requireTask, widthOf } from './task.ts';
 import type { Average, ClassificationOptions, ClassificationTask } from './task.ts';
 
 /** Options of {@link AUROC}. */

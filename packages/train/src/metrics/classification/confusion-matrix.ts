@@ -1,9 +1,10 @@
+import { requireChoice } from '@ringrun/core';
 import type { Values } from '../input.ts';
 import { Metric } from '../metric.ts';
 import type { MetricState } from '../state.ts';
 import { labelsOf, multiclassOf } from './samples.ts';
 import { divided } from './stat-scores.ts';
-import { requireChoice, requireTask, widthOf } from './task.ts';
+import { requireTask, widthOf } from './task.ts';
 import type { ClassificationOptions, ClassificationTask } from './task.ts';
 
 /** Options of {@link ConfusionMatrix}. */

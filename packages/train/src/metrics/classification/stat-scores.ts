@@ -1,9 +1,9 @@
-import { InvalidArgumentError, requireInteger } from '@ringrun/core';
+import { InvalidArgumentError, requireChoice, requireInteger } from '@ringrun/core';
 import type { Values } from '../input.ts';
 import { Metric } from '../metric.ts';
 import type { MetricState } from '../state.ts';
 import { isHigher, labelsOf, multiclassOf, type Multiclass } from './samples.ts';
-import { requireChoice, requireTask, widthOf } from './task.ts';
+import { requireTask, widthOf } from './task.ts';
 import type { Average, ClassificationOptions, ClassificationTask } from './task.ts';
 
 /** Options of metrics that count true and false positives and negatives. */

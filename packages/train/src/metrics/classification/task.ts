@@ -78,10 +78,3 @@ export function requireTask(
   if (!(threshold >= 0 && threshold <= 1))
     throw new InvalidArgumentError(`${who}: threshold: expected a number from 0 to 1, got ${threshold}.`);
 }
-
-/** @throws InvalidArgumentError unless `value` is one of the choices */
-export function requireChoice(who: string, what: string, value: string, choices: readonly string[]): void {
-  if (choices.includes(value)) return;
-  const listed = choices.map((choice) => `'${choice}'`).join(', ');
-  throw new InvalidArgumentError(`${who}: ${what}: expected one of ${listed}, got '${value}'.`);
-}

@@ -1,5 +1,10 @@
-import { InvalidArgumentError, requireInteger, requireOptions, type OptionNames } from '@ringrun/core';
-import { requireChoice } from '../classification/task.ts';
+import {
+  InvalidArgumentError,
+  type OptionNames,
+  requireChoice,
+  requireInteger,
+  requireOptions,
+} from '@ringrun/core';
 import type { Values } from '../input.ts';
 import { Metric, type MetricOptions } from '../metric.ts';
 import type { MetricState } from '../state.ts';

@@ -1,7 +1,6 @@
-import { InvalidArgumentError, requireInteger, requireOptions } from '@ringrun/core';
+import { InvalidArgumentError, requireChoice, requireInteger, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import { isHigher, requireClasses } from '../classification/samples.ts';
-import { requireChoice } from '../classification/task.ts';
 import type { Average } from '../classification/task.ts';
 import { sizeOf, type Values } from '../input.ts';
 import { Metric } from '../metric.ts';
