@@ -125,8 +125,9 @@ test.concurrent.each([
   { what: 'the protection', ofSide: ofDialler, at: 7 },
   { what: 'the rank that connects', ofSide: ofDialler, at: 8 },
   { what: 'the rank that listens', ofSide: ofDialler, at: 12 },
-  { what: 'the nonce of the dialler', ofSide: ofDialler, at: 47 },
-  { what: 'the proof of the dialler', ofSide: ofDialler, at: 48 },
+  { what: 'the lane', ofSide: ofDialler, at: 16 },
+  { what: 'the nonce of the dialler', ofSide: ofDialler, at: 51 },
+  { what: 'the proof of the dialler', ofSide: ofDialler, at: 52 },
   { what: 'the nonce of the listener', ofSide: ofListener, at: 0 },
   { what: 'the proof of the listener', ofSide: ofListener, at: 63 },
 ])('a relay that changes $what of the handshake connects no ranks', async ({ ofSide, at }) => {

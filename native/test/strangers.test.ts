@@ -44,7 +44,7 @@ test('strangers are closed at once for invalid bytes, after 5 s for too few', as
   const [silent, slow] = [await connectTo(listening), await connectTo(listening)];
   const ends: string[] = [];
   const silentClosed = closed(silent).then(() => ends.push('silent'));
-  slow.write(helloOf().subarray(0, 47));
+  slow.write(helloOf().subarray(0, -1));
 
   const refused = {
     'another magic': helloOf({ magic: 'HTTP' }),
@@ -52,6 +52,8 @@ test('strangers are closed at once for invalid bytes, after 5 s for too few', as
     'a rank outside the group': helloOf({ rank: 2 }),
     'the rank that listens': helloOf({ rank: 0 }),
     'another listener': helloOf({ listener: 1 }),
+    'a lane of a control connection': helloOf({ lane: 1 }),
+    'more lanes than a link has': helloOf({ purpose: purposes.data, lane: 33 }),
   };
   for (const [what, hello] of Object.entries(refused)) {
     const stranger = await connectTo(listening);

@@ -8,12 +8,6 @@
 #include "base/failure.h"
 
 namespace ringrun {
-namespace {
-
-bool wouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
-}  // namespace
-
 std::size_t bodyBytesOf(const PointToPointHeader& header) {
   const bool carries = header.type == PointToPointType::Eager || header.type == PointToPointType::Elements;
   return carries ? header.fingerprint.bytes() : 0;

@@ -15,14 +15,18 @@
 
 namespace ringrun {
 
-constexpr std::uint16_t kWireVersion = 6;
+constexpr std::uint16_t kWireVersion = 7;
 
 constexpr std::uint32_t kHelloMagic = 0x31485252;         // "RRH1"
 constexpr std::uint32_t kControlMagic = 0x31435252;       // "RRC1"
 constexpr std::uint32_t kDataMagic = 0x31445252;          // "RRD1"
 constexpr std::uint32_t kPointToPointMagic = 0x31505252;  // "RRP1"
+constexpr std::uint32_t kStripeMagic = 0x31535252;        // "RRS1"
 
 constexpr std::size_t kTokenBytes = 16;
+
+// Connections for stripes between two ranks, in addition to the one for data (transport/tcp/stripes.h).
+constexpr std::uint32_t kMostStripeLanes = 32;
 
 enum class Purpose : std::uint8_t { Control = 1, Data = 2, PointToPoint = 3 };
 
@@ -42,9 +46,10 @@ struct Hello {
   Protection protection = Protection::Authenticated;
   std::uint32_t rank = 0;      // of the dialler
   std::uint32_t listener = 0;  // rank of the other side
+  std::uint32_t lane = 0;      // of a data connection: 0 for messages, or 1 … kMostStripeLanes for their stripes
   Nonce nonce{};
 };
-static_assert(sizeof(Hello) == 48, "wire format");
+static_assert(sizeof(Hello) == 52, "wire format");
 
 // The listener's answer.
 struct Challenge {
@@ -126,9 +131,18 @@ struct DataHeader {
   Fingerprint fingerprint;
   std::uint64_t bytes = 0;      // bytes that follow
   std::uint32_t processor = 0;  // on which the sender ran; used by ranks on the same machine
-  std::uint32_t reserved = 0;
+  std::uint32_t isStriped = 0;  // 1: the elements are sent in stripes, on the other lanes
 };
 static_assert(sizeof(DataHeader) == 48, "wire format");
+
+// Precedes each part of a striped message.
+struct StripeHeader {
+  std::uint32_t magic = kStripeMagic;
+  std::uint32_t bytes = 0;    // that follow
+  std::uint64_t message = 0;  // number of earlier striped messages in this direction
+  std::uint64_t offset = 0;   // of the part in the message, in bytes
+};
+static_assert(sizeof(StripeHeader) == 24, "wire format");
 
 // Message types on a point-to-point connection. The side that connected sends messages; the other replies with
 // ClearToSend and Credit.

@@ -37,7 +37,7 @@ void exchangeChunks(TeamOperation& team, const Combination& combination, void* d
   if (count < static_cast<std::size_t>(team.size())) agree(team);
   const Blocks chunks = evenParts(team, combination, data, count);
   auto* const own = static_cast<std::uint8_t*>(chunks[static_cast<std::size_t>(team.place())].data);
-  SegmentedReduceScatter reduceScatter(team, combination, chunks);
+  SegmentedReduceScatter reduceScatter(team, combination, chunks, SegmentedReduceScatter::Order::AheadOnLongLinks);
   for (std::size_t s = 0; s < reduceScatter.segments(); ++s) {
     reduceScatter.exchange(s);
     reduceScatter.reduceInto(own + reduceScatter.segment(team.place(), s).begin * combination.elementBytes(), s);

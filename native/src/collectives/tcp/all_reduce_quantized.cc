@@ -105,7 +105,7 @@ class Steps {
       if (sent > 0) sends.push_back({to, sentTo(to, step), sent});
       if (received > 0) receives.push_back({from, receivedFrom(from, step), received});
     }
-    team_.transfer(sends, receives, [this] { return work_.runPiece(); });
+    team_.transfer(sends, receives, 0, [this] { return work_.runPiece(); });
   }
 
   // Rounds this rank's terms of segment s of every part.

@@ -74,26 +74,37 @@ void reduceChunksInRing(TeamOperation& team, const Combination& combination, std
   const std::size_t elementBytes = combination.elementBytes();
   const PartialResults partials(team, chunks, elementBytes);
   const int lastStep = team.size() - 2;
-  for (int step = 0; step <= lastStep; ++step) {
+  const std::size_t segments = chunks.segments();
+  const std::size_t ahead = team.sendsAhead(team.above(), segments - 1);
+  std::size_t begun = 0;
+  // Messages number step × segments + s, in both directions.
+  const auto send = [&](std::size_t message) -> TeamOperation::Send {
+    const int step = static_cast<int>(message / segments);
     const int sent = team.below((step + 1) % team.size());
+    const Range out = chunks.segment(sent, message % segments);
+    if (step == 0) callbacks.beforeUse(out);
+    const std::uint8_t* const from =
+        step == 0 ? data + out.begin * elementBytes : partials.of(step - 1, chunks.chunk(sent), out);
+    return {team.above(), from, out.length() * elementBytes};
+  };
+  for (std::size_t message = 0; message < segments * static_cast<std::size_t>(lastStep + 1); ++message) {
+    const int step = static_cast<int>(message / segments);
     const int received = team.below((step + 2) % team.size());
-    for (std::size_t s = 0; s < chunks.segments(); ++s) {
-      const Range out = chunks.segment(sent, s);
-      const Range in = chunks.segment(received, s);
-      std::uint8_t* const own = data + in.begin * elementBytes;
-      std::uint8_t* const into = partials.of(step, chunks.chunk(received), in);
-      const std::uint8_t* const from =
-          step == 0 ? data + out.begin * elementBytes : partials.of(step - 1, chunks.chunk(sent), out);
-      if (step == 0) callbacks.beforeUse(out);
-      callbacks.beforeUse(in);
-      team.transfer({{team.above(), from, out.length() * elementBytes}},
-                    {{team.below(), into, in.length() * elementBytes}});
-      if (step < lastStep) {
-        combination.combine({into, own}, into, in.length());
-      } else {
-        combination.complete({into, own}, own, in.length());
-        callbacks.whenComplete(in);
-      }
+    const Range in = chunks.segment(received, message % segments);
+    std::uint8_t* const own = data + in.begin * elementBytes;
+    std::uint8_t* const into = partials.of(step, chunks.chunk(received), in);
+    std::vector<TeamOperation::Send> sends;
+    for (; begun <= message + ahead && begun < segments * static_cast<std::size_t>(lastStep + 1); ++begun) {
+      sends.push_back(send(begun));
+    }
+    callbacks.beforeUse(in);
+    // `into` held the partial result of the message that was sent `segments` before.
+    team.transfer(sends, {{team.below(), into, in.length() * elementBytes}}, ahead);
+    if (step < lastStep) {
+      combination.combine({into, own}, into, in.length());
+    } else {
+      combination.complete({into, own}, own, in.length());
+      callbacks.whenComplete(in);
     }
   }
 }

@@ -22,12 +22,14 @@ std::size_t segmentBytesFor(int size) {
 
 }  // namespace
 
-SegmentedReduceScatter::SegmentedReduceScatter(TeamOperation& team, const Combination& combination, Blocks parts)
+SegmentedReduceScatter::SegmentedReduceScatter(TeamOperation& team, const Combination& combination, Blocks parts,
+                                               Order order)
     : team_(team),
       combination_(combination),
       parts_(std::move(parts)),
       perSegment_(segmentBytesFor(team.size()) / combination.elementBytes()),
-      receiveBuffer_(team.receiveBuffer(segmentBytesFor(team.size()) * static_cast<std::size_t>(team.size()))) {}
+      receiveBuffer_(team.receiveBuffer(segmentBytesFor(team.size()) * static_cast<std::size_t>(team.size()))),
+      ahead_(order == Order::InTurn ? 0 : team.sendsAhead(team.above(), segments())) {}
 
 std::size_t SegmentedReduceScatter::segments() const {
   const auto shorter = [](const Block& a, const Block& b) { return a.count < b.count; };
@@ -41,15 +43,20 @@ void SegmentedReduceScatter::exchange(std::size_t s) {
   const std::size_t ownBytes = segment(team_.place(), s).length() * elementBytes;
   std::vector<TeamOperation::Send> sends;
   std::vector<TeamOperation::Receive> receives;
-  // Each rank starts with a different receiver.
+  const std::size_t last = segments() - 1;
+  for (; begun_ <= std::min(s + ahead_, last); ++begun_) {
+    // Each rank starts with a different receiver.
+    for (int distance = 1; distance < team_.size(); ++distance) {
+      const int to = team_.above(distance);
+      const Range theirs = segment(to, begun_);
+      if (theirs.length() > 0) sends.push_back({to, ownTermsAt(to, theirs.begin), theirs.length() * elementBytes});
+    }
+  }
   for (int distance = 1; distance < team_.size(); ++distance) {
-    const int to = team_.above(distance);
     const int from = team_.below(distance);
-    const Range theirs = segment(to, s);
-    if (theirs.length() > 0) sends.push_back({to, ownTermsAt(to, theirs.begin), theirs.length() * elementBytes});
     if (ownBytes > 0) receives.push_back({from, receiveBufferOf(from), ownBytes});
   }
-  team_.transfer(sends, receives);
+  team_.transfer(sends, receives, s == last ? 0 : ahead_);
 }
 
 void SegmentedReduceScatter::reduceInto(void* result, std::size_t s) const {

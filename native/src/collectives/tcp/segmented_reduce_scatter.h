@@ -16,8 +16,10 @@ namespace ringrun {
 class SegmentedReduceScatter {
  public:
   // `parts[place]`: this rank's terms of the part that the rank at that place reduces. All ranks know all
-  // lengths.
-  SegmentedReduceScatter(TeamOperation& team, const Combination& combination, Blocks parts);
+  // lengths. Order::AheadOnLongLinks: the caller exchanges all segments without other messages in between, and does not
+  // change other ranks' parts until then.
+  enum class Order { InTurn, AheadOnLongLinks };
+  SegmentedReduceScatter(TeamOperation& team, const Combination& combination, Blocks parts, Order order = Order::InTurn);
 
   // Number of segments of the longest part. Segments beyond the end of shorter parts are empty.
   std::size_t segments() const;
@@ -42,6 +44,8 @@ class SegmentedReduceScatter {
   Blocks parts_;
   std::size_t perSegment_;
   std::uint8_t* receiveBuffer_;
+  std::size_t ahead_;      // segments that are sent before as many others have arrived
+  std::size_t begun_ = 0;  // segments that are being sent
 };
 
 // Divides an array into nearly equal parts, one for each place.

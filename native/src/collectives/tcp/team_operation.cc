@@ -13,7 +13,8 @@ TeamOperation::TeamOperation(Messenger& messenger, const Call& call, const Team&
       sent_(team.size()),
       received_(team.size()) {}
 
-void TeamOperation::transfer(const std::vector<Send>& sends, const std::vector<Receive>& receives, const WorkMeanwhile& meanwhile) {
+void TeamOperation::transfer(const std::vector<Send>& sends, const std::vector<Receive>& receives, std::size_t mostAhead,
+                             const WorkMeanwhile& meanwhile) {
   std::vector<Outgoing> outgoing;
   std::vector<Incoming> incoming;
   outgoing.reserve(sends.size());
@@ -26,7 +27,7 @@ void TeamOperation::transfer(const std::vector<Send>& sends, const std::vector<R
     const auto place = static_cast<std::size_t>(from);
     incoming.push_back({team_[place], received_[place]++, into, bytes, headerFirst});
   }
-  messenger_.transfer(call_, outgoing, incoming, meanwhile);
+  messenger_.transfer(call_, outgoing, incoming, mostAhead, meanwhile);
 }
 
 }  // namespace ringrun

@@ -54,7 +54,14 @@ class TeamOperation {
   };
 
   // Messenger::transfer. Numbers the messages of each pair, so that both sides can check them.
-  void transfer(const std::vector<Send>& sends, const std::vector<Receive>& receives, const WorkMeanwhile& meanwhile = {});
+  void transfer(const std::vector<Send>& sends, const std::vector<Receive>& receives, std::size_t mostAhead = 0,
+                const WorkMeanwhile& meanwhile = {});
+
+  // The number of messages that this rank should send to `place` before it has received as many others: `most` over a
+  // long link, where a message that waits for another one costs a delay. No effect on the bytes of messages.
+  std::size_t sendsAhead(int place, std::size_t most) {
+    return messenger_.isFar(team_[static_cast<std::size_t>(place)]) ? most : 0;
+  }
 
   // See Buffer::of.
   std::uint8_t* receiveBuffer(std::size_t bytes) { return scratch_.receiveBuffer.of(bytes); }

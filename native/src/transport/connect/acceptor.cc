@@ -42,8 +42,6 @@ bool isShortageOfThisMachine(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
 }
 
-bool wouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
 }  // namespace
 
 void Acceptor::advanceIfDue() {
@@ -138,7 +136,7 @@ bool Acceptor::hasEnded(Stranger& stranger) {
 void Acceptor::file(Stranger& stranger) {
   const auto prepare = [&] { prepareConnection(stranger.fd.get(), stranger.socketType, silentPeerTimeout_); };
   if (failureOf(prepare)) return;
-  identified_[{stranger.hello.purpose, static_cast<int>(stranger.hello.rank)}] = linkOf(stranger);
+  identified_[{stranger.hello.purpose, static_cast<int>(stranger.hello.rank), stranger.hello.lane}] = linkOf(stranger);
 }
 
 Acceptor::Progress Acceptor::identify(Stranger& stranger) {
@@ -182,6 +180,7 @@ Acceptor::Progress Acceptor::read(Stranger& stranger, void* into, std::size_t by
 
 bool Acceptor::isForThisRank(const Hello& hello) const {
   return hello.magic == kHelloMagic && hello.version == kWireVersion && isKnown(hello.purpose) &&
+         hello.lane <= (hello.purpose == Purpose::Data ? kMostStripeLanes : 0) &&
          hello.rank < static_cast<std::uint32_t>(size_) && hello.rank != static_cast<std::uint32_t>(rank_) &&
          hello.listener == static_cast<std::uint32_t>(rank_);
 }
@@ -202,8 +201,8 @@ Link Acceptor::linkOf(Stranger& stranger) const {
   return Link(std::move(stranger.fd), std::make_unique<RecordCipher>(keyOf(Side::Listener), keyOf(Side::Dialler)));
 }
 
-Link Acceptor::take(Purpose purpose, int rank) {
-  const auto found = identified_.find({purpose, rank});
+Link Acceptor::take(Purpose purpose, int rank, std::uint32_t lane) {
+  const auto found = identified_.find({purpose, rank, lane});
   if (found == identified_.end()) return {};
   Link link = std::move(found->second);
   identified_.erase(found);
@@ -212,8 +211,8 @@ Link Acceptor::take(Purpose purpose, int rank) {
 
 bool Acceptor::takeAny(Purpose purpose, int& rank, Link& link) {
   for (auto one = identified_.begin(); one != identified_.end(); ++one) {
-    if (one->first.first != purpose) continue;
-    rank = one->first.second;
+    if (std::get<Purpose>(one->first) != purpose) continue;
+    rank = std::get<int>(one->first);
     link = std::move(one->second);
     identified_.erase(one);
     return true;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -54,7 +55,7 @@ class Acceptor {
   bool isDue() const { return next_ == Clock::time_point{} || Clock::now() >= next_; }
 
   // Removes and returns the connection of `rank` for `purpose`; empty if it has not arrived.
-  Link take(Purpose purpose, int rank);
+  Link take(Purpose purpose, int rank, std::uint32_t lane = 0);
 
   // Removes any connection for `purpose` and sets `rank` to its peer. Returns false if none exists.
   bool takeAny(Purpose purpose, int& rank, Link& link);
@@ -77,6 +78,7 @@ class Acceptor {
     Proof proof{};
     std::size_t read = 0;  // bytes that have arrived of `hello`, or of `proof` if isChallenged
   };
+  using Connection = std::tuple<Purpose, int, std::uint32_t>;  // purpose, connecting rank, lane
   enum class Progress { Waiting, Identified, Refused };
 
   void advance(std::size_t most);
@@ -106,7 +108,7 @@ class Acceptor {
   bool hasMetStranger_ = false;     // a stranger's connection has ended since the last advance() began
   rlim_t descriptors_ = RLIM_INFINITY;  // maximum number of descriptors of this process
   Clock::time_point next_{};        // time from which isDue() returns true
-  std::map<std::pair<Purpose, int>, Link> identified_;
+  std::map<Connection, Link> identified_;
 };
 
 }  // namespace ringrun

@@ -90,7 +90,7 @@ void throwIfTimedOutOrCancelled(const Call& call, int missing, const std::string
   if (call.deadline.passed()) throw Failure(FailureCode::Timeout, {{missing, {}}}, what);
 }
 
-Dialling::Dialling(const Directory& directory, int peer, Purpose purpose)
+Dialling::Dialling(const Directory& directory, int peer, Purpose purpose, std::uint32_t lane)
     : directory_(directory),
       peer_(peer),
       socketType_(directory.socketTypeTo(peer)),
@@ -100,6 +100,7 @@ Dialling::Dialling(const Directory& directory, int peer, Purpose purpose)
   hello_.protection = directory.authentication().protectionOf(socketType_);
   hello_.rank = static_cast<std::uint32_t>(directory.rank());
   hello_.listener = static_cast<std::uint32_t>(peer);
+  hello_.lane = lane;
 }
 
 Link Dialling::advance(const Call& call) {

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@ namespace ringrun {
 class Dialling {
  public:
   // `directory` must outlive this object.
-  Dialling(const Directory& directory, int peer, Purpose purpose);
+  Dialling(const Directory& directory, int peer, Purpose purpose, std::uint32_t lane = 0);
 
   // Returns the connection when it is ready, else an empty one. Network errors are retried without limit: the
   // caller has a deadline, and checks the peer's control connection, if any. A listener that closes the

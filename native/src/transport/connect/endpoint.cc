@@ -70,6 +70,10 @@ std::optional<Delivery> deliveryOf(int fd, SocketType socketType) {
   return socketType == SocketType::Tcp ? deliveryOfTcp(fd) : std::nullopt;
 }
 
+std::optional<std::chrono::microseconds> roundTripOf(int fd, SocketType socketType) {
+  return socketType == SocketType::Tcp ? roundTripOfTcp(fd) : std::nullopt;
+}
+
 // If the kernel knows, it reports why a router or the local network could not deliver the segments.
 bool isSilence(int error) { return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH; }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -51,6 +52,10 @@ struct Delivery {
 
 // No value for a Unix socket, and if the system does not tell.
 std::optional<Delivery> deliveryOf(int fd, SocketType socketType);
+
+// The shortest round trip that the kernel has seen on a TCP connection. No value for a Unix socket, and if the system
+// does not tell.
+std::optional<std::chrono::microseconds> roundTripOf(int fd, SocketType socketType);
 
 // True if this errno means that the other side of a connection did not answer.
 bool isSilence(int error);

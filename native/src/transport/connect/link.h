@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,9 @@
 #include "transport/connect/record_cipher.h"
 
 namespace ringrun {
+
+// True if a system call of a socket that never blocks should be repeated later.
+inline bool wouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 // A connection to a rank that both sides have authenticated. Encrypted if it has a cipher. Never blocks.
 class Link {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 
 #include "base/deadline.h"
@@ -14,11 +15,13 @@ extern const int kTcpNoDelay;
 extern const int kTcpKeepIdle;      // seconds before the first keep-alive probe
 extern const int kTcpKeepInterval;  // seconds between two probes
 extern const int kTcpKeepCount;
+extern const int kTcpMostUnsent;  // bytes that wait to be sent while poll() reports POLLOUT; 0: the system's limit
 
 // Ends a connection whose sent bytes are not acknowledged for `silence`. Returns 0 or errno.
 int setUnansweredTimeout(int fd, Milliseconds silence);
 
 // No value if the system does not report it.
 std::optional<Delivery> deliveryOfTcp(int fd);
+std::optional<std::chrono::microseconds> roundTripOfTcp(int fd);  // the shortest
 
 }  // namespace ringrun

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 
 #include "base/descriptors.h"
 
@@ -15,6 +17,7 @@ const int kTcpNoDelay = TCP_NODELAY;
 const int kTcpKeepIdle = TCP_KEEPIDLE;
 const int kTcpKeepInterval = TCP_KEEPINTVL;
 const int kTcpKeepCount = TCP_KEEPCNT;
+const int kTcpMostUnsent = TCP_NOTSENT_LOWAT;
 
 int setUnansweredTimeout(int fd, Milliseconds silence) {
   return setSocketOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence.count()));
@@ -28,6 +31,15 @@ std::optional<Delivery> deliveryOfTcp(int fd) {
   // A segment that a firewall on this host dropped counts as not sent.
   return Delivery{info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0, info.tcpi_bytes_acked,
                   Milliseconds{std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv)}};
+}
+
+std::optional<std::chrono::microseconds> roundTripOfTcp(int fd) {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
+  if (length < offsetof(tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt) return std::nullopt;
+  if (info.tcpi_min_rtt == std::numeric_limits<std::uint32_t>::max()) return std::nullopt;  // no sample
+  return std::chrono::microseconds{info.tcpi_min_rtt};
 }
 
 }  // namespace ringrun

@@ -18,6 +18,7 @@ const int kTcpKeepIdle = TCP_KEEPALIVE;  // of macOS
 #endif
 const int kTcpKeepInterval = TCP_KEEPINTVL;
 const int kTcpKeepCount = TCP_KEEPCNT;
+const int kTcpMostUnsent = TCP_NOTSENT_LOWAT;
 
 #ifdef TCP_RXT_CONNDROPTIME
 // Of macOS, in seconds: the time for which it retransmits.
@@ -30,5 +31,6 @@ int setUnansweredTimeout(int, Milliseconds) { return 0; }
 #endif
 
 std::optional<Delivery> deliveryOfTcp(int) { return std::nullopt; }
+std::optional<std::chrono::microseconds> roundTripOfTcp(int) { return std::nullopt; }
 
 }  // namespace ringrun

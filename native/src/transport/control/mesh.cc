@@ -162,6 +162,11 @@ void ControlMesh::receive() {
   if (acceptor_->hasStrangers() || (isReady && std::any_of(first, interests.end(), isAny))) acceptor_->advanceIfDue();
 }
 
+std::optional<std::chrono::microseconds> ControlMesh::roundTripTo(int peer) const {
+  const Link& link = peers_[peer].link;
+  return link ? roundTripOf(link.fd(), directory_.socketTypeTo(peer)) : std::nullopt;
+}
+
 void ControlMesh::sendStatus(const Fingerprint& fingerprint) noexcept {
   if (lastStatusSequence_ == fingerprint.sequence && !owesStatus_) return;
   if (lastStatusSequence_ != fingerprint.sequence) long_waits::set(this, describe(wholeOf(fingerprint)));

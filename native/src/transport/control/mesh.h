@@ -54,6 +54,9 @@ class ControlMesh {
   // True if the connection to the peer ended because it did not answer.
   bool isSilent(int peer) const { return peers_[peer].isSilent; }
 
+  // The shortest round trip to the peer that the kernel has seen. No value for a rank of this host.
+  std::optional<std::chrono::microseconds> roundTripTo(int peer) const;
+
   // The failure of an operation that needs `peer`, after hasEnded(peer).
   Failure endFailure(int peer) const;
 

@@ -1,7 +1,6 @@
 #include "transport/tcp/messenger.h"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -9,13 +8,15 @@
 #include <cerrno>
 #include <string>
 #include <thread>
-#include <type_traits>
 #include <utility>
 
+#include "base/descriptors.h"
 #include "base/failure.h"
 #include "base/usable_cpus.h"
 #include "base/wait.h"
 #include "transport/connect/dial.h"
+#include "transport/connect/tcp_state.h"
+#include "transport/tcp/remaining_parts.h"
 
 namespace ringrun {
 namespace {
@@ -35,20 +36,6 @@ constexpr Milliseconds kEndReasonTimeout{200};
 // A rank sends STATUS for an operation that takes this long, even if it makes progress.
 constexpr Milliseconds kLongOperation{1000};
 
-bool wouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
-// Header and data as the two parts of one system call, without the first `done` bytes.
-int remainingParts(iovec* parts, void* header, std::size_t headerBytes, void* data, std::size_t dataBytes, std::size_t done) {
-  int count = 0;
-  if (done < headerBytes) {
-    parts[count++] = {static_cast<std::uint8_t*>(header) + done, headerBytes - done};
-    done = headerBytes;
-  }
-  const std::size_t dataDone = done - headerBytes;
-  if (dataDone < dataBytes) parts[count++] = {static_cast<std::uint8_t*>(data) + dataDone, dataBytes - dataDone};
-  return count;
-}
-
 }  // namespace
 
 Messenger::Messenger(const Directory& directory, Acceptor& acceptor, ControlMesh& mesh)
@@ -58,44 +45,45 @@ Messenger::Messenger(const Directory& directory, Acceptor& acceptor, ControlMesh
       directory_(directory),
       acceptor_(acceptor),
       mesh_(mesh),
-      connections_(static_cast<std::size_t>(size_)),
+      channels_(static_cast<std::size_t>(size_)),
       processors_(static_cast<std::size_t>(size_), kUnknownProcessor) {}
 
 void Messenger::transfer(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives,
-                         const WorkMeanwhile& meanwhile) {
+                         std::size_t mostAhead, const WorkMeanwhile& meanwhile) {
   begin(call, sends, receives);
-  run(call, nullptr, meanwhile);
+  run(call, mostAhead, nullptr, meanwhile);
 }
 
 void Messenger::transfer(const Call& call, const Messages& first, const Follow& follow) {
   begin(call, first.sends, first.receives);
-  run(call, &follow, {});
+  run(call, 0, &follow, {});
 }
 
-void Messenger::run(const Call& call, const Follow* follow, const WorkMeanwhile& meanwhile) {
+void Messenger::run(const Call& call, std::size_t mostAhead, const Follow* follow, const WorkMeanwhile& meanwhile) {
   auto lastProgress = Clock::now();
   int idle = 0;
   for (;;) {
     const bool advanced = advanceAll(call);
     if (follow != nullptr) replaceComplete(call, *follow);
-    if (isComplete()) return;
+    if (isComplete(mostAhead)) return;
     if (advanced || (meanwhile && meanwhile())) {
       idle = 0;
       continue;
     }
     if (++idle == 1) lastProgress = Clock::now();
-    if (isOversubscribed_ && idle <= kYields) {
+    if (isOversubscribed_ && !usesLanes_ && idle <= kYields) {
       std::this_thread::yield();
       continue;
     }
-    if (!isOversubscribed_ && idle <= kSpins && (idle > 1 || runsApartFromPeers())) continue;
+    if (!isOversubscribed_ && !usesLanes_ && idle <= kSpins && (idle > 1 || runsApartFromPeers())) continue;
     waitForReadiness(call);
     checkWhileWaiting(call, lastProgress);
   }
 }
 
 void Messenger::begin(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) {
-  sending_.clear();
+  usesLanes_ = false;
+  sent_.clear();
   receiving_.clear();
   add(call, sends, receives);
 }
@@ -108,23 +96,27 @@ void Messenger::add(const Call& call, const std::vector<Outgoing>& sends, const 
     sending.header.fingerprint = call.fingerprint;
     sending.header.bytes = message.bytes;
     sending.header.processor = processor;
-    sending_.push_back(sending);
+    std::deque<Sending>& queue = channelTo(message.to).sending;
+    if (queue.empty()) sendingTo_.push_back(message.to);
+    queue.push_back(sending);
+    if (message.bytes >= kStripedBytes) beginLanes(message.to);
   }
-  for (const auto& message : receives) receiving_.push_back({message, {}});
+  for (const auto& message : receives) {
+    receiving_.push_back({message, {}});
+    if (message.bytes >= kStripedBytes) beginLanes(message.from);
+  }
 }
 
 void Messenger::replaceComplete(const Call& call, const Follow& follow) {
-  const auto takeComplete = [](auto& all) {
-    const auto firstComplete = std::stable_partition(all.begin(), all.end(), [](const auto& one) { return !one.complete(); });
-    std::remove_reference_t<decltype(all)> complete(firstComplete, all.end());
-    all.erase(firstComplete, all.end());
-    return complete;
-  };
-  for (const auto& one : takeComplete(sending_)) {
-    const Messages next = follow.sent(one.message);
+  for (const Outgoing& message : std::exchange(sent_, {})) {
+    const Messages next = follow.sent(message);
     add(call, next.sends, next.receives);
   }
-  for (const auto& one : takeComplete(receiving_)) {
+  const auto isUnderWay = [](const Receiving& one) { return !one.complete(); };
+  const auto firstComplete = std::stable_partition(receiving_.begin(), receiving_.end(), isUnderWay);
+  const std::vector<Receiving> received(firstComplete, receiving_.end());
+  receiving_.erase(firstComplete, receiving_.end());
+  for (const auto& one : received) {
     const Messages next = follow.received(one.message);
     add(call, next.sends, next.receives);
   }
@@ -132,38 +124,41 @@ void Messenger::replaceComplete(const Call& call, const Follow& follow) {
 
 bool Messenger::advanceAll(const Call& call) {
   bool advanced = false;
-  for (auto& sending : sending_) {
-    if (!sending.complete() && hasConnection(sending.message.to, call)) advanced |= advance(sending);
+  for (const int peer : sendingTo_) {
+    if (hasConnection(peer, call)) advanced |= advanceSends(peer, call);
   }
+  const auto isSent = [&](int peer) { return channelTo(peer).sending.empty(); };
+  sendingTo_.erase(std::remove_if(sendingTo_.begin(), sendingTo_.end(), isSent), sendingTo_.end());
   for (auto& receiving : receiving_) {
     if (!receiving.complete() && hasConnection(receiving.message.from, call)) advanced |= advance(receiving, call);
   }
   return advanced;
 }
 
-bool Messenger::isComplete() const {
-  const auto complete = [](const auto& one) { return one.complete(); };
-  return std::all_of(receiving_.begin(), receiving_.end(), complete) &&
-         std::all_of(sending_.begin(), sending_.end(), complete);
+bool Messenger::isComplete(std::size_t mostAhead) const {
+  return std::all_of(receiving_.begin(), receiving_.end(), [](const Receiving& one) { return one.complete(); }) &&
+         std::all_of(sendingTo_.begin(), sendingTo_.end(),
+                     [&](int peer) { return channelTo(peer).sending.size() <= mostAhead; });
 }
 
 bool Messenger::hasConnection(int peer, const Call& call) {
-  Link& connection = connections_[static_cast<std::size_t>(peer)];
+  Link& connection = channelTo(peer).connection;
   if (connection) return true;
-  if (peer < rank_) {
-    connection = advanceDialling(peer, call);
-  } else {
-    acceptor_.advance();
-    connection = acceptor_.take(Purpose::Data, peer);
-  }
+  if (peer > rank_) acceptor_.advance();
+  connection = advanceConnecting({peer, 0}, call);
   return static_cast<bool>(connection);
 }
 
+// The higher rank connects.
+Link Messenger::advanceConnecting(Lane lane, const Call& call) {
+  return lane.first < rank_ ? advanceDialling(lane, call) : acceptor_.take(Purpose::Data, lane.first, lane.second);
+}
+
 // A peer that refuses connections has ended, and may have sent the reason on its control connection.
-Link Messenger::advanceDialling(int peer, const Call& call) {
+Link Messenger::advanceDialling(Lane lane, const Call& call) {
   std::string refusal;
   try {
-    const auto one = dialled_.try_emplace(peer, directory_, peer, Purpose::Data).first;
+    const auto one = dialled_.try_emplace(lane, directory_, lane.first, Purpose::Data, lane.second).first;
     Link connection = one->second.advance(call);
     if (connection) dialled_.erase(one);
     return connection;
@@ -171,23 +166,24 @@ Link Messenger::advanceDialling(int peer, const Call& call) {
     if (failure.code != FailureCode::PeerDied) throw;
     refusal = failure.detail;
   }
-  throwEndFailureOf(peer, refusal);
+  throwEndFailureOf(lane.first, refusal);
 }
 
 bool Messenger::advance(Sending& sending) {
   const int peer = sending.message.to;
+  const std::size_t bytes = sending.header.isStriped != 0 ? 0 : sending.message.bytes;
   iovec parts[2];
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(
-      remainingParts(parts, &sending.header, sizeof sending.header, const_cast<void*>(sending.message.data),
-                     sending.message.bytes, sending.done));
-  const ssize_t sent = connections_[static_cast<std::size_t>(peer)].send(message);
+      remainingParts(parts, &sending.header, sizeof sending.header, const_cast<void*>(sending.message.data), bytes,
+                     sending.done));
+  const ssize_t sent = channelTo(peer).connection.send(message);
   if (sent < 0) {
     if (wouldBlock(errno)) return false;
     const int error = errno;
     const std::string about = std::to_string(sending.done) + " of " +
-                              std::to_string(sizeof sending.header + sending.message.bytes) + " bytes sent";
+                              std::to_string(sizeof sending.header + bytes) + " bytes sent";
     throwEndFailureOf(peer, describeEnd("sendmsg", error, about, directory_, peer));
   }
   sending.done += static_cast<std::size_t>(sent);
@@ -196,14 +192,18 @@ bool Messenger::advance(Sending& sending) {
 
 bool Messenger::advance(Receiving& receiving, const Call& call) {
   const int peer = receiving.message.from;
-  const bool headerAlone = receiving.message.headerFirst && receiving.done < sizeof receiving.header;
+  if (receiving.isStriped()) return advanceStriped(receiving, call);
+  // The elements of a striped message do not follow its header, but other headers may. The sender may have measured a
+  // longer round trip than this rank.
+  const bool mayBeStriped = receiving.message.bytes >= kStripedBytes && !directory_.isOnThisMachine(peer);
+  const bool headerAlone = (receiving.message.headerFirst || mayBeStriped) && receiving.done < sizeof receiving.header;
   iovec parts[2];
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(
       remainingParts(parts, &receiving.header, sizeof receiving.header, receiving.message.into,
                      headerAlone ? 0 : receiving.message.bytes, receiving.done));
-  const ssize_t got = connections_[static_cast<std::size_t>(peer)].receive(message);
+  const ssize_t got = channelTo(peer).connection.receive(message);
   const auto progress = [&] {
     return std::to_string(receiving.done) + " of " + std::to_string(sizeof receiving.header + receiving.message.bytes) +
            " bytes received";
@@ -219,6 +219,10 @@ bool Messenger::advance(Receiving& receiving, const Call& call) {
   receiving.done += static_cast<std::size_t>(got);
   if (!hadHeader && receiving.done >= sizeof receiving.header) {
     checkHeader(receiving, call);
+    if (receiving.isStriped()) {
+      receiving.striped = {static_cast<std::uint8_t*>(receiving.message.into), receiving.message.bytes,
+                           channelTo(peer).stripedReceives++};
+    }
     if (directory_.isOnThisMachine(peer)) processors_[static_cast<std::size_t>(peer)] = receiving.header.processor;
   }
   return true;
@@ -247,9 +251,7 @@ void Messenger::checkHeader(const Receiving& receiving, const Call& call) const 
 bool Messenger::runsApartFromPeers() {
   bool enough = true;
   const auto moveAwayFrom = [&](int peer) { enough &= mover_.moveAwayFrom(processors_[static_cast<std::size_t>(peer)]); };
-  for (const auto& sending : sending_) {
-    if (!sending.complete()) moveAwayFrom(sending.message.to);
-  }
+  for (const int peer : sendingTo_) moveAwayFrom(peer);
   for (const auto& receiving : receiving_) {
     if (!receiving.complete()) moveAwayFrom(receiving.message.from);
   }
@@ -260,22 +262,44 @@ void Messenger::waitForReadiness(const Call& call) {
   interests_.clear();
   Milliseconds pause = call.deadline.leftWithin(kLivenessInterval);
   bool isAwaiting = false;  // a rank that connects to this one
-  const auto add = [&](int peer, short events) {
-    const Link& connection = connections_[static_cast<std::size_t>(peer)];
-    if (connection) {
-      interests_.push_back({connection.fd(), events, 0});
-    } else if (const auto dialled = dialled_.find(peer); dialled != dialled_.end()) {
-      dialled->second.addInterest(interests_);
-      pause = dialled->second.pauseWithin(pause);
-    } else {
+  const auto addConnecting = [&](Lane lane) {
+    const auto dialled = dialled_.find(lane);
+    if (dialled == dialled_.end()) {
       isAwaiting = true;
+      return;
+    }
+    dialled->second.addInterest(interests_);
+    pause = dialled->second.pauseWithin(pause);
+  };
+  const auto addLanes = [&](int peer, bool sends, const StripedReceive* receiving) {
+    const Channel& channel = channelTo(peer);
+    channel.stripes.addInterests(interests_, sends, receiving);
+    for (std::uint32_t lane = 1; lane <= channel.lanes.value_or(0); ++lane) {
+      if (!channel.stripes.has(lane)) addConnecting({peer, lane});
     }
   };
-  for (const auto& sending : sending_) {
-    if (!sending.complete()) add(sending.message.to, POLLOUT);
+  for (const int peer : sendingTo_) {
+    const Channel& channel = channelTo(peer);
+    if (!channel.connection) {
+      addConnecting({peer, 0});
+      continue;
+    }
+    if (channel.lanes.value_or(0) > 0) {
+      addLanes(peer, waitsForLanes(channel), nullptr);
+    }
+    if (waitsForConnection(channel)) interests_.push_back({channel.connection.fd(), POLLOUT, 0});
   }
   for (const auto& receiving : receiving_) {
-    if (!receiving.complete()) add(receiving.message.from, POLLIN);
+    const int peer = receiving.message.from;
+    const Channel& channel = channelTo(peer);
+    if (receiving.complete()) continue;
+    if (!channel.connection) {
+      addConnecting({peer, 0});
+    } else if (receiving.isStriped()) {
+      addLanes(peer, false, &receiving.striped);
+    } else {
+      interests_.push_back({channel.connection.fd(), POLLIN, 0});
+    }
   }
   mesh_.addInterests(interests_, isAwaiting);
   pollSockets(interests_.data(), interests_.size(), pause);
@@ -289,9 +313,7 @@ void Messenger::checkWhileWaiting(const Call& call, Clock::time_point lastProgre
   mesh_.receive();
   mesh_.throwIfFailedBy(call.fingerprint.sequence);
   mesh_.throwIfDisagreed(call.fingerprint);
-  for (const auto& sending : sending_) {
-    if (!sending.complete()) throwIfEnded(sending.message.to, idle);
-  }
+  for (const int peer : sendingTo_) throwIfEnded(peer, idle);
   for (const auto& receiving : receiving_) {
     if (!receiving.complete()) throwIfEnded(receiving.message.from, idle);
   }
@@ -303,7 +325,7 @@ void Messenger::checkWhileWaiting(const Call& call, Clock::time_point lastProgre
 void Messenger::throwIfEnded(int peer, Clock::duration idle) {
   if (!mesh_.hasEnded(peer)) return;
   // It may have connected, sent and ended since the last check.
-  Link& connection = connections_[static_cast<std::size_t>(peer)];
+  Link& connection = channelTo(peer).connection;
   if (!connection && peer > rank_) {
     acceptor_.advance();
     connection = acceptor_.take(Purpose::Data, peer);
@@ -333,9 +355,7 @@ std::vector<InvolvedRank> Messenger::missing(const Call& call) const {
   for (const auto& receiving : receiving_) {
     if (!receiving.complete()) awaited.push_back({receiving.message.from, mesh_.lastSeenIn(receiving.message.from)});
   }
-  for (const auto& sending : sending_) {
-    if (!sending.complete()) awaited.push_back({sending.message.to, mesh_.lastSeenIn(sending.message.to)});
-  }
+  for (const int peer : sendingTo_) awaited.push_back({peer, mesh_.lastSeenIn(peer)});
   return awaited;
 }
 
@@ -358,13 +378,14 @@ void Messenger::throwAltered(int peer) const {
 }
 
 void Messenger::limitUnsent(int peer, int bytes) {
-  const Link& connection = connections_[static_cast<std::size_t>(peer)];
+  const Link& connection = channelTo(peer).connection;
   // A kernel without it buffers more, which only takes longer.
-  if (connection) static_cast<void>(::setsockopt(connection.fd(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes));
+  if (connection) static_cast<void>(setSocketOption(connection.fd(), IPPROTO_TCP, kTcpMostUnsent, bytes));
 }
 
 void Messenger::closeAll() {
-  for (auto& connection : connections_) connection.reset();
+  for (auto& channel : channels_) channel = Channel{};
+  sendingTo_.clear();
   dialled_.clear();
 }
 

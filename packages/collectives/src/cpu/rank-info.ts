@@ -9,7 +9,7 @@ import { isProof, notAuthenticated, notInThisGroup, withProof } from '../native-
 import type { RequestedTransport } from './requested-transport.ts';
 
 /** Version of the wire format (docs/wire-format.md). Ranks with different versions refuse to form a group. */
-const protocol = 6;
+const protocol = 7;
 
 /** The information that a rank publishes about itself in the store before it is connected. */
 export interface RankInfo {
