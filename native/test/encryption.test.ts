@@ -86,8 +86,8 @@ const [control, data, pointToPoint] = [1, 2, 3];
 /** Changes one bit of the first bytes after the handshake, at `at`, of the connections with this purpose. */
 function flipping(purpose: number, at: number): (passing: Passing) => void {
   return (passing) => {
-    // The dialler's side of a handshake has 80 bytes, the listener's 64.
-    const position = at + (passing.ofDialler ? 80 : 64) - passing.offset;
+    // The dialler's side of a handshake has 84 bytes, the listener's 64.
+    const position = at + (passing.ofDialler ? 84 : 64) - passing.offset;
     if (passing.purpose === purpose && position >= 0 && position < passing.bytes.length)
       passing.bytes[position] ^= 8;
   };
