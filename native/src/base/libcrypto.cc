@@ -1,8 +1,12 @@
 #include "base/libcrypto.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "base/failure.h"
 
@@ -37,11 +41,37 @@ Libcrypto findAll() {
   return library;
 }
 
+std::atomic<int> usesOfAllThreads{0};
+std::atomic<bool> isExiting{false};
+thread_local int usesOfThisThread = 0;  // nested ones, and one that never ends on the thread that exits
+
+void waitForUses() {
+  isExiting = true;
+  ++usesOfThisThread;
+  while (usesOfAllThreads > 0) std::this_thread::yield();
+}
+
+// exit() calls the latest handler first, and Node has registered that of OpenSSL when it started.
+const Libcrypto& ofNode() {
+  static const Libcrypto library = [] {
+    std::atexit(waitForUses);
+    return findAll();
+  }();
+  return library;
+}
+
 }  // namespace
 
-const Libcrypto& Libcrypto::ofNode() {
-  static const Libcrypto library = findAll();
-  return library;
+LibcryptoUse::LibcryptoUse() : library_(ofNode()) {
+  ++usesOfAllThreads;
+  if (usesOfThisThread++ > 0 || !isExiting) return;
+  --usesOfAllThreads;
+  for (;;) ::pause();
+}
+
+LibcryptoUse::~LibcryptoUse() {
+  --usesOfThisThread;
+  --usesOfAllThreads;
 }
 
 }  // namespace ringrun

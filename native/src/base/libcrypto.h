@@ -27,9 +27,22 @@ struct Libcrypto {
                      const unsigned char* nonce) = nullptr;
   int (*decryptUpdate)(Pointer context, unsigned char* into, int* written, const unsigned char* from, int bytes) = nullptr;
   int (*decryptFinal)(Pointer context, unsigned char* into, int* written) = nullptr;
+};
 
-  // Throws Failure if Node does not export one of them.
-  static const Libcrypto& ofNode();
+// A use of libcrypto, which exit() does not interrupt: Node's exit() frees the state of OpenSSL while threads of ringrun
+// still run. It waits for the uses of all threads, and a thread that begins one later stops for good.
+class LibcryptoUse {
+ public:
+  // Throws Failure if Node does not export a function.
+  LibcryptoUse();
+  ~LibcryptoUse();
+  LibcryptoUse(const LibcryptoUse&) = delete;
+  LibcryptoUse& operator=(const LibcryptoUse&) = delete;
+
+  const Libcrypto* operator->() const { return &library_; }
+
+ private:
+  const Libcrypto& library_;
 };
 
 }  // namespace ringrun

@@ -9,10 +9,10 @@ namespace ringrun {
 namespace {
 
 Key hmacOf(const Key& key, const void* data, std::size_t dataBytes) {
-  const Libcrypto& library = Libcrypto::ofNode();
+  const LibcryptoUse library;
   Key result{};
   unsigned int resultBytes = 0;
-  const auto* const done = library.hmac(library.sha256(), key.data(), static_cast<int>(key.size()),
+  const auto* const done = library->hmac(library->sha256(), key.data(), static_cast<int>(key.size()),
                                         static_cast<const unsigned char*>(data), dataBytes, result.data(), &resultBytes);
   if (done == nullptr || resultBytes != result.size()) {
     throw Failure(FailureCode::System, {}, "OpenSSL's HMAC failed with SHA-256");
@@ -22,7 +22,7 @@ Key hmacOf(const Key& key, const void* data, std::size_t dataBytes) {
 
 }  // namespace
 
-Authentication::Authentication(const Key& key, bool encrypts) : key_(key), encrypts_(encrypts) { Libcrypto::ofNode(); }
+Authentication::Authentication(const Key& key, bool encrypts) : key_(key), encrypts_(encrypts) { LibcryptoUse(); }
 
 // Every rank creates a new token for every group, so the proofs and keys of one group are useless in another.
 Key Authentication::derive(const char (&label)[17], const Token& listenerToken, const Hello& hello,
@@ -50,12 +50,12 @@ Key Authentication::keyOf(Side side, const Token& listenerToken, const Hello& he
 bool Authentication::isProof(const Proof& given, Side side, const Token& listenerToken, const Hello& hello,
                              const Nonce& listenerNonce) const {
   const Proof expected = proofOf(side, listenerToken, hello, listenerNonce);
-  return Libcrypto::ofNode().compare(given.data(), expected.data(), expected.size()) == 0;
+  return LibcryptoUse()->compare(given.data(), expected.data(), expected.size()) == 0;
 }
 
 Nonce randomNonce() {
   Nonce nonce;
-  if (Libcrypto::ofNode().randomBytes(nonce.data(), static_cast<int>(nonce.size())) != 1) {
+  if (LibcryptoUse()->randomBytes(nonce.data(), static_cast<int>(nonce.size())) != 1) {
     throw Failure(FailureCode::System, {}, "OpenSSL's RAND_bytes has no random bytes");
   }
   return nonce;

@@ -33,15 +33,15 @@ std::array<std::uint8_t, 12> nonceOf(std::uint64_t record) {
 RecordCipher::RecordCipher(const Key& sendingKey, const Key& receivingKey)
     : sending_(begin(sendingKey, true)), outbox_(kMaxSealedBytes), receiving_(begin(receivingKey, false)), inbox_(kInboxBytes) {}
 
-void RecordCipher::FreeContext::operator()(void* context) const { Libcrypto::ofNode().freeContext(context); }
+void RecordCipher::FreeContext::operator()(void* context) const { LibcryptoUse()->freeContext(context); }
 
 RecordCipher::Direction RecordCipher::begin(const Key& key, bool encrypts) {
-  const Libcrypto& library = Libcrypto::ofNode();
+  const LibcryptoUse library;
   Direction direction;
-  direction.context.reset(library.newContext());
+  direction.context.reset(library->newContext());
   if (!direction.context) throw Failure(FailureCode::System, {}, "OpenSSL has no memory");
-  const auto init = encrypts ? library.encryptInit : library.decryptInit;
-  if (init(direction.context.get(), library.aes256Gcm(), nullptr, key.data(), nullptr) != 1) {
+  const auto init = encrypts ? library->encryptInit : library->decryptInit;
+  if (init(direction.context.get(), library->aes256Gcm(), nullptr, key.data(), nullptr) != 1) {
     throw Failure(FailureCode::System, {}, "OpenSSL has no AES-256-GCM");
   }
   return direction;
@@ -82,7 +82,7 @@ ssize_t RecordCipher::send(int fd, const msghdr& message) {
 
 // Encrypts the first bytes of `message` into the outbox.
 bool RecordCipher::seal(const msghdr& message) {
-  const Libcrypto& library = Libcrypto::ofNode();
+  const LibcryptoUse library;
   void* const context = sending_.context.get();
   RecordHeader header;
   for (std::size_t i = 0; i < static_cast<std::size_t>(message.msg_iovlen); ++i) {
@@ -92,20 +92,20 @@ bool RecordCipher::seal(const msghdr& message) {
   std::memcpy(outbox_.data(), &header, sizeof header);
   const auto nonce = nonceOf(sending_.records++);
   int written = 0;
-  bool isSealed = library.encryptInit(context, nullptr, nullptr, nullptr, nonce.data()) == 1 &&
-                  library.encryptUpdate(context, nullptr, &written, outbox_.data(), sizeof header) == 1;
+  bool isSealed = library->encryptInit(context, nullptr, nullptr, nullptr, nonce.data()) == 1 &&
+                  library->encryptUpdate(context, nullptr, &written, outbox_.data(), sizeof header) == 1;
   std::uint8_t* into = outbox_.data() + sizeof header;
   std::size_t left = header.bytes;
   for (std::size_t i = 0; isSealed && left > 0; ++i) {
     const iovec& part = message.msg_iov[i];
     const std::size_t bytes = std::min(left, part.iov_len);
     const auto* const from = static_cast<const std::uint8_t*>(part.iov_base);
-    isSealed = library.encryptUpdate(context, into, &written, from, static_cast<int>(bytes)) == 1;
+    isSealed = library->encryptUpdate(context, into, &written, from, static_cast<int>(bytes)) == 1;
     into += bytes;
     left -= bytes;
   }
-  isSealed = isSealed && library.encryptFinal(context, into, &written) == 1 &&
-             library.control(context, kGetTag, static_cast<int>(kTagBytes), into) == 1;
+  isSealed = isSealed && library->encryptFinal(context, into, &written) == 1 &&
+             library->control(context, kGetTag, static_cast<int>(kTagBytes), into) == 1;
   if (!isSealed) return false;
   outboxBytes_ = sizeof header + header.bytes + kTagBytes;
   outboxSent_ = 0;
@@ -156,7 +156,7 @@ ssize_t RecordCipher::receive(int fd, msghdr& message) {
 
 // Decrypts the next record of the inbox in place.
 RecordCipher::Opened RecordCipher::openNext() {
-  const Libcrypto& library = Libcrypto::ofNode();
+  const LibcryptoUse library;
   void* const context = receiving_.context.get();
   RecordHeader header;
   const std::size_t available = inboxEnd_ - inboxBegin_;
@@ -171,11 +171,11 @@ RecordCipher::Opened RecordCipher::openNext() {
   const int bytes = static_cast<int>(header.bytes);
   int written = 0;
   const bool isOpened =
-      library.decryptInit(context, nullptr, nullptr, nullptr, nonce.data()) == 1 &&
-      library.decryptUpdate(context, nullptr, &written, record, sizeof header) == 1 &&
-      library.decryptUpdate(context, text, &written, text, bytes) == 1 &&
-      library.control(context, kSetTag, static_cast<int>(kTagBytes), text + header.bytes) == 1 &&
-      library.decryptFinal(context, text + header.bytes, &written) == 1;
+      library->decryptInit(context, nullptr, nullptr, nullptr, nonce.data()) == 1 &&
+      library->decryptUpdate(context, nullptr, &written, record, sizeof header) == 1 &&
+      library->decryptUpdate(context, text, &written, text, bytes) == 1 &&
+      library->control(context, kSetTag, static_cast<int>(kTagBytes), text + header.bytes) == 1 &&
+      library->decryptFinal(context, text + header.bytes, &written) == 1;
   if (!isOpened) return Opened::Altered;
   plainBegin_ = inboxBegin_ + sizeof header;
   plainEnd_ = plainBegin_ + header.bytes;

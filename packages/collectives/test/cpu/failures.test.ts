@@ -121,3 +121,13 @@ test.each(transports)(
     });
   },
 );
+
+// exit() frees OpenSSL's state, which the thread of a group uses for every record.
+test('a process that exits while its messages are encrypted ends immediately and is named', async () => {
+  await using group = await startRanks(2, 'exitWhileExchanging', {
+    env: { RINGRUN_TRANSPORT: 'tcp', TEST_ENCRYPT: '1' },
+  });
+  const [leaving, staying] = group.ranks as [(typeof group.ranks)[0], (typeof group.ranks)[0]];
+  expect(await leaving.ended).toEqual({ code: 7, signal: null });
+  expect(await staying.reported('name')).toMatchObject({ name: 'PeerDiedError' });
+});
