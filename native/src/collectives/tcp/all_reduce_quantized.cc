@@ -5,7 +5,6 @@
 #include <cstring>
 #include <vector>
 
-#include "collectives/tcp/agree.h"
 #include "collectives/tcp/pending_work.h"
 #include "reduce/quantize.h"
 
@@ -19,6 +18,12 @@ constexpr std::size_t kElementsPerStep = 256 * 1024;
 constexpr std::size_t kMaxSegmentElements = 64 * 1024;
 constexpr std::size_t kMinSegmentElements = 4 * kQuantizedBlock;
 
+// Steps from the terms of a segment to its result: the step in which it is reduced lies between. If any link is long, more, and
+// a rank sends the terms of as many more segments before those of others have arrived. Otherwise that would only take memory out
+// of caches.
+constexpr std::size_t kShortLag = 2;
+constexpr std::size_t kLongLag = 8;
+
 // About 10 µs of work.
 constexpr std::size_t kElementsAtATime = 32 * kQuantizedBlock;
 
@@ -29,10 +34,10 @@ std::size_t segmentElementsFor(int size) {
 }
 
 // The array in one part for each rank, which reduces it, and each part in segments. In step t, a rank sends to each other rank the
-// rounded terms of segment t of its part, and the reduced and rounded segment t − 2 of its own part; meanwhile it reduces segment
-// t − 1, rounds the terms of segment t + 1, and writes the results of segment t − 3. So computing overlaps with sending.
+// rounded terms of segment t of its part, and the reduced and rounded segment t − lag of its own part; meanwhile it reduces segment
+// t − 1, rounds the terms of a later segment, and writes the results of segment t − 1 − lag. So computing overlaps with sending.
 //
-// The messages of two successive steps are in different buffers.
+// The messages of steps that are under way are in different buffers.
 class Steps {
  public:
   Steps(TeamOperation& team, const QuantizedReduction& reduction, std::size_t divisor, const OverlapCallbacks& callbacks)
@@ -43,32 +48,39 @@ class Steps {
         quantizer_(quantizerFor(reduction.bits)),
         perSegment_(std::min(segmentElementsFor(team.size()), blocksIn(reduction.count) * kQuantizedBlock)),
         segmentBytes_(quantizedBytes(reduction.bits, perSegment_)),
-        buffers_(team.receiveBuffer(2 * 2 * messageBytes() * static_cast<std::size_t>(team.size()))),
+        segments_(segmentsIn(longestPart(), perSegment_)),
+        hasLongLink_(sendsAhead(1) > 0),
+        buffers_(team.receiveBuffer((kLongLag + 1 + kReceiveSlots) * bufferBytes() * static_cast<std::size_t>(team.size()))),
         firstErrors_(reduction.error == nullptr ? nullptr : team.widened(perSegment_ * static_cast<std::size_t>(team.size()))),
         work_(kElementsAtATime) {}
 
   void run() {
     // Until the first transfer has ended, ranks may disagree, and nothing of the caller is written.
-    const std::size_t segments = segmentsIn(longestPart(), perSegment_);
     addRounding(0);
     work_.runAll();
-    transfer(0);
+    tellLongLink();
+    transfer(0, 0);
     keepFirstErrors();
-    if (segments > 1) addRounding(1);
+    if (anyHasLongLink()) lag_ = std::clamp(segments_, kShortLag, kLongLag);
+    const std::size_t ahead = sendsAhead(lag_ - kShortLag);
+    for (std::size_t s = 1; s <= 1 + ahead; ++s) addRounding(s);
     work_.runAll();
-    for (std::size_t step = 1; step < segments + 2; ++step) {
-      if (step <= segments) addReduction(step - 1);
-      if (step + 1 < segments) addRounding(step + 1);
-      if (step >= 3) addResults(step - 3);
-      transfer(step);
+    for (std::size_t step = 1; step <= lastStep(); ++step) {
+      addReduction(step - 1);
+      addRounding(step + ahead + 1);
+      if (step > lag_) addResults(step - 1 - lag_);
+      transfer(step, step == lastStep() ? 0 : ahead);
       work_.runAll();
     }
-    addResults(segments - 1);
+    addResults(segments_ - 1);
     work_.runAll();
   }
 
  private:
-  std::size_t messageBytes() const { return 2 * segmentBytes_; }
+  static constexpr std::size_t kReceiveSlots = 2;
+  static constexpr std::size_t kLongLinkBytes = 64;  // one, and others so that buffers begin at cache lines
+
+  std::size_t bufferBytes() const { return 2 * segmentBytes_ + kLongLinkBytes; }
   std::size_t bytesOf(const Range& range) const { return quantizedBytes(reduction_.bits, range.length()); }
 
   // Parts begin at whole blocks.
@@ -83,29 +95,61 @@ class Steps {
   // Empty beyond the end of a part.
   Range segment(int place, std::size_t s) const { return segmentOf(part(place), perSegment_, s); }
 
-  std::uint8_t* sentTo(int place, std::size_t step) const { return buffer(0, place, step); }
-  std::uint8_t* receivedFrom(int place, std::size_t step) const { return buffer(1, place, step); }
-  std::uint8_t* buffer(std::size_t direction, int place, std::size_t step) const {
-    const std::size_t index = (direction * 2 + step % 2) * static_cast<std::size_t>(team_.size()) + static_cast<std::size_t>(place);
-    return buffers_ + index * messageBytes();
+  // While segment `step` − 1 is reduced, its terms are in use, and its result is added to the message of step − 1 + lag.
+  std::size_t sendSlots() const { return lag_ + 1; }
+  std::uint8_t* sentTo(int place, std::size_t step) const { return buffer(kReceiveSlots + step % sendSlots(), place); }
+  std::uint8_t* receivedFrom(int place, std::size_t step) const { return buffer(step % kReceiveSlots, place); }
+  std::uint8_t* buffer(std::size_t slot, int place) const {
+    return buffers_ + (slot * static_cast<std::size_t>(team_.size()) + static_cast<std::size_t>(place)) * bufferBytes();
   }
 
-  // A message: the terms of segment `step` of the receiver's part, then segment `step` − 2 of the sender's, reduced.
+  // A message: the terms of segment `step` of the receiver's part, then segment `step` − lag of the sender's, reduced. In the
+  // first message, a byte instead: 1 if the sender has a long link.
   std::size_t termBytes(int to, std::size_t step) const { return bytesOf(segment(to, step)); }
-  std::size_t resultBytes(int from, std::size_t step) const { return step < 2 ? 0 : bytesOf(segment(from, step - 2)); }
+  std::size_t resultBytes(int from, std::size_t step) const {
+    if (step == 0) return 1;
+    return step < lag_ ? 0 : bytesOf(segment(from, step - lag_));
+  }
+  void tellLongLink() const {
+    for (int distance = 1; distance < team_.size(); ++distance) {
+      *resultIn(team_.above(distance), 0) = hasLongLink_ ? 1 : 0;
+    }
+  }
+  bool anyHasLongLink() const {
+    bool any = hasLongLink_;
+    for (int distance = 1; distance < team_.size(); ++distance) {
+      any |= receivedFrom(team_.below(distance), 0)[termBytes(team_.place(), 0)] != 0;
+    }
+    return any;
+  }
+  std::size_t lastStep() const { return segments_ + lag_ - 1; }
 
-  void transfer(std::size_t step) {
+  // Messages that may be sent before those of the same steps have arrived.
+  std::size_t sendsAhead(std::size_t most) const {
+    std::size_t ahead = 0;
+    for (int distance = 1; distance < team_.size(); ++distance) {
+      ahead = std::max(ahead, team_.sendsAhead(team_.above(distance), most));
+    }
+    return ahead;
+  }
+
+  // Sends the messages of all steps until `step` + `ahead`, and receives those of `step`.
+  void transfer(std::size_t step, std::size_t ahead) {
     std::vector<TeamOperation::Send> sends;
     std::vector<TeamOperation::Receive> receives;
+    for (; sentSteps_ <= std::min(step + ahead, lastStep()); ++sentSteps_) {
+      for (int distance = 1; distance < team_.size(); ++distance) {
+        const int to = team_.above(distance);
+        const std::size_t sent = termBytes(to, sentSteps_) + resultBytes(team_.place(), sentSteps_);
+        if (sent > 0) sends.push_back({to, sentTo(to, sentSteps_), sent});
+      }
+    }
     for (int distance = 1; distance < team_.size(); ++distance) {
-      const int to = team_.above(distance);
       const int from = team_.below(distance);
-      const std::size_t sent = termBytes(to, step) + resultBytes(team_.place(), step);
       const std::size_t received = termBytes(team_.place(), step) + resultBytes(from, step);
-      if (sent > 0) sends.push_back({to, sentTo(to, step), sent});
       if (received > 0) receives.push_back({from, receivedFrom(from, step), received});
     }
-    team_.transfer(sends, receives, 0, [this] { return work_.runPiece(); });
+    team_.transfer(sends, receives, ahead, [this] { return work_.runPiece(); });
   }
 
   // Rounds this rank's terms of segment s of every part.
@@ -135,7 +179,7 @@ class Steps {
     }
   }
 
-  // Reduces segment s of this rank's part: into the messages of step s + 2, and into its own data.
+  // Reduces segment s of this rank's part: into the messages of step s + lag, and into its own data.
   void addReduction(std::size_t s) {
     const Range whole = segment(team_.place(), s);
     work_.add(whole, [this, s, whole](const Range& range) {
@@ -145,22 +189,22 @@ class Steps {
         terms.push_back((place == team_.place() ? sentTo(place, s) : receivedFrom(place, s)) + offset);
       }
       float* const error = reduction_.error == nullptr ? nullptr : reduction_.error + range.begin;
-      std::uint8_t* const result = resultIn(team_.above(), s + 2) + offset;
+      std::uint8_t* const result = resultIn(team_.above(), s + lag_) + offset;
       quantizer_.combine(terms.data(), terms.size(), result, error, range.length());
       for (int distance = 2; distance < team_.size(); ++distance) {
-        std::memcpy(resultIn(team_.above(distance), s + 2) + offset, result, bytesOf(range));
+        std::memcpy(resultIn(team_.above(distance), s + lag_) + offset, result, bytesOf(range));
       }
       write(result, range);
     });
   }
   std::uint8_t* resultIn(int to, std::size_t step) const { return sentTo(to, step) + termBytes(to, step); }
 
-  // Writes segment s of the parts of the other ranks, which the transfer of step s + 2 has received.
+  // Writes segment s of the parts of the other ranks, which the transfer of step s + lag has received.
   void addResults(std::size_t s) {
     for (int distance = 1; distance < team_.size(); ++distance) {
       const int from = team_.below(distance);
       const Range whole = segment(from, s);
-      const std::uint8_t* const packed = receivedFrom(from, s + 2) + termBytes(team_.place(), s + 2);
+      const std::uint8_t* const packed = receivedFrom(from, s + lag_) + termBytes(team_.place(), s + lag_);
       work_.add(whole, [this, whole, packed](const Range& range) { write(packed + bytesOf({whole.begin, range.begin}), range); });
     }
   }
@@ -176,6 +220,10 @@ class Steps {
   const Quantizer& quantizer_;
   std::size_t perSegment_;
   std::size_t segmentBytes_;
+  std::size_t segments_;  // of the longest part
+  bool hasLongLink_;
+  std::size_t lag_ = kShortLag;  // until all ranks have told
+  std::size_t sentSteps_ = 0;
   std::uint8_t* buffers_;
   float* firstErrors_;  // of segment 0 of every part, until all ranks agree
   PendingWork work_;
@@ -183,10 +231,8 @@ class Steps {
 
 }  // namespace
 
-// One step for each segment, and two more. Each rank sends 2(size − 1)/size × the packed bytes.
+// One step for each segment, and as many more as the lag. Each rank sends 2(size − 1)/size × the packed bytes.
 void allReduceQuantized(TeamOperation& team, const QuantizedReduction& reduction, std::size_t divisor, const OverlapCallbacks& callbacks) {
-  // Empty segments are not sent, so the ranks must agree first.
-  if (blocksIn(reduction.count) < static_cast<std::size_t>(team.size())) agree(team);
   if (reduction.count > 0) Steps(team, reduction, divisor, callbacks).run();
 }
 

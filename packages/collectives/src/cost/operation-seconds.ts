@@ -27,7 +27,7 @@ interface Algorithm {
 }
 
 const quantized = (bits: 8 | 4): Algorithm => ({
-  schedule: ({ bytes }) => quantizedAllReduce(bytes, bits),
+  schedule: (options) => quantizedAllReduce(options, bits),
   isSymmetric: true,
   overlapsSharedMemory: true,
 });

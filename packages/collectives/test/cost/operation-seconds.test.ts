@@ -66,12 +66,20 @@ describe('on equal links, an all-reduce takes', () => {
     expect(seconds(['allReduce', 'recursive-doubling', 1000], 5, 0.05)).toBeCloseTo(3 * step, 9);
   });
 
-  test('a delay for each segment and two more when quantized', () => {
-    // 1,048,576 numbers in 4 parts of 262,144, in segments of 65,536: 6 steps.
+  // 1,048,576 numbers in 4 parts of 262,144, in 4 segments of 65,536: 4 steps with terms, then 4 with results.
+  test('a delay for each of 8 steps when quantized, over short links', () => {
     const bytes = 4 * 2 ** 20;
     const packed = quantizedBytes(8, bytes);
     expect(packed).toBe(2 ** 20 + 4 * 4096);
-    const expected = 6 * 0.05 + (2 * 3 * packed) / 4 / bandwidth;
+    const delay = 0.0004;
+    const expected = 8 * delay + (2 * 3 * packed) / 4 / bandwidth;
+    expect(seconds(['allReduceQuantized', 'int8', bytes], 4, delay)).toBeCloseTo(expected, 6);
+  });
+
+  test('four delays over long ones: the first terms, the others, three results, and the last one', () => {
+    const bytes = 4 * 2 ** 20;
+    const messages = (3 * quantizedBytes(8, bytes)) / 4 / 4 / bandwidth;
+    const expected = 4 * 0.05 + 4 * messages;
     expect(seconds(['allReduceQuantized', 'int8', bytes], 4, 0.05)).toBeCloseTo(expected, 6);
   });
 });

@@ -1,5 +1,5 @@
 import { above, below, segmentLengths } from '../schedule.ts';
-import type { Schedule, Step } from '../schedule.ts';
+import type { Message, Schedule, Step } from '../schedule.ts';
 import { ringAllGather } from './ring.ts';
 import type { RingOptions } from './ring.ts';
 
@@ -30,17 +30,18 @@ export function directAllReduce(options: RingOptions): Schedule {
   };
 }
 
-/** Segments of every rank's part, one after the other. `bytes` of the whole array. */
-export function directReduceScatter({
-  bytes,
-  secondsPerReducedByte,
-}: Pick<RingOptions, 'bytes' | 'secondsPerReducedByte'>): Schedule {
+/** Segments of every rank's part, one after the other, or all at once over long links. `bytes` of the whole array. */
+export function directReduceScatter({ bytes, isFar, secondsPerReducedByte }: RingOptions): Schedule {
   return function* steps(place, size) {
-    for (const length of segmentLengths(bytes / size, directSegmentBytes(size))) {
-      yield {
-        ...exchangeWithAll(place, size, length),
-        work: (size - 1) * length * secondsPerReducedByte,
-      };
+    const lengths = segmentLengths(bytes / size, directSegmentBytes(size));
+    const mostAhead = isFar(place, above(place, 1, size)) ? lengths.length : 0;
+    let begun = 0;
+    for (const [s, length] of lengths.entries()) {
+      const sends: Message[] = [];
+      for (; begun <= s + mostAhead && begun < lengths.length; begun += 1)
+        sends.push(...exchangeWithAll(place, size, lengths[begun]).sends);
+      const { receives } = exchangeWithAll(place, size, length);
+      yield { sends, receives, work: (size - 1) * length * secondsPerReducedByte };
     }
   };
 }

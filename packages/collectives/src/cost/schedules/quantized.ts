@@ -1,11 +1,16 @@
 import { above, below, segmentLengths } from '../schedule.ts';
 import type { Message, Schedule } from '../schedule.ts';
+import type { RingOptions } from './ring.ts';
 
 /** all_reduce_quantized.cc: elements to all others in one step, limits of one segment, and elements with one scale. */
 const elementsPerStep = 256 * 1024;
 const maxSegmentElements = 64 * 1024;
 const blockElements = 256;
 const minSegmentElements = 4 * blockElements;
+
+/** Limits of the number of steps from the terms of a segment to its result. */
+const minLag = 2;
+const maxLag = 8;
 
 /** Bytes that stand for a float32 array of `bytes`: 8 or 4 bits for each number, and 4 bytes for each block of 256. */
 export function quantizedBytes(bits: 8 | 4, bytes: number): number {
@@ -14,25 +19,36 @@ export function quantizedBytes(bits: 8 | 4, bytes: number): number {
 }
 
 /**
- * In step t, a rank sends to every other rank its terms of segment t of that rank's part, and segment t − 2 of its own
- * part, reduced. It computes while messages are under way.
+ * In step t, a rank sends to every other rank its terms of segment t of that rank's part, and segment t − lag of its own
+ * part, reduced. After the first step it sends as many steps ahead over long links as the lag allows. It computes while
+ * messages are under way.
  */
-export function quantizedAllReduce(bytes: number, bits: 8 | 4): Schedule {
+export function quantizedAllReduce(
+  { bytes, isFar }: Pick<RingOptions, 'bytes' | 'isFar'>,
+  bits: 8 | 4,
+): Schedule {
   return function* steps(place, size) {
     const share = Math.floor(elementsPerStep / size / blockElements) * blockElements;
-    const most = Math.min(Math.max(share, minSegmentElements), maxSegmentElements);
+    const perSegment = Math.min(Math.max(share, minSegmentElements), maxSegmentElements);
     const part = bytes / Float32Array.BYTES_PER_ELEMENT / size;
-    const lengths = segmentLengths(part, most).map((elements) => quantizedBytes(bits, 4 * elements));
+    const lengths = segmentLengths(part, perSegment).map((elements) => quantizedBytes(bits, 4 * elements));
     const distances = Array.from({ length: size - 1 }, (_, i) => i + 1);
-    for (let step = 0; step < lengths.length + 2; step += 1) {
-      const message = (lengths[step] ?? 0) + (lengths[step - 2] ?? 0);
+    const lag = Math.min(Math.max(lengths.length, minLag), maxLag);
+    const steps = lengths.length + lag;
+    const messageOf = (step: number): number => (lengths[step] ?? 0) + (lengths[step - lag] ?? 0);
+    const mostAhead = distances.some((distance) => isFar(place, above(place, distance, size)))
+      ? lag - minLag
+      : 0;
+    let begun = 0;
+    for (let step = 0; step < steps; step += 1) {
+      const ahead = step === 0 ? 0 : mostAhead;
       const sends: Message[] = [];
-      const receives: number[] = [];
-      if (message > 0)
-        for (const distance of distances) {
-          sends.push({ to: above(place, distance, size), bytes: message });
-          receives.push(below(place, distance, size));
-        }
+      for (; begun <= step + ahead && begun < steps; begun += 1) {
+        const length = messageOf(begun);
+        if (length > 0)
+          for (const distance of distances) sends.push({ to: above(place, distance, size), bytes: length });
+      }
+      const receives = messageOf(step) > 0 ? distances.map((distance) => below(place, distance, size)) : [];
       yield { sends, receives };
     }
   };
