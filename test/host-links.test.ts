@@ -27,6 +27,12 @@ interface Report {
   again: Links | null;
 }
 
+interface TrainingReport {
+  step: number;
+  bandwidth: Links['bandwidth'];
+  digest: string;
+}
+
 async function reportsOn(
   network: Network,
   env: Record<string, string>,
@@ -87,6 +93,23 @@ describe.skipIf(problem)(`links between hosts${problem ? `: skipped, ${problem}`
     const without = await reportsOn(network, {});
     for (const report of without) expect(report).toMatchObject({ links: null, moved: again[0].moved });
     expect(without[0].results).not.toBe(results);
+  });
+
+  test('are measured again when one becomes slow during a training, which goes around it', async () => {
+    using network = connectHosts(4, { links: { bitsPerSecond: 2e7, delayMs: 1 } });
+    const job = { perHost: 1, args: [builtScript('slowed-link.script')], env: { RINGRUN_LINKS: 'measure' } };
+    const ranks = startOnHosts(network, job);
+    await ranks[0].command.sees(/usual wait known/);
+    network.links.set(0, 1, { bitsPerSecond: 1e6 });
+    const ends = await Promise.all(ranks.map(({ command }) => command.ended));
+    for (const { code, stderr } of ends) expect(code, stderr).toBe(0);
+    const reports = ends.map(({ stdout }) => JSON.parse(stdout.trim().split('\n').at(-1)!) as TrainingReport);
+    for (const report of reports) expect(report).toEqual(reports[0]);
+    expect(reports[0].step).toBeLessThan(400);
+    expect(ends[0].stderr).toMatch(
+      /^ringrun: a step waited \d+ ms for its gradients, before \d+ ms\. Measured the links between hosts again: host[01] → host[01] has [\d.]+ MB\/s, before [\d.]+ MB\/s\. Rings go around it where they can\.$/m,
+    );
+    for (const { stderr } of ends.slice(1)) expect(stderr).toBe('');
   });
 
   // Needs an otherwise idle machine.

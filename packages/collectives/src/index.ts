@@ -70,6 +70,7 @@ export * from './links/index.ts';
 export {
   beginNewGroup,
   groupHosts,
+  followsMeasuredLinks,
   groupLinks,
   hasFailed,
   measureGroupLinks,

@@ -29,6 +29,7 @@ type Native = Pick<NativeProcessGroup, 'measureLinks' | 'followRoutes'>;
 export class GroupLinks {
   readonly hosts: GroupHosts;
   #current: Links | undefined;
+  #isMeasured = false;
 
   constructor(hosts: GroupHosts) {
     this.hosts = hosts;
@@ -37,6 +38,11 @@ export class GroupLinks {
   /** The links that the group follows. Undefined if it treats all hosts alike. */
   get current(): Links | undefined {
     return this.#current;
+  }
+
+  /** Whether the links that the group follows were measured, not given. */
+  get areMeasured(): boolean {
+    return this.#isMeasured;
   }
 
   /**
@@ -56,7 +62,10 @@ export class GroupLinks {
     const table = new Float64Array(3 * hosts.length ** 2);
     await native.measureLinks(table, timeoutMs);
     const links = linksFromTable(hosts, table);
-    if (use) await this.#follow(native, links, timeoutMs);
+    if (use) {
+      await this.#follow(native, links, timeoutMs);
+      this.#isMeasured = true;
+    }
     return links;
   }
 

@@ -97,6 +97,15 @@ export function groupLinks(group: object): Links | undefined {
 }
 
 /**
+ * Whether the group's collectives follow links that were measured. The same on all ranks.
+ *
+ * @internal
+ */
+export function followsMeasuredLinks(group: object): boolean {
+  return group instanceof NativeGroupBase && group.links.areMeasured;
+}
+
+/**
  * The group's hosts, in the order of the hosts of its links. Undefined for groups of other classes.
  *
  * @internal

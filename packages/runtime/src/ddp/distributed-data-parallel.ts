@@ -16,7 +16,6 @@ import type {
 import { defaultGroup } from '../process-group/index.ts';
 import { firstBucketCapMb } from './buckets.ts';
 import { broadcastBuffersSync, BufferBroadcasts, hasBuffers } from './buffers.ts';
-import { verifyIdentical, verifyIdenticalSync } from './consistency.ts';
 import { ddpEvents } from './events.ts';
 import { FaultTolerance, refused } from './fault-tolerance.ts';
 import { Join, joinOptions, requireNoCollectives, type JoinOptions } from './join.ts';
@@ -27,6 +26,7 @@ import { Reducer } from './reducer.ts';
 import { checkedBatchSize, samplesOf } from './sample-weights.ts';
 import { requireMovable } from './shared-parameters.ts';
 import { gradientSinkOf, isDense, requireDense, requireMayBeSparse } from './sparse-reducer.ts';
+import { StepChecks } from './step-checks.ts';
 import { UnusedParameters } from './unused-parameters.ts';
 
 /** The library's own type of the model's parameters. */
@@ -54,6 +54,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
   readonly #buffers: BufferBroadcasts;
   readonly #reducer: Reducer;
   readonly #unused: UnusedParameters;
+  readonly #checks: StepChecks;
   #join: Join | undefined;
 
   constructor(module: M, options: DistributedDataParallelOptions = {}) {
@@ -83,12 +84,13 @@ export class DistributedDataParallel<M extends ForwardModule> {
     this.#buffers = new BufferBroadcasts(group, module);
     const cap = settings.bucketCapMb * 2 ** 20;
     this.#unused = new UnusedParameters(module.namedParameters(), group.rank === 0 ? warn : () => undefined);
+    this.#checks = new StepChecks(module, settings.verifyEvery, warn);
     this.#reducer = new Reducer(group, parameters.filter(isDense), {
       firstCap: Math.min(firstBucketCapMb * 2 ** 20, cap),
       cap,
       overlaps: settings.overlap,
       synchronous: module.synchronous ?? false,
-      readsParameters: this.#shouldVerify.bind(this),
+      readsParameters: (step) => this.#checks.isDue(step, this.#group),
       afterAverage: module.synchronous ? this.#endStepSync.bind(this) : this.#endStep.bind(this),
       ...(this.#faultTolerance && { recovery: this.#faultTolerance }),
     });
@@ -356,36 +358,26 @@ export class DistributedDataParallel<M extends ForwardModule> {
     this.#unused.record(step, unused);
     ddpEvents.emit('averaged', step, this.#group.rank);
     const receivesBuffers = this.#join !== undefined && this.#broadcastsBuffers;
-    return receivesBuffers || this.#shouldVerify(step) ? this.#communicateAfterStep(step) : undefined;
+    const communicates = receivesBuffers || this.#checks.isDue(step, this.#group);
+    return communicates ? this.#communicateAfterStep(step) : undefined;
   }
 
   async #communicateAfterStep(step: number): Promise<void> {
     if (this.#join !== undefined && this.#broadcastsBuffers) {
       await this.#buffers.run({ src: await this.#join.firstTrainingRank() });
     }
-    if (this.#shouldVerify(step)) await this.retry(() => this.#verify(step));
+    if (!this.#checks.isDue(step, this.#group)) return;
+    await this.#checks.run(step, {
+      retry: this.retry.bind(this),
+      counts: this.#join?.trains ?? true,
+      waitedMs: this.#reducer.waitedMs,
+    });
   }
 
   #endStepSync({ step, unused }: AveragedStep): void {
     this.#unused.record(step, unused);
     ddpEvents.emit('averaged', step, this.#group.rank);
-    if (this.#shouldVerify(step)) {
-      verifyIdenticalSync([...this.module.namedParameters()], this.#group, { step });
-    }
-  }
-
-  #shouldVerify(step: number): boolean {
-    const { verifyEvery } = this.#settings;
-    return verifyEvery > 0 && step % verifyEvery === 0;
-  }
-
-  /**
-   * Runs before the optimizer changes the parameters. A rank that has run out of batches is not compared: its
-   * parameters are of an earlier step.
-   */
-  async #verify(step: number): Promise<void> {
-    const counts = this.#join?.trains ?? true;
-    await verifyIdentical([...this.module.namedParameters()], this.#group, { counts, step });
+    this.#checks.runSync(step, this.#group);
   }
 }
 

@@ -40,6 +40,7 @@ export class Reducer implements SynchronousGradientSink {
   #isInPass = false;
   #averaging = false;
   #steps = 0;
+  #waitedMs = 0;
   #weigher: Weigher | undefined;
   readonly #afterAverage: ReducerSettings['afterAverage'];
   readonly #readsParameters: ReducerSettings['readsParameters'];
@@ -139,6 +140,11 @@ export class Reducer implements SynchronousGradientSink {
   /** Number of steps whose gradients have been averaged; the same on every rank. */
   get steps(): number {
     return this.#steps;
+  }
+
+  /** Milliseconds for which this rank has waited for gradients in all steps. */
+  get waitedMs(): number {
+    return this.#waitedMs;
   }
 
   /** What a process that joins a running job loads. */
@@ -322,7 +328,9 @@ export class Reducer implements SynchronousGradientSink {
   }
 
   #emitWait(since: number): void {
-    ddpEvents.emit('waited', 'gradients', since, performance.now(), this.#steps + 1);
+    const now = performance.now();
+    this.#waitedMs += now - since;
+    ddpEvents.emit('waited', 'gradients', since, now, this.#steps + 1);
   }
 
   /**
