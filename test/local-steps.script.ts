@@ -70,6 +70,47 @@ async function traced(options: DiLoCoOptions, steps: number) {
   return { initial, found, common, own, synchronized: valuesOf(model.module) };
 }
 
+/** Eleven steps, and eleven that are resumed from a checkpoint after `saved`. */
+async function resumedAfter(saved: number, options: DiLoCoOptions) {
+  const folder = process.argv[3];
+  const make = (dir: string) => {
+    const streaming = { innerSteps: 6, fragments: 3, overlapSteps: 2, transport: 'int8' } as const;
+    const model = new DiLoCo(newNet(), { ...streaming, ...options });
+    const optimizer = new optim.AdamW(model.parameters(), { lr: 0.05 });
+    const checkpoints = new Checkpointer({ dir });
+    checkpoints.register({ model });
+    checkpoints.register({ inner: model.rankState, optimizer }, { perRank: true });
+    const train = async (from: number, to: number) => {
+      for (let step = from; step < to; step += 1) {
+        await localStep(model, optimizer, step);
+        await model.step();
+      }
+    };
+    return { model, checkpoints, train };
+  };
+  const whole = make(join(folder, 'whole'));
+  await whole.train(0, 11);
+  const first = make(join(folder, 'resumed'));
+  await first.train(0, saved);
+  await first.checkpoints.save({ step: saved });
+  await first.checkpoints.finished();
+  // The checkpoint does not disturb the training.
+  await first.train(saved, 11);
+  const second = make(join(folder, 'resumed'));
+  const resumed = await second.checkpoints.resume('auto');
+  const steps = second.model.steps;
+  await second.train(saved, 11);
+  const [own, continued, again] = [whole, first, second].map(({ model }) => valuesOf(model.module));
+  for (const { model } of [whole, second]) await model.synchronize();
+  const [synchronized, synchronizedAgain] = [whole, second].map(({ model }) => valuesOf(model.module));
+  return { step: resumed?.step, steps, own, continued, again, synchronized, synchronizedAgain };
+}
+
+const pairs = [
+  [0, 1],
+  [2, 3],
+];
+
 await runScenario({
   async everyStep() {
     const train = async (model: Wrapped) => {
@@ -91,14 +132,7 @@ await runScenario({
   streaming: () => traced({ innerSteps: 6, fragments: 3, overlapSteps: 2 }, 18),
 
   async islands() {
-    const lists =
-      getWorldSize() === 4
-        ? [
-            [0, 1],
-            [2, 3],
-          ]
-        : [[0], [1, 2]];
-    const islands = await formIslands(lists);
+    const islands = await formIslands(getWorldSize() === 4 ? pairs : [[0], [1, 2]]);
     return await traced({ innerSteps: 3, islands, outer: { lr: 1, momentum: 0 } }, 6);
   },
 
@@ -112,40 +146,26 @@ await runScenario({
     };
   },
 
-  /** Eleven steps, and eleven that are resumed from a checkpoint after seven, while a fragment is under way. */
-  async resumed() {
-    const folder = process.argv[3];
-    const make = (dir: string) => {
-      const model = new DiLoCo(newNet(), { innerSteps: 6, fragments: 3, overlapSteps: 2, transport: 'int8' });
-      const optimizer = new optim.AdamW(model.parameters(), { lr: 0.05 });
-      const checkpoints = new Checkpointer({ dir });
-      checkpoints.register({ model });
-      checkpoints.register({ inner: model.rankState, optimizer }, { perRank: true });
-      const train = async (from: number, to: number) => {
-        for (let step = from; step < to; step += 1) {
-          await localStep(model, optimizer, step);
-          await model.step();
-        }
-      };
-      return { model, checkpoints, train };
-    };
-    const whole = make(join(folder, 'whole'));
-    await whole.train(0, 11);
-    const first = make(join(folder, 'resumed'));
-    await first.train(0, 7);
-    await first.checkpoints.save({ step: 7 });
-    await first.checkpoints.finished();
-    // The checkpoint does not disturb the training.
-    await first.train(7, 11);
-    const second = make(join(folder, 'resumed'));
-    const resumed = await second.checkpoints.resume('auto');
-    const steps = second.model.steps;
-    await second.train(7, 11);
-    const [own, continued, again] = [whole, first, second].map(({ model }) => valuesOf(model.module));
-    for (const { model } of [whole, second]) await model.synchronize();
-    const [synchronized, synchronizedAgain] = [whole, second].map(({ model }) => valuesOf(model.module));
-    return { step: resumed?.step, steps, own, continued, again, synchronized, synchronizedAgain };
+  /** A DiLoCo whose first five steps are those of DistributedDataParallel, and both. */
+  async warmup() {
+    const ddp = new DistributedDataParallel(newNet());
+    const optimizer = new optim.AdamW(ddp.parameters(), { lr: 0.05 });
+    const averaged: number[][] = [];
+    for (let step = 0; step < 5; step += 1) {
+      await localStep(ddp, optimizer, step);
+      averaged.push(valuesOf(ddp.module));
+    }
+    const islands = getWorldSize() === 4 && (await formIslands(pairs));
+    const options = { innerSteps: 3, warmupSteps: 5, ...(islands && { islands }) };
+    return { averaged, ...(await traced(options, 11)) };
   },
+
+  /** While a fragment is under way. */
+  resumed: () => resumedAfter(7, {}),
+
+  resumedInWarmup: () => resumedAfter(2, { warmupSteps: 4 }),
+
+  resumedAfterWarmup: () => resumedAfter(4, { warmupSteps: 4 }),
 
   /** Two epochs of eight steps by the Trainer, at once and in two runs. */
   async trainer() {
@@ -182,8 +202,13 @@ await runScenario({
     // The second fragment is under way after step 8, which is saved.
     const failure = await errorOf(() => fit('resumed', { diloco, callbacks: [failing] }));
     const resumed = await fit('resumed', { diloco });
+    const warm = { ...diloco, warmupSteps: 16 };
+    await errorOf(() => fit('warm', { diloco: warm, callbacks: [failing] }));
+    const inWarmup = await fit('warm', { diloco: warm });
+    const beyond = await fit('beyond', { diloco: { ...diloco, warmupSteps: 14 } });
     const refused = await errorOf(() => fit('refused', { diloco: { ...diloco, alpha: 3 } }));
-    return { ddp, whole, resumed, failure: failure?.message, refused: refused?.message };
+    const problems = { failure: failure?.message, refused: refused?.message };
+    return { ddp, whole, resumed, inWarmup, beyond, ...problems };
   },
 
   async refused() {
@@ -194,6 +219,7 @@ await runScenario({
     const frozen = newNet().requiresGrad(false);
     return [
       await problemOf(() => new DiLoCo(newNet(), { innerSteps: 0 })),
+      await problemOf(() => new DiLoCo(newNet(), { warmupSteps: -1 })),
       await problemOf(() => new DiLoCo(newNet(), { fragments: 101 })),
       await problemOf(() => new DiLoCo(newNet(), { overlapSteps: 100 })),
       await problemOf(() => new DiLoCo(newNet(), { alpha: 2 })),

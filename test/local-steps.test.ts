@@ -127,6 +127,36 @@ test.each([
   },
 );
 
+test.each([2, 4])(
+  'DiLoCo: %i ranks take the steps of DDP in the warm-up, and local ones then',
+  async (ranks) => {
+    const traces = await scenarios.run<Trace & { averaged: number[][] }>(ranks, 'warmup');
+    const { averaged } = traces[0];
+    const outer = new Outer(averaged[4]);
+    for (const step of traces[0].found.keys()) {
+      const ofRanks = traces.map(({ found }) => found[step]);
+      if (step < 5) {
+        for (const { before, after } of ofRanks) {
+          expect(before, `step ${step + 1}`).toEqual(averaged[step]);
+          expect(after).toEqual(before);
+        }
+        continue;
+      }
+      // With four ranks, the two of an island average.
+      if (ranks === 4) expect(ofRanks[1].before).toEqual(ofRanks[0].before);
+      expect(ofRanks.at(-1)!.before).not.toEqual(ofRanks[0].before);
+      if ((step - 4) % 3 !== 0) continue;
+      const mean = meanOf(ofRanks.map(({ before }) => before));
+      outer.step(
+        outer.parameters.map((value, i) => value - mean[i]),
+        0,
+      );
+      for (const { after } of ofRanks) expect(after).toEqual(ofRanks[0].after);
+      expect(largestDifference(ofRanks[0].after, outer.parameters)).toBeLessThan(2e-6);
+    }
+  },
+);
+
 test('formIslands: by default the ranks of a host, which leave nothing to exchange on one host', async () => {
   const traces = await scenarios.run<Trace & { island: number; across: null }>(2, 'oneHost');
   for (const { island, across, synchronized } of traces) {
@@ -137,10 +167,14 @@ test('formIslands: by default the ranks of a host, which leave nothing to exchan
 
 type Resumed = Record<'own' | 'continued' | 'again' | 'synchronized' | 'synchronizedAgain', number[]>;
 
-test('DiLoCo: a training that resumes while a fragment is under way continues bit-identically', async () => {
-  const found = await scenarios.run<Resumed & { step: number; steps: number }>(2, 'resumed');
+test.each([
+  { when: 'while a fragment is under way', scenario: 'resumed', saved: 7 },
+  { when: 'in the warm-up', scenario: 'resumedInWarmup', saved: 2 },
+  { when: 'at the end of the warm-up', scenario: 'resumedAfterWarmup', saved: 4 },
+])('DiLoCo: a training that resumes $when continues bit-identically', async ({ scenario, saved }) => {
+  const found = await scenarios.run<Resumed & { step: number; steps: number }>(2, scenario);
   for (const { step, steps, own, continued, again, synchronized, synchronizedAgain } of found) {
-    expect({ step, steps }).toEqual({ step: 7, steps: 7 });
+    expect({ step, steps }).toEqual({ step: saved, steps: saved });
     expect(continued).toEqual(own);
     expect(again).toEqual(own);
     expect(synchronizedAgain).toEqual(synchronized);
@@ -155,11 +189,12 @@ interface Fitted {
   globalStep: number;
 }
 
-type TrainerFound = Record<'ddp' | 'whole' | 'resumed', Fitted> & Record<'failure' | 'refused', string>;
+type TrainerFound = Record<'ddp' | 'whole' | 'resumed' | 'inWarmup' | 'beyond', Fitted> &
+  Record<'failure' | 'refused', string>;
 
 test('a Trainer with diloco resumes bit-identically, and ends with the same parameters on all ranks', async () => {
   const found = await scenarios.run<TrainerFound>(2, 'trainer');
-  for (const { ddp, whole, resumed, failure, refused } of found) {
+  for (const { ddp, whole, resumed, inWarmup, beyond, failure, refused } of found) {
     expect(whole.globalStep).toBe(16);
     expect(whole.values).toEqual(found[0].whole.values);
     expect(whole.values).not.toEqual(ddp.values);
@@ -168,6 +203,9 @@ test('a Trainer with diloco resumes bit-identically, and ends with the same para
     expect(failure).toBe('step 9');
     expect(resumed).toEqual(whole);
     expect(refused).toBe('DiLoCo: alpha: expected a number from 0 to 1, got 3.');
+    expect(inWarmup).toEqual(ddp);
+    expect(beyond.values).toEqual(found[0].beyond.values);
+    expect(beyond.values).not.toEqual(ddp.values);
   }
 });
 
@@ -175,6 +213,7 @@ test('DiLoCo and LocalSGD refuse options out of range, and options that differ',
   const [refusals] = await scenarios.run<string[]>(2, 'refused');
   expect(refusals).toEqual([
     'ERR_INVALID_ARGUMENT: DiLoCo: innerSteps must be an integer of at least 1, got 0.',
+    'ERR_INVALID_ARGUMENT: DiLoCo: warmupSteps must be an integer of at least 0, got -1.',
     'ERR_INVALID_ARGUMENT: DiLoCo: fragments must be an integer from 1 to 100, got 101.',
     'ERR_INVALID_ARGUMENT: DiLoCo: overlapSteps must be an integer from 0 to 99, got 100.',
     'ERR_INVALID_ARGUMENT: DiLoCo: alpha: expected a number from 0 to 1, got 2.',

@@ -1,5 +1,5 @@
 // One rank of a DiLoCo that survives the death of others: `local-steps.script.ts <steps>`. Writes its parameters to the folder OUT.
-// STREAMING=1: two fragments that are exchanged during further steps.
+// STREAMING=1: two fragments that are exchanged during further steps. WARMUP: first steps, which average gradients.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -7,7 +7,13 @@ import { DiLoCo, destroyProcessGroup, initProcessGroup, type DiLoCoOptions } fro
 import { lossOf, newNet, newOptimizer } from '../fixtures/recoverable-training.ts';
 
 const steps = Number(process.argv[2]);
-const { RANK: rank, OUT: out, PAUSE_MS: pauseMs = '0', STREAMING: streaming } = process.env;
+const {
+  RANK: rank,
+  OUT: out,
+  PAUSE_MS: pauseMs = '0',
+  STREAMING: streaming,
+  WARMUP: warmup = '0',
+} = process.env;
 const own = Number(rank);
 
 await initProcessGroup({ timeoutMs: 60_000 });
@@ -15,7 +21,7 @@ const schedule: DiLoCoOptions =
   streaming === '1'
     ? { innerSteps: 6, fragments: 2, overlapSteps: 2, transport: 'int8' }
     : { innerSteps: 5, outer: { lr: 1, momentum: 0 } };
-const model = new DiLoCo(newNet(), { faultTolerance: 'shrink', ...schedule });
+const model = new DiLoCo(newNet(), { faultTolerance: 'shrink', warmupSteps: Number(warmup), ...schedule });
 const optimizer = newOptimizer(model.parameters());
 const ranks: number[][] = [];
 const hasJoined = await model.shareState({ optimizer });

@@ -15,6 +15,7 @@ const steps = 120;
 const ways = [
   { name: 'all parameters at once', env: {} },
   { name: 'fragments during further steps', env: { STREAMING: 1 } },
+  ...(process.env['RINGRUN_FAULTS'] === 'full' ? [{ name: 'in the warm-up', env: { WARMUP: 100 } }] : []),
 ];
 
 async function resultsOf(job: Job): Promise<Result[]> {

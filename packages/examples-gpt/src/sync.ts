@@ -1,4 +1,4 @@
-import { integerFrom } from '@ringrun/examples-common';
+import { integerFrom, numberFrom0 } from '@ringrun/examples-common';
 import { Option, type Command } from 'commander';
 import type { DiLoCoOptions, Transport } from 'ringrun';
 
@@ -6,6 +6,9 @@ import type { DiLoCoOptions, Transport } from 'ringrun';
 export interface SyncSettings {
   sync: 'ddp' | 'diloco';
   innerSteps: number;
+  warmupSteps: number;
+  outerLr?: number;
+  outerMomentum?: number;
   fragments: number;
   overlapSteps?: number;
   transport: Transport;
@@ -20,6 +23,9 @@ export function addSyncOptions(command: Command): void {
   command
     .addOption(sync.choices(['ddp', 'diloco']).default('ddp'))
     .option('--inner-steps <n>', 'with diloco: steps between two exchanges', integerFrom(1), 100)
+    .option('--warmup-steps <n>', 'with diloco: first steps, which average gradients', integerFrom(0), 0)
+    .option('--outer-lr <rate>', 'with diloco: learning rate of the outer steps (default: 0.7)', numberFrom0)
+    .option('--outer-momentum <fraction>', 'with diloco: their momentum (default: 0.9)', numberFrom0)
     .option('--fragments <n>', 'with diloco: parts that are exchanged in turn', integerFrom(1), 1)
     .option(
       '--overlap-steps <n>',
@@ -33,11 +39,22 @@ export function addSyncOptions(command: Command): void {
     );
 }
 
-export function syncOf({ sync, innerSteps, fragments, overlapSteps, transport }: SyncSettings): {
-  diloco?: DiLoCoOptions;
-} {
+export function syncOf({
+  sync,
+  outerLr: lr,
+  outerMomentum: momentum,
+  innerSteps,
+  warmupSteps,
+  fragments,
+  overlapSteps,
+  transport,
+}: SyncSettings): { diloco?: DiLoCoOptions } {
   if (sync === 'ddp') return {};
+  const outer = { ...(lr !== undefined && { lr }), ...(momentum !== undefined && { momentum }) };
   return {
-    diloco: { innerSteps, fragments, transport, ...(overlapSteps !== undefined && { overlapSteps }) },
+    diloco: {
+      ...{ innerSteps, warmupSteps, fragments, transport, outer },
+      ...(overlapSteps !== undefined && { overlapSteps }),
+    },
   };
 }

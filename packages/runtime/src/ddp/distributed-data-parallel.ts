@@ -57,7 +57,11 @@ export class DistributedDataParallel<M extends ForwardModule> {
   readonly #checks: StepChecks;
   #join: Join | undefined;
 
-  constructor(module: M, options: DistributedDataParallelOptions = {}) {
+  constructor(module: M, options?: DistributedDataParallelOptions);
+  /** @internal With `faultTolerance: 'shrink'`, shares the recovery of a wrapper around this one. */
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- the API has the first one only
+  constructor(module: M, options: DistributedDataParallelOptions, recovery: FaultTolerance | undefined);
+  constructor(module: M, options: DistributedDataParallelOptions = {}, recovery?: FaultTolerance) {
     requireDdpOptions(options);
     const group = options.processGroup ?? defaultGroup();
     const settings = checkedSettings(options, group);
@@ -76,7 +80,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     this.#ownGroup = group;
     this.#settings = settings;
     if (settings.faultTolerance === 'shrink') {
-      this.#faultTolerance = new FaultTolerance(module, settings, options);
+      this.#faultTolerance = recovery ?? new FaultTolerance(module, settings, options);
     }
     this.#broadcastsBuffers = settings.broadcastBuffers && hasBuffers(module);
     for (const { data } of all) group.broadcastSync(data, { src: 0 });
@@ -94,7 +98,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
       afterAverage: module.synchronous ? this.#endStepSync.bind(this) : this.#endStep.bind(this),
       ...(this.#faultTolerance && { recovery: this.#faultTolerance }),
     });
-    if (this.#faultTolerance) this.#faultTolerance.averages = this.#reducer;
+    this.#faultTolerance?.repeats(this.#reducer);
     if (settings.shareParameters) this.#reducer.shareParameters();
     // Includes frozen parameters, so that a gradient after unfreezing is an error.
     const sink = gradientSinkOf(group, this.#reducer, parameters);

@@ -56,7 +56,8 @@ export class FaultTolerance implements AverageRecovery, Replica {
   readonly #objects = new Map<string, Stateful>();
   /** States of loaders and samplers at the end of the last step: during a step they count its batch. */
   readonly #positions = new Map<string, unknown>();
-  #averages: Averages | undefined;
+  /** In the same order on all ranks. */
+  readonly #averages: Averages[] = [];
   #stepRanks: readonly number[] = [];
   #isShared = false;
 
@@ -93,9 +94,9 @@ export class FaultTolerance implements AverageRecovery, Replica {
     return this.#stepRanks;
   }
 
-  /** Called once, before the first step. */
-  set averages(averages: Averages) {
-    this.#averages = averages;
+  /** Adds averages that a death may interrupt. Called before the first step. */
+  repeats(averages: Averages): void {
+    this.#averages.push(averages);
   }
 
   mayStartEarly(): boolean {
@@ -121,7 +122,7 @@ export class FaultTolerance implements AverageRecovery, Replica {
   async run(average: () => Promise<void>, startedCommit?: StartableOperation): Promise<void> {
     this.requireAdmitted('loss.backward()');
     let ranks = this.#stepRanks;
-    const issuesAtOnce = !this.#averages!.hasCommHook;
+    const issuesAtOnce = !this.#averages.some(({ hasCommHook }) => hasCommHook);
     const received = await this.#recovery.run({
       isStep: true,
       issuesAtOnce,
@@ -177,18 +178,19 @@ export class FaultTolerance implements AverageRecovery, Replica {
   }
 
   leaveGroup(): void {
-    this.#averages!.leaveGroup();
+    for (const averages of this.#averages) averages.leaveGroup();
   }
 
   enterGroup(group: ProcessGroup): void {
-    this.#averages!.enterGroup(group);
+    for (const averages of this.#averages) averages.enterGroup(group);
   }
 
   async saveState(): Promise<States> {
     const states = new Map<string, FlatState>();
     states.set(moduleState, flatten(Object.fromEntries(this.#tensors()), moduleState));
-    states.set(trainingState, flatten(this.#averages!.stateDict(), trainingState));
-    const { hookStates } = this.#averages!;
+    const ofAverages = this.#averages.map((averages) => averages.stateDict());
+    states.set(trainingState, flatten(ofAverages, trainingState));
+    const hookStates = this.#hookStates;
     // The step that a death has interrupted is repeated with the new process.
     await hookStates?.undoStep();
     if (hookStates?.shared !== undefined) states.set(hookState, hookStates.shared);
@@ -207,7 +209,7 @@ export class FaultTolerance implements AverageRecovery, Replica {
         `shareState: expected the objects of the running job (${names.join(', ') || 'none'}), got ${[...this.#objects.keys()].join(', ') || 'none'}. Pass the same objects on every rank.`,
       );
     }
-    const { hookStates } = this.#averages!;
+    const hookStates = this.#hookStates;
     if (states.has(hookState) !== (hookStates?.shared !== undefined)) {
       throw new InvalidArgumentError(
         `shareState: expected the communication hook of the running job, ${states.has(hookState) ? 'which has a state' : 'which has no state'}, got another one. Register the same hook on every rank before shareState.`,
@@ -215,9 +217,14 @@ export class FaultTolerance implements AverageRecovery, Replica {
     }
     this.#loadTensors(states.get(moduleState) as Record<string, ArrayWithShape>);
     if (states.has(hookState)) await hookStates!.loadShared(states.get(hookState));
-    this.#averages!.loadStateDict(states.get(trainingState));
+    const ofAverages = states.get(trainingState) as readonly unknown[];
+    for (const [index, averages] of this.#averages.entries()) averages.loadStateDict(ofAverages[index]);
     for (const [name, object] of this.#objects) await object.loadStateDict(states.get(name) as never);
     this.recordPositions();
+  }
+
+  get #hookStates(): HookStates | undefined {
+    return this.#averages.find(({ hookStates }) => hookStates !== undefined)?.hookStates;
   }
 
   #tensors(): [name: string, tensor: DistributedBuffer][] {

@@ -6,12 +6,13 @@ import {
 } from '@ringrun/core';
 import type { DistributedTensor, ForwardModule, ProcessGroup, Stateful } from '@ringrun/core';
 import { broadcastBuffersSync, BufferBroadcasts, bytesOf, hasBuffers } from '../ddp/buffers.ts';
-import { DistributedDataParallel, type ParameterOf } from '../ddp/distributed-data-parallel.ts';
+import type { ParameterOf } from '../ddp/distributed-data-parallel.ts';
 import { FaultTolerance } from '../ddp/fault-tolerance.ts';
 import { requireSameModel } from '../ddp/model-agreement.ts';
 import { defaultGroup } from '../process-group/index.ts';
+import { GradientAverages } from './gradient-averages.ts';
 import { LocalSteps } from './local-steps.ts';
-import { checkedLocalSteps, type DiLoCoOptions, type LocalStepsSettings } from './options.ts';
+import { checkedLocalSteps, type DiLoCoOptions } from './options.ts';
 
 /**
  * Trains a model on ranks that exchange their parameters only now and then, for links that are slow (DiLoCo, Douillard et al. 2023;
@@ -43,13 +44,11 @@ export class DiLoCo<M extends ForwardModule> {
   readonly module: M;
   /** The parameters and buffers of this rank, and the error feedback of its transport, for a checkpoint. */
   readonly rankState: Stateful;
-  readonly #settings: LocalStepsSettings;
   readonly #group: ProcessGroup;
   readonly #local: LocalSteps;
   readonly #faultTolerance: FaultTolerance | undefined;
   readonly #buffers: BufferBroadcasts | undefined;
-  /** Averages gradients inside an island. */
-  readonly #inIsland: DistributedDataParallel<M> | undefined;
+  readonly #gradients: GradientAverages<M>;
 
   /**
    * @throws InvalidArgumentError for an option out of range or a model without trained parameters; ModelMismatchError, on every rank, if
@@ -67,18 +66,21 @@ export class DiLoCo<M extends ForwardModule> {
       );
     }
     this.module = module;
-    this.#settings = settings;
     this.#group = group;
     if (settings.faultTolerance === 'shrink')
       this.#faultTolerance = new FaultTolerance(module, settings, options, who);
     for (const { data } of all) group.broadcastSync(data, { src: 0 });
     broadcastBuffersSync(group, module);
-    const island = islands?.island ?? null;
-    const { broadcastBuffers } = settings;
-    if (island !== null)
-      this.#inIsland = new DistributedDataParallel(module, { processGroup: island, broadcastBuffers });
-    this.#local = new LocalSteps(module, settings, { group, islands, faultTolerance: this.#faultTolerance });
-    if (this.#faultTolerance) this.#faultTolerance.averages = this.#local;
+    const { broadcastBuffers, warmupSteps } = settings;
+    const faultTolerance = this.#faultTolerance;
+    this.#gradients = new GradientAverages(module, {
+      all: warmupSteps > 0 ? group : undefined,
+      island: islands?.island ?? undefined,
+      broadcastBuffers,
+      faultTolerance,
+    });
+    this.#local = new LocalSteps(module, settings, { group, islands, faultTolerance });
+    if (faultTolerance) faultTolerance.repeats(this.#local);
     else if (broadcastBuffers && hasBuffers(module)) this.#buffers = new BufferBroadcasts(group, module);
     this.rankState = {
       stateDict: () => this.#rankStateDict(),
@@ -98,9 +100,13 @@ export class DiLoCo<M extends ForwardModule> {
     return this.toString();
   }
 
-  /** Runs the wrapped model's forward with this rank's own parameters. Inside an island, as DistributedDataParallel does. */
+  /**
+   * Runs the wrapped model's forward with this rank's own parameters; in the warm-up and inside an island, as DistributedDataParallel
+   * does.
+   */
   forward(...inputs: Parameters<M['forward']>): ReturnType<M['forward']> {
-    return this.#inIsland?.forward(...inputs) ?? (this.module.forward(...inputs) as ReturnType<M['forward']>);
+    const { wrapper = this.module } = this.#gradients;
+    return wrapper.forward(...inputs) as ReturnType<M['forward']>;
   }
 
   /**
@@ -111,7 +117,8 @@ export class DiLoCo<M extends ForwardModule> {
    */
   async step(): Promise<void> {
     await this.#local.step();
-    if (this.#local.steps % this.#settings.innerSteps === 0) await this.#buffers?.run();
+    this.#enterPhase();
+    if (this.#local.hasEndedRound) await this.#buffers?.run();
   }
 
   /**
@@ -133,19 +140,22 @@ export class DiLoCo<M extends ForwardModule> {
     return await this.#local.withGlobalParameters(run);
   }
 
-  /** Number of local steps since the start of the training. */
+  /** Number of steps since the start of the training. */
   get steps(): number {
     return this.#local.steps;
   }
 
-  /** As `DistributedDataParallel.noSync`, inside an island. Without islands it only calls `run`. */
+  /** As `DistributedDataParallel.noSync` in the warm-up and inside an island. Otherwise it only calls `run`. */
   async noSync<Result>(run: () => Promise<Result>): Promise<Result> {
-    return await (this.#inIsland === undefined ? run() : this.#inIsland.noSync(run));
+    const { wrapper } = this.#gradients;
+    return await (wrapper === undefined ? run() : wrapper.noSync(run));
   }
 
   /** With `faultTolerance: 'shrink'`, see `DistributedDataParallel.shareState`. A process joins between two local steps of the others. */
   async shareState(objects: Readonly<Record<string, unknown>> = {}): Promise<boolean> {
-    return (await this.#faultTolerance?.shareState(objects)) ?? false;
+    const hasJoined = await this.#faultTolerance?.shareState(objects);
+    this.#enterPhase();
+    return hasJoined ?? false;
   }
 
   /** Runs collectives of the program again after a rank has died: see `DistributedDataParallel.retry`. */
@@ -175,6 +185,7 @@ export class DiLoCo<M extends ForwardModule> {
    */
   loadStateDict(state: Record<string, unknown>): void {
     this.#local.loadStateDict(state);
+    this.#enterPhase();
     this.#local.takeGlobalParameters();
     this.#loadBuffers(state['buffers'] as Record<string, DistributedTensor>);
   }
@@ -203,6 +214,11 @@ export class DiLoCo<M extends ForwardModule> {
   /** The parameters with their names, in order of definition (torch.nn.Module.named_parameters). */
   namedParameters(): ReturnType<M['namedParameters']> {
     return this.module.namedParameters() as ReturnType<M['namedParameters']>;
+  }
+
+  /** Begins the warm-up, or the local steps. */
+  #enterPhase(): void {
+    this.#gradients.isWarmup = this.#local.isWarmup;
   }
 
   async #rankStateDict(): Promise<RankState> {

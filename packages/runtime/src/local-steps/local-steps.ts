@@ -57,15 +57,27 @@ export class LocalSteps implements Averages {
     this.enterGroup(setting.group);
   }
 
-  /** Number of local steps. */
+  /** Number of steps, those of the warm-up included. */
   get steps(): number {
     return this.#steps;
   }
 
-  /** Counts a local step, and runs the actions that follow it. */
+  /** Whether the next step averages gradients over all ranks. */
+  get isWarmup(): boolean {
+    return this.#steps < this.#settings.warmupSteps;
+  }
+
+  /** Whether the last step has ended a round of local steps. */
+  get hasEndedRound(): boolean {
+    const { innerSteps, warmupSteps } = this.#settings;
+    return this.#steps > warmupSteps && (this.#steps - warmupSteps) % innerSteps === 0;
+  }
+
+  /** Counts a step, and runs the actions that follow it. */
   async step(): Promise<void> {
     this.#setting.faultTolerance?.requireAdmitted('step()');
     const step = this.#steps + 1;
+    if (step === this.#settings.warmupSteps) this.#takeCommonParameters(step);
     for (const action of actionsAfter(step, this.#settings)) await this.#run(action);
     this.#steps = step;
     this.#setting.faultTolerance?.recordPositions();
@@ -73,6 +85,7 @@ export class LocalSteps implements Averages {
 
   /** Applies the exchanges under way, and exchanges every fragment with further steps. A collective. */
   async synchronize(): Promise<void> {
+    if (this.isWarmup) return;
     for (const fragment of this.#fragments) {
       const isComplete = fragment.sentAfter === this.#steps;
       if (fragment.isUnderWay) await this.#receive(fragment, isComplete ? 0 : this.#settings.alpha);
@@ -84,6 +97,7 @@ export class LocalSteps implements Averages {
 
   /** Gives the model the parameters of the last outer step while `run` runs. */
   async withGlobalParameters<Result>(run: () => Promise<Result>): Promise<Result> {
+    if (this.isWarmup) return await run();
     const own = this.localParameters;
     this.takeGlobalParameters();
     try {
@@ -104,6 +118,7 @@ export class LocalSteps implements Averages {
 
   /** Without the exchanges under way. */
   stateDict(): SharedState {
+    if (this.isWarmup) this.#takeCommonParameters(this.#steps);
     const { parameters } = this.#outer;
     let begin = 0;
     const named = Array.from(this.#module.namedParameters(), ([name, { shape, data, requiresGrad }]) => {
@@ -155,6 +170,12 @@ export class LocalSteps implements Averages {
       const data = underWay?.get(index);
       if (data !== undefined) fragment.restore(data);
     }
+  }
+
+  /** The outer steps continue from the parameters that all ranks have after a step of the warm-up. */
+  #takeCommonParameters(step: number): void {
+    this.#outer.parameters.set(this.localParameters);
+    for (const fragment of this.#fragments) fragment.sentAfter = step;
   }
 
   /** This rank's own parameters become those of the last outer step. */

@@ -15,6 +15,11 @@ export interface LocalSGDOptions extends Pick<
   /** Steps of the optimizer between two exchanges. Default: 8 for `LocalSGD`, 100 for `DiLoCo`. */
   innerSteps?: number;
   /**
+   * Number of first steps in which all ranks average their gradients, as DistributedDataParallel does; local steps follow
+   * (torch: `warmup_steps` of PeriodicModelAverager, `start_localSGD_iter` of PostLocalSGDState). Default: 0.
+   */
+  warmupSteps?: number;
+  /**
    * Form in which the differences are sent: exact, or compressed with error feedback as by the hooks of `commHooks`. Default:
    * `'float32'`.
    */
@@ -47,6 +52,7 @@ export interface DiLoCoOptions extends LocalSGDOptions {
 /** The options with their defaults. */
 export interface LocalStepsSettings {
   innerSteps: number;
+  warmupSteps: number;
   fragments: number;
   overlapSteps: number;
   alpha: number;
@@ -66,6 +72,7 @@ const optionNames: OptionNames<DiLoCoOptions> = {
   minRanks: true,
   onMembershipChange: true,
   innerSteps: true,
+  warmupSteps: true,
   transport: true,
   islands: true,
   outer: true,
@@ -91,10 +98,11 @@ export function hookOf(transport: Transport): CommHook {
 export function checkedLocalSteps(who: string, options: DiLoCoOptions): LocalStepsSettings {
   requireOptions(who, options, optionNames);
   requireOptions(`${who}: outer`, options.outer ?? {}, outerNames);
-  const { innerSteps = 100, fragments = 1, transport = 'float32', outer = {} } = options;
+  const { innerSteps = 100, warmupSteps = 0, fragments = 1, transport = 'float32', outer = {} } = options;
   const { lr = 0.7, momentum = 0.9, nesterov = true } = outer;
   const { broadcastBuffers = true, faultTolerance = 'none', minRanks = 1, islands } = options;
   requireInteger(innerSteps, { who, what: 'innerSteps', min: 1 });
+  requireInteger(warmupSteps, { who, what: 'warmupSteps', min: 0 });
   requireInteger(fragments, { who, what: 'fragments', min: 1, max: innerSteps });
   const overlapSteps = options.overlapSteps ?? (fragments > 1 ? Math.floor(innerSteps / fragments / 2) : 0);
   requireInteger(overlapSteps, { who, what: 'overlapSteps', min: 0, max: innerSteps - 1 });
@@ -111,7 +119,7 @@ export function checkedLocalSteps(who: string, options: DiLoCoOptions): LocalSte
     );
   }
   return {
-    ...{ innerSteps, fragments, overlapSteps, alpha, lr, momentum, nesterov, transport },
+    ...{ innerSteps, warmupSteps, fragments, overlapSteps, alpha, lr, momentum, nesterov, transport },
     ...{ broadcastBuffers, faultTolerance, minRanks },
   };
 }

@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest';
 import { actionsAfter, fragmentRanges, type ScheduleSettings } from '../../src/local-steps/schedule.ts';
 
-function timelineOf(settings: ScheduleSettings, steps: number): string[] {
+type Settings = Omit<ScheduleSettings, 'warmupSteps'> & { warmupSteps?: number };
+
+function timelineOf({ warmupSteps = 0, ...settings }: Settings, steps: number): string[] {
   return Array.from({ length: steps }, (_, i) => i + 1).flatMap((step) =>
-    actionsAfter(step, settings).map(({ kind, fragment }) => `${step}: ${kind} ${fragment}`),
+    actionsAfter(step, { ...settings, warmupSteps }).map(
+      ({ kind, fragment }) => `${step}: ${kind} ${fragment}`,
+    ),
   );
 }
 
@@ -31,8 +35,17 @@ test('fragments take turns, and each is received before it is sent again', () =>
   ]);
 });
 
+test('the first round follows the warm-up', () => {
+  const settings = { innerSteps: 4, fragments: 2, overlapSteps: 1 };
+  const later = timelineOf(settings, 11).map((line) =>
+    line.replace(/^\d+/, (step) => String(Number(step) + 5)),
+  );
+  expect(later.at(0)).toBe('7: send 0');
+  expect(timelineOf({ ...settings, warmupSteps: 5 }, 16)).toEqual(later);
+});
+
 test('as many fragments as steps, and lengths that do not divide', () => {
-  const settings = { innerSteps: 7, fragments: 7, overlapSteps: 0 };
+  const settings = { innerSteps: 7, warmupSteps: 0, fragments: 7, overlapSteps: 0 };
   for (let step = 1; step <= 14; step += 1)
     expect(actionsAfter(step, settings)).toEqual(
       (['send', 'receive'] as const).map((kind) => ({ kind, fragment: (step - 1) % 7 })),
