@@ -18,7 +18,8 @@ import { checkedLocalSteps, type DiLoCoOptions } from './options.ts';
  * Trains a model on ranks that exchange their parameters only now and then, for links that are slow (DiLoCo, Douillard et al. 2023;
  * torchft: DiLoCo). Each rank takes `innerSteps` steps of its own optimizer on its own data. Then the differences between the parameters
  * before and after them are averaged over the ranks, and an outer optimizer applies the average. With `fragments` and `overlapSteps`, parts
- * of the parameters are exchanged in turn while the ranks compute (Streaming DiLoCo, Douillard et al. 2025).
+ * of the parameters are exchanged in turn while the ranks compute (Streaming DiLoCo, Douillard et al. 2025). With `warmupSteps`, the first
+ * steps average gradients over all ranks, as DistributedDataParallel does; `loss.backward()` is a collective then.
  *
  * ```ts
  * const model = new DiLoCo(new Net(), { innerSteps: 100, outer: { lr: 0.7, momentum: 0.9 } });

@@ -1,0 +1,68 @@
+// Validation losses of the GPT of examples-gpt after the same number of tokens, with DDP and with local steps: `npm run
+// bench:local-steps -- [--data FILE] [--steps 600] [--warmup 150] [--ranks 4] [--seeds 1,2] [--only TEXT]... [-- ARGS]`.
+//
+// Trains every row (whose name contains a TEXT) once for each seed of the initial parameters, one after the other, through the
+// launcher. ARGS are options of packages/examples-gpt/train.ts for all rows, such as `--width 64`. The last column is the
+// mean over the seeds of the difference from DDP with the same seed. Losses do not depend on the machine's load.
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { printMachine } from '../machine.js';
+import { isChosen, mean, root, run } from '../support.js';
+import { tableOf } from '../table.js';
+
+const { values: options, positionals: common } = parseArgs({
+  allowPositionals: true,
+  options: {
+    data: { type: 'string' },
+    steps: { type: 'string', default: '600' },
+    warmup: { type: 'string', default: '150' },
+    ranks: { type: 'string', default: '4' },
+    seeds: { type: 'string', default: '1,2' },
+    only: { type: 'string', multiple: true, default: [] },
+  },
+});
+const diloco = '--sync diloco';
+const warmup = `--warmup-steps ${options.warmup}`;
+const outer = '--outer-momentum 0.8';
+const streaming = '--fragments 4 --overlap-steps 2 --transport int8';
+const ways = [
+  '--sync ddp',
+  `${diloco} --inner-steps 20`,
+  `${diloco} --inner-steps 20 ${warmup}`,
+  `${diloco} --inner-steps 20 ${warmup} ${outer}`,
+  `${diloco} --inner-steps 10 ${warmup} ${outer}`,
+  `${diloco} --inner-steps 20 ${warmup} ${outer} ${streaming}`,
+  `${diloco} --inner-steps 10 ${warmup} ${outer} ${streaming}`,
+];
+const seeds = options.seeds.split(',');
+const rows = ways.filter((way) => isChosen(way, options.only)).map((way) => ({ way, losses: [] }));
+
+printMachine([]);
+for (const seed of seeds) {
+  for (const { way, losses } of rows) {
+    losses.push(await lossAfter([...way.split(' '), '--seed', seed]));
+    console.error(`seed ${seed}, ${way}: ${losses.at(-1)}`);
+  }
+}
+const ddp = rows.find(({ way }) => way === ways[0])?.losses;
+const differenceOf = (losses) => mean(losses.map((loss, i) => loss - ddp[i]));
+console.log(
+  `\nGPT of examples-gpt, ${options.ranks} ranks, ${options.steps} steps, ${common.join(' ') || 'default size'}\n`,
+);
+console.log(
+  tableOf(rows, [
+    ['options', ({ way }) => `\`${way}\``],
+    ...seeds.map((seed, i) => [`seed ${seed}`, ({ losses }) => losses[i].toFixed(3)]),
+    ['from DDP', ({ losses }) => (ddp === undefined ? '-' : differenceOf(losses).toFixed(3))],
+  ]).join('\n'),
+);
+
+async function lossAfter(way) {
+  const { data, steps, ranks } = options;
+  const script = join(root, 'packages/examples-gpt/train.ts');
+  const own = ['--steps', steps, ...(data === undefined ? [] : ['--data', data]), ...common, ...way];
+  const output = await run(process.execPath, ['launch', '--nproc', ranks, script, ...own], {
+    OMP_NUM_THREADS: '1',
+  });
+  return Number(/validation loss ([\d.]+)/.exec(output)[1]);
+}
