@@ -11,6 +11,7 @@ export interface SyncSettings {
   outerMomentum?: number;
   fragments: number;
   overlapSteps?: number;
+  alpha?: number;
   transport: Transport;
 }
 
@@ -32,6 +33,11 @@ export function addSyncOptions(command: Command): void {
       'with diloco: steps during an exchange (default: by --fragments)',
       integerFrom(0),
     )
+    .option(
+      '--alpha <share>',
+      'with diloco: share of own parameters in the mix (default: by --overlap-steps)',
+      numberFrom0,
+    )
     .addOption(
       new Option('--transport <form>', 'with diloco: form of what is sent')
         .choices(transports)
@@ -47,6 +53,7 @@ export function syncOf({
   warmupSteps,
   fragments,
   overlapSteps,
+  alpha,
   transport,
 }: SyncSettings): { diloco?: DiLoCoOptions } {
   if (sync === 'ddp') return {};
@@ -55,6 +62,7 @@ export function syncOf({
     diloco: {
       ...{ innerSteps, warmupSteps, fragments, transport, outer },
       ...(overlapSteps !== undefined && { overlapSteps }),
+      ...(alpha !== undefined && { alpha }),
     },
   };
 }
