@@ -28,11 +28,10 @@ const streaming = '--fragments 4 --overlap-steps 2 --transport int8';
 const ways = [
   '--sync ddp',
   `${diloco} --inner-steps 20`,
-  `${diloco} --inner-steps 20 ${warmup}`,
   `${diloco} --inner-steps 20 ${warmup} ${outer}`,
   `${diloco} --inner-steps 10 ${warmup} ${outer}`,
-  `${diloco} --inner-steps 20 ${warmup} ${outer} ${streaming}`,
   `${diloco} --inner-steps 10 ${warmup} ${outer} ${streaming}`,
+  `${diloco} --inner-steps 10 ${warmup} ${outer} ${streaming} --alpha 0.2`,
 ];
 const seeds = options.seeds.split(',');
 const rows = ways.filter((way) => isChosen(way, options.only)).map((way) => ({ way, losses: [] }));
