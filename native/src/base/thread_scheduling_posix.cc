@@ -7,7 +7,7 @@ namespace ringrun {
 #ifdef __APPLE__
 void nameThread(const char* name) { ::pthread_setname_np(name); }
 #else
-void nameThread(const char*) {}
+void nameThread(const char* name) { ::pthread_setname_np(::pthread_self(), name); }
 #endif
 
 void giveWayToOtherThreads(int) {}
