@@ -77,7 +77,7 @@ async function replayed(bytes: Buffer, port: number): Promise<Buffer> {
 }
 
 /** The messages of the rank that connects, and of the one that listens. */
-const [handshakeBytes, challengeBytes] = [80, 64];
+const [handshakeBytes, challengeBytes] = [84, 64];
 const { data, pointToPoint } = purposes;
 
 /** Interferes once with the record `at` of the dialler on the first connection with this purpose. */

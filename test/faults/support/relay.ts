@@ -68,7 +68,7 @@ export class Relayed {
 }
 
 /** Sizes of the first messages of each side: hello and proof, or challenge. */
-const handshakeOf = (fromDialler: boolean) => (fromDialler ? [48, 32] : [64]);
+const handshakeOf = (fromDialler: boolean) => (fromDialler ? [52, 32] : [64]);
 const lengthBytes = 4;
 const tagBytes = 16;
 
