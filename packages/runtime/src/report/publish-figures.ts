@@ -33,6 +33,7 @@ export class FiguresPublisher {
   #isWriting = false;
   /** Whether a record became due while another one was written. */
   #isDueAgain = false;
+  #isOver = false;
   #hasFailed = false;
   #hasFolder = false;
 
@@ -108,6 +109,7 @@ export class FiguresPublisher {
   /** The process ends, so only a synchronous write is left. */
   endNow(): void {
     this.#phase = 'ended';
+    this.#isOver = true;
     if (!this.#hasFolder) return;
     const temporary = this.#temporary('end');
     try {
@@ -135,14 +137,15 @@ export class FiguresPublisher {
       this.#hasFailed = false;
     } catch (error) {
       await rm(temporary, { force: true }).catch(() => undefined);
-      if (!this.#hasFailed)
+      // The folder may be gone once the last record is written.
+      if (!this.#hasFailed && !this.#isOver)
         this.#log(
           `cannot write its figures for the dashboard: ${(error as Error).message}. Training continues without them until they can be written`,
         );
       this.#hasFailed = true;
     }
     this.#isWriting = false;
-    if (this.#isDueAgain) void this.#write();
+    if (this.#isDueAgain && !this.#isOver) void this.#write();
   }
 
   /** The synchronous write at the end may overlap with another one. */

@@ -31,6 +31,7 @@ test('the last of several records is complete and marks the end of the training'
     progress,
     total: { steps: 3, samples: 24 },
   });
+  publisher.endNow();
 });
 
 test('a folder that cannot be written is reported once, and the training continues', async () => {
@@ -77,6 +78,7 @@ test('scalars of every step do not hold back the progress of the training', asyn
     const record = existsSync(path) ? parseFigures(readFileSync(path, 'utf8')) : undefined;
     expect(record?.progress?.step).toBe(401);
   });
+  publisher.endNow();
 });
 
 test('scalars are published within two seconds, and a name beyond 64 is reported once', async () => {
@@ -129,4 +131,5 @@ test('a scalar without a step has the step of the training', async () => {
       [40, 0.75],
     ]);
   });
+  publisher.endNow();
 });
