@@ -16,7 +16,7 @@ async function train(
 ): Promise<{ reports: SlowLinksReport[]; bytes: number }> {
   using network = connectHosts(hosts, { links });
   const args = [builtScript('slow-links.script'), JSON.stringify(plan)];
-  const commands = startOnHosts(network, { perHost: 1, args });
+  const commands = startOnHosts(network, { perHost: 1, args, ...(measures && { limitMs: 880_000 }) });
   const ends = await Promise.all(commands.map(({ command }) => command.ended));
   const { bytes } = await network.links.traffic();
   const reports = ends.map(withoutWaiting).map(({ stdout, ...ended }) => {

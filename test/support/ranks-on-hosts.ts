@@ -15,6 +15,8 @@ export interface Job {
   masterPort?: number;
   /** Added to the environment of every rank. */
   env?: Readonly<Record<string, string | number>>;
+  /** See `CommandOptions`. */
+  limitMs?: number;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface Job {
  */
 export function startOnHosts(
   { hosts }: Network,
-  { perHost, args, masterPort = 29500, env: more }: Job,
+  { perHost, args, masterPort = 29500, env: more, ...limits }: Job,
 ): RankOnHost[] {
   const place = { MASTER_ADDR: hosts[0].address, MASTER_PORT: masterPort };
   // Every host sees all processors of the machine and would use as many threads.
@@ -38,7 +40,7 @@ export function startOnHosts(
   return hosts
     .flatMap((host) => new Array<Host>(perHost).fill(host))
     .map((host, rank) => {
-      const command = host.node([script, ...rest], { env: { ...env, RANK: rank } });
+      const command = host.node([script, ...rest], { env: { ...env, RANK: rank }, ...limits });
       return { rank, host, command };
     });
 }
