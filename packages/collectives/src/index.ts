@@ -69,8 +69,8 @@ export * from './hash-store.ts';
 export * from './links/index.ts';
 export {
   beginNewGroup,
-  groupHosts,
   followsMeasuredLinks,
+  groupHosts,
   groupLinks,
   hasFailed,
   measureGroupLinks,

@@ -35,7 +35,7 @@ export class LinkWatch {
 
   /** Whether `check` runs after a step, from 1. The same on all ranks. */
   isDue(step: number, group: ProcessGroup): boolean {
-    return step % stepsOfWindow === 0 && followsMeasuredLinks(group);
+    return step % stepsOfWindow === 0 && followsMeasuredLinks(group) && groupLinks(group)!.hosts.length > 1;
   }
 
   /**

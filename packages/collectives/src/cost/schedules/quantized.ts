@@ -8,9 +8,9 @@ const maxSegmentElements = 64 * 1024;
 const blockElements = 256;
 const minSegmentElements = 4 * blockElements;
 
-/** Limits of the number of steps from the terms of a segment to its result. */
-const minLag = 2;
-const maxLag = 8;
+/** Steps from the terms of a segment to its result, and the most of them if any link is long. */
+const shortLag = 2;
+const longLag = 8;
 
 /** Bytes that stand for a float32 array of `bytes`: 8 or 4 bits for each number, and 4 bytes for each block of 256. */
 export function quantizedBytes(bits: 8 | 4, bytes: number): number {
@@ -33,12 +33,12 @@ export function quantizedAllReduce(
     const part = bytes / Float32Array.BYTES_PER_ELEMENT / size;
     const lengths = segmentLengths(part, perSegment).map((elements) => quantizedBytes(bits, 4 * elements));
     const distances = Array.from({ length: size - 1 }, (_, i) => i + 1);
-    const lag = Math.min(Math.max(lengths.length, minLag), maxLag);
+    const places = [place, ...distances.map((distance) => above(place, distance, size))];
+    const hasLongLink = (from: number): boolean => places.some((to) => to !== from && isFar(from, to));
+    const lag = places.some(hasLongLink) ? Math.min(Math.max(lengths.length, shortLag), longLag) : shortLag;
     const steps = lengths.length + lag;
     const messageOf = (step: number): number => (lengths[step] ?? 0) + (lengths[step - lag] ?? 0);
-    const mostAhead = distances.some((distance) => isFar(place, above(place, distance, size)))
-      ? lag - minLag
-      : 0;
+    const mostAhead = hasLongLink(place) ? lag - shortLag : 0;
     let begun = 0;
     for (let step = 0; step < steps; step += 1) {
       const ahead = step === 0 ? 0 : mostAhead;
