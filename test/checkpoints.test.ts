@@ -185,6 +185,11 @@ test('a program that ends during a save completes the checkpoint first', async (
   expect(found).toMatchObject({ step: 1, value: 1 });
 });
 
+test('a training resumes from the checkpoint that a failed one of the same process is still writing', async () => {
+  const found = await scenarios.run(2, 'resumeDuringSave', { env: { DIR: temporaryFolder() } });
+  for (const each of found) expect(each).toEqual({ step: 1, value: 1 });
+});
+
 test('an unreported failure sets the exit code', async () => {
   const env = { DIR: '/proc/checkpoints' };
   const args = ['--nproc', '2', builtScript('fixtures/checkpoints'), 'saveAndEnd', temporaryFolder()];

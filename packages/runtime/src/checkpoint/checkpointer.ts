@@ -21,7 +21,7 @@ import {
 } from './checkpoint-group.ts';
 import type { CheckpointGroup } from './checkpoint-group.ts';
 import type { Failure } from './checkpoint-error.ts';
-import { Writes } from './writes.ts';
+import { untilAllWritten, Writes } from './writes.ts';
 
 /** Options of a {@link Checkpointer}. */
 export interface CheckpointerOptions {
@@ -247,7 +247,7 @@ export class Checkpointer {
     if (from === undefined) return undefined;
     const path = from === 'auto' ? from : givenLocation(from, 'Checkpointer.resume');
     const group = checkpointGroup(this.#group);
-    await untilSettled(group, this.#writes.whenWritten('Checkpointer.resume'));
+    await untilSettled(group, untilAllWritten('Checkpointer.resume'));
     const lastSaved = () => this.#lastSaved.read();
     const { found, highest, trainings } = await findCheckpoint(group, {
       own: this.#storage,

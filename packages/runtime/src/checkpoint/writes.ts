@@ -17,6 +17,32 @@ const logAfterMs = 5000;
 /** Writes whose last failure is not reported yet. A process that ends with one exits with code 1. */
 const unreported = new Set<Writes>();
 
+interface WriteInProgress {
+  location: string;
+  step: number;
+  written: Promise<void>;
+}
+
+/** Of all checkpointers of this process. */
+const writesInProgress = new Set<WriteInProgress>();
+
+/**
+ * Resolves when this process writes no checkpoint anywhere. A training that failed may still be writing its last one, which
+ * another checkpointer of the same process is about to look for.
+ */
+export async function untilAllWritten(who: string): Promise<void> {
+  for (const write of writesInProgress) await untilWritten(write, who);
+}
+
+/** `who` names the waiting call in the log line. */
+async function untilWritten({ location, step, written }: WriteInProgress, who: string): Promise<void> {
+  const logTimer = setTimeout(() => {
+    log(`${who} waits for the checkpoint of step ${step}, which is still being written to ${location}.`);
+  }, logAfterMs);
+  await written;
+  clearTimeout(logTimer);
+}
+
 /** One listener for all writes: Node warns of a leak at more than ten. */
 function failAtExit(): void {
   if (unreported.size > 0) process.exitCode = 1;
@@ -27,7 +53,7 @@ export class Writes {
   readonly #location: string;
   readonly #keep: number;
   readonly #writer: BackgroundWriter;
-  #inProgress: { step: number; written: Promise<void> } | undefined;
+  #inProgress: WriteInProgress | undefined;
   #failure: Failure | undefined;
   readonly #lastSaved: LastSaved;
   #above = 0;
@@ -71,8 +97,11 @@ export class Writes {
       })
       .finally(() => {
         this.#inProgress = undefined;
+        writesInProgress.delete(write);
       });
-    this.#inProgress = { step: saveInfo.step, written };
+    const write = { location: this.#location, step: saveInfo.step, written };
+    this.#inProgress = write;
+    writesInProgress.add(write);
   }
 
   /** Copies the parts before its first await. */
@@ -89,15 +118,7 @@ export class Writes {
 
   /** Resolves when no write is in progress. `who` names the waiting call in the log line. */
   async whenWritten(who: string): Promise<void> {
-    if (this.#inProgress === undefined) return;
-    const { step, written } = this.#inProgress;
-    const logTimer = setTimeout(() => {
-      log(
-        `${who} waits for the checkpoint of step ${step}, which is still being written to ${this.#location}.`,
-      );
-    }, logAfterMs);
-    await written;
-    clearTimeout(logTimer);
+    if (this.#inProgress !== undefined) await untilWritten(this.#inProgress, who);
   }
 
   /** Returns the failure of the last write and clears it. */
