@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { longestTimerMs, printable, quoted } from '@ringrun/core';
 import type { RingrunError } from '@ringrun/core';
-import { Dealer, opened } from './zeromq.ts';
+import { Dealer, opened, uninterrupted } from './zeromq.ts';
 import type { StoreKeys } from '../secret/keys.ts';
 import { clientCurve } from './curve.ts';
 import { formatHostPort, resolveAddresses } from './endpoint.ts';
@@ -158,7 +158,10 @@ export class StoreConnection {
           ipv6: isIP(this.#address) === 6,
         }),
     );
-    socket.connect(`tcp://${formatHostPort({ host: this.#address, port: this.#options.port })}`);
+    const endpoint = `tcp://${formatHostPort({ host: this.#address, port: this.#options.port })}`;
+    uninterrupted(() => {
+      socket.connect(endpoint);
+    });
     return socket;
   }
 

@@ -1,7 +1,7 @@
 /** CURVE, the encryption and authentication of ZeroMQ (RFC 26), with the keys of the job's store. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RingrunError } from '@ringrun/core';
-import { Context, Reply, capability } from './zeromq.ts';
+import { Context, Reply, capability, uninterrupted } from './zeromq.ts';
 import type { KeyPair, StoreKeys } from '../secret/keys.ts';
 
 /** Options of the client's socket. */
@@ -96,7 +96,7 @@ async function startAuthenticator(of: Context): Promise<Authenticator> {
 async function bindAuthenticator(of: Context): Promise<Reply> {
   const deadline = performance.now() + 5000;
   for (;;) {
-    const socket = new Reply({ context: of, linger: 0 });
+    const socket = uninterrupted(() => new Reply({ context: of, linger: 0 }));
     try {
       await socket.bind(authenticatorAddress);
       return socket;

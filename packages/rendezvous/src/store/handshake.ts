@@ -1,5 +1,5 @@
 import { connect, isIP } from 'node:net';
-import { Dealer } from './zeromq.ts';
+import { Dealer, uninterrupted } from './zeromq.ts';
 import type { StoreKeys } from '../secret/keys.ts';
 import { clientCurve } from './curve.ts';
 import { formatHostPort } from './endpoint.ts';
@@ -66,19 +66,24 @@ const startOfGreeting = Buffer.from([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0]);
 
 /** True if the server repeatedly breaks the handshake. Uses a separate socket, whose events end with it. */
 async function isRefused({ keys, ...at }: HandshakeTarget): Promise<boolean> {
-  const socket = new Dealer({
-    ...clientCurve(keys),
-    linger: 0,
-    reconnectInterval: 20,
-    ipv6: isIP(at.host) === 6,
-  });
+  const socket = uninterrupted(
+    () =>
+      new Dealer({
+        ...clientCurve(keys),
+        linger: 0,
+        reconnectInterval: 20,
+        ipv6: isIP(at.host) === 6,
+      }),
+  );
   const timer = setTimeout(() => {
     socket.close();
   }, stepMs);
   const { events } = socket;
   let failures = 0;
   try {
-    socket.connect(`tcp://${formatHostPort(at)}`);
+    uninterrupted(() => {
+      socket.connect(`tcp://${formatHostPort(at)}`);
+    });
     for await (const { type } of events) {
       if (type === 'handshake') return false;
       if (type.startsWith('handshake:error')) failures += 1;

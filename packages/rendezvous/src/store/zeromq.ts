@@ -42,11 +42,25 @@ function refusing(problem: string): typeof ZeroMQ {
  */
 export function opened<Socket>(what: string, open: () => Socket): Socket {
   try {
-    return open();
+    return uninterrupted(open);
   } catch (cause) {
     const shortage = openFilesProblem(cause);
     throw shortage === undefined
       ? cause
       : new RingrunError('ERR_OPEN_FILES', `${what}: ${shortage}.`, { cause });
+  }
+}
+
+/**
+ * Repeats a call of ZeroMQ that a signal interrupts, such as those of a profiler, a thousand times a second: it has done nothing
+ * then.
+ */
+export function uninterrupted<Result>(call: () => Result): Result {
+  for (;;) {
+    try {
+      return call();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EINTR') throw error;
+    }
   }
 }

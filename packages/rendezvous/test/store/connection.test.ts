@@ -253,6 +253,13 @@ test('an idle client does not keep the process alive, a waiting one does', async
   expect(waiting.output().stdout).toBe('got of waiting\n');
 });
 
+test('the signals of a profiler do not disturb connecting', async () => {
+  const { port } = await serve();
+  const profiled = start(new URL('connection.script.ts', import.meta.url), { PORT: port }, ['profiled']);
+  expect(await profiled.ended).toEqual({ code: 0, signal: null });
+  expect(profiled.output()).toEqual({ stdout: 'connected 400 times\n', stderr: '' });
+});
+
 test('a hosted store answers while the thread that started it is blocked', async () => {
   const child = start(new URL('blocked-server.script.ts', import.meta.url), {});
   const [, port] = await child.sees(/blocked, port (\d+)\n/);
