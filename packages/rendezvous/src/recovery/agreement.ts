@@ -1,5 +1,5 @@
 import { CollectiveTimeoutError, formatRanks, PeerDiedError } from '@ringrun/core';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import { WaitReporter } from '../store/wait-reporter.ts';
 import { decide } from './decide.ts';
 import type { Formation, Process, Report } from './decide.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Process } from './decide.ts';
 import { hasEnded } from './process-space.ts';
 import type { RecoveryKeys } from './recovery-keys.ts';

@@ -8,6 +8,7 @@ import type { StoreClient } from '../store/client.ts';
 import { probe } from '../store/reachability.ts';
 import { StoreServer } from '../store/server.ts';
 import { WaitReporter } from '../store/wait-reporter.ts';
+import type { RendezvousStore } from './rendezvous-options.ts';
 import { isThisHost } from './this-host.ts';
 
 export interface JobStoreOptions {
@@ -32,7 +33,7 @@ const resolveEveryMs = 500;
 const lookEveryMs = 2000;
 
 /** The store of the rendezvous, at the endpoint of the job. One node serves it. */
-export class JobStore {
+export class JobStore implements RendezvousStore {
   readonly #options: JobStoreOptions;
   #server: StoreServer | undefined;
   /** Whether the endpoint was an address of this host when it was resolved last. */

@@ -1,6 +1,6 @@
 import { RingrunError, StoreTimeoutError } from '@ringrun/core';
-import type { StoreClient } from '../store/client.ts';
-import type { JobStore } from './job-store.ts';
+import type { Store } from '@ringrun/core';
+import type { RendezvousStore } from './rendezvous-options.ts';
 import { decodeState, encodeState } from './rendezvous-state.ts';
 import type { RendezvousState } from './rendezvous-state.ts';
 
@@ -28,18 +28,18 @@ export interface StoredState {
 
 /** One connection to the store of the job, with the operations on the state and the heartbeats. */
 export class RendezvousClient {
-  readonly #client: StoreClient;
+  readonly #client: Store;
 
-  private constructor(client: StoreClient) {
+  private constructor(client: Store) {
     this.#client = client;
   }
 
-  static async open(store: JobStore): Promise<RendezvousClient> {
+  static async open(store: RendezvousStore): Promise<RendezvousClient> {
     return new RendezvousClient(await store.connect());
   }
 
   /** The store, until `close`. */
-  get store(): StoreClient {
+  get store(): Store {
     return this.#client;
   }
 

@@ -1,11 +1,29 @@
-import type { JobStore } from './job-store.ts';
+import type { Store } from '@ringrun/core';
+import type { Clock } from '../clock.ts';
+import type { HostPort } from '../store/endpoint.ts';
 import type { Timing } from './node-state.ts';
 import type { JobEvent, JobTerms, NodeInfo, RendezvousState } from './rendezvous-state.ts';
 import type { NodeEnd } from './step.ts';
 import type { WorkerControl } from './worker-control.ts';
 
+/** The store of the rendezvous, as one node sees it: `JobStore`, or a simulated one. */
+export interface RendezvousStore {
+  /** Address of the job's store, the same on all nodes. */
+  readonly endpoint: HostPort;
+  /** Whether this process serves the store. */
+  readonly isServer: boolean;
+  /** The address at which this node and its workers reach the store. */
+  readonly localEndpoint: HostPort;
+  /**
+   * Connects to the store; serves it again if it was lost and this node must serve it.
+   *
+   * @throws StoreTimeoutError if no store accepts the connection in time.
+   */
+  connect(): Promise<Store>;
+}
+
 export interface RendezvousOptions {
-  readonly store: JobStore;
+  readonly store: RendezvousStore;
   readonly node: Omit<NodeInfo, 'address'>;
   /** Returns the address of this node. Called when the store has answered, so that the name of its host resolves. */
   readonly address: () => string | Promise<string>;
@@ -25,6 +43,8 @@ export interface RendezvousOptions {
   readonly log: (line: string) => void;
   /** Receives the events of the job, the oldest first, after each change of the state. */
   readonly onEvents?: (events: readonly JobEvent[]) => void;
+  /** Default: `systemClock`. */
+  readonly clock?: Clock;
 }
 
 /** How this node's part ended, and the last state that it read, with the events of the job. */

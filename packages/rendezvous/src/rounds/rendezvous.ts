@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { EventPrinter } from './event-printer.ts';
 import { forgetNodes, mustBeGoneAt, noLiveness, silentNodes, updateLiveness } from './lease.ts';
 import type { Liveness } from './lease.ts';
@@ -44,6 +45,7 @@ const leaveTimeoutMs = 3000;
  */
 export class Rendezvous {
   readonly #options: RendezvousOptions;
+  readonly #clock: Clock;
   readonly #waits: WaitReporter;
   readonly #events: EventPrinter;
   readonly #over = new AbortController();
@@ -54,20 +56,22 @@ export class Rendezvous {
   #running: RunningWorkers | undefined;
   #isWriting = false;
   #isLookingForPort = false;
-  #waitsSince = performance.now();
+  #waitsSince: number;
   #leftAt: number | undefined;
   #finish!: (end: NodeEnd) => void;
   #fail!: (error: unknown) => void;
 
   constructor(options: RendezvousOptions) {
     this.#options = options;
-    this.#waits = new WaitReporter(undefined, options.log);
+    this.#clock = options.clock ?? systemClock;
+    this.#waitsSince = this.#clock.now();
+    this.#waits = new WaitReporter(undefined, options.log, () => this.#clock.now());
     this.#events = new EventPrinter(options.log);
     const { terms, timing, runId } = options;
     const node = { ...options.node, address: '' };
     this.#nodeState = newNodeState(
       { node, terms, timing, runId, freshName: randomUUID() },
-      performance.now(),
+      this.#clock.now(),
     );
   }
 
@@ -88,9 +92,9 @@ export class Rendezvous {
     };
     if (leaving.aborted) leave();
     leaving.addEventListener('abort', leave, { signal: this.#over.signal });
-    const ticker = setInterval(() => {
+    const stopTicking = this.#clock.every(lookEveryMs, () => {
       this.#act();
-    }, lookEveryMs);
+    });
     void this.#watchState();
     void this.#sendHeartbeats();
     void this.#checkHeartbeats();
@@ -99,7 +103,7 @@ export class Rendezvous {
       if (store.isServer && end.kind !== 'left') await this.#untilOthersHaveRead();
       return { end, state: this.#stored?.state ?? this.#nodeState.before };
     } finally {
-      clearInterval(ticker);
+      stopTicking();
       this.#over.abort();
       await this.#client?.close();
     }
@@ -135,7 +139,7 @@ export class Rendezvous {
       return;
     }
     if (!isLost(error) && !this.#isCutOffForLong()) {
-      await sleep(retryEveryMs);
+      await this.#clock.delay(retryEveryMs);
       return;
     }
     await this.#client.close();
@@ -145,13 +149,13 @@ export class Rendezvous {
 
   /** After a lease without answers, reconnect: the store server may have another address now. */
   #isCutOffForLong(): boolean {
-    return performance.now() - this.#nodeState.lease.renewedAt > leaseLength(this.#nodeState.timing);
+    return this.#clock.now() - this.#nodeState.lease.renewedAt > leaseLength(this.#nodeState.timing);
   }
 
   #loseStore(): void {
     const last = this.#stored?.state;
     this.#stored = undefined;
-    this.#nodeState = onStoreLost(this.#nodeState, last, randomUUID(), performance.now());
+    this.#nodeState = onStoreLost(this.#nodeState, last, randomUUID(), this.#clock.now());
     if (last?.phase === 'closed' && !this.#running) this.#finish(last.verdict!);
     this.#act();
   }
@@ -164,7 +168,7 @@ export class Rendezvous {
   }
 
   async #sendHeartbeat(client: RendezvousClient): Promise<void> {
-    const sentAt = performance.now();
+    const sentAt = this.#clock.now();
     try {
       await client.sendHeartbeat(this.#options.node.id);
     } catch {
@@ -178,7 +182,7 @@ export class Rendezvous {
 
   /** The workers end with the lease even if this process is stopped. */
   #extendWorkers(): void {
-    this.#running?.mustRenewWithin(mustBeGoneAt(leaseOfWorkers(this.#nodeState)) - performance.now());
+    this.#running?.mustRenewWithin(mustBeGoneAt(leaseOfWorkers(this.#nodeState)) - this.#clock.now());
   }
 
   async #checkHeartbeats(): Promise<void> {
@@ -195,7 +199,7 @@ export class Rendezvous {
     const nodes = [...state.participants.map(({ node }) => node), ...state.waitList];
     const counts = await client.readHeartbeats(nodes.map(({ id }) => id));
     const { keepAliveIntervalMs } = this.#options.timing;
-    this.#liveness = updateLiveness(this.#liveness, counts, performance.now(), keepAliveIntervalMs);
+    this.#liveness = updateLiveness(this.#liveness, counts, this.#clock.now(), keepAliveIntervalMs);
     const silent = silentNodes(this.#liveness, leaseLength(this.#nodeState.timing));
     this.#nodeState = { ...this.#nodeState, silent };
   }
@@ -204,7 +208,7 @@ export class Rendezvous {
     const { signal } = this.#over;
     while (!signal.aborted) {
       await act();
-      await sleep(intervalMs, undefined, { signal }).catch(() => undefined);
+      await this.#clock.delay(intervalMs, signal).catch(() => undefined);
     }
   }
 
@@ -218,7 +222,7 @@ export class Rendezvous {
     const before = this.#stored?.state;
     this.#stored = stored;
     if (state && !isSame(before, state)) {
-      this.#nodeState = onState(this.#nodeState, before, state, performance.now());
+      this.#nodeState = onState(this.#nodeState, before, state, this.#clock.now());
       this.#liveness = forgetNodes(this.#liveness, joinedSince(before, state));
       this.#events.print(state.events);
       this.#options.onEvents?.(state.events);
@@ -232,7 +236,7 @@ export class Rendezvous {
       this.#finish({ kind: 'left', why: this.#nodeState.leaving! });
       return;
     }
-    const clock = { now: performance.now(), wall: Date.now() };
+    const clock = { now: this.#clock.now(), wall: this.#clock.wall() };
     this.#nodeState = onLook(this.#nodeState, clock.now, this.#options.lookEveryMs);
     const last = this.#stored?.state ?? this.#nodeState.before;
     const end = endWithoutStore(last, this.#nodeState, clock);
@@ -249,12 +253,12 @@ export class Rendezvous {
   /** A leaving node does not wait for a store that does not answer. */
   #leavesAtOnce(): boolean {
     if (this.#nodeState.leaving === undefined || this.#running) return false;
-    this.#leftAt ??= performance.now();
-    return !this.#client || performance.now() - this.#leftAt > leaveTimeoutMs;
+    this.#leftAt ??= this.#clock.now();
+    return !this.#client || this.#clock.now() - this.#leftAt > leaveTimeoutMs;
   }
 
   #perform(step: Step): void {
-    if (step.kind !== 'wait') this.#waitsSince = performance.now();
+    if (step.kind !== 'wait') this.#waitsSince = this.#clock.now();
     switch (step.kind) {
       case 'write':
         void this.#write(step);
@@ -326,7 +330,7 @@ export class Rendezvous {
   #stop({ cutOff, because }: Extract<Step, { kind: 'stop' }>): void {
     if (!this.#running) return;
     // After the lease, the ranks may be assigned to other nodes.
-    const leaseLeftMs = Math.max(0, mustBeGoneAt(leaseOfWorkers(this.#nodeState)) - performance.now());
+    const leaseLeftMs = Math.max(0, mustBeGoneAt(leaseOfWorkers(this.#nodeState)) - this.#clock.now());
     this.#nodeState = onStopping(this.#nodeState, cutOff);
     const { gracePeriodMs } = this.#options;
     const graceMs = because === 'joined' || because === 'left' ? gracePeriodMs : failureGraceMs;
@@ -337,7 +341,7 @@ export class Rendezvous {
 
   #reportWait(reason: string): void {
     if (this.#stored?.state?.phase === 'running' && this.#running) {
-      this.#waitsSince = performance.now();
+      this.#waitsSince = this.#clock.now();
       return;
     }
     const { endpoint } = this.#options.store;
@@ -351,11 +355,11 @@ export class Rendezvous {
   /** The store ends with this node: wait until the other nodes have read the result of the job. */
   async #untilOthersHaveRead(): Promise<void> {
     const until =
-      performance.now() + Math.min(this.#options.closeTimeoutMs, leaseLength(this.#nodeState.timing));
-    const [startedAt, limitMs] = [performance.now(), until - performance.now()];
-    while (this.#someNodeHasNotRead() && performance.now() < until) {
+      this.#clock.now() + Math.min(this.#options.closeTimeoutMs, leaseLength(this.#nodeState.timing));
+    const [startedAt, limitMs] = [this.#clock.now(), until - this.#clock.now()];
+    while (this.#someNodeHasNotRead() && this.#clock.now() < until) {
       this.#waits.report('the other nodes to read the result of the job', startedAt, limitMs);
-      await sleep(20);
+      await this.#clock.delay(20);
     }
   }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RingrunError, Store } from '@ringrun/core';
 import { Agreement } from '../../src/recovery/agreement.ts';
-import { systemClock } from '../../src/recovery/clock.ts';
+import { systemClock } from '../../src/clock.ts';
 import type { Formation, Process } from '../../src/recovery/decide.ts';
 import { goneKey, readJob, RecoveryKeys, removedKey } from '../../src/recovery/recovery-keys.ts';
 import { SignsOfLife } from '../../src/recovery/signs-of-life.ts';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { Survival } from '../../../launcher/src/job/survival.ts';
 import { SimulatedJob } from './simulation/job.ts';
 import type { JobSettings } from './simulation/job.ts';
-import type { SimulatedTime } from './simulation/time.ts';
+import type { SimulatedTime } from '../../../rendezvous/test/rounds/simulation/time.ts';
 
 /** `npm run test:faults` runs 10,000 of them. */
 const count = Number(process.env['RINGRUN_SCHEDULES'] ?? 100);

@@ -1,7 +1,7 @@
 import { CollectiveTimeoutError, PeerDiedError, RingrunError } from '@ringrun/core';
 import type { CollectiveBuffer, ProcessGroup, RankIdentity } from '@ringrun/core';
 import type { SimulatedProcess } from './process.ts';
-import type { SimulatedTime } from './time.ts';
+import type { SimulatedTime } from '../../../../rendezvous/test/rounds/simulation/time.ts';
 
 /** Milliseconds of a collective, of a message and until a death is detected, on average. */
 const [collectiveMs, messageMs, detectionMs] = [2, 1, 4];

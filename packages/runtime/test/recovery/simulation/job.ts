@@ -9,7 +9,7 @@ import type { FormGroup } from '../../../src/process-group/session.ts';
 import { SimulatedGroup } from './group.ts';
 import { SimulatedProcess } from './process.ts';
 import { SimulatedStore } from './store.ts';
-import { SimulatedTime, clockOf } from './time.ts';
+import { SimulatedTime, clockOf } from '../../../../rendezvous/test/rounds/simulation/time.ts';
 
 export interface JobSettings {
   readonly size: number;

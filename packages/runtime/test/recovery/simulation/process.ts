@@ -8,7 +8,7 @@ import { Recovery } from '../../../src/recovery/recovery.ts';
 import type { States } from '../../../src/recovery/state-transfer.ts';
 import type { Replica } from '../../../src/recovery/training.ts';
 import type { SimulatedJob } from './job.ts';
-import { clockOf } from './time.ts';
+import { clockOf } from '../../../../rendezvous/test/rounds/simulation/time.ts';
 
 /** Milliseconds that a process waits for another job of its ranks. */
 const maxAfterEndMs = 30_000;

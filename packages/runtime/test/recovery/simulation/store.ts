@@ -1,5 +1,5 @@
 import { StoreTimeoutError, type Store } from '@ringrun/core';
-import type { SimulatedTime } from './time.ts';
+import type { SimulatedTime } from '../../../../rendezvous/test/rounds/simulation/time.ts';
 
 /** Milliseconds of a message, on average. */
 const messageMs = 1;

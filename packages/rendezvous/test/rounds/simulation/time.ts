@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '@ringrun/rendezvous';
-import { Agenda } from '../../../../rendezvous/test/rounds/simulation/agenda.ts';
-import { Random } from '../../../../rendezvous/test/rounds/simulation/random.ts';
+import type { Clock } from '../../../src/clock.ts';
+import { Agenda } from './agenda.ts';
+import { Random } from './random.ts';
 
 /** Time and chance of one schedule. Promises settle between two events of the agenda. */
 export class SimulatedTime {
@@ -31,12 +31,15 @@ export class SimulatedTime {
 export function clockOf(time: SimulatedTime, runs: () => boolean): Clock {
   return {
     now: () => time.now,
+    wall: () => time.now,
     delay: (ms, signal) =>
       new Promise((resolve, reject) => {
-        signal?.addEventListener('abort', () => {
-          reject(signal.reason as Error);
-        });
+        const onAbort = () => {
+          reject(signal!.reason as Error);
+        };
+        signal?.addEventListener('abort', onAbort);
         time.agenda.after(ms, () => {
+          signal?.removeEventListener('abort', onAbort);
           if (runs()) resolve();
         });
       }),

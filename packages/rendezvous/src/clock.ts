@@ -5,6 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Clock {
   /** Never goes backwards. */
   now(): number;
+  /** Since the epoch. Only dates messages: it may jump. */
+  wall(): number;
   /** Rejects when the signal aborts. */
   delay(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls `act` once, unless the returned function is called before. */
@@ -15,6 +17,7 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => performance.now(),
+  wall: () => Date.now(),
   delay: (ms, signal) => delay(ms, undefined, { signal }),
   after: (ms, act) => {
     const timer = setTimeout(act, ms);

@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest';
+import { ScaleJob } from './job.ts';
+import { agreement } from './recovery.ts';
+import { death, flapping, form, straggler } from './scenarios.ts';
+
+const scenarios = { form, death, straggler, flapping, agreement };
+
+/** `npm run bench:rendezvous` has more nodes. */
+describe.each(Object.entries(scenarios))('%s', (_, scenario) => {
+  test('gives the same figures in every run', async () => {
+    const settings = { seed: 7, nodes: 8 };
+    expect(await scenario(settings)).toEqual(await scenario(settings));
+  });
+
+  test('ends with every node in one round', async () => {
+    for (const seed of [1, 2, 3]) {
+      const { ms } = await scenario({ seed, nodes: 16 });
+      expect(ms).toBeLessThan(30_000);
+    }
+  });
+});
+
+test('a death costs a lease, and not more than a second of messages', async () => {
+  const { ms } = await death({ seed: 1, nodes: 32 });
+  expect(ms).toBeGreaterThan(15_000);
+  expect(ms).toBeLessThan(16_000);
+});
+
+test('a rank that is given to two nodes at once is detected', async () => {
+  const job = new ScaleJob({ seed: 1, nodes: 4 });
+  await job.untilFormed(0);
+  job.onStart(job.launchers[0], job.launchers[1].workers!.round);
+  await expect(job.runUntil(() => false, 1000)).rejects.toThrow(/rank \d+ was given to node00000/);
+});
+
+test('a launcher without contact to the store ends its workers before another node has their ranks', async () => {
+  const job = new ScaleJob({ seed: 1, nodes: 8, min: 4 });
+  await job.untilFormed(0);
+  const cutOff = job.launchers[7];
+  cutOff.lagMs = 1e9;
+  await job.runUntil(() => (job.formed.at(-1)?.nodes ?? 0) === 7, 120_000);
+  expect(cutOff.workers!.runsIn(1)).toBe(false);
+});
