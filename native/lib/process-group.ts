@@ -11,6 +11,8 @@ export interface NativeListening {
   sharedMemoryProblem: string;
   /** TCP port, chosen by the system, at the address given to `listen`. */
   port: number;
+  /** TCP port at the same address, at which the rank forwards connections between two others (docs/wire-format.md). */
+  relayPort: number;
   /** 32 hexadecimal digits. Connections prove knowledge of them without sending them. */
   token: string;
 }
@@ -27,6 +29,8 @@ export interface NativeEndpoint {
   /** Numeric IPv4 or IPv6. */
   address: string;
   port: number;
+  /** Default: the rank forwards no connections. */
+  relayPort?: number;
   token: string;
 }
 

@@ -194,6 +194,19 @@ export class Host {
     this.#namespace.exec('iptables', '-A', 'OUTPUT', '-o', 'eth0', '-j', 'DROP');
   }
 
+  /**
+   * Sends no packets to another host any more, as without a route to it: silently, or reporting it to the sender. Both hosts
+   * must call it.
+   */
+  loseRouteTo(other: Pick<Host, 'address'>, how: 'blackhole' | 'unreachable' = 'blackhole'): void {
+    this.#namespace.ip(`route add ${how} ${other.address}/32`);
+  }
+
+  /** Ends `loseRouteTo`. */
+  findRouteTo(other: Pick<Host, 'address'>): void {
+    this.#namespace.ip(`route del ${other.address}/32`);
+  }
+
   /** Makes the names of `others` resolvable on this host. Before, only its own name and `localhost` resolve. */
   learnNames(others: readonly Pick<Host, 'address' | 'name'>[]): void {
     const known = [this, ...others].map(({ address, name }) => `${address} ${name}\n`);

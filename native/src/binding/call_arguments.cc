@@ -12,6 +12,9 @@ Endpoint endpointOf(const Napi::Object& object) {
   endpoint.socketName = object.Get("socketName").ToString();
   endpoint.address = object.Get("address").ToString();
   endpoint.port = static_cast<std::uint16_t>(object.Get("port").As<Napi::Number>().Uint32Value());
+  if (object.Has("relayPort")) {
+    endpoint.relayPort = static_cast<std::uint16_t>(object.Get("relayPort").As<Napi::Number>().Uint32Value());
+  }
   const std::string hex = object.Get("token").ToString();
   for (std::size_t i = 0; i < kTokenBytes && 2 * i + 1 < hex.size(); ++i) {
     endpoint.token[i] = static_cast<std::uint8_t>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));

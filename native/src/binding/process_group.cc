@@ -101,6 +101,7 @@ Napi::Value ProcessGroup::listen(const Napi::CallbackInfo& info) {
     result.Set("socketName", listening.socketName);
     result.Set("sharedMemoryProblem", listening.sharedMemoryProblem);
     result.Set("port", listening.port);
+    result.Set("relayPort", listening.relayPort);
     result.Set("token", hexOf(listening.token));
     return result;
   } catch (const Failure& failure) {

@@ -23,6 +23,7 @@ Group::Listening Group::listen(const std::string& address, const Key& key, bool 
   Listening listening;
   token_ = randomToken();
   tcpListener_ = Listener::tcp(address);
+  relayListener_ = Listener::tcp(address);
   listening.sharedMemoryProblem = sharedMemoryProblem();
   if (listening.sharedMemoryProblem.empty()) {
     try {
@@ -33,6 +34,7 @@ Group::Listening Group::listen(const std::string& address, const Key& key, bool 
   }
   listening.socketName = unixListener_.socketName;
   listening.port = tcpListener_.port;
+  listening.relayPort = relayListener_.port;
   listening.token = token_;
   return listening;
 }
@@ -46,9 +48,10 @@ std::optional<OperationFailure> Group::connect(const Topology& topology, const s
   const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_, reports_};
   const std::optional<Failure> failure = failureOf([&] {
     if (!authentication_) authentication_.emplace(Key{}, false);  // a group of one
-    connections_ =
-        std::make_unique<Connections>(Directory(rank_, topology, endpoints, *authentication_, silentPeerTimeout),
-                                      takeListeners(topology, silentPeerTimeout), call);
+    Directory directory(rank_, topology, endpoints, *authentication_, silentPeerTimeout);
+    std::optional<Acceptor> relayAcceptor = takeRelayListener(directory);
+    connections_ = std::make_unique<Connections>(std::move(directory), takeListeners(topology, silentPeerTimeout), call,
+                                                 std::move(relayAcceptor));
     collectives_ = createCollectives(*connections_, forced, call);
     pointToPoint_ = std::make_unique<PointToPoint>(*connections_, cancelled_, reports_);
     connections_->mesh().operationEnded(call);
@@ -85,6 +88,14 @@ Acceptor Group::takeListeners(const Topology& topology, Milliseconds silentPeerT
   unixListener_ = {};
   tcpListener_ = {};
   return {std::move(listeners), token_, *authentication_, rank_, size_, silentPeerTimeout};
+}
+
+std::optional<Acceptor> Group::takeRelayListener(const Directory& directory) {
+  Listener listener = std::exchange(relayListener_, {});
+  if (!directory.isBetweenOthers()) return std::nullopt;
+  std::vector<Listener> listeners;
+  listeners.push_back(std::move(listener));
+  return Acceptor(std::move(listeners), token_, *authentication_, rank_, size_, directory.silentPeerTimeout(), true);
 }
 
 // The first failure ends all other operations, which fail with the same one.

@@ -36,6 +36,7 @@ class Group {
     std::string socketName;           // empty if this process cannot share memory
     std::string sharedMemoryProblem;  // the reason; empty if it can
     std::uint16_t port;
+    std::uint16_t relayPort;
     Token token;
   };
 
@@ -110,6 +111,7 @@ class Group {
  private:
   void settleMessages(Collectives& collectives, const Call& call);
   Acceptor takeListeners(const Topology& topology, Milliseconds silentPeerTimeout);
+  std::optional<Acceptor> takeRelayListener(const Directory& directory);
   void fail(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs);
   void failToConnect(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs);
   void close();
@@ -120,6 +122,7 @@ class Group {
   std::optional<Authentication> authentication_;
   Listener unixListener_;
   Listener tcpListener_;
+  Listener relayListener_;
   std::uint64_t operations_ = 0;
   WaitReports reports_;
   std::unique_ptr<Connections> connections_;

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <optional>
+
 #include "base/operation.h"
 #include "transport/connect/acceptor.h"
 #include "transport/connect/directory.h"
 #include "transport/control/mesh.h"
+#include "transport/relay/service.h"
 #include "transport/tcp/messenger.h"
 
 namespace ringrun {
@@ -11,8 +14,9 @@ namespace ringrun {
 // The connections of this rank to the others of its group. Must outlive everything that uses them.
 class Connections {
  public:
-  // A collective: returns when all ranks are connected. Throws Failure.
-  Connections(Directory directory, Acceptor acceptor, const Call& call);
+  // A collective: returns when all ranks are connected. `relayAcceptor`: of connections that this rank forwards between
+  // others. Throws Failure.
+  Connections(Directory directory, Acceptor acceptor, const Call& call, std::optional<Acceptor> relayAcceptor = std::nullopt);
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
@@ -27,6 +31,8 @@ class Connections {
   Messenger& messenger() { return messenger_; }
 
  private:
+  // Ends last: connections of this rank need not wait for those of others.
+  std::optional<RelayService> relays_;
   Directory directory_;
   // Listens while the group exists, so that connecting peers can distinguish a slow rank from a dead one.
   Acceptor acceptor_;

@@ -15,9 +15,10 @@
 
 namespace ringrun {
 
-constexpr std::uint16_t kWireVersion = 7;
+constexpr std::uint16_t kWireVersion = 8;
 
 constexpr std::uint32_t kHelloMagic = 0x31485252;         // "RRH1"
+constexpr std::uint32_t kContinuedMagic = 0x31565252;     // "RRV1"
 constexpr std::uint32_t kControlMagic = 0x31435252;       // "RRC1"
 constexpr std::uint32_t kDataMagic = 0x31445252;          // "RRD1"
 constexpr std::uint32_t kPointToPointMagic = 0x31505252;  // "RRP1"
@@ -28,7 +29,8 @@ constexpr std::size_t kTokenBytes = 16;
 // Connections for stripes between two ranks, in addition to the one for data (transport/tcp/stripes.h).
 constexpr std::uint32_t kMostStripeLanes = 32;
 
-enum class Purpose : std::uint8_t { Control = 1, Data = 2, PointToPoint = 3 };
+// Relay: the dialler asks the listener to forward the connection to the rank in `lane`.
+enum class Purpose : std::uint8_t { Control = 1, Data = 2, PointToPoint = 3, Relay = 4 };
 
 // 1: the messages of this connection are encrypted (RecordHeader).
 enum class Protection : std::uint8_t { Authenticated = 0, Encrypted = 1 };
@@ -38,7 +40,8 @@ enum class Protection : std::uint8_t { Authenticated = 0, Encrypted = 1 };
 using Nonce = std::array<std::uint8_t, 32>;
 using Proof = std::array<std::uint8_t, 32>;
 
-// First bytes of every connection, sent by the side that connected (the dialler).
+// First bytes of every connection, sent by the side that connected (the dialler). With kContinuedMagic, both sides send a
+// Continuation after the proofs: the dialler first.
 struct Hello {
   std::uint32_t magic = kHelloMagic;
   std::uint16_t version = kWireVersion;
@@ -61,6 +64,28 @@ static_assert(sizeof(Challenge) == 64, "wire format");
 // The dialler's answer to it is its own Proof, or kNoProof if the listener's is wrong. Messages follow; on an encrypted
 // connection, within records: RecordHeader, `bytes` of ciphertext, kTagBytes.
 constexpr Proof kNoProof{};
+
+// The first bytes after the proofs of a connection that passes through a relay, or that continues another one of the same
+// purpose, ranks and lane. A continued connection carries the bytes that follow those received before, encrypted with the
+// keys of the first connection.
+struct Continuation {
+  enum class Kind : std::uint32_t {
+    New = 0,
+    Resumed = 1,
+    Unknown = 2,  // of the listener: it has no such connection
+  };
+  std::uint64_t received = 0;  // bytes of earlier connections that the sender has received
+  Kind kind = Kind::New;
+  std::uint32_t relay = 0;  // 1 + rank of the relay, or 0
+};
+static_assert(sizeof(Continuation) == 16, "wire format");
+
+// A relay's answer after the proofs of a connection for Purpose::Relay. After errno 0, all bytes are forwarded.
+struct RelayAnswer {
+  std::uint32_t error = 0;  // errno of the connection to the other rank
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(RelayAnswer) == 8, "wire format");
 
 struct RecordHeader {
   std::uint32_t bytes = 0;

@@ -35,7 +35,7 @@ constexpr std::size_t kPurposes = 3;
 constexpr rlim_t kDescriptorsForOthers = 16;
 
 bool isKnown(Purpose purpose) {
-  return purpose == Purpose::Control || purpose == Purpose::Data || purpose == Purpose::PointToPoint;
+  return purpose >= Purpose::Control && purpose <= Purpose::Relay;
 }
 
 bool isShortageOfThisMachine(int error) {
@@ -136,7 +136,43 @@ bool Acceptor::hasEnded(Stranger& stranger) {
 void Acceptor::file(Stranger& stranger) {
   const auto prepare = [&] { prepareConnection(stranger.fd.get(), stranger.socketType, silentPeerTimeout_); };
   if (failureOf(prepare)) return;
+  if (stranger.hello.purpose == Purpose::Relay) {
+    requests_.push_back({std::move(stranger.fd), stranger.hello.lane});
+    return;
+  }
+  if (stranger.hello.magic == kContinuedMagic) {
+    follow(stranger.continuation, static_cast<int>(stranger.hello.rank));
+    if (stranger.continuation.kind == Continuation::Kind::Resumed) return resume(stranger);
+    const Continuation own;
+    [[maybe_unused]] const ssize_t sent = ::send(stranger.fd.get(), &own, sizeof own, MSG_DONTWAIT | kNoSignal);
+  }
   identified_[{stranger.hello.purpose, static_cast<int>(stranger.hello.rank), stranger.hello.lane}] = linkOf(stranger);
+}
+
+// The connections that this rank has opened to the peer take the same way.
+void Acceptor::follow(const Continuation& continuation, int peer) {
+  const auto relay = static_cast<int>(continuation.relay) - 1;
+  if (detours_ && relay >= 0 && relay < size_) detours_->passThrough(relay, peer);
+}
+
+// The dialler may send everything that follows at once, so this side gives up the old connection first.
+void Acceptor::resume(Stranger& stranger) {
+  const auto peer = static_cast<int>(stranger.hello.rank);
+  const auto stream = detours_ ? detours_->find({peer, stranger.hello.purpose, stranger.hello.lane, false}) : nullptr;
+  Continuation own;
+  own.kind = stream ? Continuation::Kind::Resumed : Continuation::Kind::Unknown;
+  own.received = stream ? stream->lose() : 0;
+  if (stream && stranger.hello.purpose == Purpose::Control) {
+    const auto limit = [&] { endWhenUnanswered(stranger.fd.get(), stranger.socketType, silentPeerTimeout_); };
+    if (failureOf(limit)) return;
+  }
+  [[maybe_unused]] const ssize_t sent = ::send(stranger.fd.get(), &own, sizeof own, MSG_DONTWAIT | kNoSignal);
+  if (stream) stream->resume(std::move(stranger.fd), stranger.continuation.received, stranger.continuation.relay != 0);
+}
+
+Protection Acceptor::protectionOf(const Stranger& stranger) const {
+  return stranger.hello.purpose == Purpose::Relay ? Protection::Authenticated
+                                                  : authentication_.protectionOf(stranger.socketType);
 }
 
 Acceptor::Progress Acceptor::identify(Stranger& stranger) {
@@ -144,16 +180,20 @@ Acceptor::Progress Acceptor::identify(Stranger& stranger) {
     const Progress hello = read(stranger, &stranger.hello, sizeof stranger.hello);
     if (hello != Progress::Identified) return hello;
     if (!isForThisRank(stranger.hello)) return refuse(Refusals::Reason::Malformed, stranger);
-    if (stranger.hello.protection != authentication_.protectionOf(stranger.socketType)) {
+    if (stranger.hello.protection != protectionOf(stranger)) {
       return refuse(Refusals::Reason::Unencrypted, stranger);
     }
     challenge(stranger);
   }
-  const Progress proof = read(stranger, stranger.proof.data(), stranger.proof.size());
-  if (proof != Progress::Identified) return proof;
-  const bool isProven =
-      authentication_.isProof(stranger.proof, Side::Dialler, token_, stranger.hello, stranger.nonce);
-  return isProven ? Progress::Identified : refuse(Refusals::Reason::Unproven, stranger);
+  if (!stranger.isProven) {
+    const Progress proof = read(stranger, stranger.proof.data(), stranger.proof.size());
+    if (proof != Progress::Identified) return proof;
+    stranger.isProven = authentication_.isProof(stranger.proof, Side::Dialler, token_, stranger.hello, stranger.nonce);
+    if (!stranger.isProven) return refuse(Refusals::Reason::Unproven, stranger);
+    stranger.read = 0;
+  }
+  if (stranger.hello.magic == kHelloMagic) return Progress::Identified;
+  return read(stranger, &stranger.continuation, sizeof stranger.continuation);
 }
 
 Acceptor::Progress Acceptor::refuse(Refusals::Reason reason, const Stranger& stranger) {
@@ -179,8 +219,11 @@ Acceptor::Progress Acceptor::read(Stranger& stranger, void* into, std::size_t by
 }
 
 bool Acceptor::isForThisRank(const Hello& hello) const {
-  return hello.magic == kHelloMagic && hello.version == kWireVersion && isKnown(hello.purpose) &&
-         hello.lane <= (hello.purpose == Purpose::Data ? kMostStripeLanes : 0) &&
+  const bool isRelay = hello.purpose == Purpose::Relay;
+  const std::uint32_t lanes = hello.purpose == Purpose::Data ? kMostStripeLanes : 0;
+  return (hello.magic == kHelloMagic || (hello.magic == kContinuedMagic && !isRelay)) && hello.version == kWireVersion &&
+         isKnown(hello.purpose) && isRelay == isForRelays_ &&
+         hello.lane <= (isRelay ? static_cast<std::uint32_t>(size_) - 1 : lanes) &&
          hello.rank < static_cast<std::uint32_t>(size_) && hello.rank != static_cast<std::uint32_t>(rank_) &&
          hello.listener == static_cast<std::uint32_t>(rank_);
 }
@@ -196,9 +239,20 @@ void Acceptor::challenge(Stranger& stranger) const {
 }
 
 Link Acceptor::linkOf(Stranger& stranger) const {
-  if (stranger.hello.protection == Protection::Authenticated) return Link(std::move(stranger.fd));
+  const auto stream = std::make_shared<ByteStream>(std::move(stranger.fd));
+  if (stranger.continuation.relay != 0) stream->setRelayed();
+  const auto peer = static_cast<int>(stranger.hello.rank);
+  if (detours_) detours_->add({peer, stranger.hello.purpose, stranger.hello.lane, false}, stream);
+  if (stranger.hello.protection == Protection::Authenticated) return Link(stream);
   const auto keyOf = [&](Side side) { return authentication_.keyOf(side, token_, stranger.hello, stranger.nonce); };
-  return Link(std::move(stranger.fd), std::make_unique<RecordCipher>(keyOf(Side::Listener), keyOf(Side::Dialler)));
+  return Link(stream, std::make_unique<RecordCipher>(keyOf(Side::Listener), keyOf(Side::Dialler)));
+}
+
+std::optional<Acceptor::Request> Acceptor::takeRequest() {
+  if (requests_.empty()) return std::nullopt;
+  std::optional<Request> request = std::move(requests_.front());
+  requests_.pop_front();
+  return request;
 }
 
 Link Acceptor::take(Purpose purpose, int rank, std::uint32_t lane) {

@@ -7,6 +7,8 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "base/unique_fd.h"
 #include "transport/connect/address.h"
 #include "transport/connect/authentication.h"
+#include "transport/connect/detours.h"
 #include "transport/connect/link.h"
 #include "transport/connect/listener.h"
 #include "transport/connect/refusals.h"
@@ -31,14 +34,16 @@ namespace ringrun {
 class Acceptor {
  public:
   // `listeners`: one for each socket type that peers use.
+  // `isForRelays`: accepts only connections for Purpose::Relay, instead of all others.
   Acceptor(std::vector<Listener> listeners, Token token, const Authentication& authentication, int rank, int size,
-           Milliseconds silentPeerTimeout = kDefaultSilentPeerTimeout)
+           Milliseconds silentPeerTimeout = kDefaultSilentPeerTimeout, bool isForRelays = false)
       : listeners_(std::move(listeners)),
         token_(token),
         authentication_(authentication),
         rank_(rank),
         size_(size),
-        silentPeerTimeout_(silentPeerTimeout) {}
+        silentPeerTimeout_(silentPeerTimeout),
+        isForRelays_(isForRelays) {}
   Acceptor(Acceptor&&) = default;
   // Reports the refusals that have not been reported.
   ~Acceptor() { refusals_.report(rank_); }
@@ -60,6 +65,16 @@ class Acceptor {
   // Removes any connection for `purpose` and sets `rank` to its peer. Returns false if none exists.
   bool takeAny(Purpose purpose, int& rank, Link& link);
 
+  // Removes and returns a connection for Purpose::Relay, which stays as it arrived: neither encrypted nor counted.
+  struct Request {
+    UniqueFd fd;
+    std::size_t target;  // rank to which it is to be forwarded
+  };
+  std::optional<Request> takeRequest();
+
+  // The streams that connecting ranks resume. Before the first advance().
+  void setDetours(std::shared_ptr<Detours> detours) { detours_ = std::move(detours); }
+
   // True if advance() must be called although no descriptor is ready.
   bool hasStrangers() const { return isFull_ || !strangers_.empty() || refusals_.isDue(); }
 
@@ -74,9 +89,11 @@ class Acceptor {
     Clock::time_point since;  // when it was accepted
     Hello hello{};
     bool isChallenged = false;
+    bool isProven = false;
     Nonce nonce{};  // of the challenge
     Proof proof{};
-    std::size_t read = 0;  // bytes that have arrived of `hello`, or of `proof` if isChallenged
+    Continuation continuation{};  // if `hello` announces it
+    std::size_t read = 0;  // bytes that have arrived of `hello`, then of `proof`, then of `continuation`
   };
   using Connection = std::tuple<Purpose, int, std::uint32_t>;  // purpose, connecting rank, lane
   enum class Progress { Waiting, Identified, Refused };
@@ -88,6 +105,9 @@ class Acceptor {
   void identifyAll();
   bool hasEnded(Stranger& stranger);
   void file(Stranger& stranger);
+  void follow(const Continuation& continuation, int peer);
+  void resume(Stranger& stranger);
+  Protection protectionOf(const Stranger& stranger) const;
   Progress identify(Stranger& stranger);
   Progress read(Stranger& stranger, void* into, std::size_t bytes);
   Progress refuse(Refusals::Reason reason, const Stranger& stranger);
@@ -102,6 +122,7 @@ class Acceptor {
   int rank_;
   int size_;
   Milliseconds silentPeerTimeout_;
+  bool isForRelays_;
   Refusals refusals_;
   std::deque<Stranger> strangers_;  // the oldest first
   bool isFull_ = false;             // connections wait to be accepted until a stranger leaves
@@ -109,6 +130,8 @@ class Acceptor {
   rlim_t descriptors_ = RLIM_INFINITY;  // maximum number of descriptors of this process
   Clock::time_point next_{};        // time from which isDue() returns true
   std::map<Connection, Link> identified_;
+  std::deque<Request> requests_;
+  std::shared_ptr<Detours> detours_;
 };
 
 }  // namespace ringrun

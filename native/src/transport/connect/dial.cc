@@ -12,43 +12,28 @@
 #include "base/failure.h"
 #include "base/wait.h"
 #include "base/wait_reports.h"
-#include "transport/connect/address.h"
+#include "base/write_line.h"
+#include "transport/connect/connect_attempt.h"
 #include "transport/connect/unix_socket.h"
 
 namespace ringrun {
 namespace {
 
-struct Attempt {
-  UniqueFd fd;
-  int error = 0;  // EINPROGRESS: still connecting. Without a descriptor: of socket()
-};
-
-Attempt startConnecting(const Directory& directory, int peer) {
-  const SocketType socketType = directory.socketTypeTo(peer);
-  const SocketAddress at = SocketAddress::of(directory.endpointOf(peer), socketType);
-  Attempt attempt;
-  attempt.fd = openSocket(at.family());
-  if (!attempt.fd) {
-    attempt.error = errno;
-    return attempt;
-  }
-  prepareConnection(attempt.fd.get(), socketType, directory.silentPeerTimeout());
-  attempt.error = ::connect(attempt.fd.get(), at.get(), at.length) == 0 ? 0 : errno;
-  return attempt;
-}
-
-void awaitConnecting(Attempt& attempt, Milliseconds timeout) {
+void awaitConnecting(ConnectAttempt& attempt, Milliseconds timeout) {
   pollfd interest{attempt.fd.get(), POLLOUT, 0};
   if (pollSockets(&interest, 1, timeout) == 0) return;
-  socklen_t length = sizeof attempt.error;
-  ::getsockopt(attempt.fd.get(), SOL_SOCKET, SO_ERROR, &attempt.error, &length);
+  attempt.error = resultOfConnecting(attempt.fd.get());
+}
+
+ConnectAttempt startConnecting(const Directory& directory, int peer) {
+  return startConnecting(directory.endpointOf(peer), directory.socketTypeTo(peer), directory.silentPeerTimeout());
 }
 
 // A host that one rank cannot reach is unreachable for all ranks on that rank's host: the first of them reports it.
-void reportUnanswered(const Directory& directory, int peer, const std::string& where, const Call& call) {
-  if (directory.localRanks().front() != directory.rank()) return;
-  if (!call.reports.isDue(call.deadline, Clock::now() - call.deadline.since())) return;
-  call.reports.write(directory.rank(), call, {{peer, "which does not answer at " + where}});
+void reportUnanswered(const Directory& directory, int peer, const std::string& where, const Call* call) {
+  if (call == nullptr || directory.localRanks().front() != directory.rank()) return;
+  if (!call->reports.isDue(call->deadline, Clock::now() - call->deadline.since())) return;
+  call->reports.write(directory.rank(), *call, {{peer, "which does not answer at " + where}});
 }
 
 constexpr Milliseconds kFullBacklogPause{1};
@@ -64,8 +49,17 @@ constexpr Milliseconds kRefusalGrace{5000};
 // A wrong proof may come from a process on the path, or from another process at an address that was assigned again.
 constexpr Milliseconds kWrongProofGrace{3000};
 
-// ENOENT: the listener has deleted the file of its Unix socket.
-bool isRefusal(int error) { return error == ECONNREFUSED || error == ENOENT; }
+// A connection that the peer's kernel accepts, and a new one on a link that is not cut, takes a round trip.
+constexpr Milliseconds kMostDirect{5000};
+
+// A stream is resumed after its connection has been silent for some seconds.
+Milliseconds directTimeOf(const Directory& directory, bool isResuming) {
+  const Milliseconds silence = directory.silentPeerTimeout();
+  return isResuming ? silence / 6 : std::min(kMostDirect, silence / 3);
+}
+
+// A route or a firewall of this host forbids the connection.
+bool isForbiddenHere(int error) { return error == EINVAL || error == EACCES || error == EPERM; }
 
 // Transient errors of the network, or of a host that is just starting.
 bool mayPass(int error) {
@@ -73,8 +67,8 @@ bool mayPass(int error) {
          error == ENETDOWN;
 }
 
-[[noreturn]] void throwRefused(int peer, int error, const std::string& where) {
-  throw Failure(FailureCode::PeerDied, {{peer, {}}}, describeSystemError("connect", error, where));
+[[noreturn]] void throwDied(int peer, const std::string& problem) {
+  throw Failure(FailureCode::PeerDied, {{peer, {}}}, problem);
 }
 
 [[noreturn]] void throwUntrusted(int peer, const std::string& problem) {
@@ -90,28 +84,47 @@ void throwIfTimedOutOrCancelled(const Call& call, int missing, const std::string
   if (call.deadline.passed()) throw Failure(FailureCode::Timeout, {{missing, {}}}, what);
 }
 
-Dialling::Dialling(const Directory& directory, int peer, Purpose purpose, std::uint32_t lane)
+Dialling::Dialling(const Directory& directory, int peer, Purpose purpose, std::uint32_t lane, std::shared_ptr<ByteStream> resumed)
     : directory_(directory),
       peer_(peer),
       socketType_(directory.socketTypeTo(peer)),
       where_(describe(directory.endpointOf(peer), socketType_)),
-      pause_(kFirstPause) {
+      pause_(kFirstPause),
+      route_(directTimeOf(directory, resumed != nullptr)),
+      resumed_(std::move(resumed)) {
   hello_.purpose = purpose;
   hello_.protection = directory.authentication().protectionOf(socketType_);
   hello_.rank = static_cast<std::uint32_t>(directory.rank());
   hello_.listener = static_cast<std::uint32_t>(peer);
   hello_.lane = lane;
+  if (directory.detours().relayTo(peer)) route_.beginWithRelays();
 }
 
-Link Dialling::advance(const Call& call) {
+Link Dialling::advance(const Call& call) { return advance(&call); }
+
+bool Dialling::advanceResuming() {
+  advance(nullptr);
+  return isDone_;
+}
+
+Link Dialling::advance(const Call* call) {
   if (state_ == State::Idle && Clock::now() >= next_) begin(call);
   if (state_ == State::Connecting) finishConnecting(call);
-  if (state_ == State::AwaitingChallenge) return readChallenge();
-  return {};
+  if (state_ == State::AskingRelay) askRelay();
+  if (state_ == State::AwaitingChallenge) readChallenge();
+  if (state_ == State::AwaitingContinuation) readContinuation();
+  return isDone_ && fd_ ? finish() : Link();
 }
 
-void Dialling::begin(const Call& call) {
-  Attempt attempt = startConnecting(directory_, peer_);
+void Dialling::begin(const Call* call) {
+  relay_ = route_.next(Clock::now(), directory_.detours().relaysTo(peer_));
+  if (!relay_) return beginDirectly(call);
+  request_.emplace(directory_, *relay_, peer_);
+  state_ = State::AskingRelay;
+}
+
+void Dialling::beginDirectly(const Call* call) {
+  ConnectAttempt attempt = startConnecting(directory_, peer_);
   if (!attempt.fd) throwSystem("socket", attempt.error, "a connection to another rank");
   if (attempt.error == EAGAIN) {  // a Unix socket's backlog is full: the listener is about to accept
     reportUnanswered(directory_, peer_, where_, call);
@@ -124,22 +137,41 @@ void Dialling::begin(const Call& call) {
   if (attempt.error == 0) connected();
 }
 
-void Dialling::finishConnecting(const Call& call) {
-  pollfd interest{fd_.get(), POLLOUT, 0};
-  if (::poll(&interest, 1, 0) <= 0) {
+Milliseconds Dialling::attemptTimeout() const {
+  const bool hasRelays = directory_.detours().hasRelaysTo(peer_);
+  return hasRelays ? std::min(kAttemptTimeout, directTimeOf(directory_, resumed_ != nullptr)) : kAttemptTimeout;
+}
+
+void Dialling::finishConnecting(const Call* call) {
+  const int error = resultOfConnecting(fd_.get());
+  if (error == EINPROGRESS) {
     reportUnanswered(directory_, peer_, where_, call);
-    if (Clock::now() - begun_ < kAttemptTimeout) return;
-    return againAfter("connect (" + where_ + "): no answer within " + std::to_string(kAttemptTimeout.count() / 1000) + " s");
+    const Milliseconds timeout = attemptTimeout();
+    if (Clock::now() - begun_ < timeout) return;
+    return againAfter("connect (" + where_ + "): no answer within " + inSeconds(timeout));
   }
-  int error = 0;
-  socklen_t length = sizeof error;
-  ::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &length);
   if (error != 0) return againAfter(error);
   refusedSince_.reset();
   connected();
 }
 
-// A Hello always fits into the buffer of a new connection. A connection that broke meanwhile fails at its first use.
+void Dialling::askRelay() {
+  const auto progress = request_->advance();
+  if (progress == RelayRequest::Progress::Waiting) return;
+  if (progress == RelayRequest::Progress::Connected) {
+    fd_ = request_->takeConnection();
+    request_.reset();
+    return connected();
+  }
+  const std::string problem = request_->problem();
+  // The connection of a running process that refuses new ones has ended before.
+  if (progress == RelayRequest::Progress::Refused) {
+    if (!refusedSince_) refusedSince_ = Clock::now();
+    if (resumed_ || Clock::now() - *refusedSince_ >= kRefusalGrace) throwDied(peer_, problem);
+  }
+  againAfterRelay(problem);
+}
+
 void Dialling::connected() {
   const std::string user = socketType_ == SocketType::Unix ? foreignUser(fd_.get()) : "";
   if (!user.empty()) {
@@ -148,59 +180,100 @@ void Dialling::connected() {
   }
   // Nothing else detects that the host vanished before the peer answers on the first connection between the two.
   if (hello_.purpose == Purpose::Control) endWhenUnanswered(fd_.get(), socketType_, directory_.silentPeerTimeout());
-  hello_.nonce = randomNonce();
-  [[maybe_unused]] const ssize_t sent = ::send(fd_.get(), &hello_, sizeof hello_, kNoSignal);
-  read_ = 0;
+  hello_.magic = relay_ || resumed_ ? kContinuedMagic : kHelloMagic;
+  handshake_.emplace(fd_.get(), hello_, directory_.endpointOf(peer_).token, directory_.authentication());
   state_ = State::AwaitingChallenge;
 }
 
-Link Dialling::readChallenge() {
-  auto* const into = reinterpret_cast<std::uint8_t*>(&challenge_);
-  while (read_ < sizeof challenge_) {
-    const ssize_t got = ::recv(fd_.get(), into + read_, sizeof challenge_ - read_, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return {};
-    if (got <= 0) {
-      againAfter(got == 0 ? "the process at " + where_ + " closed the connection before it answered"
-                          : describeSystemError("recv", errno, where_));
-      return {};
+void Dialling::readChallenge() {
+  switch (handshake_->advance()) {
+    case DialHandshake::Progress::Waiting: return;
+    case DialHandshake::Progress::Ended: {
+      const int error = handshake_->error();
+      return againAfter(error == 0 ? "the process at " + where_ + " closed the connection before it answered"
+                                   : describeSystemError("recv", error, where_));
     }
-    read_ += static_cast<std::size_t>(got);
+    case DialHandshake::Progress::Unproven: {
+      const std::string problem = "the process at " + where_ + " has another secret, or the connection was changed in transit";
+      if (!unprovenSince_) unprovenSince_ = Clock::now();
+      if (Clock::now() - *unprovenSince_ >= kWrongProofGrace) {
+        throwUntrusted(peer_, problem + ". Set RINGRUN_SECRET, or --secret-file, to the same secret on every node");
+      }
+      return againAfter(problem);
+    }
+    case DialHandshake::Progress::Proven: break;
   }
-  const Authentication& authentication = directory_.authentication();
-  const Token& token = directory_.endpointOf(peer_).token;
-  const bool isProven = authentication.isProof(challenge_.proof, Side::Listener, token, hello_, challenge_.nonce);
-  const Proof own = isProven ? authentication.proofOf(Side::Dialler, token, hello_, challenge_.nonce) : kNoProof;
-  [[maybe_unused]] const ssize_t sent = ::send(fd_.get(), own.data(), own.size(), kNoSignal);
-  if (!isProven) {
-    const std::string problem = "the process at " + where_ + " has another secret, or the connection was changed in transit";
-    if (!unprovenSince_) unprovenSince_ = Clock::now();
-    if (Clock::now() - *unprovenSince_ >= kWrongProofGrace) {
-      throwUntrusted(peer_, problem + ". Set RINGRUN_SECRET, or --secret-file, to the same secret on every node");
+  if (hello_.magic == kContinuedMagic) return sendContinuation();
+  isDone_ = true;
+}
+
+void Dialling::sendContinuation() {
+  Continuation own;
+  own.kind = resumed_ ? Continuation::Kind::Resumed : Continuation::Kind::New;
+  own.received = resumed_ ? resumed_->lose() : 0;
+  own.relay = relay_ ? static_cast<std::uint32_t>(*relay_) + 1 : 0;
+  [[maybe_unused]] const ssize_t sent = ::send(fd_.get(), &own, sizeof own, kNoSignal);
+  read_ = 0;
+  state_ = State::AwaitingContinuation;
+}
+
+void Dialling::readContinuation() {
+  const int result = readRest(fd_.get(), &continuation_, sizeof continuation_, read_);
+  if (result < 0 && wouldBlock(errno)) return;
+  if (result <= 0) return againAfter("the process at " + where_ + " closed the connection before it answered");
+  isDone_ = true;
+}
+
+Link Dialling::finish() {
+  if (relay_ && directory_.detours().passThrough(*relay_, peer_)) {
+    writeLine("ringrun: rank " + std::to_string(directory_.rank()) + " cannot reach " + directory_.nameOf(peer_) +
+              (lastProblem_.empty() ? "" : ": " + lastProblem_) + ". Their data passes through " + directory_.nameOf(*relay_) +
+              ", whose links carry it twice. Check the routes and firewalls between the two hosts.\n");
+  }
+  if (resumed_) {
+    const bool isKnown = continuation_.kind == Continuation::Kind::Resumed;
+    if (!isKnown || !resumed_->resume(std::move(fd_), continuation_.received, relay_.has_value())) {
+      throwDied(peer_, "bytes of a connection that broke are lost");
     }
-    againAfter(problem);
     return {};
   }
-  if (hello_.protection == Protection::Authenticated) return Link(std::move(fd_));
-  const auto keyOf = [&](Side side) { return authentication.keyOf(side, token, hello_, challenge_.nonce); };
-  return Link(std::move(fd_), std::make_unique<RecordCipher>(keyOf(Side::Dialler), keyOf(Side::Listener)));
+  auto stream = std::make_shared<ByteStream>(std::move(fd_));
+  if (relay_) stream->setRelayed();
+  directory_.detours().add({peer_, hello_.purpose, hello_.lane, true}, stream);
+  return Link(std::move(stream), handshake_->cipher());
 }
 
 void Dialling::againAfter(int error) {
   const auto now = Clock::now();
+  const std::string problem = describeSystemError("connect", error, where_);
   if (isRefusal(error)) {
     if (!refusedSince_) refusedSince_ = now;
-    if (now - *refusedSince_ >= graceOfRefusal(directory_, peer_)) throwRefused(peer_, error, where_);
+    if (resumed_ || now - *refusedSince_ >= graceOfRefusal(directory_, peer_)) throwDied(peer_, problem);
   } else {
-    refusedSince_.reset();
-    if (!mayPass(error)) throwRefused(peer_, error, where_);
+    const bool hasRelays = directory_.detours().hasRelaysTo(peer_);
+    if (!hasRelays) refusedSince_.reset();
+    if (isForbiddenHere(error) && hasRelays && !route_.hasTriedAll()) {
+      route_.endDirect();
+    } else if (!mayPass(error)) {
+      lastProblem_ = problem;
+      throwDied(peer_, lastProblem());
+    }
   }
-  againAfter(describeSystemError("connect", error, where_));
+  againAfter(problem);
 }
 
 void Dialling::againAfter(std::string problem) {
+  if (relay_) return againAfterRelay(std::move(problem));
   lastProblem_ = std::move(problem);
   again(pause_);
   pause_ = std::min(2 * pause_, kLongestPause);
+}
+
+// The next relay is tried at once.
+void Dialling::againAfterRelay(std::string problem) {
+  relayProblems_[*relay_] = std::move(problem);
+  request_.reset();
+  again(Milliseconds{0});
 }
 
 void Dialling::again(Milliseconds pause) {
@@ -209,9 +282,16 @@ void Dialling::again(Milliseconds pause) {
   next_ = Clock::now() + pause;
 }
 
+// "connect (10.0.0.1:4711): No route to host (errno 113); through rank 1: no answer from 10.0.0.2:4712"
+std::string Dialling::lastProblem() const {
+  const std::string relays = describeRelayProblems(relayProblems_);
+  return lastProblem_ + (lastProblem_.empty() || relays.empty() ? "" : "; ") + relays;
+}
+
 void Dialling::addInterest(std::vector<pollfd>& interests) const {
   if (state_ == State::Connecting) interests.push_back({fd_.get(), POLLOUT, 0});
-  if (state_ == State::AwaitingChallenge) interests.push_back({fd_.get(), POLLIN, 0});
+  if (state_ == State::AskingRelay) request_->addInterest(interests);
+  if (isAccepted()) interests.push_back({fd_.get(), POLLIN, 0});
 }
 
 Milliseconds Dialling::pauseWithin(Milliseconds most) const {
@@ -225,7 +305,7 @@ Milliseconds graceOfRefusal(const Directory& directory, int peer) {
 }
 
 bool hasStoppedListening(const Directory& directory, int peer) {
-  Attempt attempt = startConnecting(directory, peer);
+  ConnectAttempt attempt = startConnecting(directory, peer);
   if (!attempt.fd) return false;  // unknown
   if (attempt.error == EINPROGRESS) awaitConnecting(attempt, Milliseconds{20});
   return isRefusal(attempt.error);

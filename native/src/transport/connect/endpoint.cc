@@ -20,6 +20,16 @@ std::string describe(const Endpoint& endpoint, SocketType socketType) {
   return (bracketed ? "[" + endpoint.address + "]" : endpoint.address) + ":" + std::to_string(endpoint.port);
 }
 
+std::string inSeconds(Milliseconds time) {
+  std::string text = std::to_string(time.count() / 1000);
+  const auto rest = time.count() % 1000;
+  if (rest != 0) {
+    text += "." + std::to_string(1000 + rest).substr(1);
+    text.erase(text.find_last_not_of('0') + 1);
+  }
+  return text + " s";
+}
+
 Token randomToken() {
   std::random_device device;
   Token token;
@@ -64,6 +74,11 @@ void endWhenUnanswered(int fd, SocketType socketType, Milliseconds silence) {
   if (socketType != SocketType::Tcp) return;
   const int error = setUnansweredTimeout(fd, silence);
   if (error != 0) throwSystem("setsockopt", error, "TCP_USER_TIMEOUT");
+}
+
+void limitBuffers(int fd, int bytes) {
+  setOption(fd, SOL_SOCKET, SO_RCVBUF, bytes, "SO_RCVBUF");
+  setOption(fd, SOL_SOCKET, SO_SNDBUF, bytes, "SO_SNDBUF");
 }
 
 std::optional<Delivery> deliveryOf(int fd, SocketType socketType) {

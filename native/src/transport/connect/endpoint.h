@@ -22,6 +22,7 @@ struct Endpoint {
   std::string socketName;  // abstract Unix socket, without the leading zero byte; empty without one
   std::string address;     // numeric IPv4 or IPv6
   std::uint16_t port = 0;
+  std::uint16_t relayPort = 0;  // at which it forwards connections to others (transport/relay/service.h); 0: it does not
   Token token{};
   std::string hostName;  // empty if unknown
 };
@@ -30,6 +31,9 @@ struct Endpoint {
 constexpr Milliseconds kDefaultSilentPeerTimeout{15'000};
 
 std::string describe(const Endpoint& endpoint, SocketType socketType);
+
+// "15 s", "1.5 s"
+std::string inSeconds(Milliseconds time);
 
 Token randomToken();
 std::string hexOf(const Token& token);
@@ -42,6 +46,9 @@ void prepareConnection(int fd, SocketType socketType, Milliseconds silence);
 // retransmits for a quarter of an hour by default. Only for connections that carry little data: a window that
 // stays closed for so long, because the peer computes and does not read, ends the connection too. Throws Failure.
 void endWhenUnanswered(int fd, SocketType socketType, Milliseconds silence);
+
+// Limits the memory of the socket in each direction, to about twice `bytes`. Throws Failure.
+void limitBuffers(int fd, int bytes);
 
 // What the kernel knows about the other side of a TCP connection.
 struct Delivery {

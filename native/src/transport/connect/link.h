@@ -2,53 +2,48 @@
 
 #include <sys/socket.h>
 
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "base/descriptors.h"
-#include "base/unique_fd.h"
 #include "transport/connect/directory.h"
 #include "transport/connect/record_cipher.h"
+#include "transport/connect/byte_stream.h"
 
 namespace ringrun {
-
-// True if a system call of a socket that never blocks should be repeated later.
-inline bool wouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 // A connection to a rank that both sides have authenticated. Encrypted if it has a cipher. Never blocks.
 class Link {
  public:
   Link() = default;
-  explicit Link(UniqueFd fd, std::unique_ptr<RecordCipher> cipher = nullptr)
-      : fd_(std::move(fd)), cipher_(std::move(cipher)) {}
+  explicit Link(std::shared_ptr<ByteStream> stream, std::unique_ptr<RecordCipher> cipher = nullptr)
+      : stream_(std::move(stream)), cipher_(std::move(cipher)) {}
 
-  explicit operator bool() const { return static_cast<bool>(fd_); }
-  int fd() const { return fd_.get(); }
+  explicit operator bool() const { return stream_ != nullptr; }
+  int fd() const { return stream_ ? stream_->fd() : -1; }
+  bool isLost() const { return stream_ && stream_->isLost(); }
+  bool isRelayed() const { return stream_ && stream_->isRelayed(); }
+  bool isResumable() const { return stream_ && stream_->isResumable(); }
+  bool hasArrived() const { return stream_ && stream_->hasArrived(); }
+  void limitUnsent(int bytes) {
+    if (stream_) stream_->limitUnsent(bytes);
+  }
   void reset() {
-    fd_.reset();
+    stream_.reset();
     cipher_.reset();
   }
 
-  // Like ::sendmsg, with these flags added: MSG_DONTWAIT, kNoSignal. On an encrypted link, unsent bytes must be sent
-  // again unchanged.
-  ssize_t send(const msghdr& message) {
-    if (cipher_) return cipher_->send(fd_.get(), message);
-    return ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | kNoSignal);
-  }
+  // Like ByteStream::send. On an encrypted link, unsent bytes must be sent again unchanged.
+  ssize_t send(const msghdr& message) { return cipher_ ? cipher_->send(*stream_, message) : stream_->send(message); }
 
-  // Like ::recvmsg with MSG_DONTWAIT. On an encrypted link, errno is EBADMSG if the bytes differ from those that the other side
-  // sent; read until nothing is left before polling the descriptor.
+  // Like ByteStream::receive. On an encrypted link, errno is EBADMSG if the bytes differ from those that the other side sent; read
+  // until nothing is left before polling the descriptor.
   ssize_t receive(msghdr& message, int flags = 0) {
-    if (cipher_) return cipher_->receive(fd_.get(), message);
-    return ::recvmsg(fd_.get(), &message, MSG_DONTWAIT | flags);
+    return cipher_ ? cipher_->receive(*stream_, message) : stream_->receive(message, flags);
   }
 
  private:
-  UniqueFd fd_;
+  std::shared_ptr<ByteStream> stream_;
   std::unique_ptr<RecordCipher> cipher_;
 };
 

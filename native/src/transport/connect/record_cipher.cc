@@ -47,7 +47,7 @@ RecordCipher::Direction RecordCipher::begin(const Key& key, bool encrypts) {
   return direction;
 }
 
-ssize_t RecordCipher::send(int fd, const msghdr& message) {
+ssize_t RecordCipher::send(ByteStream& stream, const msghdr& message) {
   ssize_t accepted = 0;
   for (;;) {
     if (outboxBytes_ == 0) {
@@ -70,8 +70,11 @@ ssize_t RecordCipher::send(int fd, const msghdr& message) {
       }
     }
     while (outboxSent_ < outboxBytes_) {
-      const ssize_t sent =
-          ::send(fd, outbox_.data() + outboxSent_, outboxBytes_ - outboxSent_, MSG_DONTWAIT | kNoSignal);
+      iovec part{outbox_.data() + outboxSent_, outboxBytes_ - outboxSent_};
+      msghdr sealed{};
+      sealed.msg_iov = &part;
+      sealed.msg_iovlen = 1;
+      const ssize_t sent = stream.send(sealed);
       if (sent < 0) return accepted > 0 ? accepted : -1;
       outboxSent_ += static_cast<std::size_t>(sent);
     }
@@ -113,7 +116,7 @@ bool RecordCipher::seal(const msghdr& message) {
   return true;
 }
 
-ssize_t RecordCipher::receive(int fd, msghdr& message) {
+ssize_t RecordCipher::receive(ByteStream& stream, msghdr& message) {
   message.msg_controllen = 0;
   message.msg_flags = 0;
   std::size_t delivered = 0;
@@ -148,7 +151,11 @@ ssize_t RecordCipher::receive(int fd, msghdr& message) {
       inboxEnd_ -= inboxBegin_;
       inboxBegin_ = plainBegin_ = plainEnd_ = 0;
     }
-    const ssize_t got = ::recv(fd, inbox_.data() + inboxEnd_, inbox_.size() - inboxEnd_, MSG_DONTWAIT);
+    iovec room{inbox_.data() + inboxEnd_, inbox_.size() - inboxEnd_};
+    msghdr arriving{};
+    arriving.msg_iov = &room;
+    arriving.msg_iovlen = 1;
+    const ssize_t got = stream.receive(arriving);
     if (got <= 0) return got;
     inboxEnd_ += static_cast<std::size_t>(got);
   }

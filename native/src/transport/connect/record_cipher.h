@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "transport/connect/authentication.h"
+#include "transport/connect/byte_stream.h"
 
 namespace ringrun {
 
@@ -20,10 +21,10 @@ class RecordCipher {
 
   // Like ::sendmsg. The bytes of a record count as sent when the kernel has accepted all of the record. Until then,
   // `message` must begin with the same bytes.
-  ssize_t send(int fd, const msghdr& message);
+  ssize_t send(ByteStream& stream, const msghdr& message);
 
   // Like ::recvmsg, but EAGAIN means that no decrypted bytes are left. EBADMSG: a record did not decrypt.
-  ssize_t receive(int fd, msghdr& message);
+  ssize_t receive(ByteStream& stream, msghdr& message);
 
  private:
   struct FreeContext {

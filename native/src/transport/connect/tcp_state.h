@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 
 #include "base/deadline.h"
@@ -19,6 +20,10 @@ extern const int kTcpMostUnsent;  // bytes that wait to be sent while poll() rep
 
 // Ends a connection whose sent bytes are not acknowledged for `silence`. Returns 0 or errno.
 int setUnansweredTimeout(int fd, Milliseconds silence);
+
+// Bytes that were sent or wait to be sent, and that the other side's kernel has not acknowledged. No value if the system does
+// not report it.
+std::optional<std::size_t> unacknowledgedOfTcp(int fd);
 
 // No value if the system does not report it.
 std::optional<Delivery> deliveryOfTcp(int fd);

@@ -1,7 +1,9 @@
 #include "transport/connect/tcp_state.h"
 
+#include <linux/sockios.h>
 #include <linux/tcp.h>  // its tcp_info has tcpi_bytes_acked and tcpi_notsent_bytes
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -21,6 +23,12 @@ const int kTcpMostUnsent = TCP_NOTSENT_LOWAT;
 
 int setUnansweredTimeout(int fd, Milliseconds silence) {
   return setSocketOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence.count()));
+}
+
+std::optional<std::size_t> unacknowledgedOfTcp(int fd) {
+  int bytes = 0;
+  if (::ioctl(fd, SIOCOUTQ, &bytes) != 0) return std::nullopt;
+  return static_cast<std::size_t>(bytes);
 }
 
 std::optional<Delivery> deliveryOfTcp(int fd) {

@@ -30,6 +30,7 @@ int setUnansweredTimeout(int fd, Milliseconds silence) {
 int setUnansweredTimeout(int, Milliseconds) { return 0; }
 #endif
 
+std::optional<std::size_t> unacknowledgedOfTcp(int) { return std::nullopt; }
 std::optional<Delivery> deliveryOfTcp(int) { return std::nullopt; }
 std::optional<std::chrono::microseconds> roundTripOfTcp(int) { return std::nullopt; }
 

@@ -37,11 +37,13 @@ constexpr std::uint64_t kOperationsPerLook = 16;
 }  // namespace
 
 ControlMesh::ControlMesh(const Directory& directory)
-    : directory_(directory), rank_(directory.rank()) {
+    : directory_(directory), reconnector_(directory), rank_(directory.rank()) {
   for (int rank = 0; rank < directory.size(); ++rank) peers_.emplace_back(rank);
+  directory.detours().setDelays([this](int rank) { return roundTripTo(rank); });
 }
 
 ControlMesh::~ControlMesh() {
+  directory_.detours().setDelays({});
   long_waits::set(this, "");
   long_waits::set(&peers_, "");
 }
@@ -140,6 +142,7 @@ void ControlMesh::addInterests(std::vector<pollfd>& interests, bool isAwaiting) 
   for (const auto& peer : peers_) {
     if (peer.state == ControlPeer::State::Connected) interests.push_back({peer.link.fd(), POLLIN, 0});
   }
+  reconnector_.addInterests(interests);
   if (acceptor_ != nullptr && (isAwaiting || acceptor_->isDue())) acceptor_->addInterests(interests);
 }
 
@@ -152,14 +155,24 @@ void ControlMesh::receive() {
   for (int peer = 0; isReady && peer < static_cast<int>(peers_.size()); ++peer) {
     if (peers_[peer].state == ControlPeer::State::Connected && interests[next++].revents != 0) peers_[peer].receive(directory_);
   }
+  reconnect();
   if (lastReceived_ >= nextSilenceCheck_) {
-    for (auto& peer : peers_) peer.endIfSilent(directory_, lastReceived_);
+    for (auto& peer : peers_) peer.endIfSilent(directory_, reconnector_, lastReceived_);
     nextSilenceCheck_ = lastReceived_ + kSilenceInterval;
   }
   if (acceptor_ == nullptr) return;
   const auto isAny = [](const pollfd& interest) { return interest.revents != 0; };
   const auto first = interests.begin() + static_cast<std::ptrdiff_t>(next);
   if (acceptor_->hasStrangers() || (isReady && std::any_of(first, interests.end(), isAny))) acceptor_->advanceIfDue();
+}
+
+// Messages that arrived on a connection before it was given up wait in its stream.
+void ControlMesh::reconnect() {
+  for (const auto& ended : reconnector_.advance()) peers_[ended.peer].end(ended.failure);
+  for (auto& peer : peers_) {
+    if (peer.link.hasArrived()) peer.receive(directory_);
+    if (peer.hasEnded()) reconnector_.end(peer.rank);
+  }
 }
 
 std::optional<std::chrono::microseconds> ControlMesh::roundTripTo(int peer) const {

@@ -14,6 +14,7 @@
 #include "transport/connect/directory.h"
 #include "transport/connect/link.h"
 #include "transport/control/peer.h"
+#include "transport/control/reconnector.h"
 
 namespace ringrun {
 
@@ -119,6 +120,7 @@ class ControlMesh {
 
  private:
   void acceptPeers();
+  void reconnect();
   std::vector<InvolvedRank> notConnected() const;
   void addPeer(int peer, Link link);
   void sendOutside(std::uint64_t sequence) noexcept;
@@ -128,6 +130,7 @@ class ControlMesh {
   void shutDownSending() noexcept;
 
   const Directory& directory_;
+  Reconnector reconnector_;
   Acceptor* acceptor_ = nullptr;
   int rank_;
   std::vector<ControlPeer> peers_;  // by rank; that of this rank stays unconnected

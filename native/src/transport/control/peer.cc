@@ -20,6 +20,9 @@ constexpr std::size_t kReadBytes = 4096;
 // flight.
 constexpr std::size_t kMaxDescriptors = 16;
 
+// A peer that is silent for this part of the time after which it counts as dead is dialled on other ways.
+constexpr int kSuspectedPart = 3;
+
 constexpr char kMalformed[] = "it sent bytes that are not a control message";
 
 void takeDescriptors(msghdr& message, std::deque<UniqueFd>& into) {
@@ -70,12 +73,33 @@ void ControlPeer::receive(const Directory& directory) {
   }
 }
 
-void ControlPeer::endIfSilent(const Directory& directory, Clock::time_point now) {
+void ControlPeer::endIfSilent(const Directory& directory, Reconnector& reconnector, Clock::time_point now) {
   if (state != State::Connected) return;
+  const Milliseconds silence = directory.silentPeerTimeout();
   const auto delivery = deliveryOf(link.fd(), directory.socketTypeTo(rank));
-  if (!delivery || !silence_.isSilent(*delivery, directory.silentPeerTimeout(), now)) return;
+  bool isOver = delivery && silence_.isSilent(*delivery, silence, now);
+  if (link.isResumable()) {
+    if (!link.isLost() && (!delivery || !silence_.isSilent(*delivery, silence / kSuspectedPart, now))) {
+      if (suspectedSince_) reconnector.trust(rank);
+      suspectedSince_.reset();
+      return;
+    }
+    if (!suspectedSince_) suspectedSince_ = now;
+    reconnector.suspect(rank);
+    isOver |= link.isLost() && now - *suspectedSince_ >= silence - silence / kSuspectedPart;
+    isOver = isOver && !reconnector.isAccepted(rank);
+  }
+  if (!isOver) return;
   isSilent = true;
-  markDisconnected(describeEnd("recv", ETIMEDOUT, "its control connection", directory, rank));
+  const std::string tried = reconnector.problemOf(rank);
+  markDisconnected(describeEnd("recv", ETIMEDOUT, "its control connection", directory, rank) + (tried.empty() ? "" : "; ") + tried);
+}
+
+void ControlPeer::end(const Failure& why) {
+  if (state != State::Connected) return;
+  if (why.code == FailureCode::PeerDied) return markDisconnected(why.detail);
+  failure = why;
+  state = State::Failed;
 }
 
 void ControlPeer::readMessages(int ranks) {

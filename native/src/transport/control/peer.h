@@ -12,6 +12,7 @@
 #include "transport/connect/directory.h"
 #include "transport/connect/silence.h"
 #include "transport/connect/link.h"
+#include "transport/control/reconnector.h"
 #include "transport/wire.h"
 
 namespace ringrun {
@@ -38,8 +39,11 @@ class ControlPeer {
   // ago. Either way its own wait detects the failure.
   void send(const std::vector<std::uint8_t>& message) noexcept;
 
-  // Ends the connection if the other side is silent.
-  void endIfSilent(const Directory& directory, Clock::time_point now);
+  // Ends the connection if the other side is silent. Before, `reconnector` tries to reach it on other ways.
+  void endIfSilent(const Directory& directory, Reconnector& reconnector, Clock::time_point now);
+
+  // The peer can no longer be connected.
+  void end(const Failure& why);
 
   bool hasEnded() const { return state == State::Left || state == State::Failed || state == State::Disconnected; }
 
@@ -70,6 +74,7 @@ class ControlPeer {
   void markDisconnected(std::string how);
 
   SilenceWatch silence_;
+  std::optional<Clock::time_point> suspectedSince_;
   std::vector<std::uint8_t> inbox_;  // bytes of incomplete messages
   std::deque<UniqueFd> descriptors_;
   std::uint32_t toAcknowledge_ = 0;  // STATUS, OUTSIDE and MESSAGE from this peer since READ was sent to it

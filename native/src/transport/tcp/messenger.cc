@@ -331,7 +331,7 @@ void Messenger::throwIfEnded(int peer, Clock::duration idle) {
     connection = acceptor_.take(Purpose::Data, peer);
   }
   const Milliseconds grace = mesh_.isSilent(peer) ? std::min(kGraceAfterEnd, directory_.silentPeerTimeout()) : kGraceAfterEnd;
-  if (!connection || idle >= grace) throw mesh_.endFailure(peer);
+  if (!connection || connection.isLost() || idle >= grace) throw mesh_.endFailure(peer);
 }
 
 std::string Messenger::problemOfDialling() const {
@@ -378,9 +378,7 @@ void Messenger::throwAltered(int peer) const {
 }
 
 void Messenger::limitUnsent(int peer, int bytes) {
-  const Link& connection = channelTo(peer).connection;
-  // A kernel without it buffers more, which only takes longer.
-  if (connection) static_cast<void>(setSocketOption(connection.fd(), IPPROTO_TCP, kTcpMostUnsent, bytes));
+  channelTo(peer).connection.limitUnsent(bytes);
 }
 
 void Messenger::closeAll() {

@@ -29,7 +29,7 @@ constexpr std::uint32_t kMostConnections = 512;
 
 void Stripes::add(std::uint32_t lane, Link link) {
   // A lane takes another part only when the kernel has sent the previous one. Without the option it takes parts earlier.
-  static_cast<void>(setSocketOption(link.fd(), IPPROTO_TCP, kTcpMostUnsent, 1));
+  link.limitUnsent(1);
   lanes_[lane].link = std::move(link);
 }
 

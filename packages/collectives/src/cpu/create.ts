@@ -201,6 +201,7 @@ async function meet(
       socketName: info.socketName,
       address: info.address,
       port: info.port,
+      relayPort: info.relayPort,
       token: info.token,
     })),
     transport,

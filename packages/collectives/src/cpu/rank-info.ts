@@ -9,7 +9,7 @@ import { isProof, notAuthenticated, notInThisGroup, withProof } from '../native-
 import type { RequestedTransport } from './requested-transport.ts';
 
 /** Version of the wire format (docs/wire-format.md). Ranks with different versions refuse to form a group. */
-const protocol = 7;
+const protocol = 8;
 
 /** The information that a rank publishes about itself in the store before it is connected. */
 export interface RankInfo {
@@ -30,6 +30,8 @@ export interface RankInfo {
   socketName: string;
   address: string;
   port: number;
+  /** Port at which it forwards connections between two other ranks. */
+  relayPort: number;
   token: string;
   /** TCP connections are encrypted. */
   encrypt: boolean;

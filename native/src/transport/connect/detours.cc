@@ -1,0 +1,50 @@
+#include "transport/connect/detours.h"
+
+#include <algorithm>
+
+namespace ringrun {
+
+std::vector<int> Detours::relaysTo(int peer) const {
+  std::vector<int> relays = relaysBetween(rank_, peer, topology_, endpoints_, delayTo_);
+  const auto used = std::find(relays.begin(), relays.end(), relayTo(peer).value_or(-1));
+  if (used != relays.end()) std::rotate(relays.begin(), used, used + 1);
+  return relays;
+}
+
+// Data of the pair that is under way on the direct connections would arrive only if the link returns.
+bool Detours::passThrough(int relay, int peer) {
+  auto& known = relayTo_[static_cast<std::size_t>(peer)];
+  const bool isFirst = !known;
+  if (known == relay) return false;
+  known = relay;
+  for (const auto& [key, stream] : streams()) {
+    if (key.peer == peer && key.isDialled && !stream->isRelayed()) stream->lose();
+  }
+  return isFirst;
+}
+
+void Detours::add(const Key& key, const std::shared_ptr<ByteStream>& stream) {
+  if (!hasRelaysTo(key.peer)) return;
+  stream->keepSent();
+  if (stream->isResumable()) streams_[key] = stream;
+}
+
+std::shared_ptr<ByteStream> Detours::find(const Key& key) const {
+  const auto found = streams_.find(key);
+  return found == streams_.end() ? nullptr : found->second.lock();
+}
+
+std::vector<std::pair<Detours::Key, std::shared_ptr<ByteStream>>> Detours::streams() {
+  std::vector<std::pair<Key, std::shared_ptr<ByteStream>>> used;
+  for (auto one = streams_.begin(); one != streams_.end();) {
+    if (auto stream = one->second.lock()) {
+      used.emplace_back(one->first, std::move(stream));
+      ++one;
+    } else {
+      one = streams_.erase(one);
+    }
+  }
+  return used;
+}
+
+}  // namespace ringrun
