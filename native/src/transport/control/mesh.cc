@@ -171,8 +171,18 @@ void ControlMesh::reconnect() {
   for (const auto& ended : reconnector_.advance()) peers_[ended.peer].end(ended.failure);
   for (auto& peer : peers_) {
     if (peer.link.hasArrived()) peer.receive(directory_);
+    if (peer.link.isLost()) endIfRelaysEnded(peer);
     if (peer.hasEnded()) reconnector_.end(peer.rank);
   }
+}
+
+// The peer runs, but the death of its last relay is why this rank no longer reaches it.
+void ControlMesh::endIfRelaysEnded(ControlPeer& peer) {
+  const auto used = directory_.detours().relayTo(peer.rank);
+  if (!used || !hasEnded(*used)) return;
+  const std::vector<int> relays = directory_.detours().relaysTo(peer.rank);
+  const bool haveEnded = std::all_of(relays.begin(), relays.end(), [this](int relay) { return hasEnded(relay); });
+  if (haveEnded) peer.end(endFailure(*used));
 }
 
 std::optional<std::chrono::microseconds> ControlMesh::roundTripTo(int peer) const {

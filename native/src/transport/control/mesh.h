@@ -121,6 +121,7 @@ class ControlMesh {
  private:
   void acceptPeers();
   void reconnect();
+  void endIfRelaysEnded(ControlPeer& peer);
   std::vector<InvolvedRank> notConnected() const;
   void addPeer(int peer, Link link);
   void sendOutside(std::uint64_t sequence) noexcept;

@@ -97,7 +97,7 @@ void ControlPeer::endIfSilent(const Directory& directory, Reconnector& reconnect
 
 void ControlPeer::end(const Failure& why) {
   if (state != State::Connected) return;
-  if (why.code == FailureCode::PeerDied) return markDisconnected(why.detail);
+  if (why.code == FailureCode::PeerDied && why.ranks.front().rank == rank) return markDisconnected(why.detail);
   failure = why;
   state = State::Failed;
 }

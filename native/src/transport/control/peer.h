@@ -42,7 +42,7 @@ class ControlPeer {
   // Ends the connection if the other side is silent. Before, `reconnector` tries to reach it on other ways.
   void endIfSilent(const Directory& directory, Reconnector& reconnector, Clock::time_point now);
 
-  // The peer can no longer be connected.
+  // The peer can no longer be connected. `why` may name another rank.
   void end(const Failure& why);
 
   bool hasEnded() const { return state == State::Left || state == State::Failed || state == State::Disconnected; }
