@@ -15,7 +15,7 @@ const sum = 'allReduce #N (float32, 150,000 elements, SUM)';
 
 /** Of three hosts: the direct way again, or the way through the third host. */
 const tried =
-  /(; (through rank \d: )?connect \((from there to )?10\.0\.0\.\d:\d+\): (no answer within [\d.]+ s|Connection timed out \(errno 110\)))+/;
+  /(; (through rank \d: )?(connect \((from there to )?[\d.:]+\): (no answer within [\d.]+ s|Connection timed out \(errno 110\))|no answer from [\d.:]+))+/;
 
 interface Start {
   course: string;
