@@ -49,7 +49,7 @@ constexpr Milliseconds kRefusalGrace{5000};
 // A wrong proof may come from a process on the path, or from another process at an address that was assigned again.
 constexpr Milliseconds kWrongProofGrace{3000};
 
-// A connection that the peer's kernel accepts, and a new one on a link that is not cut, takes a round trip.
+// For direct attempts before a relay is asked: a network that is just starting gets some time.
 constexpr Milliseconds kMostDirect{5000};
 
 // A stream is resumed after its connection has been silent for some seconds.

@@ -49,9 +49,6 @@ class Dialling {
   // True if the peer's process has accepted a connection, although it may not have answered yet.
   bool isAccepted() const { return state_ == State::AwaitingChallenge || state_ == State::AwaitingContinuation; }
 
-  // True if neither the direct way nor any relay led to the peer.
-  bool hasTriedAll() const { return route_.hasTriedAll(); }
-
   void addInterest(std::vector<pollfd>& interests) const;
 
   // Time after which advance() must be called even if its descriptor is not ready; at most `most`.
