@@ -27,7 +27,7 @@ constexpr std::uint32_t kStripeMagic = 0x31535252;        // "RRS1"
 constexpr std::size_t kTokenBytes = 16;
 
 // Connections for stripes between two ranks, in addition to the one for data (transport/tcp/stripes.h).
-constexpr std::uint32_t kMostStripeLanes = 32;
+constexpr std::uint32_t kMostStripeLanes = 128;
 
 // Relay: the dialler asks the listener to forward the connection to the rank in `lane`.
 enum class Purpose : std::uint8_t { Control = 1, Data = 2, PointToPoint = 3, Relay = 4 };
@@ -166,8 +166,10 @@ struct StripeHeader {
   std::uint32_t bytes = 0;    // that follow
   std::uint64_t message = 0;  // number of earlier striped messages in this direction
   std::uint64_t offset = 0;   // of the part in the message, in bytes
+  std::uint32_t lanes = 0;    // that the sender wants to be open; the rank that connected opens them
+  std::uint32_t zero = 0;
 };
-static_assert(sizeof(StripeHeader) == 24, "wire format");
+static_assert(sizeof(StripeHeader) == 32, "wire format");
 
 // Message types on a point-to-point connection. The side that connected sends messages; the other replies with
 // ClearToSend and Credit.

@@ -86,7 +86,9 @@ std::optional<Delivery> deliveryOf(int fd, SocketType socketType) {
 }
 
 std::optional<std::chrono::microseconds> roundTripOf(int fd, SocketType socketType) {
-  return socketType == SocketType::Tcp ? roundTripOfTcp(fd) : std::nullopt;
+  const auto path = socketType == SocketType::Tcp ? pathOfTcp(fd) : std::nullopt;
+  if (!path) return std::nullopt;
+  return path->shortestRoundTrip;
 }
 
 // If the kernel knows, it reports why a router or the local network could not deliver the segments.

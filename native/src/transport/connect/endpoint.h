@@ -57,6 +57,14 @@ struct Delivery {
   Milliseconds sinceReceived{0};   // since the last segment, data or acknowledgement
 };
 
+// What the kernel knows about the way of a TCP connection.
+struct TcpPath {
+  std::chrono::microseconds roundTrip{0};          // the average of the last ones
+  std::chrono::microseconds shortestRoundTrip{0};  // that it has seen
+  std::uint64_t sent = 0;                          // segments, with those that were sent again
+  std::uint64_t resent = 0;
+};
+
 // No value for a Unix socket, and if the system does not tell.
 std::optional<Delivery> deliveryOf(int fd, SocketType socketType);
 

@@ -27,6 +27,6 @@ std::optional<std::size_t> unacknowledgedOfTcp(int fd);
 
 // No value if the system does not report it.
 std::optional<Delivery> deliveryOfTcp(int fd);
-std::optional<std::chrono::microseconds> roundTripOfTcp(int fd);  // the shortest
+std::optional<TcpPath> pathOfTcp(int fd);
 
 }  // namespace ringrun

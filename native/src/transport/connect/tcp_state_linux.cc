@@ -41,13 +41,14 @@ std::optional<Delivery> deliveryOfTcp(int fd) {
                   Milliseconds{std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv)}};
 }
 
-std::optional<std::chrono::microseconds> roundTripOfTcp(int fd) {
+std::optional<TcpPath> pathOfTcp(int fd) {
   tcp_info info{};
   socklen_t length = sizeof info;
   if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
   if (length < offsetof(tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt) return std::nullopt;
   if (info.tcpi_min_rtt == std::numeric_limits<std::uint32_t>::max()) return std::nullopt;  // no sample
-  return std::chrono::microseconds{info.tcpi_min_rtt};
+  return TcpPath{std::chrono::microseconds{info.tcpi_rtt}, std::chrono::microseconds{info.tcpi_min_rtt}, info.tcpi_segs_out,
+                 info.tcpi_total_retrans};
 }
 
 }  // namespace ringrun

@@ -32,6 +32,6 @@ int setUnansweredTimeout(int, Milliseconds) { return 0; }
 
 std::optional<std::size_t> unacknowledgedOfTcp(int) { return std::nullopt; }
 std::optional<Delivery> deliveryOfTcp(int) { return std::nullopt; }
-std::optional<std::chrono::microseconds> roundTripOfTcp(int) { return std::nullopt; }
+std::optional<TcpPath> pathOfTcp(int) { return std::nullopt; }
 
 }  // namespace ringrun

@@ -143,6 +143,7 @@ class Messenger {
   Link advanceDialling(Lane lane, const Call& call);
   std::chrono::microseconds roundTripTo(int peer);
   void beginLanes(int peer);
+  std::uint32_t lanesToOpen(int peer) const;
   void advanceLanes(int peer, const Call& call);
   static bool awaitsLane(const Channel& channel);
   static bool waitsForConnection(const Channel& channel);

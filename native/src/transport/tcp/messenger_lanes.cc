@@ -37,15 +37,22 @@ void Messenger::beginLanes(int peer) {
   Channel& channel = channelTo(peer);
   if (!channel.lanes) {
     channel.lanes = lanesFor(roundTripTo(peer), size_ - 1);
+    channel.stripes.expect(*channel.lanes);
     channel.lanesAwaitedUntil = Clock::now() + 4 * roundTripTo(peer) + kLaneGrace;
   }
   usesLanes_ |= *channel.lanes > 0;
 }
 
-// A rank that connects decides how many lanes there are.
+// A rank that connects decides how many lanes there may be, and opens those that messages of either side will use next.
+std::uint32_t Messenger::lanesToOpen(int peer) const {
+  const Channel& channel = channelTo(peer);
+  if (peer > rank_) return kMostStripeLanes;
+  return std::min(channel.lanes.value_or(0), channel.stripes.wanted());
+}
+
 void Messenger::advanceLanes(int peer, const Call& call) {
   Channel& channel = channelTo(peer);
-  const std::uint32_t most = peer < rank_ ? channel.lanes.value_or(0) : kMostStripeLanes;
+  const std::uint32_t most = lanesToOpen(peer);
   if (channel.stripes.size() >= most) return;
   if (peer > rank_) acceptor_.advance();
   for (std::uint32_t lane = 1; lane <= most; ++lane) {
@@ -66,7 +73,7 @@ bool Messenger::advanceSends(int peer, const Call& call) {
       const bool isLong = sending.message.bytes >= kStripedBytes && channel.lanes.value_or(0) > 0;
       if (isLong && awaitsLane(channel)) break;
       sending.isBegun = true;
-      sending.header.isStriped = isLong && !channel.stripes.isEmpty() ? 1 : 0;
+      sending.header.isStriped = isLong && channel.stripes.helps() ? 1 : 0;
       if (sending.header.isStriped != 0) {
         const auto* const data = static_cast<const std::uint8_t*>(sending.message.data);
         sending.striped = {data, sending.message.bytes, channel.stripedSends++};

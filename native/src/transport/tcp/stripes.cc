@@ -35,8 +35,8 @@ void Stripes::add(std::uint32_t lane, Link link) {
 
 bool Stripes::send(const std::vector<StripedSend*>& messages) {
   bool advanced = false;
-  for (auto& [_, lane] : lanes_) {
-    while (lane.sending != nullptr || take(lane, messages)) {
+  for (auto& [number, lane] : lanes_) {
+    while (lane.sending != nullptr || (takesParts(number) && take(lane, messages))) {
       if (!advance(lane)) break;
       advanced = true;
     }
@@ -55,8 +55,10 @@ bool Stripes::take(Lane& lane, const std::vector<StripedSend*>& messages) {
   lane.outHeader.bytes = static_cast<std::uint32_t>(bytes);
   lane.outHeader.message = message.message;
   lane.outHeader.offset = message.taken;
+  lane.outHeader.lanes = 2 * count_.inUse();
   lane.sending = &message;
   lane.sent = 0;
+  if (message.taken == 0) message.begunAt = Clock::now();
   message.taken += bytes;
   return true;
 }
@@ -76,9 +78,27 @@ bool Stripes::advance(Lane& lane) {
   lane.sent += static_cast<std::size_t>(sent);
   if (lane.sent == sizeof lane.outHeader + lane.outHeader.bytes) {
     lane.sending->sent += lane.outHeader.bytes;
+    if (lane.sending->complete()) onSent(*lane.sending);
     lane.sending = nullptr;
   }
   return true;
+}
+
+void Stripes::onSent(const StripedSend& message) {
+  TcpPath all;
+  std::uint32_t lanes = 0;
+  for (const auto& [number, lane] : lanes_) {
+    const auto path = takesParts(number) ? pathOfTcp(lane.link.fd()) : std::nullopt;
+    if (!path) continue;
+    ++lanes;
+    all.roundTrip += path->roundTrip;
+    all.sent += path->sent;
+    all.resent += path->resent;
+    if (lanes == 1 || path->shortestRoundTrip < all.shortestRoundTrip) all.shortestRoundTrip = path->shortestRoundTrip;
+  }
+  if (lanes == 0) return;
+  all.roundTrip /= lanes;
+  count_.onSent(message.begunAt, Clock::now(), all, static_cast<std::uint32_t>(lanes_.size()));
 }
 
 bool Stripes::receive(StripedReceive& message) {
@@ -106,6 +126,7 @@ bool Stripes::advance(Lane& lane, StripedReceive& message) {
     return false;
   }
   lane.received += static_cast<std::size_t>(got);
+  if (lane.received >= sizeof lane.inHeader) wantedByPeer_ = lane.inHeader.lanes;
   if (!hasHeader) return true;
   message.received += static_cast<std::size_t>(got);
   if (lane.received == sizeof lane.inHeader + lane.inHeader.bytes) lane.received = 0;
@@ -121,9 +142,9 @@ bool Stripes::isWrong(const StripeHeader& header, const StripedReceive& message)
 }
 
 void Stripes::addInterests(std::vector<pollfd>& interests, bool sends, const StripedReceive* receiving) const {
-  for (const auto& [_, lane] : lanes_) {
+  for (const auto& [number, lane] : lanes_) {
     const bool waits = lane.received >= sizeof lane.inHeader && receiving != nullptr && lane.inHeader.message != receiving->message;
-    const int events = (sends || lane.sending != nullptr ? POLLOUT : 0) | (receiving != nullptr && !waits ? POLLIN : 0);
+    const int events = ((sends && takesParts(number)) || lane.sending != nullptr ? POLLOUT : 0) | (receiving != nullptr && !waits ? POLLIN : 0);
     if (events != 0) interests.push_back({lane.link.fd(), static_cast<short>(events), 0});
   }
 }

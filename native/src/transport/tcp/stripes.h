@@ -2,13 +2,16 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
 
+#include "base/deadline.h"
 #include "transport/connect/link.h"
+#include "transport/tcp/lane_count.h"
 #include "transport/wire.h"
 
 namespace ringrun {
@@ -23,6 +26,7 @@ struct StripedSend {
   std::uint64_t message = 0;  // its number
   std::size_t taken = 0;      // bytes that lanes have taken
   std::size_t sent = 0;       // bytes that the kernel has accepted
+  Clock::time_point begunAt{};
   bool complete() const { return sent == bytes; }
 };
 
@@ -45,10 +49,15 @@ class Stripes {
   // Returns errno of a lane that broke, or 0.
   int error() const { return error_; }
 
+  // Lanes 1 … `most` may be added.
+  void expect(std::uint32_t most) { count_ = LaneCount(most); }
   void add(std::uint32_t lane, Link link);
   bool has(std::uint32_t lane) const { return lanes_.count(lane) != 0; }
   std::size_t size() const { return lanes_.size(); }
   bool isEmpty() const { return lanes_.empty(); }
+  // The lanes that either side will use next.
+  std::uint32_t wanted() const { return std::max(2 * count_.inUse(), wantedByPeer_); }
+  bool helps() const { return !isEmpty() && count_.helps(Clock::now()); }
 
   // Sends parts of these messages, whose headers have been sent, the oldest first. They must stay where they are until they
   // are complete. Returns true if the kernel accepted any bytes.
@@ -73,11 +82,15 @@ class Stripes {
   };
 
   bool isWrong(const StripeHeader& header, const StripedReceive& message);
-  static bool take(Lane& lane, const std::vector<StripedSend*>& messages);
+  bool take(Lane& lane, const std::vector<StripedSend*>& messages);
+  bool takesParts(std::uint32_t lane) const { return lane <= count_.inUse(); }
+  void onSent(const StripedSend& message);
   bool advance(Lane& lane);
   bool advance(Lane& lane, StripedReceive& message);
 
   std::map<std::uint32_t, Lane> lanes_;
+  LaneCount count_;
+  std::uint32_t wantedByPeer_ = 0;
   int error_ = 0;
 };
 
