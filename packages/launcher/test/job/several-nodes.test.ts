@@ -2,8 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Store } from '@ringrun/core';
 import { freePort } from '../../../../test/support/free-port.ts';
-import { decodeState, encodeState } from '../../../rendezvous/src/rounds/rendezvous-state.ts';
+import { Coordinator } from '../../../rendezvous/src/rounds/coordinator.ts';
+import { newNodeState } from '../../../rendezvous/src/rounds/node-state.ts';
+import { RendezvousClient } from '../../../rendezvous/src/rounds/rendezvous-client.ts';
 import type { RendezvousState } from '../../../rendezvous/src/rounds/rendezvous-state.ts';
 import { StoreServer, connectStore } from '../../../rendezvous/src/index.ts';
 import { ways } from '../../../../test/support/extent.ts';
@@ -79,6 +82,23 @@ async function sees(launched: Launched, pattern: RegExp): Promise<void> {
   await expect.poll(() => launched.output(), { timeout: 20_000, interval: 20 }).toMatch(pattern);
 }
 
+/** Answers the first message of another node, as the leader of a job with this state. Returns the new state. */
+async function lead(store: Store, state: RendezvousState): Promise<RendezvousState> {
+  const endpoint = { host: '127.0.0.1', port: 1 };
+  const connect = () => Promise.resolve(store);
+  const client = await RendezvousClient.open({ endpoint, localEndpoint: endpoint, isServer: true, connect });
+  await store.wait(['rendezvous/inbox/0/1']);
+  const [facts] = await client.readMessages([1]);
+  const { node, terms, timing, runId } = facts!;
+  const leader = { ...node, id: 'leader' };
+  const coordinator = new Coordinator();
+  const own = newNodeState({ node: leader, terms, timing, runId, freshName: 'a' }, 0);
+  const next = coordinator.take(state, facts!, own, { now: 0, wall: 0 });
+  for (const { id, serial, state } of coordinator.deliveries(next, leader.id))
+    await client.writePart(id, serial, state);
+  return next;
+}
+
 test('a node cannot join a finished job', async () => {
   const store = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
   const client = await connectStore({ host: '127.0.0.1', port: store.port });
@@ -86,13 +106,13 @@ test('a node cannot join a finished job', async () => {
     await client.close();
     await store.close();
   });
-  await client.set('rendezvous/state', encodeState(finished));
   const job = { port: store.port, nodes: '2', script: worker(), nodeRank: 1 };
-  const { code, stderr } = await agent(job).ended;
+  const { ended } = agent(job);
+  const { events } = await lead(client, finished);
+  const { code, stderr } = await ended;
   const why = /node 1 \(.*\) cannot join: the job has finished\. Start a new job/;
   expect(code).toBe(1);
   expect(stderr).toMatch(why);
-  const { events } = decodeState(await client.get('rendezvous/state'))!;
   expect(events.at(-1)!.what).toMatch(why);
 });
 
@@ -106,19 +126,17 @@ test('escape sequences in the host name and id of another node never reach the t
   });
   const host = 'node7\x1b[2J\u202e';
   const info = { id: 'x', host, pid: 7, address: '127.0.0.1', processesPerNode: 1, nodeRank: 0 };
-  const participant = { node: { ...info, machine: 'm', hostsStore: true }, previousRank: undefined };
+  const node0 = { ...info, machine: 'm', hostsStore: true };
+  const participant = { node: node0, previousRank: undefined, formerly: [] };
   const joining = {
     ...finished,
     phase: 'joining' as const,
     verdict: undefined,
     participants: [{ ...participant, report: undefined, gone: undefined }],
   };
-  // As a hostile program could write it.
-  await client.set(
-    'rendezvous/state',
-    JSON.stringify({ ...joining, terms: { ...joining.terms, max: 3, min: 3 } }),
-  );
   const node = agent({ port, nodes: '3', script: worker(), nodeRank: 1, more: ['--local-addr', '10.0.0.1'] });
+  // As a hostile program could write it.
+  await lead(client, { ...joining, terms: { ...joining.terms, max: 3, min: 3 } });
   await sees(node, /waiting for 1 more node|cannot join/);
   expect(node.output()).toContain('node 0 (node7\\x1b[2J\\u{202e}, pid 7)');
   expect(node.output().replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);

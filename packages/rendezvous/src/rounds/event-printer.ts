@@ -11,12 +11,20 @@ export class EventPrinter {
     this.#log = log;
   }
 
-  /** @param events the last events of the job, the oldest first */
-  print(events: readonly JobEvent[]): void {
-    for (const event of events.slice(overlap(this.#printed ?? events, events)))
-      this.#log(describeEvent(event));
+  /**
+   * @param events the last events of the job, the oldest first
+   * @param own name of this node, if it has joined before it reads the first events
+   */
+  print(events: readonly JobEvent[], own?: string): void {
+    const first = this.#printed ? overlap(this.#printed, events) : firstOf(events, own);
+    for (const event of events.slice(first)) this.#log(describeEvent(event));
     this.#printed = events;
   }
+}
+
+function firstOf(events: readonly JobEvent[], own: string | undefined): number {
+  const first = events.findIndex(({ what }) => own !== undefined && what.startsWith(`${own} `));
+  return first < 0 ? events.length : first;
 }
 
 /**

@@ -33,11 +33,20 @@ export function nextStep(state: RendezvousState | undefined, nodeState: NodeStat
   if (workers.kind === 'running' && state?.incarnation !== workers.incarnation) return stop('lost', true);
   if (workers.kind === 'stopping' && state?.incarnation !== workers.incarnation) return waitUntilStopped();
   if (!state) return nodeState.leaving ? leave(nodeState) : createState(nodeState, clock);
+  if (state.part) return ownStep(state, nodeState, clock);
+  return stepForAll(state, nodeState, clock) ?? ownStep(state, nodeState, clock);
+}
+
+/** A step that concerns all nodes. The node that serves the store takes it. */
+export function stepForAll(state: RendezvousState, nodeState: NodeState, clock: Clock): Step | undefined {
+  return removeDeadNodes(state, nodeState, clock) ?? decideNextRound(state, nodeState, clock);
+}
+
+/** The step that one node takes, or that the node with the store takes for it. */
+export function ownStep(state: RendezvousState, nodeState: NodeState, clock: Clock): Step {
   return (
     readRefusal(state, nodeState) ??
-    removeDeadNodes(state, nodeState, clock) ??
     refuseDuplicateRank(state, nodeState, clock) ??
-    decideNextRound(state, nodeState, clock) ??
     stepOfPhase(state, nodeState, clock)
   );
 }

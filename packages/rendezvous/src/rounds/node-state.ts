@@ -1,5 +1,6 @@
 import type { Lease } from './lease.ts';
 import type { RestartBackoff } from './restart-backoff.ts';
+import { countOf } from './rendezvous-state.ts';
 import type { JobTerms, NodeInfo, RendezvousState, RootCause, WorkersEnd } from './rendezvous-state.ts';
 
 /** Timeouts of --rdzv-conf, in milliseconds. */
@@ -117,7 +118,7 @@ export function onState(
   const isNew = last?.incarnation !== state.incarnation;
   const isJoining = state.phase === 'joining';
   const wasJoining = !isNew && last.phase === 'joining' && last.round === state.round;
-  const enough = isJoining && state.participants.length >= state.terms.min;
+  const enough = isJoining && countOf(state) >= state.terms.min;
   const hasBegun = state.phase === 'running' && (isNew || last.phase !== 'running');
   const hasEnded = last?.phase === 'running' && state.phase !== 'running';
   const joined = joinedSince(last, state);
@@ -134,8 +135,12 @@ export function onState(
 
 /** The nodes of `state` that were not in the state before. */
 export function joinedSince(last: RendezvousState | undefined, state: RendezvousState): ReadonlySet<string> {
-  const nodes = [...state.participants.map(({ node }) => node), ...state.waitList];
-  return new Set(nodes.map(({ id }) => id).filter((id) => last === undefined || !holds(last, id)));
+  const before = new Set(last ? idsIn(last) : []);
+  return new Set(idsIn(state).filter((id) => !before.has(id)));
+}
+
+function idsIn({ participants, waitList }: RendezvousState): string[] {
+  return [...participants.map(({ node }) => node), ...waitList].map(({ id }) => id);
 }
 
 /** After the store was lost with all its data. */

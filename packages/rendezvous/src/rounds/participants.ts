@@ -1,5 +1,6 @@
 import { printable, quoted } from '@ringrun/core';
 import { isLoopback } from '../store/endpoint.ts';
+import { formerRanks } from './lost-rounds.ts';
 import { nameOf } from './rendezvous-state.ts';
 import type { JobTerms, NodeInfo, Participant, RendezvousState } from './rendezvous-state.ts';
 
@@ -25,24 +26,14 @@ export function admit(
 }
 
 export function newParticipant(node: NodeInfo, previousRank?: number): Participant {
-  return { node, previousRank, report: undefined, gone: undefined };
+  return { node, previousRank, formerly: [], report: undefined, gone: undefined };
 }
 
-/** The group rank of a node in the lost state. */
-export function previousRankOf(before: RendezvousState | undefined, { id }: NodeInfo): number | undefined {
-  const rank =
-    before?.phase === 'joining' ? -1 : before?.participants.findIndex(({ node }) => node.id === id);
-  return rank === undefined || rank < 0 ? undefined : rank;
-}
-
-/** Nodes that may still run a round of the lost state. The node that served its store has ended. */
-export function mayStillRun(before: RendezvousState | undefined): string[] {
-  if (!before) return [];
-  const participants = before.participants.filter(
-    ({ node, report, gone }) => !report && !gone && !node.hostsStore,
-  );
-  const running = before.phase === 'joining' ? [] : participants.map(({ node }) => node.id);
-  return [...new Set([...before.mayStillRun, ...running])];
+/** A participant in a new store. `before`: the last state of the lost one, as the node knows it. */
+export function returningParticipant(node: NodeInfo, before: RendezvousState | undefined): Participant {
+  const formerly = formerRanks(before, node);
+  const ofLast = before?.phase === 'joining' ? undefined : formerly.at(-1);
+  return { ...newParticipant(node, ofLast?.groupRank), formerly };
 }
 
 /**

@@ -1,32 +1,28 @@
 import { RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
-import type { RendezvousStore } from './rendezvous-options.ts';
-import { decodeState, encodeState } from './rendezvous-state.ts';
+import { deletePrefix } from '../store/delete-prefix.ts';
+import { peek } from '../store/peek.ts';
+import type { NodeFacts } from './facts.ts';
 import type { RendezvousState } from './rendezvous-state.ts';
+import type { RendezvousStore } from './rendezvous-options.ts';
 
-const stateKey = 'rendezvous/state';
-const changedKey = (version: number) => `rendezvous/changed/${version}`;
+/** Number of messages to the leader so far. */
+const inboxKey = 'rendezvous/inbox';
+/** Messages in blocks, which the leader deletes as a whole. */
+export const blockSize = 64;
+const blockPrefix = (block: number) => `${inboxKey}/${block}/`;
+const messageKey = (number: number) => `${blockPrefix(Math.floor(number / blockSize))}${number % blockSize}`;
+const partKey = (id: string, serial: number) => `rendezvous/part/${id}/${serial}`;
+const incarnationKey = 'rendezvous/incarnation';
 const aliveKey = (id: string) => `rendezvous/alive/${id}`;
 
+/** Milliseconds of one call that waits. Shorter than the pings of a waiting connection, and than its first line about a wait. */
+export const waitMs = 980;
+
 /**
- * Milliseconds until the state is read without a notification: a node may die between a change and its notification.
+ * One connection to the store of the job. The node that serves the store, the leader, reads messages of the other nodes, and
+ * writes for each of them the part of the state that concerns it.
  */
-const rereadAfterMs = 1000;
-
-/** Notification keys kept in the store, for nodes that are about to wait for them. */
-const keptNotifications = 8;
-
-/** Never equal to a state, so that `compareSet` with it only reads. */
-const nothingEqual = '-';
-
-/** The state as read from the store. */
-export interface StoredState {
-  readonly bytes: Uint8Array;
-  /** Undefined if no node has written a state. */
-  readonly state: RendezvousState | undefined;
-}
-
-/** One connection to the store of the job, with the operations on the state and the heartbeats. */
 export class RendezvousClient {
   readonly #client: Store;
 
@@ -43,25 +39,71 @@ export class RendezvousClient {
     return this.#client;
   }
 
-  async read(): Promise<StoredState> {
-    return stored(await this.#client.compareSet(stateKey, nothingEqual, nothingEqual));
+  // --- Every other node.
+
+  /** Sends the facts of a node to the leader. */
+  async post(facts: NodeFacts): Promise<void> {
+    const number = await this.#client.add(inboxKey, 1);
+    await this.#client.set(messageKey(number), JSON.stringify(facts));
   }
 
-  /** Replaces `expected` by `next` if the store still contains `expected`. Resolves with the state in the store. */
-  async replace(expected: Uint8Array, next: RendezvousState): Promise<StoredState> {
-    const current = stored(await this.#client.compareSet(stateKey, expected, encodeState(next)));
-    if (isSame(current.state, next)) await this.#notifyChange(next.version);
-    return current;
-  }
-
-  /** Resolves when the state may have changed since `version`, or after one second. */
-  async waitForChange(version: number): Promise<void> {
-    try {
-      await this.#client.wait([changedKey(version + 1)], { timeoutMs: rereadAfterMs });
-    } catch (error) {
-      if (!(error instanceof StoreTimeoutError)) throw error;
+  /**
+   * The newest part of a node and its serial number, at least `serial`; the first has 1. Undefined if the leader has not
+   * written it within a second.
+   */
+  async readPart(
+    id: string,
+    serial: number,
+  ): Promise<{ serial: number; state: RendezvousState } | undefined> {
+    let text = await this.#soon(partKey(id, serial));
+    if (text === undefined) return undefined;
+    let newest = serial;
+    // An older part may assign a rank to a node that was cut off, and that another node has now.
+    for (let next: string | undefined = text; next !== undefined; newest += 1) {
+      text = next;
+      this.#client.deleteKey(partKey(id, newest)).catch(() => undefined);
+      next = await peek(this.#client, partKey(id, newest + 1));
     }
+    return { serial: newest - 1, state: JSON.parse(text) as RendezvousState };
   }
+
+  /** The incarnation of the state. Undefined if the leader has not written it within a second. */
+  async readIncarnation(): Promise<string | undefined> {
+    return await this.#soon(incarnationKey);
+  }
+
+  // --- The leader.
+
+  async writeIncarnation(incarnation: string): Promise<void> {
+    await this.#client.set(incarnationKey, incarnation);
+  }
+
+  async writePart(id: string, serial: number, state: RendezvousState): Promise<void> {
+    await this.#client.set(partKey(id, serial), JSON.stringify(state));
+  }
+
+  /** Waits until the message with this number is there, at most `ms`. */
+  async awaitMessage(number: number, ms: number): Promise<void> {
+    await this.#soon(messageKey(number), ms);
+  }
+
+  /** The number of the last message, which may still be on its way. */
+  async lastMessage(): Promise<number> {
+    return await this.#client.add(inboxKey, 0);
+  }
+
+  /** The messages with these numbers. Undefined for one that is not there yet. */
+  async readMessages(numbers: readonly number[]): Promise<(NodeFacts | undefined)[]> {
+    const texts = await Promise.all(numbers.map((number) => peek(this.#client, messageKey(number))));
+    return texts.map((text) => (text === undefined ? undefined : (JSON.parse(text) as NodeFacts)));
+  }
+
+  /** Deletes the messages in a block of `blockSize` numbers. */
+  async deleteBlock(block: number): Promise<void> {
+    await deletePrefix(this.#client, blockPrefix(block));
+  }
+
+  // --- Heartbeats.
 
   /** Sends a heartbeat. */
   async sendHeartbeat(id: string): Promise<void> {
@@ -78,9 +120,14 @@ export class RendezvousClient {
     await this.#client.close();
   }
 
-  async #notifyChange(version: number): Promise<void> {
-    await this.#client.set(changedKey(version), '');
-    if (version > keptNotifications) await this.#client.deleteKey(changedKey(version - keptNotifications));
+  async #soon(key: string, timeoutMs = waitMs): Promise<string | undefined> {
+    try {
+      return Buffer.from(await this.#client.get(key, { timeoutMs })).toString('utf8');
+    } catch (error) {
+      // Without keys: the store has not answered.
+      if (error instanceof StoreTimeoutError && error.missingKeys.length > 0) return undefined;
+      throw error;
+    }
   }
 }
 
@@ -95,12 +142,4 @@ export function isFatal(error: unknown): boolean {
   return (
     !(error instanceof RingrunError) || !['ERR_STORE_LOST', 'ERR_STORE_INTERRUPTED'].includes(error.code)
   );
-}
-
-export function isSame(one: RendezvousState | undefined, other: RendezvousState | undefined): boolean {
-  return one !== undefined && encodeState(one) === (other && encodeState(other));
-}
-
-function stored(bytes: Uint8Array): StoredState {
-  return { bytes, state: decodeState(bytes) };
 }

@@ -2,8 +2,7 @@ import type { Store } from '@ringrun/core';
 import type { Clock } from '../clock.ts';
 import type { HostPort } from '../store/endpoint.ts';
 import type { Timing } from './node-state.ts';
-import type { JobEvent, JobTerms, NodeInfo, RendezvousState } from './rendezvous-state.ts';
-import type { NodeEnd } from './step.ts';
+import type { JobEvent, JobTerms, NodeEnd, NodeInfo, RendezvousState } from './rendezvous-state.ts';
 import type { WorkerControl } from './worker-control.ts';
 
 /** The store of the rendezvous, as one node sees it: `JobStore`, or a simulated one. */

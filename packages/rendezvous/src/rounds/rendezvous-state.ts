@@ -2,12 +2,15 @@ import { printable } from '@ringrun/core';
 import type { FailureKind } from './failure-kind.ts';
 
 /**
- * The shared state of a job: one value in the store, which every node changes by `compareSet`. If the meaning is the
- * same, names are those of torch's dynamic rendezvous (torch.distributed.elastic.rendezvous.dynamic_rendezvous).
+ * The shared state of a job. The node that serves the store has the whole of it, and alone changes it; every other node
+ * reads the part that concerns it (part.ts). If the meaning is the same, names are those of torch's dynamic rendezvous
+ * (torch.distributed.elastic.rendezvous.dynamic_rendezvous).
  *
  * A node is a launcher with its workers. A round is one start of all workers, with one assignment of ranks.
  */
 export interface RendezvousState {
+  /** Undefined for the whole state. */
+  readonly part?: Part | undefined;
   /** Number of changes, so that no two values are equal. */
   readonly version: number;
   /** Unique name, different for a new store after a loss. */
@@ -33,8 +36,8 @@ export interface RendezvousState {
   readonly because: EndReason | undefined;
   /** The known failure of this round that explains the others: see `firstCause`. */
   readonly rootCause: RootCause | undefined;
-  /** Ids of nodes that may still run a round of a lost store, as known to the participants. */
-  readonly mayStillRun: readonly string[];
+  /** Rounds of lost stores that nodes may still run, as known to the participants. */
+  readonly mayStillRun: readonly LostRound[];
   /** Number of rounds whose ranks were assigned in this incarnation. */
   readonly roundsBegun: number;
   readonly restartsUsed: number;
@@ -55,6 +58,31 @@ export interface RendezvousState {
  * their end. `closed`: the job is over.
  */
 export type Phase = 'joining' | 'running' | 'ending' | 'closed';
+
+/** What one node knows of all nodes, beside the entries of its own in the lists of its part of the state. */
+export interface Part {
+  /** Number of participants, possibly an older one while they join. */
+  readonly nodes: number;
+  /** Of this node; undefined without a rank. */
+  readonly groupRank: number | undefined;
+  /** Pairs of a number of workers and the number of nodes with it that follow each other, by group rank. */
+  readonly processesPerNode: readonly (readonly [processes: number, nodes: number])[];
+  /** Group ranks that do not run the round any more, as far as this node must know: see `lostRounds`. */
+  readonly ended: readonly number[];
+  /** Completes the sentence "waiting for …". */
+  readonly waitsFor: string;
+  /** How this node's part in the job ends. */
+  readonly end: NodeEnd | undefined;
+}
+
+/** A round whose store was lost. */
+export interface LostRound {
+  readonly incarnation: string;
+  readonly round: number;
+  readonly nodes: number;
+  /** Group ranks of nodes that do not run it any more. */
+  readonly ended: readonly number[];
+}
 
 /** The options that must be equal on all nodes of a job. */
 export interface JobTerms {
@@ -88,10 +116,19 @@ export interface Participant {
   readonly node: NodeInfo;
   /** Its rank in the previous round, if it was a participant. */
   readonly previousRank: number | undefined;
+  /** The rounds of lost stores in which it had a rank. It runs them no more. */
+  readonly formerly: readonly FormerRank[];
   /** How its workers ended; undefined while any may run. */
   readonly report: WorkersEnd | undefined;
   /** Undefined while the node participates. `died`: no heartbeat for the length of a lease. */
   readonly gone: 'died' | 'left' | undefined;
+}
+
+/** A rank of a node in a round whose store was lost. */
+export interface FormerRank {
+  readonly incarnation: string;
+  readonly round: number;
+  readonly groupRank: number;
 }
 
 /** `stopped`: by the launcher, because the round ended. */
@@ -122,6 +159,13 @@ export type Verdict =
   | { readonly kind: 'finished' }
   | { readonly kind: 'failed'; readonly reason: string; readonly rootCause: RootCause | undefined };
 
+/** How a node's part in a job ends. */
+export type NodeEnd =
+  | Verdict
+  | { readonly kind: 'left'; readonly why: string }
+  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'timed out'; readonly why: string };
+
 export interface Refusal {
   readonly id: string;
   readonly why: string;
@@ -136,6 +180,9 @@ export interface JobEvent {
 /** Limits of the lists in the state. Older entries are dropped: a refused node may never read its refusal. */
 const maxEvents = 100;
 const maxRefused = 16;
+
+/** Nodes that a message names. */
+export const maxNames = 16;
 
 /** A change of the state. */
 export type Change = Partial<Omit<RendezvousState, 'version' | 'incarnation' | 'events'>>;
@@ -154,16 +201,13 @@ export function changed(
   };
 }
 
-/** Texts are stored as they are, because nodes compare them. They are escaped where they are shown. */
-export function encodeState(state: RendezvousState): string {
-  return JSON.stringify(state);
+export function isSame(one: RendezvousState | undefined, other: RendezvousState | undefined): boolean {
+  return one?.incarnation === other?.incarnation && one?.version === other?.version;
 }
 
-/** Undefined for the empty value that the store returns for a missing key. */
-export function decodeState(bytes: Uint8Array): RendezvousState | undefined {
-  return bytes.length === 0
-    ? undefined
-    : (JSON.parse(Buffer.from(bytes).toString('utf8')) as RendezvousState);
+/** The number of participants. */
+export function countOf({ part, participants }: RendezvousState): number {
+  return part?.nodes ?? participants.length;
 }
 
 /** Returns the participants with `change` applied to the one with this id. */
@@ -181,6 +225,8 @@ export function nameOf({ host, pid, nodeRank }: NodeInfo): string {
   return nodeRank === undefined ? `node ${name} (pid ${pid})` : `node ${nodeRank} (${name}, pid ${pid})`;
 }
 
+/** The names of the first nodes, and the number of the others. */
 export function namesOf(nodes: readonly NodeInfo[]): string {
-  return nodes.map(nameOf).join(', ');
+  const names = nodes.slice(0, maxNames).map(nameOf).join(', ');
+  return nodes.length <= maxNames ? names : `${names} and ${nodes.length - maxNames} more`;
 }

@@ -2,9 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '../clock.ts';
 import type { Clock } from '../clock.ts';
 import { EventPrinter } from './event-printer.ts';
-import { forgetNodes, mustBeGoneAt, noLiveness, silentNodes, updateLiveness } from './lease.ts';
-import type { Liveness } from './lease.ts';
+import { mustBeGoneAt } from './lease.ts';
+import { coordinate } from './coordinator.ts';
+import { Follower } from './follower.ts';
+import { Leader } from './leader.ts';
 import { nextStep } from './next-step.ts';
+import { hasOthers } from './phases/closed.ts';
 import { endWithoutStore } from './lost-nodes.ts';
 import { roundOf } from './round.ts';
 import {
@@ -22,9 +25,11 @@ import {
   onStoreLost,
 } from './node-state.ts';
 import type { NodeState } from './node-state.ts';
-import type { NodeEnd, Step } from './step.ts';
-import { RendezvousClient, isFatal, isLost, isSame } from './rendezvous-client.ts';
-import type { StoredState } from './rendezvous-client.ts';
+import { describeCut } from './step.ts';
+import type { Clock as Reading, Step } from './step.ts';
+import { RendezvousClient, isFatal, isLost } from './rendezvous-client.ts';
+import { isSame, nameOf } from './rendezvous-state.ts';
+import type { NodeEnd, RendezvousState } from './rendezvous-state.ts';
 import type { RendezvousEnd, RendezvousOptions } from './rendezvous-options.ts';
 import type { RunningWorkers } from './worker-control.ts';
 import { formatHostPort, isLoopback } from '../store/endpoint.ts';
@@ -51,10 +56,13 @@ export class Rendezvous {
   readonly #over = new AbortController();
   #nodeState: NodeState;
   #client: RendezvousClient | undefined;
-  #stored: StoredState | undefined;
-  #liveness: Liveness = noLiveness;
+  /** The whole state if this node leads, otherwise its part. Undefined before the first. */
+  #state: RendezvousState | undefined;
+  /** Undefined before the first connection to this store. */
+  #role: Leader | Follower | undefined;
+  /** The connection whose store is known to be that of the state. */
+  #greeted: RendezvousClient | undefined;
   #running: RunningWorkers | undefined;
-  #isWriting = false;
   #isLookingForPort = false;
   #waitsSince: number;
   #leftAt: number | undefined;
@@ -101,7 +109,7 @@ export class Rendezvous {
     try {
       const end = await over;
       if (store.isServer && end.kind !== 'left') await this.#untilOthersHaveRead();
-      return { end, state: this.#stored?.state ?? this.#nodeState.before };
+      return { end, state: this.#state ?? this.#nodeState.before };
     } finally {
       stopTicking();
       this.#over.abort();
@@ -109,27 +117,47 @@ export class Rendezvous {
     }
   }
 
-  // --- Background loops.
-
   async #watchState(): Promise<void> {
     while (!this.#over.signal.aborted) {
       try {
-        this.#client ??= await this.#connect();
-        this.#onRead(await this.#client.read());
-        await this.#client.waitForChange(this.#stored?.state?.version ?? 0);
+        const client = (this.#client ??= await this.#connect());
+        if (this.#greeted !== client) await this.#greet(client);
+        await this.#watch(client, this.#role!);
       } catch (error) {
         await this.#onError(error);
       }
     }
   }
 
+  async #watch(client: RendezvousClient, role: Leader | Follower): Promise<void> {
+    if (role instanceof Leader) {
+      const facts = await role.collect(client);
+      const state = this.#state;
+      if (facts.length > 0 && state)
+        this.#onState(role.take(state, facts, this.#nodeState, this.#readClock()));
+      return;
+    }
+    const state = await role.read(client);
+    if (state) this.#onState(state);
+  }
+
   async #connect(): Promise<RendezvousClient> {
     const client = await RendezvousClient.open(this.#options.store);
     const node = { ...this.#options.node, address: await this.#options.address() };
     this.#nodeState = { ...this.#nodeState, node };
-    this.#liveness = noLiveness;
     void this.#sendHeartbeat(client);
     return client;
+  }
+
+  /** After a connection: a store that was replaced while this node was cut off has another state. */
+  async #greet(client: RendezvousClient): Promise<void> {
+    const { isServer } = this.#options.store;
+    const isKnown = isServer || !this.#state || (await client.readIncarnation()) === this.#state.incarnation;
+    if (!isKnown) this.#loseStore();
+    const { id } = this.#options.node;
+    this.#role ??= isServer ? new Leader(id, this.#clock, this.#over.signal) : new Follower(id, this.#clock);
+    this.#greeted = client;
+    this.#act();
   }
 
   async #onError(error: unknown): Promise<void> {
@@ -153,8 +181,9 @@ export class Rendezvous {
   }
 
   #loseStore(): void {
-    const last = this.#stored?.state;
-    this.#stored = undefined;
+    const last = this.#state;
+    this.#state = undefined;
+    this.#role = undefined;
     this.#nodeState = onStoreLost(this.#nodeState, last, randomUUID(), this.#clock.now());
     if (last?.phase === 'closed' && !this.#running) this.#finish(last.verdict!);
     this.#act();
@@ -187,21 +216,13 @@ export class Rendezvous {
 
   async #checkHeartbeats(): Promise<void> {
     await this.#every(this.#options.timing.keepAliveIntervalMs / 2, async () => {
-      if (!this.#options.store.isServer || !this.#client) return;
+      if (!(this.#role instanceof Leader) || !this.#client || !this.#state) return;
       // `#watchState` meets and handles the same error.
-      await this.#readHeartbeats(this.#client).catch(() => undefined);
+      const silent = await this.#role
+        .silentNodes(this.#client, this.#state, this.#nodeState.timing)
+        .catch(() => this.#nodeState.silent);
+      this.#nodeState = { ...this.#nodeState, silent };
     });
-  }
-
-  async #readHeartbeats(client: RendezvousClient): Promise<void> {
-    const state = this.#stored?.state;
-    if (!state) return;
-    const nodes = [...state.participants.map(({ node }) => node), ...state.waitList];
-    const counts = await client.readHeartbeats(nodes.map(({ id }) => id));
-    const { keepAliveIntervalMs } = this.#options.timing;
-    this.#liveness = updateLiveness(this.#liveness, counts, this.#clock.now(), keepAliveIntervalMs);
-    const silent = silentNodes(this.#liveness, leaseLength(this.#nodeState.timing));
-    this.#nodeState = { ...this.#nodeState, silent };
   }
 
   async #every(intervalMs: number, act: () => Promise<void> | void): Promise<void> {
@@ -212,22 +233,18 @@ export class Rendezvous {
     }
   }
 
-  // --- Reading the state and acting on it.
-
-  #onRead(stored: StoredState): void {
-    const { state } = stored;
-    const last = this.#stored?.state;
-    if (last && last.incarnation !== state?.incarnation) this.#loseStore();
-    else if (last && state && state.version < last.version) return;
-    const before = this.#stored?.state;
-    this.#stored = stored;
-    if (state && !isSame(before, state)) {
-      this.#nodeState = onState(this.#nodeState, before, state, this.#clock.now());
-      this.#liveness = forgetNodes(this.#liveness, joinedSince(before, state));
-      this.#events.print(state.events);
+  #onState(state: RendezvousState): void {
+    const last = this.#state;
+    this.#state = state;
+    if (!isSame(last, state) || state.part) {
+      this.#nodeState = onState(this.#nodeState, last, state, this.#clock.now());
+      if (this.#role instanceof Leader) this.#role.forget(joinedSince(last, state));
+      this.#events.print(state.events, state.part && nameOf(this.#nodeState.node));
       this.#options.onEvents?.(state.events);
     }
-    this.#act();
+    if (state.part?.end) this.#finish(state.part.end);
+    else this.#act();
+    if (this.#role instanceof Leader) this.#role.publish(this.#state, () => this.#client);
   }
 
   #act(): void {
@@ -236,18 +253,27 @@ export class Rendezvous {
       this.#finish({ kind: 'left', why: this.#nodeState.leaving! });
       return;
     }
-    const clock = { now: this.#clock.now(), wall: this.#clock.wall() };
+    const clock = this.#readClock();
     this.#nodeState = onLook(this.#nodeState, clock.now, this.#options.lookEveryMs);
-    const last = this.#stored?.state ?? this.#nodeState.before;
+    const last = this.#state ?? this.#nodeState.before;
     const end = endWithoutStore(last, this.#nodeState, clock);
-    const mayBegin = this.#stored !== undefined || this.#running;
+    const mayBegin = this.#role !== undefined || this.#running;
     if (!end && !mayBegin) return;
     try {
-      this.#perform(end ?? nextStep(this.#stored?.state, this.#nodeState, clock));
+      this.#perform(end ?? this.#nextStep(clock));
     } catch (error) {
       // For example, because the disk for the workers' output is full.
       this.#fail(error);
     }
+  }
+
+  #nextStep(clock: Reading): Step {
+    const forAll = this.#state && coordinate(this.#state, this.#nodeState, clock);
+    return forAll ?? nextStep(this.#state, this.#nodeState, clock);
+  }
+
+  #readClock(): Reading {
+    return { now: this.#clock.now(), wall: this.#clock.wall() };
   }
 
   /** A leaving node does not wait for a store that does not answer. */
@@ -261,7 +287,7 @@ export class Rendezvous {
     if (step.kind !== 'wait') this.#waitsSince = this.#clock.now();
     switch (step.kind) {
       case 'write':
-        void this.#write(step);
+        this.#write(step);
         return;
       case 'find-port':
         this.#findPort().catch(this.#fail);
@@ -280,18 +306,27 @@ export class Rendezvous {
     }
   }
 
-  async #write({ state, end }: Extract<Step, { kind: 'write' }>): Promise<void> {
+  /** The leader writes the state itself. Another node asks it to do so, and reads the result. */
+  #write(step: Extract<Step, { kind: 'write' }>): void {
+    if (this.#role instanceof Follower) {
+      void this.#post(this.#role, step.end);
+      return;
+    }
+    if (!this.#role) return;
+    if (step.end) this.#finish(step.end);
+    this.#onState(step.state);
+  }
+
+  async #post(role: Follower, end: NodeEnd | undefined): Promise<void> {
     const client = this.#client;
-    if (this.#isWriting || !client || !this.#stored) return;
-    this.#isWriting = true;
+    if (!client) return;
     try {
-      const there = await client.replace(this.#stored.bytes, state);
-      this.#isWriting = false;
-      if (client !== this.#client) return;
-      this.#onRead(there);
-      if (end && isSame(there.state, state)) this.#finish(end);
+      const isSent = await role.post(client, this.#nodeState, this.#state);
+      // The job is over, whatever the leader reads.
+      const isOver = this.#state?.phase === 'closed' && end?.kind === this.#state.verdict?.kind;
+      if (isSent && isOver) this.#finish(end!);
+      else if (isSent) this.#act();
     } catch (error) {
-      this.#isWriting = false;
       if (isFatal(error) && !this.#over.signal.aborted && client === this.#client) this.#fail(error);
     }
   }
@@ -299,7 +334,7 @@ export class Rendezvous {
   async #findPort(): Promise<void> {
     if (this.#isLookingForPort) return;
     this.#isLookingForPort = true;
-    const { round } = this.#stored!.state!;
+    const { round } = this.#state!;
     const port = await this.#options.workers.findFreePort();
     this.#isLookingForPort = false;
     this.#nodeState = { ...this.#nodeState, freePort: { round, port } };
@@ -307,7 +342,7 @@ export class Rendezvous {
   }
 
   #start(): void {
-    const state = this.#stored!.state!;
+    const state = this.#state!;
     const running = this.#options.workers.start(
       roundOf(state, this.#options.node.id, this.#options.store.localEndpoint)!,
       () => this.#client?.store,
@@ -327,7 +362,8 @@ export class Rendezvous {
     });
   }
 
-  #stop({ cutOff, because }: Extract<Step, { kind: 'stop' }>): void {
+  #stop(step: Extract<Step, { kind: 'stop' }>): void {
+    const { cutOff, because } = step;
     if (!this.#running) return;
     // After the lease, the ranks may be assigned to other nodes.
     const leaseLeftMs = Math.max(0, mustBeGoneAt(leaseOfWorkers(this.#nodeState)) - this.#clock.now());
@@ -336,16 +372,16 @@ export class Rendezvous {
     const graceMs = because === 'joined' || because === 'left' ? gracePeriodMs : failureGraceMs;
     const most = cutOff ? leaseLeftMs : Infinity;
     this.#running.end(Math.min(graceMs, most), Math.min(Math.max(graceMs, gracePeriodMs), most));
-    if (cutOff) this.#options.log(`ringrun: ${describeCut(because)}`);
+    if (cutOff) this.#options.log(`ringrun: ${describeCut(step)}`);
   }
 
   #reportWait(reason: string): void {
-    if (this.#stored?.state?.phase === 'running' && this.#running) {
+    if (this.#state?.phase === 'running' && this.#running) {
       this.#waitsSince = this.#clock.now();
       return;
     }
     const { endpoint } = this.#options.store;
-    const isJoining = this.#stored?.state?.phase === 'joining';
+    const isJoining = this.#state?.phase === 'joining';
     const isHereOnly = isJoining && isLoopback(endpoint.host);
     const hint = isHereOnly ? ` (nodes on other machines cannot reach ${formatHostPort(endpoint)})` : '';
     const timeoutMs = isJoining ? this.#nodeState.timing.joinTimeoutMs : Infinity;
@@ -354,25 +390,11 @@ export class Rendezvous {
 
   /** The store ends with this node: wait until the other nodes have read the result of the job. */
   async #untilOthersHaveRead(): Promise<void> {
-    const until =
-      this.#clock.now() + Math.min(this.#options.closeTimeoutMs, leaseLength(this.#nodeState.timing));
-    const [startedAt, limitMs] = [this.#clock.now(), until - this.#clock.now()];
-    while (this.#someNodeHasNotRead() && this.#clock.now() < until) {
+    const startedAt = this.#clock.now();
+    const limitMs = Math.min(this.#options.closeTimeoutMs, leaseLength(this.#nodeState.timing));
+    while (hasOthers(this.#state, this.#options.node.id) && this.#clock.now() < startedAt + limitMs) {
       this.#waits.report('the other nodes to read the result of the job', startedAt, limitMs);
       await this.#clock.delay(20);
     }
   }
-
-  #someNodeHasNotRead(): boolean {
-    const state = this.#stored?.state;
-    if (state?.phase !== 'closed') return false;
-    const present = state.participants.filter(({ gone }) => gone === undefined);
-    const others = [...present.map(({ node }) => node), ...state.waitList];
-    return others.some(({ id }) => id !== this.#options.node.id);
-  }
-}
-
-function describeCut(because: Extract<Step, { kind: 'stop' }>['because']): string {
-  if (because === 'lost') return 'the store was lost: stopping the workers until the nodes have joined again';
-  return 'the store does not answer: stopping the workers before their ranks are assigned to other nodes';
 }

@@ -1,5 +1,6 @@
 import { formatHostPort } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
+import { countOf } from './rendezvous-state.ts';
 import type { RendezvousState } from './rendezvous-state.ts';
 
 /**
@@ -28,18 +29,24 @@ export interface Round {
 
 /** The running round for node `id`; undefined if the node has no rank, or while the port of rank 0 is unknown. */
 export function roundOf(state: RendezvousState, id: string, store: HostPort): Round | undefined {
-  const groupRank = state.participants.findIndex(({ node, gone }) => node.id === id && gone === undefined);
+  const index = state.participants.findIndex(({ node, gone }) => node.id === id && gone === undefined);
+  const groupRank = index < 0 ? index : (state.part?.groupRank ?? index);
   if (state.phase !== 'running' || groupRank < 0 || !state.master) return undefined;
   return {
     runId: state.runId,
     restartCount: state.round - 1,
     groupRank,
-    groupWorldSize: state.participants.length,
-    processesPerNode: state.participants.map(({ node }) => node.processesPerNode),
+    groupWorldSize: countOf(state),
+    processesPerNode: processesPerNodeOf(state),
     masterAddress: state.master.address,
     masterPort: state.master.port,
     storeEndpoint: `tcp://${formatHostPort(store)}`,
   };
+}
+
+function processesPerNodeOf({ part, participants }: RendezvousState): number[] {
+  if (!part) return participants.map(({ node }) => node.processesPerNode);
+  return part.processesPerNode.flatMap(([processes, nodes]) => new Array<number>(nodes).fill(processes));
 }
 
 /** RANK of the first worker of this node. */

@@ -1,10 +1,13 @@
 import type { NodeState } from './node-state.ts';
 import { changed } from './rendezvous-state.ts';
-import type { Change, EndReason, RendezvousState, Verdict } from './rendezvous-state.ts';
+import type { Change, EndReason, NodeEnd, RendezvousState } from './rendezvous-state.ts';
 
 /** The next action of a node. */
 export type Step =
-  /** Replaces the state that was read, unless another node has changed it. Then the node ends if `end` is set. */
+  /**
+   * Replaces the state, and ends the node if `end` is set. A node with only a part of the state asks the node that serves the
+   * store to do so, which decides by the whole state.
+   */
   | { readonly kind: 'write'; readonly state: RendezvousState; readonly end?: NodeEnd }
   /** Finds a port that workers on this host can bind. */
   | { readonly kind: 'find-port' }
@@ -19,13 +22,6 @@ export type Step =
   /** Waits for a change; `reason` completes the sentence "waiting for …". */
   | { readonly kind: 'wait'; readonly reason: string }
   | { readonly kind: 'end'; readonly end: NodeEnd };
-
-/** How a node's part in a job ends. */
-export type NodeEnd =
-  | Verdict
-  | { readonly kind: 'left'; readonly why: string }
-  | { readonly kind: 'refused'; readonly why: string }
-  | { readonly kind: 'timed out'; readonly why: string };
 
 /** `now`: monotonic clock of this node. `wall`: milliseconds since the epoch, for messages. */
 export interface Clock {
@@ -55,4 +51,10 @@ export function stop(because: Extract<Step, { kind: 'stop' }>['because'], cutOff
 
 export function waitUntilStopped(): Step {
   return { kind: 'wait', reason: 'the workers of this node to end' };
+}
+
+/** Why the workers are stopped before the lease expires, for the user. */
+export function describeCut({ because }: Extract<Step, { kind: 'stop' }>): string {
+  if (because === 'lost') return 'the store was lost: stopping the workers until the nodes have joined again';
+  return 'the store does not answer: stopping the workers before their ranks are assigned to other nodes';
 }

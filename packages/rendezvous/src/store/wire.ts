@@ -3,9 +3,10 @@ import type { Fields, Message } from './protobuf.ts';
 
 /**
  * First frame of every message between client and store, in both directions. It must change with every incompatible
- * change of the schema below, so that two versions detect each other.
+ * change of the schema below, and of the keys through which launchers and ranks agree, so that two versions detect each
+ * other.
  */
-export const protocolName = 'ringrun-store/4';
+export const protocolName = 'ringrun-store/5';
 
 /**
  * Schema of the ZeroMQ multipart messages: `[protocolName, Request]` from a client's DEALER socket to the store's

@@ -57,7 +57,7 @@ export class SimulatedLauncher implements Host, RendezvousStore, WorkerControl {
       timing,
       runId: 'run'.padEnd(36, '0'),
       workers: this,
-      lookEveryMs: 100,
+      lookEveryMs: 500,
       gracePeriodMs: 30_000,
       closeTimeoutMs: 30_000,
       leaving: this.#leaving.signal,

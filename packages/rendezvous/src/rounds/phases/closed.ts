@@ -23,3 +23,10 @@ export function leaveClosed(
   const waitList = state.waitList.filter(({ id }) => id !== node.id);
   return write(state, { participants, waitList }, clock, undefined, end);
 }
+
+/** Whether nodes other than `id` have not read yet that the job is over. */
+export function hasOthers(state: RendezvousState | undefined, id: string): boolean {
+  if (state?.phase !== 'closed') return false;
+  const present = state.participants.filter(({ gone }) => gone === undefined);
+  return [...present.map(({ node }) => node), ...state.waitList].some((other) => other.id !== id);
+}

@@ -1,7 +1,8 @@
 import type { NodeState } from '../node-state.ts';
 import { nameOf } from '../rendezvous-state.ts';
 import type { Clock, Step } from '../step.ts';
-import { mayStillRun, newParticipant, previousRankOf } from '../participants.ts';
+import { lostRounds } from '../lost-rounds.ts';
+import { returningParticipant } from '../participants.ts';
 
 /** Creates the first state of a store, including this node's knowledge of a previous store that was lost. */
 export function createState({ node, terms, before, freshName, runId }: NodeState, { wall }: Clock): Step {
@@ -17,13 +18,13 @@ export function createState({ node, terms, before, freshName, runId }: NodeState
       round,
       highestRound: round,
       phase: 'joining',
-      participants: [newParticipant(node, previousRankOf(before, node))],
+      participants: [returningParticipant(node, before)],
       waitList: [],
       sameNodes: false,
       master: undefined,
       because: undefined,
       rootCause: undefined,
-      mayStillRun: mayStillRun(before),
+      mayStillRun: lostRounds(before),
       roundsBegun: 0,
       restartsUsed: before?.restartsUsed ?? 0,
       lastStartUpFailure: before?.lastStartUpFailure,

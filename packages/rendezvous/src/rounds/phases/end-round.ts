@@ -1,9 +1,9 @@
 import type { NodeState } from '../node-state.ts';
 import { nameOf, namesOf, withChange } from '../rendezvous-state.ts';
-import type { Participant, RendezvousState } from '../rendezvous-state.ts';
+import type { NodeEnd, Participant, RendezvousState } from '../rendezvous-state.ts';
 import { firstCause } from '../first-cause.ts';
 import { stop, waitUntilStopped, write } from '../step.ts';
-import type { Clock, NodeEnd, Step } from '../step.ts';
+import type { Clock, Step } from '../step.ts';
 
 /** The round ends: this node stops its workers, reports how they ended, and waits for the other nodes. */
 export function endRound(
@@ -20,8 +20,12 @@ export function endRound(
     const participants = withChange(state.participants, node.id, { gone: 'left' });
     return write(state, { participants }, clock, undefined, { kind: 'left', why: leaving });
   }
-  const late = state.participants.filter(({ report, gone }) => !report && !gone);
-  return { kind: 'wait', reason: `the workers of ${namesOf(late.map((other) => other.node))} to end` };
+  return { kind: 'wait', reason: state.part?.waitsFor ?? describeLate(state) };
+}
+
+export function describeLate({ participants }: RendezvousState): string {
+  const late = participants.filter(({ report, gone }) => !report && !gone);
+  return `the workers of ${namesOf(late.map((other) => other.node))} to end`;
 }
 
 function reportEnd(state: RendezvousState, { node, workers, leaving }: NodeState, clock: Clock): Step {

@@ -2,9 +2,9 @@
 import { describeDeath } from '../lost-nodes.ts';
 import type { NodeState } from '../node-state.ts';
 import { changed, nameOf, namesOf } from '../rendezvous-state.ts';
-import type { Change, NodeInfo, Participant, RendezvousState } from '../rendezvous-state.ts';
+import type { Change, NodeEnd, NodeInfo, Participant, RendezvousState } from '../rendezvous-state.ts';
 import { write } from '../step.ts';
-import type { Clock, NodeEnd, Step } from '../step.ts';
+import type { Clock, Step } from '../step.ts';
 
 /** Ends this node if another node has refused it. */
 export function readRefusal(state: RendezvousState, { node }: NodeState): Step | undefined {

@@ -1,4 +1,5 @@
-import { hasSlotFor, mayStillRun, newParticipant, previousRankOf, reasonToRefuse } from '../participants.ts';
+import { lostRounds, mergeLostRounds } from '../lost-rounds.ts';
+import { hasSlotFor, reasonToRefuse, returningParticipant } from '../participants.ts';
 import type { NodeState } from '../node-state.ts';
 import { nameOf } from '../rendezvous-state.ts';
 import type { Change, NodeInfo, RendezvousState } from '../rendezvous-state.ts';
@@ -23,10 +24,7 @@ export function join(state: RendezvousState, nodeState: NodeState, clock: Clock)
   if (why !== undefined) return write(state, {}, clock, why, { kind: 'refused', why });
   const knows = mergeLostState(state, nodeState);
   if (state.phase === 'joining' && hasSlotFor(node, state.participants, terms)) {
-    const participants = [
-      ...state.participants,
-      newParticipant(node, previousRankOf(nodeState.before, node)),
-    ];
+    const participants = [...state.participants, returningParticipant(node, nodeState.before)];
     const waitList = state.waitList.filter(({ id }) => id !== node.id);
     const change = { ...knows, participants, waitList, sameNodes: false };
     return write(state, change, clock, `${nameOf(node)} joins`);
@@ -38,7 +36,7 @@ export function join(state: RendezvousState, nodeState: NodeState, clock: Clock)
       clock,
       `${nameOf(node)} waits for the next round`,
     );
-  return { kind: 'wait', reason: describeWait(state, node) };
+  return { kind: 'wait', reason: state.part?.waitsFor ?? describeWait(state, node) };
 }
 
 /** Merges this node's knowledge of a lost store into the state that other nodes created in a new store. */
@@ -48,11 +46,11 @@ function mergeLostState(state: RendezvousState, { before }: NodeState): Change {
   const highestRound = Math.max(state.highestRound, before.highestRound);
   const isBehind = state.phase === 'joining' && state.round <= before.highestRound;
   const round = isBehind ? highestRound + 1 : state.round;
-  const running = [...new Set([...state.mayStillRun, ...mayStillRun(before)])];
-  return { restartsUsed, highestRound: Math.max(highestRound, round), round, mayStillRun: running };
+  const mayStillRun = mergeLostRounds(state.mayStillRun, lostRounds(before));
+  return { restartsUsed, highestRound: Math.max(highestRound, round), round, mayStillRun };
 }
 
-function describeWait(state: RendezvousState, node: NodeInfo): string {
+export function describeWait(state: RendezvousState, node: NodeInfo): string {
   const { participants, terms, phase, round } = state;
   const holder =
     terms.backend === 'static' &&

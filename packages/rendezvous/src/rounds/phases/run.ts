@@ -36,11 +36,20 @@ export function run(state: RendezvousState, nodeState: NodeState, self: Particip
     );
   }
   if (mine.kind === 'ended' && !self.report) return reportFinished(state, node, mine.rootCause, clock);
+  return (
+    endForNewcomer(state, clock) ?? {
+      kind: 'wait',
+      reason: state.part?.waitsFor ?? describeUnfinished(state),
+    }
+  );
+}
+
+/** A node that waits takes part in the next round, unless a node has already finished its work. */
+export function endForNewcomer(state: RendezvousState, clock: Clock): Step | undefined {
+  if (state.phase !== 'running' || state.part || state.waitList.length === 0) return undefined;
   const newcomer = state.waitList.find((other) => hasSlotFor(other, state.participants, state.terms));
-  if (newcomer && !state.participants.some(({ report }) => report)) {
-    return endBecause(state, { kind: 'joined', by: nameOf(newcomer) }, clock);
-  }
-  return { kind: 'wait', reason: describeUnfinished(state) };
+  if (!newcomer || state.participants.some(({ report }) => report)) return undefined;
+  return endBecause(state, { kind: 'joined', by: nameOf(newcomer) }, clock);
 }
 
 function startWhenReady(state: RendezvousState, nodeState: NodeState, self: Participant, clock: Clock): Step {
@@ -50,9 +59,8 @@ function startWhenReady(state: RendezvousState, nodeState: NodeState, self: Part
   if (clock.now >= mustStopAt(lease))
     return { kind: 'wait', reason: "the store to confirm this node's heartbeat" };
   if (state.master) return { kind: 'start' };
-  if (state.participants[0] !== self) {
-    return { kind: 'wait', reason: `${nameOf(state.participants[0].node)} to find a port for rank 0` };
-  }
+  const isFirst = state.part ? state.part.groupRank === 0 : state.participants[0] === self;
+  if (!isFirst) return { kind: 'wait', reason: state.part?.waitsFor ?? describeSearch(state) };
   if (freePort?.round !== state.round) return { kind: 'find-port' };
   return write(state, { master: { address: node.address, port: freePort.port } }, clock);
 }
@@ -81,7 +89,11 @@ function endBecause(state: RendezvousState, because: EndReason, clock: Clock, wh
   return write(state, { phase: 'ending', because }, clock, what);
 }
 
-function describeUnfinished({ participants, master }: RendezvousState): string {
+export function describeSearch({ participants }: RendezvousState): string {
+  return `${nameOf(participants[0].node)} to find a port for rank 0`;
+}
+
+export function describeUnfinished({ participants, master }: RendezvousState): string {
   const unfinished = participants.filter(({ report }) => !report).map(({ node }) => node);
   return master ? `the workers of ${namesOf(unfinished)}` : 'the port of rank 0';
 }

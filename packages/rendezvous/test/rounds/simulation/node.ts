@@ -20,9 +20,14 @@ import {
 } from '../../../src/rounds/lease.ts';
 import type { Liveness } from '../../../src/rounds/lease.ts';
 import { firstRankOf, roundOf } from '../../../src/rounds/round.ts';
-import { decodeState, encodeState } from '../../../src/rounds/rendezvous-state.ts';
-import type { JobTerms, NodeInfo, RendezvousState, RootCause } from '../../../src/rounds/rendezvous-state.ts';
-import type { NodeEnd, Step } from '../../../src/rounds/step.ts';
+import type {
+  JobTerms,
+  NodeEnd,
+  NodeInfo,
+  RendezvousState,
+  RootCause,
+} from '../../../src/rounds/rendezvous-state.ts';
+import type { Step } from '../../../src/rounds/step.ts';
 import type { World } from './world.ts';
 import type { StoreAnswer } from './store.ts';
 
@@ -144,7 +149,7 @@ export class SimulatedNode {
     if (this.#instance !== instance) this.#meetStore(instance);
     this.#isEmpty = value === '';
     if (this.#isEmpty || this.#stored?.text === value) return;
-    const state = decodeState(Buffer.from(value))!;
+    const state = JSON.parse(value) as RendezvousState;
     const last = this.#stored?.state;
     if (last && last.incarnation === state.incarnation && state.version < last.version) return;
     this.#nodeState = onState(this.#nodeState, last, state, this.#now());
@@ -196,7 +201,7 @@ export class SimulatedNode {
   }
 
   #write({ state, end }: Extract<Step, { kind: 'write' }>): void {
-    const desired = encodeState(state);
+    const desired = JSON.stringify(state);
     let isOver = false;
     this.#isWriting = true;
     const finish = () => {
