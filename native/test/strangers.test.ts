@@ -53,7 +53,7 @@ test('strangers are closed at once for invalid bytes, after 5 s for too few', as
     'the rank that listens': helloOf({ rank: 0 }),
     'another listener': helloOf({ listener: 1 }),
     'a lane of a control connection': helloOf({ lane: 1 }),
-    'more lanes than a link has': helloOf({ purpose: purposes.data, lane: 33 }),
+    'more lanes than a link has': helloOf({ purpose: purposes.data, lane: 129 }),
   };
   for (const [what, hello] of Object.entries(refused)) {
     const stranger = await connectTo(listening);
