@@ -1,5 +1,7 @@
 #include "collectives/links/arrivals.h"
 
+#include <numeric>
+
 namespace ringrun {
 namespace {
 
@@ -18,7 +20,11 @@ std::size_t Arrivals::beginOfLaterHalf() const {
   return last;
 }
 
-double Arrivals::rate(double roundTripSeconds) const {
+double Arrivals::wholeBytes() const {
+  return std::accumulate(parts_.begin(), parts_.end(), 0.0, [](double sum, const Part& part) { return sum + part.bytes; });
+}
+
+double Arrivals::rate(double roundTripSeconds, double sentSeconds) const {
   if (parts_.size() < 3) return 0;
   double bytes = 0;
   double seconds = 0;
@@ -34,7 +40,10 @@ double Arrivals::rate(double roundTripSeconds) const {
   }
   const bool hasPauses = roundTripSeconds >= kLongRoundTrip && bytesAtOnce > bytes / 2 && secondsAtOnce > 0;
   if (hasPauses) return bytesAtOnce / secondsAtOnce;
-  return seconds > 0 ? bytes / seconds : 0;
+  const double average = wholeBytes() / sentSeconds;
+  // The later half of the time has no more bytes than the whole. A process that did not run when the other one began to send
+  // finds parts that have arrived before, and reads them at once.
+  return seconds > 0 && bytes / seconds < 2 * average ? bytes / seconds : average;
 }
 
 }  // namespace ringrun

@@ -17,8 +17,8 @@ class Arrivals {
 
   // Bytes per second in the later half of the time: the bytes that a link passes at once after a pause, and the slow start of
   // TCP, are in the earlier one. Over a link with a long round trip, the pauses of slow start are not counted. 0 for less than
-  // two parts.
-  double rate(double roundTripSeconds) const;
+  // two parts. `sentSeconds`: the sender sent for so long, or longer.
+  double rate(double roundTripSeconds, double sentSeconds) const;
 
  private:
   struct Part {
@@ -26,6 +26,7 @@ class Arrivals {
     double bytes;
   };
   std::size_t beginOfLaterHalf() const;
+  double wholeBytes() const;
 
   std::vector<Part> parts_;
 };

@@ -177,7 +177,7 @@ std::map<int, double> Probe::rates(const std::vector<int>& hosts, double seconds
   std::map<int, double> rates;
   for (const int host : hosts) {
     messenger_.limitUnsent(leaders_[static_cast<std::size_t>(host)], 0);
-    rates[host] = streams[host].arrivals.rate(roundTrips_[host]);
+    rates[host] = streams[host].arrivals.rate(roundTrips_[host], seconds);
   }
   return rates;
 }
