@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::chrono::minutes kLongestPause{5};
 
-// The first segments of all lanes take this long on the slowest link that needs all of them.
+// The first ten segments of 128 lanes take this long on a link of 1 Gbit/s, which is not full then.
 constexpr std::chrono::milliseconds kBurst{15};
 
 // Share of segments that were sent again. Fewer are lost by chance, and then more connections are faster.

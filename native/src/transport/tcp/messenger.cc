@@ -274,7 +274,8 @@ void Messenger::waitForReadiness(const Call& call) {
   const auto addLanes = [&](int peer, bool sends, const StripedReceive* receiving) {
     const Channel& channel = channelTo(peer);
     channel.stripes.addInterests(interests_, sends, receiving);
-    for (std::uint32_t lane = 1; lane <= std::min(channel.lanes.value_or(0), lanesToOpen(peer)); ++lane) {
+    const std::uint32_t awaited = std::min(channel.lanes.value_or(0), lanesToOpen(peer));
+    for (std::uint32_t lane = 1; lane <= awaited; ++lane) {
       if (!channel.stripes.has(lane)) addConnecting({peer, lane});
     }
   };
