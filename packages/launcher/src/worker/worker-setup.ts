@@ -23,7 +23,10 @@ function watchLauncher(pipe: string): void {
   // A process whose parent has ended belongs to another parent, such as pid 1.
   const startedAlone = process.ppid !== launcherPid;
   const workerData: LauncherWatch = { descriptor, launcherPid, startedAlone, rank, errorFile };
-  const watch = new Worker(new URL('./launcher-watch.js', import.meta.url), { workerData, execArgv: [] });
+  // The file next to this one: compiled or TypeScript source.
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const entry = new URL(`./launcher-watch.${extension}`, import.meta.url);
+  const watch = new Worker(entry, { workerData, execArgv: [] });
   watch.on('error', (error) => {
     process.stderr.write(
       `ringrun: rank ${rank} continues, but will not end with its launcher: its helper thread failed (${error.message}).\n`,
