@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -14,11 +14,17 @@ export interface Network {
   hosts: number;
 }
 
-/** Runs a script of this folder on one rank of each host, and returns the JSON that rank 0 prints. */
-export async function runOnLinks(
-  { megabits, roundTripMs, hosts }: Network,
-  { script, args, algorithm }: { script: string; args: readonly number[]; algorithm: string },
-): Promise<number[]> {
+export interface Program {
+  /** In this folder. */
+  script: string;
+  args: readonly (string | number)[];
+  /** Default: those that follow the links. */
+  algorithm?: string;
+}
+
+/** Runs a script on one rank of each host, and returns the JSON that rank 0 prints. */
+export async function runOnLinks(network: Network, { script, args, algorithm }: Program): Promise<number[]> {
+  const { megabits, roundTripMs, hosts } = network;
   const folder = mkdtempSync(join(tmpdir(), 'ringrun-bench-'));
   const bitsPerSecond = 1e6 * megabits;
   const spaces: Namespace[] = [];
@@ -36,10 +42,13 @@ export async function runOnLinks(
       space.set('net/ipv4/tcp_congestion_control', 'reno');
     }
     const program = [process.execPath, fileURLToPath(new URL(script, import.meta.url)), ...args.map(String)];
+    const linksFile = join(folder, 'links.json');
+    writeFileSync(linksFile, JSON.stringify(linksOf(network)));
     const job = {
       ...process.env,
       ...{ MASTER_ADDR: '10.0.0.1', MASTER_PORT: '29500', WORLD_SIZE: String(hosts), OMP_NUM_THREADS: '1' },
-      ...{ RINGRUN_SECRET: 'correct horse battery staple', RINGRUN_ALGORITHM: algorithm },
+      ...{ RINGRUN_SECRET: 'correct horse battery staple' },
+      ...(algorithm === undefined ? { RINGRUN_LINKS: linksFile } : { RINGRUN_ALGORITHM: algorithm }),
     };
     const outputs = await Promise.all(
       spaces.map(async ({ name }, host) => {

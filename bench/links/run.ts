@@ -1,23 +1,28 @@
-// Compares all-reduces and steps of DDP over emulated links with the cost model, and prints a row of a table for each:
+// Compares all-reduces and training steps over emulated links with the cost model, and prints a row of a table for each:
 // `npm run bench:plan`. Needs Linux and root, as test/support/hosts.ts. Arguments choose other cases than the samples below:
 //
 //   npm run bench:plan -- <Mbit/s> <round trip in ms> <hosts> <algorithm> <bytes>…
-//   npm run bench:plan -- <Mbit/s> <round trip in ms> <hosts> ddp <layers of 4 MB>
+//   npm run bench:plan -- <Mbit/s> <round trip in ms> <hosts> <way of way-rank.js> <layers of 4 MB>
 import { cpus } from 'node:os';
-import { operationSeconds } from '../../packages/collectives/src/cost/index.ts';
+import { defaultProcessor, operationSeconds } from '../../packages/collectives/src/cost/index.ts';
+import type { Hook } from '../../packages/launcher/src/commands/plan/options.ts';
+import { exchangeIn, routesOf } from '../../packages/launcher/src/commands/plan/exchange.ts';
 import { stepSeconds } from '../../packages/launcher/src/commands/plan/step-seconds.ts';
+import { waysOf } from '../../packages/launcher/src/commands/plan/ways.ts';
+import type { Way } from '../../packages/launcher/src/commands/plan/ways.ts';
 import { linksOf, runOnLinks } from './on-links.ts';
 import type { Network } from './on-links.ts';
 
 interface Case extends Network {
-  /** Of the all-reduces, or `ddp`. */
-  algorithm: string;
+  /** Of the all-reduces, or a way of way-rank.js. */
+  what: string;
   /** Bytes of arrays, or the number of layers. */
   sizes: readonly number[];
 }
 
 const rounds = 4;
 const bytesPerLayer = 4e6;
+const algorithms = ['ring', 'direct', 'halving-doubling', 'recursive-doubling'];
 
 /** Links that are slow enough for two processors to keep up with all hosts. */
 const samples: readonly Case[] = [
@@ -27,30 +32,38 @@ const samples: readonly Case[] = [
   ...[10, 100].map((roundTripMs) => sampled(100, roundTripMs, 4, 'direct')),
   ...[10, 100].map((roundTripMs) => sampled(100, roundTripMs, 8, 'halving-doubling')),
   ...[0, 10].map((roundTripMs) => sampled(1000, roundTripMs, 2, 'ring')),
-  ...[10, 50].map((roundTripMs) => ({ megabits: 100, roundTripMs, hosts: 2, algorithm: 'ddp', sizes: [4] })),
+  ...[10, 50].map((roundTripMs) => trained(100, roundTripMs, 2, 'none', 4)),
+  ...['none', 'bf16', 'int8', 'int4', 'powersgd'].map((hook) => trained(100, 20, 4, hook, 4)),
+  ...['diloco:10:1:float32', 'diloco:20:4:int8'].map((way) => trained(100, 20, 4, way, 4)),
+  ...['int8', 'powersgd', 'diloco:10:1:int8'].map((way) => trained(10, 100, 4, way, 1)),
+  ...['none', 'int8'].map((hook) => trained(100, 10, 16, hook, 2)),
+  ...['none', 'int8'].map((hook) => trained(1000, 10, 2, hook, 4)),
 ];
 
 function sampled(megabits: number, roundTripMs: number, hosts: number, algorithm: string): Case {
-  return { megabits, roundTripMs, hosts, algorithm, sizes: megabits === 10 ? [1e6] : [65_536, 4e6] };
+  const sizes = megabits === 10 ? [1e6] : [65_536, 4e6];
+  return { megabits, roundTripMs, hosts, what: algorithm, sizes };
+}
+
+function trained(megabits: number, roundTripMs: number, hosts: number, way: string, layers: number): Case {
+  return { megabits, roundTripMs, hosts, what: way, sizes: [layers] };
 }
 
 function chosen(args: readonly string[]): readonly Case[] {
-  const [megabits, roundTripMs, hosts, algorithm, ...sizes] = args;
+  const [megabits, roundTripMs, hosts, what, ...sizes] = args;
   if (args.length === 0) return samples;
   const [first, second, third] = [megabits, roundTripMs, hosts].map(Number);
-  return [{ megabits: first, roundTripMs: second, hosts: third, algorithm, sizes: sizes.map(Number) }];
+  return [{ megabits: first, roundTripMs: second, hosts: third, what, sizes: sizes.map(Number) }];
 }
 
 console.log(`On ${cpus().length} processors: ${cpus()[0].model}\n`);
-console.log(
-  '| Mbit/s | round trip | hosts | algorithm | bytes | measured ms | model ms | model / measured |',
-);
+console.log('| Mbit/s | round trip | hosts | what | bytes | measured ms | model ms | model / measured |');
 console.log('| -: | -: | -: | - | -: | -: | -: | -: |');
 for (const one of chosen(process.argv.slice(2)))
-  await (one.algorithm === 'ddp' ? compareSteps : compareArrays)(one);
+  await (algorithms.includes(one.what) ? compareArrays : compareSteps)(one);
 
 async function compareArrays(one: Case): Promise<void> {
-  const { algorithm, sizes } = one;
+  const { what: algorithm, sizes } = one;
   const seconds = await runOnLinks(one, { script: 'rank.js', args: [rounds, ...sizes], algorithm });
   for (const [i, bytes] of sizes.entries()) {
     const model = operationSeconds({ op: 'allReduce', algorithm, bytes }, { links: linksOf(one) });
@@ -58,19 +71,28 @@ async function compareArrays(one: Case): Promise<void> {
   }
 }
 
-/** The computation of a step is measured, its communication predicted. */
+/** The computation of a step is measured, its exchange predicted as in `ringrun plan`. */
 async function compareSteps(one: Case): Promise<void> {
   const [layers] = one.sizes;
-  const [alone, averaged] = await runOnLinks(one, {
-    script: 'ddp-rank.js',
-    args: [rounds, layers],
-    algorithm: 'ring',
+  const [alone, exchanged] = await runOnLinks(one, {
+    script: 'way-rank.js',
+    args: [rounds, layers, one.what],
   });
+  const way = wayOf(one.what);
   const step = { seconds: alone, modelBytes: layers * bytesPerLayer, bucketBytes: bytesPerLayer };
-  const model = stepSeconds({ name: 'DDP', transport: 'float32' }, step, (bytes) =>
-    operationSeconds({ op: 'allReduce', algorithm: 'ring', bytes }, { links: linksOf(one) }),
-  );
-  print(one, `DDP, ${(1000 * alone).toFixed(0)} ms alone`, step.modelBytes, averaged, model);
+  const links = linksOf(one);
+  const scene = { links, ranksPerNode: 1, processor: defaultProcessor };
+  const model = stepSeconds(way, step, exchangeIn(scene, routesOf(links), way.transport));
+  print(one, `${one.what}, ${(1000 * alone).toFixed(0)} ms alone`, step.modelBytes, exchanged, model);
+}
+
+function wayOf(name: string): Way {
+  const [kind, innerSteps, fragments, transport] = name.split(':');
+  if (kind !== 'diloco') return waysOf({ hooks: [kind as Hook], innerSteps: [], fragments: 1 })[0];
+  const local = { hooks: [], innerSteps: [Number(innerSteps)], fragments: Number(fragments) };
+  return waysOf(local).find(
+    (way) => way.transport === transport && way.local?.fragments === local.fragments,
+  )!;
 }
 
 function print(

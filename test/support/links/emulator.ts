@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Interface } from 'node:readline';
@@ -57,6 +58,8 @@ export class LinkEmulator {
     const names = namespaces.map(({ name }) => name);
     this.#process = spawn(program, [ready, ...names], { stdio: ['pipe', 'pipe', 'inherit'] });
     awaitReady(ready, this.#process.pid);
+    // A link does not wait for the processors of its hosts.
+    setPriority(this.#process.pid!, constants.priority.PRIORITY_HIGHEST);
     // The test process may exit while the emulator runs, which then ends with its standard input.
     this.#process.unref();
     this.#lines = createInterface({ input: this.#process.stdout! });

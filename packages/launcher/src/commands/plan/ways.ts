@@ -47,8 +47,10 @@ export function transportBytes(transport: Transport, bytes: number): number {
   }
 }
 
+type Compared = Pick<PlanOptions, 'hooks' | 'innerSteps' | 'fragments'>;
+
 /** All ways that are compared, in the order of the table. */
-export function waysOf({ hooks, innerSteps, fragments }: PlanOptions): Way[] {
+export function waysOf({ hooks, innerSteps, fragments }: Compared): Way[] {
   const withHooks = hooks.map((hook): Way => {
     return { name: hook === 'none' ? 'DDP' : `DDP, ${hook}`, transport: ofHook[hook] };
   });
