@@ -237,6 +237,22 @@ export interface NativeBinding {
    * earlier columns become 0. Returns their indices. NaN spreads to later columns.
    */
   orthonormalize(factor: Float32Array, rank: number): number[];
+  /** `values` = `from` − `values`, in float32. */
+  subtractFrom(values: Float32Array, from: Float32Array): void;
+  /**
+   * torch.optim.SGD.step of `parameters` in float32; `velocities` is undefined without a momentum. Bits are the same on
+   * every processor.
+   */
+  outerStep(
+    parameters: Float32Array,
+    velocities: Float32Array | undefined,
+    gradient: Float32Array,
+    lr: number,
+    momentum: number,
+    nesterov: boolean,
+  ): void;
+  /** `values` = `share` · `values` + (1 − `share`) · `other`, in float32. */
+  mix(values: Float32Array, other: Float32Array, share: number): void;
   /** Names of the algorithms that `connect` accepts (docs/algorithms.md). */
   algorithmNames(): string[];
   /**

@@ -14,6 +14,7 @@
 #include "binding/onnx_binding.h"
 #include "binding/onnx_chain.h"
 #include "binding/onnx_session.h"
+#include "binding/outer_step.h"
 #include "binding/own_connections.h"
 #include "binding/process_group.h"
 #include "binding/products.h"
@@ -45,6 +46,9 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("clampArrays", Napi::Function::New(env, clampArraysOf));
   exports.Set("productKernelNames", Napi::Function::New(env, productKernelNames));
   exports.Set("multiplyPanelsWith", Napi::Function::New(env, multiplyPanelsWith));
+  exports.Set("subtractFrom", Napi::Function::New(env, subtractFromOf));
+  exports.Set("outerStep", Napi::Function::New(env, outerStepOf));
+  exports.Set("mix", Napi::Function::New(env, mixOf));
   exports.Set("leftFactor", Napi::Function::New(env, leftFactorOf));
   exports.Set("rightFactor", Napi::Function::New(env, rightFactorOf));
   exports.Set("productOfFactors", Napi::Function::New(env, productOfFactorsOf));

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, isSameList } from '@ringrun/core';
 import type { DistributedModule, DistributedTensor, ProcessGroup } from '@ringrun/core';
+import { loadNative } from '@ringrun/native';
 import { ddpEvents } from '../ddp/events.ts';
 import type { Averages, FaultTolerance } from '../ddp/fault-tolerance.ts';
 import { FlatParameters } from './flat-parameters.ts';
@@ -222,7 +223,7 @@ export class LocalSteps implements Averages {
     fragment.fill((data) => {
       this.#local.read(range, data);
       this.#outer.differences(range, data);
-      if (weight !== 1) for (let i = 0; i < data.length; i += 1) data[i] *= weight;
+      if (weight !== 1) loadNative().scaleArrays([data], weight);
     });
   }
 
@@ -246,7 +247,7 @@ export class LocalSteps implements Averages {
     for (const view of this.#local.views(range)) {
       const common = this.#outer.parameters.subarray(at, at + view.length);
       if (alpha === 0) view.set(common);
-      else for (let i = 0; i < view.length; i += 1) view[i] = alpha * view[i] + (1 - alpha) * common[i];
+      else loadNative().mix(view, common, alpha);
       at += view.length;
     }
   }

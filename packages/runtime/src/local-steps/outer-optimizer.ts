@@ -1,4 +1,5 @@
 import type { ElementRange } from '@ringrun/core';
+import { loadNative } from '@ringrun/native';
 
 /** Settings of the optimizer of a {@link DiLoCo}'s outer steps. Names and meaning are those of torch.optim.SGD. */
 export interface OuterOptimizerOptions {
@@ -25,23 +26,15 @@ export class OuterOptimizer {
   }
 
   /** Replaces the local values of a range by the way that they went since the last outer step: before − now. */
-  differences({ begin }: ElementRange, values: Float32Array): void {
-    const { parameters } = this;
-    for (let i = 0; i < values.length; i += 1) values[i] = parameters[begin + i] - values[i];
+  differences({ begin, end }: ElementRange, values: Float32Array): void {
+    loadNative().subtractFrom(values, this.parameters.subarray(begin, end));
   }
 
   /** An outer step of a range (torch.optim.SGD.step). `gradient`: the mean of the ranks' differences. */
-  step({ begin }: ElementRange, gradient: Float32Array): void {
+  step({ begin, end }: ElementRange, gradient: Float32Array): void {
     const { lr, momentum, nesterov } = this.#options;
-    const { parameters, momentum: velocities } = this;
-    if (momentum === 0) {
-      for (let i = 0; i < gradient.length; i += 1) parameters[begin + i] -= lr * gradient[i];
-      return;
-    }
-    for (let i = 0; i < gradient.length; i += 1) {
-      const velocity = Math.fround(momentum * velocities[begin + i] + gradient[i]);
-      velocities[begin + i] = velocity;
-      parameters[begin + i] -= lr * (nesterov ? gradient[i] + momentum * velocity : velocity);
-    }
+    const velocities = momentum === 0 ? undefined : this.momentum.subarray(begin, end);
+    const parameters = this.parameters.subarray(begin, end);
+    loadNative().outerStep(parameters, velocities, gradient, lr, momentum, nesterov);
   }
 }
