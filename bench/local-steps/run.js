@@ -1,13 +1,14 @@
 // Validation losses of the GPT of examples-gpt after the same number of tokens, with DDP and with local steps: `npm run
-// bench:local-steps -- [--data FILE] [--steps 600] [--warmup 150] [--ranks 4] [--seeds 1,2] [--only TEXT]... [-- ARGS]`.
+// bench:local-steps -- [--data FILE] [--steps 600] [--warmup 150] [--ranks 4] [--seeds 1,2] [--way=OPTIONS]… [-- ARGS]`.
 //
-// Trains every row (whose name contains a TEXT) once for each seed of the initial parameters, one after the other, through the
-// launcher. ARGS are options of packages/examples-gpt/train.ts for all rows, such as `--width 64`. The last column is the
-// mean over the seeds of the difference from DDP with the same seed. Losses do not depend on the machine's load.
+// Trains every row once for each seed of the initial parameters, one after the other, through the launcher. OPTIONS of DiLoCo
+// after a warm-up, such as `--inner-steps 50 --alpha 0`, replace the rows below the first. ARGS are options of
+// packages/examples-gpt/train.ts for all rows, such as `--width 64`. The last column is the mean over the seeds of the difference
+// from DDP with the same seed. Losses do not depend on the machine's load.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { printMachine } from '../machine.js';
-import { isChosen, mean, root, run } from '../support.js';
+import { mean, root, run } from '../support.js';
 import { tableOf } from '../table.js';
 
 const { values: options, positionals: common } = parseArgs({
@@ -18,23 +19,25 @@ const { values: options, positionals: common } = parseArgs({
     warmup: { type: 'string', default: '150' },
     ranks: { type: 'string', default: '4' },
     seeds: { type: 'string', default: '1,2' },
-    only: { type: 'string', multiple: true, default: [] },
+    way: { type: 'string', multiple: true, default: [] },
   },
 });
 const diloco = '--sync diloco';
 const warmup = `--warmup-steps ${options.warmup}`;
 const outer = '--outer-momentum 0.8';
 const streaming = '--fragments 4 --overlap-steps 2 --transport int8';
-const ways = [
-  '--sync ddp',
+const warmed = `${diloco} ${warmup} ${outer}`;
+const samples = [
   `${diloco} --inner-steps 20`,
-  `${diloco} --inner-steps 20 ${warmup} ${outer}`,
-  `${diloco} --inner-steps 10 ${warmup} ${outer}`,
-  `${diloco} --inner-steps 10 ${warmup} ${outer} ${streaming}`,
-  `${diloco} --inner-steps 10 ${warmup} ${outer} ${streaming} --alpha 0.2`,
+  `${warmed} --inner-steps 20`,
+  `${warmed} --inner-steps 10`,
+  `${warmed} --inner-steps 10 ${streaming}`,
+  `${warmed} --inner-steps 10 ${streaming} --alpha 0.2`,
 ];
+const given = options.way.map((way) => `${warmed} ${way}`);
+const ways = ['--sync ddp', ...(given.length > 0 ? given : samples)];
 const seeds = options.seeds.split(',');
-const rows = ways.filter((way) => isChosen(way, options.only)).map((way) => ({ way, losses: [] }));
+const rows = ways.map((way) => ({ way, losses: [] }));
 
 printMachine([]);
 for (const seed of seeds) {
@@ -43,7 +46,7 @@ for (const seed of seeds) {
     console.error(`seed ${seed}, ${way}: ${losses.at(-1)}`);
   }
 }
-const ddp = rows.find(({ way }) => way === ways[0])?.losses;
+const [{ losses: ddp }] = rows;
 const differenceOf = (losses) => mean(losses.map((loss, i) => loss - ddp[i]));
 console.log(
   `\nGPT of examples-gpt, ${options.ranks} ranks, ${options.steps} steps, ${common.join(' ') || 'default size'}\n`,
@@ -52,7 +55,7 @@ console.log(
   tableOf(rows, [
     ['options', ({ way }) => `\`${way}\``],
     ...seeds.map((seed, i) => [`seed ${seed}`, ({ losses }) => losses[i].toFixed(3)]),
-    ['from DDP', ({ losses }) => (ddp === undefined ? '-' : differenceOf(losses).toFixed(3))],
+    ['from DDP', ({ losses }) => differenceOf(losses).toFixed(3)],
   ]).join('\n'),
 );
 
