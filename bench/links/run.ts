@@ -79,11 +79,13 @@ async function compareSteps(one: Case): Promise<void> {
     args: [rounds, layers, one.what],
   });
   const way = wayOf(one.what);
-  const step = { seconds: alone, modelBytes: layers * bytesPerLayer, bucketBytes: bytesPerLayer };
+  const modelBytes = layers * bytesPerLayer;
+  const outerSeconds = modelBytes * defaultProcessor.secondsPerOuterByte;
+  const step = { seconds: alone, outerSeconds, modelBytes, bucketBytes: bytesPerLayer };
   const links = linksOf(one);
   const scene = { links, ranksPerNode: 1, processor: defaultProcessor };
   const model = stepSeconds(way, step, exchangeIn(scene, routesOf(links), way.transport));
-  print(one, `${one.what}, ${(1000 * alone).toFixed(0)} ms alone`, step.modelBytes, exchanged, model);
+  print(one, `${one.what}, ${(1000 * alone).toFixed(0)} ms alone`, modelBytes, exchanged, model);
 }
 
 function wayOf(name: string): Way {

@@ -10,6 +10,10 @@ export interface Processor {
   readonly secondsPerReducedByte: number;
   /** Seconds of a byte of float32 that is rounded to 8 or 4 bits, or back. */
   readonly secondsPerQuantizedByte: number;
+  /** Seconds of a byte of float32 of which PowerSGD computes factors of rank 1, and their product. */
+  readonly secondsPerFactoredByte: number;
+  /** Seconds of a byte of float32 in an outer step of DiLoCo, without its exchange. */
+  readonly secondsPerOuterByte: number;
   /** Seconds of a byte of each rank's array while the ranks of a host reduce in shared memory. */
   readonly secondsPerSharedByte: number;
 }
@@ -23,6 +27,8 @@ export const defaultProcessor: Processor = {
   secondsPerSentByte: 1 / 4e9,
   secondsPerReducedByte: 1 / 10e9,
   secondsPerQuantizedByte: 1 / 4e9,
+  secondsPerFactoredByte: 1 / 1.25e9,
+  secondsPerOuterByte: 1 / 1.25e9,
   secondsPerSharedByte: 1 / 6e9,
 };
 

@@ -14,6 +14,8 @@ const idle: Processor = {
   secondsPerSentByte: 0,
   secondsPerReducedByte: 0,
   secondsPerQuantizedByte: 0,
+  secondsPerFactoredByte: 0,
+  secondsPerOuterByte: 0,
   secondsPerSharedByte: 0,
 };
 

@@ -65,7 +65,7 @@ function exchangeSeconds(
       return operationSeconds({ op: 'allReduce', algorithm: 'direct', bytes: sent }, network);
     case 'powersgd':
       // Two factors, one after the other.
-      return 2 * allReduceSeconds(sent / 2) + 3 * bytes * processor.secondsPerReducedByte;
+      return 2 * allReduceSeconds(sent / 2) + bytes * processor.secondsPerFactoredByte;
     case 'float32':
       return allReduceSeconds(sent);
   }

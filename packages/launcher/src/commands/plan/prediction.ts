@@ -35,23 +35,23 @@ export function predict(links: Links, options: PlanOptions): Prediction[] {
 }
 
 function predictOne(way: Way, scene: Scene, routes: Routes, options: PlanOptions): Prediction {
-  const step = {
-    seconds: options.stepSeconds,
-    modelBytes: options.modelBytes,
-    bucketBytes: options.bucketBytes,
+  const { stepSeconds: computation, modelBytes, bucketBytes } = options;
+  const secondsIn = (other: Scene) => {
+    const outerSeconds = modelBytes * other.processor.secondsPerOuterByte;
+    const step = { seconds: computation, outerSeconds, modelBytes, bucketBytes };
+    return stepSeconds(way, step, exchangeIn(other, routes, way.transport));
   };
-  const secondsIn = (other: Scene) => stepSeconds(way, step, exchangeIn(other, routes, way.transport));
   const seconds = secondsIn(scene);
   const hosts = scene.links.hosts.length;
-  const exchanged = transportBytes(way.transport, options.modelBytes) / (way.local?.innerSteps ?? 1);
+  const exchanged = transportBytes(way.transport, modelBytes) / (way.local?.innerSteps ?? 1);
   return {
     way: way.name,
     stepSeconds: seconds,
     stepsPerSecond: 1 / seconds,
-    efficiency: options.stepSeconds / seconds,
+    efficiency: computation / seconds,
     bytesPerStep: (2 * (hosts - 1) * exchanged) / hosts,
     limit:
-      seconds <= (1 + negligible) * step.seconds ? 'computation' : limitOf(scene, routes, seconds, secondsIn),
+      seconds <= (1 + negligible) * computation ? 'computation' : limitOf(scene, routes, seconds, secondsIn),
   };
 }
 
@@ -71,6 +71,8 @@ function limitOf(
     secondsPerSentByte: 0,
     secondsPerReducedByte: 0,
     secondsPerQuantizedByte: 0,
+    secondsPerFactoredByte: 0,
+    secondsPerOuterByte: 0,
     secondsPerSharedByte: 0,
   };
   const candidates: [string, number][] = [

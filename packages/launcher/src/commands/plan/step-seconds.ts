@@ -4,6 +4,8 @@ import type { Way } from './ways.ts';
 export interface Step {
   /** Seconds of forward, backward and optimizer. */
   seconds: number;
+  /** Seconds of an outer step of DiLoCo on all parameters, without their exchange. Default: 0. */
+  outerSeconds?: number;
   modelBytes: number;
   bucketBytes: number;
 }
@@ -51,10 +53,10 @@ export function bucketsOf(modelBytes: number, bucketBytes: number): number[] {
 /** A fragment's exchange ends during the overlap, or training waits for it. */
 function waitingPerStep(
   { innerSteps, fragments, overlapSteps }: NonNullable<Way['local']>,
-  { seconds, modelBytes }: Step,
+  { seconds, outerSeconds = 0, modelBytes }: Step,
   exchange: ExchangeSeconds,
 ): number {
   const idle = (innerSteps / fragments) * seconds;
   const waiting = Math.max(exchange(modelBytes / fragments, idle) - overlapSteps * seconds, 0);
-  return (waiting * fragments) / innerSteps;
+  return (waiting * fragments + outerSeconds) / innerSteps;
 }

@@ -39,6 +39,8 @@ describe('a step', () => {
     const local = { innerSteps: 100, fragments: 1, overlapSteps: 0 };
     const way = { name: '', transport: 'float32', local } as const;
     expect(stepSeconds(way, step, exchange)).toBeCloseTo(0.3 + 0.101 / 100, 9);
+    const withOuterSteps = { ...step, outerSeconds: 0.05 };
+    expect(stepSeconds(way, withOuterSteps, exchange)).toBeCloseTo(0.3 + 0.151 / 100, 9);
   });
 
   test('of DiLoCo with fragments waits only for what the overlap does not cover', () => {
