@@ -10,6 +10,7 @@ import { figuresVariable } from '../worker/rank-figures.ts';
 import { savingMarkOf } from '../worker/saving-mark.ts';
 import { startWorkers } from './agent.ts';
 import type { NodeOutcome, StartedWorkers } from './agent.ts';
+import { compileCacheVariables } from './compile-cache.ts';
 import { readOomKills } from '../host/cgroup.ts';
 import { readUsableCpus } from '../host/cpus.ts';
 import type { Executable } from './executable.ts';
@@ -22,7 +23,7 @@ import type { LaunchOptions } from '../options/launch-options.ts';
 import { readLimits, refuseTooMany } from './process-limits.ts';
 import { refuseUnknownRanks } from '../logs/destinations.ts';
 import { readProcessCount } from './process-count.ts';
-import { cacheVariable, userCacheFolder } from '../typescript/cache-folder.ts';
+import { cacheVariable, typescriptCacheFolder } from '../typescript/cache.ts';
 import { withTorchrunVariables, cpusPerWorker, workerEnvironment } from './worker-environment.ts';
 import { makeLauncherFolder } from '../worker/launcher-folder.ts';
 import { readExitRecord } from '../worker/exit-record.ts';
@@ -32,6 +33,7 @@ import { Survival, workerIdVariable } from './survival.ts';
 import { workerCommand } from './worker-command.ts';
 import { figuresFile, recordFile, removeOldRounds } from './worker-files.ts';
 import type { CommandLine } from './worker-command.ts';
+import type { Script } from './script.ts';
 import type { JobSettings } from './worker-environment.ts';
 import type { WorkerOutcome, WorkerPlan } from './worker.ts';
 
@@ -142,7 +144,7 @@ export class WorkerLauncher {
     const { role, maxRestarts, gracePeriodMs } = this.#options;
     const { processesPerNode } = this;
     const usableCpus = this.#usableCpus;
-    const inherited = { ...this.#typescriptVariables(), ...process.env };
+    const inherited = { ...this.#cacheVariables(), ...process.env };
     const name = jobNameOf(this.#options);
     const job: JobSettings = { round, name, role, maxRestarts, gracePeriodMs, processesPerNode, usableCpus };
     return Array.from({ length: processesPerNode }, (_, localRank) => {
@@ -164,13 +166,21 @@ export class WorkerLauncher {
     });
   }
 
+  #cacheVariables(): NodeJS.ProcessEnv {
+    if (this.#executable.kind !== 'script') return {};
+    return { ...compileCacheVariables(process.env), ...this.#typescriptVariables(this.#executable.script) };
+  }
+
   /**
    * If the user has no cache folder for compiled TypeScript, the workers share one that is removed with the launcher.
    */
-  #typescriptVariables(): NodeJS.ProcessEnv {
-    const isTypeScript =
-      this.#executable.kind === 'script' && this.#executable.script.language === 'typescript';
-    if (!isTypeScript || this.#records === undefined || userCacheFolder(process.env) !== undefined) return {};
+  #typescriptVariables({ language }: Script): NodeJS.ProcessEnv {
+    if (
+      language !== 'typescript' ||
+      this.#records === undefined ||
+      typescriptCacheFolder(process.env) !== undefined
+    )
+      return {};
     return { [cacheVariable]: this.#records };
   }
 

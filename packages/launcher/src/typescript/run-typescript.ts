@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads';
-import { cacheVariable, isPrivate, userCacheFolder } from './cache-folder.ts';
+import { cacheVariable, typescriptCacheFolder } from './cache.ts';
+import { isPrivate } from '../host/cache-folder.ts';
 import { resolveSync } from './inner-hooks.ts';
 import { registerHooks } from './module-hooks.ts';
 import { noTypeScript, typescriptSupport } from './support.ts';
@@ -59,7 +60,7 @@ async function registerTsx(): Promise<void> {
  * another user could plant code that then runs as this user.
  */
 function tsxVariables(): NodeJS.ProcessEnv {
-  const folder = launchersFolder() ?? userCacheFolder(process.env) ?? temporaryFolder();
+  const folder = launchersFolder() ?? typescriptCacheFolder(process.env) ?? temporaryFolder();
   // Without a writable folder, disable the cache; no path below /dev/null can exist.
   return folder === undefined ? { TMPDIR: '/dev/null', TSX_DISABLE_CACHE: '1' } : { TMPDIR: folder };
 }

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { userCacheFolder } from '../../src/typescript/cache-folder.ts';
+import { userCacheFolder } from '../../src/host/cache-folder.ts';
 import { temporaryFolder } from '../../../runtime/test/support/temporary-folder.ts';
 
 /** A cache folder below a new base folder with this mode. */
@@ -9,7 +9,7 @@ function cacheIn(mode = 0o755): { base: string; folder: string; find: () => stri
   const base = join(temporaryFolder(), 'cache');
   mkdirSync(base);
   chmodSync(base, mode);
-  const find = () => userCacheFolder({ XDG_CACHE_HOME: base });
+  const find = () => userCacheFolder('typescript', { XDG_CACHE_HOME: base });
   return { base, folder: join(base, 'ringrun', 'typescript'), find };
 }
 
@@ -24,8 +24,8 @@ test('uses ~/.cache without XDG_CACHE_HOME, or if that is relative', () => {
   const home = temporaryFolder();
   vi.stubEnv('HOME', home);
   const folder = join(home, '.cache', 'ringrun', 'typescript');
-  expect(userCacheFolder({})).toBe(folder);
-  expect(userCacheFolder({ XDG_CACHE_HOME: 'cache' })).toBe(folder);
+  expect(userCacheFolder('typescript', {})).toBe(folder);
+  expect(userCacheFolder('typescript', { XDG_CACHE_HOME: 'cache' })).toBe(folder);
   vi.unstubAllEnvs();
 });
 
@@ -67,6 +67,6 @@ test.runIf(isRoot)(`refuses a folder of another user${isRoot ? '' : ': skipped, 
 test.each(['/proc', '/dev/null', '/proc/self/nowhere'])(
   'returns undefined if the folder cannot be created, as in %s',
   (base) => {
-    expect(userCacheFolder({ XDG_CACHE_HOME: base })).toBeUndefined();
+    expect(userCacheFolder('typescript', { XDG_CACHE_HOME: base })).toBeUndefined();
   },
 );

@@ -3,18 +3,15 @@ import type { Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { userCache } from '@ringrun/native';
 
-/** Path of the folder in which the launcher's workers cache compiled TypeScript. Set by the launcher. */
-export const cacheVariable = 'RINGRUN_TYPESCRIPT_CACHE';
-
 /**
- * The user's folder for compiled TypeScript: `$XDG_CACHE_HOME/ringrun/typescript` or `~/.cache/ringrun/typescript`.
- * Created with mode 0700. Undefined if it cannot be created, or if another user could write to it or replace it,
- * because its files are executed.
+ * The user's folder for compiled code: `$XDG_CACHE_HOME/ringrun/<name>` or `~/.cache/ringrun/<name>`. Created with mode
+ * 0700. Undefined if it cannot be created, or if another user could write to it or replace it, because its files are
+ * executed.
  */
-export function userCacheFolder(env: NodeJS.ProcessEnv): string | undefined {
+export function userCacheFolder(name: string, env: NodeJS.ProcessEnv): string | undefined {
   try {
     const base = userCache(env);
-    const folder = join(base, 'ringrun', 'typescript');
+    const folder = join(base, 'ringrun', name);
     for (const each of [base, dirname(folder), folder]) makeFolder(each);
     return isPrivate(folder) ? folder : undefined;
   } catch {
