@@ -48,7 +48,7 @@ void ringAllGather(TeamOperation& team, const Spans& blocks, std::size_t segment
       std::vector<TeamOperation::Receive> receives;
       const std::size_t due = ahead > 0 ? toSend.size() : s < segmentsIn(sent.bytes, segmentBytes) ? 1 : 0;
       for (std::size_t i = 0; i < due; ++i) {
-        sends.push_back({team.above(), toSend.front().data, toSend.front().bytes});
+        sends.push_back({team.above(), toSend.front().data, toSend.front().bytes, true});
         toSend.pop_front();
       }
       if (in.bytes > 0) receives.push_back({team.below(), in.data, in.bytes});

@@ -85,7 +85,7 @@ void reduceChunksInRing(TeamOperation& team, const Combination& combination, std
     if (step == 0) callbacks.beforeUse(out);
     const std::uint8_t* const from =
         step == 0 ? data + out.begin * elementBytes : partials.of(step - 1, chunks.chunk(sent), out);
-    return {team.above(), from, out.length() * elementBytes};
+    return {team.above(), from, out.length() * elementBytes, true};
   };
   for (std::size_t message = 0; message < segments * static_cast<std::size_t>(lastStep + 1); ++message) {
     const int step = static_cast<int>(message / segments);

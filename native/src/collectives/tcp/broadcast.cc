@@ -37,7 +37,7 @@ void sendDown(TeamOperation& team, const TreePlace& tree, const Span& values) {
     }
     if (s >= lag) {
       const Range out = segmentOf({0, values.bytes}, kBroadcastSegmentBytes, s - lag);
-      for (const int child : tree.children) sends.push_back({child, values.data + out.begin, out.length()});
+      for (const int child : tree.children) sends.push_back({child, values.data + out.begin, out.length(), true});
     }
     team.transfer(sends, receives);
   }

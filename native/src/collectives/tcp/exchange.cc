@@ -19,7 +19,7 @@ void exchangeAtDistances(TeamOperation& team, int first, int last, const Spans& 
     const int from = team.below(distance);
     const Span& outgoing = toSend[static_cast<std::size_t>(to)];
     const Span& incoming = toReceive[static_cast<std::size_t>(from)];
-    if (outgoing.bytes > 0) sends.push_back({to, outgoing.data, outgoing.bytes});
+    if (outgoing.bytes > 0) sends.push_back({to, outgoing.data, outgoing.bytes, true});
     if (incoming.bytes > 0) receives.push_back({from, incoming.data, incoming.bytes});
   }
   team.transfer(sends, receives);

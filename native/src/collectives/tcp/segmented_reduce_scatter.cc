@@ -29,6 +29,7 @@ SegmentedReduceScatter::SegmentedReduceScatter(TeamOperation& team, const Combin
       parts_(std::move(parts)),
       perSegment_(segmentBytesFor(team.size()) / combination.elementBytes()),
       receiveBuffer_(team.receiveBuffer(segmentBytesFor(team.size()) * static_cast<std::size_t>(team.size()))),
+      isLent_(order == Order::AheadOnLongLinks),
       ahead_(order == Order::InTurn ? 0 : team.sendsAhead(team.above(), segments())) {}
 
 std::size_t SegmentedReduceScatter::segments() const {
@@ -49,7 +50,7 @@ void SegmentedReduceScatter::exchange(std::size_t s) {
     for (int distance = 1; distance < team_.size(); ++distance) {
       const int to = team_.above(distance);
       const Range theirs = segment(to, begun_);
-      if (theirs.length() > 0) sends.push_back({to, ownTermsAt(to, theirs.begin), theirs.length() * elementBytes});
+      if (theirs.length() > 0) sends.push_back({to, ownTermsAt(to, theirs.begin), theirs.length() * elementBytes, isLent_});
     }
   }
   for (int distance = 1; distance < team_.size(); ++distance) {

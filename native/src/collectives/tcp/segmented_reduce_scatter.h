@@ -16,8 +16,8 @@ namespace ringrun {
 class SegmentedReduceScatter {
  public:
   // `parts[place]`: this rank's terms of the part that the rank at that place reduces. All ranks know all
-  // lengths. Order::AheadOnLongLinks: the caller exchanges all segments without other messages in between, and does not
-  // change other ranks' parts until then.
+  // lengths. Order::AheadOnLongLinks: the caller exchanges all segments without other messages in between, and until the
+  // operation ends, only messages that are received change other ranks' parts.
   enum class Order { InTurn, AheadOnLongLinks };
   SegmentedReduceScatter(TeamOperation& team, const Combination& combination, Blocks parts, Order order = Order::InTurn);
 
@@ -44,6 +44,7 @@ class SegmentedReduceScatter {
   Blocks parts_;
   std::size_t perSegment_;
   std::uint8_t* receiveBuffer_;
+  bool isLent_;
   std::size_t ahead_;      // segments that are sent before as many others have arrived
   std::size_t begun_ = 0;  // segments that are being sent
 };

@@ -19,9 +19,9 @@ void TeamOperation::transfer(const std::vector<Send>& sends, const std::vector<R
   std::vector<Incoming> incoming;
   outgoing.reserve(sends.size());
   incoming.reserve(receives.size());
-  for (const auto& [to, data, bytes] : sends) {
+  for (const auto& [to, data, bytes, isLent] : sends) {
     const auto place = static_cast<std::size_t>(to);
-    outgoing.push_back({team_[place], sent_[place]++, data, bytes});
+    outgoing.push_back({team_[place], sent_[place]++, data, bytes, isLent});
   }
   for (const auto& [from, into, bytes, headerFirst] : receives) {
     const auto place = static_cast<std::size_t>(from);

@@ -30,6 +30,9 @@ inline Span spanOf(const Block& block, DType dtype) {
 class TeamOperation {
  public:
   TeamOperation(Messenger& messenger, const Call& call, const Team& team, Scratch& scratch);
+  ~TeamOperation() { messenger_.copyLent(); }
+  TeamOperation(const TeamOperation&) = delete;
+  TeamOperation& operator=(const TeamOperation&) = delete;
 
   const Fingerprint& fingerprint() const { return call_.fingerprint; }
   int size() const { return static_cast<int>(team_.size()); }
@@ -40,11 +43,13 @@ class TeamOperation {
   int below(int distance = 1) const { return (place_ - distance + size()) % size(); }
 
   // Messages between places. `headerFirst`: for a receiver that writes to the caller's memory before it knows
-  // that the sender runs the same operation.
+  // that the sender runs the same operation. `isLent`: until this object is destroyed, nothing but a message that is received
+  // overwrites the bytes.
   struct Send {
     int to;
     const void* data;
     std::size_t bytes;
+    bool isLent = false;
   };
   struct Receive {
     int from;

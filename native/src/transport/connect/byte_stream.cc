@@ -33,7 +33,7 @@ bool ByteStream::endsConnection(int error) const {
   return isSilence(error) || (isRelayed_ && (error == ECONNRESET || error == EPIPE));
 }
 
-ssize_t ByteStream::send(const msghdr& message) {
+ssize_t ByteStream::send(const msghdr& message, const LentBytes& lent) {
   if (!isResumable_) return ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | kNoSignal);
   if (isLost() || !sendKept()) return again();
   const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | kNoSignal);
@@ -42,9 +42,9 @@ ssize_t ByteStream::send(const msghdr& message) {
     lose();
     return again();
   }
-  kept_.append(message.msg_iov, static_cast<std::size_t>(sent));
+  kept_.append(message.msg_iov, static_cast<std::size_t>(sent), lent);
   sent_ = kept_.end();
-  dropAcknowledged();
+  if (kept_.size() >= looksAt_) dropAcknowledged();
   return sent;
 }
 
@@ -79,11 +79,21 @@ ssize_t ByteStream::takeEarly(msghdr& message) {
 
 // The kernel counts what arrived at the host of the other side, or of the relay.
 void ByteStream::dropAcknowledged() {
-  if (kept_.size() < looksAt_) return;
   const std::size_t unacknowledged = unacknowledgedOfTcp(fd_.get()).value_or(kept_.size());
   const std::size_t needed = std::min(kept_.size(), unacknowledged + (isRelayed_ ? kMostInRelay : 0));
   kept_.dropUntil(kept_.end() - needed);
   looksAt_ = needed + kBetweenLooks;
+}
+
+// Without a connection, nothing is known of what arrived.
+void ByteStream::copyLent() {
+  if (!kept_.hasLent()) return;
+  if (!isLost() && !isBehind()) dropAcknowledged();
+  kept_.copyLent();
+}
+
+void ByteStream::copyLent(const LentBytes& memory) {
+  if (kept_.refersTo(memory)) copyLent();
 }
 
 void ByteStream::limitUnsent(int bytes) {

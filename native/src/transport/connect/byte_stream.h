@@ -44,8 +44,13 @@ class ByteStream {
   // Bytes wait here that poll() does not know.
   bool hasArrived() const { return earlyDone_ < early_.size(); }
 
-  // Like ::sendmsg, with these flags added: MSG_DONTWAIT, kNoSignal.
-  ssize_t send(const msghdr& message);
+  // Like ::sendmsg, with these flags added: MSG_DONTWAIT, kNoSignal. The bytes in `lent` do not change until copyLent(). Other
+  // bytes are copied, which takes a fifth of the time of a transfer over a fast link.
+  ssize_t send(const msghdr& message, const LentBytes& lent = {});
+
+  // Ends what senders lent. The second one: if `memory` was lent.
+  void copyLent();
+  void copyLent(const LentBytes& memory);
 
   // Like ::recvmsg with MSG_DONTWAIT.
   ssize_t receive(msghdr& message, int flags = 0);

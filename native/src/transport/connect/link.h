@@ -34,7 +34,15 @@ class Link {
   }
 
   // Like ByteStream::send. On an encrypted link, unsent bytes must be sent again unchanged.
-  ssize_t send(const msghdr& message) { return cipher_ ? cipher_->send(*stream_, message) : stream_->send(message); }
+  ssize_t send(const msghdr& message, const LentBytes& lent = {}) {
+    return cipher_ ? cipher_->send(*stream_, message) : stream_->send(message, lent);
+  }
+  void copyLent() {
+    if (stream_) stream_->copyLent();
+  }
+  void copyLent(const LentBytes& memory) {
+    if (stream_) stream_->copyLent(memory);
+  }
 
   // Like ByteStream::receive. On an encrypted link, errno is EBADMSG if the bytes differ from those that the other side sent; read
   // until nothing is left before polling the descriptor.

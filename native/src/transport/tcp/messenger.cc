@@ -102,6 +102,8 @@ void Messenger::add(const Call& call, const std::vector<Outgoing>& sends, const 
     if (message.bytes >= kStripedBytes) beginLanes(message.to);
   }
   for (const auto& message : receives) {
+    const LentBytes overwritten{static_cast<const std::uint8_t*>(message.into), message.bytes};
+    for (const int peer : lentTo_) channelTo(peer).connection.copyLent(overwritten);
     receiving_.push_back({message, {}});
     if (message.bytes >= kStripedBytes) beginLanes(message.from);
   }
@@ -178,7 +180,12 @@ bool Messenger::advance(Sending& sending) {
   message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(
       remainingParts(parts, &sending.header, sizeof sending.header, const_cast<void*>(sending.message.data), bytes,
                      sending.done));
-  const ssize_t sent = channelTo(peer).connection.send(message);
+  LentBytes lent;
+  if (sending.message.isLent && bytes > 0) {
+    lent = {static_cast<const std::uint8_t*>(sending.message.data), bytes};
+    if (std::find(lentTo_.begin(), lentTo_.end(), peer) == lentTo_.end()) lentTo_.push_back(peer);
+  }
+  const ssize_t sent = channelTo(peer).connection.send(message, lent);
   if (sent < 0) {
     if (wouldBlock(errno)) return false;
     const int error = errno;
@@ -376,6 +383,11 @@ void Messenger::throwEndFailureOf(int peer, const std::string& noticed) {
 
 void Messenger::throwAltered(int peer) const {
   throw Failure(FailureCode::Altered, {{peer, {}}}, describeAltered("data", directory_, peer));
+}
+
+void Messenger::copyLent() {
+  for (const int peer : lentTo_) channelTo(peer).connection.copyLent();
+  lentTo_.clear();
 }
 
 void Messenger::limitUnsent(int peer, int bytes) {

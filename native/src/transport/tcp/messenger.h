@@ -25,12 +25,14 @@ namespace ringrun {
 
 // A message of `bytes` to or from a rank; zero bytes are a message too. `part` counts the messages of one
 // operation, so that both sides can check it. `headerFirst`: nothing is written to `into` before the header is
-// checked, which costs one more system call.
+// checked, which costs one more system call. `isLent`: the bytes do not change until Messenger::copyLent(), except by receiving
+// a message, so that no copy of them is needed for a connection that breaks.
 struct Outgoing {
   int to;
   std::uint32_t part;
   const void* data;
   std::size_t bytes;
+  bool isLent = false;
 };
 struct Incoming {
   int from;
@@ -85,6 +87,9 @@ class Messenger {
     std::function<Messages(const Incoming&)> received;
   };
   void transfer(const Call& call, const Messages& first, const Follow& follow);
+
+  // Ends what Outgoing::isLent promised.
+  void copyLent();
 
   // True if a message takes so long to `peer` that the next ones should be sent before others arrive.
   bool isFar(int peer);
@@ -176,6 +181,7 @@ class Messenger {
   ProcessorMover mover_;
   // State of the current transfer; members to reuse their memory.
   std::vector<int> sendingTo_;  // ranks with messages that are not sent
+  std::vector<int> lentTo_;     // ranks whose connections may refer to lent bytes
   std::vector<Outgoing> sent_;  // complete since the last call of replaceComplete()
   std::vector<Receiving> receiving_;
   std::vector<StripedSend*> stripedSends_;
