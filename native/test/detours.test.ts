@@ -1,7 +1,6 @@
 import { beforeAll, describe, test } from 'vitest';
 import { compiledFixture } from './support/compiled-fixture.ts';
 
-
 describe('connections that may pass through a relay', () => {
   let run: (...args: string[]) => void;
   beforeAll(() => {

@@ -87,6 +87,16 @@ const line = (rank: number, peer: number, relay: number) =>
     'gm',
   );
 
+/** Which of the two ranks finds the other way first is chance. */
+const pair = `(?:rank 2 XX ${hostOf(1)}|rank 1 XX ${hostOf(2)})`;
+const between = (verb: string) => pair.replaceAll('XX', verb);
+const replaced = new RegExp(
+  `ringrun: ${between('no longer reaches')} through ${hostOf(0)}.*\\. ` +
+    `Their data passes through ${hostOf(3)}, whose links carry it twice\\.$`,
+  'gm',
+);
+const direct = new RegExp(`ringrun: ${between('reaches')} directly again\\.$`, 'gm');
+
 /** Rank 2, and no other rank, has said once that it reaches rank 1 through rank 0. */
 function expectLine([first, second, third]: readonly string[]): void {
   expect(third.match(line(2, 1, 0)), third).toHaveLength(1);
@@ -108,6 +118,7 @@ describe.skipIf(problem)(`relays${problem ? `: skipped, ${problem}` : ''}`, { ti
   });
 
   const long = { rounds: 40, count: 500_003 };
+  const longer = { rounds: 100, count: 200_003 };
   test.each([
     { run: startRanks, name: 'alone', encrypt: 0 },
     { run: startRanks, name: 'encrypted', encrypt: 1 },
@@ -139,6 +150,42 @@ describe.skipIf(problem)(`relays${problem ? `: skipped, ${problem}` : ''}`, { ti
     for (const { pid } of ranks) process.kill(pid, 'SIGUSR2');
     const [, , third] = await endsOf(ranks);
     expect(third.match(line(2, 1, 3)), third).toHaveLength(1);
+  });
+
+  test('a relay that loses the peer later is replaced by another one', async () => {
+    const expected = await digestOfUncut(4, longer);
+    using network = connectHosts(4);
+    const ranks = startRanks(network, { ...longer, more: ['waits'] });
+    const [zero, one, two] = network.hosts;
+    await areRunning(ranks);
+    cut(one, two);
+    await ranks[2].sees(line(2, 1, 0));
+    cut(zero, two);
+    expect(await digestOf(ranks)).toBe(expected);
+    await ranks[2].sees(line(2, 0, 3));
+    mend(zero, two);
+    for (const { pid } of ranks) process.kill(pid, 'SIGUSR2');
+    const said = (await endsOf(ranks)).join('');
+    expect(said.match(replaced), said).toHaveLength(1);
+    expect(said.match(line(2, 1, 0)), said).toHaveLength(1);
+  });
+
+  test('the direct link is used again if the relay loses the peer', async () => {
+    const expected = await digestOfUncut(3, longer);
+    using network = connectHosts(3);
+    const ranks = startRanks(network, { ...longer, more: ['waits'] });
+    const [zero, one, two] = network.hosts;
+    await areRunning(ranks);
+    cut(one, two);
+    await ranks[2].sees(line(2, 1, 0));
+    mend(one, two);
+    cut(zero, two);
+    expect(await digestOf(ranks)).toBe(expected);
+    mend(zero, two);
+    for (const { pid } of ranks) process.kill(pid, 'SIGUSR2');
+    const said = (await endsOf(ranks)).join('');
+    expect(said.match(direct), said).toHaveLength(1);
+    expect(said.match(line(2, 0, 1)), said).toHaveLength(1);
   });
 
   const endless = { rounds: 100_000, count: 100_001, silenceS: 15 };

@@ -42,6 +42,11 @@ bool isShortageOfThisMachine(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
 }
 
+std::optional<int> relayOf(const Continuation& continuation) {
+  if (continuation.relay == 0) return std::nullopt;
+  return static_cast<int>(continuation.relay) - 1;
+}
+
 }  // namespace
 
 void Acceptor::advanceIfDue() {
@@ -151,8 +156,7 @@ void Acceptor::file(Stranger& stranger) {
 
 // The connections that this rank has opened to the peer take the same way.
 void Acceptor::follow(const Continuation& continuation, int peer) {
-  const auto relay = static_cast<int>(continuation.relay) - 1;
-  if (detours_ && relay >= 0 && relay < size_) detours_->passThrough(relay, peer);
+  if (detours_ && continuation.relay <= static_cast<std::uint32_t>(size_)) detours_->follow(relayOf(continuation), peer);
 }
 
 // The dialler may send everything that follows at once, so this side gives up the old connection first.
@@ -167,7 +171,7 @@ void Acceptor::resume(Stranger& stranger) {
     if (failureOf(limit)) return;
   }
   [[maybe_unused]] const ssize_t sent = ::send(stranger.fd.get(), &own, sizeof own, MSG_DONTWAIT | kNoSignal);
-  if (stream) stream->resume(std::move(stranger.fd), stranger.continuation.received, stranger.continuation.relay != 0);
+  if (stream) stream->resume(std::move(stranger.fd), stranger.continuation.received, relayOf(stranger.continuation));
 }
 
 Protection Acceptor::protectionOf(const Stranger& stranger) const {
@@ -240,7 +244,7 @@ void Acceptor::challenge(Stranger& stranger) const {
 
 Link Acceptor::linkOf(Stranger& stranger) const {
   const auto stream = std::make_shared<ByteStream>(std::move(stranger.fd));
-  if (stranger.continuation.relay != 0) stream->setRelayed();
+  stream->setRelay(relayOf(stranger.continuation));
   const auto peer = static_cast<int>(stranger.hello.rank);
   if (detours_) detours_->add({peer, stranger.hello.purpose, stranger.hello.lane, false}, stream);
   if (stranger.hello.protection == Protection::Authenticated) return Link(stream);

@@ -30,7 +30,7 @@ ssize_t ByteStream::again() {
 }
 
 bool ByteStream::endsConnection(int error) const {
-  return isSilence(error) || (isRelayed_ && (error == ECONNRESET || error == EPIPE));
+  return isSilence(error) || (isRelayed() && (error == ECONNRESET || error == EPIPE));
 }
 
 ssize_t ByteStream::send(const msghdr& message, const LentBytes& lent) {
@@ -54,7 +54,7 @@ ssize_t ByteStream::receive(msghdr& message, int flags) {
   if (isLost()) return again();
   const ssize_t got = ::recvmsg(fd_.get(), &message, MSG_DONTWAIT | flags);
   if (got > 0) received_ += static_cast<std::uint64_t>(got);
-  if (got > 0 || (got == 0 && !isRelayed_) || (got < 0 && !endsConnection(errno))) return got;
+  if (got > 0 || (got == 0 && !isRelayed()) || (got < 0 && !endsConnection(errno))) return got;
   lose();
   return again();
 }
@@ -80,7 +80,7 @@ ssize_t ByteStream::takeEarly(msghdr& message) {
 // The kernel counts what arrived at the host of the other side, or of the relay.
 void ByteStream::dropAcknowledged() {
   const std::size_t unacknowledged = unacknowledgedOfTcp(fd_.get()).value_or(kept_.size());
-  const std::size_t needed = std::min(kept_.size(), unacknowledged + (isRelayed_ ? kMostInRelay : 0));
+  const std::size_t needed = std::min(kept_.size(), unacknowledged + (isRelayed() ? kMostInRelay : 0));
   kept_.dropUntil(kept_.end() - needed);
   looksAt_ = needed + kBetweenLooks;
 }
@@ -116,10 +116,10 @@ std::uint64_t ByteStream::lose() {
   return received_;
 }
 
-bool ByteStream::resume(UniqueFd fd, std::uint64_t theirs, bool isRelayed) {
+bool ByteStream::resume(UniqueFd fd, std::uint64_t theirs, const std::optional<int>& relay) {
   if (theirs < kept_.begin() || theirs > kept_.end()) return false;
   fd_ = std::move(fd);
-  isRelayed_ = isRelayed;
+  relay_ = relay;
   kept_.dropUntil(theirs);
   sent_ = theirs;
   looksAt_ = 0;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -32,8 +33,11 @@ class ByteStream {
 
   bool isResumable() const { return isResumable_; }
   bool isLost() const { return !fd_; }
-  bool isRelayed() const { return isRelayed_; }
-  void setRelayed() { isRelayed_ = true; }
+
+  // The rank that forwards it; no value: direct.
+  const std::optional<int>& relay() const { return relay_; }
+  void setRelay(const std::optional<int>& relay) { relay_ = relay; }
+  bool isRelayed() const { return relay_.has_value(); }
 
   // −1, which poll() ignores, while it has no connection.
   int fd() const { return fd_.get(); }
@@ -62,7 +66,7 @@ class ByteStream {
   std::uint64_t lose();
 
   // Continues on `fd`; the other side has received `theirs` bytes. Returns false if bytes that it lacks are not kept.
-  bool resume(UniqueFd fd, std::uint64_t theirs, bool isRelayed);
+  bool resume(UniqueFd fd, std::uint64_t theirs, const std::optional<int>& relay);
 
   // Sends what the other side of a resumed connection lacks. Returns true if nothing is left.
   bool sendKept();
@@ -75,7 +79,7 @@ class ByteStream {
 
   UniqueFd fd_;
   bool isResumable_ = false;
-  bool isRelayed_ = false;
+  std::optional<int> relay_;
   int mostUnsent_ = 0;
   KeptBytes kept_;
   std::uint64_t sent_ = 0;          // on this connection and those before; less than kept_.end() after resume()

@@ -11,16 +11,14 @@ std::vector<int> Detours::relaysTo(int peer) const {
   return relays;
 }
 
-// Data of the pair that is under way on the direct connections would arrive only if the link returns.
-bool Detours::passThrough(int relay, int peer) {
+// Data of the pair that is under way on another way would arrive only if that way works again.
+void Detours::follow(const std::optional<int>& relay, int peer) {
   auto& known = relayTo_[static_cast<std::size_t>(peer)];
-  const bool isFirst = !known;
-  if (known == relay) return false;
+  if (known == relay) return;
   known = relay;
   for (const auto& [key, stream] : streams()) {
-    if (key.peer == peer && key.isDialled && !stream->isRelayed()) stream->lose();
+    if (key.peer == peer && key.isDialled && stream->relay() != relay) stream->lose();
   }
-  return isFirst;
 }
 
 void Detours::add(const Key& key, const std::shared_ptr<ByteStream>& stream) {

@@ -33,9 +33,9 @@ class Detours {
   // The relay through which connections to `peer` pass, if any.
   std::optional<int> relayTo(int peer) const { return relayTo_[static_cast<std::size_t>(peer)]; }
 
-  // Connections to `peer` pass through `relay` from now on. Those that this rank opened give up their present connections.
-  // Returns true if the earlier ones were direct.
-  bool passThrough(int relay, int peer);
+  // Connections to `peer` pass through `relay` from now on, or directly without a value. Those that this rank opened give up
+  // present connections on other ways.
+  void follow(const std::optional<int>& relay, int peer);
 
   // The streams by the rank at the other end, the purpose, the lane, and the side of this rank.
   struct Key {

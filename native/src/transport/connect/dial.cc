@@ -225,22 +225,36 @@ void Dialling::readContinuation() {
 }
 
 Link Dialling::finish() {
-  if (relay_ && directory_.detours().passThrough(*relay_, peer_)) {
-    writeLine("ringrun: rank " + std::to_string(directory_.rank()) + " cannot reach " + directory_.nameOf(peer_) +
-              (lastProblem_.empty() ? "" : ": " + lastProblem_) + ". Their data passes through " + directory_.nameOf(*relay_) +
-              ", whose links carry it twice. Check the routes and firewalls between the two hosts.\n");
-  }
+  followWay();
   if (resumed_) {
     const bool isKnown = continuation_.kind == Continuation::Kind::Resumed;
-    if (!isKnown || !resumed_->resume(std::move(fd_), continuation_.received, relay_.has_value())) {
+    if (!isKnown || !resumed_->resume(std::move(fd_), continuation_.received, relay_)) {
       throwDied(peer_, "bytes of a connection that broke are lost");
     }
     return {};
   }
   auto stream = std::make_shared<ByteStream>(std::move(fd_));
-  if (relay_) stream->setRelayed();
+  stream->setRelay(relay_);
   directory_.detours().add({peer_, hello_.purpose, hello_.lane, true}, stream);
   return Link(std::move(stream), handshake_->cipher());
+}
+
+void Dialling::followWay() {
+  Detours& detours = directory_.detours();
+  const std::optional<int> before = detours.relayTo(peer_);
+  if (before == relay_) return;
+  detours.follow(relay_, peer_);
+  const std::string rank = "ringrun: rank " + std::to_string(directory_.rank());
+  const std::string peer = directory_.nameOf(peer_);
+  if (!relay_) return writeLine(rank + " reaches " + peer + " directly again.\n");
+  const std::string through = "Their data passes through " + directory_.nameOf(*relay_) + ", whose links carry it twice.";
+  if (!before) {
+    return writeLine(rank + " cannot reach " + peer + (lastProblem_.empty() ? "" : ": " + lastProblem_) + ". " + through +
+                     " Check the routes and firewalls between the two hosts.\n");
+  }
+  const auto problem = relayProblems_.find(*before);
+  writeLine(rank + " no longer reaches " + peer + " through " + directory_.nameOf(*before) +
+            (problem == relayProblems_.end() ? "" : ": " + problem->second) + ". " + through + "\n");
 }
 
 void Dialling::againAfter(int error) {

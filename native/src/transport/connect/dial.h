@@ -66,6 +66,7 @@ class Dialling {
   void sendContinuation();
   void readContinuation();
   Link finish();
+  void followWay();
   Milliseconds attemptTimeout() const;
   void connected();
   void again(Milliseconds pause);
