@@ -49,6 +49,7 @@ export type {
   NativeCollectives,
   NativeEndpoint,
   NativeSizeRule,
+  NativeHostLinks,
   NativeListening,
   NativePreparedOperation,
   NativeProcessGroup,

@@ -44,6 +44,14 @@ export interface NativeSizeRule {
   algorithm: string;
 }
 
+/** Links between hosts, row by row: from host a to host b at a × hosts + b. */
+export interface NativeHostLinks {
+  /** In seconds. */
+  delay: Float64Array;
+  /** In bytes per second; 0 if unknown. */
+  bandwidth: Float64Array;
+}
+
 /**
  * The blocking form of each function, which returns the result of the asynchronous form's promise. It runs on the
  * calling thread.
@@ -222,12 +230,14 @@ export interface NativeProcessGroup
   /**
    * Uses this order of hosts in the rings and chains of later operations, and these algorithms instead of those of
    * `chooseAlgorithm`, unless `connect` was given one. Called between the same operations on all ranks, with the same
-   * arguments. Not a collective.
+   * arguments. Not a collective. With `links`, ranks that cannot reach each other pass their data through the host over which
+   * it takes the shortest time; otherwise through the nearest one.
    */
   followRoutes(
     hostOrder: readonly number[],
     rules: readonly NativeSizeRule[],
     timeoutMs: number,
+    links?: NativeHostLinks,
   ): Promise<void>;
   /** A barrier named newGroup: settles when every rank is about to form another group. */
   newGroup(timeoutMs: number): Promise<void>;

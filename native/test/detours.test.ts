@@ -29,4 +29,8 @@ describe('connections that may pass through a relay', () => {
   test('may pass through one rank of each other host, the nearest first', () => {
     run('relays');
   });
+
+  test('may pass through a host with known links, whose slowest one in both directions counts', () => {
+    run('links');
+  });
 });

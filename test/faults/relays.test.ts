@@ -1,11 +1,15 @@
 // Two ranks that cannot reach each other pass their data through a third one.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { Links } from 'ringrun';
 import { builtScript } from '../support/built-script.ts';
 import type { Command } from '../support/command.ts';
 import { hostsProblem } from '../support/hosts-problem.ts';
 import { connectHosts } from '../support/hosts.ts';
 import type { Host, Network } from '../support/hosts.ts';
 import { startOnHosts } from '../support/ranks-on-hosts.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const problem = hostsProblem();
 const limitMs = 120_000;
@@ -17,10 +21,12 @@ interface Start {
   encrypt?: 0 | 1;
   silenceS?: number;
   more?: string[];
+  links?: string;
 }
 
-function environmentOf({ encrypt = 0, silenceS = 3 }: Start) {
-  return { RINGRUN_SILENT_PEER_TIMEOUT_S: silenceS, RINGRUN_ENCRYPT: encrypt, RINGRUN_SECRET };
+function environmentOf({ encrypt = 0, silenceS = 3, links }: Start) {
+  const usual = { RINGRUN_SILENT_PEER_TIMEOUT_S: silenceS, RINGRUN_ENCRYPT: encrypt, RINGRUN_SECRET };
+  return links === undefined ? usual : { ...usual, RINGRUN_LINKS: links };
 }
 
 /** One rank on each host. */
@@ -150,6 +156,28 @@ describe.skipIf(problem)(`relays${problem ? `: skipped, ${problem}` : ''}`, { ti
     for (const { pid } of ranks) process.kill(pid, 'SIGUSR2');
     const [, , third] = await endsOf(ranks);
     expect(third.match(line(2, 1, 3)), third).toHaveLength(1);
+  });
+
+  test('with known links, the relay with the fastest ones is used', async () => {
+    const links = join(temporaryFolder(), 'links.json');
+    const rows = (value: (a: number, b: number) => number) =>
+      [0, 1, 2, 3].map((a) => [0, 1, 2, 3].map((b) => (a === b ? 0 : value(a, b))));
+    const given: Links = {
+      hosts: ['host0', 'host1', 'host2', 'host3'],
+      delay: rows(() => 0.001),
+      bandwidth: rows((a, b) => (a * b === 0 ? 1e7 : 1e8)),
+      capacity: [1e8, 1e8, 1e8, 1e8],
+    };
+    writeFileSync(links, JSON.stringify(given));
+    const start = { ...long, links };
+    const expected = await digestOfUncut(4, start);
+    using network = connectHosts(4);
+    const ranks = startRanks(network, start);
+    await areRunning(ranks);
+    cut(network.hosts[1], network.hosts[2]);
+    expect(await digestOf(ranks)).toBe(expected);
+    const said = (await endsOf(ranks)).join('');
+    expect(said.match(line(2, 1, 3)), said).toHaveLength(1);
   });
 
   test('a relay that loses the peer later is replaced by another one', async () => {

@@ -36,6 +36,21 @@ SizeRule ruleOf(const Napi::Object& given) {
   return {op, static_cast<std::uint64_t>(std::clamp(bytes, 0.0, kMost)), *algorithm};
 }
 
+HostLinks linksOf(const Napi::Value& value, int hosts) {
+  if (value.IsUndefined()) return {};
+  const auto given = value.As<Napi::Object>();
+  const auto matrixOf = [&](const char* name) {
+    const Elements numbers = elementsOf(given.Get(name), DType::Float64);
+    const auto all = static_cast<std::size_t>(hosts) * static_cast<std::size_t>(hosts);
+    if (numbers.count != all) {
+      throw Napi::TypeError::New(value.Env(), std::string("expected ") + std::to_string(all) + " numbers as " + name);
+    }
+    const auto* const data = static_cast<const double*>(numbers.data);
+    return std::vector<double>(data, data + all);
+  };
+  return {hosts, matrixOf("delay"), matrixOf("bandwidth")};
+}
+
 }  // namespace
 
 // (table, timeoutMs)
@@ -54,15 +69,17 @@ Napi::Value ProcessGroup::measureLinks(const Napi::CallbackInfo& info) {
   return runAsync(info.Env(), work, retainedObjects(info));
 }
 
-// (hostOrder, rules, timeoutMs)
+// (hostOrder, rules, timeoutMs, links?)
 Napi::Value ProcessGroup::followRoutes(const Napi::CallbackInfo& info) {
   Routes routes;
   routes.hostOrder = hostOrderOf(info[0], group_.hosts());
   const auto rules = info[1].As<Napi::Array>();
   for (std::uint32_t i = 0; i < rules.Length(); ++i) routes.rules.push_back(ruleOf(rules.Get(i).As<Napi::Object>()));
   const Fingerprint request = fingerprintOf(Op::MeasureLinks, ReduceOp::None, DType::None, 0, 0);
-  const auto follow = [routes](Collectives& collectives, const Call&) { collectives.follow(routes); };
-  return runAsync(info.Env(), workAlone(request, info[2].As<Napi::Number>(), follow), info.Env().Undefined());
+  const double timeoutMs = info[2].As<Napi::Number>();
+  const HostLinks links = linksOf(info[3], group_.hosts());
+  const Work work = [this, request, timeoutMs, routes, links] { return group_.followRoutes(request, timeoutMs, routes, links); };
+  return runAsync(info.Env(), work, info.Env().Undefined());
 }
 
 }  // namespace ringrun

@@ -120,6 +120,14 @@ std::optional<OperationFailure> Group::measureLinks(const Fingerprint& fingerpri
   });
 }
 
+std::optional<OperationFailure> Group::followRoutes(const Fingerprint& fingerprint, double timeoutMs, const Routes& routes,
+                                                    const HostLinks& links) {
+  return run(fingerprint, timeoutMs, [&](Collectives& collectives, const Call&) {
+    collectives.follow(routes);
+    connections_->directory().detours().setLinks(links);
+  });
+}
+
 void Group::runPointToPoint() {
   const std::optional<OperationFailure> met = pointToPoint_->run();
   if (met) fail(met->failure, met->fingerprint, met->timeoutMs);

@@ -87,6 +87,10 @@ class Group {
   // ringrun::measureLinks. `table`: 3 × hosts() × hosts() numbers.
   std::optional<OperationFailure> measureLinks(const Fingerprint& fingerprint, double timeoutMs, double* table);
 
+  // Operations follow the routes, and connections that need a relay the links. See process-group.ts.
+  std::optional<OperationFailure> followRoutes(const Fingerprint& fingerprint, double timeoutMs, const Routes& routes,
+                                               const HostLinks& links);
+
   // The first failure, if any.
   const std::optional<OperationFailure>& failure() const { return failure_; }
 

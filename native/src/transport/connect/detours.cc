@@ -5,7 +5,10 @@
 namespace ringrun {
 
 std::vector<int> Detours::relaysTo(int peer) const {
-  std::vector<int> relays = relaysBetween(rank_, peer, topology_, endpoints_, delayTo_);
+  const DelayTo timeThrough = [&](int relay) {
+    return links_.timeThrough(topology_.hostOf(relay), topology_.hostOf(rank_), topology_.hostOf(peer));
+  };
+  std::vector<int> relays = relaysBetween(rank_, peer, topology_, endpoints_, links_.hosts > 0 ? timeThrough : delayTo_);
   const auto used = std::find(relays.begin(), relays.end(), relayTo(peer).value_or(-1));
   if (used != relays.end()) std::rotate(relays.begin(), used, used + 1);
   return relays;

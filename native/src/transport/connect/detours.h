@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "transport/connect/relay_choice.h"
 #include "transport/connect/byte_stream.h"
+#include "transport/connect/host_links.h"
+#include "transport/connect/relay_choice.h"
 #include "transport/wire.h"
 
 namespace ringrun {
@@ -24,6 +25,9 @@ class Detours {
 
   // From now on, near relays are preferred.
   void setDelays(DelayTo delayTo) { delayTo_ = std::move(delayTo); }
+
+  // From now on, relays with the shortest time of a message are preferred, if the links are known. Equal on both ranks.
+  void setLinks(HostLinks links) { links_ = std::move(links); }
 
   // Relays for connections to `peer`, the best first: the one that is in use, if any.
   std::vector<int> relaysTo(int peer) const;
@@ -62,6 +66,7 @@ class Detours {
   Topology topology_;
   std::vector<Endpoint> endpoints_;
   DelayTo delayTo_;
+  HostLinks links_;
   std::vector<std::optional<int>> relayTo_;  // by rank
   std::map<Key, std::weak_ptr<ByteStream>> streams_;
 };

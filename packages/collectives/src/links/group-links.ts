@@ -76,7 +76,8 @@ export class GroupLinks {
       upToBytes,
       algorithm,
     }));
-    await native.followRoutes(ringOrder(links), rules, timeoutMs);
+    const [delay, bandwidth] = [links.delay, links.bandwidth].map((rows) => Float64Array.from(rows.flat()));
+    await native.followRoutes(ringOrder(links), rules, timeoutMs, { delay, bandwidth });
     this.#current = links;
   }
 }
