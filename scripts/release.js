@@ -17,7 +17,6 @@ import { problemsOf } from './release/check.js';
 import { binaryOf, compileFor, findZig } from './release/compile.js';
 import { tryInstalled } from './release/install.js';
 import { pack } from './release/pack.js';
-import { publicPackages, stagePackage, stagePlatform } from './release/stage.js';
 import { targetOfThisMachine, targets } from './release/targets.js';
 import { setUp } from './setup.js';
 
@@ -44,6 +43,8 @@ async function release(folder) {
   if (isPartial && !options['dry-run'])
     throw new Error('a release made with --local or --only cannot be published. Add --dry-run.');
   if (!options.built) await setUp();
+  // Imports esbuild, which a fresh clone has only now.
+  const { publicPackages, stagePackage, stagePlatform } = await import('./release/stage.js');
   writeApiReference();
   const binaries = isPartial
     ? [...localBinary(), ...compiledBinaries(targetsNamed(options.only ?? []))]
