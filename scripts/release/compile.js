@@ -1,10 +1,12 @@
 // Compiles the addon for every target with zig, a C and C++ cross compiler with the headers of every libc
 // (`pip install ziglang`).
 import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const build = join(root, 'native/build.js');
 const exportsMap = fileURLToPath(new URL('exports.map', import.meta.url));
 
 /** The command that runs zig: $ZIG, `zig`, or Python's package. */
@@ -27,8 +29,11 @@ export function binaryOf(target) {
 
 /** Links libc++ and libunwind statically; libc, libm, libpthread and libdl, or libSystem, are the system's. */
 export function compileFor(target, zig) {
-  const { status, error } = spawnSync(process.execPath, ['native/build.js', '--into', folderOf(target)], {
-    cwd: root,
+  const folder = folderOf(target);
+  mkdirSync(folder, { recursive: true });
+  const { status, error } = spawnSync(process.execPath, [build, '--into', folder], {
+    // `zig c++ -target … --version` leaves an empty a.o in the current folder.
+    cwd: folder,
     stdio: ['ignore', 2, 2],
     env: {
       ...process.env,
