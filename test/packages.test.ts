@@ -2,13 +2,11 @@
 // installs them with npm into an empty folder, and uses them there with every supported Node.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join, relative, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { isSupported, onnxruntimeVersion } from '../native/lib/onnxruntime.ts';
 import { problemsOf } from '../scripts/release/check.js';
 import { installInto } from '../scripts/release/install.js';
-import { problemsOfMachO } from '../scripts/release/mach-o.js';
 import { pinned } from '../scripts/release/onnxruntime.js';
 import { pack } from '../scripts/release/pack.js';
 import { publicPackages, stagePackage, stagePlatform } from '../scripts/release/stage.js';
@@ -100,22 +98,6 @@ describe('packed packages', () => {
     expect(
       ['1.19.2', '1.20.0', '1.24.0-dev.20260114-c343143a49', pinned.version, '2.0.0'].map(isSupported),
     ).toEqual([false, true, true, true, false]);
-  });
-
-  test("the check reads binaries for macOS, as zeromq's: their processor, libraries, symbols and signature", () => {
-    const zeromq = join(dirname(createRequire(import.meta.url).resolve('zeromq/package.json')), 'build');
-    const problemsIn = (build: string) =>
-      problemsOfMachO(readFileSync(join(zeromq, build, 'addon.node'))).map((one) =>
-        one.replace(/, _.*/, ', …'),
-      );
-    expect(problemsIn('darwin/arm64/node/libc-115-Release')).toEqual([
-      'ringrun.node needs /usr/lib/libc++.1.dylib',
-      'ringrun.node has undefined symbols: _uv_async_init, …',
-    ]);
-    expect(problemsIn('darwin/x64/node/libc-115-Release')).toEqual(
-      expect.arrayContaining(['ringrun.node is not for arm64', 'ringrun.node has no signature']),
-    );
-    expect(problemsIn('linux/x64/node/glibc-127-Release')).toEqual(['ringrun.node is not a Mach-O file']);
   });
 
   test('the check finds a missing file, a wrong licence, another version and a missing type', () => {
