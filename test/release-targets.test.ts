@@ -23,7 +23,9 @@ test('a release starts in a fresh clone, before anything is installed', async ()
   for (const name of ['package.json', 'scripts'])
     cpSync(join(repository, name), join(clone, name), { recursive: true });
   // Stops before the setup.
-  expect(await start(process.execPath, ['scripts/release.js', '--local'], { cwd: clone }).ended).toMatchObject({
+  expect(
+    await start(process.execPath, ['scripts/release.js', '--local'], { cwd: clone }).ended,
+  ).toMatchObject({
     code: 1,
     stderr: 'release: a release made with --local or --only cannot be published. Add --dry-run.\n',
   });
