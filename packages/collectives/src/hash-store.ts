@@ -43,6 +43,25 @@ export class HashStore implements Store {
     return await this.#whenThere([key], options.timeoutMs, () => this.#values.get(key)!.slice());
   }
 
+  multiSet(keys: readonly string[], values: readonly (string | Uint8Array)[]): Promise<void> {
+    return this.#whileOpen(() => {
+      if (keys.length !== values.length) {
+        throw new InvalidArgumentError(
+          `multiSet: expected a value for each of ${keys.length} keys, got ${values.length} values`,
+        );
+      }
+      for (const [i, key] of keys.entries()) this.#put(key, bytesOf(values[i]));
+    });
+  }
+
+  async multiGet(keys: readonly string[], options: { timeoutMs?: number } = {}): Promise<Uint8Array[]> {
+    requireOptions('multiGet', options, timeoutOption);
+    const all = [...keys];
+    return await this.#whenThere(all, options.timeoutMs, () =>
+      all.map((key) => this.#values.get(key)!.slice()),
+    );
+  }
+
   add(key: string, amount: number): Promise<number> {
     return this.#whileOpen(() => {
       const before = this.#values.get(key);

@@ -8,14 +8,14 @@
  *   copied: callers may change arrays that they passed or received.
  * - Stores may limit sizes and counts, and refuse calls beyond them with `ERR_STORE_LIMIT`. Keys of 250,000 characters
  *   and values of 8 MiB are accepted by all.
- * - Only `get` and `wait` block, while a key is missing. A key with an empty value is not missing.
+ * - Only `get`, `multiGet` and `wait` block, while a key is missing. A key with an empty value is not missing.
  * - A blocked call fails after `timeoutMs` with a `StoreTimeoutError` that names the missing keys. 0 does not wait;
  *   Infinity
  *   waits without limit.
- * - A `wait` for several keys ends when all of them exist at the same time.
+ * - A `wait` or `multiGet` for several keys ends when all of them exist at the same time.
  * - Calls are atomic, and all ranks see their effects in one order. The calls of one client take effect in the order in
  *   which
- *   they were made, even if they are not awaited. A blocked `get` or `wait` does not delay later calls.
+ *   they were made, even if they are not awaited. A blocked call does not delay later calls.
  * - A rejected call has changed nothing, except that after `ERR_STORE_INTERRUPTED` (a broken connection) this is
  *   unknown.
  * - `close` rejects pending and later calls with `ERR_STORE_CLOSED`. Other clients are not affected.
@@ -33,6 +33,21 @@ export interface Store {
    * @throws StoreTimeoutError at the timeout; InvalidArgumentError for an invalid `timeoutMs`.
    */
   get(key: string, options?: { timeoutMs?: number }): Promise<Uint8Array>;
+
+  /**
+   * Sets each of the keys to the value at its index, all at once (torch's `multi_set`).
+   *
+   * @throws InvalidArgumentError unless there are as many values as keys.
+   */
+  multiSet(keys: readonly string[], values: readonly (string | Uint8Array)[]): Promise<void>;
+
+  /**
+   * Returns the values of the keys, in their order, after waiting until all of them exist (torch's `multi_get`). One
+   * message, however many keys; the values together must fit into memory.
+   *
+   * @throws StoreTimeoutError with the missing keys at the timeout; InvalidArgumentError for an invalid `timeoutMs`.
+   */
+  multiGet(keys: readonly string[], options?: { timeoutMs?: number }): Promise<Uint8Array[]>;
 
   /**
    * Adds `amount` to the counter `key` (0 if missing) and resolves with the new count.

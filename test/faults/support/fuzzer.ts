@@ -210,6 +210,9 @@ export class Fuzzer {
       { op: 'deleteKey', key },
       { op: 'deletePrefix', prefix },
       { op: 'numKeys' },
+      { op: 'multiGet', keys, timeoutMs },
+      { op: 'multiSet', keys, values: [value, value] },
+      { op: 'multiPeek', keys },
     ];
     const count = 1 + this.#below(6);
     return Array.from({ length: count }, (_, i) => requestOf(i + 1, this.#pick(calls))).flat();

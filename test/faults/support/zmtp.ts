@@ -63,6 +63,7 @@ function isChange(bytes: Buffer): boolean {
   try {
     const { call } = decodeRequest(bytes);
     if (call.op === 'deletePrefix') return !call.prefix.startsWith(prefix);
+    if (call.op === 'multiSet') return !call.keys.every((key) => key.startsWith(prefix));
     return (
       ['set', 'add', 'compareSet', 'deleteKey'].includes(call.op) &&
       !('key' in call && call.key.startsWith(prefix))

@@ -11,6 +11,9 @@ import type { RequestedTransport } from './requested-transport.ts';
 /** Version of the wire format (docs/wire-format.md). Ranks with different versions refuse to form a group. */
 const protocol = 8;
 
+/** Values that a rank reads in one message, of about 450 bytes each. */
+const valuesPerMessage = 256;
+
 /** The information that a rank publishes about itself in the store before it is connected. */
 export interface RankInfo {
   protocol: number;
@@ -67,8 +70,16 @@ export async function exchangeRankInfos(
   await store.wait(keys, { timeoutMs }).catch((error: unknown) => {
     throw error instanceof StoreTimeoutError ? namingRanks(error, own, keys, timeoutMs) : error;
   });
-  const values = await Promise.all(keys.map((key) => store.get(key, { timeoutMs })));
+  const values = await readAll(store, keys, timeoutMs);
   return values.map((value, rank) => readRankInfo(value, rank, own, key));
+}
+
+/** The values, in a few messages: if all ranks read all values at once, the store would have to keep N² of them. */
+async function readAll(store: Store, keys: readonly string[], timeoutMs: number): Promise<Uint8Array[]> {
+  const values: Uint8Array[] = [];
+  for (let first = 0; first < keys.length; first += valuesPerMessage)
+    values.push(...(await store.multiGet(keys.slice(first, first + valuesPerMessage), { timeoutMs })));
+  return values;
 }
 
 function keyOf(rank: number): string {

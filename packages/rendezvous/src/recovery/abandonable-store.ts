@@ -14,6 +14,10 @@ export class AbandonableStore extends PrefixStore {
     return this.#unlessAbandoned(super.get(key, options));
   }
 
+  override multiGet(keys: readonly string[], options?: { timeoutMs?: number }): Promise<Uint8Array[]> {
+    return this.#unlessAbandoned(super.multiGet(keys, options));
+  }
+
   override wait(keys: readonly string[], options?: { timeoutMs?: number }): Promise<void> {
     return this.#unlessAbandoned(super.wait(keys, options));
   }

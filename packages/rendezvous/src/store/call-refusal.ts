@@ -28,6 +28,7 @@ export function callRefusal(call: Call, limits: StoreLimits, load: StoreLoad): F
   }
   switch (call.op) {
     case 'get':
+    case 'multiGet':
     case 'wait':
     case 'waitNumbered':
       return timeoutRefusal(call) ?? waitRefusal(call, limits, load);
@@ -37,8 +38,11 @@ export function callRefusal(call: Call, limits: StoreLimits, load: StoreLoad): F
       return valueRefusal(call, call.key, call.desired, limits, load);
     case 'add':
       return valueRefusal(call, call.key, longestCounter, limits, load);
+    case 'multiSet':
+      return valuesRefusal(call, limits, load);
     case 'ping':
     case 'check':
+    case 'multiPeek':
     case 'deleteKey':
     case 'deletePrefix':
     case 'numKeys':
@@ -107,6 +111,44 @@ function valueRefusal(
   if (bytes > limits.storedBytes && (!former || value.length > former.length))
     return beyond(call, `at most ${count(limits.storedBytes)} bytes in a store`, count(bytes));
   return undefined;
+}
+
+function valuesRefusal(
+  call: Extract<Call, { op: 'multiSet' }>,
+  limits: StoreLimits,
+  load: StoreLoad,
+): Failure | undefined {
+  const { keys, values } = call;
+  if (keys.length !== values.length)
+    return failure(
+      'INVALID',
+      `${describeCall(call)} failed: expected a value for each of ${count(keys.length)} keys, got ${count(values.length)} values.`,
+    );
+  const earlier = new Map<string, Uint8Array>();
+  let bytes = load.storedBytes;
+  let newKeys = 0;
+  const valueOf = (key: string) => earlier.get(key) ?? load.valueOf(key);
+  for (const [i, key] of keys.entries()) {
+    const sofar = { ...load, valueOf, keys: load.keys + newKeys, storedBytes: bytes };
+    const refusal = valueRefusal(call, key, values[i], limits, sofar);
+    if (refusal) return refusal;
+    const former = valueOf(key);
+    if (!former) newKeys += 1;
+    bytes += storedBytes(key, values[i]) - (former ? storedBytes(key, former) : 0);
+    earlier.set(key, values[i]);
+  }
+  return undefined;
+}
+
+/** Why a reply with these values would exceed a limit of the store. Undefined if it can be sent. */
+export function replyRefusal(
+  call: Call,
+  values: readonly Uint8Array[],
+  { unreadBytes }: StoreLimits,
+): Failure | undefined {
+  const bytes = values.reduce((sum, { length }) => sum + length, 0);
+  if (bytes <= unreadBytes) return undefined;
+  return beyond(call, `values of at most ${count(unreadBytes)} bytes in one reply`, count(bytes));
 }
 
 function beyond(call: Call, limit: string, got: string): Failure {

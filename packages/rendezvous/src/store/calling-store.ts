@@ -39,6 +39,25 @@ export abstract class CallingStore implements Store {
     return new Uint8Array(bytes);
   }
 
+  async multiSet(keys: readonly string[], values: readonly (string | Uint8Array)[]): Promise<void> {
+    await this.#call('done', { op: 'multiSet', keys: [...keys], values: values.map(bytesOf) });
+  }
+
+  async multiGet(keys: readonly string[], options: { timeoutMs?: number } = {}): Promise<Uint8Array[]> {
+    requireOptions('multiGet', options, timeoutOption);
+    const timeoutMs = checkTimeout(options.timeoutMs ?? this.timeoutMs);
+    const call: Call = { op: 'multiGet', keys: [...keys], timeoutMs: finite(timeoutMs) };
+    return (await this.#call('values', call, timeoutMs)).values.map((bytes) => new Uint8Array(bytes));
+  }
+
+  /** @internal */
+  async multiPeek(keys: readonly string[]): Promise<(Uint8Array | undefined)[]> {
+    const { values, missing } = await this.#call('values', { op: 'multiPeek', keys: [...keys] });
+    const found: (Uint8Array | undefined)[] = values.map((bytes) => new Uint8Array(bytes));
+    for (const i of missing) found[i] = undefined;
+    return found;
+  }
+
   async add(key: string, amount: number): Promise<number> {
     if (!Number.isSafeInteger(amount)) {
       throw new InvalidArgumentError(

@@ -117,6 +117,16 @@ export class StoreClient extends CallingStore {
     return Promise.resolve();
   }
 
+  /**
+   * Sends no pings for waiting calls within `forMs` after a reply: a process that makes other calls regularly learns of the loss
+   * of the store from them. Default: 0.
+   *
+   * @internal
+   */
+  keepQuiet(forMs: number): void {
+    this.#connection.quietMs = forMs;
+  }
+
   /** @internal */
   protected request(call: Call, timeoutMs: number): Promise<Success> {
     const numbered = call.op === 'wait' ? numberedKeys(call.keys) : undefined;

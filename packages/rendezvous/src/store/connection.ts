@@ -24,13 +24,13 @@ import {
   unansweredError,
 } from './errors.ts';
 import type { WaitReporter } from './wait-reporter.ts';
-import { decodeReply, encodeRequest, protocolName } from './wire.ts';
+import { decodeReply, encodeRequest, protocolName, readingCalls } from './wire.ts';
 import type { Call, Failure, Parked, Reply, Result } from './wire.ts';
 
 /** Milliseconds between checks of the pending calls. */
 const tickMs = 1000;
 
-/** Milliseconds that the client waits beyond the timeout of a `get` or `wait` for the store to report the timeout. */
+/** Milliseconds that the client waits beyond the timeout of a waiting call for the store to report the timeout. */
 const graceMs = 1000;
 
 /**
@@ -38,9 +38,6 @@ const graceMs = 1000;
  * minutes, although its host may be reachable again.
  */
 const connectTimeoutMs = 3000;
-
-/** Calls that only read. */
-const readingCalls: ReadonlySet<Call['op']> = new Set(['get', 'wait', 'waitNumbered', 'check', 'numKeys']);
 
 export interface StoreConnectionOptions extends HostPort {
   /** The address of `host` to connect to first. */
@@ -87,6 +84,9 @@ export class StoreConnection {
   /** Receipt of the last reply that had one. */
   #receipt: number | undefined;
   #pingUnanswered = false;
+  /** See `StoreClient.keepQuiet`. */
+  quietMs = 0;
+  #heardAt = -Infinity;
   /** Ticks since the last answer. */
   #silentTicks = 0;
   /** The error of all further calls, once the connection has ended. */
@@ -198,6 +198,7 @@ export class StoreConnection {
     }
     const { id, result, receipt }: Reply = decodeReply(bytes ?? new Uint8Array());
     this.#receipt = receipt ?? this.#receipt;
+    this.#heardAt = performance.now();
     if (result.kind === 'pong') {
       this.#takePong(id, result.instance, result.parked);
     } else if (result.kind !== 'failure') {
@@ -258,7 +259,7 @@ export class StoreConnection {
   #tick(): void {
     if (!this.#pingUnanswered) {
       this.#silentTicks = 0;
-      this.#ping();
+      if (performance.now() - this.#heardAt >= this.quietMs) this.#ping();
       return;
     }
     this.#silentTicks += 1;

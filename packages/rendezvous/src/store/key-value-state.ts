@@ -1,10 +1,10 @@
 import { quoted } from '@ringrun/core';
-import { callRefusal, failure, storedBytes } from './call-refusal.ts';
+import { callRefusal, failure, replyRefusal, storedBytes } from './call-refusal.ts';
 import { missingKeysInPong, storeLimits } from './limits.ts';
 import type { StoreLimits } from './limits.ts';
 import { Waits } from './waits.ts';
 import type { Waiter, WaitingCall } from './waits.ts';
-import type { Parked, Reply, Request, Result } from './wire.ts';
+import type { Call, Parked, Reply, Request, Result } from './wire.ts';
 
 /** A reply and the client that receives it. */
 export interface AddressedReply {
@@ -52,6 +52,7 @@ export class KeyValueState {
       case 'set':
         return [answer(client, id, { kind: 'done' }), ...this.#put(call.key, call.value)];
       case 'get':
+      case 'multiGet':
       case 'wait':
       case 'waitNumbered':
         return this.#waitFor(client, id, call, now);
@@ -67,6 +68,10 @@ export class KeyValueState {
         return [answer(client, id, { kind: 'count', number: this.#deletePrefix(call.prefix) })];
       case 'numKeys':
         return [answer(client, id, { kind: 'count', number: this.#values.size })];
+      case 'multiSet':
+        return [answer(client, id, { kind: 'done' }), ...this.#putAll(call.keys, call.values)];
+      case 'multiPeek':
+        return [answer(client, id, this.#valuesOf(call))];
     }
   }
 
@@ -113,6 +118,22 @@ export class KeyValueState {
     this.#values.set(key, new Uint8Array(value));
     this.#storedBytes += storedBytes(key, value) - (former ? storedBytes(key, former) : 0);
     return former ? [] : this.#waits.appeared(key).map((waiter) => this.#satisfied(waiter));
+  }
+
+  #putAll(keys: readonly string[], values: readonly Uint8Array[]): AddressedReply[] {
+    const woken: AddressedReply[] = [];
+    for (const [i, key] of keys.entries()) woken.push(...this.#put(key, values[i]));
+    return woken;
+  }
+
+  #valuesOf(call: Extract<Call, { op: 'multiGet' | 'multiPeek' }>): Result {
+    const missing: number[] = [];
+    const values = call.keys.map((key, i) => {
+      const value = this.#values.get(key);
+      if (value === undefined) missing.push(i);
+      return value ?? new Uint8Array();
+    });
+    return replyRefusal(call, values, this.#limits) ?? { kind: 'values', values, missing };
   }
 
   #delete(key: string): boolean {
@@ -165,6 +186,7 @@ export class KeyValueState {
   }
 
   #satisfied({ client, id, call }: Pick<Waiter, 'client' | 'id' | 'call'>): AddressedReply {
+    if (call.op === 'multiGet') return answer(client, id, this.#valuesOf(call));
     if (call.op !== 'get') return answer(client, id, { kind: 'done' });
     return answer(client, id, { kind: 'value', bytes: this.#values.get(call.key)! });
   }

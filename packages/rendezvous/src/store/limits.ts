@@ -7,7 +7,7 @@ export interface StoreLimits {
   keyLength: number;
   /** Bytes of a value, as in torch's TCPStore. */
   valueBytes: number;
-  /** Keys of one `wait` or `check`, as in torch's TCPStore; 10,240 ranks wait for one key of each. */
+  /** Keys of one call, as in torch's TCPStore; 10,240 ranks wait for one key of each. */
   keysPerCall: number;
   /** Keys of one store: 200 for each of 10,240 ranks. */
   keys: number;
@@ -17,7 +17,7 @@ export interface StoreLimits {
   waits: number;
   /** Bytes of the keys that one client waits for at a time, with `keyOverheadBytes` for each. */
   waitedBytes: number;
-  /** Bytes of replies that one client has not read. 10,240 values of 500 B are 5 MB. */
+  /** Bytes of replies that one client has not read, and of the values in one reply. 10,240 values of 500 B are 5 MB. */
   unreadBytes: number;
 }
 
@@ -40,7 +40,7 @@ export const keyOverheadBytes = 256;
 /** Bytes of one ZeroMQ frame: the two values of `compareSet` with a key, or the names of 131,072 keys of 130 bytes. */
 export const frameBytes = 18 * MiB;
 
-/** Bytes of a frame that a client accepts: `waitedBytes` limits the names in a reply, `valueBytes` its value. */
+/** Bytes of a frame that a client accepts: `waitedBytes` limits the names in a reply, `unreadBytes` its values. */
 export const replyBytes = 72 * MiB;
 
 /** Characters of the name of a client. ringrun's own have 36. */

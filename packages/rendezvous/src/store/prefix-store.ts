@@ -1,6 +1,7 @@
 import { StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { deletePrefix } from './delete-prefix.ts';
+import { multiPeek } from './peek.ts';
 
 /** A part of another store in which every key begins with `prefix/` (torch.distributed.PrefixStore). */
 export class PrefixStore implements Store {
@@ -24,6 +25,19 @@ export class PrefixStore implements Store {
 
   get(key: string, options?: { timeoutMs?: number }): Promise<Uint8Array> {
     return this.#named(this.#store.get(this.#full(key), options));
+  }
+
+  multiSet(keys: readonly string[], values: readonly (string | Uint8Array)[]): Promise<void> {
+    return this.#store.multiSet(keys.map(this.#full), values);
+  }
+
+  multiGet(keys: readonly string[], options?: { timeoutMs?: number }): Promise<Uint8Array[]> {
+    return this.#named(this.#store.multiGet(keys.map(this.#full), options));
+  }
+
+  /** @internal */
+  multiPeek(keys: readonly string[]): Promise<(Uint8Array | undefined)[]> {
+    return multiPeek(this.#store, keys.map(this.#full));
   }
 
   add(key: string, amount: number): Promise<number> {

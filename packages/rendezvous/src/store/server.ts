@@ -207,7 +207,7 @@ export class StoreServer {
     const unreadBytes = this.#clients.unreadBytes(client);
     // Many waiting calls of one client may have been woken at once.
     const sent =
-      result.kind === 'value' && unreadBytes > storeLimits.unreadBytes
+      (result.kind === 'value' || result.kind === 'values') && unreadBytes > storeLimits.unreadBytes
         ? tooMuchUnread('The reply', unreadBytes)
         : result;
     const receipt = this.#clients.replied(client, bytesOf(sent));
@@ -270,6 +270,7 @@ function tooMuchUnread(what: string, unreadBytes: number): Failure {
 /** Bytes of the parts of a result that can be large. */
 function bytesOf(result: Result): number {
   if (result.kind === 'value') return result.bytes.length;
+  if (result.kind === 'values') return result.values.reduce((sum, { length }) => sum + length, 0);
   if (result.kind === 'failure') return textBytes(result.missingKeys);
   if (result.kind !== 'pong') return 0;
   return result.parked.reduce((sum, { missingKeys }) => sum + textBytes(missingKeys), 0);

@@ -8,7 +8,7 @@ import type { Call } from './wire.ts';
 
 export type WaitingCall = Extract<Call, { timeoutMs: number }>;
 
-/** A `get` or `wait` with missing keys. */
+/** A call that waits for missing keys. */
 export interface Waiter extends Timed {
   readonly client: string;
   readonly id: number;
@@ -122,7 +122,8 @@ export class Waits {
 
   #keySetOf(call: WaitingCall): KeySet | undefined {
     const latest = this.#latest;
-    if (latest && call.op === 'wait' && isSameList(call.keys, latest.keys)) return latest;
+    if (latest && (call.op === 'wait' || call.op === 'multiGet') && isSameList(call.keys, latest.keys))
+      return latest;
     const name = nameOf(call);
     const known = this.#keySets.get(name);
     if (known) return (this.#latest = known);

@@ -6,7 +6,7 @@ import type { Fields, Message } from './protobuf.ts';
  * change of the schema below, and of the keys through which launchers and ranks agree, so that two versions detect each
  * other.
  */
-export const protocolName = 'ringrun-store/5';
+export const protocolName = 'ringrun-store/6';
 
 /**
  * Schema of the ZeroMQ multipart messages: `[protocolName, Request]` from a client's DEALER socket to the store's
@@ -34,6 +34,9 @@ export const storeProto = `
       NumKeys num_keys = 10;
       WaitNumbered wait_numbered = 12;
       DeletePrefix delete_prefix = 13;
+      MultiGet multi_get = 15;
+      MultiSet multi_set = 16;
+      MultiPeek multi_peek = 17;
     }
     uint32 receipt = 11;         // of the last reply that had one
     string client = 14;          // unique name, the same on all connections of a client; empty: this connection is the client
@@ -50,16 +53,20 @@ export const storeProto = `
   message DeleteKey { string key = 1; }
   message DeletePrefix { string prefix = 1; }
   message NumKeys {}
+  message MultiGet { repeated string keys = 1; double timeout_ms = 2; } // finite
+  message MultiSet { repeated string keys = 1; repeated bytes values = 2; }
+  message MultiPeek { repeated string keys = 1; }
 
   message Reply {
     uint32 id = 1;               // 0: not about one request
     oneof result {
-      Done done = 2;             // set, wait
+      Done done = 2;             // set, wait, multi_set
       Value value = 3;           // get, compare_set
       Count count = 4;           // add, num_keys, delete_prefix
       Flag flag = 5;             // check, delete_key
       Pong pong = 6;             // ping
       Failure failure = 7;       // any
+      Values values = 9;         // multi_get, multi_peek
     }
     uint32 receipt = 8;          // not 0: proves, in a later request, that the client has read this reply
   }
@@ -68,6 +75,10 @@ export const storeProto = `
   message Value { bytes bytes = 1; }
   message Count { sint64 number = 1; }
   message Flag { bool yes = 1; }
+  message Values {
+    repeated bytes values = 1;                    // one for each key, empty for a missing one
+    repeated uint32 missing = 2 [packed = false]; // indices of missing keys; multi_peek only
+  }
 
   message Pong {
     string instance = 1;         // differs between two runs of a store: one that was restarted has lost its keys
@@ -103,7 +114,15 @@ export type Call =
   | { op: 'compareSet'; key: string; expected: Uint8Array; desired: Uint8Array }
   | { op: 'deleteKey'; key: string }
   | { op: 'deletePrefix'; prefix: string }
-  | { op: 'numKeys' };
+  | { op: 'numKeys' }
+  | { op: 'multiGet'; keys: readonly string[]; timeoutMs: number }
+  | { op: 'multiSet'; keys: readonly string[]; values: readonly Uint8Array[] }
+  | { op: 'multiPeek'; keys: readonly string[] };
+
+/** Calls that only read. */
+export const readingCalls: ReadonlySet<Call['op']> = new Set([
+  ...(['get', 'wait', 'waitNumbered', 'check', 'numKeys', 'multiGet', 'multiPeek'] as const),
+]);
 
 export interface Request {
   id: number;
@@ -126,6 +145,7 @@ export type Result =
   | { kind: 'value'; bytes: Uint8Array }
   | { kind: 'count'; number: number }
   | { kind: 'flag'; yes: boolean }
+  | { kind: 'values'; values: readonly Uint8Array[]; missing: readonly number[] }
   | { kind: 'pong'; instance: string; parked: readonly Parked[] }
   | Failure;
 
@@ -163,6 +183,9 @@ const callFields = {
   },
   deleteKey: { number: 9, fields: { key } },
   numKeys: { number: 10, fields: {} },
+  multiGet: { number: 15, fields: { keys, timeoutMs } },
+  multiSet: { number: 16, fields: { keys, values: { number: 2, scalar: 'bytes', repeated: true } } },
+  multiPeek: { number: 17, fields: { keys } },
   deletePrefix: { number: 13, fields: { prefix: { number: 1, scalar: 'string' } } },
   waitNumbered: {
     number: 12,
@@ -178,6 +201,13 @@ const resultFields = {
   value: { number: 3, fields: { bytes: { number: 1, scalar: 'bytes' } } },
   count: { number: 4, fields: { number: { number: 1, scalar: 'sint64' } } },
   flag: { number: 5, fields: { yes: { number: 1, scalar: 'bool' } } },
+  values: {
+    number: 9,
+    fields: {
+      values: { number: 1, scalar: 'bytes', repeated: true },
+      missing: { number: 2, scalar: 'uint32', repeated: true },
+    },
+  },
   pong: {
     number: 6,
     fields: {

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { peekAll } from '../../src/store/peek.ts';
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
 
@@ -76,6 +77,68 @@ export function describeStore(
       expect(text(await a.get('there', { timeoutMs: 0 }))).toBe('x');
       await expect(a.get('missing', { timeoutMs: 0 })).rejects.toBeInstanceOf(StoreTimeoutError);
       await expect(a.wait(['missing'], { timeoutMs: 0 })).rejects.toBeInstanceOf(StoreTimeoutError);
+    });
+
+    test('multiGet returns the values in the order of the keys, after waiting for all of them', async () => {
+      const [a, b] = await opened(2);
+      await b.set('two', '2');
+      let answered = false;
+      const values = a.multiGet(['one', 'two', 'one', '']).finally(() => (answered = true));
+      expect(await a.check(['two'])).toBe(true);
+      await b.set('', '');
+      expect(await a.check([''])).toBe(true);
+      expect(answered).toBe(false);
+      await b.set('one', '1');
+      expect((await values).map(text)).toEqual(['1', '2', '1', '']);
+      expect(await a.multiGet([])).toEqual([]);
+    });
+
+    test('multiGet times out with exactly the missing keys', async () => {
+      const [a] = await opened(1);
+      await a.set('here', '');
+      for (const timeoutMs of [0, 60]) {
+        const error = await a.multiGet(['here', 'gone', 'lost'], { timeoutMs }).catch((e: unknown) => e);
+        expect(error).toBeInstanceOf(StoreTimeoutError);
+        expect([...(error as StoreTimeoutError).missingKeys].sort()).toEqual(['gone', 'lost']);
+      }
+      await expect(a.multiGet(['k'], { timeoutMs: -1 })).rejects.toBeInstanceOf(InvalidArgumentError);
+    });
+
+    test('multiGet returns copies, and the values of the moment at which all keys existed', async () => {
+      const [a, b] = await opened(2);
+      await a.set('ready', 'x');
+      const waiting = a.multiGet(['ready', 'k']);
+      expect(await a.check(['ready'])).toBe(true);
+      await Promise.all([b.set('k', 'short'), b.deleteKey('k')]);
+      const values = await waiting;
+      expect(values.map(text)).toEqual(['x', 'short']);
+      values[0][0] = 0;
+      expect(text(await a.get('ready'))).toBe('x');
+    });
+
+    test('multiSet sets all keys and wakes their waiters', async () => {
+      const [a, b] = await opened(2);
+      const waiting = a.wait(['x', 'y']);
+      const bytes = Uint8Array.of(1, 2);
+      const set = b.multiSet(['x', 'y', 'x'], ['old', bytes, 'new']);
+      bytes[0] = 9;
+      await Promise.all([set, waiting]);
+      expect(text(await a.get('x'))).toBe('new');
+      expect([...(await a.get('y'))]).toEqual([1, 2]);
+      await a.multiSet([], []);
+    });
+
+    test('multiSet refuses another number of values than keys, and sets none', async () => {
+      const [a] = await opened(1);
+      await expect(a.multiSet(['x', 'y'], ['1'])).rejects.toBeInstanceOf(InvalidArgumentError);
+      expect(await a.check(['x'])).toBe(false);
+    });
+
+    test('peekAll returns the values of the keys that exist, without a wait', async () => {
+      const [a] = await opened(1);
+      await a.multiSet(['x', 'empty'], ['1', '']);
+      expect(await peekAll(a, ['none', 'x', 'empty', 'lost'])).toEqual([undefined, '1', '', undefined]);
+      expect(await peekAll(a, [])).toEqual([]);
     });
 
     test('wait resolves after the last of its keys was set', async () => {

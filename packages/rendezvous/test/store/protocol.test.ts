@@ -1,7 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { Router } from 'zeromq';
 import { connectStore } from '../../src/store/client.ts';
-import { decodeReply, encodeRequest, protocolName } from '../../src/store/wire.ts';
+import {
+  decodeReply,
+  decodeRequest,
+  encodeReply,
+  encodeRequest,
+  protocolName,
+} from '../../src/store/wire.ts';
 import type { Call } from '../../src/store/wire.ts';
 import { dealer, host, open, serve, text } from './served.ts';
 
@@ -10,12 +16,12 @@ test('the store refuses a client of another version', async () => {
   const old = dealer(port);
   await old.send(['ringrun-store/0', 'whatever']);
   const [protocol, reply] = await old.receive();
-  expect(protocol.toString()).toBe('ringrun-store/5');
+  expect(protocol.toString()).toBe('ringrun-store/6');
   expect(decodeReply(reply)).toMatchObject({
     id: 0,
     result: {
       reason: 'PROTOCOL',
-      message: 'expected "ringrun-store/5" as first frame, got "ringrun-store/0"',
+      message: 'expected "ringrun-store/6" as first frame, got "ringrun-store/0"',
     },
   });
 });
@@ -34,12 +40,41 @@ test('the client refuses a store of another version at once', async () => {
   expect(((await opening) as Error).message).toContain('its protocol is "ringrun-store/\\x1b[2J4"');
 });
 
+test('a quiet connection sends no pings for waiting calls while the store answers other ones', async () => {
+  const server = new Router({ linger: 0 });
+  await server.bind(`tcp://${host}:0`);
+  onTestFinished(() => {
+    server.close();
+  });
+  const port = Number(/\d+$/.exec(server.lastEndpoint!)![0]);
+  const pings = new Map<string, number>();
+  const serving = (async () => {
+    for (;;) {
+      const [connection, , bytes] = await server.receive();
+      const { id, call, client = '' } = decodeRequest(bytes);
+      if (call.op === 'get') continue;
+      pings.set(client, (pings.get(client) ?? 0) + 1);
+      const pong = encodeReply({ id, result: { kind: 'pong', instance: 'i', parked: [] } });
+      await server.send([connection, protocolName, pong]);
+      if (pings.get(client) === 4) return;
+    }
+  })();
+  const quiet = await connectStore({ host, port, timeoutMs: 10_000 });
+  quiet.keepQuiet(60_000);
+  const usual = await connectStore({ host, port, timeoutMs: 10_000 });
+  const waiting = [quiet, usual].map((store) => store.get('k').catch(() => undefined));
+  // Each has sent a ping when it was opened.
+  await serving;
+  expect([...pings.values()]).toEqual([1, 4]);
+  await Promise.all([quiet.close(), usual.close(), ...waiting]);
+});
+
 /** A client of the store's protocol that reads only on request. */
 function rawClient(port: number) {
   const socket = dealer(port, { receiveHighWaterMark: 1 });
   let id = 0;
   return {
-    send: (call: Call) => socket.send(['ringrun-store/5', encodeRequest({ id: ++id, call })]),
+    send: (call: Call) => socket.send(['ringrun-store/6', encodeRequest({ id: ++id, call })]),
     read: async () => decodeReply((await socket.receive())[1]),
     leave: () => {
       socket.close();
@@ -111,7 +146,7 @@ test('calls beyond a limit are refused with the limit, before and after they are
 test('the store refuses malformed requests and keeps serving', async () => {
   const { port } = await serve();
   const vandal = dealer(port);
-  for (const frames of [['ringrun-store/5'], ['ringrun-store/5', '\xff\xff\xff'], ['']]) {
+  for (const frames of [['ringrun-store/6'], ['ringrun-store/6', '\xff\xff\xff'], ['']]) {
     await vandal.send(frames);
     const [, reply] = await vandal.receive();
     expect(decodeReply(reply)).toMatchObject({ id: 0, result: { reason: 'PROTOCOL' } });

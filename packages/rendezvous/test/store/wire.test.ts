@@ -20,6 +20,9 @@ const calls: Call[] = [
   { op: 'deleteKey', key: 'k' },
   { op: 'deletePrefix', prefix: 'init/0/' },
   { op: 'numKeys' },
+  { op: 'multiGet', keys: ['a', ''], timeoutMs: 0.5 },
+  { op: 'multiSet', keys: ['a', 'b'], values: [raw, Buffer.alloc(0)] },
+  { op: 'multiPeek', keys: ['a', 'b'] },
 ];
 
 const results: Result[] = [
@@ -29,6 +32,8 @@ const results: Result[] = [
   { kind: 'count', number: Number.MAX_SAFE_INTEGER },
   { kind: 'count', number: 0 },
   { kind: 'flag', yes: false },
+  { kind: 'values', values: [raw, Buffer.alloc(0), raw], missing: [1] },
+  { kind: 'values', values: [], missing: [] },
   { kind: 'pong', instance: 'i', parked: [{ id: 7, missingKeys: ['a', 'b'], missing: 9 }] },
   { kind: 'failure', reason: 'TIMEOUT', message: '', missingKeys: ['a'] },
   { kind: 'failure', reason: 'PROTOCOL', message: 'no', missingKeys: [] },

@@ -36,6 +36,10 @@ export class WatchedStore extends PrefixStore {
     return this.#unlessDead([key], super.get(key, options));
   }
 
+  override multiGet(keys: readonly string[], options?: { timeoutMs?: number }): Promise<Uint8Array[]> {
+    return this.#unlessDead(keys, super.multiGet(keys, options));
+  }
+
   override wait(keys: readonly string[], options?: { timeoutMs?: number }): Promise<void> {
     return this.#unlessDead(keys, super.wait(keys, options));
   }

@@ -11,7 +11,7 @@ import type { Fields } from '../protobuf.ts';
  * left by a killed writer or is zeros of a crashed file system; the next writer cuts it off. Readers take no lock, so
  * they may also see a record that is being written, and read again later.
  */
-export const fileHeader = Buffer.from('ringrun-store-file/1\n');
+export const fileHeader = Buffer.from('ringrun-store-file/2\n');
 
 export const recordProto = `
   syntax = "proto3";

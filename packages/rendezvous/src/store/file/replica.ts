@@ -5,7 +5,7 @@ import { describeCall, keysOf, missingKeysError, refusedError } from '../errors.
 import { KeyValueState } from '../key-value-state.ts';
 import type { AddressedReply } from '../key-value-state.ts';
 import type { WaitReporter } from '../wait-reporter.ts';
-import { decodeRequest, encodeRequest } from '../wire.ts';
+import { decodeRequest, encodeRequest, readingCalls } from '../wire.ts';
 import type { Call, Failure, Request } from '../wire.ts';
 import type { OpenedFile } from './opening.ts';
 import type { FileRecord } from './record.ts';
@@ -19,8 +19,6 @@ const tryEveryMs = 1;
 const graceMs = 1000;
 /** Milliseconds that leaving may wait for the lock. A process that leaves without it counts as killed. */
 const leavingMs = 5000;
-
-const readingCalls: ReadonlySet<Call['op']> = new Set(['get', 'wait', 'check', 'numKeys']);
 
 interface PendingCall {
   id: number;

@@ -1,4 +1,6 @@
 import { StoreTimeoutError, type Store } from '@ringrun/core';
+import type { PrefixDeleter } from '../../../../rendezvous/src/store/delete-prefix.ts';
+import type { ManyReader } from '../../../../rendezvous/src/store/peek.ts';
 import type { SimulatedTime } from '../../../../rendezvous/test/rounds/simulation/time.ts';
 
 /** Milliseconds of a message, on average. */
@@ -15,7 +17,7 @@ export class SimulatedStore {
   }
 
   /** The client of a process, which receives answers only while it runs. */
-  client(runs: () => boolean): Store & { deletePrefix(prefix: string): Promise<number> } {
+  client(runs: () => boolean): Store & PrefixDeleter & ManyReader {
     const call = <T>(carryOut: () => T) =>
       new Promise<T>((resolve) => {
         this.#time.about(messageMs, () => {
@@ -61,6 +63,16 @@ export class SimulatedStore {
       set: (key, value) => call(() => void this.values.set(key, textOf(value))),
       get: (key, { timeoutMs = 60_000 } = {}) =>
         wait([key], timeoutMs, () => Buffer.from(this.values.get(key)!)),
+      multiSet: (keys, values) =>
+        call(() => {
+          for (const [i, key] of keys.entries()) this.values.set(key, textOf(values[i]));
+        }),
+      multiGet: (keys, { timeoutMs = 60_000 } = {}) =>
+        wait(keys, timeoutMs, () => keys.map((key) => Buffer.from(this.values.get(key)!))),
+      multiPeek: (keys) =>
+        call(() =>
+          keys.map((key) => (this.values.has(key) ? Buffer.from(this.values.get(key)!) : undefined)),
+        ),
       add: (key, amount) =>
         call(() => {
           const sum = Number(this.values.get(key) ?? 0) + amount;
