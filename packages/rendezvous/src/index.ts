@@ -16,7 +16,7 @@ export { fileLimitWarning } from './store/file-limit.ts';
 export { FileStore } from './store/file-store.ts';
 export type { FileStoreOptions } from './store/file-store.ts';
 export { isHostName } from './store/host-name.ts';
-export { missingKeysOf, peek } from './store/peek.ts';
+export { missingKeysOf, peek, peekAll } from './store/peek.ts';
 export { describePortOwner, findPortOwner } from './store/port-owner.ts';
 export type { PortOwner } from './store/port-owner.ts';
 export { PrefixStore } from './store/prefix-store.ts';
@@ -41,7 +41,7 @@ export {
 export { dashboardToken } from './secret/keys.ts';
 
 export { AbandonableStore } from './recovery/abandonable-store.ts';
-export { Agreement, lookAgainMs } from './recovery/agreement.ts';
+export { Agreement } from './recovery/agreement.ts';
 export type { Generation } from './recovery/agreement.ts';
 export { systemClock } from './clock.ts';
 export type { Clock } from './clock.ts';

@@ -1,5 +1,6 @@
 import { CollectiveTimeoutError, formatRanks, PeerDiedError } from '@ringrun/core';
 import type { Clock } from '../clock.ts';
+import { signIntervalMs } from './signs-of-life.ts';
 import { WaitReporter } from '../store/wait-reporter.ts';
 import { decide } from './decide.ts';
 import type { Formation, Process, Report } from './decide.ts';
@@ -7,8 +8,16 @@ import { jobEnded, rankRemoved, recoveryFailed } from './failures.ts';
 import type { NumberedVerdict, RecoveryKeys } from './recovery-keys.ts';
 import type { SignsOfLife } from './signs-of-life.ts';
 
-/** Milliseconds between two polls of the store while the ranks agree. */
-export const lookAgainMs = { first: 5, max: 200 };
+/** Milliseconds between two polls of the store by the rank that decides. */
+const lookAgainMs = { first: 5, max: 200 };
+
+/** Milliseconds without a sign of life after which another rank decides. To decide twice is harmless. */
+const deciderSilentMs = 3000;
+
+/** Milliseconds between two polls of one of many ranks: together they poll at most 1000 times in a second. */
+function pollMs(ranks: number): number {
+  return Math.max(lookAgainMs.max, ranks);
+}
 
 /** A group of the job, which the next generation replaces. */
 export interface Generation {
@@ -16,7 +25,11 @@ export interface Generation {
   readonly members: readonly Process[];
 }
 
-/** This process's part in the agreement on the next generation. */
+/**
+ * This process's part in the agreement on the next generation. The first process that has left the current one decides, for all:
+ * it alone reads the reports of the others, which wait for its decision. If it dies, one of them takes its place. A verdict is
+ * recorded at most once for a generation (`RecoveryKeys.propose`), however many processes believe that they decide.
+ */
 export class Agreement {
   readonly #own: Process;
   readonly #keys: RecoveryKeys;
@@ -44,33 +57,89 @@ export class Agreement {
    * recorded.
    */
   async leave(current: Generation, failure: unknown, report: Report): Promise<void> {
-    await this.#blame(current, failure);
+    await this.#blame(current, membersIn(failure, current.members));
     await this.#keys.report(current.generation + 1, this.#own, report);
   }
 
   /** Agrees with the other members on the next generation. */
-  async agree({ generation, members }: Generation): Promise<Formation> {
+  async agree(current: Generation): Promise<Formation> {
+    const next = current.generation + 1;
+    for (let dead = ''; ;) {
+      const decider = await this.#keys.electDecider(next, dead, this.#own);
+      if (decider === this.#own.token) return this.#accept(await this.#decide(current), next);
+      const found = await this.#decisionOf(decider, current);
+      if (found !== undefined) return this.#accept(found, next);
+      dead = decider;
+    }
+  }
+
+  /** Reads the reports of all members, and publishes the verdict. */
+  async #decide({ generation, members }: Generation): Promise<NumberedVerdict> {
     const next = generation + 1;
     const since = this.#clock.now();
     const lines = this.#reporter();
     for (let pauseMs = lookAgainMs.first; ; pauseMs = Math.min(2 * pauseMs, lookAgainMs.max)) {
       const found = await this.#keys.newestVerdict();
-      if (found !== undefined && found.generation >= next) return await this.#accept(found, next, members);
+      if (found !== undefined && found.generation >= next) return await this.#publish(found, next, members);
       const situation = await this.#keys.situation(next, members, this.#signs.isDead, this.#minRanks);
       const decision = decide(situation);
       if (decision.kind !== 'wait') {
-        return await this.#accept(await this.#keys.propose(next, decision), next, members);
+        return await this.#publish(await this.#keys.propose(next, decision), next, members);
       }
       await this.#signs.observe(decision.missing);
       const waitedMs = this.#clock.now() - since;
       if (waitedMs > this.#timeoutMs) {
         // A rank that is stuck is removed at the timeout, as in a collective.
-        for (const one of decision.missing) await this.#keys.setBlamed(next, one);
+        await this.#keys.setBlamed(next, decision.missing);
         continue;
       }
       const missing = formatRanks(decision.missing.map(({ rank }) => rank));
       lines.report(`${missing} to form the group again`, since, this.#timeoutMs);
       await this.#clock.delay(pauseMs);
+    }
+  }
+
+  async #publish(
+    found: NumberedVerdict,
+    next: number,
+    members: readonly Process[],
+  ): Promise<NumberedVerdict> {
+    // The others have continued without this process, which was stopped or cut off.
+    if (found.generation > next) return found;
+    const { verdict } = found;
+    const stay =
+      verdict.kind === 'form'
+        ? new Set(verdict.members.map(({ token }) => token))
+        : new Set((await this.#keys.reports(next, members)).keys());
+    await this.#recordRemoved(members.filter(({ token }) => !stay.has(token)));
+    await this.#keys.publish(found, members);
+    return found;
+  }
+
+  /** The decision of another process. Undefined if another one must decide, because it has died or is stopped. */
+  async #decisionOf(decider: string, current: Generation): Promise<NumberedVerdict | undefined> {
+    const { generation, members } = current;
+    const next = generation + 1;
+    const since = this.#clock.now();
+    const lines = this.#reporter();
+    const one = members.find(({ token }) => token === decider);
+    const silentMs = Math.max(deciderSilentMs, 3 * signIntervalMs(members.length));
+    let last: { sign: string | undefined; at: number } | undefined;
+    let seenDead = 0;
+    for (;;) {
+      const found = await this.#keys.published(next, members, pollMs(members.length));
+      if (found !== undefined) return found;
+      // The process that decides cannot detect a death on another host.
+      const dead = members.filter(this.#signs.isDead);
+      if (dead.length > seenDead) await this.#blame(current, dead);
+      seenDead = dead.length;
+      if (one === undefined || (await this.isGone(one))) return undefined;
+      const [now, sign] = await this.#keys.decider(next, one);
+      // Another process has taken its place, or the keys of the generation were deleted.
+      if (now !== decider) return undefined;
+      if (last?.sign !== sign || last === undefined) last = { sign, at: this.#clock.now() };
+      else if (this.#clock.now() - last.at > silentMs) return undefined;
+      lines.report(`rank ${one.rank} to decide how the group is formed again`, since, this.#timeoutMs);
     }
   }
 
@@ -82,12 +151,11 @@ export class Agreement {
     for (;;) {
       const found = await this.#keys.newestVerdict();
       if (found !== undefined && found.generation > generation) return found;
-      const gone = await Promise.all(
-        members.map(async (one) => one.token === this.#own.token || (await this.isGone(one))),
-      );
-      if (gone.every(Boolean)) throw jobEnded('all its ranks have ended');
+      const present = await this.#keys.presentAmong(members);
+      if (!present.some((one) => one.token !== this.#own.token && !this.#signs.isDead(one)))
+        throw jobEnded('all its ranks have ended');
       lines.report('the ranks of the running job to end their step', since, Infinity);
-      await this.#clock.delay(lookAgainMs.max);
+      await this.#clock.delay(pollMs(members.length));
     }
   }
 
@@ -95,30 +163,30 @@ export class Agreement {
     return new WaitReporter(`rank ${this.#own.rank}`, undefined, () => this.#clock.now());
   }
 
-  /** Records the members of `before` that neither left nor take part in `next`: they are dead, stuck or cut off. */
-  async recordRemoved(before: readonly Process[], next: readonly Process[]): Promise<void> {
-    await this.#recordRemoved(before.filter(({ token }) => next.every((one) => one.token !== token)));
-  }
-
   /** Records the members that are stuck at the end of the training, according to the failure of a rank that leaves. */
   async recordStuck({ members }: Generation, failure: unknown): Promise<void> {
     if (!(failure instanceof CollectiveTimeoutError)) return;
-    for (const one of membersIn(failure, members)) await this.#keys.setRemoved(one);
+    await this.#keys.setRemoved(membersIn(failure, members));
   }
 
-  async #recordRemoved(members: readonly Process[]): Promise<void> {
-    for (const one of members) if (!(await this.#keys.isGone(one.token))) await this.#keys.setRemoved(one);
+  /** Records the processes that have neither left nor died: they are stuck or cut off. */
+  async #recordRemoved(processes: readonly Process[]): Promise<void> {
+    await this.#keys.setRemoved(await this.#keys.presentAmong(processes));
   }
 
-  /** Whether a member has left the generation, or has died. */
-  async isAbandoned({ generation, members }: Generation): Promise<boolean> {
-    const { reports, left, dead } = await this.#keys.situation(
-      generation + 1,
-      members,
-      this.#signs.isDead,
-      this.#minRanks,
-    );
-    return reports.size + left.size + dead.size > 0;
+  /**
+   * Resolves when a member has left the generation, or has died; rejects when the signal aborts. Each member watches the next one
+   * for all others.
+   */
+  async untilAbandoned({ generation, members }: Generation, over: AbortSignal): Promise<void> {
+    const next = generation + 1;
+    const place = members.findIndex(({ token }) => token === this.#own.token);
+    const neighbour = members[(place + 1) % members.length];
+    while (!(await this.#keys.isAbandoned(next, pollMs(members.length)))) {
+      over.throwIfAborted();
+      if (members.some(this.#signs.isDead) || (await this.#keys.isMissing(next, neighbour)))
+        await this.#keys.setAbandoned(next);
+    }
   }
 
   /** Whether the process has died or left the job. */
@@ -126,26 +194,20 @@ export class Agreement {
     return this.#signs.isDead(one) || (await this.#keys.isGone(one.token));
   }
 
-  /** Records which rank a failure shows to be dead, unless that rank has reported. */
-  async #blame({ generation, members }: Generation, failure: unknown): Promise<void> {
-    const blamed = membersIn(failure, members);
+  /** Records that processes seem to be dead, unless they have reported. */
+  async #blame({ generation }: Generation, blamed: readonly Process[]): Promise<void> {
+    if (blamed.length === 0) return;
     const next = generation + 1;
     const reports = await this.#keys.reports(next, blamed);
-    for (const one of blamed) if (!reports.has(one.token)) await this.#keys.setBlamed(next, one);
+    await this.#keys.setBlamed(
+      next,
+      blamed.filter(({ token }) => !reports.has(token)),
+    );
   }
 
-  async #accept(found: NumberedVerdict, next: number, members: readonly Process[]): Promise<Formation> {
-    const { generation, verdict } = found;
-    // The others have continued without this process, which was stopped or cut off.
-    const isLate = generation > next;
-    if (verdict.kind === 'fail') {
-      if (!isLate) {
-        const reports = await this.#keys.reports(generation, members);
-        await this.#recordRemoved(members.filter(({ token }) => !reports.has(token)));
-      }
-      throw recoveryFailed(verdict.reason);
-    }
-    if (!isLate && verdict.members.some(({ token }) => token === this.#own.token)) return verdict;
+  #accept({ generation, verdict }: NumberedVerdict, next: number): Formation {
+    if (verdict.kind === 'fail') throw recoveryFailed(verdict.reason);
+    if (generation === next && verdict.members.some(({ token }) => token === this.#own.token)) return verdict;
     throw rankRemoved(this.#own.rank);
   }
 }

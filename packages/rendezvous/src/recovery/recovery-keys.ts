@@ -1,8 +1,10 @@
 import type { Store } from '@ringrun/core';
 import { PrefixStore } from '../store/prefix-store.ts';
 import { deletePrefix } from '../store/delete-prefix.ts';
-import { peek } from '../store/peek.ts';
-import type { Decision, Process, Report, Situation } from './decide.ts';
+import { peek, peekAll } from '../store/peek.ts';
+import type { Decision, Formation, Process, Report, Situation } from './decide.ts';
+import { packFormation, unpackFormation } from './packed-formation.ts';
+import type { PackedFormation } from './packed-formation.ts';
 
 /** A decision that ends a generation. */
 export type Verdict = Exclude<Decision, { kind: 'wait' }>;
@@ -51,8 +53,7 @@ export async function readJob(store: Store): Promise<JobWithLiving | undefined> 
   if (text === undefined) return undefined;
   const job = JSON.parse(text) as Job;
   const keys = new RecoveryKeys(store, job.id);
-  const gone = await Promise.all(job.members.map(({ token }) => keys.isGone(token)));
-  return { ...job, living: job.members.filter((_, i) => !gone[i]) };
+  return { ...job, living: await keys.presentAmong(job.members) };
 }
 
 /**
@@ -112,8 +113,65 @@ export class RecoveryKeys {
     }
   }
 
+  /** Records the report of a process, which abandons the previous generation with it. */
   async report(generation: number, { token }: Process, report: Report): Promise<void> {
-    await this.#keys.set(`${generationPrefix(generation)}report/${token}`, JSON.stringify(report));
+    const prefix = generationPrefix(generation);
+    await this.#keys.multiSet(
+      [`${prefix}report/${token}`, `${prefix}abandoned`],
+      [JSON.stringify(report), ''],
+    );
+  }
+
+  /** Records that the previous generation cannot be formed. */
+  async setAbandoned(generation: number): Promise<void> {
+    await this.#keys.set(`${generationPrefix(generation)}abandoned`, '');
+  }
+
+  /** Whether a process has abandoned the previous generation. Waits for it, at most so many milliseconds. */
+  async isAbandoned(generation: number, withinMs: number): Promise<boolean> {
+    return (await peek(this.#keys, `${generationPrefix(generation)}abandoned`, withinMs)) !== undefined;
+  }
+
+  /** Whether the process has died, has left, or seems to be dead to a member of the previous generation. */
+  async isMissing(generation: number, { token }: Process): Promise<boolean> {
+    const blamedOrLeft = [`${generationPrefix(generation)}blamed/${token}`, `left/${token}`];
+    const [found, isGone] = await Promise.all([
+      peekAll(this.#keys, blamedOrLeft),
+      this.#store.check([goneKey(token)]),
+    ]);
+    return isGone || found.some((value) => value !== undefined);
+  }
+
+  /**
+   * Makes a process the one that decides on the generation, if `before` is now: '' before the first, otherwise one that has died.
+   * Returns the token of the process that decides.
+   */
+  async electDecider(generation: number, before: string, { token }: Process): Promise<string> {
+    const elected = await this.#keys.compareSet(`${generationPrefix(generation)}decider`, before, token);
+    return Buffer.from(elected).toString('utf8');
+  }
+
+  /** The process that decides on a generation, undefined if its keys were deleted, and its sign of life. */
+  async decider(generation: number, { token }: Process): Promise<(string | undefined)[]> {
+    return await peekAll(this.#keys, [`${generationPrefix(generation)}decider`, `alive/${token}`]);
+  }
+
+  /** Publishes a recorded verdict for the members of the previous generation. */
+  async publish({ generation, verdict }: NumberedVerdict, before: readonly Process[]): Promise<void> {
+    const decided = verdict.kind === 'fail' ? verdict : packFormation(verdict, before);
+    await this.#keys.set(`${generationPrefix(generation)}decided`, JSON.stringify(decided));
+  }
+
+  /** The published verdict. Undefined if there is none within so many milliseconds. */
+  async published(
+    generation: number,
+    before: readonly Process[],
+    withinMs: number,
+  ): Promise<NumberedVerdict | undefined> {
+    const text = await peek(this.#keys, `${generationPrefix(generation)}decided`, withinMs);
+    if (text === undefined) return undefined;
+    const decided = JSON.parse(text) as PackedFormation | Exclude<Verdict, Formation>;
+    return { generation, verdict: decided.kind === 'fail' ? decided : unpackFormation(decided, before) };
   }
 
   /** The reports of the processes that have left the previous generation. */
@@ -167,9 +225,13 @@ export class RecoveryKeys {
       await this.#keys.deleteKey(`${kind}/${token}`);
   }
 
-  /** Records that a process of the previous generation seems to be dead. */
-  async setBlamed(generation: number, { token }: Process): Promise<void> {
-    await this.#keys.set(`${generationPrefix(generation)}blamed/${token}`, '');
+  /** Records that processes of the previous generation seem to be dead. */
+  async setBlamed(generation: number, processes: readonly Process[]): Promise<void> {
+    if (processes.length === 0) return;
+    await this.#keys.multiSet(
+      processes.map(({ token }) => `${generationPrefix(generation)}blamed/${token}`),
+      processes.map(() => ''),
+    );
   }
 
   /** Records that this process leaves the job after `committed` transactions. */
@@ -177,9 +239,22 @@ export class RecoveryKeys {
     await this.#keys.set(`left/${token}`, String(committed));
   }
 
-  /** Records that the others continue without a process that has not left, so that its launcher ends it. */
-  async setRemoved({ token }: Process): Promise<void> {
-    await this.#store.set(removedKey(token), '');
+  /** Records that the others continue without processes that have not left, so that their launchers end them. */
+  async setRemoved(processes: readonly Process[]): Promise<void> {
+    if (processes.length === 0) return;
+    await this.#store.multiSet(
+      processes.map(({ token }) => removedKey(token)),
+      processes.map(() => ''),
+    );
+  }
+
+  /** Those of the processes that have neither died nor left. */
+  async presentAmong(processes: readonly Process[]): Promise<Process[]> {
+    const [gone, left] = await Promise.all([
+      this.#goneAmong(processes),
+      this.#ofEach(processes, (token) => `left/${token}`, Number),
+    ]);
+    return processes.filter(({ token }) => !gone.has(token) && !left.has(token));
   }
 
   async isGone(token: string): Promise<boolean> {
@@ -239,8 +314,12 @@ export class RecoveryKeys {
     return { members, reports, left, dead, waiting: living, minRanks };
   }
 
-  async signOfLife({ token }: Process): Promise<string | undefined> {
-    return await peek(this.#keys, `alive/${token}`);
+  /** The signs of life of the processes, in their order. */
+  async signsOfLife(processes: readonly Process[]): Promise<(string | undefined)[]> {
+    return await peekAll(
+      this.#keys,
+      processes.map(({ token }) => `alive/${token}`),
+    );
   }
 
   async setSignOfLife({ token }: Process, count: number): Promise<void> {
@@ -281,10 +360,11 @@ export class RecoveryKeys {
   }
 
   async #goneAmong(processes: readonly Process[]): Promise<Set<string>> {
-    const gone = await Promise.all(
-      processes.map(async ({ token }) => ((await this.#store.check([goneKey(token)])) ? [token] : [])),
+    const gone = await peekAll(
+      this.#store,
+      processes.map(({ token }) => goneKey(token)),
     );
-    return new Set(gone.flat());
+    return new Set(processes.flatMap(({ token }, i) => (gone[i] === undefined ? [] : [token])));
   }
 
   async #ofEach<T>(
@@ -292,13 +372,16 @@ export class RecoveryKeys {
     keyOf: (token: string) => string,
     read: (text: string) => T,
   ): Promise<Map<string, T>> {
-    const found = await Promise.all(
-      processes.map(async ({ token }): Promise<[string, T][]> => {
-        const text = await peek(this.#keys, keyOf(token));
+    const texts = await peekAll(
+      this.#keys,
+      processes.map(({ token }) => keyOf(token)),
+    );
+    return new Map(
+      processes.flatMap(({ token }, i): [string, T][] => {
+        const text = texts[i];
         return text === undefined ? [] : [[token, read(text)]];
       }),
     );
-    return new Map(found.flat());
   }
 }
 

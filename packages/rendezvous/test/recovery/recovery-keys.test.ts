@@ -39,7 +39,7 @@ function forming(...members: Process[]): Formation {
 /** Rank 1 dies in a generation, and its replacement joins in the next one. */
 async function replace(generation: number, dead: Process, replacement: Process): Promise<void> {
   await keys.report(generation, survivor, { committed: 1, next: 'incomplete', isStep: true });
-  await keys.setBlamed(generation, dead);
+  await keys.setBlamed(generation, [dead]);
   await store.set(goneKey(dead.token), '');
   await keys.propose(generation, forming(survivor));
   await keys.addWaiting(replacement);

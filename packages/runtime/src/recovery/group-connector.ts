@@ -1,7 +1,7 @@
 import { HashStore } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/core';
-import { AbandonableStore, FormationAbandonedError, lookAgainMs } from '@ringrun/rendezvous';
-import type { Agreement, Clock, Generation, RecoveryKeys } from '@ringrun/rendezvous';
+import { AbandonableStore, FormationAbandonedError } from '@ringrun/rendezvous';
+import type { Agreement, Generation, RecoveryKeys } from '@ringrun/rendezvous';
 import type { Session } from '../process-group/session.ts';
 
 /**
@@ -15,14 +15,12 @@ export class GroupConnector {
   readonly #session: Session;
   readonly #keys: RecoveryKeys;
   readonly #agreement: Agreement;
-  readonly #clock: Clock;
   #connectMs = connectMs.first;
 
-  constructor(session: Session, keys: RecoveryKeys, agreement: Agreement, clock: Clock) {
+  constructor(session: Session, keys: RecoveryKeys, agreement: Agreement) {
     this.#session = session;
     this.#keys = keys;
     this.#agreement = agreement;
-    this.#clock = clock;
   }
 
   async connect(current: Generation, rank: number): Promise<ProcessGroup> {
@@ -51,9 +49,7 @@ export class GroupConnector {
 
   /** Rejects when a member has abandoned the generation, or has died. */
   async #untilAbandoned(current: Generation, over: AbortSignal): Promise<never> {
-    for (;;) {
-      await this.#clock.delay(lookAgainMs.max, over);
-      if (await this.#agreement.isAbandoned(current)) throw new FormationAbandonedError();
-    }
+    await this.#agreement.untilAbandoned(current, over);
+    throw new FormationAbandonedError();
   }
 }

@@ -64,12 +64,13 @@ export class Recovery {
     this.#isAdmitted = session.joins === undefined;
     if (this.#isAdmitted) this.#commit = new Commit(session.group);
     this.#keys = new RecoveryKeys(session.recoveryStore, id);
-    this.#signs = new SignsOfLife(this.#keys, own.self, own.clock, () => this.#lookForWaiting());
+    const lookForWaiting = () => this.#lookForWaiting();
+    this.#signs = new SignsOfLife(this.#keys, own.self, own.clock, lookForWaiting, members.length);
     const { minRanks } = options;
     const { timeoutMs } = session;
     const { clock } = own;
     this.#agreement = new Agreement(own.self, this.#keys, this.#signs, { minRanks, timeoutMs, clock });
-    this.#connector = new GroupConnector(session, this.#keys, this.#agreement, clock);
+    this.#connector = new GroupConnector(session, this.#keys, this.#agreement);
     session.leaveBy = () => this.#leave();
     own.begins();
   }
@@ -216,7 +217,6 @@ export class Recovery {
       const formation = await this.#agreement.agree(this.#current());
       this.#generation += 1;
       this.#members = formation.members;
-      await this.#agreement.recordRemoved(before, this.#members);
       if (this.#committed < formation.committed) {
         this.#committed = formation.committed;
         this.#next = 'none';
