@@ -32,3 +32,16 @@ export const systemClock: Clock = {
     };
   },
 };
+
+/** Calls `act` until the signal aborts, so many milliseconds after it has ended the last time. */
+export async function repeat(
+  clock: Clock,
+  intervalMs: number,
+  signal: AbortSignal,
+  act: () => Promise<void> | void,
+): Promise<void> {
+  while (!signal.aborted) {
+    await act();
+    await clock.delay(intervalMs, signal).catch(() => undefined);
+  }
+}

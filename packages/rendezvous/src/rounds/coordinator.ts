@@ -32,7 +32,7 @@ interface Delivered {
 export class Coordinator {
   readonly #delivered = new Map<string, Delivered>();
   readonly #ends = new Map<string, NodeEnd>();
-  /** Serial numbers continue after a node has left the state, because it may join again. */
+  /** Serial numbers of nodes with keys. They continue after a node has left the state, because it may join again. */
   readonly #serials = new Map<string, number>();
 
   /** Number of the last message of each node: a slow one may arrive after a newer one. */
@@ -43,6 +43,7 @@ export class Coordinator {
     const { id } = facts.node;
     if (facts.message <= (this.#messages.get(id) ?? 0)) return state;
     this.#messages.set(id, facts.message);
+    if (!this.#serials.has(id)) this.#serials.set(id, facts.serial);
     if (isOutOfDate(facts, state)) {
       // The node reads its newest part, and then repeats what it has to tell.
       this.#delivered.delete(id);
@@ -64,10 +65,21 @@ export class Coordinator {
     return next;
   }
 
+  /** The nodes that have left the state, whose keys have not been deleted. */
+  departed(state: RendezvousState): string[] {
+    const present = new Set(nodesWithPart(state));
+    return [...this.#serials.keys()].filter((id) => !present.has(id));
+  }
+
+  /** The keys of a node are deleted. If it returns, it tells the serial number that it expects. */
+  forget(id: string): void {
+    this.#serials.delete(id);
+  }
+
   /** The parts that nodes other than `own` must read now. */
   deliveries(state: RendezvousState, own: string): Delivery[] {
     const parts = partsOf(state);
-    const here = nodesWithPart(parts);
+    const here = nodesWithPart(state);
     const isLike = unchangedIn(parts);
     const found: Delivery[] = [];
     for (const id of new Set([...here, ...this.#ends.keys(), ...this.#delivered.keys()])) {

@@ -12,6 +12,8 @@ export interface NodeFacts extends Pick<
   readonly hasReadVerdict: boolean;
   /** Number of the message, from 1 for each node. */
   readonly message: number;
+  /** Serial number of its newest part of the state; 0 before its first. */
+  readonly serial: number;
   /** Milliseconds since `joiningSince`: the clocks of two hosts are never compared. */
   readonly joiningMs: number;
 }
@@ -20,7 +22,7 @@ export function factsOf(
   nodeState: NodeState,
   state: RendezvousState | undefined,
   now: number,
-): Omit<NodeFacts, 'message'> {
+): Omit<NodeFacts, 'message' | 'serial'> {
   const { node, terms, timing, runId, leaving, workers, before, freePort, hasJoined } = nodeState;
   // Only a new store has not read the last state of a lost one.
   const isKnown = state !== undefined && state.participants.some((other) => other.node.id === node.id);
@@ -35,7 +37,7 @@ export function factsOf(
 
 /** The local state of a node, as the node that serves the store knows it. `own`: that node's. */
 export function nodeStateOf(
-  { round: _round, message: _message, hasReadVerdict: _, joiningMs, ...facts }: NodeFacts,
+  { round: _1, message: _2, serial: _3, hasReadVerdict: _4, joiningMs, ...facts }: NodeFacts,
   own: NodeState,
   now: number,
 ): NodeState {

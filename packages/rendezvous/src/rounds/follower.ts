@@ -21,28 +21,33 @@ export class Follower {
     this.#clock = clock;
   }
 
-  /** The next part of the state. Undefined if there is none for a second. */
-  async read(client: RendezvousClient): Promise<RendezvousState | undefined> {
-    const newest = await client.readPart(this.#id, this.#serial + 1);
+  /** The next part of the state. Undefined if there is none for a second, or longer if the job has very many nodes. */
+  async read(client: RendezvousClient, nodes: number): Promise<RendezvousState | undefined> {
+    const newest = await client.readPart(this.#id, this.#serial + 1, nodes);
     this.#serial = newest?.serial ?? this.#serial;
     return newest?.state;
   }
 
-  /** Sends the facts to the leader. Resolves with false if they are sent already, and need not be repeated yet. */
+  /**
+   * Sends the facts to the leader. Resolves with false if they are sent already, and need not be repeated yet.
+   *
+   * @param again Whether to repeat them now.
+   */
   async post(
     client: RendezvousClient,
     nodeState: NodeState,
     state: RendezvousState | undefined,
+    again: boolean,
   ): Promise<boolean> {
     const now = this.#clock.now();
     const facts = factsOf(nodeState, state, now);
     const text = JSON.stringify({ ...facts, joiningMs: 0, serial: this.#serial });
     const isKnown = this.#posted?.text === text && now - this.#posted.at < repeatAfterMs;
-    if (isKnown || this.#isPosting) return false;
+    if ((isKnown && !again) || this.#isPosting) return false;
     this.#isPosting = true;
     try {
       this.#messages += 1;
-      await client.post({ ...facts, message: this.#messages });
+      await client.post({ ...facts, message: this.#messages, serial: this.#serial });
       this.#posted = { text, at: now };
       return true;
     } finally {

@@ -47,16 +47,22 @@ export class Leader {
     return all.reduce((next, facts) => this.#coordinator.take(next, facts, nodeState, clock), state);
   }
 
-  /** The nodes of the state without heartbeats for a lease. */
+  /** The nodes without heartbeats for a lease. Deletes the keys of those that are no longer in the state. */
   async silentNodes(
     client: RendezvousClient,
-    { participants, waitList }: RendezvousState,
+    state: RendezvousState,
     timing: Timing,
   ): Promise<ReadonlySet<string>> {
-    const nodes = [...participants.map(({ node }) => node), ...waitList];
-    const counts = await client.readHeartbeats(nodes.map(({ id }) => id));
+    const nodes = [...state.participants.map(({ node }) => node), ...state.waitList];
+    const departed = this.#coordinator.departed(state);
+    const counts = await client.readHeartbeats([...nodes.map(({ id }) => id), ...departed]);
     this.#liveness = updateLiveness(this.#liveness, counts, this.#clock.now(), timing.keepAliveIntervalMs);
-    return silentNodes(this.#liveness, leaseLength(timing));
+    const silent = silentNodes(this.#liveness, leaseLength(timing));
+    for (const id of departed.filter((one) => silent.has(one))) {
+      this.#coordinator.forget(id);
+      await client.forgetNode(id);
+    }
+    return silent;
   }
 
   /** Forgets the silence of nodes that have joined again. */

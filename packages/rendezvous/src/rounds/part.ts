@@ -40,8 +40,7 @@ export function partsOf(state: RendezvousState): Parts {
 }
 
 /** The nodes that have a part. */
-export function nodesWithPart({ state }: Parts): string[] {
-  const { participants, waitList, refused } = state;
+export function nodesWithPart({ participants, waitList, refused }: RendezvousState): string[] {
   return [...participants.map(({ node }) => node), ...waitList, ...refused].map(({ id }) => id);
 }
 

@@ -1,7 +1,7 @@
 import { RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { deletePrefix } from '../store/delete-prefix.ts';
-import { peek } from '../store/peek.ts';
+import { peek, peekAll } from '../store/peek.ts';
 import type { NodeFacts } from './facts.ts';
 import type { RendezvousState } from './rendezvous-state.ts';
 import type { RendezvousStore } from './rendezvous-options.ts';
@@ -12,12 +12,27 @@ const inboxKey = 'rendezvous/inbox';
 export const blockSize = 64;
 const blockPrefix = (block: number) => `${inboxKey}/${block}/`;
 const messageKey = (number: number) => `${blockPrefix(Math.floor(number / blockSize))}${number % blockSize}`;
-const partKey = (id: string, serial: number) => `rendezvous/part/${id}/${serial}`;
+const partPrefix = (id: string) => `rendezvous/part/${id}/`;
+const partKey = (id: string, serial: number) => `${partPrefix(id)}${serial}`;
 const incarnationKey = 'rendezvous/incarnation';
 const aliveKey = (id: string) => `rendezvous/alive/${id}`;
 
 /** Milliseconds of one call that waits. Shorter than the pings of a waiting connection, and than its first line about a wait. */
 export const waitMs = 980;
+
+/**
+ * Milliseconds of one such call of a node that waits for its part. In a large job they are longer, so that all nodes together
+ * make at most 1000 of them in a second. A part that is written ends the call at once.
+ */
+function waitForPartMs(nodes: number): number {
+  return Math.min(Math.max(waitMs, nodes), 10_000);
+}
+
+/** A store whose connection can do without the pings of waiting calls. A user's store need not. */
+interface QuietStore {
+  /** Sends no pings for so long after an answer of the store. */
+  keepQuiet(forMs: number): void;
+}
 
 /**
  * One connection to the store of the job. The node that serves the store, the leader, reads messages of the other nodes, and
@@ -49,13 +64,17 @@ export class RendezvousClient {
 
   /**
    * The newest part of a node and its serial number, at least `serial`; the first has 1. Undefined if the leader has not
-   * written it within a second.
+   * written it within a second, or longer in a job of very many nodes.
    */
   async readPart(
     id: string,
     serial: number,
+    nodes: number,
   ): Promise<{ serial: number; state: RendezvousState } | undefined> {
-    let text = await this.#soon(partKey(id, serial));
+    const withinMs = waitForPartMs(nodes);
+    const client: Store & Partial<QuietStore> = this.#client;
+    client.keepQuiet?.(withinMs > waitMs ? withinMs : 0);
+    let text = await this.#soon(partKey(id, serial), withinMs);
     if (text === undefined) return undefined;
     let newest = serial;
     // An older part may assign a rank to a node that was cut off, and that another node has now.
@@ -94,13 +113,19 @@ export class RendezvousClient {
 
   /** The messages with these numbers. Undefined for one that is not there yet. */
   async readMessages(numbers: readonly number[]): Promise<(NodeFacts | undefined)[]> {
-    const texts = await Promise.all(numbers.map((number) => peek(this.#client, messageKey(number))));
+    const texts = await peekAll(this.#client, numbers.map(messageKey));
     return texts.map((text) => (text === undefined ? undefined : (JSON.parse(text) as NodeFacts)));
   }
 
   /** Deletes the messages in a block of `blockSize` numbers. */
   async deleteBlock(block: number): Promise<void> {
     await deletePrefix(this.#client, blockPrefix(block));
+  }
+
+  /** Deletes the keys of a node that has ended. */
+  async forgetNode(id: string): Promise<void> {
+    await deletePrefix(this.#client, partPrefix(id));
+    await this.#client.deleteKey(aliveKey(id));
   }
 
   // --- Heartbeats.
@@ -112,8 +137,8 @@ export class RendezvousClient {
 
   /** Reads the heartbeat counters; 0 for a node without heartbeats. */
   async readHeartbeats(ids: readonly string[]): Promise<Map<string, number>> {
-    const counts = await Promise.all(ids.map((id) => this.#client.add(aliveKey(id), 0)));
-    return new Map(ids.map((id, index) => [id, counts[index]]));
+    const counts = await peekAll(this.#client, ids.map(aliveKey));
+    return new Map(ids.map((id, index) => [id, Number(counts[index] ?? 0)]));
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '../clock.ts';
+import { repeat, systemClock } from '../clock.ts';
 import type { Clock } from '../clock.ts';
 import { EventPrinter } from './event-printer.ts';
 import { mustBeGoneAt } from './lease.ts';
@@ -28,7 +28,7 @@ import type { NodeState } from './node-state.ts';
 import { describeCut } from './step.ts';
 import type { Clock as Reading, Step } from './step.ts';
 import { RendezvousClient, isFatal, isLost } from './rendezvous-client.ts';
-import { isSame, nameOf } from './rendezvous-state.ts';
+import { countOf, isSame, nameOf } from './rendezvous-state.ts';
 import type { NodeEnd, RendezvousState } from './rendezvous-state.ts';
 import type { RendezvousEnd, RendezvousOptions } from './rendezvous-options.ts';
 import type { RunningWorkers } from './worker-control.ts';
@@ -137,7 +137,7 @@ export class Rendezvous {
         this.#onState(role.take(state, facts, this.#nodeState, this.#readClock()));
       return;
     }
-    const state = await role.read(client);
+    const state = await role.read(client, this.#state ? countOf(this.#state) : 1);
     if (state) this.#onState(state);
   }
 
@@ -190,7 +190,7 @@ export class Rendezvous {
   }
 
   async #sendHeartbeats(): Promise<void> {
-    await this.#every(this.#options.timing.keepAliveIntervalMs, () => {
+    await repeat(this.#clock, this.#options.timing.keepAliveIntervalMs, this.#over.signal, () => {
       // Not awaited, so that the next heartbeat does not wait for this answer.
       if (this.#client) void this.#sendHeartbeat(this.#client);
     });
@@ -205,8 +205,12 @@ export class Rendezvous {
       return;
     }
     if (client !== this.#client && this.#client) return;
+    const wasCutOff = this.#isCutOffForLong();
     this.#nodeState = onRenewed(this.#nodeState, sentAt);
     this.#extendWorkers();
+    // The leader may have deleted the part with which this node would learn that it was removed.
+    if (wasCutOff && this.#role instanceof Follower && this.#state)
+      await this.#post(this.#role, undefined, true);
   }
 
   /** The workers end with the lease even if this process is stopped. */
@@ -215,7 +219,7 @@ export class Rendezvous {
   }
 
   async #checkHeartbeats(): Promise<void> {
-    await this.#every(this.#options.timing.keepAliveIntervalMs / 2, async () => {
+    await repeat(this.#clock, this.#options.timing.keepAliveIntervalMs / 2, this.#over.signal, async () => {
       if (!(this.#role instanceof Leader) || !this.#client || !this.#state) return;
       // `#watchState` meets and handles the same error.
       const silent = await this.#role
@@ -223,14 +227,6 @@ export class Rendezvous {
         .catch(() => this.#nodeState.silent);
       this.#nodeState = { ...this.#nodeState, silent };
     });
-  }
-
-  async #every(intervalMs: number, act: () => Promise<void> | void): Promise<void> {
-    const { signal } = this.#over;
-    while (!signal.aborted) {
-      await act();
-      await this.#clock.delay(intervalMs, signal).catch(() => undefined);
-    }
   }
 
   #onState(state: RendezvousState): void {
@@ -317,11 +313,11 @@ export class Rendezvous {
     this.#onState(step.state);
   }
 
-  async #post(role: Follower, end: NodeEnd | undefined): Promise<void> {
+  async #post(role: Follower, end: NodeEnd | undefined, again = false): Promise<void> {
     const client = this.#client;
     if (!client) return;
     try {
-      const isSent = await role.post(client, this.#nodeState, this.#state);
+      const isSent = await role.post(client, this.#nodeState, this.#state, again);
       // The job is over, whatever the leader reads.
       const isOver = this.#state?.phase === 'closed' && end?.kind === this.#state.verdict?.kind;
       if (isSent && isOver) this.#finish(end!);

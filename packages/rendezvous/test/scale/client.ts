@@ -33,6 +33,8 @@ export class SimulatedClient extends CallingStore implements Receiver {
   #nextId = 1;
   #stopTicking: (() => void) | undefined;
   #pingIsUnanswered = false;
+  #quietMs = 0;
+  #heardAt = -Infinity;
   #ended: RingrunError | undefined;
 
   /** @param name unique, of 36 characters as a real one */
@@ -50,8 +52,14 @@ export class SimulatedClient extends CallingStore implements Receiver {
     return Promise.resolve();
   }
 
+  /** As `StoreClient.keepQuiet`. */
+  keepQuiet(forMs: number): void {
+    this.#quietMs = forMs;
+  }
+
   onReply(id: number, result: Result): void {
     if (!this.#host.runs()) return;
+    this.#heardAt = this.#host.clock.now();
     if (result.kind === 'pong') this.#pingIsUnanswered = false;
     const pending = this.#settle(id);
     if (result.kind !== 'failure') pending?.resolve(result);
@@ -88,6 +96,7 @@ export class SimulatedClient extends CallingStore implements Receiver {
       this.#settle(id)?.reject(new StoreTimeoutError([], 'the store has not answered'));
     }
     if (this.#pingIsUnanswered || this.#pending.size === 0) return;
+    if (this.#host.clock.now() - this.#heardAt < this.#quietMs) return;
     this.#pingIsUnanswered = true;
     this.#send({ op: 'ping' });
   }
