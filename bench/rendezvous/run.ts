@@ -1,17 +1,21 @@
 // Simulates jobs of many nodes with the real rendezvous, and prints a row of a table for each number of nodes:
-// `npm run bench:rendezvous -- [nodes…]`. Default: 16 to 256.
+// `npm run bench:rendezvous -- [scenario…] [nodes…]`. Default: all scenarios, 16 to 256 nodes.
 import { cpus } from 'node:os';
-import { agreement } from '../../packages/rendezvous/test/scale/recovery.ts';
-import { death, flapping, form, straggler } from '../../packages/rendezvous/test/scale/scenarios.ts';
+import { agreement, rankInfos } from '../../packages/rendezvous/test/scale/recovery.ts';
+import { death, flapping, form, idle, straggler } from '../../packages/rendezvous/test/scale/scenarios.ts';
 
-const sizes = process.argv.slice(2).map(Number);
-const scenarios = { form, death, straggler, flapping, agreement };
+const words = process.argv.slice(2);
+const sizes = words.filter((word) => /^\d+$/.test(word)).map(Number);
+const scenarios = { form, idle, death, straggler, flapping, agreement, rankInfos };
+
+const names = words.filter((word) => word in scenarios);
 
 console.log(`On ${cpus()[0].model}\n`);
 console.log('| nodes | scenario | time | messages per node | kB per node | simulated in |');
 console.log('| -: | - | -: | -: | -: | -: |');
 for (const nodes of sizes.length > 0 ? sizes : [16, 64, 256]) {
   for (const [name, scenario] of Object.entries(scenarios)) {
+    if (names.length > 0 && !names.includes(name)) continue;
     const startedAt = performance.now();
     const { ms, messages, bytes } = await scenario({ seed: 1, nodes });
     const seconds = (performance.now() - startedAt) / 1000;

@@ -1,3 +1,4 @@
+import { isSameList } from '@ringrun/core';
 import type { Timing } from '../../src/rounds/node-state.ts';
 import { defaultRestartBackoff } from '../../src/rounds/restart-backoff.ts';
 import type { JobTerms } from '../../src/rounds/rendezvous-state.ts';
@@ -52,6 +53,8 @@ export class ScaleJob {
   lostMs = 0;
   readonly #ranks = new RanksHeld();
   readonly #started = new Map<number, Set<string>>();
+  /** One list for all nodes of a round: each of them computes its own. */
+  #processes: readonly number[] = [];
   #brokenAt: number | undefined;
   #error: Error | undefined;
   #serial = 0;
@@ -110,9 +113,13 @@ export class ScaleJob {
   }
 
   /** The traffic of the store since an earlier moment. */
-  trafficSince({ messages, bytes }: Traffic): Traffic {
+  trafficSince({ messages, bytes, busyMs }: Traffic): Traffic {
     const now = this.server.traffic;
-    return { messages: now.messages - messages, bytes: now.bytes - bytes };
+    return {
+      messages: now.messages - messages,
+      bytes: now.bytes - bytes,
+      busyMs: now.busyMs - busyMs,
+    };
   }
 
   fail(error: unknown): void {
@@ -121,6 +128,12 @@ export class ScaleJob {
 
   endMs({ host }: SimulatedLauncher): number {
     return this.time.random.between(0.5, 1) * endWithinMs + (this.slowEnds.get(host) ?? 0);
+  }
+
+  /** The round with a list of processes that it shares with other nodes. */
+  shared(round: Round): Round {
+    if (!isSameList(round.processesPerNode, this.#processes)) this.#processes = round.processesPerNode;
+    return { ...round, processesPerNode: this.#processes };
   }
 
   /** A launcher starts the workers of a round. */

@@ -107,7 +107,7 @@ export class SimulatedLauncher implements Host, RendezvousStore, WorkerControl {
   }
 
   start(round: Round): RunningWorkers {
-    this.workers = new SimulatedWorkers(this, this.#job, round);
+    this.workers = new SimulatedWorkers(this, this.#job, this.#job.shared(round));
     return this.workers;
   }
 }

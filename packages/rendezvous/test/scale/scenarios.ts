@@ -16,6 +16,18 @@ export async function form(settings: ScaleSettings): Promise<Cost> {
   return costOf(job, none, at - (settings.startWithinMs ?? 2000));
 }
 
+/** A second of a job whose workers run: `ms` are the milliseconds for which the thread of the store is busy. */
+export async function idle(settings: ScaleSettings): Promise<Cost> {
+  const job = await running(settings);
+  const seconds = 30;
+  const before = job.server.traffic;
+  const end = job.time.now + 1000 * seconds;
+  await job.runUntil(() => job.time.now >= end, 2000 * seconds);
+  const { messages, bytes, busyMs } = job.trafficSince(before);
+  const perNode = settings.nodes * seconds;
+  return { ms: busyMs / seconds, messages: messages / perNode, bytes: bytes / perNode };
+}
+
 /** A host dies, and a launcher starts in its place 10 s later: the time without a step of training. */
 export async function death(settings: ScaleSettings): Promise<Cost> {
   const job = await running(settings);

@@ -24,6 +24,8 @@ export const dataCenter: Network = { delayMs: 0.25, messageMs: 0.03, byteMs: 1e-
 export interface Traffic {
   readonly messages: number;
   readonly bytes: number;
+  /** Milliseconds for which its thread was busy. */
+  readonly busyMs: number;
 }
 
 /** Receives the replies of one client. */
@@ -55,7 +57,9 @@ export class SimulatedServer {
   }
 
   get traffic(): Traffic {
-    return { messages: this.#messages, bytes: this.#bytes };
+    const { messageMs, byteMs } = this.#network;
+    const [messages, bytes] = [this.#messages, this.#bytes];
+    return { messages, bytes, busyMs: messages * messageMs + bytes * byteMs };
   }
 
   connect(client: string, receiver: Receiver): void {
