@@ -82,6 +82,12 @@ describe.skipIf(problem)(`slow links${problem ? `: skipped, ${problem}` : ''}`, 
         ddp: { sync: 'ddp', steps: 2 },
         'ddp int8': { sync: 'ddp', hook: 'int8Compress', steps: 2 },
         'DiLoCo 100 int8': diloco(100, { innerSteps: 100, transport: 'int8' }),
+        'streaming 50 int8': diloco(100, {
+          innerSteps: 50,
+          fragments: 4,
+          overlapSteps: 6,
+          transport: 'int8',
+        }),
         'streaming 100 int8': diloco(100, {
           innerSteps: 100,
           fragments: 4,
