@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "operators/vectors.h"
+#include "operators/wide.h"
 
 namespace ringrun {
 namespace {
@@ -23,19 +24,13 @@ struct Magnitudes {
   static RINGRUN_INLINE void add(D& sum, const D& x) { sum += x < 0 ? -x : x; }
 };
 
-template <std::size_t Bytes>
-struct Wide {
-  typedef double Doubles __attribute__((vector_size(Bytes)));
-  typedef float Floats __attribute__((vector_size(Bytes / 2)));
-};
-
 // 16 sums, each of every 16th element, are added in the order of Lanes::sum.
 template <typename Term>
 struct SumOf {
   template <std::size_t Bytes>
   static RINGRUN_INLINE void run(const float* x, std::size_t count, double& result) {
-    using Doubles = typename Wide<Bytes>::Doubles;
-    using Floats = typename Wide<Bytes>::Floats;
+    using Doubles = typename WideVectors<Bytes>::Doubles;
+    using Floats = typename WideVectors<Bytes>::Floats;
     constexpr std::size_t kWidth = Bytes / sizeof(double);
     constexpr std::size_t kVectors = kLanes / kWidth;
     Doubles sums[kVectors] = {};

@@ -14,30 +14,31 @@ namespace ringrun {
 // Elements that are computed at a time, in as many vectors as they need.
 constexpr std::size_t kWide = 8;
 
+// As many numbers in both precisions.
 template <std::size_t Bytes>
-struct Vectors {
-  typedef double Numbers __attribute__((vector_size(Bytes)));
-  typedef float Narrow __attribute__((vector_size(Bytes / 2)));
+struct WideVectors {
+  typedef double Doubles __attribute__((vector_size(Bytes)));
+  typedef float Floats __attribute__((vector_size(Bytes / 2)));
 };
 
 // 8 numbers in double precision.
 template <std::size_t Bytes>
 struct Wide {
-  using Numbers = typename Vectors<Bytes>::Numbers;
-  using Narrow = typename Vectors<Bytes>::Narrow;
+  using Doubles = typename WideVectors<Bytes>::Doubles;
+  using Floats = typename WideVectors<Bytes>::Floats;
   static constexpr std::size_t kWidth = Bytes / sizeof(double);
   static constexpr std::size_t kVectors = kWide / kWidth;
 
-  Numbers vectors[kVectors];
+  Doubles vectors[kVectors];
 
   RINGRUN_INLINE void clear() {
-    for (auto& vector : vectors) vector = Numbers{};
+    for (auto& vector : vectors) vector = Doubles{};
   }
   RINGRUN_INLINE void load(const float* from) {
     for (std::size_t v = 0; v < kVectors; ++v) {
-      Narrow narrow;
+      Floats narrow;
       std::memcpy(&narrow, from + v * kWidth, sizeof narrow);
-      vectors[v] = __builtin_convertvector(narrow, Numbers);
+      vectors[v] = __builtin_convertvector(narrow, Doubles);
     }
   }
   // 0 after the first `count` elements.
@@ -50,7 +51,7 @@ struct Wide {
   // Rounds to float32.
   RINGRUN_INLINE void store(float* to) const {
     for (std::size_t v = 0; v < kVectors; ++v) {
-      const Narrow narrow = __builtin_convertvector(vectors[v], Narrow);
+      const Floats narrow = __builtin_convertvector(vectors[v], Floats);
       std::memcpy(to + v * kWidth, &narrow, sizeof narrow);
     }
   }
@@ -62,7 +63,7 @@ struct Wide {
   }
   // To float32 numbers.
   RINGRUN_INLINE void round() {
-    for (auto& vector : vectors) vector = __builtin_convertvector(__builtin_convertvector(vector, Narrow), Numbers);
+    for (auto& vector : vectors) vector = __builtin_convertvector(__builtin_convertvector(vector, Floats), Doubles);
   }
   RINGRUN_INLINE void load(const double* from) {
     for (std::size_t v = 0; v < kVectors; ++v) std::memcpy(&vectors[v], from + v * kWidth, Bytes);
