@@ -40,7 +40,7 @@ test('the client refuses a store of another version at once', async () => {
   expect(((await opening) as Error).message).toContain('its protocol is "ringrun-store/\\x1b[2J4"');
 });
 
-test('a quiet connection sends no pings for waiting calls while the store answers other ones', async () => {
+test('a quiet connection sends no pings for waiting calls while the store answers other calls', async () => {
   const server = new Router({ linger: 0 });
   await server.bind(`tcp://${host}:0`);
   onTestFinished(() => {
