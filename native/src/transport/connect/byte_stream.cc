@@ -112,13 +112,14 @@ std::uint64_t ByteStream::lose() {
     if (got <= 0) break;
     received_ += static_cast<std::uint64_t>(got);
   }
-  fd_.reset();
+  if (fd_) lost_ = std::move(fd_);
   return received_;
 }
 
 bool ByteStream::resume(UniqueFd fd, std::uint64_t theirs, const std::optional<int>& relay) {
   if (theirs < kept_.begin() || theirs > kept_.end()) return false;
   fd_ = std::move(fd);
+  lost_.reset();
   relay_ = relay;
   kept_.dropUntil(theirs);
   sent_ = theirs;

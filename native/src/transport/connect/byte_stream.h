@@ -78,6 +78,9 @@ class ByteStream {
   void dropAcknowledged();
 
   UniqueFd fd_;
+  // The connection that was given up, open until another one continues it: if its way works again, the other side may still use
+  // it, and a reset would tell that this process has ended.
+  UniqueFd lost_;
   bool isResumable_ = false;
   std::optional<int> relay_;
   int mostUnsent_ = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/write_line.h"
+
 namespace ringrun {
 
 std::vector<int> Detours::relaysTo(int peer) const {
@@ -14,10 +16,22 @@ std::vector<int> Detours::relaysTo(int peer) const {
   return relays;
 }
 
+std::string Detours::describeChange(const std::optional<int>& before, const std::optional<int>& now, int peer,
+                                    const std::string& problem) const {
+  const std::string rank = "ringrun: rank " + std::to_string(rank_);
+  if (!now) return rank + " reaches " + nameOf(peer) + " directly again.\n";
+  const std::string reason = problem.empty() ? "" : ": " + problem;
+  const std::string through = ". Their data passes through " + nameOf(*now) + ", whose links carry it twice.";
+  if (before) return rank + " no longer reaches " + nameOf(peer) + " through " + nameOf(*before) + reason + through + "\n";
+  return rank + " cannot reach " + nameOf(peer) + reason + through + " Check the routes and firewalls between the two hosts.\n";
+}
+
 // Data of the pair that is under way on another way would arrive only if that way works again.
-void Detours::follow(const std::optional<int>& relay, int peer) {
+void Detours::follow(const std::optional<int>& relay, int peer, const std::string& problem) {
   auto& known = relayTo_[static_cast<std::size_t>(peer)];
   if (known == relay) return;
+  // Each of the two ranks may find this way at the same time, and be told of it before it has finished.
+  if (rank_ > peer) writeLine(describeChange(known, relay, peer, problem));
   known = relay;
   for (const auto& [key, stream] : streams()) {
     if (key.peer == peer && key.isDialled && stream->relay() != relay) stream->lose();

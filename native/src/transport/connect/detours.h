@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -38,8 +39,9 @@ class Detours {
   std::optional<int> relayTo(int peer) const { return relayTo_[static_cast<std::size_t>(peer)]; }
 
   // Connections to `peer` pass through `relay` from now on, or directly without a value. Those that this rank opened give up
-  // present connections on other ways.
-  void follow(const std::optional<int>& relay, int peer);
+  // present connections on other ways. The higher rank of the two writes a line if this is new to it. `problem`: the reason why
+  // the way before was given up; empty if only the other rank knows.
+  void follow(const std::optional<int>& relay, int peer, const std::string& problem = {});
 
   // The streams by the rank at the other end, the purpose, the lane, and the side of this rank.
   struct Key {
@@ -62,6 +64,10 @@ class Detours {
   std::vector<std::pair<Key, std::shared_ptr<ByteStream>>> streams();
 
  private:
+  std::string nameOf(int rank) const { return ringrun::nameOf(rank, endpoints_[static_cast<std::size_t>(rank)]); }
+  std::string describeChange(const std::optional<int>& before, const std::optional<int>& now, int peer,
+                             const std::string& problem) const;
+
   int rank_;
   Topology topology_;
   std::vector<Endpoint> endpoints_;

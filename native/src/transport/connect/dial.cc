@@ -225,7 +225,8 @@ void Dialling::readContinuation() {
 }
 
 Link Dialling::finish() {
-  followWay();
+  Detours& detours = directory_.detours();
+  detours.follow(relay_, peer_, problemOf(detours.relayTo(peer_)));
   if (resumed_) {
     const bool isKnown = continuation_.kind == Continuation::Kind::Resumed;
     if (!isKnown || !resumed_->resume(std::move(fd_), continuation_.received, relay_)) {
@@ -235,26 +236,8 @@ Link Dialling::finish() {
   }
   auto stream = std::make_shared<ByteStream>(std::move(fd_));
   stream->setRelay(relay_);
-  directory_.detours().add({peer_, hello_.purpose, hello_.lane, true}, stream);
+  detours.add({peer_, hello_.purpose, hello_.lane, true}, stream);
   return Link(std::move(stream), handshake_->cipher());
-}
-
-void Dialling::followWay() {
-  Detours& detours = directory_.detours();
-  const std::optional<int> before = detours.relayTo(peer_);
-  if (before == relay_) return;
-  detours.follow(relay_, peer_);
-  const std::string rank = "ringrun: rank " + std::to_string(directory_.rank());
-  const std::string peer = directory_.nameOf(peer_);
-  if (!relay_) return writeLine(rank + " reaches " + peer + " directly again.\n");
-  const std::string through = "Their data passes through " + directory_.nameOf(*relay_) + ", whose links carry it twice.";
-  if (!before) {
-    return writeLine(rank + " cannot reach " + peer + (lastProblem_.empty() ? "" : ": " + lastProblem_) + ". " + through +
-                     " Check the routes and firewalls between the two hosts.\n");
-  }
-  const auto problem = relayProblems_.find(*before);
-  writeLine(rank + " no longer reaches " + peer + " through " + directory_.nameOf(*before) +
-            (problem == relayProblems_.end() ? "" : ": " + problem->second) + ". " + through + "\n");
 }
 
 void Dialling::againAfter(int error) {
@@ -294,6 +277,12 @@ void Dialling::again(Milliseconds pause) {
   fd_.reset();
   state_ = State::Idle;
   next_ = Clock::now() + pause;
+}
+
+std::string Dialling::problemOf(const std::optional<int>& way) const {
+  if (!way) return lastProblem_;
+  const auto problem = relayProblems_.find(*way);
+  return problem == relayProblems_.end() ? "" : problem->second;
 }
 
 // "connect (10.0.0.1:4711): No route to host (errno 113); through rank 1: no answer from 10.0.0.2:4712"

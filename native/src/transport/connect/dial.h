@@ -66,13 +66,15 @@ class Dialling {
   void sendContinuation();
   void readContinuation();
   Link finish();
-  void followWay();
   Milliseconds attemptTimeout() const;
   void connected();
   void again(Milliseconds pause);
   void againAfter(int error);
   void againAfter(std::string problem);
   void againAfterRelay(std::string problem);
+
+  // The reason why the last attempt on this way failed; empty if none did.
+  std::string problemOf(const std::optional<int>& way) const;
 
   const Directory& directory_;
   int peer_;

@@ -67,11 +67,7 @@ class Directory {
   const std::shared_ptr<Detours>& sharedDetours() const { return detours_; }
 
   // "rank 1 (host node1, 10.0.0.2)"
-  std::string nameOf(int peer) const {
-    const Endpoint& endpoint = endpointOf(peer);
-    const std::string host = endpoint.hostName.empty() ? "" : "host " + endpoint.hostName + ", ";
-    return "rank " + std::to_string(peer) + " (" + host + endpoint.address + ")";
-  }
+  std::string nameOf(int peer) const { return ringrun::nameOf(peer, endpointOf(peer)); }
 
   // The ranks of this rank's host, including itself.
   const Team& localRanks() const { return topology_.ranksOn(topology_.hostOf(rank_)); }

@@ -14,6 +14,11 @@
 
 namespace ringrun {
 
+std::string nameOf(int rank, const Endpoint& endpoint) {
+  const std::string host = endpoint.hostName.empty() ? "" : "host " + endpoint.hostName + ", ";
+  return "rank " + std::to_string(rank) + " (" + host + endpoint.address + ")";
+}
+
 std::string describe(const Endpoint& endpoint, SocketType socketType) {
   if (socketType == SocketType::Unix) return describeSocket(endpoint.socketName);
   const bool bracketed = endpoint.address.find(':') != std::string::npos;

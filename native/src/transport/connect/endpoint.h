@@ -32,6 +32,9 @@ constexpr Milliseconds kDefaultSilentPeerTimeout{15'000};
 
 std::string describe(const Endpoint& endpoint, SocketType socketType);
 
+// "rank 1 (host node1, 10.0.0.2)"
+std::string nameOf(int rank, const Endpoint& endpoint);
+
 // "15 s", "1.5 s"
 std::string inSeconds(Milliseconds time);
 
