@@ -15,6 +15,20 @@ export interface OwnConnection {
   silentMs: number;
 }
 
+/** See native/src/base/launcher_watch.h. */
+export interface NativeLauncherWatch {
+  /** The descriptor of the pipe. */
+  descriptor: number;
+  /** The lines for stderr. */
+  launcherEnded: string;
+  leaseExpired: string;
+  /** Removed when the launcher has ended. */
+  folder?: string;
+  /** Receives `record`, a JSON object, with the members `time` and `hostTime`, when a lease has ended. */
+  recordFile?: string;
+  record?: string;
+}
+
 /** Size of images of bytes or floats. */
 export type NativeImageSize = readonly [channels: number, height: number, width: number];
 
@@ -293,4 +307,9 @@ export interface NativeBinding {
    * process has truncated it, ends the process with SIGBUS.
    */
   mapFile(fd: number, bytes: number): ArrayBuffer;
+  /**
+   * Starts a thread that kills the process group of this process when the other end of a pipe closes, or when the lease ends
+   * that was read from it last. Once per process.
+   */
+  watchLauncher(watch: NativeLauncherWatch): void;
 }

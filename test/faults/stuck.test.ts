@@ -1,6 +1,6 @@
 // The exact output of a stuck job.
 import { execFileSync } from 'node:child_process';
-import { hostname } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { builtScript } from '../support/built-script.ts';
@@ -128,6 +128,20 @@ Run "ringrun stacks N" on that host.
   const { stdout } = await waits.ended;
   expect(stdout).toContain(`got a report of ${report.split('\n').length} lines`);
   expect((await isStopped.ended).left).toEqual([]);
+});
+
+// Their helper threads start seconds later. With many CPUs, so many workers would only take long.
+const crowd = 4 * availableParallelism() + 1;
+test.skipIf(crowd > 20)('a timeout on a crowded host starts the helper threads and has stacks', async () => {
+  const does = Array.from({ length: crowd }, (_, rank) => (rank === 1 ? 'sleeps' : 'waits'));
+  const pipe = join(temporaryFolder(), 'pipe');
+  const command = launch(['--nproc', String(crowd), script, does.join(), '100', pipe], {
+    env: { RINGRUN_WAIT_REPORT_S: 0 },
+  });
+  const { stderr } = await command.ended;
+  expect(normalised(stderr, command)).toMatch(
+    /: missing rank 1 \(host HOST, pid N\)\. The ranks on host HOST:\n {2}rank \d+ \(pid N\) waited in .*\n {4}at trainStep /,
+  );
 });
 
 test('without the launcher, a timeout report explains why it has no stacks', async () => {

@@ -9,6 +9,7 @@
 #include "binding/gradients.h"
 #include "binding/images.h"
 #include "binding/kernels.h"
+#include "binding/launcher_watch.h"
 #include "binding/low_rank.h"
 #include "binding/nccl.h"
 #include "binding/onnx_binding.h"
@@ -61,6 +62,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("isByteLockedElsewhere", Napi::Function::New(env, isByteLockedElsewhereOf));
   exports.Set("ownConnectionsAt", Napi::Function::New(env, ownConnectionsAtOf));
   exports.Set("shutDownConnection", Napi::Function::New(env, shutDownConnectionOf));
+  exports.Set("watchLauncher", Napi::Function::New(env, watchLauncherOf));
   exports.Set("mapFile", Napi::Function::New(env, mapFile));
   return exports;
 }

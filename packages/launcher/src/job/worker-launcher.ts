@@ -24,6 +24,7 @@ import { readLimits, refuseTooMany } from './process-limits.ts';
 import { refuseUnknownRanks } from '../logs/destinations.ts';
 import { readProcessCount } from './process-count.ts';
 import { cacheVariable, typescriptCacheFolder } from '../typescript/cache.ts';
+import { stackThreadDelay } from './stack-thread-delay.ts';
 import { withTorchrunVariables, cpusPerWorker, workerEnvironment } from './worker-environment.ts';
 import { makeLauncherFolder } from '../worker/launcher-folder.ts';
 import { readExitRecord } from '../worker/exit-record.ts';
@@ -158,6 +159,7 @@ export class WorkerLauncher {
         ...command,
         output: logs.outputOf(localRank),
         savingMark: errorFile === undefined ? undefined : savingMarkOf(errorFile),
+        stackThreadAfterMs: stackThreadDelay(job),
         environment: {
           ...(command.kind === 'script' ? environment : withTorchrunVariables(environment)),
           [workerIdVariable]: randomUUID(),

@@ -28,6 +28,8 @@ export interface WorkerPlan {
   output: WorkerOutput;
   /** A file that exists while the worker is writing a checkpoint; undefined without temporary files. */
   savingMark?: string | undefined;
+  /** Milliseconds after which a script starts its helper thread. Default: 0. */
+  stackThreadAfterMs?: number;
 }
 
 /** How a worker ended. */
@@ -147,9 +149,10 @@ export class Worker {
 }
 
 /** Passes the descriptor of the pipe that closes when the launcher ends. */
-function startScript({ command, arguments: args, environment, output }: WorkerPlan): ChildProcess {
+function startScript(plan: WorkerPlan): ChildProcess {
+  const { command, arguments: args, environment, output, stackThreadAfterMs = 0 } = plan;
   return spawn(command, args, {
-    env: { ...environment, [launcherPipeVariable]: launcherPipeValue(process.pid) },
+    env: { ...environment, [launcherPipeVariable]: launcherPipeValue(process.pid, stackThreadAfterMs) },
     detached: true,
     stdio: ['ignore', output.stdout, output.stderr, 'pipe'],
   });

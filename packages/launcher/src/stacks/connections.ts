@@ -1,6 +1,6 @@
 // Connections of a worker's helper thread to the job's store. ZeroMQ aborts the process if a thread ends while it receives, so
 // they are closed before the process exits.
-import type { Worker } from 'node:worker_threads';
+import type { StackThread } from './stack-thread.ts';
 
 /**
  * Milliseconds that process exit waits for the thread: connecting takes up to 1,500, closing takes one turn of its
@@ -53,12 +53,12 @@ export class Connections {
 }
 
 /** On the main thread: makes process exit wait until the helper thread has no connection. Returns its memory. */
-export function closeBeforeExit(helper: Worker): SharedArrayBuffer {
+export function closeBeforeExit(helper: Pick<StackThread, 'send'>): SharedArrayBuffer {
   const shared = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   const count = new Int32Array(shared);
   process.once('exit', () => {
     const until = performance.now() + exitPatienceMs;
-    if (Atomics.load(count, 0) > 0) helper.postMessage(exitMessage);
+    if (Atomics.load(count, 0) > 0) helper.send(exitMessage);
     for (let open = Atomics.load(count, 0); open > 0; open = Atomics.load(count, 0)) {
       if (Atomics.wait(count, 0, open, until - performance.now()) === 'timed-out') return;
     }

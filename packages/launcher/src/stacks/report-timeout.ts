@@ -1,8 +1,8 @@
 // On the main thread of a worker.
-import type { Worker } from 'node:worker_threads';
 import { registry } from '@ringrun/core';
 import type { CollectiveTimeoutError } from '@ringrun/core';
 import { closeBeforeExit } from './connections.ts';
+import type { StackThread } from './stack-thread.ts';
 import { awaitReply, replyBytes } from './timeout-record.ts';
 import type { TimeoutRecord } from './timeout-record.ts';
 
@@ -10,7 +10,7 @@ import type { TimeoutRecord } from './timeout-record.ts';
 const maxMs = 4500;
 
 /** Makes errors of timeouts carry the stacks of the ranks of the job, which `helper` collects. */
-export function reportTimeouts(helper: Worker): void {
+export function reportTimeouts(helper: StackThread): void {
   let connections: SharedArrayBuffer | undefined;
   registry.reportTimeout = (error: CollectiveTimeoutError) => {
     const reply = new SharedArrayBuffer(replyBytes);
@@ -21,7 +21,7 @@ export function reportTimeouts(helper: Worker): void {
       reply,
       connections: (connections ??= closeBeforeExit(helper)),
     };
-    helper.postMessage(record);
+    helper.send(record);
     return awaitReply(reply, maxMs);
   };
 }

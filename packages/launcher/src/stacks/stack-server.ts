@@ -1,21 +1,26 @@
-// On the helper thread of a worker: answers requests for the state of this rank, and reports timeouts of its main
-// thread.
+// The helper thread of a worker (stack-thread.ts): answers requests for the state of this rank, and reports timeouts of its
+// main thread.
 import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
+import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
 import { Connections, exitMessage } from './connections.ts';
 import type { RankState } from './rank-state.ts';
 import { withSocketAddress } from './socket-address.ts';
 import { stackSocketName } from './stack-socket.ts';
+import type { StackThreadData } from './stack-thread.ts';
 import type { TimeoutRecord } from './timeout-record.ts';
 
 /** Milliseconds to wait for the main thread to fail too, when another rank has reported a timeout. */
 const failureMs = 300;
 
+const { rank, errorFile } = workerData as StackThreadData;
+serveStacks(rank, errorFile, parentPort!);
+
 /** Answers on a socket next to the worker's error record. It loads the inspector only when a process asks. */
-export function serveStacks(rank: string, errorFile: string, fromMain: MessagePort): void {
+function serveStacks(rank: string, errorFile: string, fromMain: MessagePort): void {
   const folder = dirname(errorFile);
   const name = stackSocketName(rank, process.pid);
   let failed: TimeoutRecord | undefined;
