@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { loadNative } from '@ringrun/native';
 
-const folder = process.argv[2];
+const folder = process.argv.at(2);
 loadNative().watchLauncher({
   descriptor: 3,
   launcherEnded: 'the launcher has ended\n',

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { RingrunError } from '@ringrun/core';
 import { loadNativeIfBuilt } from '@ringrun/native';
 import { describeError, timeNow } from './error-record.ts';
+import type { ErrorRecord } from './error-record.ts';
 import { leaseExpired } from './launcher-pipe.ts';
 import type { LauncherPipe } from './launcher-pipe.ts';
 
@@ -43,6 +44,9 @@ function recordOf(why: string): string {
   const error = new RingrunError('ERR_LEASE_EXPIRED', why);
   // The error's stack is of no use.
   error.stack = `${error.name}: ${why}`;
-  const { time, hostTime, ...record } = describeError(error, process.env, timeNow());
+  const record: Partial<ErrorRecord> = describeError(error, process.env, timeNow());
+  // Those of the end.
+  delete record.time;
+  delete record.hostTime;
   return JSON.stringify(record);
 }
