@@ -1,6 +1,7 @@
 // One rank of several hosts: `way-rank.js <rounds> <layers> <way>` trains layers of 1,000 × 1,000. It prints as JSON the
 // seconds of a step without an exchange, and of one with it, on the slowest rank. Ways: none, a hook of `ringrun plan`, or
 // DiLoCo as `diloco:<inner steps>:<fragments>:<transport>`. A round is a step, or the inner steps of DiLoCo.
+import { constants, setPriority } from 'node:os';
 import { F, nn, optim, randn } from '@ringrun/nn';
 import {
   DiLoCo,
@@ -23,6 +24,8 @@ const hooks = {
   powersgd: () => commHooks.powerSgd({ matrixApproximationRank: 1, startPowerSgdIter: 0 }),
 };
 
+// As in rank.js.
+setPriority(constants.priority.PRIORITY_HIGHEST);
 await initProcessGroup({ timeoutMs: 300_000 });
 const modules = Array.from({ length: layers }, () => new nn.Linear(1000, 1000, { bias: false }));
 const model = new nn.Sequential(...modules);
@@ -37,8 +40,9 @@ async function secondsOfStep(steps, forward, exchange = () => undefined) {
     await optimizer.step();
     await exchange();
   };
-  // Compiles, opens connections, and begins the exchanges of fragments that end in the timed steps.
-  for (let i = 0; i < steps / rounds; i += 1) await step();
+  // Compiles, opens connections, whose windows grow for some steps, and begins the exchanges of fragments that end in the timed
+  // steps.
+  for (let i = 0; i < steps; i += 1) await step();
   await barrier();
   const startedAt = performance.now();
   for (let i = 0; i < steps; i += 1) await step();
