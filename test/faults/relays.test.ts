@@ -138,6 +138,20 @@ describe.skipIf(problem)(`relays${problem ? `: skipped, ${problem}` : ''}`, { ti
     expectLine(await endsOf(ranks));
   });
 
+  // Measured links choose algorithms, which add in different orders: the results are those of no other run.
+  test.each(['before', 'after'])('a pair cut %s the links were measured has equal results', async (when) => {
+    using network = connectHosts(3);
+    const [, one, two] = network.hosts;
+    if (when === 'before') cut(one, two);
+    const ranks = startRanks(network, { ...long, links: 'measure' });
+    if (when === 'after') {
+      await areRunning(ranks);
+      cut(one, two);
+    }
+    await digestOf(ranks);
+    expectLine(await endsOf(ranks));
+  });
+
   test('a relay that cannot reach the peer either is passed over', async () => {
     const expected = await digestOfUncut(4, long);
     using network = connectHosts(4);
