@@ -98,8 +98,10 @@ export function loadNative(): NativeBinding {
   return binding;
 }
 
-/** The addon if a binary exists, for what a process can do without. Compiles nothing. */
+/**
+ * The addon if a binary exists, for what a process can do without. Compiles nothing. A script may still set RINGRUN_NATIVE for
+ * `loadNative`.
+ */
 export function loadNativeIfBuilt(): NativeBinding | undefined {
-  binding ??= loadBuilt() as NativeBinding | undefined;
-  return binding;
+  return binding ?? (loadBuilt() as NativeBinding | undefined);
 }
