@@ -59,7 +59,7 @@ export class Objects {
   /** A unit, and its object: named by a hash of everything that determines its bytes. */
   #jobOf(unit, includes) {
     const { files, libraries } = includes.of(unit);
-    const node = libraries.has('napi.h') ? nodeHeaders() : { flags: [], versions: [] };
+    const node = libraries.has('napi.h') ? nodeHeaders(this.#sources) : { flags: [], versions: [] };
     const compiler = [this.#compiler.name, this.#compiler.version, process.platform, process.arch];
     // The user's flags may request debug information, which contains source paths.
     const sourcesAt = process.env.CXXFLAGS ? this.#sources : '';
@@ -95,9 +95,9 @@ export class Objects {
   }
 }
 
-/** The headers of Node-API: flags with their folders, and their versions. */
-function nodeHeaders() {
-  const require = createRequire(import.meta.url);
+/** The headers of Node-API: flags with their folders, and their versions. Unpacked sources contain them. */
+function nodeHeaders(sources) {
+  const require = createRequire(join(sources, 'package.json'));
   const [addonApi, headers] = ['node-addon-api', 'node-api-headers'].map((name) => {
     const manifest = require.resolve(`${name}/package.json`);
     return { folder: dirname(manifest), version: JSON.parse(readFileSync(manifest, 'utf8')).version };

@@ -1,5 +1,6 @@
 // Creates the package.json of a published package from the one in the repository.
 import { onnxruntimeFiles } from './onnxruntime.js';
+import { isPacked } from './sources.js';
 import { targets } from './targets.js';
 import { isBundled } from './vendor.js';
 
@@ -23,8 +24,9 @@ export function publishedManifest(manifest, imports) {
   delete published.devDependencies;
   for (const kind of ['dependencies', 'peerDependencies']) {
     if (!manifest[kind]) continue;
-    const needed = Object.entries(manifest[kind]).filter(([name]) => !isBundled(name));
+    const needed = Object.entries(manifest[kind]).filter(([name]) => !isBundled(name) && !isPacked(name));
     published[kind] = mapValues(Object.fromEntries(needed), (range) => versionOf(range, manifest.version));
+    if (needed.length === 0) delete published[kind];
   }
   if (manifest.name === '@ringrun/native') {
     const names = targets.map(({ packageName }) => [packageName, manifest.version]);

@@ -12,13 +12,13 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
 import { transformSync } from 'esbuild';
 import { packedSources } from '../../native/compile/sources.js';
 import { addDocs, pagesOf } from './docs.js';
 import { commonJsFolder, platformManifest, publishedManifest } from './manifest.js';
 import { removeUnusedModules } from './modules.js';
 import { addOnnxruntime, onnxruntimeFiles } from './onnxruntime.js';
+import { packSources } from './sources.js';
 import { oldestMacos } from './targets.js';
 import { vendorInto } from './vendor.js';
 import { addZeromq } from './zeromq.js';
@@ -104,18 +104,6 @@ npm installs it with \`@ringrun/native\` where it fits.
 
 Contains ${contents.join(' and ')}.
 `;
-}
-
-/** Few platforms compile the C++ sources, which have 1.5 MB. `build.js` unpacks them. */
-function packSources(staged) {
-  const folder = join(staged, 'src');
-  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
-    .sort();
-  const texts = names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]);
-  writeFileSync(join(staged, packedSources), gzipSync(JSON.stringify(Object.fromEntries(texts))));
-  rmSync(folder, { recursive: true });
 }
 
 /**
