@@ -128,7 +128,7 @@ function addCommonJs(staged, exports) {
     const copy = join(folder, file.slice(join(staged, 'dist').length));
     mkdirSync(dirname(copy), { recursive: true });
     // Editors read the comments of the ES modules' types; those of these copies would have 0.6 MB.
-    writeFileSync(copy, readFileSync(file, 'utf8').replace(/^ *\/\*\*.*?\*\/\n/gms, ''));
+    writeFileSync(copy, readFileSync(file, 'utf8').replace(/^ *\/\*\*.*?\*\/\n|^ +/gms, ''));
   }
   for (const { require: entry, default: module } of Object.values(exports)) {
     if (entry === undefined) continue;

@@ -5,11 +5,16 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, writeFi
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** The bundled modules of a dependency. Reasons: an install script (the first two), 3.5 MB with its dependencies. */
+/**
+ * The bundled modules of a dependency. Reasons: an install script (the first two), 3.5 MB with its dependencies (tar), and a
+ * fifth of the bytes and none of five further packages (the last two).
+ */
 const bundled = {
   msgpackr: ['msgpackr'],
   protobufjs: ['protobufjs/light.js', 'protobufjs/minimal.js'],
   tar: ['tar'],
+  commander: ['commander'],
+  'cli-progress': ['cli-progress'],
 };
 
 /** Folder of the bundles in a package. */
