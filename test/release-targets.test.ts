@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { libraryNames } from '../native/lib/onnxruntime.ts';
 import { problemsOf } from '../scripts/release/check.js';
+import { withoutSymbols } from '../scripts/release/elf.js';
 import { problemsOfMachO } from '../scripts/release/mach-o.js';
 import { publicPackages, stagePackage, stagePlatform } from '../scripts/release/stage.js';
 import { targets } from '../scripts/release/targets.js';
@@ -91,6 +92,28 @@ test("the check reads binaries for macOS, as zeromq's: their processor, librarie
     expect.arrayContaining(['ringrun.node is not for arm64', 'ringrun.node has no signature']),
   );
 });
+
+describe.each(['x64', 'arm64'])("zeromq's binary for Linux on %s", (cpu) => {
+  test.each(['glibc', 'musl'])('has no symbols, and a process loads the same bytes (%s)', (libc) => {
+    const original = readFileSync(ofZeromq(`linux/${cpu}/node/${libc}-127-Release`));
+    const stripped = withoutSymbols(original);
+    expect(original.length - stripped.length).toBeGreaterThan(250_000);
+    expect(withoutSymbols(stripped)).toBe(stripped);
+    expect(loadedBytes(stripped).map((one, i) => one.equals(loadedBytes(original)[i]))).toEqual(
+      loadedBytes(original).map(() => true),
+    );
+  });
+});
+
+/** The segments of an ELF file, the first without its header's offset of the sections, which no process reads. */
+function loadedBytes(file: Buffer): Buffer[] {
+  const copy = Buffer.from(file).fill(0, 40, 48);
+  const programHeaders = Array.from({ length: file.readUInt16LE(56) }, (_, i) => 64 + i * 56);
+  return programHeaders
+    .filter((at) => file.readUInt32LE(at) === 1)
+    .map((at) => [8, 32].map((field) => Number(file.readBigUInt64LE(at + field))))
+    .map(([start = 0, length = 0]) => copy.subarray(start, start + length));
+}
 
 function read(folder: string): Record<string, unknown> {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, unknown>;

@@ -5,13 +5,14 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { withoutSymbols } from './elf.js';
 
 const require = createRequire(import.meta.url);
 
 /** Licence of libsodium, which zeromq's binary contains and its npm package does not mention. */
 const ofLibsodium = fileURLToPath(new URL('zeromq/libsodium.LICENSE', import.meta.url));
 
-/** Version and SHA-256 of the binaries, which the authors of zeromq compiled for Node-API. */
+/** Version and SHA-256 of the npm package's binaries, which the authors of zeromq compiled for Node-API. */
 export const pinnedZeromq = {
   version: '6.8.0',
   sha256: {
@@ -31,7 +32,7 @@ const loader =
   "// Changed by ringrun.\nexports.__esModule = true;\nexports.default = require('../addon.node');\n";
 
 /** @param staged Folder of the platform package. */
-export function addZeromq({ os, cpu, libc }, staged) {
+export function addZeromq(target, staged) {
   const itsPackage = dirname(require.resolve('zeromq/package.json'));
   const { version } = JSON.parse(readFileSync(join(itsPackage, 'package.json'), 'utf8'));
   if (version !== pinnedZeromq.version)
@@ -43,19 +44,40 @@ export function addZeromq({ os, cpu, libc }, staged) {
   for (const name of modules)
     writeFileSync(join(folder, 'lib', name), withoutMap(readFileSync(join(itsPackage, 'lib', name), 'utf8')));
   writeFileSync(join(folder, 'lib/load-addon.js'), loader);
-  const build = os === 'darwin' ? 'libc-115-Release' : `${libc}-127-Release`;
-  cpSync(join(itsPackage, 'build', os, cpu, 'node', build, 'addon.node'), join(folder, 'addon.node'));
+  writeFileSync(join(folder, 'addon.node'), shipped(target, readFileSync(originalOf(target))));
   for (const name of licences) cpSync(join(itsPackage, name), join(folder, name));
   cpSync(ofLibsodium, join(folder, 'LICENSE_libsodium.txt'));
 }
 
 /** @returns Problems of a staged platform package. */
-export function problemsOfZeromq(folder, { os, cpu, libc = [] }) {
+export function problemsOfZeromq(folder, { os: [os], cpu: [cpu], libc: [libc] = [] }) {
   const binary = join(folder, 'zeromq/addon.node');
   if (!existsSync(binary)) return [];
-  const hash = createHash('sha256').update(readFileSync(binary)).digest('hex');
-  const expected = pinnedZeromq.sha256[[...os, ...cpu, ...libc].join('-')];
-  return hash === expected ? [] : [`zeromq/addon.node has the SHA-256 ${hash}, expected ${expected}`];
+  const target = { os, cpu, libc };
+  const original = readFileSync(originalOf(target));
+  const pinned = pinnedZeromq.sha256[[os, cpu, libc].filter(Boolean).join('-')];
+  return [
+    ...problemsOfHash("the npm package's zeromq/addon.node", hashOf(original), pinned),
+    ...problemsOfHash('zeromq/addon.node', hashOf(readFileSync(binary)), hashOf(shipped(target, original))),
+  ];
+}
+
+function problemsOfHash(name, hash, expected) {
+  return hash === expected ? [] : [`${name} has the SHA-256 ${hash}, expected ${expected}`];
+}
+
+function originalOf({ os, cpu, libc }) {
+  const build = os === 'darwin' ? 'libc-115-Release' : `${libc}-127-Release`;
+  return join(dirname(require.resolve('zeromq/package.json')), 'build', os, cpu, 'node', build, 'addon.node');
+}
+
+/** Symbols have 0.3 MB. On macOS removing them would invalidate the signature. */
+function shipped({ os }, original) {
+  return os === 'linux' ? withoutSymbols(original) : original;
+}
+
+function hashOf(bytes) {
+  return createHash('sha256').update(bytes).digest('hex');
 }
 
 function withoutMap(text) {

@@ -1,0 +1,2 @@
+/** Types of elf.js, for tests. */
+export function withoutSymbols(library: Buffer): Buffer;
