@@ -94,8 +94,7 @@ async function lead(store: Store, state: RendezvousState): Promise<RendezvousSta
   const coordinator = new Coordinator();
   const own = newNodeState({ node: leader, terms, timing, runId, freshName: 'a' }, 0);
   const next = coordinator.take(state, facts!, own, { now: 0, wall: 0 });
-  for (const { id, serial, state } of coordinator.deliveries(next, leader.id))
-    await client.writePart(id, serial, state);
+  await client.writeParts(coordinator.deliveries(next, leader.id));
   return next;
 }
 

@@ -42,8 +42,9 @@ export class Inbox {
   }
 
   async #deleteOld(client: RendezvousClient): Promise<void> {
-    const oldest = Math.min(this.#next, ...this.#late.keys());
-    for (; this.#firstBlock < Math.floor(oldest / blockSize); this.#firstBlock += 1)
-      await client.deleteBlock(this.#firstBlock);
+    const end = Math.floor(Math.min(this.#next, ...this.#late.keys()) / blockSize);
+    const blocks = Array.from({ length: end - this.#firstBlock }, (_, i) => this.#firstBlock + i);
+    await Promise.all(blocks.map((block) => client.deleteBlock(block)));
+    this.#firstBlock = end;
   }
 }

@@ -87,7 +87,7 @@ export class Leader {
       await this.#untilSent(client, async (to) => {
         if (this.#announced !== state.incarnation) await to.writeIncarnation(state.incarnation);
         this.#announced = state.incarnation;
-        await Promise.all(deliveries.map(({ id, serial, state }) => to.writePart(id, serial, state)));
+        await to.writeParts(deliveries);
       });
     }
     this.#isPublishing = false;

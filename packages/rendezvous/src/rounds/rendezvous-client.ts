@@ -1,7 +1,8 @@
 import { RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { deletePrefix } from '../store/delete-prefix.ts';
-import { peek, peekAll } from '../store/peek.ts';
+import { multiPeek, peekAll } from '../store/peek.ts';
+import type { Delivery } from './coordinator.ts';
 import type { NodeFacts } from './facts.ts';
 import type { RendezvousState } from './rendezvous-state.ts';
 import type { RendezvousStore } from './rendezvous-options.ts';
@@ -16,6 +17,9 @@ const partPrefix = (id: string) => `rendezvous/part/${id}/`;
 const partKey = (id: string, serial: number) => `${partPrefix(id)}${serial}`;
 const incarnationKey = 'rendezvous/incarnation';
 const aliveKey = (id: string) => `rendezvous/alive/${id}`;
+
+/** Characters of the parts in one message, without its last part. A message must fit into a frame. */
+const partsLength = 2 ** 18;
 
 /** Milliseconds of one call that waits. Shorter than the pings of a waiting connection, and than its first line about a wait. */
 export const waitMs = 980;
@@ -77,13 +81,17 @@ export class RendezvousClient {
     let text = await this.#soon(partKey(id, serial), withinMs);
     if (text === undefined) return undefined;
     let newest = serial;
-    // An older part may assign a rank to a node that was cut off, and that another node has now.
-    for (let next: string | undefined = text; next !== undefined; newest += 1) {
-      text = next;
-      this.#client.deleteKey(partKey(id, newest)).catch(() => undefined);
-      next = await peek(this.#client, partKey(id, newest + 1));
+    for (;;) {
+      // An older part may assign a rank to a node that was cut off, and that another node has now.
+      const [next] = await multiPeek(this.#client, [partKey(id, newest + 1)]);
+      if (next === undefined) break;
+      text = Buffer.from(next).toString('utf8');
+      newest += 1;
     }
-    return { serial: newest - 1, state: JSON.parse(text) as RendezvousState };
+    // Not before: after an error, they are read again.
+    for (let number = serial; number <= newest; number += 1)
+      this.#client.deleteKey(partKey(id, number)).catch(() => undefined);
+    return { serial: newest, state: JSON.parse(text) as RendezvousState };
   }
 
   /** The incarnation of the state. Undefined if the leader has not written it within a second. */
@@ -97,8 +105,20 @@ export class RendezvousClient {
     await this.#client.set(incarnationKey, incarnation);
   }
 
-  async writePart(id: string, serial: number, state: RendezvousState): Promise<void> {
-    await this.#client.set(partKey(id, serial), JSON.stringify(state));
+  /** Writes the parts of many nodes, in as few messages as possible. */
+  async writeParts(parts: readonly Delivery[]): Promise<void> {
+    const written: Promise<void>[] = [];
+    let [keys, texts, length]: [string[], string[], number] = [[], [], 0];
+    for (const [index, { id, serial, state }] of parts.entries()) {
+      const text = JSON.stringify(state);
+      keys.push(partKey(id, serial));
+      texts.push(text);
+      length += text.length;
+      if (length < partsLength && index < parts.length - 1) continue;
+      written.push(this.#client.multiSet(keys, texts));
+      [keys, texts, length] = [[], [], 0];
+    }
+    await Promise.all(written);
   }
 
   /** Waits until the message with this number is there, at most `ms`. */

@@ -137,7 +137,9 @@ export class Rendezvous {
         this.#onState(role.take(state, facts, this.#nodeState, this.#readClock()));
       return;
     }
-    const state = await role.read(client, this.#state ? countOf(this.#state) : 1);
+    // The first nodes of a job join before the others.
+    const nodes = Math.max(this.#options.terms.min, this.#state ? countOf(this.#state) : 1);
+    const state = await role.read(client, nodes);
     if (state) this.#onState(state);
   }
 

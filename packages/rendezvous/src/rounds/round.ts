@@ -46,7 +46,8 @@ export function roundOf(state: RendezvousState, id: string, store: HostPort): Ro
 
 function processesPerNodeOf({ part, participants }: RendezvousState): number[] {
   if (!part) return participants.map(({ node }) => node.processesPerNode);
-  return part.processesPerNode.flatMap(([processes, nodes]) => new Array<number>(nodes).fill(processes));
+  const runs = part.processesPerNode.map(([processes, nodes]) => new Array<number>(nodes).fill(processes));
+  return new Array<number>().concat(...runs);
 }
 
 /** RANK of the first worker of this node. */

@@ -40,6 +40,11 @@ describe('256 nodes', () => {
   });
 });
 
+test('2,048 nodes form with 18 messages each', { timeout: 120_000 }, async () => {
+  // 19 if nodes that wait for the others ask every second, 22 if each part of the state is a message of its own.
+  expect((await form({ seed: 1, nodes: 2048 })).messages).toBeLessThan(18.5);
+});
+
 test('if the rank that decides on the next group is stopped, the others agree within 4 s', async () => {
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   try {
