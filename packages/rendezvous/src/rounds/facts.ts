@@ -1,4 +1,5 @@
 import type { NodeState } from './node-state.ts';
+import { participantOf } from './participant-list.ts';
 import type { RendezvousState } from './rendezvous-state.ts';
 
 /** What a node tells the node that serves the store, which then takes the node's step. */
@@ -48,6 +49,6 @@ export function nodeStateOf(
 
 /** Whether the facts are older than the state, by a round of the node. */
 export function isOutOfDate({ node, round }: NodeFacts, state: RendezvousState): boolean {
-  const self = state.participants.find((other) => other.node.id === node.id);
+  const self = participantOf(state.participants, node.id);
   return self !== undefined && !self.gone && round > 0 && round !== state.round;
 }

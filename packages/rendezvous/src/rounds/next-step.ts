@@ -9,6 +9,7 @@ import { waitForPeers } from './phases/wait-for-peers.ts';
 import { run } from './phases/run.ts';
 import { leaseOfWorkers } from './node-state.ts';
 import type { NodeState } from './node-state.ts';
+import { participantOf } from './participant-list.ts';
 import type { RendezvousState } from './rendezvous-state.ts';
 import { leave, stop, waitUntilStopped } from './step.ts';
 import type { Clock, Step } from './step.ts';
@@ -59,7 +60,7 @@ function leaseIsExpiring(nodeState: NodeState, { now }: Clock): boolean {
 }
 
 function stepOfPhase(state: RendezvousState, nodeState: NodeState, clock: Clock): Step {
-  const self = state.participants.find(({ node }) => node.id === nodeState.node.id);
+  const self = participantOf(state.participants, nodeState.node.id);
   if (state.phase === 'closed') return leaveClosed(state, nodeState, self, clock);
   if (!self || self.gone) return join(state, nodeState, clock);
   switch (state.phase) {

@@ -1,6 +1,7 @@
 import { printable, quoted } from '@ringrun/core';
 import { isLoopback } from '../store/endpoint.ts';
 import { formerRanks } from './lost-rounds.ts';
+import { haveNoLoopback } from './participant-list.ts';
 import { nameOf } from './rendezvous-state.ts';
 import type { JobTerms, NodeInfo, Participant, RendezvousState } from './rendezvous-state.ts';
 
@@ -69,6 +70,7 @@ export function reasonToRefuse(node: NodeInfo, terms: JobTerms, state: Rendezvou
   if (terms.min !== theirs.min || terms.max !== theirs.max) {
     return `${here}: its --nnodes is ${describeRange(terms)}, but the job has ${describeRange(theirs)}. Use the same on all nodes`;
   }
+  if (!isLoopback(node.address) && haveNoLoopback(state.participants)) return undefined;
   return refuseLoopback([node, ...state.participants.map((other) => other.node)]);
 }
 

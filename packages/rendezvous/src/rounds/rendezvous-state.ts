@@ -210,15 +210,6 @@ export function countOf({ part, participants }: RendezvousState): number {
   return part?.nodes ?? participants.length;
 }
 
-/** Returns the participants with `change` applied to the one with this id. */
-export function withChange(
-  participants: readonly Participant[],
-  id: string,
-  change: Partial<Participant>,
-): Participant[] {
-  return participants.map((other) => (other.node.id === id ? { ...other, ...change } : other));
-}
-
 /** Returns `node host1 (pid 17)`, or `node 1 (host1, pid 17)` for a node with --node-rank. */
 export function nameOf({ host, pid, nodeRank }: NodeInfo): string {
   const name = printable(host);

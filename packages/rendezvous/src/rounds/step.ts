@@ -49,6 +49,16 @@ export function stop(because: Extract<Step, { kind: 'stop' }>['because'], cutOff
   return { kind: 'stop', because, cutOff };
 }
 
+/** @param describe Returns the reason, which only the node itself reports: the leader takes the steps of all others. */
+export function waitFor(describe: () => string): Step {
+  return {
+    kind: 'wait',
+    get reason() {
+      return describe();
+    },
+  };
+}
+
 export function waitUntilStopped(): Step {
   return { kind: 'wait', reason: 'the workers of this node to end' };
 }

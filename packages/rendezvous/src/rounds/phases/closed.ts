@@ -1,5 +1,6 @@
 import { join } from './join.ts';
 import type { NodeState } from '../node-state.ts';
+import { withoutParticipant } from '../participant-list.ts';
 import type { Participant, RendezvousState } from '../rendezvous-state.ts';
 import { stop, waitUntilStopped, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
@@ -19,7 +20,7 @@ export function leaveClosed(
   const end = state.verdict!;
   const waits = state.waitList.some(({ id }) => id === node.id);
   if (!self && !waits) return { kind: 'end', end };
-  const participants = state.participants.filter((other) => other !== self);
+  const participants = withoutParticipant(state.participants, node.id);
   const waitList = state.waitList.filter(({ id }) => id !== node.id);
   return write(state, { participants, waitList }, clock, undefined, end);
 }

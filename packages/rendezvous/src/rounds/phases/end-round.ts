@@ -1,8 +1,9 @@
 import type { NodeState } from '../node-state.ts';
-import { nameOf, namesOf, withChange } from '../rendezvous-state.ts';
+import { withChange } from '../participant-list.ts';
+import { nameOf, namesOf } from '../rendezvous-state.ts';
 import type { NodeEnd, Participant, RendezvousState } from '../rendezvous-state.ts';
 import { firstCause } from '../first-cause.ts';
-import { stop, waitUntilStopped, write } from '../step.ts';
+import { stop, waitFor, waitUntilStopped, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
 /** The round ends: this node stops its workers, reports how they ended, and waits for the other nodes. */
@@ -20,7 +21,7 @@ export function endRound(
     const participants = withChange(state.participants, node.id, { gone: 'left' });
     return write(state, { participants }, clock, undefined, { kind: 'left', why: leaving });
   }
-  return { kind: 'wait', reason: state.part?.waitsFor ?? describeLate(state) };
+  return waitFor(() => state.part?.waitsFor ?? describeLate(state));
 }
 
 export function describeLate({ participants }: RendezvousState): string {

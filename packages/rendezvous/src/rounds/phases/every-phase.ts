@@ -1,6 +1,7 @@
 /** Steps that any node may take, in every phase. */
 import { describeDeath } from '../lost-nodes.ts';
 import type { NodeState } from '../node-state.ts';
+import { participantOf } from '../participant-list.ts';
 import { changed, nameOf, namesOf } from '../rendezvous-state.ts';
 import type { Change, NodeEnd, NodeInfo, Participant, RendezvousState } from '../rendezvous-state.ts';
 import { write } from '../step.ts';
@@ -57,8 +58,8 @@ export function refuseDuplicateRank(
   clock: Clock,
 ): Step | undefined {
   if (state.terms.backend === 'c10d' || state.phase === 'closed') return undefined;
-  const holds = state.participants.some((other) => other.node.id === node.id && !other.gone);
-  const rival = holds && state.waitList.find((other) => other.nodeRank === node.nodeRank);
+  const self = participantOf(state.participants, node.id);
+  const rival = self && !self.gone && state.waitList.find((other) => other.nodeRank === node.nodeRank);
   if (!rival) return undefined;
   const why = `${nameOf(rival)} cannot join: ${nameOf(node)} already has --node-rank ${node.nodeRank ?? 0}. Give each node its own rank, from 0 to ${state.terms.max - 1}`;
   const change = {

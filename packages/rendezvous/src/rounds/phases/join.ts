@@ -1,9 +1,10 @@
 import { lostRounds, mergeLostRounds } from '../lost-rounds.ts';
 import { hasSlotFor, reasonToRefuse, returningParticipant } from '../participants.ts';
 import type { NodeState } from '../node-state.ts';
+import { withParticipant } from '../participant-list.ts';
 import { nameOf } from '../rendezvous-state.ts';
 import type { Change, NodeInfo, RendezvousState } from '../rendezvous-state.ts';
-import { leave, stop, waitUntilStopped, write } from '../step.ts';
+import { leave, stop, waitFor, waitUntilStopped, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
 /** This node is not a participant yet: it joins, or waits for the next round. */
@@ -24,7 +25,8 @@ export function join(state: RendezvousState, nodeState: NodeState, clock: Clock)
   if (why !== undefined) return write(state, {}, clock, why, { kind: 'refused', why });
   const knows = mergeLostState(state, nodeState);
   if (state.phase === 'joining' && hasSlotFor(node, state.participants, terms)) {
-    const participants = [...state.participants, returningParticipant(node, nodeState.before)];
+    const self = returningParticipant(node, nodeState.before);
+    const participants = withParticipant(state.participants, self);
     const waitList = state.waitList.filter(({ id }) => id !== node.id);
     const change = { ...knows, participants, waitList, sameNodes: false };
     return write(state, change, clock, `${nameOf(node)} joins`);
@@ -36,7 +38,7 @@ export function join(state: RendezvousState, nodeState: NodeState, clock: Clock)
       clock,
       `${nameOf(node)} waits for the next round`,
     );
-  return { kind: 'wait', reason: state.part?.waitsFor ?? describeWait(state, node) };
+  return waitFor(() => state.part?.waitsFor ?? describeWait(state, node));
 }
 
 /** Merges this node's knowledge of a lost store into the state that other nodes created in a new store. */

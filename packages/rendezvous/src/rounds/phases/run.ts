@@ -2,9 +2,10 @@ import { firstCause } from '../first-cause.ts';
 import { mustStopAt } from '../lease.ts';
 import { hasSlotFor } from '../participants.ts';
 import type { NodeState } from '../node-state.ts';
-import { nameOf, namesOf, withChange } from '../rendezvous-state.ts';
+import { withChange } from '../participant-list.ts';
+import { nameOf, namesOf } from '../rendezvous-state.ts';
 import type { EndReason, NodeInfo, Participant, RendezvousState, RootCause } from '../rendezvous-state.ts';
-import { stop, waitUntilStopped, write } from '../step.ts';
+import { stop, waitFor, waitUntilStopped, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
 /** Ranks are assigned: workers start, run, and finish or fail. */
@@ -36,12 +37,7 @@ export function run(state: RendezvousState, nodeState: NodeState, self: Particip
     );
   }
   if (mine.kind === 'ended' && !self.report) return reportFinished(state, node, mine.rootCause, clock);
-  return (
-    endForNewcomer(state, clock) ?? {
-      kind: 'wait',
-      reason: state.part?.waitsFor ?? describeUnfinished(state),
-    }
-  );
+  return endForNewcomer(state, clock) ?? waitFor(() => state.part?.waitsFor ?? describeUnfinished(state));
 }
 
 /** A node that waits takes part in the next round, unless a node has already finished its work. */
@@ -60,7 +56,7 @@ function startWhenReady(state: RendezvousState, nodeState: NodeState, self: Part
     return { kind: 'wait', reason: "the store to confirm this node's heartbeat" };
   if (state.master) return { kind: 'start' };
   const isFirst = state.part ? state.part.groupRank === 0 : state.participants[0] === self;
-  if (!isFirst) return { kind: 'wait', reason: state.part?.waitsFor ?? describeSearch(state) };
+  if (!isFirst) return waitFor(() => state.part?.waitsFor ?? describeSearch(state));
   if (freePort?.round !== state.round) return { kind: 'find-port' };
   return write(state, { master: { address: node.address, port: freePort.port } }, clock);
 }

@@ -2,18 +2,21 @@ import { absentNodesMayRun } from '../lost-rounds.ts';
 import { describeRange, sortByGroupRank } from '../participants.ts';
 import { leaseLength } from '../node-state.ts';
 import type { NodeState } from '../node-state.ts';
+import { withoutParticipant } from '../participant-list.ts';
 import { countOf, maxNames, nameOf, namesOf } from '../rendezvous-state.ts';
 import type { NodeInfo, RendezvousState } from '../rendezvous-state.ts';
-import { write } from '../step.ts';
+import { waitFor, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
 /** This node has joined and waits until enough nodes have joined. */
 export function waitForPeers(state: RendezvousState, nodeState: NodeState, clock: Clock): Step {
   const { node, leaving, timing, joiningSince } = nodeState;
-  const others = state.participants.filter((other) => other.node.id !== node.id);
-  const without = { participants: others, sameNodes: false };
+  const without = () => ({
+    participants: withoutParticipant(state.participants, node.id),
+    sameNodes: false,
+  });
   if (leaving !== undefined) {
-    return write(state, without, clock, `${nameOf(node)} leaves (${leaving})`, {
+    return write(state, without(), clock, `${nameOf(node)} leaves (${leaving})`, {
       kind: 'left',
       why: leaving,
     });
@@ -21,9 +24,9 @@ export function waitForPeers(state: RendezvousState, nodeState: NodeState, clock
   const missing = state.terms.min - countOf(state);
   if (missing <= 0) return waitForRanks(state, nodeState, clock);
   if (clock.now - joiningSince < timing.joinTimeoutMs)
-    return { kind: 'wait', reason: state.part?.waitsFor ?? describeMissing(state, missing) };
+    return waitFor(() => state.part?.waitsFor ?? describeMissing(state, missing));
   const why = `waited ${timing.joinTimeoutMs / 1000} s for ${describeMissing(state, missing)}`;
-  return write(state, without, clock, `${nameOf(node)} timed out: it ${why}`, { kind: 'timed out', why });
+  return write(state, without(), clock, `${nameOf(node)} timed out: it ${why}`, { kind: 'timed out', why });
 }
 
 /** Enough nodes have joined: the ranks are assigned after the delay of a restart and after the last call. */
