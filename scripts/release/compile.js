@@ -47,11 +47,14 @@ export function compileFor(target, zig) {
     throw new Error(`compiling the addon for ${target.name} failed: ${error ?? `exit code ${status}`}`);
 }
 
-/** On macOS the loader finds the functions of Node-API in the process. Hidden symbols, as those of libc++, are not exported. */
+/**
+ * On macOS the loader finds the functions of Node-API in the process. Hidden symbols, as those of libc++, are not exported. On
+ * Linux, inline functions that all callers have inlined would take 0.3 MB without `--gc-sections`.
+ */
 function linkFlagsOf({ os }) {
   return os === 'darwin'
     ? ['-s', '-undefined', 'dynamic_lookup']
-    : ['-s', `-Wl,--version-script=${exportsMap}`];
+    : ['-s', '-Wl,--gc-sections', `-Wl,--version-script=${exportsMap}`];
 }
 
 function folderOf(target) {
