@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { renameSync, rmSync } from 'node:fs';
+import { systemOf } from './systems.js';
 
 /** Compilers tried in this order if $CXX is not set. */
 const compilers = ['g++', 'clang++', 'c++'];
@@ -39,7 +40,13 @@ export function compileFlags() {
 
 export function linkFlags() {
   const undefinedSymbols = process.platform === 'darwin' ? ['-undefined', 'dynamic_lookup'] : [];
-  return ['-shared', '-pthread', ...undefinedSymbols, ...wordsOf('CXXFLAGS'), ...wordsOf('LDFLAGS')];
+  // Node.js closes an addon at the end of the last thread that loaded it, while the addon's own threads still run its code.
+  // g++ marks the library by its unique symbols, clang and zig do not.
+  const staysOpen = systemOf() === 'linux' ? ['-Wl,-z,nodelete'] : [];
+  return [
+    ...['-shared', '-pthread', ...undefinedSymbols, ...staysOpen],
+    ...[...wordsOf('CXXFLAGS'), ...wordsOf('LDFLAGS')],
+  ];
 }
 
 function wordsOf(variable) {
