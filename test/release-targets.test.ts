@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { libraryNames } from '../native/lib/onnxruntime.ts';
 import { problemsOf } from '../scripts/release/check.js';
-import { withoutSymbols } from '../scripts/release/elf.js';
+import { staysOpen, withoutSymbols } from '../scripts/release/elf.js';
 import { problemsOfMachO } from '../scripts/release/mach-o.js';
 import { publicPackages, stagePackage, stagePlatform } from '../scripts/release/stage.js';
 import { targets } from '../scripts/release/targets.js';
@@ -103,6 +103,11 @@ describe.each(['x64', 'arm64'])("zeromq's binary for Linux on %s", (cpu) => {
       loadedBytes(original).map(() => true),
     );
   });
+});
+
+test.runIf(process.platform === 'linux')("a process keeps the addon after its last thread's end", () => {
+  expect(staysOpen(readFileSync(join(repository, 'native/build/ringrun.node')))).toBe(true);
+  expect(staysOpen(readFileSync(ofZeromq('linux/x64/node/glibc-127-Release')))).toBe(false);
 });
 
 /** The segments of an ELF file, the first without its header's offset of the sections, which no process reads. */

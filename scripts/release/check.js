@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { problemsOfDocs } from './docs.js';
+import { staysOpen } from './elf.js';
 import { problemsOfMachO } from './mach-o.js';
 import { problemsOfOnnxruntime } from './onnxruntime.js';
 import { oldestGlibc } from './targets.js';
@@ -212,6 +213,7 @@ function problemsOfElf(binary, manifest) {
   if (manifest.libc[0] === 'glibc' && Number(newest?.split('.')[1]) > Number(oldestGlibc.split('.')[1])) {
     problems.push(`ringrun.node needs glibc ${newest}, expected at most ${oldestGlibc}`);
   }
+  if (!staysOpen(binary)) problems.push('ringrun.node is closed while its threads run');
   if (/lib(stdc\+\+|gcc_s|c\+\+)\.so/.test(text))
     problems.push("ringrun.node needs the system's C++ library");
   return problems;

@@ -3,7 +3,12 @@ import { Buffer } from 'node:buffer';
 
 const sectionBytes = 64;
 const symbolTable = 2;
+const dynamicSection = 6;
 const isLoaded = 0x2;
+
+/** DT_FLAGS_1, and its DF_1_NODELETE. */
+const flagsTag = 0x6ffffffbn;
+const noDelete = 0x8n;
 
 /**
  * The library without its symbol table and the names in it, which debuggers read. The bytes that a process loads are unchanged,
@@ -40,6 +45,15 @@ export function withoutSymbols(library) {
   const stripped = Buffer.concat(parts);
   stripped.writeBigUInt64LE(BigInt(headersAt), 40);
   return stripped;
+}
+
+/** Whether a process keeps the library when it is closed. */
+export function staysOpen(library) {
+  const dynamic = sectionsOf(library).find(({ type }) => type === dynamicSection);
+  if (dynamic === undefined) return false;
+  return Array.from({ length: dynamic.size / 16 }, (_, i) => dynamic.offset + i * 16).some(
+    (at) => library.readBigUInt64LE(at) === flagsTag && library.readBigUInt64LE(at + 8) & noDelete,
+  );
 }
 
 /** The section headers, with the fields that matter here. */
