@@ -6,13 +6,14 @@ import { RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { describeRank } from '../native-group/failure.ts';
 import { isProof, notAuthenticated, notInThisGroup, withProof } from '../native-group/rank-info-proof.ts';
+import { readValuesOnce } from './rank-info-lists.ts';
 import type { RequestedTransport } from './requested-transport.ts';
 
 /** Version of the wire format (docs/wire-format.md). Ranks with different versions refuse to form a group. */
-const protocol = 8;
+const protocol = 9;
 
-/** Values that a rank reads in one message, of about 450 bytes each. */
-const valuesPerMessage = 256;
+/** Prefix of the keys under which rank 0 of a large group publishes the `RankInfo`s of all ranks. */
+const listsName = 'gloo/rank-infos';
 
 /** The information that a rank publishes about itself in the store before it is connected. */
 export interface RankInfo {
@@ -67,19 +68,14 @@ export async function exchangeRankInfos(
 ): Promise<RankInfo[]> {
   await store.set(keyOf(own.rank), withProof('RankInfo', own, key));
   const keys = Array.from({ length: own.size }, (_, rank) => keyOf(rank));
-  await store.wait(keys, { timeoutMs }).catch((error: unknown) => {
+  let values: (string | undefined)[];
+  try {
+    await store.wait(keys, { timeoutMs });
+    values = await readValuesOnce(store, keys, listsName, own.rank, timeoutMs);
+  } catch (error) {
     throw error instanceof StoreTimeoutError ? namingRanks(error, own, keys, timeoutMs) : error;
-  });
-  const values = await readAll(store, keys, timeoutMs);
+  }
   return values.map((value, rank) => readRankInfo(value, rank, own, key));
-}
-
-/** The values, in a few messages: if all ranks read all values at once, the store would have to keep N² of them. */
-async function readAll(store: Store, keys: readonly string[], timeoutMs: number): Promise<Uint8Array[]> {
-  const values: Uint8Array[] = [];
-  for (let first = 0; first < keys.length; first += valuesPerMessage)
-    values.push(...(await store.multiGet(keys.slice(first, first + valuesPerMessage), { timeoutMs })));
-  return values;
 }
 
 function keyOf(rank: number): string {
@@ -93,16 +89,20 @@ function namingRanks(
   timeoutMs: number,
 ): StoreTimeoutError {
   const missing = keys.flatMap((key, rank) => (error.missingKeys.includes(key) ? [rank] : []));
-  if (missing.length === 0) return error;
-  const who = missing.length === 1 ? `rank ${missing[0]}` : `ranks ${missing.join(', ')}`;
+  const isList = error.missingKeys.some((key) => key.startsWith(`${listsName}/`));
+  if (missing.length === 0 && !isList) return error;
+  const who = missing.length > 1 ? `ranks ${missing.join(', ')}` : `rank ${missing.at(0) ?? 0}`;
+  const what = isList ? 'publish the addresses of all ranks' : 'join the group';
   return new StoreTimeoutError(
     error.missingKeys,
-    `${describeRank(own)} waited ${timeoutMs} ms for ${who} of ${own.size} to join the group: ` +
+    `${describeRank(own)} waited ${timeoutMs} ms for ${who} of ${own.size} to ${what}: ` +
       'check the logs of the missing ranks, or raise timeoutMs',
   );
 }
 
-function readRankInfo(value: Uint8Array, rank: number, own: RankInfo, key: Uint8Array): RankInfo {
+function readRankInfo(value: string | undefined, rank: number, own: RankInfo, key: Uint8Array): RankInfo {
+  // Rank 0 has published a list that is none.
+  if (value === undefined) throw notAuthenticated(own, 0);
   const { proof, ...info } = parseRankInfo(value) ?? {};
   if (info.protocol !== protocol) {
     throw new RingrunError(
@@ -117,9 +117,9 @@ function readRankInfo(value: Uint8Array, rank: number, own: RankInfo, key: Uint8
   return authentic;
 }
 
-function parseRankInfo(value: Uint8Array): Partial<RankInfo & { proof: string }> | undefined {
+function parseRankInfo(value: string): Partial<RankInfo & { proof: string }> | undefined {
   try {
-    return JSON.parse(Buffer.from(value).toString()) as Partial<RankInfo & { proof: string }>;
+    return JSON.parse(value) as Partial<RankInfo & { proof: string }>;
   } catch {
     return undefined;
   }

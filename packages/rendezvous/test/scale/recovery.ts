@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { isSameList, PeerDiedError } from '@ringrun/core';
 import { exchangeRankInfos } from '../../../collectives/src/cpu/rank-info.ts';
 import type { RankInfo } from '../../../collectives/src/cpu/rank-info.ts';
@@ -105,20 +106,26 @@ async function agree(
   return { ms: time.now, messages: messages / nodes, bytes: bytes / nodes };
 }
 
-/** With the bytes of a real one. */
+/** With the bytes of a real one, which compression does not make shorter than those. */
 function rankInfoOfSize(rank: number, size: number): RankInfo {
+  const [node, own] = [`node${rank >> 3}`, randomText(`rank ${rank}`)];
   return {
-    ...{ protocol: 8, rank, size, host: `node${rank >> 3}`, pid: 1000 + rank, hostId: ''.padEnd(50, '0') },
-    ...{ requested: null, algorithm: '', sharedMemoryProblem: '', socketName: ''.padEnd(40, '0') },
+    ...{ protocol: 9, rank, size, host: node, pid: 1000 + rank, hostId: randomText(node).slice(0, 50) },
+    ...{ requested: null, algorithm: '', sharedMemoryProblem: '', socketName: `ringrun-${own.slice(32)}` },
     ...{
-      address: '10.0.0.1',
-      port: 40_000,
-      relayPort: 40_001,
-      token: ''.padEnd(32, '0'),
+      address: `10.0.${rank >> 11}.${(rank >> 3) & 255}`,
+      port: 30_000 + ((7919 * rank) % 30_000),
+      relayPort: 30_000 + ((7907 * rank) % 30_000),
+      token: own.slice(0, 32),
       encrypt: true,
       links: '',
     },
   };
+}
+
+/** Hexadecimal digits, the same for the same seed. */
+function randomText(seed: string): string {
+  return createHash('sha256').update(seed).digest('hex');
 }
 
 function processOf(rank: number): Process {

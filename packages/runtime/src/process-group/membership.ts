@@ -45,6 +45,8 @@ const awaited: Readonly<Record<string, string>> = {
 
 /** Describes keys of members: `ranks 1-3 and 7 to join`. Undefined for other keys or for several kinds. */
 export function describeMissingMembers(keys: readonly string[]): string | undefined {
+  if (keys.length === 1 && /(?:^|\/)gloo\/rank-infos\/\d+-\d+$/.test(keys[0]))
+    return 'rank 0 to publish the addresses of all ranks';
   const found = keys.map((key) => /(?:^|\/)(member|goodbye|gloo\/rank-info)\/\d+$/.exec(key)?.[1]);
   const [kind] = found;
   const ranks = ranksOfKeys(keys);

@@ -178,6 +178,9 @@ test('describes the ranks that are missing', () => {
     'ranks 1-2 to join',
   );
   expect(describeMissingMembers(['goodbye/1'])).toBe('rank 1 to leave');
+  expect(describeMissingMembers(['group/0/gloo/rank-infos/0-255'])).toBe(
+    'rank 0 to publish the addresses of all ranks',
+  );
   expect(describeMissingMembers(['member/1', 'other'])).toBeUndefined();
   expect(describeMissingMembers([])).toBeUndefined();
 });
