@@ -21,8 +21,6 @@ for (let cycle = Number(FROM); cycle < Number(TO); cycle += 1) {
       throw new Error(`cycle ${cycle}`, { cause: error });
   }
   await destroyProcessGroup();
-  if (cycle === 20 || cycle === Number(TO) - 1) {
-    console.log(`cycle ${cycle}: ${countOf('fd')} descriptors, ${countOf('task')} threads`);
-  }
+  console.log(`cycle ${cycle}: ${countOf('fd')} descriptors, ${countOf('task')} threads`);
 }
 console.log('done');
