@@ -10,9 +10,8 @@ import { newest, oldest } from './build-times.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** More entry points: modules that tests change in the bundle that a process runs, and the first module of every worker. */
-const others = {
-  '@ringrun/launcher': ['worker/worker-setup.js'],
+/** Modules that tests change in the bundle that a process runs. */
+const forTests = {
   '@ringrun/nn': ['executor/cpu/onnxruntime.js'],
   '@ringrun/rendezvous': ['store/calling-store.js'],
 };
@@ -27,7 +26,7 @@ async function bundleIfOutdated(folder) {
   const dist = join(home, 'dist');
   const into = join(dist, 'bundle');
   const entries = Object.values(exports).map((entry) => moduleOf(entry.default));
-  entries.push(...(others[name] ?? []));
+  entries.push(...(forTests[name] ?? []));
   const bundles = entries.map((entry) => join(into, bundleOf(entry)));
   // The compiler writes it last, and tests compare it with the bundle.
   const compiled = join(dist, '.tsbuildinfo');

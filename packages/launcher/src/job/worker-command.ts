@@ -50,9 +50,8 @@ export function workerArguments(
   cpus: number,
 ): string[] {
   const imports = [
-    // In the bundle, because each module of its own takes a millisecond of every worker's start.
-    new URL('../bundle/worker.worker-setup.js', import.meta.url).href,
-    ...(preloads.ownPackages ? [new URL('../worker/own-packages.js', import.meta.url).href] : []),
+    preload('worker-setup'),
+    ...(preloads.ownPackages ? [preload('own-packages')] : []),
     ...(preloads.typescript ? [new URL('../typescript/register.js', import.meta.url).href] : []),
   ];
   return [
@@ -69,6 +68,10 @@ export function workerArguments(
  */
 function garbageCollection(cpus: number): string[] {
   return cpus === 1 ? ['--single-threaded-gc'] : [];
+}
+
+function preload(name: string): string {
+  return new URL(`../worker/${name}.js`, import.meta.url).href;
 }
 
 /** Searches the same folders as `import`, which, unlike `require`, ignores NODE_PATH (set by package managers). */
