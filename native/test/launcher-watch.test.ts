@@ -135,7 +135,7 @@ describe('a worker', () => {
     expect(await worker.killed()).toBe('the launcher has ended\n');
   });
 
-  test('is killed even if nobody reads its full stderr', async () => {
+  test('is killed even if its stderr is full and not read', async () => {
     const fifo = join(folders, 'stderr');
     execFileSync('mkfifo', [fifo]);
     const reader = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);

@@ -1,40 +1,25 @@
 // A rank that passes on the data of two others dies in a training with `faultTolerance: 'shrink'`.
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Links } from 'ringrun';
 import { builtScript } from '../support/built-script.ts';
 import { hostsProblem } from '../support/hosts-problem.ts';
 import { connectHosts } from '../support/hosts.ts';
 import { pidOfRank } from '../support/pid-of-rank.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { linksOfFourHosts } from './support/links-of-four-hosts.ts';
 import type { RecoveryResult } from './fixtures/recovery-result.ts';
 
 const problem = hostsProblem();
 const limitMs = 150_000;
 const steps = 300;
 
-/** Without those of rank 0, which serves the store, the links are fast, so that rank 3 is the relay. */
-function writeLinks(path: string): void {
-  const rows = (value: (a: number, b: number) => number) =>
-    [0, 1, 2, 3].map((a) => [0, 1, 2, 3].map((b) => (a === b ? 0 : value(a, b))));
-  const links: Links = {
-    hosts: ['host0', 'host1', 'host2', 'host3'],
-    delay: rows(() => 0.001),
-    bandwidth: rows((a, b) => (a * b === 0 ? 1e7 : 1e8)),
-    capacity: [1e8, 1e8, 1e8, 1e8],
-  };
-  writeFileSync(path, JSON.stringify(links));
-}
-
 test.skipIf(problem)(
   `a relay dies and is replaced: the others train on, through another one${problem ? `: skipped, ${problem}` : ''}`,
   { timeout: limitMs },
   async () => {
-    const folder = temporaryFolder();
-    const out = join(folder, 'out');
-    mkdirSync(out);
-    writeLinks(join(folder, 'links.json'));
+    const out = temporaryFolder();
+    const links = linksOfFourHosts();
     using network = connectHosts(4);
     const [{ address }, one, two] = network.hosts;
     const nodes = network.hosts.map((host, node) =>
@@ -55,7 +40,7 @@ test.skipIf(problem)(
             OUT: out,
             PAUSE_MS: 30,
             OMP_NUM_THREADS: 1,
-            RINGRUN_LINKS: join(folder, 'links.json'),
+            RINGRUN_LINKS: links,
             RINGRUN_SECRET: 'correct horse battery staple',
             RINGRUN_SILENT_PEER_TIMEOUT_S: 3,
           },

@@ -1,15 +1,12 @@
 // Two ranks that cannot reach each other pass their data through a third one.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Links } from 'ringrun';
 import { builtScript } from '../support/built-script.ts';
 import type { Command } from '../support/command.ts';
 import { hostsProblem } from '../support/hosts-problem.ts';
 import { connectHosts } from '../support/hosts.ts';
 import type { Host, Network } from '../support/hosts.ts';
 import { startOnHosts } from '../support/ranks-on-hosts.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { linksOfFourHosts } from './support/links-of-four-hosts.ts';
 
 const problem = hostsProblem();
 const limitMs = 120_000;
@@ -172,17 +169,7 @@ describe.skipIf(problem)(`relays${problem ? `: skipped, ${problem}` : ''}`, { ti
   });
 
   test('with known links, the relay with the fastest ones is used', async () => {
-    const links = join(temporaryFolder(), 'links.json');
-    const rows = (value: (a: number, b: number) => number) =>
-      [0, 1, 2, 3].map((a) => [0, 1, 2, 3].map((b) => (a === b ? 0 : value(a, b))));
-    const given: Links = {
-      hosts: ['host0', 'host1', 'host2', 'host3'],
-      delay: rows(() => 0.001),
-      bandwidth: rows((a, b) => (a * b === 0 ? 1e7 : 1e8)),
-      capacity: [1e8, 1e8, 1e8, 1e8],
-    };
-    writeFileSync(links, JSON.stringify(given));
-    const start = { ...long, links };
+    const start = { ...long, links: linksOfFourHosts() };
     const expected = await digestOfUncut(4, start);
     using network = connectHosts(4);
     const ranks = startRanks(network, start);

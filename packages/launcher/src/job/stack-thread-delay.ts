@@ -5,7 +5,7 @@ const startMs = 500;
 
 /**
  * Milliseconds from a worker's start to that of its helper thread. The thread takes a quarter of the processor time of a start,
- * for which all workers of a crowded host would wait. Nobody asks for their stacks then, and a timeout starts the thread.
+ * for which all workers of a crowded host would wait. A timeout of an operation starts it earlier.
  */
 export function stackThreadDelay({
   usableCpus,

@@ -27,7 +27,8 @@ export function parseLauncherPipe(value: string): LauncherPipe {
 
 /**
  * Makes a worker end in `withinMs` unless another message arrives first. Contains the time on the monotonic clock of
- * the host, so that a process that was stopped meanwhile recognizes an outdated message. The addon reads it (native/src/base/launcher_watch.cc).
+ * the host, so that a process that was stopped meanwhile recognizes an outdated message. The addon reads it
+ * (native/src/base/launcher_watch.cc).
  */
 export function leaseMessage(withinMs: number): string {
   return `${Math.round(hostTime() + withinMs)}\n`;

@@ -24,7 +24,8 @@ export function watchLauncher(
   const line = (why: string) => `ringrun: rank ${rank} (pid ${process.pid}) ends because ${why}\n`;
   try {
     const native = loadNativeIfBuilt();
-    if (native === undefined) throw new Error('the addon is not compiled yet');
+    if (native === undefined)
+      throw new Error('no binary of the addon exists yet; run `npx ringrun build-native`');
     native.watchLauncher({
       descriptor,
       launcherEnded: line(ended),
