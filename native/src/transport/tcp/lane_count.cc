@@ -1,6 +1,7 @@
 #include "transport/tcp/lane_count.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ringrun {
 namespace {
@@ -17,11 +18,11 @@ constexpr std::uint64_t kSegmentsPerLost = 50;
 
 void LaneCount::onSent(Clock::time_point begunAt, Clock::time_point now, const TcpPath& path,
                        std::uint32_t opened) {
-  const bool full = isFull(path);
-  sent_ = path.sent;
-  resent_ = path.resent;
+  Segments& before = helps() ? ofLanes_ : ofConnection_;
+  const bool full = isFull(path, std::exchange(before, Segments{path.sent, path.resent}));
   if (begunAt < changedAt_) return;
   if (full) {
+    if (!helps()) return;
     inUse_ = std::max<std::uint32_t>(inUse() / 2, 1);
     growsAfter_ = now + pause_;
     pause_ = std::min<std::chrono::seconds>(2 * pause_, kLongestPause);
@@ -34,9 +35,9 @@ void LaneCount::onSent(Clock::time_point begunAt, Clock::time_point now, const T
 }
 
 // Segments wait in front of the link, or are dropped there.
-bool LaneCount::isFull(const TcpPath& path) const {
-  const std::uint64_t sent = path.sent - std::min(sent_, path.sent);
-  const std::uint64_t resent = path.resent - std::min(resent_, path.resent);
+bool LaneCount::isFull(const TcpPath& path, const Segments& before) {
+  const std::uint64_t sent = path.sent - std::min(before.sent, path.sent);
+  const std::uint64_t resent = path.resent - std::min(before.resent, path.resent);
   const auto waiting = std::max<std::chrono::microseconds>(path.shortestRoundTrip / 4, kBurst);
   return path.roundTrip > path.shortestRoundTrip + waiting || resent * kSegmentsPerLost > sent;
 }

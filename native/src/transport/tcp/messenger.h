@@ -106,6 +106,7 @@ class Messenger {
     Outgoing message;
     DataHeader header;
     bool isBegun = false;   // decided whether it is striped
+    Clock::time_point begunAt{};
     std::size_t done = 0;   // header, and data that is not striped
     StripedSend striped{};  // data otherwise
     // True if the connection for messages may continue with the next message.
@@ -150,6 +151,7 @@ class Messenger {
   void beginLanes(int peer);
   std::uint32_t lanesToOpen(int peer) const;
   void advanceLanes(int peer, const Call& call);
+  static void onSentWithoutLanes(Channel& channel, const Sending& sending);
   static bool awaitsLane(const Channel& channel);
   static bool waitsForConnection(const Channel& channel);
   static bool waitsForLanes(const Channel& channel);

@@ -73,14 +73,18 @@ bool Messenger::advanceSends(int peer, const Call& call) {
       const bool isLong = sending.message.bytes >= kStripedBytes && channel.lanes.value_or(0) > 0;
       if (isLong && awaitsLane(channel)) break;
       sending.isBegun = true;
+      sending.begunAt = Clock::now();
       sending.header.isStriped = isLong && channel.stripes.helps() ? 1 : 0;
       if (sending.header.isStriped != 0) {
         const auto* const data = static_cast<const std::uint8_t*>(sending.message.data);
         sending.striped = {data, sending.message.bytes, channel.stripedSends++};
       }
     }
-    if (!sending.isOnItsWay()) advanced |= advance(sending);
-    if (!sending.isOnItsWay()) break;
+    if (!sending.isOnItsWay()) {
+      advanced |= advance(sending);
+      if (!sending.isOnItsWay()) break;
+      onSentWithoutLanes(channel, sending);
+    }
     if (sending.header.isStriped != 0) stripedSends_.push_back(&sending.striped);
     if (stripedSends_.size() == kMostStriped) break;
   }
@@ -92,6 +96,13 @@ bool Messenger::advanceSends(int peer, const Call& call) {
     sent_.push_back(channel.sending.front().message);
   }
   return advanced;
+}
+
+// A message that could have been striped shows whether lanes would have helped.
+void Messenger::onSentWithoutLanes(Channel& channel, const Sending& sending) {
+  const bool isLong = sending.message.bytes >= kStripedBytes && channel.lanes.value_or(0) > 0;
+  if (!isLong || sending.header.isStriped != 0) return;
+  channel.stripes.onSentWithout(channel.connection, sending.begunAt);
 }
 
 bool Messenger::awaitsLane(const Channel& channel) {

@@ -101,6 +101,12 @@ void Stripes::onSent(const StripedSend& message) {
   count_.onSent(message.begunAt, Clock::now(), all, static_cast<std::uint32_t>(lanes_.size()));
 }
 
+void Stripes::onSentWithout(const Link& link, Clock::time_point begunAt) {
+  if (count_.helps()) return;
+  if (const auto path = pathOfTcp(link.fd()))
+    count_.onSent(begunAt, Clock::now(), *path, static_cast<std::uint32_t>(lanes_.size()));
+}
+
 bool Stripes::receive(StripedReceive& message) {
   bool advanced = false;
   for (auto& [_, lane] : lanes_) {

@@ -57,7 +57,9 @@ class Stripes {
   bool isEmpty() const { return lanes_.empty(); }
   // The lanes that either side will use next.
   std::uint32_t wanted() const { return std::max(2 * count_.inUse(), wantedByPeer_); }
-  bool helps() const { return !isEmpty() && count_.helps(Clock::now()); }
+  bool helps() const { return !isEmpty() && count_.helps(); }
+  // The connection for messages, `link`, has accepted the last bytes of a long message that began at `begunAt`.
+  void onSentWithout(const Link& link, Clock::time_point begunAt);
 
   // Sends parts of these messages, whose headers have been sent, the oldest first. They must stay where they are until they
   // are complete. Returns true if the kernel accepted any bytes.
