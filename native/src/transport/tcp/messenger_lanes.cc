@@ -53,6 +53,8 @@ std::uint32_t Messenger::lanesToOpen(int peer) const {
 void Messenger::advanceLanes(int peer, const Call& call) {
   Channel& channel = channelTo(peer);
   const std::uint32_t most = lanesToOpen(peer);
+  // A lane that is no longer wanted would wait for its handshake, and be refused for that.
+  dialled_.erase(dialled_.upper_bound({peer, most}), dialled_.lower_bound({peer + 1, 0}));
   if (channel.stripes.size() >= most) return;
   if (peer > rank_) acceptor_.advance();
   for (std::uint32_t lane = 1; lane <= most; ++lane) {
