@@ -106,7 +106,7 @@ class Messenger {
     Outgoing message;
     DataHeader header;
     bool isBegun = false;   // decided whether it is striped
-    Clock::time_point begunAt{};
+    Clock::time_point begunAt{};  // if it may be striped
     std::size_t done = 0;   // header, and data that is not striped
     StripedSend striped{};  // data otherwise
     // True if the connection for messages may continue with the next message.
@@ -151,6 +151,7 @@ class Messenger {
   void beginLanes(int peer);
   std::uint32_t lanesToOpen(int peer) const;
   void advanceLanes(int peer, const Call& call);
+  static bool mayBeStriped(const Channel& channel, const Sending& sending);
   static void onSentWithoutLanes(Channel& channel, const Sending& sending);
   static bool awaitsLane(const Channel& channel);
   static bool waitsForConnection(const Channel& channel);

@@ -72,10 +72,10 @@ bool Messenger::advanceSends(int peer, const Call& call) {
   stripedSends_.clear();
   for (auto& sending : channel.sending) {
     if (!sending.isBegun) {
-      const bool isLong = sending.message.bytes >= kStripedBytes && channel.lanes.value_or(0) > 0;
+      const bool isLong = mayBeStriped(channel, sending);
       if (isLong && awaitsLane(channel)) break;
       sending.isBegun = true;
-      sending.begunAt = Clock::now();
+      if (isLong) sending.begunAt = Clock::now();
       sending.header.isStriped = isLong && channel.stripes.helps() ? 1 : 0;
       if (sending.header.isStriped != 0) {
         const auto* const data = static_cast<const std::uint8_t*>(sending.message.data);
@@ -100,10 +100,13 @@ bool Messenger::advanceSends(int peer, const Call& call) {
   return advanced;
 }
 
+bool Messenger::mayBeStriped(const Channel& channel, const Sending& sending) {
+  return sending.message.bytes >= kStripedBytes && channel.lanes.value_or(0) > 0;
+}
+
 // A message that could have been striped shows whether lanes would have helped.
 void Messenger::onSentWithoutLanes(Channel& channel, const Sending& sending) {
-  const bool isLong = sending.message.bytes >= kStripedBytes && channel.lanes.value_or(0) > 0;
-  if (!isLong || sending.header.isStriped != 0) return;
+  if (!mayBeStriped(channel, sending) || sending.header.isStriped != 0) return;
   channel.stripes.onSentWithout(channel.connection, sending.begunAt);
 }
 

@@ -85,6 +85,7 @@ bool Stripes::advance(Lane& lane) {
 }
 
 void Stripes::onSent(const StripedSend& message) {
+  if (!count_.helps()) return;
   TcpPath all;
   std::uint32_t lanes = 0;
   for (const auto& [number, lane] : lanes_) {
