@@ -5,8 +5,9 @@
 //   npm run bench:plan -- <Mbit/s> <round trip in ms> <hosts> <way of way-rank.js> <layers of 4 MB>
 import { cpus } from 'node:os';
 import { defaultProcessor, operationSeconds } from '../../packages/collectives/src/cost/index.ts';
+import type { Processor } from '../../packages/collectives/src/cost/index.ts';
 import type { Hook } from '../../packages/launcher/src/commands/plan/options.ts';
-import { exchangeIn, routesOf } from '../../packages/launcher/src/commands/plan/exchange.ts';
+import { exchangeIn, marksSecondsIn, routesOf } from '../../packages/launcher/src/commands/plan/exchange.ts';
 import { stepSeconds } from '../../packages/launcher/src/commands/plan/step-seconds.ts';
 import { waysOf } from '../../packages/launcher/src/commands/plan/ways.ts';
 import type { Way } from '../../packages/launcher/src/commands/plan/ways.ts';
@@ -80,12 +81,23 @@ async function compareSteps(one: Case): Promise<void> {
   });
   const way = wayOf(one.what);
   const modelBytes = layers * bytesPerLayer;
-  const outerSeconds = modelBytes * defaultProcessor.secondsPerOuterByte;
-  const step = { seconds: alone, outerSeconds, modelBytes, bucketBytes: bytesPerLayer };
   const links = linksOf(one);
-  const scene = { links, ranksPerNode: 1, processor: defaultProcessor };
-  const model = stepSeconds(way, step, exchangeIn(scene, routesOf(links), way.transport));
+  const scene = { links, ranksPerNode: 1, processor: sharedProcessor(one.hosts) };
+  const routes = routesOf(links);
+  const outerSeconds = modelBytes * scene.processor.secondsPerOuterByte;
+  const marksSeconds = marksSecondsIn(scene, routes, way);
+  const step = { seconds: alone, outerSeconds, marksSeconds, modelBytes, bucketBytes: bytesPerLayer };
+  const model = stepSeconds(way, step, exchangeIn(scene, routes, way.transport));
   print(one, `${one.what}, ${(1000 * alone).toFixed(0)} ms alone`, modelBytes, exchanged, model);
+}
+
+/** One rank's part of the processors that all hosts share here. */
+function sharedProcessor(hosts: number): Processor {
+  const ranksPerProcessor = Math.max(hosts / cpus().length, 1);
+  const entries = Object.entries(defaultProcessor) as [keyof Processor, number][];
+  return Object.fromEntries(
+    entries.map(([name, seconds]) => [name, seconds * ranksPerProcessor]),
+  ) as unknown as Processor;
 }
 
 function wayOf(name: string): Way {

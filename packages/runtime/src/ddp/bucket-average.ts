@@ -7,6 +7,7 @@ import type { GradientSlots } from './gradient-slots.ts';
 import { HookStates } from './hooks/hook-states.ts';
 import type { CommHook, GradientBucket } from './hooks/index.ts';
 import type { AverageRecovery } from './reducer-settings.ts';
+import { averageTails, averageTailsSync } from './tails.ts';
 
 /** The operations of an average, which a library starts in this order without JavaScript. */
 export interface StartableAverage {
@@ -31,6 +32,8 @@ export class BucketAverage {
   #hookStates: HookStates | undefined;
   /** One promise for each bucket whose average has been started. */
   #started: Promise<void>[] = [];
+  /** The average of the tails before a hook's. */
+  #tails: Promise<void> | undefined;
 
   constructor(group: ProcessGroup, slots: GradientSlots, recovery: AverageRecovery | undefined) {
     this.group = group;
@@ -55,21 +58,18 @@ export class BucketAverage {
 
   /** Starts the averages of the buckets before `end` that have not been started. */
   start(end: number): void {
-    if (this.#started.length === 0) this.#hookStates?.beginStep();
+    if (this.#started.length === 0) this.#begin();
     for (const bucket of this.#buckets.slice(this.#started.length, end)) {
       applyWeight(bucket, this.weight);
       bucket.local?.set(bucket.data);
-      const reduced = this.#reduce(bucket);
-      // The promise may reject long before the pass awaits it.
-      reduced.catch(() => undefined);
-      this.#started.push(reduced);
+      this.#started.push(observed(this.#reduce(bucket)));
     }
   }
 
   /** Starts the buckets that have not been started. Resolves when all are averaged. */
   async run(): Promise<void> {
     this.start(this.#buckets.length);
-    await Promise.all(this.#started);
+    await allEnded([this.#tails, ...this.#started]);
   }
 
   /**
@@ -90,27 +90,31 @@ export class BucketAverage {
       }
       this.start(this.#buckets.length);
       await allEnded(this.#started);
+      // A hook may resolve although its operations have failed or not ended. The tails' succeeds only after theirs.
+      if (this.hook !== undefined) await averageTails(this.group, this.#buckets);
     };
   }
 
   runSync(): void {
+    const { hook } = this;
+    this.#setWeights();
+    if (hook !== undefined) averageTailsSync(this.group, this.#buckets);
     for (const bucket of this.#buckets) {
       applyWeight(bucket, this.weight);
-      this.group.allReduceSync(this.hook === undefined ? bucket.data : bucket.tail, { op: ReduceOp.AVG });
-      this.hook?.sync?.(this.#forHook(bucket), this.group);
+      if (hook === undefined) this.group.allReduceSync(bucket.data, { op: ReduceOp.AVG });
+      else hook.sync?.(this.#forHook(bucket), this.group);
     }
   }
 
   /** Averages gradients of 0. Resolves with false, without the other buckets, if the weight of the first is 0 on all ranks. */
   async follow(): Promise<boolean> {
     for (const { data } of this.#buckets) data.fill(0);
-    const { hook } = this;
+    const { hook, group } = this;
     const [first, ...rest] = this.#buckets;
-    await this.group.allReduce(hook === undefined ? first.data : first.tail, { op: ReduceOp.AVG });
+    await (hook === undefined ? this.#reduce(first) : averageTails(group, this.#buckets));
     if (first.weight[0] === 0) return false;
-    if (hook !== undefined) await this.#call(hook, first);
-    this.#started = [Promise.resolve()];
-    for (const bucket of rest) this.#started.push(this.#reduce(bucket));
+    for (const bucket of hook === undefined ? rest : this.#buckets)
+      this.#started.push(observed(this.#reduce(bucket)));
     await Promise.all(this.#started);
     return true;
   }
@@ -126,7 +130,7 @@ export class BucketAverage {
       prepareAllReduce(this.group, data, ReduceOp.AVG, local),
     );
     if (buckets.includes(undefined)) return undefined;
-    for (const bucket of this.#buckets) applyWeight(bucket, 1);
+    this.#setWeights();
     return { buckets: buckets as StartableOperation[], commit };
   }
 
@@ -135,7 +139,7 @@ export class BucketAverage {
     if (this.hook !== undefined || this.#recovery !== undefined || this.weight !== 1) return undefined;
     const group = this.group.size === 1 ? undefined : gpuGroup(this.group);
     if (group === undefined && this.group.size > 1) return undefined;
-    for (const bucket of this.#buckets) applyWeight(bucket, 1);
+    this.#setWeights();
     return { group, buckets: this.#buckets };
   }
 
@@ -147,6 +151,7 @@ export class BucketAverage {
   /** Before the next average. */
   reset(): void {
     this.#started = [];
+    this.#tails = undefined;
   }
 
   get #buckets(): readonly Bucket[] {
@@ -158,6 +163,18 @@ export class BucketAverage {
     this.reset();
   }
 
+  #begin(): void {
+    this.#hookStates?.beginStep();
+    this.#setWeights();
+    // With recovery, the tails end the average.
+    if (this.hook !== undefined && this.#recovery === undefined)
+      this.#tails = observed(averageTails(this.group, this.#buckets));
+  }
+
+  #setWeights(): void {
+    for (const { weight } of this.#buckets) weight[0] = this.weight;
+  }
+
   /**
    * A hook may run several collectives, so buckets are reduced one after the other: the order must be the
    * same on all ranks.
@@ -165,28 +182,19 @@ export class BucketAverage {
   #reduce(bucket: Bucket): Promise<void> {
     const { hook } = this;
     if (hook === undefined) return this.group.allReduce(bucket.data, { op: ReduceOp.AVG });
-    return (this.#started.at(-1) ?? Promise.resolve()).then(() => this.#reduceBy(hook, bucket));
-  }
-
-  async #reduceBy(hook: CommHook, bucket: Bucket): Promise<void> {
-    const averageTail = () => this.group.allReduce(bucket.tail, { op: ReduceOp.AVG });
-    if (this.#recovery === undefined) {
-      await allEnded([averageTail(), this.#call(hook, bucket)]);
-      return;
-    }
-    // A hook may resolve although its operations have failed or not ended. The tail's succeeds only after theirs.
-    await this.#call(hook, bucket);
-    await averageTail();
-  }
-
-  #call(hook: CommHook, bucket: Bucket): Promise<void> {
-    return hook(this.#forHook(bucket), this.group);
+    return (this.#started.at(-1) ?? Promise.resolve()).then(() => hook(this.#forHook(bucket), this.group));
   }
 
   #forHook({ index, gradients, parameters, gradientViews }: Bucket): GradientBucket {
     const isLast = index === this.#buckets.length - 1;
     return { index, isLast, data: gradients, parameters, gradients: () => gradientViews };
   }
+}
+
+/** A promise that may reject long before the pass awaits it. */
+function observed(promise: Promise<void>): Promise<void> {
+  promise.catch(() => undefined);
+  return promise;
 }
 
 function gpuGroup(group: ProcessGroup & Partial<Pick<GpuGroup, 'runProgram'>>): GpuGroup | undefined {

@@ -76,9 +76,8 @@ function viewsOf(data: Float32Array, parameters: readonly DistributedParameter[]
   };
 }
 
-/** Multiplies this rank's gradients by its `weight`. */
-export function applyWeight({ gradients, weight: own }: Bucket, weight: number): void {
-  own[0] = weight;
+/** Multiplies this rank's gradients by its weight. */
+export function applyWeight({ gradients }: Bucket, weight: number): void {
   if (weight === 1) return;
   for (let i = 0; i < gradients.length; i += 1) gradients[i] *= weight;
 }

@@ -1,4 +1,4 @@
-import type { DistributedParameter, GradientSink, ProcessGroup } from '@ringrun/core';
+import type { DistributedParameter, GradientBucket, GradientSink, ProcessGroup } from '@ringrun/core';
 import { expect, test, vi } from 'vitest';
 import type { AveragedStep } from '../../src/ddp/reducer-settings.ts';
 import { Reducer } from '../../src/ddp/reducer.ts';
@@ -69,6 +69,8 @@ function fourParameters(
 // The gradients of a bucket are followed by one number per parameter and the rank's weight.
 const first = 5 + 4 + 2 + 1;
 const second = 3 + 2 + 2 + 1;
+/** With a hook, without the gradients. */
+const marks = 2 * (2 + 1);
 
 test('with overlap, reduces each bucket when it is ready, unwritten ones with the last', () => {
   const { parameters, begin, lengths } = fourParameters(undefined, { overlaps: true });
@@ -213,6 +215,35 @@ test('a synchronous pass reduces all buckets, in order, even without gradients',
     [0, 0, 1],
   ]);
   expect(steps).toEqual([1, 2]);
+});
+
+test('with a hook, one all-reduce of the marks and weights of all buckets precedes them', async () => {
+  const { parameters, begin, lengths, uses, endAll, reducer } = fourParameters(undefined, { overlaps: true });
+  const hooked: number[] = [];
+  reducer.registerCommHook(({ index }) => {
+    hooked.push(index);
+    return Promise.resolve();
+  });
+  const [, b, c, d] = parameters;
+  const pass = begin(b, c, d);
+  pass.bucketReady(0);
+  pass.bucketReady(1);
+  expect(lengths()).toEqual([marks]);
+  // The first parameter is the last one of the second bucket.
+  expect(uses()).toEqual([[1, 0, 1]]);
+  endAll();
+  await pass.done();
+  expect(hooked).toEqual([0, 1]);
+});
+
+test('with a synchronous hook too', () => {
+  const { parameters, lengths, reducer } = fourParameters(undefined, { synchronous: true });
+  const hooked: number[] = [];
+  const sync = ({ index }: GradientBucket) => void hooked.push(index);
+  reducer.registerCommHook(Object.assign(() => Promise.resolve(), { sync }));
+  reducer.averageSync(parameters);
+  expect(lengths()).toEqual([marks]);
+  expect(hooked).toEqual([0, 1]);
 });
 
 test('a synchronous reducer rejects hooks without a sync method', () => {

@@ -3,7 +3,7 @@ import type { AlgorithmRule, Processor } from '@ringrun/collectives';
 import type { Links } from '@ringrun/core';
 import type { ExchangeSeconds } from './step-seconds.ts';
 import { transportBytes } from './ways.ts';
-import type { Transport } from './ways.ts';
+import type { Transport, Way } from './ways.ts';
 
 /** Where ranks exchange arrays. */
 export interface Scene {
@@ -44,6 +44,17 @@ export function exchangeIn(scene: Scene, routes: Routes, transport: Transport): 
     const slope = (most - simulated(mostSimulatedBytes / 2, idle)) / (mostSimulatedBytes / 2);
     return most + slope * (bytes - mostSimulatedBytes);
   };
+}
+
+/** One number for each parameter: less than fits into a packet for most models, so that only the delay counts. */
+const markBytes = 1024;
+
+/**
+ * Seconds in which a hook's ranks learn the parameters that any of them used. Without a hook, this is sent with the gradients.
+ */
+export function marksSecondsIn(scene: Scene, routes: Routes, { transport, local }: Way): number {
+  const hasHook = transport !== 'float32' && local === undefined;
+  return hasHook ? exchangeSeconds(markBytes, scene, routes, 'float32', 0) : 0;
 }
 
 function exchangeSeconds(

@@ -1,6 +1,6 @@
 import { defaultProcessor } from '@ringrun/collectives';
 import type { Links } from '@ringrun/core';
-import { exchangeIn, routesOf } from './exchange.ts';
+import { exchangeIn, marksSecondsIn, routesOf } from './exchange.ts';
 import type { Routes, Scene } from './exchange.ts';
 import type { PlanOptions } from './options.ts';
 import { stepSeconds } from './step-seconds.ts';
@@ -38,7 +38,8 @@ function predictOne(way: Way, scene: Scene, routes: Routes, options: PlanOptions
   const { stepSeconds: computation, modelBytes, bucketBytes } = options;
   const secondsIn = (other: Scene) => {
     const outerSeconds = modelBytes * other.processor.secondsPerOuterByte;
-    const step = { seconds: computation, outerSeconds, modelBytes, bucketBytes };
+    const marksSeconds = marksSecondsIn(other, routes, way);
+    const step = { seconds: computation, outerSeconds, marksSeconds, modelBytes, bucketBytes };
     return stepSeconds(way, step, exchangeIn(other, routes, way.transport));
   };
   const seconds = secondsIn(scene);

@@ -6,6 +6,8 @@ export interface Step {
   seconds: number;
   /** Seconds of an outer step of DiLoCo on all parameters, without their exchange. Default: 0. */
   outerSeconds?: number;
+  /** Seconds of the all-reduce that precedes the gradients of a hook. Default: 0. */
+  marksSeconds?: number;
   modelBytes: number;
   bucketBytes: number;
 }
@@ -27,16 +29,20 @@ export function stepSeconds(way: Way, step: Step, exchange: ExchangeSeconds): nu
 }
 
 /** Buckets are exchanged one after the other, each when backward has filled it. */
-function averagedStep({ seconds, modelBytes, bucketBytes }: Step, exchange: ExchangeSeconds): number {
+function averagedStep(
+  { seconds, marksSeconds = 0, modelBytes, bucketBytes }: Step,
+  exchange: ExchangeSeconds,
+): number {
   const forward = forwardShare * seconds;
   let filled = 0;
   let end = 0;
   for (const bytes of bucketsOf(modelBytes, bucketBytes)) {
     filled += bytes;
     const ready = forward + ((seconds - forward) * filled) / modelBytes;
+    const isFirst = end === 0;
     // After a step, links are idle while the next one computes.
-    const idle = end === 0 ? ready : Math.max(ready - end, 0);
-    end = Math.max(ready, end) + exchange(bytes, idle);
+    const idle = isFirst ? ready : Math.max(ready - end, 0);
+    end = Math.max(ready, end) + (isFirst ? marksSeconds : 0) + exchange(bytes, idle);
   }
   return Math.max(end, seconds);
 }

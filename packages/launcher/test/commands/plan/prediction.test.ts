@@ -19,6 +19,12 @@ describe('a step', () => {
     expect(stepSeconds(ddp, step, exchange)).toBeCloseTo(0.3 + 0.025, 9);
   });
 
+  test('of a hook exchanges marks before its first bucket', () => {
+    const slow = (bytes: number) => 100 * exchange(bytes);
+    const alone = stepSeconds(ddp, step, slow);
+    expect(stepSeconds(ddp, { ...step, marksSeconds: 0.02 }, slow)).toBeCloseTo(alone + 0.02, 9);
+  });
+
   test('of DDP begins to exchange when the first bucket is full, and then takes the time of all buckets', () => {
     const slow = (bytes: number) => 100 * exchange(bytes);
     // A third of the step is forward. The first MiB of 101 is full after 0.2 s / 101 of backward.
